@@ -1,0 +1,71 @@
+/** No wait between two attempts is longer, whatever the schedule or the receiver says. */
+const maxDelayMs = 24 * 60 * 60 * 1000;
+/** A receiver's wish is never read as less than this. */
+const minRetryAfterMs = 1000;
+const growth = 3;
+/** The wait is spread evenly over ±20 %, so that what failed together does not come back together. */
+const jitter = 0.2;
+
+/** What the schedule needs to know about the attempt that just failed. */
+export interface FailedAttempt {
+  /** 1 for the first attempt of this schedule; a replay or a re-enable starts at 1 again. */
+  attempt: number;
+  intervalSeconds: number;
+  /** Retries after the first attempt: `maxRetries + 1` attempts in all. */
+  maxRetries: number;
+  /** The receiver's `Retry-After` header, as received. */
+  retryAfter?: string | null | undefined;
+  nowMs: number;
+  /** At least 0, less than 1. */
+  random: number;
+}
+
+/**
+ * How long to wait before the next attempt, in whole milliseconds, or null when the attempts are used up.
+ *
+ * Attempt n+1 waits `interval × 3^(n-1)`, ±20 %, at most 24 h. `Retry-After` moves the wait within one to two
+ * times that delay and never under 1 s; the cap of 24 h holds for it too. Anything unreadable in it is ignored.
+ */
+export function nextDelayMs(failed: FailedAttempt): number | null {
+  if (failed.attempt > failed.maxRetries) {
+    return null;
+  }
+  const delayMs = scheduledDelayMs(failed);
+  const askedMs = failed.retryAfter ? parseRetryAfterMs(failed.retryAfter, failed.nowMs) : null;
+  if (askedMs === null) {
+    return delayMs;
+  }
+  const withinMs = Math.min(Math.max(askedMs, delayMs), 2 * delayMs);
+  return Math.min(Math.max(withinMs, minRetryAfterMs), maxDelayMs);
+}
+
+function scheduledDelayMs({ attempt, intervalSeconds, random }: FailedAttempt): number {
+  // The cap comes first: 3^n overflows to Infinity for large n, and Infinity × 0 would be NaN.
+  const factor = Math.min(growth ** (attempt - 1), maxDelayMs);
+  const baseMs = Math.min(intervalSeconds * 1000 * factor, maxDelayMs);
+  const spread = 1 - jitter + 2 * jitter * random;
+  return Math.min(Math.round(baseMs * spread), maxDelayMs);
+}
+
+const imfDate = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
+const rfc850Date = /^[A-Z][a-z]{5,8}, \d{2}-[A-Z][a-z]{2}-\d{2} \d{2}:\d{2}:\d{2} GMT$/;
+const asctimeDate = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/;
+
+/**
+ * `Retry-After` as milliseconds from now (RFC 9110 §10.2.3: seconds, or one of the three forms of an HTTP date),
+ * or null when it is neither. The forms are checked before `Date.parse`, which takes nearly anything for a date.
+ */
+function parseRetryAfterMs(header: string, nowMs: number): number | null {
+  const value = header.trim();
+  if (/^\d{1,15}$/.test(value)) {
+    return Number(value) * 1000;
+  }
+  const date =
+    imfDate.test(value) || rfc850Date.test(value)
+      ? value
+      : asctimeDate.test(value)
+        ? `${value} GMT`
+        : "";
+  const atMs = Date.parse(date);
+  return Number.isNaN(atMs) ? null : Math.max(0, atMs - nowMs);
+}

@@ -1,0 +1,46 @@
+/**
+ * What came of one outbound request. Failures are values: nothing in `net/` throws for what a peer does.
+ */
+export type ExchangeResult = ExchangeResponse | ExchangeError;
+
+export interface ExchangeResponse {
+  kind: "response";
+  status: number;
+  headers: ExchangeHeaders;
+  /** As received, not decompressed, cut at the request's body limit. */
+  body: Buffer;
+  /** True when the peer had more to say than the limit; the connection was then closed. */
+  truncated: boolean;
+  durationMs: number;
+}
+
+/** The response headers somebody in the service reads; a repeated header is joined by `, `. */
+export interface ExchangeHeaders {
+  "retry-after"?: string;
+  location?: string;
+  "content-type"?: string;
+  etag?: string;
+  "cache-control"?: string;
+  age?: string;
+}
+
+export interface ExchangeError {
+  kind: "error";
+  code: ExchangeErrorCode;
+  /** One plain phrase for a person, such as `connection refused`. */
+  message: string;
+  durationMs: number;
+  /** False when certainly nothing of the request reached the peer; true when some of it may have. */
+  sent: boolean;
+}
+
+export type ExchangeErrorCode =
+  | "refused_address"
+  | "dns"
+  | "connect_refused"
+  | "connect_timeout"
+  | "timeout"
+  | "reset"
+  | "tls"
+  | "bad_response"
+  | "other";
