@@ -1,0 +1,36 @@
+import { type Setting, sections } from "../src/settings.ts";
+
+/** The text of `docs/configuration.md`, made from the table of settings. */
+export function configurationPage(): string {
+  return `${preamble}\n${sections.map(section).join("\n")}`;
+}
+
+const preamble = `<!-- Generated from server/src/settings.ts by \`npm run generated\`; change it there. -->
+
+# Configuration
+
+Postrider reads environment variables and nothing else. An empty variable counts as unset. A wrong value, a missing
+companion or an unknown \`POSTRIDER_\` variable stops the start with a sentence that says what to do; all problems are
+named at once, and no secret is repeated.
+`;
+
+function section({
+  heading,
+  settings,
+}: {
+  heading: string;
+  settings: Record<string, Setting<unknown>>;
+}): string {
+  const rows = Object.values(settings).map(row).join("\n");
+  return `## ${heading}\n\n| Variable | Default | Meaning |\n| --- | --- | --- |\n${rows}\n`;
+}
+
+function row(setting: Setting<unknown>): string {
+  const initial =
+    setting.default === undefined
+      ? setting.unset
+      : setting.default === ""
+        ? "empty"
+        : `\`${setting.default}\``;
+  return `| \`${setting.name}\` | ${initial} | ${setting.description.replaceAll("|", "\\|")} |`;
+}

@@ -1,0 +1,202 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { ConfigError, loadConfig } from "./config.ts";
+import { settings } from "./settings.ts";
+
+const key = Buffer.alloc(32, 7).toString("base64");
+const stripe = {
+  POSTRIDER_BILLING: "stripe",
+  STRIPE_SECRET_KEY: "sk_test_1",
+  STRIPE_WEBHOOK_SECRET: "whsec_a,whsec_b",
+  STRIPE_PRICE_ID: "price_1",
+  STRIPE_METER_EVENT_NAME: "items",
+  STRIPE_METER_ID: "mtr_1",
+};
+
+function problemsOf(env: NodeJS.ProcessEnv): readonly string[] {
+  try {
+    loadConfig(env);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+describe("defaults", () => {
+  it("are those of the documentation", () => {
+    expect(loadConfig({})).toEqual({
+      port: 8080,
+      host: "127.0.0.1",
+      publicUrl: undefined,
+      trustProxy: false,
+      maxBodyBytes: 1_048_576,
+      roles: new Set(["api", "dispatcher", "maintenance"]),
+      logLevel: "info",
+      databaseUrl: undefined,
+      dataDir: "./data",
+      databasePool: 10,
+      encryptionKey: undefined,
+      previousEncryptionKeys: [],
+      retentionDays: 30,
+      allowHttpTargets: false,
+      allowedNetworks: [],
+      deliveryTimeoutMs: 15_000,
+      connectTimeoutMs: 5000,
+      targetConcurrency: 32,
+      maxInFlight: 512,
+      signupLimit: 3,
+      loginLimit: 5,
+      mailboxLeaseSeconds: 300,
+      mailboxRetentionSeconds: 604_800,
+      meterExportSeconds: 10,
+      billing: { kind: "disabled" },
+    });
+  });
+
+  it("also stand for empty variables", () => {
+    const empty = Object.fromEntries(Object.values(settings).map((setting) => [setting.name, " "]));
+    expect(loadConfig(empty)).toEqual(loadConfig({}));
+  });
+});
+
+describe("values", () => {
+  it("are parsed", () => {
+    const config = loadConfig({
+      PORT: "0",
+      POSTRIDER_TRUST_PROXY: "true",
+      POSTRIDER_ALLOW_HTTP_TARGETS: "1",
+      POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8, ::1/128",
+      POSTRIDER_ROLES: "api,maintenance",
+      POSTRIDER_PUBLIC_URL: "https://hooks.example.com/in/",
+      DATABASE_URL: "postgres:///postrider?host=/run/postgresql",
+      POSTRIDER_ENCRYPTION_KEY: key,
+      POSTRIDER_PREVIOUS_ENCRYPTION_KEYS: `${key},${key}`,
+    });
+    expect(config.port).toBe(0);
+    expect(config.trustProxy).toBe(true);
+    expect(config.allowHttpTargets).toBe(true);
+    expect(config.allowedNetworks).toEqual(["127.0.0.0/8", "::1/128"]);
+    expect(config.roles).toEqual(new Set(["api", "maintenance"]));
+    expect(config.publicUrl).toBe("https://hooks.example.com/in");
+    expect(config.databaseUrl).toBe("postgres:///postrider?host=/run/postgresql");
+    expect(config.encryptionKey).toEqual(Buffer.alloc(32, 7));
+    expect(config.previousEncryptionKeys).toHaveLength(2);
+  });
+
+  it("make a Stripe configuration with both secrets of a rotation", () => {
+    expect(loadConfig({ ...stripe, STRIPE_API_BASE: "http://127.0.0.1:4242/" }).billing).toEqual({
+      kind: "stripe",
+      secretKey: "sk_test_1",
+      webhookSecrets: ["whsec_a", "whsec_b"],
+      priceId: "price_1",
+      meterEventName: "items",
+      meterId: "mtr_1",
+      apiBase: "http://127.0.0.1:4242",
+    });
+  });
+
+  it.each([
+    ["PORT", "65536"],
+    ["PORT", "-1"],
+    ["PORT", "8e3"],
+    ["PORT", "0x50"],
+    ["HOST", "local host"],
+    ["POSTRIDER_TRUST_PROXY", "yes"],
+    ["POSTRIDER_ROLES", "api,worker"],
+    ["POSTRIDER_ROLES", ","],
+    ["POSTRIDER_ALLOWED_NETWORKS", "127.0.0.1"],
+    ["POSTRIDER_ALLOWED_NETWORKS", "127.0.0.0/33"],
+    ["POSTRIDER_ALLOWED_NETWORKS", "010.0.0.0/8"],
+    ["POSTRIDER_ALLOWED_NETWORKS", "fe80::1%eth0/64"],
+    ["POSTRIDER_SIGNUP_LIMIT", "0"],
+    ["POSTRIDER_RETENTION_DAYS", "1.5"],
+    ["POSTRIDER_BILLING", "paypal"],
+    ["LOG_LEVEL", "verbose"],
+  ])("%s=%s is refused with its name and the value", (name, value) => {
+    const problems = problemsOf({ [name]: value });
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toContain(`${name} must`);
+    expect(problems[0]).toContain(JSON.stringify(value));
+  });
+});
+
+describe("a public URL", () => {
+  it.each(["hooks.example.com", "ftp://hooks.example.com", "https://user:pass-word@hooks.example.com"])(
+    "%s is refused without being repeated, because it may hold a password",
+    (value) => {
+      const problems = problemsOf({ POSTRIDER_PUBLIC_URL: value });
+      expect(problems).toHaveLength(1);
+      expect(problems[0]).not.toContain(value);
+    },
+  );
+});
+
+describe("sentences", () => {
+  it("come all at once", () => {
+    const problems = problemsOf({ PORT: "x", LOG_LEVEL: "loud", POSTRIDER_DATADIR: "/tmp" });
+    expect(problems).toHaveLength(3);
+  });
+
+  it("say how to make an encryption key for a database of one's own", () => {
+    const problems = problemsOf({ DATABASE_URL: "postgres://localhost/postrider" });
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toContain("openssl rand -base64 32");
+  });
+
+  it("name each missing Stripe setting", () => {
+    const problems = problemsOf({ POSTRIDER_BILLING: "stripe", STRIPE_PRICE_ID: "price_1" });
+    expect(problems).toHaveLength(4);
+    expect(problems.join()).not.toContain("STRIPE_PRICE_ID");
+  });
+
+  it("suggest the nearest name for an unknown one", () => {
+    expect(problemsOf({ POSTRIDER_DATADIR: "/tmp" })[0]).toContain("did you mean POSTRIDER_DATA_DIR?");
+    expect(problemsOf({ postrider_roles: "api" })[0]).toContain("did you mean POSTRIDER_ROLES?");
+    expect(problemsOf({ POSTRIDER_COLOUR_OF_THE_HORSE: "bay" })[0]).toContain("remove it");
+  });
+
+  it("leave other programs' variables alone", () => {
+    expect(problemsOf({ PGHOST: "x", STRIPE_CLI_MODE: "y", HOME: "/" })).toEqual([]);
+  });
+});
+
+describe("property", () => {
+  it("a refused secret never appears in the message", () => {
+    const secrets = Object.values(settings).filter((setting) => "secret" in setting);
+    fc.assert(
+      fc.property(fc.constantFrom(...secrets), fc.base64String({ minLength: 12 }), (setting, text) => {
+        const problems = problemsOf({ [setting.name]: `!${text} ${text}` });
+        expect(problems).not.toEqual([]);
+        expect(problems.join("\n")).not.toContain(text);
+      }),
+    );
+  });
+
+  it("any text for any setting gives a configuration or a ConfigError", () => {
+    const names = Object.values(settings).map((setting) => setting.name);
+    fc.assert(
+      fc.property(fc.constantFrom(...names), fc.string({ unit: "binary" }), (name, text) => {
+        expect(problemsOf({ [name]: text }).every((problem) => problem.includes(" "))).toBe(true);
+      }),
+    );
+  });
+
+  it("every whole number within the bounds is read back", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 65_535 }), (port) => {
+        expect(loadConfig({ PORT: String(port) }).port).toBe(port);
+      }),
+    );
+  });
+
+  it("only 32 bytes make an encryption key", () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 64 }), (bytes) => {
+        const text = Buffer.from(bytes).toString("base64");
+        const problems = problemsOf({ POSTRIDER_ENCRYPTION_KEY: text });
+        expect(problems.length === 0).toBe(bytes.length === 32 || bytes.length === 0);
+      }),
+    );
+  });
+});

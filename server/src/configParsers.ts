@@ -1,0 +1,129 @@
+import { isIP } from "node:net";
+
+/**
+ * Turns the text of one environment variable into its value. Throws a {@link ValueError} whose
+ * message completes the sentence "`NAME` …" and never repeats the text, which may be a secret.
+ */
+export type Parser<T> = (text: string) => T;
+
+/** A value that a parser refuses; the message says what the value must be. */
+export class ValueError extends Error {}
+
+/** A whole number from `min` to `max`, both included, written in decimal digits. */
+export function integer(min: number, max: number): Parser<number> {
+  return (text) => {
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+    if (!(value >= min && value <= max)) {
+      throw new ValueError(`must be a whole number from ${min} to ${max}`);
+    }
+    return value;
+  };
+}
+
+/** `true` or `false`; `1` and `0` are read alike. */
+export function boolean(text: string): boolean {
+  if (text === "true" || text === "1") return true;
+  if (text === "false" || text === "0") return false;
+  throw new ValueError("must be true or false");
+}
+
+/** One of the listed words. */
+export function oneOf<const T extends string>(words: readonly T[]): Parser<T> {
+  return (text) => {
+    const word = words.find((candidate) => candidate === text);
+    if (word === undefined) throw new ValueError(`must be one of ${words.join(", ")}`);
+    return word;
+  };
+}
+
+/** A comma-separated set of the listed words, at least one. */
+export function setOf<const T extends string>(words: readonly T[]): Parser<ReadonlySet<T>> {
+  const parseWord = oneOf(words);
+  return (text) => {
+    const chosen = new Set(list(text).map(parseWord));
+    if (chosen.size === 0) throw new ValueError(`must name at least one of ${words.join(", ")}`);
+    return chosen;
+  };
+}
+
+/** Any text without white space or control characters inside. */
+export function word(text: string): string {
+  if (/[\s\p{Cc}]/u.test(text)) throw new ValueError("must not contain spaces or control characters");
+  return text;
+}
+
+/** A file system path, kept as written. */
+export function path(text: string): string {
+  if (text.includes("\0")) throw new ValueError("must be a path without NUL characters");
+  return text;
+}
+
+/**
+ * A PostgreSQL connection string. Only the scheme is checked: forms that name a Unix socket
+ * (`postgres:///db?host=/run/postgresql`) are valid for the driver and invalid for `URL`.
+ */
+export function databaseUrl(text: string): string {
+  if (!/^postgres(ql)?:\/\/\S+$/.test(text)) {
+    throw new ValueError("must look like postgres://user:password@host:5432/database");
+  }
+  return text;
+}
+
+/** An absolute http(s) URL without credentials, query or fragment; a trailing slash is dropped. */
+export function baseUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (
+    url === undefined ||
+    !/^https?:$/.test(url.protocol) ||
+    `${url.username}${url.password}${url.search}${url.hash}` !== ""
+  ) {
+    throw new ValueError("must be a URL such as https://postrider.example.com, without query or credentials");
+  }
+  return url.href.replace(/\/+$/, "");
+}
+
+/** A 32-byte key in standard base64, as `openssl rand -base64 32` prints it. */
+export function encryptionKey(text: string): Buffer {
+  const key = Buffer.from(text, "base64");
+  if (key.length !== 32 || key.toString("base64").replace("=", "") !== text.replace(/=$/, "")) {
+    throw new ValueError("must be 32 bytes in base64; make one with: openssl rand -base64 32");
+  }
+  return key;
+}
+
+/** Any number of keys, separated by commas. */
+export function encryptionKeys(text: string): readonly Buffer[] {
+  return list(text).map(encryptionKey);
+}
+
+/** From one to `max` words, separated by commas. */
+export function words(max: number): Parser<readonly string[]> {
+  return (text) => {
+    const found = list(text).map(word);
+    if (found.length === 0 || found.length > max) {
+      throw new ValueError(`must hold from 1 to ${max} values separated by commas`);
+    }
+    return found;
+  };
+}
+
+/** Networks in CIDR notation separated by commas, kept as written. Bits after the prefix may be set. */
+export function networks(text: string): readonly string[] {
+  return list(text).map((cidr) => {
+    const [, address = "", prefix = ""] = /^([^/%]+)\/(\d{1,3})$/.exec(cidr) ?? [];
+    const family = isIP(address);
+    if (family === 0 || Number(prefix) > (family === 4 ? 32 : 128)) {
+      throw new ValueError(
+        "must be networks in CIDR notation separated by commas, such as 127.0.0.0/8,::1/128",
+      );
+    }
+    return cidr;
+  });
+}
+
+function list(text: string): string[] {
+  return text
+    .split(",")
+    .map((part) => part.trim())
+    .filter((part) => part !== "");
+}
