@@ -1,10 +1,13 @@
 import { defineConfig } from "vitest/config";
+import { closingLine } from "./server/scripts/closingLine.ts";
 
 export default defineConfig({
   test: {
-    include: ["server/src/**/*.test.ts", "server/test/**/*.test.ts", "sdk/**/*.test.ts"],
+    include: ["{server,sdk,bench}/**/*.test.ts"],
+    reporters: ["default", closingLine],
     testTimeout: 60_000,
     hookTimeout: 120_000,
+    // Each worker drives PostgreSQL and child processes of its own; more only compete for the same cores.
     maxWorkers: 2,
   },
 });

@@ -26,8 +26,6 @@ export interface StripeConfig {
   apiBase: string | undefined;
 }
 
-export type Role = "api" | "dispatcher" | "maintenance";
-
 /** An environment the service must not start with; the message holds one sentence per problem, one per line. */
 export class ConfigError extends Error {
   readonly problems: readonly string[];

@@ -1,0 +1,69 @@
+import { execFile } from "node:child_process";
+import { copyFile, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+
+const root = join(import.meta.dirname, "../..");
+let tree: string;
+
+beforeEach(async () => {
+  tree = await mkdtemp(join(tmpdir(), "postrider-gate-"));
+});
+afterEach(async () => {
+  await rm(tree, { recursive: true });
+});
+
+async function plant(path: string, text: string): Promise<void> {
+  await mkdir(join(tree, dirname(path)), { recursive: true });
+  await writeFile(join(tree, path), text);
+}
+
+/** Runs a program of this repository with the interpreter of the tests; resolves to its status and whole output. */
+function run(
+  script: string,
+  args: readonly string[],
+  cwd: string,
+): Promise<{ status: number; output: string }> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, [join(root, script), ...args], { cwd }, (error, stdout, stderr) => {
+      resolve({ status: error === null ? 0 : Number(error.code), output: stdout + stderr });
+    });
+  });
+}
+
+describe("a violation planted in a tree of its own", () => {
+  it("of the import direction is refused", async () => {
+    await plant("server/src/app.ts", "export const app = 1;\n");
+    await plant(
+      "server/src/net/client.ts",
+      'import { app } from "../app.ts";\n\nexport const client = app;\n',
+    );
+    const { status, output } = await run("server/scripts/checkLayout.ts", [tree], root);
+    expect(status).toBe(1);
+    expect(output).toContain("server/src/net/client.ts imports server/src/app.ts");
+  });
+
+  it("of the lint rules is refused, those that need types and the whole program included", async () => {
+    await copyFile(join(root, ".oxlintrc.jsonc"), join(tree, ".oxlintrc.jsonc"));
+    await plant(
+      "tsconfig.json",
+      '{ "compilerOptions": { "allowImportingTsExtensions": true, "noEmit": true, "types": [] } }',
+    );
+    await plant("server/src/a.ts", 'import { b } from "./b.ts";\n\nexport const a = () => b;\n');
+    await plant("server/src/b.ts", 'import { a } from "./a.ts";\n\nexport const b = () => a;\n');
+    await plant("server/src/c.ts", "async function work() {}\n\nexport function start() {\n  work();\n}\n");
+    await plant("server/src/d.ts", 'export const d = process.env["HOME"];\nconsole.log(d);\n');
+    const { status, output } = await run("node_modules/oxlint/bin/oxlint", ["--deny-warnings"], tree);
+    expect(status).toBe(1);
+    for (const rule of ["no-cycle", "no-floating-promises", "no-process-env", "no-console"]) {
+      expect(output).toContain(rule);
+    }
+  });
+});
+
+describe("the interpreter", () => {
+  it("is the pinned one, whatever the machine carries", () => {
+    expect(process.execPath.startsWith(join(root, "node_modules"))).toBe(true);
+  });
+});
