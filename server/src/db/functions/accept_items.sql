@@ -1,0 +1,214 @@
+-- Accepts a batch of items from many requests in one transaction, and authorizes each: the key, the
+-- organization's billing state and the target are read here, so that a deleted key, a suspended workspace or
+-- a disabled target stops the very next item on every node.
+--
+-- Pairs: each distinct (API key, target) of the batch. Items name their pair by its 1-based number.
+-- p_codes_out has one character per item:
+--   a accepted          A accepted and leased to the caller, who dispatches it from memory
+--   f filtered          accepted, but the target's event_types do not list it
+--   r replayed          the same idempotency key and body as an earlier item; its id is in winners
+--   c conflict          the same idempotency key with another body
+--   u unauthorized      n not found      d disabled      l too large      s suspended      p pending
+-- versions and kinds have one element per pair, null where the pair was refused.
+drop function if exists accept_items;
+create function accept_items(
+  p_lease_ms integer,
+  p_lease_token bigint,
+  p_pair_key_hashes bytea[],
+  p_pair_target_ids uuid[],
+  p_pairs smallint[],
+  p_ids uuid[],
+  p_immediate boolean[],
+  p_sizes integer[],
+  p_payloads bytea[],
+  p_event_types text[],
+  p_correlation_ids text[],
+  p_ordering_keys text[],
+  p_key_digests bytea[],
+  p_body_digests bytea[],
+  out codes text,
+  out winners uuid[],
+  out pair_versions bigint[],
+  out pair_kinds smallint[]
+)
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set jit = off
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+declare
+  v_pair_codes text[];
+  v_pair_orgs uuid[];
+  v_pair_max_bytes integer[];
+  v_pair_max_retries smallint[];
+  v_any_filter boolean;
+  v_winner_bodies bytea[];
+  -- The database's own clock, because all nodes share it. For a minute after midnight keys are also written to
+  -- the day before, for a minute before midnight to the next; statements end within half of that.
+  v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
+  v_first_day integer := (v_now_ms - 60000) / 86400000;
+  v_last_day integer := (v_now_ms + 60000) / 86400000;
+  v_period integer := extract(year from to_timestamp(v_now_ms / 1000.0) at time zone 'UTC') * 100
+    + extract(month from to_timestamp(v_now_ms / 1000.0) at time zone 'UTC');
+begin
+  select
+    array_agg(
+      case
+        when k.id is null then 'u'
+        when o.billing_status = 'suspended' then 's'
+        when o.billing_status = 'grace' and o.billing_grace_ends_at <= v_now_ms / 1000 then 's'
+        when o.billing_status = 'pending' then 'p'
+        when t.id is null then 'n'
+        when not t.enabled then 'd'
+        else 'a'
+      end
+      order by pair.number
+    ),
+    array_agg(k.org_id order by pair.number),
+    array_agg(t.max_payload_bytes order by pair.number),
+    array_agg(t.max_retries order by pair.number),
+    array_agg(t.version order by pair.number),
+    array_agg(
+      (case t.kind when 'webhook' then 1 when 'mailbox' then 2 when 'a2a' then 3 end)::smallint
+      order by pair.number
+    ),
+    bool_or(cardinality(t.event_types) > 0)
+  into v_pair_codes, v_pair_orgs, v_pair_max_bytes, v_pair_max_retries, pair_versions, pair_kinds, v_any_filter
+  from unnest(p_pair_key_hashes, p_pair_target_ids) with ordinality as pair (key_hash, target_id, number)
+  left join api_keys k on k.key_hash = pair.key_hash
+  left join organizations o on o.id = k.org_id
+  left join targets t on t.id = pair.target_id and t.org_id = k.org_id;
+
+  if p_key_digests is not null then
+    -- Two statements, because one cannot see the row of a concurrent winner; in the order of the keys, so that
+    -- two nodes with the same keys cannot wait for each other in a circle.
+    insert into idempotency_keys (bucket, day, target_id, key_digest, body_digest, event_id)
+    select
+      get_byte(uuid_send(i.id), 15),
+      d.day,
+      p_pair_target_ids[i.pair],
+      i.key_digest,
+      i.body_digest,
+      i.id
+    from unnest(p_ids, p_pairs, p_sizes, p_key_digests, p_body_digests)
+      as i (id, pair, size, key_digest, body_digest)
+    cross join generate_series(v_first_day, v_last_day) as d (day)
+    where i.key_digest is not null
+      and v_pair_codes[i.pair] = 'a'
+      and i.size <= v_pair_max_bytes[i.pair]
+      -- A key of an earlier day keeps its item: a second row would name an item that never was.
+      and not exists (
+        select
+        from idempotency_keys k
+        where k.bucket = get_byte(uuid_send(i.id), 15)
+          and k.target_id = p_pair_target_ids[i.pair]
+          and k.key_digest = i.key_digest
+          and k.day between v_first_day - 1 and v_last_day
+      )
+    order by p_pair_target_ids[i.pair], i.key_digest, d.day
+    on conflict do nothing;
+
+    select array_agg(w.event_id order by i.ord), array_agg(w.body_digest order by i.ord)
+    into winners, v_winner_bodies
+    from unnest(p_ids, p_pairs, p_key_digests) with ordinality as i (id, pair, key_digest, ord)
+    left join lateral (
+      select k.event_id, k.body_digest
+      from idempotency_keys k
+      where i.key_digest is not null
+        and v_pair_codes[i.pair] = 'a'
+        and k.bucket = get_byte(uuid_send(i.id), 15)
+        and k.target_id = p_pair_target_ids[i.pair]
+        and k.key_digest = i.key_digest
+        and k.day between v_first_day - 1 and v_last_day
+      order by k.day
+      limit 1
+    ) w on true;
+  end if;
+
+  with item as (
+    select
+      i.ord,
+      i.id,
+      i.pair,
+      get_byte(uuid_send(i.id), 15)::smallint as bucket,
+      p_pair_target_ids[i.pair] as target_id,
+      v_pair_orgs[i.pair] as org_id,
+      pair_kinds[i.pair] as kind,
+      i.event_type,
+      i.correlation_id,
+      i.ordering_key,
+      case
+        when v_pair_codes[i.pair] <> 'a' then v_pair_codes[i.pair]
+        when i.size > v_pair_max_bytes[i.pair] then 'l'
+        when winners[i.ord] <> i.id and i.body_digest = v_winner_bodies[i.ord] then 'r'
+        when winners[i.ord] <> i.id then 'c'
+        when v_any_filter and pair_kinds[i.pair] = 1 and exists (
+          select
+          from targets t
+          where t.id = p_pair_target_ids[i.pair]
+            and cardinality(t.event_types) > 0
+            and (i.event_type is null or not i.event_type = any (t.event_types))
+        ) then 'f'
+        when i.immediate and pair_kinds[i.pair] <> 2 then 'A'
+        else 'a'
+      end as code
+    from unnest(
+      p_ids, p_pairs, p_immediate, p_sizes, p_event_types, p_correlation_ids, p_ordering_keys, p_body_digests
+    ) with ordinality as i (
+      id, pair, immediate, size, event_type, correlation_id, ordering_key, body_digest, ord
+    )
+  ),
+  stored as (
+    insert into events (
+      bucket, kind, max_retries, billable, target_id, id, org_id, event_type, correlation_id, ordering_key, payload
+    )
+    select
+      i.bucket,
+      i.kind,
+      v_pair_max_retries[i.pair],
+      true,
+      i.target_id,
+      i.id,
+      i.org_id,
+      i.event_type,
+      i.correlation_id,
+      i.ordering_key,
+      p_payloads[i.ord]
+    from item i
+    where i.code in ('a', 'A', 'f')
+  ),
+  due as (
+    insert into deliveries (bucket, kind, event_id, target_id, org_id, due_at, lease_until, lease_token)
+    select
+      i.bucket,
+      i.kind,
+      i.id,
+      i.target_id,
+      i.org_id,
+      v_now_ms,
+      case when i.code = 'A' then v_now_ms + p_lease_ms end,
+      case when i.code = 'A' then p_lease_token end
+    from item i
+    where i.code in ('a', 'A')
+      and i.kind <> 2
+  ),
+  filtered as (
+    insert into settlements (bucket, status, event_id, org_id, target_id, settled_at)
+    select i.bucket, 'FILTERED', i.id, i.org_id, i.target_id, v_now_ms
+    from item i
+    where i.code = 'f'
+  ),
+  counted as (
+    insert into usage_records (bucket, period, items, org_id)
+    select min(i.bucket), v_period, count(*), i.org_id
+    from item i
+    where i.code in ('a', 'A', 'f')
+    group by i.org_id
+  )
+  select string_agg(i.code, '' order by i.ord)
+  into codes
+  from item i;
+end
+$$;

@@ -1,0 +1,57 @@
+import { randomFillSync } from "node:crypto";
+
+/** How many buckets the data plane is spread over; an id's last byte is its bucket. */
+export const bucketCount = 256;
+
+const randomPool = Buffer.allocUnsafe(16_384);
+let randomOffset = randomPool.length;
+
+/**
+ * A new id: a UUIDv7 (RFC 9562, section 5.7) as 32 lower-case hex characters. The first 48 bits are
+ * `nowMs`, the last byte is `bucket` (0–255), the remaining 66 bits are random. Items take the bucket of
+ * their target, so that all of a target's rows live together.
+ */
+export function newId(bucket: number, nowMs: number): string {
+  if (randomOffset + 9 > randomPool.length) {
+    randomFillSync(randomPool);
+    randomOffset = 0;
+  }
+  const at = randomOffset;
+  randomOffset += 9;
+  const time = nowMs.toString(16).padStart(12, "0");
+  randomPool[at] = (randomPool[at]! & 0x0f) | 0x70;
+  randomPool[at + 2] = (randomPool[at + 2]! & 0x3f) | 0x80;
+  const random = randomPool.toString("hex", at, at + 9);
+  return time + random + bucket.toString(16).padStart(2, "0");
+}
+
+/** A new id for a record that chooses its own bucket: a target, a user, an organization, a key. */
+export function newRootId(nowMs: number): string {
+  randomRoot[0] = 0;
+  randomFillSync(randomRoot);
+  return newId(randomRoot[0], nowMs);
+}
+
+const randomRoot = Buffer.alloc(1);
+
+/** The bucket (0–255) that an id carries in its last byte. */
+export function bucketOf(id: string): number {
+  return Number.parseInt(id.slice(30), 16);
+}
+
+/** The moment an id was made, in Unix milliseconds. */
+export function idTimeMs(id: string): number {
+  return Number.parseInt(id.slice(0, 12), 16);
+}
+
+/** The smallest id of a moment in Unix milliseconds; bounds partitions and keyset pages. */
+export function firstIdAt(timeMs: number): string {
+  return timeMs.toString(16).padStart(12, "0") + "0".repeat(20);
+}
+
+/** Whether a text is an id: 32 lower-case hex characters. */
+export function isId(text: string): boolean {
+  return idPattern.test(text);
+}
+
+const idPattern = /^[0-9a-f]{32}$/;

@@ -1,0 +1,74 @@
+import pg from "pg";
+
+/** Where a PostgreSQL is: a URL, or the parts of the embedded server's connection. */
+export type DatabaseConnection =
+  | { url: string }
+  | { host: string; port: number; user: string; database: string; password?: string };
+
+export interface PoolOptions {
+  connection: DatabaseConnection;
+  /** Most connections at once. */
+  size: number;
+  /** Told about an idle connection's failure; the pool replaces the connection by itself. */
+  onError: (error: Error) => void;
+}
+
+/**
+ * The connection pool. Sessions give up on statements after 30 s, on locks after 10 s and on transactions
+ * left idle after 15 s, because one forgotten transaction would pin dead rows and stop the queue from
+ * shrinking.
+ */
+export function createPool(options: PoolOptions): pg.Pool {
+  const { connection } = options;
+  const where = "url" in connection ? { connectionString: connection.url } : connection;
+  const pool = new pg.Pool({
+    ...where,
+    max: options.size,
+    connectionTimeoutMillis: 5_000,
+    idleTimeoutMillis: 60_000,
+    keepAlive: true,
+    statement_timeout: 30_000,
+    lock_timeout: 10_000,
+    idle_in_transaction_session_timeout: 15_000,
+    application_name: "postrider",
+  });
+  pool.on("error", options.onError);
+  return pool;
+}
+
+/** Runs `work` in one transaction and gives its result; rolls back when it throws. */
+export async function inTransaction<T>(
+  pool: pg.Pool,
+  work: (client: pg.PoolClient) => Promise<T>,
+): Promise<T> {
+  const client = await pool.connect();
+  let broken: Error | undefined;
+  try {
+    await client.query("begin");
+    const result = await work(client);
+    await client.query("commit");
+    return result;
+  } catch (error) {
+    await client.query("rollback").catch((rollbackError: Error) => {
+      broken = rollbackError;
+    });
+    throw error;
+  } finally {
+    client.release(broken);
+  }
+}
+
+/** Whether an error says that the database cannot be reached or is stopping, rather than that a statement is wrong. */
+export function isDatabaseAway(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const code = (error as Error & { code?: string }).code ?? "";
+  // Class 08: connection exceptions; 57P0x: shutting down or starting; 53: out of connections, memory or disk;
+  // 25006: a read-only standby took over; 57014 and 55P03: a timeout of ours under overload.
+  return (
+    /^(08|53|57P0|25006|57014|55P03|40001|40P01)/.test(code) ||
+    /^E(CONN|PIPE|NOENT|TIMEDOUT|HOST|NET)|^EAI_/.test(code) ||
+    /Connection terminated|timeout exceeded when trying to connect|Client has encountered|not queryable|closed the connection/i.test(
+      error.message,
+    )
+  );
+}

@@ -1,0 +1,56 @@
+import { isUtf8 } from "node:buffer";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { ApiError } from "./errors.ts";
+
+/** How deep a JSON document may nest; deeper ones cost stack and mean nothing to anybody. */
+const maxDepth = 64;
+
+/**
+ * Takes `application/json` bodies only. Routes with `rawBody` get the bytes as received; the others get the parsed
+ * value, in which no string holds what PostgreSQL cannot store.
+ */
+export function registerBodyParser(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("application/json", { parseAs: "buffer" }, parseBody);
+}
+
+async function parseBody(request: FastifyRequest, body: Buffer): Promise<unknown> {
+  if ((request.routeOptions.config as { rawBody?: boolean }).rawBody === true) return body;
+  if (body.length === 0) return undefined;
+  const value = parseJson(body);
+  refuseUnstorable(value, 0);
+  return value;
+}
+
+/** Parses bytes as JSON. @throws {ApiError} 400 that says where the document is wrong. */
+export function parseJson(body: Buffer): unknown {
+  if (body.length === 0) throw new ApiError(400, "the body is empty: send a JSON document");
+  if (!isUtf8(body)) throw new ApiError(400, "the body is not valid UTF-8");
+  try {
+    return JSON.parse(body.toString("utf8"));
+  } catch (error) {
+    throw new ApiError(400, `the body is not valid JSON: ${describe(error as Error)}`, { cause: error });
+  }
+}
+
+/** The parser's message without the piece of the document it quotes, which may hold a secret. */
+function describe(error: Error): string {
+  const position = /at position \d+( \(line \d+ column \d+\))?/.exec(error.message);
+  if (position) return `unexpected text ${position[0]}`;
+  return "it ends too early";
+}
+
+function refuseUnstorable(value: unknown, depth: number): void {
+  if (depth > maxDepth) throw new ApiError(400, `the body nests deeper than ${maxDepth} levels`);
+  if (typeof value === "string") {
+    if (value.includes("\0")) throw new ApiError(400, "the body has a NUL character, which cannot be stored");
+    if (!value.isWellFormed()) throw new ApiError(400, "the body has a lone surrogate, which is not text");
+  } else if (Array.isArray(value)) {
+    for (const element of value) refuseUnstorable(element, depth + 1);
+  } else if (value !== null && typeof value === "object") {
+    for (const [name, member] of Object.entries(value)) {
+      refuseUnstorable(name, depth + 1);
+      refuseUnstorable(member, depth + 1);
+    }
+  }
+}

@@ -1,0 +1,51 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { Static, TSchema } from "typebox";
+import type { Caller } from "../accounts/credentials.ts";
+
+/**
+ * What a route takes as proof of who calls:
+ * `none`; `session` or `apiKey` only; `either`; `item`: an API key that `accept_items` itself checks together
+ * with the item, so that the hot path asks the database once.
+ */
+export type Credential = "none" | "session" | "apiKey" | "either" | "item";
+
+/** The parts of a request that a route declares, as TypeBox schemas, and what it answers. */
+export interface RouteSchema {
+  /** One line for the documentation. */
+  summary: string;
+  description?: string;
+  body?: TSchema;
+  querystring?: TSchema;
+  params?: TSchema;
+  headers?: TSchema;
+  /** Answers by status code. Errors need not be listed: every route can answer `{error}`. */
+  response: Record<number, TSchema>;
+}
+
+/** One call of a route, with its inputs as its schema declares them. */
+export interface RouteCall<S extends RouteSchema> {
+  body: S["body"] extends TSchema ? Static<S["body"]> : undefined;
+  query: S["querystring"] extends TSchema ? Static<S["querystring"]> : Record<string, never>;
+  params: S["params"] extends TSchema ? Static<S["params"]> : Record<string, never>;
+  /** Who calls; on a route without credential this is nobody and must not be read. */
+  caller: Caller;
+  request: FastifyRequest;
+  reply: FastifyReply;
+}
+
+/** A route of the interface, apart from its address and credential, which stand in the table of `app.ts`. */
+export interface RouteDefinition {
+  schema: RouteSchema;
+  handle(call: RouteCall<RouteSchema>): unknown;
+  /** Whether the handler takes the body's bytes as received (a Buffer) in place of parsed JSON. */
+  rawBody?: boolean;
+}
+
+/** Declares a route: `handle` sees body, query and parameters typed by `schema`, and returns the answer's body. */
+export function route<const S extends RouteSchema>(
+  schema: S,
+  handle: (call: RouteCall<S>) => unknown,
+  options: { rawBody?: boolean } = {},
+): RouteDefinition {
+  return { schema, handle: handle as RouteDefinition["handle"], ...options };
+}

@@ -1,0 +1,17 @@
+import { Type } from "typebox";
+
+/** 32 lower-case hex characters. Paths take any text, because an unknown id is a 404 and not a 400. */
+export const Id = Type.String({ pattern: "^[0-9a-f]{32}$", examples: ["0192f3a4b5c67d8e9fa0b1c2d3e4f506"] });
+
+/** Unix seconds. */
+export const Timestamp = Type.Integer({ description: "Unix seconds" });
+
+export const NullableTimestamp = Type.Union([Timestamp, Type.Null()]);
+
+export const NullableString = Type.Union([Type.String(), Type.Null()]);
+
+export const IdParams = Type.Object({ id: Type.String() });
+
+export const ErrorBody = Type.Object({ error: Type.String() });
+
+export const Deleted = Type.Object({ deleted: Type.Literal(true) });

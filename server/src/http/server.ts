@@ -1,0 +1,161 @@
+import type { Socket } from "node:net";
+import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, type onRequestAsyncHookHandler } from "fastify";
+import type pg from "pg";
+import { authenticate, type Caller, presentedKey } from "../accounts/credentials.ts";
+import { isDatabaseAway } from "../db/pool.ts";
+import type { Log } from "../telemetry/log.ts";
+import type { RequestMetrics } from "../telemetry/requestMetrics.ts";
+import { registerBodyParser } from "./body.ts";
+import { ApiError, unauthorized } from "./errors.ts";
+import { newRequestId } from "./requestId.ts";
+import type { Credential, RouteDefinition } from "./route.ts";
+import { describeValidation } from "./validation.ts";
+
+/** One row of the interface: method, path, the credential it takes, and the route. */
+export type RouteRow = readonly [
+  method: "GET" | "POST" | "PATCH" | "DELETE",
+  path: string,
+  credential: Credential,
+  route: RouteDefinition,
+];
+
+export interface ServerDeps {
+  pool: pg.Pool;
+  log: Log;
+  metrics: RequestMetrics;
+  onKeyUsed: (keyId: string) => void;
+  maxBodyBytes: number;
+  trustProxy: boolean;
+}
+
+declare module "fastify" {
+  interface FastifyRequest {
+    caller: Caller | null;
+    /** When the request's headers were complete, by `performance.now()`. */
+    startedAtMs: number;
+  }
+}
+
+/** How long a client may take to send its headers and body before the connection is closed. */
+const requestTimeoutMs = 30_000;
+
+/** The HTTP server without routes: limits, request ids, bodies, errors, the request's log line and metrics. */
+export function createServer(deps: ServerDeps): FastifyInstance {
+  const app = fastify({
+    logger: false,
+    bodyLimit: deps.maxBodyBytes,
+    requestTimeout: requestTimeoutMs,
+    keepAliveTimeout: 72_000,
+    trustProxy: deps.trustProxy,
+    genReqId: newRequestId,
+    requestIdHeader: false,
+    routerOptions: { maxParamLength: 200, ignoreTrailingSlash: false },
+    ajv: { customOptions: { coerceTypes: false, removeAdditional: false, allErrors: false, useDefaults: true } },
+    return503OnClosing: false,
+    frameworkErrors: (error, request, reply) => answerError(deps, error, request, reply),
+    clientErrorHandler: refuseConnection,
+  });
+  app.decorateRequest("caller", null);
+  app.decorateRequest("startedAtMs", 0);
+  registerBodyParser(app);
+  app.addHook("onRequest", (request, reply, done) => {
+    request.startedAtMs = performance.now();
+    void reply.header("x-request-id", request.id);
+    done();
+  });
+  app.addHook("onResponse", (request, reply, done) => {
+    const durationMs = performance.now() - request.startedAtMs;
+    const routePath = request.routeOptions.url ?? "unknown";
+    deps.metrics.observe(request.method, routePath, reply.statusCode, durationMs);
+    deps.log.request(request, reply.statusCode, routePath, durationMs);
+    done();
+  });
+  app.setErrorHandler<FastifyError>((error, request, reply) => answerError(deps, error, request, reply));
+  app.setNotFoundHandler((_request, reply) => reply.code(404).send({ error: "not found" }));
+  return app;
+}
+
+/** Adds the rows of the interface; each is checked for its credential here and nowhere else. */
+export function addRoutes(app: FastifyInstance, deps: ServerDeps, rows: readonly RouteRow[]): void {
+  for (const [method, path, credential, route] of rows) {
+    const { summary, description, response, ...inputs } = route.schema;
+    app.route({
+      method,
+      url: path,
+      schema: { ...inputs, response, summary, ...(description && { description }) },
+      config: { rawBody: route.rawBody === true, credential },
+      onRequest: credentialCheck(deps, credential),
+      handler: (request, reply) =>
+        route.handle({
+          body: request.body as never,
+          query: request.query as never,
+          params: request.params as never,
+          caller: request.caller as Caller,
+          request,
+          reply,
+        }),
+    });
+  }
+}
+
+/** Runs before the body is read, so that nobody unknown makes the service parse anything. */
+function credentialCheck(deps: ServerDeps, credential: Credential): onRequestAsyncHookHandler[] {
+  if (credential === "none") return [];
+  if (credential === "item") {
+    return [
+      async (request) => {
+        if (presentedKey(request) !== undefined) return;
+        if (request.headers["x-session-token"] === undefined) throw unauthorized();
+        await authenticate(deps.pool, request, "apiKey", deps.onKeyUsed);
+      },
+    ];
+  }
+  return [
+    async (request) => {
+      request.caller = await authenticate(deps.pool, request, credential, deps.onKeyUsed);
+    },
+  ];
+}
+
+function answerError(deps: ServerDeps, error: FastifyError, request: FastifyRequest, reply: FastifyReply): unknown {
+  const answer = toApiError(error);
+  if (answer.status >= 500) deps.log.failure(request, answer.status, error);
+  if (answer.retryAfterSeconds !== undefined) void reply.header("retry-after", String(answer.retryAfterSeconds));
+  return reply.code(answer.status).type("application/json; charset=utf-8").send(JSON.stringify({ error: answer.message }));
+}
+
+function toApiError(error: FastifyError): ApiError {
+  if (error instanceof ApiError) return error;
+  if (error.validation) return new ApiError(400, describeValidation(error), { cause: error });
+  switch (error.code) {
+    case "FST_ERR_CTP_INVALID_MEDIA_TYPE":
+      return new ApiError(415, "the content type must be application/json", { cause: error });
+    case "FST_ERR_CTP_BODY_TOO_LARGE":
+      return new ApiError(413, "the body is larger than the limit", { cause: error });
+  }
+  if (isDatabaseAway(error)) {
+    return new ApiError(503, "the service cannot reach its database: try again", { cause: error, retryAfterSeconds: 2 });
+  }
+  if (error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500) {
+    return new ApiError(error.statusCode, error.message, { cause: error });
+  }
+  return new ApiError(500, "internal error", { cause: error });
+}
+
+/** What Node's parser refused never became a request; it is answered in the same form and closed. */
+function refuseConnection(error: Error & { code?: string }, socket: Socket): void {
+  if (!socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const [status, message] =
+    error.code === "HPE_HEADER_OVERFLOW"
+      ? ["431 Request Header Fields Too Large", "the headers are too large"]
+      : error.code === "ERR_HTTP_REQUEST_TIMEOUT"
+        ? ["408 Request Timeout", "the request took too long to arrive"]
+        : ["400 Bad Request", "the request is not valid HTTP"];
+  const body = JSON.stringify({ error: message });
+  socket.end(
+    `HTTP/1.1 ${status}\r\nx-request-id: ${newRequestId()}\r\ncontent-type: application/json; charset=utf-8\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`,
+  );
+}

@@ -1,0 +1,39 @@
+import type { FastifyError } from "fastify";
+
+/** One sentence for a request that does not fit its schema: which field, and what it should be. */
+export function describeValidation(error: FastifyError): string {
+  const first = error.validation?.[0];
+  if (first === undefined) return "the request is not valid";
+  const place = error.validationContext === "querystring" ? "the query" : `the ${error.validationContext ?? "body"}`;
+  const field = first.instancePath.split("/").filter(Boolean).join(".");
+  const params = first.params as { missingProperty?: string; type?: string; limit?: number; allowedValues?: unknown[] };
+  if (first.keyword === "required") {
+    const name = field === "" ? params.missingProperty : `${field}.${params.missingProperty}`;
+    return `${name} is required`;
+  }
+  if (field === "") return `${place} must be ${article(params.type ?? "object")}`;
+  switch (first.keyword) {
+    case "type":
+      return `${field} must be ${article(String(params.type))}`;
+    case "minLength":
+      return params.limit === 1 ? `${field} must not be empty` : `${field} must be at least ${params.limit} characters`;
+    case "maxLength":
+      return `${field} must be at most ${params.limit} characters`;
+    case "minimum":
+      return `${field} must be at least ${params.limit}`;
+    case "maximum":
+      return `${field} must be at most ${params.limit}`;
+    case "maxItems":
+      return `${field} must have at most ${params.limit} elements`;
+    case "const":
+    case "enum":
+    case "anyOf":
+      return `${field} is not one of the accepted values`;
+    default:
+      return `${field} ${first.message ?? "is not valid"}`;
+  }
+}
+
+function article(type: string): string {
+  return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`;
+}
