@@ -62,6 +62,22 @@ describe("a violation planted in a tree of its own", () => {
   });
 });
 
+describe("the closing line", () => {
+  it("counts failed tests, files that do not load and errors outside tests", async () => {
+    const reporter = JSON.stringify(join(root, "server/scripts/closingLine.ts"));
+    await plant(
+      "vitest.config.ts",
+      `import { closingLine } from ${reporter};\nexport default { test: { globals: true, reporters: [closingLine] } };\n`,
+    );
+    await plant("a.test.ts", "it('holds', () => {});\nit('fails', () => { throw new Error('no'); });\n");
+    await plant("b.test.ts", "throw new Error('does not load');\n");
+    await plant("c.test.ts", "it('leaks', () => { void Promise.reject(new Error('late')); });\n");
+    const { status, output } = await run("node_modules/vitest/vitest.mjs", ["run"], tree);
+    expect(status).toBe(1);
+    expect(output.trimEnd().split("\n").at(-1)).toBe("2 passed, 3 failed");
+  });
+});
+
 describe("the interpreter", () => {
   it("is the pinned one, whatever the machine carries", () => {
     expect(process.execPath.startsWith(join(root, "node_modules"))).toBe(true);

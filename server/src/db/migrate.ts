@@ -30,7 +30,10 @@ export async function migrate(pool: pg.Pool): Promise<string[]> {
   try {
     await client.query(`set statement_timeout = 0; set lock_timeout = ${lockTimeoutMs}`);
     await takeLock(client);
-    const applied = [...(await applyMigrations(client, migrations)), ...(await applyFunctions(client, functions))];
+    const applied = [
+      ...(await applyMigrations(client, migrations)),
+      ...(await applyFunctions(client, functions)),
+    ];
     return applied;
   } finally {
     // The lock and the settings belong to the session; the connection is not returned to the pool.
@@ -68,7 +71,9 @@ async function applyMigrations(client: pg.PoolClient, files: SqlFile[]): Promise
       );
     }
     if (file.checksum !== row.checksum) {
-      throw new SchemaError(`migration ${row.name} was edited after it ran: restore its text and add a new migration`);
+      throw new SchemaError(
+        `migration ${row.name} was edited after it ran: restore its text and add a new migration`,
+      );
     }
   }
   const done = new Set(rows.map((row) => row.version));
@@ -109,7 +114,11 @@ async function applyFunctions(client: pg.PoolClient, files: SqlFile[]): Promise<
   return applied;
 }
 
-async function inOwnTransaction(client: pg.PoolClient, file: SqlFile, record: () => Promise<void>): Promise<void> {
+async function inOwnTransaction(
+  client: pg.PoolClient,
+  file: SqlFile,
+  record: () => Promise<void>,
+): Promise<void> {
   await client.query("begin");
   try {
     await client.query(file.text);

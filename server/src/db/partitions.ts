@@ -31,7 +31,9 @@ export async function ensurePartitions(pool: pg.Pool, nowMs: number): Promise<nu
         table === "idempotency_keys"
           ? [String(day), String(day + 1)]
           : [`'${firstIdAt(day * dayMs)}'`, `'${firstIdAt((day + 1) * dayMs)}'`];
-      await pool.query(`create table if not exists ${name} partition of ${table} for values from (${from}) to (${to})`);
+      await pool.query(
+        `create table if not exists ${name} partition of ${table} for values from (${from}) to (${to})`,
+      );
       created++;
     }
   }

@@ -1,5 +1,11 @@
 import type { Socket } from "node:net";
-import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, type onRequestAsyncHookHandler } from "fastify";
+import fastify, {
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type onRequestAsyncHookHandler,
+} from "fastify";
 import type pg from "pg";
 import { authenticate, type Caller, presentedKey } from "../accounts/credentials.ts";
 import { isDatabaseAway } from "../db/pool.ts";
@@ -50,7 +56,9 @@ export function createServer(deps: ServerDeps): FastifyInstance {
     genReqId: newRequestId,
     requestIdHeader: false,
     routerOptions: { maxParamLength: 200, ignoreTrailingSlash: false },
-    ajv: { customOptions: { coerceTypes: false, removeAdditional: false, allErrors: false, useDefaults: true } },
+    ajv: {
+      customOptions: { coerceTypes: false, removeAdditional: false, allErrors: false, useDefaults: true },
+    },
     return503OnClosing: false,
     frameworkErrors: (error, request, reply) => answerError(deps, error, request, reply),
     clientErrorHandler: refuseConnection,
@@ -117,11 +125,20 @@ function credentialCheck(deps: ServerDeps, credential: Credential): onRequestAsy
   ];
 }
 
-function answerError(deps: ServerDeps, error: FastifyError, request: FastifyRequest, reply: FastifyReply): unknown {
+function answerError(
+  deps: ServerDeps,
+  error: FastifyError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): unknown {
   const answer = toApiError(error);
   if (answer.status >= 500) deps.log.failure(request, answer.status, error);
-  if (answer.retryAfterSeconds !== undefined) void reply.header("retry-after", String(answer.retryAfterSeconds));
-  return reply.code(answer.status).type("application/json; charset=utf-8").send(JSON.stringify({ error: answer.message }));
+  if (answer.retryAfterSeconds !== undefined)
+    void reply.header("retry-after", String(answer.retryAfterSeconds));
+  return reply
+    .code(answer.status)
+    .type("application/json; charset=utf-8")
+    .send(JSON.stringify({ error: answer.message }));
 }
 
 function toApiError(error: FastifyError): ApiError {
@@ -134,7 +151,10 @@ function toApiError(error: FastifyError): ApiError {
       return new ApiError(413, "the body is larger than the limit", { cause: error });
   }
   if (isDatabaseAway(error)) {
-    return new ApiError(503, "the service cannot reach its database: try again", { cause: error, retryAfterSeconds: 2 });
+    return new ApiError(503, "the service cannot reach its database: try again", {
+      cause: error,
+      retryAfterSeconds: 2,
+    });
   }
   if (error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500) {
     return new ApiError(error.statusCode, error.message, { cause: error });

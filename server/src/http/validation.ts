@@ -4,9 +4,15 @@ import type { FastifyError } from "fastify";
 export function describeValidation(error: FastifyError): string {
   const first = error.validation?.[0];
   if (first === undefined) return "the request is not valid";
-  const place = error.validationContext === "querystring" ? "the query" : `the ${error.validationContext ?? "body"}`;
+  const place =
+    error.validationContext === "querystring" ? "the query" : `the ${error.validationContext ?? "body"}`;
   const field = first.instancePath.split("/").filter(Boolean).join(".");
-  const params = first.params as { missingProperty?: string; type?: string; limit?: number; allowedValues?: unknown[] };
+  const params = first.params as {
+    missingProperty?: string;
+    type?: string;
+    limit?: number;
+    allowedValues?: unknown[];
+  };
   if (first.keyword === "required") {
     const name = field === "" ? params.missingProperty : `${field}.${params.missingProperty}`;
     return `${name} is required`;
@@ -16,7 +22,9 @@ export function describeValidation(error: FastifyError): string {
     case "type":
       return `${field} must be ${article(String(params.type))}`;
     case "minLength":
-      return params.limit === 1 ? `${field} must not be empty` : `${field} must be at least ${params.limit} characters`;
+      return params.limit === 1
+        ? `${field} must not be empty`
+        : `${field} must be at least ${params.limit} characters`;
     case "maxLength":
       return `${field} must be at most ${params.limit} characters`;
     case "minimum":
