@@ -15,7 +15,7 @@ export interface Log {
 }
 
 /** How much is gathered before it is written; a line waits at most a second. */
-const bufferBytes = 32_768;
+const bufferBytes = 16_000;
 const flushIntervalMs = 1_000;
 
 /** A log at `level` (pino's names) to standard output. */
