@@ -66,7 +66,7 @@ describe("the closing line", () => {
   it("counts failed tests, files that do not load and errors outside tests", async () => {
     const reporter = JSON.stringify(join(root, "server/scripts/closingLine.ts"));
     await plant(
-      "vitest.config.ts",
+      "vitest.config.mts",
       `import { closingLine } from ${reporter};\nexport default { test: { globals: true, reporters: [closingLine] } };\n`,
     );
     await plant("a.test.ts", "it('holds', () => {});\nit('fails', () => { throw new Error('no'); });\n");
