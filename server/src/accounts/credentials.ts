@@ -73,7 +73,7 @@ async function findKey(pool: pg.Pool, key: string): Promise<Extract<Caller, { ki
     values: [hashCredential(key)],
   });
   const row = rows[0];
-  return row && { kind: "apiKey", keyId: fromUuid(row.id), orgId: fromUuid(row.org_id) };
+  return row && { kind: "apiKey", keyId: row.id, orgId: row.org_id };
 }
 
 async function findSession(pool: pg.Pool, token: string): Promise<Caller | undefined> {
@@ -88,9 +88,5 @@ async function findSession(pool: pg.Pool, token: string): Promise<Caller | undef
     values: [tokenHash],
   });
   const row = rows[0];
-  return row && { kind: "session", userId: fromUuid(row.user_id), orgId: fromUuid(row.org_id), tokenHash };
-}
-
-function fromUuid(uuid: string): string {
-  return uuid.replaceAll("-", "");
+  return row && { kind: "session", userId: row.user_id, orgId: row.org_id, tokenHash };
 }

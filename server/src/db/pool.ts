@@ -1,5 +1,19 @@
 import pg from "pg";
 
+/*
+ * Ids leave the database as they are in the interface, 32 hex characters without dashes, and bigint columns as
+ * numbers: all of them are moments, counts and tokens below 2^53.
+ */
+const uuidOid = 2950;
+const int8Oid = 20;
+const types = {
+  getTypeParser(oid: number, format?: "text" | "binary") {
+    if (oid === uuidOid && format !== "binary") return (text: string) => text.replaceAll("-", "");
+    if (oid === int8Oid && format !== "binary") return Number;
+    return pg.types.getTypeParser(oid, format as "text");
+  },
+};
+
 /** Where a PostgreSQL is: a URL, or the parts of the embedded server's connection. */
 export type DatabaseConnection =
   | { url: string }
@@ -27,6 +41,7 @@ export function createPool(options: PoolOptions): pg.Pool {
     connectionTimeoutMillis: 5_000,
     idleTimeoutMillis: 60_000,
     keepAlive: true,
+    types,
     statement_timeout: 30_000,
     lock_timeout: 10_000,
     idle_in_transaction_session_timeout: 15_000,

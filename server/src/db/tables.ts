@@ -1,0 +1,120 @@
+import { Kysely, PostgresDialect } from "kysely";
+import type pg from "pg";
+
+/*
+ * The tables as Kysely sees them, for the CRUD around the hot path. Ids are 32 hex characters; moments are Unix
+ * seconds in the control plane and Unix milliseconds in the data plane, as the migrations say.
+ */
+
+export type Queries = Kysely<Tables>;
+
+/** A query builder over the pool; it owns no connection of its own. */
+export function createQueries(pool: pg.Pool): Queries {
+  return new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+}
+
+export type BillingStatus = "pending" | "active" | "grace" | "suspended" | "exempt";
+export type TargetKind = "webhook" | "mailbox" | "a2a";
+
+export interface Tables {
+  organizations: {
+    id: string;
+    name: string;
+    slug: string;
+    billing_status: BillingStatus;
+    billing_grace_ends_at: number | null;
+    created_at: number;
+  };
+  users: {
+    id: string;
+    org_id: string;
+    email: string;
+    email_key: string;
+    name: string;
+    role: "admin";
+    password_hash: string;
+    created_at: number;
+  };
+  sessions: { token_hash: Buffer; user_id: string; created_at: number; expires_at: number };
+  api_keys: {
+    id: string;
+    org_id: string;
+    name: string;
+    key_hash: Buffer;
+    prefix: string;
+    created_at: number;
+    last_used_at: number | null;
+  };
+  rate_limits: { scope: string; subject: string; window_start: number; hits: number };
+  targets: TargetRow;
+  events: {
+    bucket: number;
+    kind: 1 | 2 | 3;
+    max_retries: number;
+    billable: boolean;
+    target_id: string;
+    id: string;
+    org_id: string;
+    source_event_id: string | null;
+    event_type: string | null;
+    correlation_id: string | null;
+    ordering_key: string | null;
+    payload: Buffer;
+  };
+  deliveries: {
+    bucket: number;
+    kind: 1 | 3;
+    attempts: number;
+    schedule_attempts: number;
+    event_id: string;
+    target_id: string;
+    org_id: string;
+    due_at: number;
+    lease_until: number | null;
+    lease_token: number | null;
+  };
+  attempts: {
+    bucket: number;
+    number: number;
+    outcome: 1 | 2 | 3;
+    status_code: number;
+    duration_ms: number;
+    event_id: string;
+    org_id: string;
+    target_id: string;
+    attempted_at: number;
+    error: string | null;
+    response_body: Buffer | null;
+  };
+  settlements: {
+    bucket: number;
+    status: "FAILED" | "FILTERED" | "CANCELED";
+    event_id: string;
+    org_id: string;
+    target_id: string;
+    settled_at: number;
+  };
+  usage_records: { bucket: number; period: number; items: number; org_id: string };
+  usage_totals: { org_id: string; period: number; items: number };
+}
+
+export interface TargetRow {
+  id: string;
+  org_id: string;
+  kind: TargetKind;
+  name: string;
+  description: string;
+  enabled: boolean;
+  disabled_reason: string | null;
+  url: string | null;
+  event_types: string[];
+  max_payload_bytes: number;
+  max_retries: number;
+  retry_interval_seconds: number;
+  secret: Buffer | null;
+  previous_secret: Buffer | null;
+  failing_since: number | null;
+  version: number;
+  created_at: number;
+  updated_at: number;
+}
