@@ -1,0 +1,122 @@
+import { execFile } from "node:child_process";
+import { readdirSync, readFileSync, statSync, type Stats } from "node:fs";
+import { readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { promisify } from "node:util";
+
+const pollMs = 25;
+/** What is sent to a leftover, and after how many milliseconds from the beginning. */
+const escalation: [number, NodeJS.Signals][] = [
+  [0, "SIGINT"],
+  [3_000, "SIGQUIT"],
+  [6_000, "SIGKILL"],
+];
+const giveUpMs = 12_000;
+
+/**
+ * Ends every PostgreSQL process that an earlier run left on this cluster, then removes its postmaster.pid. The
+ * caller holds the data directory's lock, so whatever runs there has no service any more. A process id in
+ * postmaster.pid proves nothing (it may long belong to another program, on whose account PostgreSQL would
+ * refuse to start): processes are recognized by what they are.
+ * @param name the cluster_name, which each of its processes shows in its title.
+ * @throws when a process does not end within 12 s.
+ */
+export async function stopLeftovers(
+  cluster: string,
+  name: string,
+  log: (message: string) => void,
+): Promise<void> {
+  const begun = Date.now();
+  const toSend = [...escalation];
+  for (;;) {
+    const left = await clusterProcesses(cluster, name);
+    if (left.length === 0) break;
+    const waited = Date.now() - begun;
+    if (toSend.length === escalation.length) {
+      log(`stopping the PostgreSQL that an earlier run left behind (process ${left[0]})`);
+    }
+    if (waited > giveUpMs) {
+      throw new Error(
+        `PostgreSQL processes of an earlier run do not end: ${left.join(", ")}; end them and start again`,
+      );
+    }
+    const [after, signal] = toSend[0] ?? [Infinity, "SIGKILL"];
+    if (waited >= after) {
+      toSend.shift();
+      await signalLeftovers(cluster, left, signal);
+    }
+    await delay(pollMs);
+  }
+  await rm(join(cluster, "postmaster.pid"), { force: true });
+}
+
+/** The first two signals go to the postmaster, which tells the others; without one they go to each. */
+async function signalLeftovers(cluster: string, left: number[], signal: NodeJS.Signals): Promise<void> {
+  const postmaster = await recordedPostmaster(cluster);
+  const targets =
+    postmaster !== undefined && left.includes(postmaster) && signal !== "SIGKILL" ? [postmaster] : left;
+  const effective = targets === left && signal === "SIGINT" ? "SIGQUIT" : signal;
+  for (const pid of targets) {
+    try {
+      process.kill(pid, effective);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+    }
+  }
+}
+
+/** The process id in postmaster.pid; its owner may be any program by now. */
+async function recordedPostmaster(cluster: string): Promise<number | undefined> {
+  const text = await readFile(join(cluster, "postmaster.pid"), "utf8").catch(() => "");
+  const pid = Number.parseInt(text, 10);
+  return Number.isNaN(pid) ? undefined : pid;
+}
+
+async function clusterProcesses(cluster: string, name: string): Promise<number[]> {
+  if (process.platform === "linux") return linuxProcesses(cluster, name);
+  if (process.platform === "win32") return [];
+  const { stdout } = await promisify(execFile)("ps", ["-axww", "-o", "pid=,command="], {
+    maxBuffer: 16 * 2 ** 20,
+  });
+  return stdout
+    .split("\n")
+    .filter((line) => line.includes("postgres") && line.includes(name))
+    .map((line) => Number.parseInt(line, 10));
+}
+
+function linuxProcesses(cluster: string, name: string): number[] {
+  const found: number[] = [];
+  const directory = statSync(cluster);
+  for (const entry of readdirSync("/proc")) {
+    if (!/^\d+$/.test(entry)) continue;
+    try {
+      if (readFileSync(`/proc/${entry}/comm`, "utf8") !== "postgres\n") continue;
+      if (statSync(`/proc/${entry}`).uid !== directory.uid) continue;
+      if (worksInside(entry, directory) ?? titleSays(entry, name)) found.push(Number(entry));
+    } catch {
+      // The process ended while it was being looked at.
+      continue;
+    }
+  }
+  return found;
+}
+
+/**
+ * Whether the process works in the directory, as every PostgreSQL process does in its cluster's; undefined when
+ * the kernel does not tell, e.g. to a container's root without CAP_SYS_PTRACE. A zombie has no directory and
+ * counts as ended.
+ */
+function worksInside(pid: string, directory: Stats): boolean | undefined {
+  try {
+    const there = statSync(`/proc/${pid}/cwd/.`);
+    return there.dev === directory.dev && there.ino === directory.ino;
+  } catch (error) {
+    if (/EACCES|EPERM/.test((error as NodeJS.ErrnoException).code ?? "")) return undefined;
+    throw error;
+  }
+}
+
+function titleSays(pid: string, name: string): boolean {
+  return readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(name);
+}

@@ -1,0 +1,36 @@
+const linesKept = 12;
+
+/** What PostgreSQL wrote lately, for the sentence that says why it ended. */
+export interface ServerLog {
+  onLine: (line: string) => void;
+  lastLines: string[];
+}
+
+/** Forwards what deserves attention from PostgreSQL's log, and remembers its last lines. */
+export function followServerLog(log: (level: "info" | "warn" | "error", message: string) => void): ServerLog {
+  const lastLines: string[] = [];
+  return {
+    lastLines,
+    onLine: (line) => {
+      lastLines.push(line);
+      if (lastLines.length > linesKept) lastLines.shift();
+      const level = judgeLine(line);
+      if (level !== "quiet") log(level, `postgresql: ${line}`);
+    },
+  };
+}
+
+/** How loud a line of PostgreSQL's log is for us. Its LOG lines are routine except those about crashes. */
+export function judgeLine(line: string): "quiet" | "info" | "warn" | "error" {
+  if (/^(FATAL|PANIC):/.test(line)) {
+    // Answers to clients that come while it starts or stops.
+    return /the database system is|terminating .* due to administrator command/.test(line)
+      ? "quiet"
+      : "error";
+  }
+  if (/^(ERROR|WARNING):/.test(line)) return "warn";
+  if (!/^LOG:/.test(line))
+    return /^\s|^(DETAIL|HINT|NOTICE|CONTEXT|STATEMENT|DEBUG)/.test(line) ? "quiet" : "warn";
+  if (/terminated by signal|crash|corrupt|could not|out of memory|invalid/.test(line)) return "warn";
+  return /was interrupted|not properly shut down|redo (starts|done)/.test(line) ? "info" : "quiet";
+}

@@ -1,0 +1,38 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import type { GuardedProcess } from "./guardedProcess.ts";
+
+/** A fast shutdown writes a checkpoint, which a slow disk may need this long for. */
+const fastMs = 30_000;
+const immediateMs = 6_000;
+
+/**
+ * Shuts PostgreSQL down: fast, then immediately (nothing committed is lost; the next start recovers), then by
+ * force, and looks whether it ended in order.
+ */
+export async function shutDown(
+  server: GuardedProcess,
+  cluster: string,
+  log: (level: "warn", message: string) => void,
+): Promise<void> {
+  // Windows has no SIGINT to send: there it ends at once, and recovers from its log at the next start.
+  server.kill("SIGINT");
+  if (!(await endsWithin(server, fastMs))) {
+    log("warn", `PostgreSQL did not shut down within ${fastMs / 1_000} s; stopping it at once`);
+    server.kill("SIGQUIT");
+    if (!(await endsWithin(server, immediateMs))) server.kill("SIGKILL");
+  }
+  const end = await server.ended;
+  if (end.code !== 0 || existsSync(join(cluster, "postmaster.pid"))) {
+    log("warn", "PostgreSQL did not shut down in order; it will recover from its log at the next start");
+  }
+}
+
+async function endsWithin(server: GuardedProcess, milliseconds: number): Promise<boolean> {
+  const cancel = new AbortController();
+  const timeout = delay(milliseconds, false, { signal: cancel.signal }).catch(() => false);
+  const ended = await Promise.race([server.ended.then(() => true), timeout]);
+  cancel.abort();
+  return ended;
+}

@@ -1,0 +1,68 @@
+import { randomBytes } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pg from "pg";
+import type { TestProject } from "vitest/node";
+import { createPool, type DatabaseConnection } from "../../src/db/pool.ts";
+import { startEmbedded } from "../../src/db/embedded/startEmbedded.ts";
+
+declare module "vitest" {
+  interface ProvidedContext {
+    postgres: ProvidedPostgres;
+  }
+}
+
+export interface ProvidedPostgres {
+  /** To a database that a superuser may create others from. */
+  connection: DatabaseConnection;
+  /** Begins the name of every database of this run. */
+  prefix: string;
+}
+
+/** Durability is for the tests that start their own server; these need speed. */
+const fastSettings = {
+  fsync: "off",
+  synchronous_commit: "off",
+  full_page_writes: "off",
+  max_connections: "200",
+  shared_buffers: "128MB",
+  autovacuum_naptime: "1min",
+};
+
+/**
+ * One PostgreSQL for the whole test run: TEST_DATABASE_URL, or an embedded one in a temporary directory. Gives
+ * back what ends it, which also drops the databases of the run.
+ */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const prefix = `postrider_test_${randomBytes(4).toString("hex")}`;
+  const url = process.env["TEST_DATABASE_URL"];
+  if (url !== undefined && url !== "") {
+    project.provide("postgres", { connection: { url }, prefix });
+    return () => dropDatabases({ url }, prefix);
+  }
+  const dataDir = await mkdtemp(join(tmpdir(), "postrider-test-"));
+  const database = await startEmbedded({
+    dataDir,
+    settings: fastSettings,
+    log: (level, message) => {
+      if (level !== "info" && !/^postgresql: (ERROR|FATAL|WARNING)/.test(message)) console.error(message);
+    },
+  });
+  project.provide("postgres", { connection: database.connection, prefix });
+  return async () => {
+    await database.stop();
+    await rm(dataDir, { recursive: true, force: true });
+  };
+}
+
+async function dropDatabases(connection: DatabaseConnection, prefix: string): Promise<void> {
+  const pool = createPool({ connection, size: 1, onError: () => undefined });
+  const { rows } = await pool.query<{ datname: string }>(
+    "select datname from pg_database where starts_with(datname, $1)",
+    [prefix],
+  );
+  for (const { datname } of rows)
+    await pool.query(`drop database ${pg.escapeIdentifier(datname)} with (force)`);
+  await pool.end();
+}
