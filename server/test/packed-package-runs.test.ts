@@ -1,0 +1,90 @@
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, mkdtemp, readFile, rm, symlink } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+const run = promisify(execFile);
+const root = join(import.meta.dirname, "../..");
+let tree: string;
+let cli: string;
+
+describe("the published package", () => {
+  beforeAll(async () => {
+    tree = await mkdtemp(join(tmpdir(), "postrider-packed-"));
+    cli = await install(tree);
+  });
+  afterAll(async () => {
+    await rm(tree, { recursive: true, force: true });
+  });
+
+  it("refuses an unknown setting with a sentence", async () => {
+    const env = { PATH: process.env["PATH"], POSTRIDER_DATADIR: tree };
+    await expect(run(process.execPath, [cli, "serve"], { env })).rejects.toMatchObject({
+      stderr: expect.stringContaining("did you mean POSTRIDER_DATA_DIR?"),
+    });
+  });
+
+  it("serves, and stops when asked", async () => {
+    const port = await freePort();
+    const env = { PATH: process.env["PATH"], PORT: String(port), POSTRIDER_DATA_DIR: join(tree, "data") };
+    const service = spawn(process.execPath, [cli, "serve"], { env, stdio: "inherit" });
+    const ended = once(service, "exit");
+    try {
+      await untilReady(`http://127.0.0.1:${port}/readyz`, ended);
+    } finally {
+      service.kill("SIGTERM");
+    }
+    expect(await ended).toEqual([0, null]);
+  });
+});
+
+/**
+ * Unpacks the tarball where npm would, with links to the declared dependencies only, so that an undeclared one is
+ * missed. Needs no registry. Resolves to the path of the command.
+ */
+async function install(tree: string): Promise<string> {
+  const { stdout } = await run(process.execPath, [join(root, "server/scripts/pack.ts"), tree]);
+  const installed = join(tree, "node_modules/@postrider/server");
+  await mkdir(installed, { recursive: true });
+  await run("tar", ["-xzf", stdout.trim(), "-C", installed, "--strip-components=1"]);
+  const manifest = JSON.parse(await readFile(join(installed, "package.json"), "utf8")) as {
+    bin: { postrider: string };
+    dependencies: Record<string, string>;
+  };
+  for (const name of Object.keys(manifest.dependencies)) {
+    const link = join(tree, "node_modules", name);
+    await mkdir(dirname(link), { recursive: true });
+    await symlink(join(root, "node_modules", name), link);
+  }
+  return join(installed, manifest.bin.postrider);
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  if (address === null || typeof address === "string") throw new Error("a TCP server has a port");
+  return address.port;
+}
+
+/** Polls until `url` answers 200; throws when the process ends first or after a minute. */
+async function untilReady(url: string, ended: Promise<unknown[]>): Promise<void> {
+  let exit: unknown[] | undefined;
+  void ended.then((reason) => {
+    exit = reason;
+  });
+  const deadline = Date.now() + 60_000;
+  while (Date.now() < deadline) {
+    if (exit !== undefined) throw new Error(`the service ended before it served: ${exit.join(" ")}`);
+    const answer = await fetch(url).catch(() => undefined);
+    if (answer?.status === 200) return;
+    await delay(50);
+  }
+  throw new Error("the service did not serve within a minute");
+}
