@@ -21,8 +21,7 @@ function failure(code: ExchangeErrorCode): ExchangeResult {
 test("only 2xx delivers, and only 410 ends a delivery at once", () => {
   fc.assert(
     fc.property(fc.integer({ min: 100, max: 999 }), (status) => {
-      const expected =
-        status >= 200 && status <= 299 ? "delivered" : status === 410 ? "gone" : "retry";
+      const expected = status >= 200 && status <= 299 ? "delivered" : status === 410 ? "gone" : "retry";
       expect(classify(answer(status)).outcome).toBe(expected);
     }),
   );

@@ -62,8 +62,7 @@ function describe({ status, headers }: ExchangeResponse): string {
   if (location === undefined || location === "") {
     return `receiver answered ${status}; redirects are not followed`;
   }
-  const shown =
-    location.length > maxLocationLength ? `${location.slice(0, maxLocationLength)}…` : location;
+  const shown = location.length > maxLocationLength ? `${location.slice(0, maxLocationLength)}…` : location;
   return `receiver answered ${status} redirect to ${printable(shown)}; redirects are not followed`;
 }
 

@@ -36,9 +36,7 @@ test("every wait is a whole number of milliseconds within ±20 % of the schedule
     fc.property(scheduleArbitrary, (schedule) => {
       const delay = nextDelayMs({ ...first, ...schedule, maxRetries: 5000 });
       const base = Math.min(
-        schedule.intervalSeconds === 0
-          ? 0
-          : schedule.intervalSeconds * 1000 * 3 ** (schedule.attempt - 1),
+        schedule.intervalSeconds === 0 ? 0 : schedule.intervalSeconds * 1000 * 3 ** (schedule.attempt - 1),
         dayMs,
       );
       expect(Number.isInteger(delay)).toBe(true);

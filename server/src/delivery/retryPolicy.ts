@@ -61,11 +61,7 @@ function parseRetryAfterMs(header: string, nowMs: number): number | null {
     return Number(value) * 1000;
   }
   const date =
-    imfDate.test(value) || rfc850Date.test(value)
-      ? value
-      : asctimeDate.test(value)
-        ? `${value} GMT`
-        : "";
+    imfDate.test(value) || rfc850Date.test(value) ? value : asctimeDate.test(value) ? `${value} GMT` : "";
   const atMs = Date.parse(date);
   return Number.isNaN(atMs) ? null : Math.max(0, atMs - nowMs);
 }

@@ -64,7 +64,5 @@ test("after a rotation the former key still opens, and new seals use the new key
 
 test("a key of another length is refused", () => {
   expect(() => createSecretBox({ current: Buffer.alloc(16) })).toThrow("32 bytes, not 16");
-  expect(() => createSecretBox({ current, previous: [Buffer.alloc(31)] })).toThrow(
-    "32 bytes, not 31",
-  );
+  expect(() => createSecretBox({ current, previous: [Buffer.alloc(31)] })).toThrow("32 bytes, not 31");
 });

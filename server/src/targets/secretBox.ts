@@ -77,10 +77,7 @@ function open(keys: ReadonlyMap<number, Buffer>, sealed: Buffer, context: string
   decipher.setAAD(associatedData(sealed.subarray(0, nonceStart), context));
   decipher.setAuthTag(sealed.subarray(cipherEnd));
   try {
-    return Buffer.concat([
-      decipher.update(sealed.subarray(cipherStart, cipherEnd)),
-      decipher.final(),
-    ]);
+    return Buffer.concat([decipher.update(sealed.subarray(cipherStart, cipherEnd)), decipher.final()]);
   } catch (cause) {
     throw new Error("a sealed secret was changed or belongs elsewhere", { cause });
   }
