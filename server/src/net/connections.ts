@@ -1,0 +1,203 @@
+import type { EventEmitter } from "node:events";
+import { Client, type Dispatcher } from "undici";
+import type { Connect, Connected } from "./connect.ts";
+
+export interface ConnectionsOptions {
+  connect: Connect;
+  /** Beyond it, requests to one origin wait for a connection to become free. */
+  maxConnectionsPerOrigin: number;
+  /** Idle connections kept over all origins; past it the one idle for longest is closed. */
+  maxIdleConnections: number;
+  keepAliveTimeoutMs: number;
+}
+
+/** One connection to one origin, carrying one request at a time. */
+export interface Connection {
+  readonly client: Client;
+  readonly origin: Origin;
+  /** Exchanges completed on the present socket; above 0 the peer may have closed it without our knowing. */
+  exchanges: number;
+  state: "busy" | "idle" | "closed";
+  /** Ends a connect attempt; harmless once there is a socket. */
+  giveUpConnecting: () => void;
+}
+
+interface Origin {
+  readonly url: string;
+  open: number;
+  /** The one used last is taken first, so that surplus ones grow old and close. */
+  readonly idle: Connection[];
+  readonly waiting: Set<Job>;
+}
+
+/** A request that wants a connection. */
+export interface Job extends Dispatcher.DispatchHandler {
+  readonly originUrl: string;
+  readonly options: Dispatcher.DispatchOptions;
+  /** Set when the job is put on a connection. */
+  connection: Connection | null;
+  /** Called instead of a start when the service shuts down. */
+  abandon(): void;
+}
+
+const maxHeaderBytes = 16 * 1024;
+/** A peer that promises to keep a connection for longer is not believed. */
+const maxKeepAliveMs = 60_000;
+
+/**
+ * Keeps connections by origin. Each is an undici `Client` of its own rather than part of undici's `Pool`: the
+ * stale-connection rule needs to know which socket a request went out on, idle ones are bounded over all origins, and
+ * finding a free one costs the same with 1 and with 256 of them.
+ */
+export class Connections {
+  readonly #options: ConnectionsOptions;
+  readonly #origins = new Map<string, Origin>();
+  /** Over all origins, the one idle for longest first. */
+  readonly #idle = new Set<Connection>();
+  readonly #busy = new Set<Connection>();
+
+  constructor(options: ConnectionsOptions) {
+    this.#options = options;
+  }
+
+  /** Runs the job on an idle connection, a new one, or the next that becomes free. */
+  start(job: Job): void {
+    const connection = this.#origins.get(job.originUrl)?.idle.pop();
+    if (connection === undefined) {
+      this.startOnNew(job);
+    } else {
+      this.#idle.delete(connection);
+      this.#run(connection, job);
+    }
+  }
+
+  /** Runs the job on a new connection; where the origin's are used up, on the next that becomes free. */
+  startOnNew(job: Job): void {
+    const origin = this.#originOf(job.originUrl);
+    if (origin.open < this.#options.maxConnectionsPerOrigin) {
+      this.#run(this.#open(origin), job);
+    } else {
+      origin.waiting.add(job);
+    }
+  }
+
+  /** Takes a job back that still waits for a connection. */
+  withdraw(job: Job): void {
+    this.#origins.get(job.originUrl)?.waiting.delete(job);
+  }
+
+  /** The job on this connection has ended well. */
+  release(connection: Connection): void {
+    if (connection.state === "closed") {
+      return;
+    }
+    connection.exchanges += 1;
+    const { origin } = connection;
+    const next = takeWaiting(origin);
+    if (next !== undefined) {
+      this.#run(connection, next);
+      return;
+    }
+    this.#busy.delete(connection);
+    connection.state = "idle";
+    origin.idle.push(connection);
+    this.#idle.add(connection);
+    if (this.#idle.size > this.#options.maxIdleConnections) {
+      const [oldest = connection] = this.#idle;
+      this.discard(oldest);
+    }
+  }
+
+  /** Closes the connection at once; what waits for the origin gets a new one in its place. */
+  discard(connection: Connection): void {
+    if (connection.state === "closed") {
+      return;
+    }
+    const { origin } = connection;
+    if (connection.state === "idle") {
+      this.#idle.delete(connection);
+      origin.idle.splice(origin.idle.indexOf(connection), 1);
+    }
+    this.#busy.delete(connection);
+    connection.state = "closed";
+    connection.giveUpConnecting();
+    void connection.client.destroy();
+    origin.open -= 1;
+    const next = takeWaiting(origin);
+    if (next !== undefined) {
+      this.#run(this.#open(origin), next);
+    } else if (origin.open === 0) {
+      this.#origins.delete(origin.url);
+    }
+  }
+
+  /** Abandons what waits and closes every connection; jobs on them end with an error. */
+  close(): void {
+    for (const origin of this.#origins.values()) {
+      for (let job = takeWaiting(origin); job !== undefined; job = takeWaiting(origin)) {
+        job.abandon();
+      }
+    }
+    for (const connection of [...this.#idle, ...this.#busy]) {
+      this.discard(connection);
+    }
+  }
+
+  #run(connection: Connection, job: Job): void {
+    connection.state = "busy";
+    this.#busy.add(connection);
+    job.connection = connection;
+    connection.client.dispatch(job.options, job);
+  }
+
+  #originOf(url: string): Origin {
+    const known = this.#origins.get(url);
+    if (known !== undefined) {
+      return known;
+    }
+    const origin: Origin = { url, open: 0, idle: [], waiting: new Set() };
+    this.#origins.set(url, origin);
+    return origin;
+  }
+
+  #open(origin: Origin): Connection {
+    const client = new Client(origin.url, {
+      connect: ({ protocol, hostname, port }, connected) => {
+        // undici types the callback's arguments as a pair of unions; ours keeps the same promise.
+        const done = connected as Connected;
+        connection.giveUpConnecting = this.#options.connect({ protocol, hostname, port }, done);
+      },
+      pipelining: 1,
+      allowH2: false,
+      keepAliveTimeout: this.#options.keepAliveTimeoutMs,
+      keepAliveMaxTimeout: maxKeepAliveMs,
+      maxHeaderSize: maxHeaderBytes,
+      // The deadline of the exchange covers both; undici's own timers would cost one more per request.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+    const giveUpConnecting = () => undefined;
+    const connection: Connection = { client, origin, exchanges: 0, state: "busy", giveUpConnecting };
+    client.on("connect", () => {
+      connection.exchanges = 0;
+    });
+    client.on("disconnect", () => {
+      // While busy, either the job sees the error itself or the client connects anew for it.
+      if (connection.state === "idle") {
+        this.discard(connection);
+      }
+    });
+    // undici reports its own broken assertions here; without a listener they would end the process.
+    (client as EventEmitter).on("error", () => this.discard(connection));
+    origin.open += 1;
+    return connection;
+  }
+}
+
+function takeWaiting({ waiting }: Origin): Job | undefined {
+  const [next] = waiting;
+  if (next !== undefined) {
+    waiting.delete(next);
+  }
+  return next;
+}

@@ -1,0 +1,214 @@
+import type { IncomingHttpHeaders } from "node:http";
+import type { Dispatcher } from "undici";
+import type { Connection, Connections, Job } from "./connections.ts";
+import type { Deadlines, Expiring } from "./deadlines.ts";
+import type { ExchangeHeaders, ExchangeResult } from "./exchangeResult.ts";
+import { describeExchangeError, type Failure, isClosedByPeer, shuttingDown } from "./failures.ts";
+
+export interface ExchangeDeps {
+  connections: Connections;
+  deadlines: Deadlines;
+}
+
+export interface ExchangeInput {
+  originUrl: string;
+  options: Dispatcher.DispatchOptions;
+  timeoutMs: number;
+  bodyLimitBytes: number;
+  repeatable: boolean;
+}
+
+const noBody = Buffer.alloc(0);
+
+/**
+ * One request and its answer, from dispatch to the end of the body that is read. It is undici's handler, the
+ * deadline's item and the pool's job in one object, because this path runs for every delivery.
+ *
+ * Calls `ended` exactly once, and never throws: undici would turn a throw into an abort.
+ */
+export class Exchange implements Job, Expiring {
+  readonly originUrl: string;
+  readonly options: Dispatcher.DispatchOptions;
+  readonly timeoutMs: number;
+  expiresAtMs = 0;
+  connection: Connection | null = null;
+
+  readonly #deps: ExchangeDeps;
+  readonly #ended: (result: ExchangeResult) => void;
+  readonly #bodyLimitBytes: number;
+  readonly #startedAtMs = performance.now();
+  #repeatable: boolean;
+  #settled = false;
+  /** Something of the request may have reached the peer. */
+  #sent = false;
+  /** It went out on a connection that had carried another exchange before. */
+  #onUsedConnection = false;
+  /** A first byte of an answer has come. */
+  #answering = false;
+  #status = 0;
+  #headers: ExchangeHeaders = {};
+  #chunks: Buffer[] = [];
+  #receivedBytes = 0;
+
+  constructor(deps: ExchangeDeps, input: ExchangeInput, ended: (result: ExchangeResult) => void) {
+    this.#deps = deps;
+    this.#ended = ended;
+    this.originUrl = input.originUrl;
+    this.options = input.options;
+    this.timeoutMs = input.timeoutMs;
+    this.#bodyLimitBytes = input.bodyLimitBytes;
+    this.#repeatable = input.repeatable;
+  }
+
+  start(): void {
+    this.#deps.deadlines.add(this);
+    this.#deps.connections.start(this);
+  }
+
+  expire(): void {
+    const seconds = this.timeoutMs / 1000;
+    if (this.connection === null) {
+      this.#deps.connections.withdraw(this);
+      this.#fail({ code: "other", message: `no free connection to the host within ${seconds} s` });
+      return;
+    }
+    const { connection } = this;
+    const message =
+      this.#status === 0
+        ? `no answer within ${seconds} s`
+        : `the answer (${this.#status}) did not end within ${seconds} s`;
+    this.#fail({ code: "timeout", message });
+    this.#deps.connections.discard(connection);
+  }
+
+  abandon(): void {
+    this.#fail(shuttingDown);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    if (this.#settled) {
+      controller.abort(new Error("ended before it began"));
+      return;
+    }
+    this.#sent = true;
+    this.#onUsedConnection = (this.connection?.exchanges ?? 0) > 0;
+  }
+
+  onResponseStarted(): void {
+    this.#answering = true;
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: IncomingHttpHeaders,
+  ): void {
+    if (status >= 200) {
+      this.#status = status;
+      this.#headers = pickHeaders(headers);
+    }
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#settled) {
+      return;
+    }
+    const roomBytes = this.#bodyLimitBytes - this.#receivedBytes;
+    if (chunk.length <= roomBytes) {
+      this.#receivedBytes += chunk.length;
+      this.#chunks.push(chunk);
+      return;
+    }
+    this.#chunks.push(chunk.subarray(0, roomBytes));
+    const { connection } = this;
+    this.#succeed(true);
+    controller.abort(new Error("the rest of the body is not wanted"));
+    if (connection !== null) {
+      this.#deps.connections.discard(connection);
+    }
+  }
+
+  onResponseEnd(): void {
+    if (this.#settled) {
+      return;
+    }
+    this.#succeed(false);
+    if (this.connection !== null) {
+      this.#deps.connections.release(this.connection);
+    }
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    if (this.#settled) {
+      return;
+    }
+    const { connection } = this;
+    if (this.#isStale(error)) {
+      // Only once: the new connection is not a used one.
+      this.#repeatable = false;
+      this.connection = null;
+      if (connection !== null) {
+        this.#deps.connections.discard(connection);
+      }
+      this.#deps.connections.startOnNew(this);
+      return;
+    }
+    this.#fail(describeExchangeError(error, this.#status !== 0));
+    if (connection !== null) {
+      this.#deps.connections.discard(connection);
+    }
+  }
+
+  /**
+   * A kept-alive connection that the peer closed while the request was under way, before any byte of an answer: nearly
+   * always an idle timeout that crossed with the request. The peer may have read it, so this is for
+   * requests that may arrive twice, as at-least-once deliveries may.
+   */
+  #isStale(error: Error): boolean {
+    return this.#repeatable && this.#onUsedConnection && !this.#answering && isClosedByPeer(error);
+  }
+
+  #succeed(truncated: boolean): void {
+    const [first = noBody] = this.#chunks;
+    this.#settle({
+      kind: "response",
+      status: this.#status,
+      headers: this.#headers,
+      body: this.#chunks.length > 1 ? Buffer.concat(this.#chunks) : first,
+      truncated,
+      durationMs: this.#durationMs(),
+    });
+  }
+
+  #fail({ code, message }: Failure): void {
+    const durationMs = this.#durationMs();
+    this.#settle({ kind: "error", code, message, durationMs, sent: this.#sent });
+  }
+
+  #settle(result: ExchangeResult): void {
+    if (this.#settled) {
+      return;
+    }
+    this.#settled = true;
+    this.#deps.deadlines.remove(this);
+    this.#ended(result);
+  }
+
+  #durationMs(): number {
+    return Math.round(performance.now() - this.#startedAtMs);
+  }
+}
+
+const kept = ["retry-after", "location", "content-type", "etag", "cache-control", "age"] as const;
+
+function pickHeaders(headers: IncomingHttpHeaders): ExchangeHeaders {
+  const picked: ExchangeHeaders = {};
+  for (const name of kept) {
+    // Node's type knows its own parser, which joins; undici's gives an array for a repeated header.
+    const value = headers[name] as string | string[] | undefined;
+    if (value !== undefined) {
+      picked[name] = typeof value === "string" ? value : value.join(", ");
+    }
+  }
+  return picked;
+}

@@ -1,0 +1,122 @@
+import type { ExchangeErrorCode } from "./exchangeResult.ts";
+
+/** Why a request failed: a code for programs and one plain phrase for a person. */
+export interface Failure {
+  code: ExchangeErrorCode;
+  message: string;
+}
+
+/** A connection that could not be made. Carries no `code` of its own, because undici acts on some of those. */
+export class ConnectFailure extends Error {
+  readonly failure: Failure;
+
+  constructor(failure: Failure, cause?: unknown) {
+    super(failure.message, { cause });
+    this.name = "ConnectFailure";
+    this.failure = failure;
+  }
+}
+
+/** Names what went wrong while connecting, before a byte of the request was written. */
+export function describeConnectError(error: Error, hostname: string): Failure {
+  const code = errorCode(error);
+  switch (code) {
+    case "ECONNREFUSED":
+      return { code: "connect_refused", message: "connection refused" };
+    case "EHOSTUNREACH":
+    case "ENETUNREACH":
+    case "EADDRNOTAVAIL":
+      return { code: "connect_refused", message: "the host cannot be reached" };
+    case "ETIMEDOUT":
+      return { code: "connect_timeout", message: "the host did not answer the connection" };
+    case "ECONNRESET":
+    case "EPIPE":
+      return { code: "reset", message: "the connection was reset while it was being made" };
+    case "ENOTFOUND":
+    case "ENODATA":
+      return { code: "dns", message: `the host name ${hostname} does not exist` };
+    default:
+      return isDnsError(error)
+        ? { code: "dns", message: `the host name ${hostname} could not be resolved (${code})` }
+        : { code: "other", message: `the connection failed (${code})` };
+  }
+}
+
+const certificateFaults: Record<string, string> = {
+  DEPTH_ZERO_SELF_SIGNED_CERT: "the certificate is self-signed",
+  SELF_SIGNED_CERT_IN_CHAIN: "the certificate is self-signed",
+  CERT_HAS_EXPIRED: "the certificate has expired",
+  CERT_NOT_YET_VALID: "the certificate is not valid yet",
+  CERT_REVOKED: "the certificate has been revoked",
+  ERR_TLS_CERT_ALTNAME_INVALID: "the certificate is for another host name",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "the certificate's chain is incomplete",
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "the certificate's issuer is not trusted",
+  UNABLE_TO_GET_ISSUER_CERT: "the certificate's issuer is not trusted",
+  ERR_SSL_WRONG_VERSION_NUMBER: "the port does not speak TLS",
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: "the port does not speak TLS",
+  ECONNRESET: "the connection was closed during the TLS handshake",
+};
+
+/** Names what went wrong between the TCP connection and the end of the TLS handshake. */
+export function describeTlsError(error: Error): Failure {
+  const code = errorCode(error);
+  return { code: "tls", message: certificateFaults[code] ?? `the TLS handshake failed (${code})` };
+}
+
+/** Names what went wrong with a request: `answered` says whether the answer's headers had arrived. */
+export function describeExchangeError(error: Error, answered: boolean): Failure {
+  if (error instanceof ConnectFailure) {
+    return error.failure;
+  }
+  const code = errorCode(error);
+  if (code.startsWith("HPE_")) {
+    return { code: "bad_response", message: "the answer is not valid HTTP" };
+  }
+  switch (code) {
+    case "UND_ERR_HEADERS_OVERFLOW":
+      return { code: "bad_response", message: "the headers of the answer are too large" };
+    case "UND_ERR_SOCKET":
+      return error.message.startsWith("bad ")
+        ? { code: "bad_response", message: "the answer is not a response to the request" }
+        : closed(answered);
+    case "ECONNRESET":
+    case "EPIPE":
+    case "UND_ERR_RES_CONTENT_LENGTH_MISMATCH":
+      return closed(answered);
+    case "ETIMEDOUT":
+      return { code: "timeout", message: "the host stopped answering" };
+    case "UND_ERR_DESTROYED":
+    case "UND_ERR_CLOSED":
+      return shuttingDown;
+    default:
+      return { code: "other", message: `the request failed (${code})` };
+  }
+}
+
+export const shuttingDown: Failure = { code: "other", message: "the service is shutting down" };
+
+function closed(answered: boolean): Failure {
+  const message = answered
+    ? "the connection was closed in the middle of the answer"
+    : "the connection was closed without an answer";
+  return { code: "reset", message };
+}
+
+/** True when the peer closed the connection, which for a kept-alive one may have happened before the request. */
+export function isClosedByPeer(error: Error): boolean {
+  const code = errorCode(error);
+  return (
+    code === "ECONNRESET" ||
+    code === "EPIPE" ||
+    (code === "UND_ERR_SOCKET" && !error.message.startsWith("bad "))
+  );
+}
+
+function errorCode(error: Error): string {
+  return "code" in error && typeof error.code === "string" ? error.code : error.name;
+}
+
+function isDnsError(error: Error): boolean {
+  const syscall = "syscall" in error && typeof error.syscall === "string" ? error.syscall : "";
+  return syscall === "getaddrinfo" || syscall.startsWith("query");
+}
