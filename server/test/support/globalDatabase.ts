@@ -34,7 +34,7 @@ const fastSettings = {
  * One PostgreSQL for the whole test run: TEST_DATABASE_URL, or an embedded one in a temporary directory. Gives
  * back what ends it, which also drops the databases of the run.
  */
-export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const prefix = `postrider_test_${randomBytes(4).toString("hex")}`;
   const url = process.env["TEST_DATABASE_URL"];
   if (url !== undefined && url !== "") {
@@ -46,7 +46,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
     dataDir,
     settings: fastSettings,
     log: (level, message) => {
-      if (level !== "info" && !/^postgresql: (ERROR|FATAL|WARNING)/.test(message)) console.error(message);
+      if (level !== "info" && !/^postgresql: (ERROR|FATAL|WARNING)/.test(message))
+        process.stderr.write(`${message}\n`);
     },
   });
   project.provide("postgres", { connection: database.connection, prefix });

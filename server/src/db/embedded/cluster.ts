@@ -77,7 +77,7 @@ async function initialize(
       onLine: (line) => lines.push(line),
     });
     const end = await initdb.ended;
-    if (end.code !== 0) throw new Error(`creating the database failed: ${explainFailure(lines, end.code)}`);
+    if (end.code !== 0) throw new Error(`creating the database failed: ${explainFailure(lines)}`);
   } finally {
     closeDirectory(given);
   }
@@ -110,14 +110,10 @@ export function closeDirectory(given: GivenDirectory): void {
   if (given.descriptor !== undefined) closeSync(given.descriptor);
 }
 
-/** A failed program's last words that say why, on one line. */
-export function explainFailure(lines: string[], code: number | null): string {
-  if (code === 127 || code === 126) {
-    return `its programs do not run on this system (${lines.at(-1) ?? "no message"}): they need the GNU C library, which e.g. Alpine does not have; set DATABASE_URL to a PostgreSQL of your own`;
-  }
-  const telling = lines.filter((line) => /(error|fatal|panic|could not|detail|hint):?/i.test(line));
-  const words = (telling.length > 0 ? telling : lines).slice(-4).join("; ");
-  return words === "" ? `it ended with code ${code} and no message` : words;
+/** A failed program's last words, on one line: those that say why, if any do. */
+export function explainFailure(lines: string[]): string {
+  const telling = lines.filter((line) => /(error|fatal|panic|could not|cannot|detail|hint)\b/i.test(line));
+  return (telling.length > 0 ? telling : lines).slice(-4).join("; ") || "it gave no message";
 }
 
 async function removeUnfinished(dataDir: string): Promise<void> {

@@ -25,18 +25,17 @@ export async function lockDirectory(dataDir: string): Promise<() => void> {
         `another Postrider (process ${readName(nameFile)}) is using the data directory ${dataDir}: stop it, or set POSTRIDER_DATA_DIR to another directory`,
       );
     }
-    await delay(retryMs);
+    await delay(retryMs * (1 + Math.random()));
   }
-  writeFileSync(nameFile, `${process.pid}\n`);
-  return () => lock.close();
+  writeName(nameFile);
+  return () => {
+    if (lock.isOpen) lock.close();
+  };
 }
 
 function openLock(path: string): DatabaseSync {
   try {
-    // Opening is lazy; the first statement says whether the file can be used.
-    const lock = new DatabaseSync(path);
-    lock.exec("pragma journal_mode = memory");
-    return lock;
+    return new DatabaseSync(path);
   } catch (cause) {
     throw new Error(`cannot use the lock file ${path}: ${(cause as Error).message}`, { cause });
   }
@@ -44,11 +43,21 @@ function openLock(path: string): DatabaseSync {
 
 function tryLock(lock: DatabaseSync): boolean {
   try {
-    lock.exec("begin exclusive");
+    // Nothing is ever written, so there is no journal to keep on disk.
+    lock.exec("pragma journal_mode = memory; begin exclusive");
     return true;
   } catch (error) {
     if ((error as { errcode?: number }).errcode === sqliteBusy) return false;
     throw error;
+  }
+}
+
+/** For the other's sentence only; a full disk must not stop us here. */
+function writeName(file: string): void {
+  try {
+    writeFileSync(file, `${process.pid}\n`);
+  } catch {
+    return;
   }
 }
 

@@ -88,12 +88,15 @@ export class EmbeddedServer {
       this.#process = undefined;
       if (this.#stopping.signal.aborted) return;
       const how = end.signal === null ? `code ${end.code}` : end.signal;
-      this.#report(
-        `PostgreSQL ended unasked (${how}): ${explainFailure(server.lastLines, null)}; restarting it`,
-      );
+      this.#report(`PostgreSQL ended unasked (${how}); restarting it`);
       if (Date.now() - startedAt > settledMs) failures = 0;
       const next = await this.#relaunch(failures);
       if (next === undefined) return;
+      if (this.#stopping.signal.aborted) {
+        // The stop was asked for while it started.
+        await shutDown(next.launched.process, clusterPath(this.#input.dataDir), this.#input.log);
+        return;
+      }
       failures = next.failures + 1;
       server = next.launched;
       this.#input.log("info", "PostgreSQL serves again");
@@ -153,8 +156,8 @@ export class EmbeddedServer {
       throw error;
     }
     this.#process = undefined;
-    const end = await process.ended;
-    throw new Error(`PostgreSQL does not start: ${explainFailure(lastLines, end.code)}`);
+    await process.ended;
+    throw new Error(`PostgreSQL does not start: ${explainFailure(lastLines)}`);
   }
 
   #arguments(): string[] {

@@ -26,7 +26,7 @@ export interface GuardedCommand {
   onLine: (line: string) => void;
 }
 
-const guardRestartsMax = 100;
+const guardRestartDelayMs = 100;
 
 /** Waits for the word of release, so that no process runs before its guard does. */
 const launcherScript = `read -r word && [ "$word" = go ] && exec "$@" </dev/null`;
@@ -54,6 +54,9 @@ stop QUIT 6
 stop KILL 0
 `;
 
+/** A working directory that every account can enter. */
+const rootDirectory = process.platform === "win32" ? undefined : "/";
+
 const windowsGuardScript = `
 process.stdin.once("data", () => process.exit());
 process.stdin.once("end", () => { try { process.kill(Number(process.argv[1])); } catch {} });
@@ -67,58 +70,69 @@ process.stdin.once("end", () => { try { process.kill(Number(process.argv[1])); }
  * @throws when the operating system refuses to start a process, e.g. EPERM for the account.
  */
 export async function startGuarded(command: GuardedCommand): Promise<GuardedProcess> {
-  const windows = process.platform === "win32";
-  const child = windows
-    ? spawn(command.file, command.args, {
-        stdio: ["pipe", "pipe", "pipe"],
-        env: plainEnvironment(),
-        windowsHide: true,
-      })
-    : spawn("/bin/sh", ["-c", launcherScript, "postrider-launcher", command.file, ...command.args], {
-        ...command.account,
-        detached: true,
-        stdio: ["pipe", "pipe", "pipe", ...(command.directory === undefined ? [] : [command.directory])],
-        env: plainEnvironment(),
-      });
+  const child = spawnHeld(command);
   const ended = endOf(child);
   readLines(child, command.onLine);
   child.stdin?.on("error", () => undefined);
   const pid = await pidOf(child);
   const releaseGuard = keepGuard(pid, command.account);
   void ended.then(releaseGuard);
-  child.stdin?.end(windows ? "" : "go\n");
+  child.stdin?.end("go\n");
   return { pid, ended, kill: (signal) => void child.kill(signal) };
+}
+
+/** The process, not to begin before it reads its word (except on Windows, which has no such shell). */
+function spawnHeld(command: GuardedCommand): ChildProcess {
+  const { file, args, account, directory } = command;
+  const env = plainEnvironment();
+  if (process.platform === "win32") {
+    return spawn(file, args, { stdio: ["pipe", "pipe", "pipe"], env, windowsHide: true });
+  }
+  return spawn("/bin/sh", ["-c", launcherScript, "postrider-launcher", file, ...args], {
+    ...account,
+    cwd: rootDirectory,
+    detached: true,
+    stdio: ["pipe", "pipe", "pipe", ...(directory === undefined ? [] : [directory])],
+    env,
+  });
 }
 
 /** Runs a guard and replaces it when it dies early; the returned function tells it that its work is over. */
 function keepGuard(pid: number, account: Account | undefined): () => void {
   let over = false;
-  let guard: ChildProcess;
-  const start = (restartsLeft: number): void => {
-    guard =
-      process.platform === "win32"
-        ? spawn(process.execPath, ["-e", windowsGuardScript, String(pid)], {
-            stdio: ["pipe", "ignore", "ignore"],
-            windowsHide: true,
-          })
-        : spawn("/bin/sh", ["-c", guardScript, "postrider-guard", String(pid)], {
-            ...account,
-            detached: true,
-            stdio: ["pipe", "ignore", "ignore"],
-            env: plainEnvironment(),
-          });
-    guard.on("error", () => undefined);
+  let guard = spawnGuard(pid, account);
+  const watch = (): void => {
+    const replace = (): void => {
+      if (over) return;
+      guard = spawnGuard(pid, account);
+      watch();
+    };
+    guard.once("exit", replace);
+    // Out of processes, most likely: not at once again.
+    guard.once("error", () => setTimeout(replace, guardRestartDelayMs).unref());
     guard.stdin?.on("error", () => undefined);
-    guard.once("exit", () => {
-      if (!over && restartsLeft > 0) start(restartsLeft - 1);
-    });
     guard.unref();
   };
-  start(guardRestartsMax);
+  watch();
   return () => {
     over = true;
     guard.stdin?.end("done\n");
   };
+}
+
+function spawnGuard(pid: number, account: Account | undefined): ChildProcess {
+  const [file, ...args] =
+    process.platform === "win32"
+      ? [process.execPath, "-e", windowsGuardScript, String(pid)]
+      : ["/bin/sh", "-c", guardScript, "postrider-guard", String(pid)];
+  return spawn(file, args, {
+    ...account,
+    cwd: rootDirectory,
+    detached: process.platform !== "win32",
+    stdio: ["pipe", "ignore", "ignore"],
+    env: plainEnvironment(),
+    windowsHide: true,
+  });
 }
 
 /** Only what a program needs to be found and loaded: the service's secrets stay with the service. */

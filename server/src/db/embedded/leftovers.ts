@@ -27,6 +27,8 @@ export async function stopLeftovers(
   name: string,
   log: (message: string) => void,
 ): Promise<void> {
+  // There PostgreSQL's own look at postmaster.pid has to do.
+  if (process.platform === "win32") return;
   const begun = Date.now();
   const toSend = [...escalation];
   for (;;) {
@@ -75,7 +77,6 @@ async function recordedPostmaster(cluster: string): Promise<number | undefined> 
 
 async function clusterProcesses(cluster: string, name: string): Promise<number[]> {
   if (process.platform === "linux") return linuxProcesses(cluster, name);
-  if (process.platform === "win32") return [];
   const { stdout } = await promisify(execFile)("ps", ["-axww", "-o", "pid=,command="], {
     maxBuffer: 16 * 2 ** 20,
   });

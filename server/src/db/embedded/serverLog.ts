@@ -29,7 +29,7 @@ export function judgeLine(line: string): "quiet" | "info" | "warn" | "error" {
       : "error";
   }
   if (/^(ERROR|WARNING):/.test(line)) return "warn";
-  if (!/^LOG:/.test(line))
+  if (!line.startsWith("LOG:"))
     return /^\s|^(DETAIL|HINT|NOTICE|CONTEXT|STATEMENT|DEBUG)/.test(line) ? "quiet" : "warn";
   if (/terminated by signal|crash|corrupt|could not|out of memory|invalid/.test(line)) return "warn";
   return /was interrupted|not properly shut down|redo (starts|done)/.test(line) ? "info" : "quiet";

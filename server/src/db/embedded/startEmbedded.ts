@@ -65,7 +65,8 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedD
 
 function prepareDataDirectory(path: string): string {
   try {
-    mkdirSync(path, { recursive: true, mode: 0o700 });
+    // Root's PostgreSQL runs as another user, which has to pass through; nobody but the owner can list it.
+    mkdirSync(path, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 });
     return realpathSync(path);
   } catch (cause) {
     throw new Error(`cannot make the data directory ${path}: ${(cause as Error).message}`, { cause });

@@ -1,0 +1,190 @@
+import { spawnSync } from "node:child_process";
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, describe, expect, it } from "vitest";
+import {
+  processesSaying,
+  query,
+  runEmbedded,
+  until,
+  type EmbeddedProcess,
+} from "./support/embeddedProcess.ts";
+
+const linux = process.platform === "linux";
+const root = process.getuid?.() === 0;
+const nobody = 65_534;
+const parent = mkdtempSync(join(tmpdir(), "postrider-start-"));
+const started: EmbeddedProcess[] = [];
+chmodSync(parent, 0o755);
+
+/** Whether an ordinary user can run this Node and read these sources: not when the repository is under /root. */
+const everyoneReads =
+  root &&
+  spawnSync("/bin/sh", ["-c", `test -r "$1" && test -x "$2"`, "sh", import.meta.filename, process.execPath], {
+    uid: nobody,
+    gid: nobody,
+    cwd: "/",
+  }).status === 0;
+
+/** An ordinary user: ourselves, or nobody when we are root. */
+const ordinary = root ? { uid: nobody, gid: nobody } : {};
+
+function run(...given: Parameters<typeof runEmbedded>): EmbeddedProcess {
+  const service = runEmbedded(...given);
+  started.push(service);
+  return service;
+}
+
+/** A directory that an ordinary user owns. */
+function ownDirectory(name: string): string {
+  const directory = join(parent, name);
+  mkdirSync(directory, { mode: 0o700 });
+  if (root) chownSync(directory, nobody, nobody);
+  return directory;
+}
+
+/** The addresses on which the postmaster or its children listen over TCP. */
+function listensOnTcp(postmaster: number): boolean {
+  const inodes = new Set<string>();
+  for (const table of ["tcp", "tcp6"]) {
+    for (const line of readFileSync(`/proc/net/${table}`, "utf8").split("\n").slice(1)) {
+      const columns = line.trim().split(/\s+/);
+      if (columns[3] === "0A") inodes.add(`socket:[${columns[9]}]`);
+    }
+  }
+  const { stdout } = spawnSync("ls", ["-l", `/proc/${postmaster}/fd`], { encoding: "utf8" });
+  return [...inodes].some((inode) => stdout.includes(inode));
+}
+
+afterEach(async () => {
+  for (const service of started.splice(0)) {
+    service.kill("SIGTERM");
+    await service.ended;
+  }
+});
+
+afterAll(() => rmSync(parent, { recursive: true, force: true }));
+
+describe.runIf(!root || everyoneReads)("embedded database, an ordinary user", () => {
+  const dataDir = join(ownDirectory("ordinary"), "data");
+
+  it("starts in a directory that does not exist yet, durable, on a private socket and no TCP port", async () => {
+    const service = run(dataDir, ordinary);
+    const { connection, pid } = await service.next("ready");
+    expect(service.told.map((one) => one.message)).toContain("creating the database (once)…");
+    for (const setting of ["fsync", "synchronous_commit", "full_page_writes"]) {
+      expect(await query(connection, `show ${setting}`)).toEqual(["on"]);
+    }
+    expect(await query(connection, "show listen_addresses")).toEqual([""]);
+    expect(await query(connection, "show wal_segment_size")).toEqual(["1MB"]);
+    expect(await query(connection, "show server_encoding")).toEqual(["UTF8"]);
+    const host = connection?.host as string;
+    expect(statSync(host).mode & 0o777).toBe(0o700);
+    expect(Buffer.byteLength(`${host}/.s.PGSQL.5432`)).toBeLessThan(100);
+    expect(statSync(dataDir).mode & 0o777).toBe(0o700);
+    expect(linux && listensOnTcp(pid as number)).toBe(false);
+    expect(readdirSync(dataDir).sort()).toEqual(["postgresql", "service.lock", "service.pid"]);
+  });
+
+  it("refuses a second service on the directory with a sentence, and leaves the first alone", async () => {
+    const first = run(dataDir, ordinary);
+    const { connection } = await first.next("ready");
+    const second = run(dataDir, ordinary);
+    const { message } = await second.next("refused");
+    expect(message).toBe(
+      `another Postrider (process ${first.pid}) is using the data directory ${dataDir}: stop it, or set POSTRIDER_DATA_DIR to another directory`,
+    );
+    expect(await query(connection, "select 1")).toEqual([1]);
+  });
+
+  it("lets exactly one of several simultaneous services have the directory", async () => {
+    const contenders = Array.from({ length: 4 }, () => run(dataDir, ordinary));
+    const outcomes = await Promise.all(contenders.map((one) => one.next(["ready", "refused"])));
+    expect(outcomes.map((one) => one.event).sort()).toEqual(["ready", "refused", "refused", "refused"]);
+  });
+
+  it("says which version made a database that it cannot open", async () => {
+    const file = join(dataDir, "postgresql", "PG_VERSION");
+    const version = readFileSync(file, "utf8");
+    writeFileSync(file, "17\n");
+    const { message } = await run(dataDir, ordinary).next("refused");
+    writeFileSync(file, version);
+    expect(message).toMatch(/was made by PostgreSQL 17, and this Postrider brings 18: .*pg_dump/);
+  });
+
+  it("passes on PostgreSQL's own words when its files are damaged", async () => {
+    const file = join(dataDir, "postgresql", "global", "pg_control");
+    const control = readFileSync(file);
+    writeFileSync(file, "");
+    const { message } = await run(dataDir, ordinary).next("refused");
+    writeFileSync(file, control);
+    expect(message).toMatch(/^PostgreSQL does not start: .*pg_control/);
+  });
+
+  it("names the directory that it may not write to", async () => {
+    const closed = ownDirectory("closed");
+    chmodSync(closed, 0o500);
+    const { message } = await run(join(closed, "data"), ordinary).next("refused");
+    expect(message).toMatch(/^cannot make the data directory .*closed\/data: EACCES/);
+  });
+
+  it("makes the database anew when its making was interrupted", async () => {
+    const interrupted = join(ownDirectory("interrupted"), "data");
+    const first = run(interrupted, ordinary);
+    await until("initdb has written something", 10_000, () => {
+      const unfinished = existsSync(interrupted)
+        ? readdirSync(interrupted).find((name) => name.startsWith("postgresql.new-"))
+        : undefined;
+      return unfinished !== undefined && existsSync(join(interrupted, unfinished, "base", "1"));
+    });
+    first.kill("SIGKILL");
+    await first.ended;
+    expect(existsSync(join(interrupted, "postgresql"))).toBe(false);
+    const { connection } = await run(interrupted, ordinary).next("ready");
+    expect(await query(connection, "select 1")).toEqual([1]);
+    expect(readdirSync(interrupted).filter((name) => name.includes("new"))).toEqual([]);
+    expect(linux ? processesSaying("postgresql.new-") : []).toEqual([]);
+  });
+
+  it("works where there are no sockets: a port of 127.0.0.1 and a password", async () => {
+    const service = run(join(ownDirectory("tcp"), "data"), { ...ordinary, transport: "tcp" });
+    const { connection } = await service.next("ready");
+    expect(connection?.host).toBe("127.0.0.1");
+    expect(await query(connection, "select 1")).toEqual([1]);
+    await expect(
+      query({ ...connection, password: "wrong" } as NonNullable<typeof connection>, "select 1"),
+    ).rejects.toThrow(/password authentication failed/);
+    expect(statSync(join(parent, "tcp", "data", "database-password")).mode & 0o777).toBe(0o600);
+  });
+});
+
+describe.runIf(root && linux)("embedded database, root", () => {
+  it("starts in a directory that nobody else can enter, and keeps its files there", async () => {
+    const closed = join(parent, "closed-to-others");
+    mkdirSync(closed, { mode: 0o700 });
+    const dataDir = join(closed, "data");
+    for (const round of ["made", "found"]) {
+      const service = run(dataDir);
+      const { connection, pid } = await service.next("ready");
+      expect(statSync(`/proc/${pid}`).uid).not.toBe(0);
+      await query(connection, `create table ${round} (id integer)`);
+      expect(statSync(join(dataDir, "postgresql")).uid).not.toBe(0);
+      expect(await query(connection, "select pg_relation_filepath('made')")).toHaveLength(1);
+      service.kill("SIGTERM");
+      await service.ended;
+    }
+    expect(statSync(closed).mode & 0o777).toBe(0o700);
+  });
+});

@@ -1,0 +1,116 @@
+import { spawn } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import pg from "pg";
+import type { EmbeddedConnection } from "../../src/db/embedded/embeddedServer.ts";
+
+export interface ToldEvent {
+  event: "log" | "exit" | "restart" | "stopped" | "ready" | "refused";
+  message?: string;
+  pid?: number;
+  connection?: EmbeddedConnection;
+}
+
+/** A process that runs an embedded database, as the service does. */
+export interface EmbeddedProcess {
+  pid: number;
+  told: ToldEvent[];
+  /** The first such event told after the given number of events; fails after 20 s, or when the process ends. */
+  next: (event: ToldEvent["event"] | ToldEvent["event"][], after?: number) => Promise<ToldEvent>;
+  say: (line: string) => void;
+  kill: (signal: NodeJS.Signals) => void;
+  /** The process's end. */
+  ended: Promise<void>;
+}
+
+const eventLimitMs = 20_000;
+const main = fileURLToPath(new URL("./embeddedMain.ts", import.meta.url));
+
+export function runEmbedded(
+  dataDir: string,
+  options: { uid?: number; gid?: number; transport?: "tcp"; env?: Record<string, string> } = {},
+): EmbeddedProcess {
+  const child = spawn(process.execPath, [main, dataDir, options.transport ?? "socket"], {
+    stdio: ["pipe", "pipe", "inherit"],
+    ...(options.uid === undefined ? {} : { uid: options.uid, gid: options.gid }),
+    env: { ...process.env, ...options.env },
+  });
+  const told: ToldEvent[] = [];
+  const lines = createInterface(child.stdout);
+  lines.on("line", (line) => told.push(JSON.parse(line) as ToldEvent));
+  const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  const silent = new Promise<void>((resolve) => lines.once("close", resolve));
+  return {
+    pid: child.pid as number,
+    told,
+    next: async (event, after = 0) => {
+      const wanted = [event].flat();
+      const deadline = Date.now() + eventLimitMs;
+      for (;;) {
+        const found = told.slice(after).find((one) => wanted.includes(one.event));
+        if (found !== undefined) return found;
+        const over = await Promise.race([silent.then(() => true), delay(20, false)]);
+        const late = told.slice(after).some((one) => wanted.includes(one.event));
+        if (!late && (over || Date.now() > deadline)) {
+          throw new Error(`no ${wanted.join(" or ")}: ${JSON.stringify(told)}`);
+        }
+      }
+    },
+    say: (line) => void child.stdin.write(`${line}\n`),
+    kill: (signal) => void child.kill(signal),
+    ended,
+  };
+}
+
+/** Runs statements on the database, over a connection of their own. */
+export async function query(connection: EmbeddedConnection | undefined, sql: string): Promise<unknown[]> {
+  const client = new pg.Client(connection);
+  client.on("error", () => undefined);
+  await client.connect();
+  try {
+    const { rows } = await client.query<Record<string, unknown>>(sql);
+    return rows.map((row) => Object.values(row)[0]);
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+/** Polls until the condition holds, or fails after the limit. */
+export async function until(
+  what: string,
+  limitMs: number,
+  condition: () => boolean | Promise<boolean>,
+): Promise<void> {
+  const deadline = Date.now() + limitMs;
+  while (!(await condition())) {
+    if (Date.now() > deadline) throw new Error(`not within ${limitMs} ms: ${what}`);
+    await delay(20);
+  }
+}
+
+/** Whether a process runs; one that has ended and waits to be collected does not. */
+export function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    if (process.platform !== "linux") return true;
+    return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
+  } catch {
+    return false;
+  }
+}
+
+/** Processes whose command line has the text; Linux only. */
+export function processesSaying(text: string): number[] {
+  return readdirSync("/proc")
+    .filter((entry) => /^\d+$/.test(entry))
+    .map(Number)
+    .filter((pid) => {
+      try {
+        return pid !== process.pid && readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(text);
+      } catch {
+        return false;
+      }
+    });
+}
