@@ -36,7 +36,7 @@ export function refusedKind(ip: string, allowed: ParsedNetworks): string | null 
   if (ip.includes("%")) {
     return "bound to one network interface";
   }
-  const address = ipaddr.parse(ip);
+  const address = parseAddress(ip);
   const exempt = allowed.ranges.some((range) => contains(range, address));
   if (!exempt) {
     return rangeKind(address);
@@ -67,7 +67,12 @@ function parseNetwork(entry: string): Range {
       `"${entry}" is not a network; write CIDR notation separated by commas, such as 127.0.0.0/8,::1/128`,
     );
   }
-  return [ipaddr.parse(address), bits];
+  return [parseAddress(address), bits];
+}
+
+/** `URL` writes IPv6 in hexadecimal first, because ipaddr.js takes `::1.2.3.4` for the mapped `::ffff:1.2.3.4`. */
+function parseAddress(ip: string): Address {
+  return ipaddr.parse(ip.includes(":") ? new URL(`http://[${ip}]`).hostname.slice(1, -1) : ip);
 }
 
 function contains([network, bits]: Range, address: Address): boolean {

@@ -69,10 +69,9 @@ export function describeExchangeError(error: Error, answered: boolean): Failure 
     return error.failure;
   }
   const code = errorCode(error);
-  if (code.startsWith("HPE_")) {
-    return { code: "bad_response", message: "the answer is not valid HTTP" };
-  }
   switch (code) {
+    case "HTTPParserError":
+      return { code: "bad_response", message: "the answer is not valid HTTP" };
     case "UND_ERR_HEADERS_OVERFLOW":
       return { code: "bad_response", message: "the headers of the answer are too large" };
     case "UND_ERR_SOCKET":
@@ -113,6 +112,10 @@ export function isClosedByPeer(error: Error): boolean {
 }
 
 function errorCode(error: Error): string {
+  // undici's parser errors carry the parser's own code, or none; their name tells them apart.
+  if (error.name === "HTTPParserError") {
+    return error.name;
+  }
   return "code" in error && typeof error.code === "string" ? error.code : error.name;
 }
 

@@ -3,6 +3,13 @@ import { lookup, Resolver } from "node:dns/promises";
 /** The addresses of a host name, at least one; rejects with the resolver's error. */
 export type Resolve = (hostname: string) => Promise<readonly string[]>;
 
+export interface ResolveOptions {
+  /** Name servers in place of the system's, as `address:port`. */
+  servers?: readonly string[];
+  /** For one question, asked twice at most; 2 s unless told. */
+  queryTimeoutMs?: number;
+}
+
 /** More addresses than a connect attempt can try are of no use. */
 const maxAddresses = 8;
 const queryTimeoutMs = 2000;
@@ -18,8 +25,11 @@ const lateAnswerMs = 100;
  * falls back to `dns.lookup` (the hosts file, search domains) only when they have answered that there is nothing.
  * Concurrent questions for one name share an answer; nothing is kept after it.
  */
-export function createResolve(): Resolve {
-  const resolver = new Resolver({ timeout: queryTimeoutMs, tries: queryTries });
+export function createResolve(options: ResolveOptions = {}): Resolve {
+  const resolver = new Resolver({ timeout: options.queryTimeoutMs ?? queryTimeoutMs, tries: queryTries });
+  if (options.servers !== undefined) {
+    resolver.setServers(options.servers);
+  }
   const asking = new Map<string, Promise<readonly string[]>>();
   return (hostname) => {
     if (isLocalhost(hostname)) {
@@ -45,6 +55,8 @@ export function isLocalhost(hostname: string): boolean {
 async function ask(resolver: Resolver, hostname: string): Promise<readonly string[]> {
   const ipv4 = resolver.resolve4(hostname);
   const ipv6 = resolver.resolve6(hostname);
+  // It may fail before anyone waits for it.
+  ipv6.catch(() => undefined);
   const [first, second] = await Promise.allSettled([
     ipv4,
     ipv4.then(

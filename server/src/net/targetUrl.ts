@@ -108,7 +108,7 @@ function isIpLiteral(hostname: string): boolean {
 }
 
 /** `URL` shows IPv6 addresses in brackets; resolvers and sockets want them without. */
-export function withoutBrackets(hostname: string): string {
+function withoutBrackets(hostname: string): string {
   return hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
 }
 

@@ -4,11 +4,11 @@ import { createServer as createTlsServer, type TlsOptions } from "node:tls";
 export interface RawReceiver {
   url: string;
   port: number;
-  /** Connections accepted so far. */
+  /** TCP connections accepted so far, whatever became of a TLS handshake. */
   connections: number;
   /** Whole requests read so far, head and body, as text. */
   requests: string[];
-  /** Resolves once this many connections have been closed. */
+  /** Resolves once this many of them have been closed. */
   closed(count: number): Promise<void>;
   stop(): Promise<void>;
 }
@@ -24,7 +24,7 @@ export async function startRawReceiver(
   const sockets = new Set<Socket>();
   let closedCount = 0;
   let onClose = (): void => undefined;
-  const serve = (socket: Socket): void => {
+  const track = (socket: Socket): void => {
     receiver.connections += 1;
     sockets.add(socket);
     socket.on("error", () => undefined);
@@ -33,12 +33,16 @@ export async function startRawReceiver(
       closedCount += 1;
       onClose();
     });
+  };
+  const serve = (socket: Socket): void => {
+    socket.on("error", () => undefined);
     readRequests(socket, (request) => {
       receiver.requests.push(request);
       answer(socket, receiver.requests.length);
     });
   };
   const server = tls === undefined ? createServer(serve) : createTlsServer(tls, serve);
+  server.on("connection", track);
   server.on("tlsClientError", () => undefined);
   const port = await listen(server);
   const receiver: RawReceiver = {

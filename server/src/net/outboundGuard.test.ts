@@ -1,0 +1,89 @@
+import { afterEach, expect, test } from "vitest";
+import { type RawReceiver, startRawReceiver } from "../../test/support/rawReceiver.ts";
+import { noNetworks, parseNetworks } from "./addressGuard.ts";
+import { createOutbound, type OutboundOptions } from "./outbound.ts";
+
+const stops: (() => unknown)[] = [];
+afterEach(async () => {
+  await Promise.all(stops.splice(0).map((stop) => stop()));
+});
+
+async function start(options: Partial<OutboundOptions>) {
+  const receiver: RawReceiver = await startRawReceiver((socket) =>
+    socket.end("HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"),
+  );
+  const outbound = createOutbound({ allowHttp: true, networks: noNetworks, userAgent: "test", ...options });
+  stops.push(
+    () => outbound.close(),
+    () => receiver.stop(),
+  );
+  const request = (host: string) =>
+    outbound.request({ method: "POST", url: `http://${host}:${receiver.port}/`, headers: [] });
+  return { receiver, request };
+}
+
+test.each(["127.0.0.1", "[::1]", "2130706433", "0x7f.1", "[::ffff:127.0.0.1]", "0.0.0.0", "localhost"])(
+  "%s is refused at connect, and nothing arrives",
+  async (host) => {
+    const { receiver, request } = await start({});
+    expect(await request(host)).toMatchObject({
+      kind: "error",
+      code: "refused_address",
+      message: expect.stringMatching(/ and not allowed$/),
+      sent: false,
+    });
+    expect(receiver.connections).toBe(0);
+  },
+);
+
+test("the error names the literal address, and for a name only what kind of address it has", async () => {
+  const { request } = await start({ resolve: () => Promise.resolve(["10.0.0.1"]) });
+  expect(await request("127.0.0.1")).toMatchObject({
+    message: "the address 127.0.0.1 is loopback and not allowed",
+  });
+  expect(await request("inside.example")).toMatchObject({
+    message: "the host name inside.example resolves to an address that is private and not allowed",
+  });
+});
+
+test("a name that changes from an allowed to a refused address gets nothing (DNS rebinding)", async () => {
+  const answers = [["127.0.0.2"], ["127.0.0.1"], ["127.0.0.1"]];
+  // 127.0.0.2 stands for the public address here: it is the only one exempt, and the receiver listens on 127.0.0.1.
+  const { receiver, request } = await start({
+    networks: parseNetworks("127.0.0.2/32"),
+    resolve: () => Promise.resolve(answers.shift() ?? []),
+  });
+  expect(await request("rebind.example")).toMatchObject({ code: "connect_refused" });
+  expect(await request("rebind.example")).toMatchObject({ code: "refused_address", sent: false });
+  expect(await request("rebind.example")).toMatchObject({ code: "refused_address", sent: false });
+  expect(receiver.connections).toBe(0);
+});
+
+test("of several addresses only the allowed are tried", async () => {
+  const { receiver, request } = await start({
+    networks: parseNetworks("127.0.0.1/32"),
+    resolve: () => Promise.resolve(["10.255.255.1", "127.0.0.1", "fd00::1"]),
+  });
+  expect(await request("mixed.example")).toMatchObject({ kind: "response", status: 200 });
+  expect(receiver.connections).toBe(1);
+});
+
+test("every new connection is checked again", async () => {
+  const answers = [["127.0.0.1"], ["10.0.0.1"]];
+  const { receiver, request } = await start({
+    networks: parseNetworks("127.0.0.1/32"),
+    resolve: () => Promise.resolve(answers.shift() ?? []),
+  });
+  expect(await request("later.example")).toMatchObject({ status: 200 });
+  await receiver.closed(1);
+  expect(await request("later.example")).toMatchObject({ code: "refused_address" });
+});
+
+test("plain http is refused unless it is allowed", async () => {
+  const { receiver, request } = await start({ allowHttp: false, networks: parseNetworks("127.0.0.0/8") });
+  expect(await request("127.0.0.1")).toMatchObject({
+    code: "refused_address",
+    message: "http: URLs are not allowed",
+  });
+  expect(receiver.connections).toBe(0);
+});

@@ -1,0 +1,88 @@
+import { readFileSync } from "node:fs";
+import { afterEach, expect, test } from "vitest";
+import { startRawReceiver } from "../../test/support/rawReceiver.ts";
+import { parseNetworks } from "./addressGuard.ts";
+import { createOutbound, type Outbound, type OutboundOptions } from "./outbound.ts";
+
+const certificates = new URL("../../test/support/certificates/", import.meta.url);
+const cert = readFileSync(new URL("server.pem", certificates));
+const key = readFileSync(new URL("server.key", certificates));
+const ok = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
+
+const stops: (() => unknown)[] = [];
+afterEach(async () => {
+  await Promise.all(stops.splice(0).map((stop) => stop()));
+});
+
+async function start(options: Partial<OutboundOptions>) {
+  const receiver = await startRawReceiver((socket) => socket.write(ok), { cert, key });
+  const outbound: Outbound = createOutbound({
+    allowHttp: false,
+    networks: parseNetworks("127.0.0.0/8"),
+    userAgent: "Postrider/test",
+    resolve: () => Promise.resolve(["127.0.0.1"]),
+    ...options,
+  });
+  stops.push(
+    () => outbound.close(),
+    () => receiver.stop(),
+  );
+  const request = (host: string, port = receiver.port) =>
+    outbound.request({
+      method: "POST",
+      url: `https://${host}:${port}/`,
+      headers: [],
+      body: Buffer.from("x"),
+    });
+  return { receiver, request };
+}
+
+test("a self-signed certificate is refused before anything is sent", async () => {
+  const { receiver, request } = await start({});
+  expect(await request("receiver.test")).toMatchObject({
+    kind: "error",
+    code: "tls",
+    message: "the certificate is self-signed",
+    sent: false,
+  });
+  expect(receiver.requests).toEqual([]);
+  await receiver.closed(1);
+});
+
+test("a trusted certificate works by name, by name with a final dot, and by address", async () => {
+  const { receiver, request } = await start({ ca: cert });
+  for (const host of ["receiver.test", "receiver.test.", "127.0.0.1"]) {
+    expect(await request(host)).toMatchObject({ kind: "response", status: 200 });
+  }
+  expect(receiver.requests).toHaveLength(3);
+});
+
+test("a certificate for another name is refused", async () => {
+  const { receiver, request } = await start({ ca: cert });
+  expect(await request("other.test")).toMatchObject({
+    code: "tls",
+    message: "the certificate is for another host name",
+    sent: false,
+  });
+  expect(receiver.requests).toEqual([]);
+});
+
+test("a session made under one name does not carry over to another", async () => {
+  const { request } = await start({ ca: cert, keepAliveTimeoutMs: 1 });
+  for (let count = 0; count < 3; count += 1) {
+    expect(await request("receiver.test")).toMatchObject({ status: 200 });
+    expect(await request("other.test")).toMatchObject({ code: "tls" });
+  }
+});
+
+test("a port that does not speak TLS", async () => {
+  const plain = await startRawReceiver(() => undefined);
+  stops.push(() => plain.stop());
+  const { request } = await start({ ca: cert });
+  // A TLS client speaks first; a plain server that only reads never ends the handshake.
+  const silent = await start({ ca: cert, connectTimeoutMs: 150 });
+  expect(await silent.request("receiver.test", plain.port)).toMatchObject({ code: "connect_timeout" });
+  await plain.closed(1);
+  await plain.stop();
+  expect(await request("receiver.test", plain.port)).toMatchObject({ code: "connect_refused" });
+});

@@ -1,0 +1,108 @@
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
+import { afterEach, expect, test } from "vitest";
+import { createResolve } from "./resolve.ts";
+
+const typeA = 1;
+const typeAaaa = 28;
+const stops: (() => unknown)[] = [];
+afterEach(() => {
+  for (const stop of stops.splice(0)) {
+    stop();
+  }
+});
+
+/** Answers of record type to addresses as bytes; undefined means silence, and an empty list that there are none. */
+type Answers = Record<number, number[][] | undefined>;
+
+/** A name server that gives every name the same answers. */
+async function startNameServer(answers: Answers, lateMs: Record<number, number> = {}) {
+  const socket = createSocket("udp4");
+  const questions: number[] = [];
+  socket.on("message", (query, from) => {
+    const end = query.indexOf(0, 12) + 5;
+    const type = query.readUInt16BE(end - 4);
+    questions.push(type);
+    const addresses = answers[type];
+    if (addresses !== undefined) {
+      const header = Buffer.from([
+        query[0] ?? 0,
+        query[1] ?? 0,
+        0x81,
+        0x80,
+        0,
+        1,
+        0,
+        addresses.length,
+        0,
+        0,
+        0,
+        0,
+      ]);
+      const records = addresses.map((bytes) =>
+        Buffer.from([0xc0, 12, 0, type, 0, 1, 0, 0, 0, 60, 0, bytes.length, ...bytes]),
+      );
+      const answer = Buffer.concat([header, query.subarray(12, end), ...records]);
+      setTimeout(() => socket.send(answer, from.port, from.address), lateMs[type] ?? 0);
+    }
+  });
+  socket.bind(0, "127.0.0.1");
+  await once(socket, "listening");
+  stops.push(() => socket.close());
+  return { questions, server: `127.0.0.1:${socket.address().port}` };
+}
+
+const ipv4 = [192, 0, 2, 7];
+const ipv6 = [0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7];
+
+test("gives the addresses of both families", async () => {
+  const { server } = await startNameServer({ [typeA]: [ipv4], [typeAaaa]: [ipv6] });
+  const resolve = createResolve({ servers: [server] });
+  expect(await resolve("both.example")).toEqual(["192.0.2.7", "2001:db8::7"]);
+});
+
+test("one family is enough, and a silent answer for the other does not hold it up", async () => {
+  const onlyV6 = await startNameServer({ [typeA]: [], [typeAaaa]: [ipv6] });
+  expect(await createResolve({ servers: [onlyV6.server] })("six.example")).toEqual(["2001:db8::7"]);
+  const silentV6 = await startNameServer({ [typeA]: [ipv4] });
+  const startedAtMs = performance.now();
+  expect(await createResolve({ servers: [silentV6.server] })("four.example")).toEqual(["192.0.2.7"]);
+  expect(performance.now() - startedAtMs).toBeLessThan(1500);
+});
+
+test("either family may answer first, and with nothing", async () => {
+  const lateA = await startNameServer({ [typeA]: [ipv4], [typeAaaa]: [] }, { [typeA]: 50 });
+  expect(await createResolve({ servers: [lateA.server] })("a.example")).toEqual(["192.0.2.7"]);
+  const lateAaaa = await startNameServer({ [typeA]: [], [typeAaaa]: [ipv6] }, { [typeAaaa]: 50 });
+  expect(await createResolve({ servers: [lateAaaa.server] })("b.example")).toEqual(["2001:db8::7"]);
+});
+
+test("concurrent questions for one name are asked once", async () => {
+  const { questions, server } = await startNameServer({ [typeA]: [ipv4], [typeAaaa]: [] });
+  const resolve = createResolve({ servers: [server] });
+  const answers = await Promise.all(Array.from({ length: 50 }, () => resolve("same.example")));
+  expect(new Set(answers.flat())).toEqual(new Set(["192.0.2.7"]));
+  expect(questions.toSorted((one, two) => one - two)).toEqual([typeA, typeAaaa]);
+});
+
+test("a name server that is silent gives an error, and does not send the name to the worker threads", async () => {
+  const { server } = await startNameServer({});
+  const resolve = createResolve({ servers: [server], queryTimeoutMs: 50 });
+  await expect(resolve("silent.example")).rejects.toMatchObject({ code: "ETIMEOUT" });
+});
+
+test("localhost is loopback without asking anyone", async () => {
+  const { questions, server } = await startNameServer({ [typeA]: [ipv4], [typeAaaa]: [ipv6] });
+  const resolve = createResolve({ servers: [server] });
+  for (const name of ["localhost", "LOCALHOST.", "a.localhost"]) {
+    expect(await resolve(name)).toEqual(["127.0.0.1", "::1"]);
+  }
+  expect(questions).toEqual([]);
+});
+
+test("a name that nobody knows is an error", async () => {
+  const { server } = await startNameServer({ [typeA]: [], [typeAaaa]: [] });
+  await expect(createResolve({ servers: [server] })("unknown.invalid")).rejects.toMatchObject({
+    code: expect.stringMatching(/^(ENOTFOUND|EAI_AGAIN)$/),
+  });
+});
