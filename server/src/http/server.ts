@@ -13,6 +13,7 @@ import type { Log } from "../telemetry/log.ts";
 import type { RequestMetrics } from "../telemetry/requestMetrics.ts";
 import { registerBodyParser } from "./body.ts";
 import { ApiError, unauthorized } from "./errors.ts";
+import { queryNumbers } from "./queryNumbers.ts";
 import { newRequestId } from "./requestId.ts";
 import type { Credential, RouteDefinition } from "./route.ts";
 import { describeValidation } from "./validation.ts";
@@ -93,6 +94,7 @@ export function addRoutes(app: FastifyInstance, deps: ServerDeps, rows: readonly
       schema: { ...inputs, response, summary, ...(description && { description }) },
       config: { rawBody: route.rawBody === true, credential },
       onRequest: credentialCheck(deps, credential),
+      preValidation: queryNumbers(inputs.querystring),
       handler: (request, reply) =>
         route.handle({
           body: request.body as never,
