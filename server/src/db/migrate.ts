@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import type pg from "pg";
+import { ensurePartitions } from "./partitions.ts";
 
 /** The schema cannot be used by this version of the service; the message says what to do. */
 export class SchemaError extends Error {}
@@ -19,7 +20,7 @@ interface SqlFile {
 
 /**
  * Brings the database's schema to this version: numbered migrations forward only, each once and in its own
- * transaction, then the SQL functions whose text has changed. Safe to run from many processes at once.
+ * transaction, then the SQL functions whose text has changed, then the partitions of the days ahead. Safe to run from many processes at once.
  * @returns what was applied, by file name.
  * @throws {SchemaError} when the database is newer than this version, or an applied migration was edited.
  */
@@ -34,6 +35,7 @@ export async function migrate(pool: pg.Pool): Promise<string[]> {
       ...(await applyMigrations(client, migrations)),
       ...(await applyFunctions(client, functions)),
     ];
+    await ensurePartitions(client, Date.now());
     return applied;
   } finally {
     // The lock and the settings belong to the session; the connection is not returned to the pool.

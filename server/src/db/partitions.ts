@@ -13,7 +13,7 @@ const daysAhead = 7;
  * Creates the daily partitions from yesterday to a week ahead that do not exist yet. Safe to run from many
  * processes at once. @returns how many were created.
  */
-export async function ensurePartitions(pool: pg.Pool, nowMs: number): Promise<number> {
+export async function ensurePartitions(pool: pg.Pool | pg.PoolClient, nowMs: number): Promise<number> {
   const today = Math.floor(nowMs / dayMs);
   const { rows } = await pool.query<{ relname: string }>(
     `select c.relname

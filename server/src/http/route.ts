@@ -39,13 +39,15 @@ export interface RouteDefinition {
   handle(call: RouteCall<RouteSchema>): unknown;
   /** Whether the handler takes the body's bytes as received (a Buffer) in place of parsed JSON. */
   rawBody?: boolean;
+  /** What to answer, with 400, in place of "<field> is required" when the body lacks one of its required fields. */
+  missingFields?: string;
 }
 
 /** Declares a route: `handle` sees body, query and parameters typed by `schema`, and returns the answer's body. */
 export function route<const S extends RouteSchema>(
   schema: S,
   handle: (call: RouteCall<S>) => unknown,
-  options: { rawBody?: boolean } = {},
+  options: Pick<RouteDefinition, "rawBody" | "missingFields"> = {},
 ): RouteDefinition {
   return { schema, handle: handle as RouteDefinition["handle"], ...options };
 }

@@ -8,6 +8,7 @@ import fastify, {
 } from "fastify";
 import type pg from "pg";
 import { authenticate, type Caller, presentedKey } from "../accounts/credentials.ts";
+import type { Config } from "../config.ts";
 import { isDatabaseAway } from "../db/pool.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { RequestMetrics } from "../telemetry/requestMetrics.ts";
@@ -31,8 +32,7 @@ export interface ServerDeps {
   log: Log;
   metrics: RequestMetrics;
   onKeyUsed: (keyId: string) => void;
-  maxBodyBytes: number;
-  trustProxy: boolean;
+  config: Pick<Config, "maxBodyBytes" | "trustProxy">;
 }
 
 declare module "fastify" {
@@ -50,10 +50,11 @@ const requestTimeoutMs = 30_000;
 export function createServer(deps: ServerDeps): FastifyInstance {
   const app = fastify({
     logger: false,
-    bodyLimit: deps.maxBodyBytes,
+    bodyLimit: deps.config.maxBodyBytes,
     requestTimeout: requestTimeoutMs,
     keepAliveTimeout: 72_000,
-    trustProxy: deps.trustProxy,
+    // One hop: a client could make up any entry but the last, which the proxy itself adds.
+    trustProxy: deps.config.trustProxy ? (_address, hop) => hop === 0 : false,
     genReqId: newRequestId,
     requestIdHeader: false,
     routerOptions: { maxParamLength: 200, ignoreTrailingSlash: false },
@@ -92,7 +93,7 @@ export function addRoutes(app: FastifyInstance, deps: ServerDeps, rows: readonly
       method,
       url: path,
       schema: { ...inputs, response, summary, ...(description && { description }) },
-      config: { rawBody: route.rawBody === true, credential },
+      config: { rawBody: route.rawBody === true, credential, missingFields: route.missingFields },
       onRequest: credentialCheck(deps, credential),
       preValidation: queryNumbers(inputs.querystring),
       handler: (request, reply) =>
@@ -133,7 +134,7 @@ function answerError(
   request: FastifyRequest,
   reply: FastifyReply,
 ): unknown {
-  const answer = toApiError(error);
+  const answer = toApiError(error, request);
   if (answer.status >= 500) deps.log.failure(request, answer.status, error);
   if (answer.retryAfterSeconds !== undefined)
     void reply.header("retry-after", String(answer.retryAfterSeconds));
@@ -143,9 +144,12 @@ function answerError(
     .send(JSON.stringify({ error: answer.message }));
 }
 
-function toApiError(error: FastifyError): ApiError {
+function toApiError(error: FastifyError, request: FastifyRequest): ApiError {
   if (error instanceof ApiError) return error;
-  if (error.validation) return new ApiError(400, describeValidation(error), { cause: error });
+  if (error.validation) {
+    const { missingFields } = request.routeOptions.config as { missingFields?: string };
+    return new ApiError(400, describeValidation(error, missingFields), { cause: error });
+  }
   switch (error.code) {
     case "FST_ERR_CTP_INVALID_MEDIA_TYPE":
       return new ApiError(415, "the content type must be application/json", { cause: error });

@@ -1,7 +1,10 @@
 import type { FastifyError } from "fastify";
 
-/** One sentence for a request that does not fit its schema: which field, and what it should be. */
-export function describeValidation(error: FastifyError): string {
+/**
+ * One sentence for a request that does not fit its schema: which field, and what it should be.
+ * @param missingFields what the route says in place of "<field> is required".
+ */
+export function describeValidation(error: FastifyError, missingFields?: string): string {
   const first = error.validation?.[0];
   if (first === undefined) return "the request is not valid";
   const place =
@@ -13,6 +16,10 @@ export function describeValidation(error: FastifyError): string {
     limit?: number;
     allowedValues?: unknown[];
   };
+  if (missingFields !== undefined && error.validationContext === "body") {
+    if (first.instancePath === "" && (first.keyword === "required" || first.keyword === "type"))
+      return missingFields;
+  }
   if (first.keyword === "required") {
     const name = field === "" ? params.missingProperty : `${field}.${params.missingProperty}`;
     return `${name} is required`;

@@ -8,6 +8,8 @@ export interface Log {
   error(fields: object, message: string): void;
   /** The one wide line of a request. Bodies, credentials and query strings are never part of it. */
   request(request: FastifyRequest, status: number, route: string, durationMs: number): void;
+  /** The one wide line of an attempt. */
+  attempt(fields: object): void;
   /** Why a request was answered with 5xx. */
   failure(request: FastifyRequest, status: number, error: Error): void;
   /** Writes out what is still in memory; called once, when the process ends. */
@@ -41,6 +43,9 @@ export function createLog(level: string): Log {
         },
         "request",
       );
+    },
+    attempt(fields) {
+      if (writesRequests) logger.info(fields, "attempt");
     },
     failure: (request, status, error) =>
       logger.error({ request_id: request.id, status, err: error }, "request failed"),

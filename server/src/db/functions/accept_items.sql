@@ -16,6 +16,7 @@ create function accept_items(
   p_lease_token bigint,
   p_pair_key_hashes bytea[],
   p_pair_target_ids uuid[],
+  p_pair_legacy boolean[],
   p_pairs smallint[],
   p_ids uuid[],
   p_immediate boolean[],
@@ -60,7 +61,7 @@ begin
         when o.billing_status = 'suspended' then 's'
         when o.billing_status = 'grace' and o.billing_grace_ends_at <= v_now_ms / 1000 then 's'
         when o.billing_status = 'pending' then 'p'
-        when t.id is null then 'n'
+        when t.id is null or (pair.legacy and t.kind <> 'webhook') then 'n'
         when not t.enabled then 'd'
         else 'a'
       end
@@ -76,7 +77,8 @@ begin
     ),
     bool_or(cardinality(t.event_types) > 0)
   into v_pair_codes, v_pair_orgs, v_pair_max_bytes, v_pair_max_retries, pair_versions, pair_kinds, v_any_filter
-  from unnest(p_pair_key_hashes, p_pair_target_ids) with ordinality as pair (key_hash, target_id, number)
+  from unnest(p_pair_key_hashes, p_pair_target_ids, p_pair_legacy) with ordinality
+    as pair (key_hash, target_id, legacy, number)
   left join api_keys k on k.key_hash = pair.key_hash
   left join organizations o on o.id = k.org_id
   left join targets t on t.id = pair.target_id and t.org_id = k.org_id;

@@ -2,8 +2,10 @@
 -- target with a million due items is one step of the circle, as is a target with one.
 --
 -- The circle is the order (bucket, target_id) of the index deliveries_due; the caller keeps its place
--- (p_bucket, p_target) and passes the one that the last row names. At most p_max_targets steps are taken, so the
+-- (p_bucket, p_target) and passes what the last row names. At most p_max_targets steps are taken, so the
 -- cost of a call is bounded however many targets wait for a later moment.
+-- The last row has no event: its target_id is the place to go on from, and its kind is 1 when the circle was
+-- closed, 0 when more targets may wait beyond that place.
 -- Targets in p_skip have no room on the caller. Deliveries of a deleted target are settled as CANCELED here.
 drop function if exists claim_deliveries;
 create function claim_deliveries(
@@ -45,6 +47,7 @@ declare
   v_bucket smallint := p_bucket;
   v_cursor uuid := p_target;
   v_wrapped boolean := false;
+  v_closed boolean := false;
   v_steps integer := 0;
   v_taken integer := 0;
   v_count integer;
@@ -61,7 +64,10 @@ begin
     limit 1;
 
     if not found then
-      exit when v_wrapped;
+      if v_wrapped then
+        v_closed := true;
+        exit;
+      end if;
       v_wrapped := true;
       v_bucket := -1;
       v_cursor := '00000000-0000-0000-0000-000000000000';
@@ -70,7 +76,10 @@ begin
 
     v_bucket := v_first.bucket;
     v_cursor := v_first.target_id;
-    exit when v_wrapped and (v_bucket, v_cursor) > (p_bucket, p_target);
+    if v_wrapped and (v_bucket, v_cursor) > (p_bucket, p_target) then
+      v_closed := true;
+      exit;
+    end if;
     continue when v_first.due_at > v_now_ms or v_cursor = any (p_skip);
 
     select t.enabled, t.version
@@ -123,5 +132,20 @@ begin
     get diagnostics v_count = row_count;
     v_taken := v_taken + v_count;
   end loop;
+
+  return query
+  select
+    null::uuid,
+    v_cursor,
+    null::uuid,
+    (case when v_closed then 1 else 0 end)::smallint,
+    null::smallint,
+    null::smallint,
+    null::bigint,
+    null::bigint,
+    null::smallint,
+    null::text,
+    null::text,
+    null::bytea;
 end
 $$;

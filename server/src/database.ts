@@ -1,0 +1,108 @@
+import type pg from "pg";
+import type { Config } from "./config.ts";
+import { startEmbedded } from "./db/embedded/startEmbedded.ts";
+import { migrate } from "./db/migrate.ts";
+import { createPool, isDatabaseAway } from "./db/pool.ts";
+import { loadOrMakeKey } from "./encryptionKey.ts";
+import { endAllLeases } from "./maintenance/sweepLeases.ts";
+import type { Log } from "./telemetry/log.ts";
+
+/** The database of a process, with the current schema. */
+export interface OpenDatabase {
+  pool: pg.Pool;
+  encryptionKey: Buffer;
+  close(): Promise<void>;
+}
+
+const oldestVersion = 15;
+/** How long a configured database may take to answer at start, as when both are started together. */
+const connectLimitMs = 60_000;
+const connectPauseMs = 1_000;
+
+/** Opens the configured database, or starts the embedded one; brings its schema up to date. */
+export async function openDatabase(
+  config: Config,
+  log: Log,
+  say: (line: string) => void,
+): Promise<OpenDatabase> {
+  return config.databaseUrl === undefined ? openEmbedded(config, log, say) : openExternal(config, log, say);
+}
+
+async function openEmbedded(config: Config, log: Log, say: (line: string) => void): Promise<OpenDatabase> {
+  say(`Starting the embedded PostgreSQL in ${config.dataDir} …`);
+  const server = await startEmbedded({
+    dataDir: config.dataDir,
+    log: (level, message) => log[level]({}, message),
+  });
+  const pool = createPool({
+    connection: server.connection,
+    size: config.databasePool,
+    onError: poolError(log),
+  });
+  try {
+    const encryptionKey = config.encryptionKey ?? loadOrMakeKey(config.dataDir);
+    await prepare(pool, log);
+    // This process has the database to itself, so whatever is leased was held by one that is gone.
+    const taken = await endAllLeases(pool);
+    if (taken > 0) log.info({ deliveries: taken }, "took over what an earlier process left");
+    return {
+      pool,
+      encryptionKey,
+      async close() {
+        await pool.end();
+        await server.stop();
+      },
+    };
+  } catch (error) {
+    await pool.end();
+    await server.stop();
+    throw error;
+  }
+}
+
+async function openExternal(config: Config, log: Log, say: (line: string) => void): Promise<OpenDatabase> {
+  const connection = { url: config.databaseUrl! };
+  const pool = createPool({ connection, size: config.databasePool, onError: poolError(log) });
+  try {
+    await waitForDatabase(pool, say);
+    await prepare(pool, log);
+    return { pool, encryptionKey: config.encryptionKey!, close: () => pool.end() };
+  } catch (error) {
+    await pool.end();
+    throw error;
+  }
+}
+
+async function waitForDatabase(pool: pg.Pool, say: (line: string) => void): Promise<void> {
+  const deadlineMs = performance.now() + connectLimitMs;
+  for (let isFirst = true; ; isFirst = false) {
+    try {
+      const { rows } = await pool
+        .query<{ version: string }>("show server_version_num")
+        .then(({ rows: found }) => ({
+          rows: found.map((row) => ({ version: Object.values(row)[0] as string })),
+        }));
+      const major = Math.floor(Number(rows[0]!.version) / 10_000);
+      if (major >= oldestVersion) return;
+      throw new Error(`PostgreSQL ${major} is too old: Postrider needs ${oldestVersion} or newer`);
+    } catch (cause) {
+      if (!isDatabaseAway(cause)) throw cause;
+      if (performance.now() > deadlineMs) {
+        throw new Error(`the database of DATABASE_URL does not answer: ${(cause as Error).message}`, {
+          cause,
+        });
+      }
+      if (isFirst) say("Waiting for the database of DATABASE_URL …");
+      await new Promise((resolve) => setTimeout(resolve, connectPauseMs));
+    }
+  }
+}
+
+async function prepare(pool: pg.Pool, log: Log): Promise<void> {
+  const applied = await migrate(pool);
+  if (applied.length > 0) log.info({ applied }, "schema brought up to date");
+}
+
+function poolError(log: Log): (error: Error) => void {
+  return (error) => log.warn({ err: error }, "a database connection was lost; another takes its place");
+}

@@ -1,0 +1,46 @@
+-- Gives what waits for one target its full schedule again, beginning at p_now_ms: at most p_limit rows of those
+-- due from p_from_due_at on, in the order in which they are due. What is overdue keeps its place. Gives how many
+-- rows changed and where the last of them was, from where the next call goes on.
+drop function if exists reschedule_deliveries;
+create function reschedule_deliveries(
+  p_bucket integer,
+  p_target uuid,
+  p_from_due_at bigint,
+  p_now_ms bigint,
+  p_limit integer,
+  out changed integer,
+  out last_due_at bigint
+)
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set jit = off
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+begin
+  with waiting as materialized (
+    select d.event_id, d.due_at
+    from deliveries d
+    where d.bucket = p_bucket
+      and d.target_id = p_target
+      and d.lease_until is null
+      and d.due_at >= p_from_due_at
+      and (d.schedule_attempts > 0 or d.due_at > p_now_ms)
+    order by d.due_at
+    limit p_limit
+    for update skip locked
+  ),
+  again as (
+    update deliveries d
+    set schedule_attempts = 0,
+      due_at = least(d.due_at, p_now_ms)
+    from waiting
+    where d.bucket = p_bucket
+      and d.event_id = waiting.event_id
+  )
+  select count(*), max(waiting.due_at)
+  into changed, last_due_at
+  from waiting;
+end
+$$;

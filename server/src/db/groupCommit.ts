@@ -1,0 +1,130 @@
+/** Gathers what many callers want done into few transactions. */
+export interface GroupCommit<T, R> {
+  /**
+   * Queues one piece of work and gives its result after the commit of its batch.
+   * @throws {QueueFullError} at once when too much waits; and whatever `run` threw for its batch.
+   */
+  add(work: T): Promise<R>;
+  /** How many pieces wait or are under way. */
+  pending(): number;
+  /** Resolves when nothing waits and nothing is under way. */
+  drained(): Promise<void>;
+}
+
+export interface GroupCommitOptions<T, R> {
+  /** Does a batch in one transaction and gives a result per piece, in order. */
+  run: (batch: T[]) => Promise<R[]>;
+  /** Whether an error is about a piece in the batch rather than about the database, so that halves may succeed. */
+  isPieceAtFault: (error: unknown) => boolean;
+  /** Bytes a piece adds to its batch. */
+  sizeOf: (work: T) => number;
+  maxBatch: number;
+  maxBatchBytes: number;
+  /** A second batch starts beside the first when at least this many wait. */
+  secondBatchAt: number;
+  maxQueued: number;
+}
+
+/** More waits for the database than is bounded for. */
+export class QueueFullError extends Error {}
+
+interface Waiting<T, R> {
+  work: T;
+  resolve: (result: R) => void;
+  reject: (error: unknown) => void;
+}
+
+const maxConcurrentBatches = 2;
+
+/**
+ * One batch is under way while the next gathers: the commit's own duration paces the batches, so an idle
+ * service commits at once and a busy one commits hundreds together, with no timer and no added wait.
+ */
+export function createGroupCommit<T, R>(options: GroupCommitOptions<T, R>): GroupCommit<T, R> {
+  let queue: Waiting<T, R>[] = [];
+  let running = 0;
+  let underWay = 0;
+  let scheduled = false;
+  let onDrained: (() => void)[] = [];
+
+  function schedule(): void {
+    if (scheduled) return;
+    scheduled = true;
+    // After the sockets of this turn of the event loop have been read, so that their requests share a batch.
+    setImmediate(() => {
+      scheduled = false;
+      start();
+    });
+  }
+
+  function start(): void {
+    while (queue.length > 0 && running < maxConcurrentBatches) {
+      if (running > 0 && queue.length < options.secondBatchAt) return;
+      const batch = takeBatch();
+      running++;
+      underWay += batch.length;
+      void settle(batch).then(() => {
+        running--;
+        underWay -= batch.length;
+        if (queue.length > 0) start();
+        else if (running === 0) tellDrained();
+      });
+    }
+  }
+
+  function takeBatch(): Waiting<T, R>[] {
+    let bytes = 0;
+    let count = 0;
+    while (count < queue.length && count < options.maxBatch) {
+      bytes += options.sizeOf(queue[count]!.work);
+      if (count > 0 && bytes > options.maxBatchBytes) break;
+      count++;
+    }
+    if (count === queue.length) {
+      const all = queue;
+      queue = [];
+      return all;
+    }
+    return queue.splice(0, count);
+  }
+
+  /** Never rejects: every piece of the batch gets its result or its error. */
+  async function settle(batch: Waiting<T, R>[]): Promise<void> {
+    try {
+      const results = await options.run(batch.map((waiting) => waiting.work));
+      for (let index = 0; index < batch.length; index++) batch[index]!.resolve(results[index]!);
+    } catch (error) {
+      if (batch.length === 1 || !options.isPieceAtFault(error)) {
+        for (const waiting of batch) waiting.reject(error);
+        return;
+      }
+      // One bad piece must not fail its neighbours: nothing was committed, so the halves are tried apart.
+      const middle = batch.length >> 1;
+      await settle(batch.slice(0, middle));
+      await settle(batch.slice(middle));
+    }
+  }
+
+  function tellDrained(): void {
+    const told = onDrained;
+    onDrained = [];
+    for (const tell of told) tell();
+  }
+
+  return {
+    add(work) {
+      if (queue.length >= options.maxQueued) {
+        return Promise.reject(new QueueFullError(`${queue.length} pieces of work wait for the database`));
+      }
+      return new Promise<R>((resolve, reject) => {
+        queue.push({ work, resolve, reject });
+        schedule();
+      });
+    },
+    pending: () => queue.length + underWay,
+    drained() {
+      if (queue.length === 0 && running === 0) return Promise.resolve();
+      return new Promise((resolve) => onDrained.push(resolve));
+    },
+  };
+}

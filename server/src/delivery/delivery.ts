@@ -1,0 +1,38 @@
+/** One item on its way to its target, as a node holds it while it has the lease. */
+export interface Delivery {
+  eventId: string;
+  targetId: string;
+  orgId: string | null;
+  kind: 1 | 3;
+  /** Attempts made before this one, in all and in the present schedule. */
+  attempts: number;
+  scheduleAttempts: number;
+  /** The target's version when the item was accepted or claimed. */
+  targetVersion: number;
+  payload: Buffer;
+  eventType: string | null;
+  correlationId: string | null;
+  leaseToken: number;
+  /** When the lease ends, by this node's monotonic clock; it never ends sooner in the database. */
+  leaseDeadlineMs: number;
+}
+
+/** What came of one attempt, whatever the kind of target. */
+export interface AttemptResult {
+  verdict: AttemptVerdict;
+  /** 0 when there was no answer. */
+  statusCode: number;
+  durationMs: number;
+  /** At most 1 KiB of the answer. */
+  responseBody: Buffer | null;
+  /** The answer's `Retry-After`, as received. */
+  retryAfter: string | null;
+}
+
+export type AttemptVerdict =
+  | { outcome: "delivered" }
+  | { outcome: "retry"; error: string; countsTowardDisabling: boolean; slowDown: boolean }
+  /** Failed for good; later items of the target may still succeed. */
+  | { outcome: "failed"; error: string }
+  /** Failed for good, and the target wants no more. */
+  | { outcome: "gone"; error: string };

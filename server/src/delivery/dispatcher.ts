@@ -1,0 +1,331 @@
+import type pg from "pg";
+import type { Acceptance, Lease, NewItem } from "../intake/acceptItems.ts";
+import type { Log } from "../telemetry/log.ts";
+import type { DeliveryGauges, DeliveryMetrics } from "../telemetry/deliveryMetrics.ts";
+import { type ClaimLoop, createClaimLoop } from "./claimLoop.ts";
+import type { AttemptResult, Delivery } from "./delivery.ts";
+import {
+  createLane,
+  hasRoom,
+  type Lane,
+  mayStart,
+  noteSuccess,
+  noteTrouble,
+  takeAll,
+  takeNext,
+  waiting,
+} from "./lane.ts";
+import type { AttemptRecorder } from "./recordAttempts.ts";
+import type { Settler } from "./settleAttempt.ts";
+import { releaseDeliveries } from "./store.ts";
+import { loadTargets, type TargetConfig } from "./targetConfig.ts";
+import type { SecretBox } from "../targets/secretBox.ts";
+
+export interface DispatcherDeps {
+  pool: pg.Pool;
+  box: SecretBox;
+  log: Log;
+  metrics: DeliveryMetrics;
+  recorder: AttemptRecorder;
+  settler: Settler;
+  /** How a delivery of each kind is sent: 1 webhook, 3 a2a. */
+  senders: Senders;
+  /** Whether this process dispatches at all; when not, everything is left to the nodes that do. */
+  enabled: boolean;
+  timeoutMs: number;
+  /** Requests under way to one target. */
+  targetConcurrency: number;
+  /** Requests under way in all. */
+  maxInFlight: number;
+  /** A whole random number below 2^53, for lease tokens. */
+  newToken: () => number;
+}
+
+type Senders = Partial<Record<1 | 3, (delivery: Delivery, target: TargetConfig) => Promise<AttemptResult>>>;
+
+/** A lease outlives an attempt by this much, which is how long an item may wait in memory. */
+const leaseMarginMs = 10_000;
+/** What must be left of the margin when the attempt starts. */
+const leaseReserveMs = 2_000;
+/** A target's configuration is looked up again before use when nothing confirmed it for this long. */
+const configAgeLimitMs = 1_000;
+const tickMs = 500;
+const maxInMemory = 8_192;
+const maxBytesInMemory = 128 * 1024 * 1024;
+const maxUnrecorded = 4_096;
+
+/**
+ * Sees deliveries out: those this node accepted come from memory, all others are claimed. One lane per target
+ * keeps the targets apart; lanes take turns, so that none delays another.
+ */
+export class Dispatcher implements DeliveryGauges {
+  readonly #deps: DispatcherDeps;
+  readonly #lanes = new Map<string, Lane>();
+  /** Lanes with something waiting, in the order of their turns. */
+  #turns: Lane[] = [];
+  #inFlight = 0;
+  #inMemory = 0;
+  #bytesInMemory = 0;
+  #unchecked = new Set<Lane>();
+  #isChecking = false;
+  #toRelease: Delivery[] = [];
+  #isStopping = false;
+  #ticker: NodeJS.Timeout | undefined;
+  #claims: ClaimLoop | undefined;
+  #onIdle: (() => void) | undefined;
+
+  constructor(deps: DispatcherDeps) {
+    this.#deps = deps;
+  }
+
+  start(): void {
+    if (!this.#deps.enabled) return;
+    this.#ticker = setInterval(() => this.#tick(), tickMs);
+    this.#claims = createClaimLoop({
+      pool: this.#deps.pool,
+      log: this.#deps.log,
+      metrics: this.#deps.metrics,
+      newLease: () => this.newLease(),
+      room: () => Math.max(0, maxInMemory - this.#inMemory),
+      fullTargets: () => this.#fullTargets(),
+      take: (deliveries) => {
+        for (const delivery of deliveries) this.#add(delivery);
+        this.#pump();
+      },
+    });
+    this.#claims.start();
+  }
+
+  /** Stops claiming, lets what is under way end within the attempt's timeout, and gives the rest back. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    clearInterval(this.#ticker);
+    await this.#claims?.stop();
+    for (const lane of this.#lanes.values()) this.#releaseWaiting(lane);
+    await this.#flushReleases();
+    if (this.#inFlight > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve));
+    await this.#deps.recorder.drained();
+  }
+
+  newLease(): Lease {
+    return { token: this.#deps.newToken(), durationMs: this.#deps.timeoutMs + leaseMarginMs };
+  }
+
+  hasRoom(targetId: string): boolean {
+    if (!this.#deps.enabled || this.#isStopping) return false;
+    if (this.#inMemory >= maxInMemory || this.#bytesInMemory >= maxBytesInMemory) return false;
+    const lane = this.#lanes.get(targetId);
+    return lane === undefined || hasRoom(lane, performance.now());
+  }
+
+  /** Takes an item that this node has just accepted, under the lease it was stored with. */
+  take(item: NewItem, acceptance: Acceptance, lease: Lease, deadlineMs: number): void {
+    const delivery: Delivery = {
+      eventId: item.id,
+      targetId: item.targetId,
+      orgId: null,
+      kind: acceptance.kind as 1 | 3,
+      attempts: 0,
+      scheduleAttempts: 0,
+      targetVersion: acceptance.targetVersion,
+      payload: item.payload,
+      eventType: item.eventType,
+      correlationId: item.correlationId,
+      leaseToken: lease.token,
+      leaseDeadlineMs: deadlineMs,
+    };
+    const lane = this.#add(delivery);
+    if (lane.config?.version === acceptance.targetVersion) lane.checkedAtMs = performance.now();
+    this.#startFrom(lane);
+  }
+
+  /** Something became due that this node does not hold. */
+  onDue(): void {
+    this.#claims?.wake();
+  }
+
+  inFlight(): number {
+    return this.#inFlight;
+  }
+
+  inMemory(): number {
+    return this.#inMemory;
+  }
+
+  openCircuits(): number {
+    const nowMs = performance.now();
+    let open = 0;
+    for (const lane of this.#lanes.values()) if (lane.openUntilMs > nowMs) open++;
+    return open;
+  }
+
+  #add(delivery: Delivery): Lane {
+    let lane = this.#lanes.get(delivery.targetId);
+    if (lane === undefined) {
+      lane = createLane(delivery.targetId);
+      this.#lanes.set(delivery.targetId, lane);
+    }
+    this.#inMemory++;
+    this.#bytesInMemory += delivery.payload.length;
+    lane.queue.push(delivery);
+    if (waiting(lane) === 1) this.#turns.push(lane);
+    return lane;
+  }
+
+  #remove(lane: Lane): Delivery | undefined {
+    const delivery = takeNext(lane);
+    if (delivery === undefined) return undefined;
+    this.#inMemory--;
+    this.#bytesInMemory -= delivery.payload.length;
+    return delivery;
+  }
+
+  /** Gives each waiting lane a turn until none can start anything more. */
+  #pump(): void {
+    let idleTurns = 0;
+    while (this.#turns.length > idleTurns && this.#mayStartAny()) {
+      const lane = this.#turns.shift()!;
+      const started = this.#startOne(lane);
+      if (waiting(lane) > 0) this.#turns.push(lane);
+      idleTurns = started ? 0 : idleTurns + 1;
+    }
+  }
+
+  /** Starts what one lane can have, for the path on which nobody else waits for a turn. */
+  #startFrom(lane: Lane): void {
+    if (this.#turns.length > 1 && !this.#mayStartAny()) return;
+    while (waiting(lane) > 0 && this.#mayStartAny() && this.#startOne(lane));
+    if (waiting(lane) === 0) this.#endTurn(lane);
+  }
+
+  #endTurn(lane: Lane): void {
+    const last = this.#turns.length - 1;
+    if (this.#turns[last] === lane) {
+      this.#turns.pop();
+      return;
+    }
+    const index = this.#turns.indexOf(lane);
+    if (index >= 0) this.#turns.splice(index, 1);
+  }
+
+  #mayStartAny(): boolean {
+    return this.#inFlight < this.#deps.maxInFlight && this.#deps.recorder.pending() < maxUnrecorded;
+  }
+
+  #startOne(lane: Lane): boolean {
+    const nowMs = performance.now();
+    if (!mayStart(lane, nowMs)) return false;
+    const next = lane.queue[lane.head];
+    if (next === undefined) return false;
+    if (
+      lane.config === undefined ||
+      lane.config.version < next.targetVersion ||
+      nowMs - lane.checkedAtMs > configAgeLimitMs
+    ) {
+      this.#check(lane);
+      return false;
+    }
+    const delivery = this.#remove(lane)!;
+    if (delivery.leaseDeadlineMs - nowMs < this.#deps.timeoutMs + leaseReserveMs) {
+      this.#toRelease.push(delivery);
+      return true;
+    }
+    lane.inFlight++;
+    this.#inFlight++;
+    void this.#attempt(lane, delivery, lane.config);
+    return true;
+  }
+
+  async #attempt(lane: Lane, delivery: Delivery, target: TargetConfig): Promise<void> {
+    const attemptedAtMs = Date.now();
+    const result = await this.#deps.senders[delivery.kind]!(delivery, target);
+    lane.inFlight--;
+    this.#inFlight--;
+    const { verdict } = result;
+    if (verdict.outcome === "delivered") noteSuccess(lane, this.#deps.targetConcurrency);
+    else noteTrouble(lane, verdict.outcome === "retry" && verdict.slowDown, performance.now());
+    if (lane.openUntilMs > 0 && lane.openUntilMs > performance.now()) this.#releaseWaiting(lane);
+    this.#deps.settler.settle(delivery, target, result, attemptedAtMs);
+    if (this.#turns.length > 1) this.#pump();
+    else if (waiting(lane) > 0) this.#startFrom(lane);
+    if (waiting(lane) === 0 || hasRoom(lane, performance.now())) this.#claims?.roomAppeared();
+    if (this.#inFlight === 0) this.#onIdle?.();
+  }
+
+  #check(lane: Lane): void {
+    this.#unchecked.add(lane);
+    if (!this.#isChecking) void this.#checkAll();
+  }
+
+  /** Looks up the targets of the lanes that need it, all in one query. Never rejects. */
+  async #checkAll(): Promise<void> {
+    this.#isChecking = true;
+    while (this.#unchecked.size > 0 && !this.#isStopping) {
+      const lanes = [...this.#unchecked];
+      this.#unchecked.clear();
+      const askedAtMs = performance.now();
+      try {
+        const found = await loadTargets(
+          this.#deps.pool,
+          this.#deps.box,
+          lanes.map((lane) => lane.targetId),
+        );
+        for (const lane of lanes) this.#applyConfig(lane, found.get(lane.targetId), askedAtMs);
+      } catch (error) {
+        this.#deps.log.warn({ err: error }, "targets could not be read; trying again");
+        // The ticker asks again.
+        break;
+      }
+      this.#pump();
+    }
+    this.#isChecking = false;
+  }
+
+  /** What waits for a deleted or disabled target goes back, where the claim path settles or holds it. */
+  #applyConfig(lane: Lane, config: TargetConfig | undefined, askedAtMs: number): void {
+    lane.config = config;
+    lane.checkedAtMs = askedAtMs;
+    if (config === undefined || !config.enabled) this.#releaseWaiting(lane);
+  }
+
+  #releaseWaiting(lane: Lane): void {
+    if (waiting(lane) === 0) return;
+    for (const delivery of takeAll(lane)) {
+      this.#inMemory--;
+      this.#bytesInMemory -= delivery.payload.length;
+      this.#toRelease.push(delivery);
+    }
+    this.#endTurn(lane);
+  }
+
+  async #flushReleases(): Promise<void> {
+    const released = this.#toRelease;
+    if (released.length === 0) return;
+    this.#toRelease = [];
+    try {
+      await releaseDeliveries(this.#deps.pool, released);
+    } catch (error) {
+      // Their leases lapse by themselves and the sweep makes them due again.
+      this.#deps.log.warn({ err: error, deliveries: released.length }, "leases could not be given back");
+    }
+  }
+
+  #fullTargets(): string[] {
+    const nowMs = performance.now();
+    const full: string[] = [];
+    for (const lane of this.#lanes.values()) if (!hasRoom(lane, nowMs)) full.push(lane.targetId);
+    return full;
+  }
+
+  #tick(): void {
+    const nowMs = performance.now();
+    for (const [targetId, lane] of this.#lanes) {
+      lane.previous = lane.recent;
+      lane.recent = 0;
+      const isIdle = waiting(lane) === 0 && lane.inFlight === 0 && lane.previous === 0;
+      if (isIdle && lane.openUntilMs < nowMs - 60_000) this.#lanes.delete(targetId);
+    }
+    void this.#flushReleases();
+    this.#pump();
+  }
+}

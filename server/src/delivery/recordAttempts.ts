@@ -1,0 +1,58 @@
+import type pg from "pg";
+import { createGroupCommit } from "../db/groupCommit.ts";
+import { isDatabaseAway } from "../db/pool.ts";
+import type { Log } from "../telemetry/log.ts";
+import { type AttemptRecord, finishDeliveries } from "./store.ts";
+
+/** Writes attempts down in batches. */
+export interface AttemptRecorder {
+  /**
+   * Resolves once the attempt is durable, with false when the lease had passed to another holder, and nothing
+   * was written. Goes on trying while the database is away, because the receiver has already been told.
+   */
+  record(attempt: AttemptRecord): Promise<boolean>;
+  pending(): number;
+  drained(): Promise<void>;
+  /** Gives up on what the database does not take; the leases lapse and the items are delivered again. */
+  stop(): void;
+}
+
+const maxBatch = 512;
+const maxBatchBytes = 4 * 1024 * 1024;
+const recordBytes = 128;
+const secondBatchAt = 128;
+const retryDelayMs = 250;
+
+export function createAttemptRecorder(pool: pg.Pool, log: Log): AttemptRecorder {
+  let stopped = false;
+  const commits = createGroupCommit<AttemptRecord, boolean>({
+    run: (records) => finishPersistently(records),
+    isPieceAtFault: (error) => !isDatabaseAway(error),
+    sizeOf: (record) => recordBytes + (record.responseBody?.length ?? 0),
+    maxBatch,
+    maxBatchBytes,
+    secondBatchAt,
+    maxQueued: Number.POSITIVE_INFINITY,
+  });
+
+  async function finishPersistently(records: AttemptRecord[]): Promise<boolean[]> {
+    for (let isFirst = true; ; isFirst = false) {
+      try {
+        return await finishDeliveries(pool, records);
+      } catch (error) {
+        if (!isDatabaseAway(error) || stopped) throw error;
+        if (isFirst) log.warn({ err: error, attempts: records.length }, "attempts wait for the database");
+        await new Promise((resolve) => setTimeout(resolve, retryDelayMs));
+      }
+    }
+  }
+
+  return {
+    record: (attempt) => commits.add(attempt),
+    pending: () => commits.pending(),
+    drained: () => commits.drained(),
+    stop() {
+      stopped = true;
+    },
+  };
+}

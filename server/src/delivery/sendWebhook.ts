@@ -1,0 +1,53 @@
+import type { Outbound } from "../net/outbound.ts";
+import { classify } from "./classify.ts";
+import type { AttemptResult, Delivery } from "./delivery.ts";
+import { sign } from "./signature.ts";
+import type { TargetConfig } from "./targetConfig.ts";
+
+/** How much of a receiver's answer is read, and how much of that is kept on the attempt. */
+const bodyLimitBytes = 16 * 1024;
+const keptBodyBytes = 1024;
+
+export interface SendDeps {
+  outbound: Outbound;
+  /** For the whole exchange, in milliseconds. */
+  timeoutMs: number;
+  nowMs: () => number;
+}
+
+/** One signed delivery (Standard Webhooks): the payload's bytes as received, under the event's id. */
+export async function sendWebhook(
+  deps: SendDeps,
+  delivery: Delivery,
+  target: TargetConfig,
+): Promise<AttemptResult> {
+  const timestampSeconds = Math.floor(deps.nowMs() / 1000);
+  const headers = [
+    "content-type",
+    "application/json",
+    "webhook-id",
+    delivery.eventId,
+    "webhook-timestamp",
+    String(timestampSeconds),
+    "webhook-signature",
+    sign(target.signingKeys, delivery.eventId, timestampSeconds, delivery.payload),
+  ];
+  if (delivery.eventType !== null) headers.push("x-event-type", delivery.eventType);
+  if (delivery.correlationId !== null) headers.push("x-correlation-id", delivery.correlationId);
+  const result = await deps.outbound.request({
+    method: "POST",
+    url: target.url,
+    headers,
+    body: delivery.payload,
+    timeoutMs: deps.timeoutMs,
+    bodyLimitBytes,
+  });
+  const answered = result.kind === "response";
+  return {
+    verdict: classify(result),
+    statusCode: answered ? result.status : 0,
+    durationMs: result.durationMs,
+    responseBody: answered && result.body.length > 0 ? result.body.subarray(0, keptBodyBytes) : null,
+    retryAfter: (answered && result.headers["retry-after"]) || null,
+  };
+}

@@ -1,0 +1,136 @@
+import type pg from "pg";
+import { idTimeMs } from "../db/ids.ts";
+import type { DeliveryMetrics } from "../telemetry/deliveryMetrics.ts";
+import type { Log } from "../telemetry/log.ts";
+import type { AttemptResult, AttemptVerdict, Delivery } from "./delivery.ts";
+import type { AttemptRecorder } from "./recordAttempts.ts";
+import { nextDelayMs } from "./retryPolicy.ts";
+import type { AttemptRecord } from "./store.ts";
+import { disableTarget, noteFailure, noteRecovery, type TargetConfig } from "./targetConfig.ts";
+
+/** Decides what an attempt's result means, and writes it down. */
+export interface Settler {
+  /** Returns at once; the attempt is recorded with others in a batch. */
+  settle(delivery: Delivery, target: TargetConfig, result: AttemptResult, attemptedAtMs: number): void;
+}
+
+export interface SettlerDeps {
+  pool: pg.Pool;
+  log: Log;
+  metrics: DeliveryMetrics;
+  recorder: AttemptRecorder;
+  nowMs: () => number;
+  random: () => number;
+}
+
+const kindNames = { 1: "webhook", 3: "a2a" } as const;
+
+export function createSettler(deps: SettlerDeps): Settler {
+  return {
+    settle(delivery, target, result, attemptedAtMs) {
+      const step = nextStep(deps, delivery, target, result);
+      const error = result.verdict.outcome === "delivered" ? null : result.verdict.error;
+      const record: AttemptRecord = {
+        eventId: delivery.eventId,
+        leaseToken: delivery.leaseToken,
+        outcome: step.outcome,
+        delayMs: step.delayMs,
+        attemptedAtMs,
+        durationMs: Math.round(result.durationMs),
+        statusCode: result.statusCode,
+        error,
+        responseBody: result.responseBody,
+      };
+      deps.recorder.record(record).then(
+        (isHeld) => report(deps, delivery, target, record, isHeld),
+        (reason: unknown) => {
+          deps.log.error(
+            { err: reason, event_id: delivery.eventId },
+            "an attempt could not be recorded; the item will be sent again",
+          );
+        },
+      );
+      noteHealth(deps, target, result.verdict);
+    },
+  };
+}
+
+interface Step {
+  outcome: 1 | 2 | 3;
+  delayMs: number;
+}
+
+function nextStep(deps: SettlerDeps, delivery: Delivery, target: TargetConfig, result: AttemptResult): Step {
+  switch (result.verdict.outcome) {
+    case "delivered":
+      return { outcome: 1, delayMs: 0 };
+    case "failed":
+    case "gone":
+      return { outcome: 3, delayMs: 0 };
+    case "retry": {
+      const delayMs = nextDelayMs({
+        attempt: delivery.scheduleAttempts + 1,
+        intervalSeconds: target.retryIntervalSeconds,
+        maxRetries: target.maxRetries,
+        retryAfter: result.retryAfter,
+        nowMs: deps.nowMs(),
+        random: deps.random(),
+      });
+      return delayMs === null ? { outcome: 3, delayMs: 0 } : { outcome: 2, delayMs: Math.ceil(delayMs) };
+    }
+  }
+}
+
+/** Keeps the target's health on its record: written on changes only, never per attempt. */
+function noteHealth(deps: SettlerDeps, target: TargetConfig, verdict: AttemptVerdict): void {
+  const nowSeconds = Math.floor(deps.nowMs() / 1000);
+  let change: Promise<unknown> | undefined;
+  if (verdict.outcome === "gone") {
+    change = disableTarget(deps.pool, target.id, "the receiver answered 410 Gone", nowSeconds);
+  } else if (verdict.outcome === "delivered") {
+    if (target.failingSince === null) return;
+    target.failingSince = null;
+    change = noteRecovery(deps.pool, target.id);
+  } else if (verdict.outcome === "failed" || verdict.countsTowardDisabling) {
+    if (target.failingSince !== null && target.failingSince > nowSeconds - 5 * 86_400) return;
+    change = noteFailure(deps.pool, target.id, nowSeconds).then((isDisabled) => {
+      if (isDisabled)
+        deps.log.warn({ target_id: target.id }, "target disabled: every delivery failed for 5 days");
+    });
+    target.failingSince ??= nowSeconds;
+  }
+  change?.catch((error: unknown) => {
+    deps.log.warn({ err: error, target_id: target.id }, "the target's health could not be noted");
+  });
+}
+
+function report(
+  deps: SettlerDeps,
+  delivery: Delivery,
+  target: TargetConfig,
+  record: AttemptRecord,
+  isHeld: boolean,
+): void {
+  const outcome = !isHeld
+    ? "stale"
+    : record.outcome === 1
+      ? "delivered"
+      : record.outcome === 2
+        ? "retry"
+        : "failed";
+  deps.metrics.attempt(kindNames[delivery.kind], outcome, record.durationMs);
+  if (outcome === "delivered") {
+    deps.metrics.delivered(record.attemptedAtMs + record.durationMs - idTimeMs(delivery.eventId));
+  }
+  deps.log.attempt({
+    event_id: delivery.eventId,
+    target_id: target.id,
+    org_id: target.orgId,
+    number: delivery.attempts + 1,
+    outcome,
+    status: record.statusCode,
+    duration_ms: record.durationMs,
+    ...(record.error !== null && { error: record.error }),
+    ...(record.outcome === 2 && { next_in_ms: record.delayMs }),
+  });
+}

@@ -1,0 +1,143 @@
+import type pg from "pg";
+import { byteaArray, int2Array, int4Array, int8Array, textArray, uuidArray } from "../db/binaryArray.ts";
+import { bucketOf } from "../db/ids.ts";
+import type { Delivery } from "./delivery.ts";
+
+/** Where a node is in its circle over the waiting targets. */
+export interface ClaimCursor {
+  bucket: number;
+  targetId: string;
+}
+
+export const firstCursor: ClaimCursor = { bucket: -1, targetId: "0".repeat(32) };
+
+export interface ClaimRequest {
+  leaseMs: number;
+  leaseToken: number;
+  cursor: ClaimCursor;
+  /** Targets for which this node has no room. */
+  skip: readonly string[];
+  limit: number;
+  perTarget: number;
+}
+
+interface ClaimRow {
+  event_id: string;
+  target_id: string;
+  org_id: string;
+  kind: 0 | 1 | 3;
+  attempts: number;
+  schedule_attempts: number;
+  target_version: number;
+  event_type: string | null;
+  correlation_id: string | null;
+  payload: Buffer;
+}
+
+/** How many waiting targets one claim looks at: it bounds what a claim costs when most wait for a later moment. */
+const maxTargetsPerClaim = 200;
+
+export interface Claim {
+  deliveries: Delivery[];
+  /** Where the next claim goes on. */
+  cursor: ClaimCursor;
+  /** Whether every waiting target was looked at, so that nothing else is due now. */
+  isCircleClosed: boolean;
+}
+
+/** Leases due deliveries to the caller, a few from each target, going on from `cursor`. */
+export async function claimDeliveries(pool: pg.Pool, request: ClaimRequest): Promise<Claim> {
+  const leaseDeadlineMs = performance.now() + request.leaseMs;
+  const { rows } = await pool.query<ClaimRow>({
+    name: "claim_deliveries",
+    text: `select event_id, target_id, org_id, kind, attempts, schedule_attempts, target_version, event_type,
+             correlation_id, payload
+           from claim_deliveries($1, $2, $3, $4, $5::uuid[], $6, $7, $8)`,
+    values: [
+      request.leaseMs,
+      request.leaseToken,
+      request.cursor.bucket,
+      request.cursor.targetId,
+      request.skip,
+      request.limit,
+      request.perTarget,
+      maxTargetsPerClaim,
+    ],
+  });
+  const place = rows.pop()!;
+  return {
+    deliveries: rows.map((row) => toDelivery(row, request.leaseToken, leaseDeadlineMs)),
+    cursor: { bucket: bucketOf(place.target_id), targetId: place.target_id },
+    isCircleClosed: place.kind === 1,
+  };
+}
+
+function toDelivery(row: ClaimRow, leaseToken: number, leaseDeadlineMs: number): Delivery {
+  return {
+    eventId: row.event_id,
+    targetId: row.target_id,
+    orgId: row.org_id,
+    kind: row.kind as 1 | 3,
+    attempts: row.attempts,
+    scheduleAttempts: row.schedule_attempts,
+    targetVersion: row.target_version,
+    payload: row.payload,
+    eventType: row.event_type,
+    correlationId: row.correlation_id,
+    leaseToken,
+    leaseDeadlineMs,
+  };
+}
+
+/** One attempt as it is written down. */
+export interface AttemptRecord {
+  eventId: string;
+  leaseToken: number;
+  /** 1 delivered, 2 retry after `delayMs`, 3 failed. */
+  outcome: 1 | 2 | 3;
+  delayMs: number;
+  /** Unix milliseconds. */
+  attemptedAtMs: number;
+  durationMs: number;
+  statusCode: number;
+  error: string | null;
+  responseBody: Buffer | null;
+}
+
+/** Records attempts and moves their deliveries on; says for each whether the lease was still held. */
+export async function finishDeliveries(pool: pg.Pool, records: readonly AttemptRecord[]): Promise<boolean[]> {
+  const { rows } = await pool.query<{ matched: string | null }>({
+    name: "finish_deliveries",
+    text: "select finish_deliveries($1, $2, $3, $4, $5, $6, $7, $8, $9) as matched",
+    values: [
+      uuidArray(records.map((record) => record.eventId)),
+      int8Array(records.map((record) => record.leaseToken)),
+      int2Array(records.map((record) => record.outcome)),
+      int8Array(records.map((record) => record.delayMs)),
+      int8Array(records.map((record) => record.attemptedAtMs)),
+      int4Array(records.map((record) => record.durationMs)),
+      int2Array(records.map((record) => record.statusCode)),
+      textArray(records.map((record) => record.error)),
+      byteaArray(records.map((record) => record.responseBody)),
+    ],
+  });
+  const matched = new Array<boolean>(records.length).fill(false);
+  for (const number of rows[0]?.matched?.split(",") ?? []) matched[Number(number) - 1] = true;
+  return matched;
+}
+
+/** Gives unattempted deliveries back to whoever claims next. */
+export async function releaseDeliveries(
+  pool: pg.Pool,
+  deliveries: readonly { eventId: string; leaseToken: number }[],
+): Promise<void> {
+  if (deliveries.length === 0) return;
+  await pool.query({
+    name: "release_deliveries",
+    text: "select release_deliveries($1, $2)",
+    values: [
+      uuidArray(deliveries.map((delivery) => delivery.eventId)),
+      int8Array(deliveries.map((delivery) => delivery.leaseToken)),
+    ],
+  });
+}

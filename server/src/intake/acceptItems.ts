@@ -1,0 +1,143 @@
+import { hash } from "node:crypto";
+import type pg from "pg";
+import { boolArray, byteaArray, int2Array, int4Array, textArray, uuidArray } from "../db/binaryArray.ts";
+
+/** An item as a request brought it, checked for its form and not yet for its sender. */
+export interface NewItem {
+  id: string;
+  targetId: string;
+  /** The API key as presented. */
+  key: string;
+  /** Whether it came in at `/e/`, where only webhook endpoints are found. */
+  legacy: boolean;
+  payload: Buffer;
+  eventType: string | null;
+  correlationId: string | null;
+  orderingKey: string | null;
+  idempotencyKey: string | null;
+}
+
+/**
+ * What became of an item, as `accept_items` codes it: accepted (and leased to this node), filtered, replayed,
+ * conflict, unauthorized, not found, disabled, too large, suspended, pending.
+ */
+export type AcceptanceCode = "a" | "A" | "f" | "r" | "c" | "u" | "n" | "d" | "l" | "s" | "p";
+
+export interface Acceptance {
+  code: AcceptanceCode;
+  /** The accepted item's id, or the first item's for a replayed key. */
+  id: string;
+  kind: 1 | 2 | 3;
+  /** The version of the target that the item was accepted for. */
+  targetVersion: number;
+}
+
+/** The lease under which a node dispatches from memory what it has just accepted. */
+export interface Lease {
+  token: number;
+  durationMs: number;
+}
+
+interface AcceptRow {
+  codes: string;
+  winners: string | null;
+  pair_versions: string;
+  pair_kinds: string;
+}
+
+/**
+ * Accepts a batch in one transaction, in one statement.
+ * @param isImmediate Which items this node will dispatch itself; they are stored under `lease`.
+ */
+export async function acceptItems(
+  pool: pg.Pool,
+  items: readonly NewItem[],
+  lease: Lease,
+  isImmediate: (item: NewItem) => boolean,
+): Promise<Acceptance[]> {
+  const { pairNumbers, keyHashes, targetIds, legacy } = numberPairs(items);
+  const hasKeys = items.some((item) => item.idempotencyKey !== null);
+  const { rows } = await pool.query<AcceptRow>({
+    name: "accept_items",
+    text: "select codes, winners::text, pair_versions::text, pair_kinds::text from accept_items($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)",
+    values: [
+      lease.durationMs,
+      lease.token,
+      byteaArray(keyHashes),
+      uuidArray(targetIds),
+      boolArray(legacy),
+      int2Array(pairNumbers),
+      uuidArray(items.map((item) => item.id)),
+      boolArray(items.map(isImmediate)),
+      int4Array(items.map((item) => item.payload.length)),
+      byteaArray(items.map((item) => item.payload)),
+      textColumn(items.map((item) => item.eventType)),
+      textColumn(items.map((item) => item.correlationId)),
+      textColumn(items.map((item) => item.orderingKey)),
+      hasKeys ? byteaArray(items.map((item) => digestOf(item.idempotencyKey))) : null,
+      hasKeys
+        ? byteaArray(items.map((item) => (item.idempotencyKey === null ? null : digestOf(item.payload))))
+        : null,
+    ],
+  });
+  return readAcceptances(rows[0]!, items, pairNumbers);
+}
+
+/** An absent array costs less than one of nulls. */
+function textColumn(values: (string | null)[]): Buffer | null {
+  return values.some((value) => value !== null) ? textArray(values) : null;
+}
+
+interface Pairs {
+  /** 1-based, as SQL counts. */
+  pairNumbers: number[];
+  keyHashes: Buffer[];
+  targetIds: string[];
+  legacy: boolean[];
+}
+
+/** The distinct (key, target) pairs of a batch: authorization runs once for each. */
+function numberPairs(items: readonly NewItem[]): Pairs {
+  const numbers = new Map<string, number>();
+  const pairs: Pairs = { pairNumbers: [], keyHashes: [], targetIds: [], legacy: [] };
+  for (const item of items) {
+    const name = `${item.key}${item.targetId}${item.legacy ? "e" : "t"}`;
+    let number = numbers.get(name);
+    if (number === undefined) {
+      pairs.keyHashes.push(hash("sha256", item.key, "buffer"));
+      pairs.targetIds.push(item.targetId);
+      pairs.legacy.push(item.legacy);
+      number = pairs.targetIds.length;
+      numbers.set(name, number);
+    }
+    pairs.pairNumbers.push(number);
+  }
+  return pairs;
+}
+
+const digestBytes = 16;
+
+function digestOf(data: string | Buffer | null): Buffer | null {
+  return data === null ? null : hash("sha256", data, "buffer").subarray(0, digestBytes);
+}
+
+function readAcceptances(row: AcceptRow, items: readonly NewItem[], pairNumbers: number[]): Acceptance[] {
+  const versions = readArray(row.pair_versions);
+  const kinds = readArray(row.pair_kinds);
+  const winners = row.winners === null ? null : readArray(row.winners);
+  return items.map((item, index) => {
+    const code = row.codes[index] as AcceptanceCode;
+    const pair = pairNumbers[index]! - 1;
+    return {
+      code,
+      id: code === "r" ? winners![index]!.replaceAll("-", "") : item.id,
+      kind: Number(kinds[pair]) as 1 | 2 | 3,
+      targetVersion: Number(versions[pair]),
+    };
+  });
+}
+
+/** A one-dimensional array of numbers, ids and nulls in PostgreSQL's text form. */
+function readArray(text: string): string[] {
+  return text.slice(1, -1).split(",");
+}

@@ -1,0 +1,74 @@
+import type pg from "pg";
+import { createGroupCommit } from "../db/groupCommit.ts";
+import { isDatabaseAway } from "../db/pool.ts";
+import { type Acceptance, acceptItems, type Lease, type NewItem } from "./acceptItems.ts";
+
+/** Takes items in and answers once they are durable. */
+export interface Intake {
+  /** @throws {QueueFullError} when too many wait, or the database's error. */
+  add(item: NewItem): Promise<Acceptance>;
+  /** Resolves when everything taken so far is answered. */
+  drained(): Promise<void>;
+  pending(): number;
+}
+
+/** What intake hands its accepted items to. */
+export interface ItemSink {
+  /** Whether this node has room to dispatch an item of the target from memory. */
+  hasRoom(targetId: string): boolean;
+  /** How long items accepted for immediate dispatch stay leased to this node. */
+  newLease(): Lease;
+  /** An item that is durable and leased to this node until `deadlineMs` of the monotonic clock. */
+  take(item: NewItem, acceptance: Acceptance, lease: Lease, deadlineMs: number): void;
+  /** Some deliveries became due that this node did not take. */
+  onDue(): void;
+  /** Some mailboxes have new messages. */
+  onMailboxItems(mailboxIds: string[]): void;
+  /** Told of each item's key, for `last_used_at`. */
+  onKeyUsed(key: string): void;
+}
+
+const maxBatch = 256;
+/** Batches of large payloads stay within a few megabytes of memory on both sides. */
+const maxBatchBytes = 4 * 1024 * 1024;
+const secondBatchAt = 32;
+const maxQueued = 10_000;
+
+/** Intake through group commit: see {@link createGroupCommit} for the pace. */
+export function createIntake(pool: pg.Pool, sink: ItemSink): Intake {
+  const commits = createGroupCommit<NewItem, Acceptance>({
+    run: (items) => acceptBatch(pool, sink, items),
+    isPieceAtFault: (error) => !isDatabaseAway(error),
+    sizeOf: (item) => item.payload.length,
+    maxBatch,
+    maxBatchBytes,
+    secondBatchAt,
+    maxQueued,
+  });
+  return {
+    add: (item) => commits.add(item),
+    drained: () => commits.drained(),
+    pending: () => commits.pending(),
+  };
+}
+
+async function acceptBatch(pool: pg.Pool, sink: ItemSink, items: NewItem[]): Promise<Acceptance[]> {
+  const lease = sink.newLease();
+  const deadlineMs = performance.now() + lease.durationMs;
+  const acceptances = await acceptItems(pool, items, lease, (item) => sink.hasRoom(item.targetId));
+  let isDue = false;
+  let mailboxIds: string[] | undefined;
+  for (let index = 0; index < items.length; index++) {
+    const item = items[index]!;
+    const acceptance = acceptances[index]!;
+    if (acceptance.code !== "u") sink.onKeyUsed(item.key);
+    if (acceptance.code === "A") sink.take(item, acceptance, lease, deadlineMs);
+    else if (acceptance.code === "a") {
+      if (acceptance.kind === 2) (mailboxIds ??= []).push(item.targetId);
+      else isDue = true;
+    }
+  }
+  if (isDue) sink.onDue();
+  if (mailboxIds) sink.onMailboxItems(mailboxIds);
+  return acceptances;
+}

@@ -1,0 +1,102 @@
+import type { IncomingHttpHeaders } from "node:http";
+import { parseJson } from "../http/body.ts";
+import { ApiError } from "../http/errors.ts";
+
+/** What an ingestion request says beside its bytes. */
+export interface ItemDescription {
+  eventType: string | null;
+  correlationId: string | null;
+  orderingKey: string | null;
+  idempotencyKey: string | null;
+}
+
+const maxIdempotencyKeyLength = 255;
+const maxOrderingKeyLength = 255;
+const printable = /^[\x20-\x7e]{1,256}$/;
+const correlationPattern = /^[A-Za-z0-9_-]{1,128}$/;
+const latinControls = /[\x00-\x1f\x7f]/;
+
+/**
+ * Reads the description of an item from its headers and its body, which must be JSON; the body's `event_type`
+ * comes before the header's.
+ * @throws {ApiError} 400 that names the field or header.
+ */
+export function readItem(headers: IncomingHttpHeaders, body: Buffer): ItemDescription {
+  const document = parseJson(body);
+  return {
+    eventType: bodyEventType(document) ?? headerEventType(headers),
+    correlationId: matching(
+      headers,
+      "x-correlation-id",
+      correlationPattern,
+      "X-Correlation-ID must be 1 to 128 letters, digits, - and _",
+    ),
+    orderingKey: bounded(headers, "x-ordering-key", "X-Ordering-Key", maxOrderingKeyLength),
+    idempotencyKey: unquoted(
+      bounded(headers, "idempotency-key", "Idempotency-Key", maxIdempotencyKeyLength + 2),
+    ),
+  };
+}
+
+function bodyEventType(document: unknown): string | null {
+  if (document === null || typeof document !== "object" || Array.isArray(document)) return null;
+  const value = (document as { event_type?: unknown }).event_type;
+  if (value === undefined || value === null) return null;
+  if (typeof value !== "string") throw new ApiError(400, "event_type must be a string");
+  if (!printable.test(value))
+    throw new ApiError(400, "event_type must be 1 to 256 printable ASCII characters");
+  return value;
+}
+
+function headerEventType(headers: IncomingHttpHeaders): string | null {
+  return matching(
+    headers,
+    "x-event-type",
+    printable,
+    "X-Event-Type must be 1 to 256 printable ASCII characters",
+  );
+}
+
+function matching(
+  headers: IncomingHttpHeaders,
+  name: string,
+  pattern: RegExp,
+  message: string,
+): string | null {
+  const value = headers[name];
+  if (value === undefined) return null;
+  if (typeof value !== "string" || !pattern.test(value)) throw new ApiError(400, message);
+  return value;
+}
+
+function bounded(
+  headers: IncomingHttpHeaders,
+  name: string,
+  title: string,
+  maxLength: number,
+): string | null {
+  const value = headers[name];
+  if (value === undefined) return null;
+  if (
+    typeof value !== "string" ||
+    value.length === 0 ||
+    value.length > maxLength ||
+    latinControls.test(value)
+  ) {
+    throw new ApiError(
+      400,
+      `${title} must be 1 to ${Math.min(maxLength, 255)} characters without control characters`,
+    );
+  }
+  return value;
+}
+
+/** The draft's header is a quoted string, practice sends it bare: both name the same key. */
+function unquoted(value: string | null): string | null {
+  if (value === null) return null;
+  const key = value.length >= 2 && value.startsWith('"') && value.endsWith('"') ? value.slice(1, -1) : value;
+  if (key.length === 0 || key.length > maxIdempotencyKeyLength) {
+    throw new ApiError(400, `Idempotency-Key must be 1 to ${maxIdempotencyKeyLength} characters`);
+  }
+  return key;
+}

@@ -1,0 +1,118 @@
+import { Type } from "typebox";
+import { presentedKey } from "../accounts/credentials.ts";
+import { QueueFullError } from "../db/groupCommit.ts";
+import { bucketOf, isId, newId } from "../db/ids.ts";
+import { ApiError, notFound, unauthorized } from "../http/errors.ts";
+import { type RouteDefinition, route } from "../http/route.ts";
+import { Id } from "../http/schemas.ts";
+import type { Acceptance } from "./acceptItems.ts";
+import type { Intake } from "./intake.ts";
+import { readItem } from "./readItem.ts";
+
+export interface IntakeRouteDeps {
+  intake: Intake;
+  nowMs: () => number;
+}
+
+const ItemHeaders = Type.Object({
+  "idempotency-key": Type.Optional(
+    Type.String({ description: "1 to 255 characters; the same key is one item" }),
+  ),
+  "x-event-type": Type.Optional(Type.String({ description: "Used when the body has no event_type" })),
+  "x-correlation-id": Type.Optional(Type.String({ description: "At most 128 letters, digits, - and _" })),
+  "x-ordering-key": Type.Optional(
+    Type.String({ description: "Mailboxes: items of one key are claimed in order" }),
+  ),
+});
+
+const Accepted = Type.Object({
+  id: Id,
+  status: Type.String({ description: "QUEUED for webhook and a2a targets, UNREAD for mailboxes" }),
+});
+
+/** A path that is no id still goes through authorization, under an id that no target has. */
+const nobodysTarget = "0".repeat(32);
+
+/** `POST /t/:target_id` and `POST /e/:endpoint_id`. */
+export function intakeRoutes(deps: IntakeRouteDeps): Record<"target" | "endpoint", RouteDefinition> {
+  return {
+    target: itemRoute(deps, "target_id", "Accepts an item for a target", false),
+    endpoint: itemRoute(deps, "endpoint_id", "Accepts an event for a legacy endpoint", true),
+  };
+}
+
+function itemRoute(
+  deps: IntakeRouteDeps,
+  parameter: string,
+  summary: string,
+  legacy: boolean,
+): RouteDefinition {
+  return route(
+    {
+      summary,
+      description:
+        "202 leaves only after the item is durable. The body is any JSON document, kept byte for byte.",
+      params: Type.Object({ [parameter]: Type.String() }),
+      headers: ItemHeaders,
+      response: { 202: Accepted },
+    },
+    async ({ request, reply, params }) => {
+      const key = presentedKey(request);
+      if (key === undefined) throw unauthorized();
+      const body = (request.body as Buffer | undefined) ?? Buffer.alloc(0);
+      const description = readItem(request.headers, body);
+      const presented = (params as Record<string, string>)[parameter]!;
+      const targetId = isId(presented) ? presented : nobodysTarget;
+      const acceptance = await addItem(deps.intake, {
+        ...description,
+        id: newId(bucketOf(targetId), deps.nowMs()),
+        targetId,
+        key,
+        legacy,
+        payload: body,
+      });
+      refuse(acceptance);
+      if (acceptance.code === "r") void reply.header("idempotency-replayed", "true");
+      const status = acceptance.kind === 2 ? "UNREAD" : "QUEUED";
+      return reply
+        .code(202)
+        .type("application/json; charset=utf-8")
+        .send(`{"id":"${acceptance.id}","status":"${status}"}`);
+    },
+    { rawBody: true },
+  );
+}
+
+async function addItem(intake: Intake, item: Parameters<Intake["add"]>[0]): Promise<Acceptance> {
+  try {
+    return await intake.add(item);
+  } catch (error) {
+    if (!(error instanceof QueueFullError)) throw error;
+    throw new ApiError(503, "the service is overloaded: try again", { cause: error, retryAfterSeconds: 1 });
+  }
+}
+
+/** @throws {ApiError} for every outcome but acceptance and an idempotent duplicate. */
+function refuse(acceptance: Acceptance): void {
+  switch (acceptance.code) {
+    case "a":
+    case "A":
+    case "f":
+    case "r":
+      return;
+    case "u":
+      throw unauthorized();
+    case "n":
+      throw notFound();
+    case "c":
+      throw new ApiError(409, "Idempotency-Key was used with a different body");
+    case "d":
+      throw new ApiError(409, "the target is disabled");
+    case "l":
+      throw new ApiError(413, "the body is larger than the target's max_payload_bytes");
+    case "s":
+      throw new ApiError(402, "the workspace is suspended: settle the open invoice to go on");
+    case "p":
+      throw new ApiError(403, "the workspace is pending: set up payment to activate it");
+  }
+}

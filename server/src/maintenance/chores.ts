@@ -1,0 +1,67 @@
+import type pg from "pg";
+import { sweepRateLimits } from "../accounts/rateLimit.ts";
+import { foldUsage } from "../billing/foldUsage.ts";
+import type { Config } from "../config.ts";
+import { ensurePartitions } from "../db/partitions.ts";
+import type { Log } from "../telemetry/log.ts";
+import { analyzePartitions } from "./analyzePartitions.ts";
+import { cancelOrphans } from "./cancelOrphans.ts";
+import { dropOldPartitions } from "./dropOldPartitions.ts";
+import { type Chore, startLoop } from "./loop.ts";
+import { sweepLeases } from "./sweepLeases.ts";
+
+export interface MaintenanceDeps {
+  config: Config;
+  pool: pg.Pool;
+  log: Log;
+  nowMs: () => number;
+}
+
+const seconds = 1_000;
+const minutes = 60 * seconds;
+
+/** Everything the service does by itself. Each chore may run on several nodes at once without harm. */
+export function startMaintenance(deps: MaintenanceDeps): { stop(): Promise<void> } {
+  const loops = choreList(deps).map((chore) => startLoop(chore, deps.log));
+  return {
+    async stop() {
+      await Promise.all(loops.map((loop) => loop.stop()));
+    },
+  };
+}
+
+function choreList({ config, pool, nowMs }: MaintenanceDeps): Chore[] {
+  return [
+    { name: "lease sweep", everyMs: 2 * seconds, runOnce: async () => ({ leases: await sweepLeases(pool) }) },
+    {
+      name: "usage folding",
+      everyMs: 5 * seconds,
+      runOnce: async () => ({ records: await foldUsage(pool) }),
+    },
+    {
+      name: "deliveries of deleted targets",
+      everyMs: 30 * seconds,
+      runOnce: async () => ({ canceled: await cancelOrphans(pool) }),
+    },
+    {
+      name: "partitions ahead",
+      everyMs: 30 * minutes,
+      runOnce: async () => ({ created: await ensurePartitions(pool, nowMs()) }),
+    },
+    {
+      name: "retention",
+      everyMs: 30 * minutes,
+      runOnce: () => dropOldPartitions(pool, { retentionDays: config.retentionDays, nowMs: nowMs() }),
+    },
+    {
+      name: "statistics",
+      everyMs: 60 * minutes,
+      runOnce: async () => ({ tables: await analyzePartitions(pool) }),
+    },
+    {
+      name: "rate limits",
+      everyMs: 5 * minutes,
+      runOnce: async () => ({ rows: await sweepRateLimits(pool) }),
+    },
+  ];
+}

@@ -1,0 +1,44 @@
+import type pg from "pg";
+import { dayMs, dayName } from "../db/partitions.ts";
+import { firstIdAt } from "../db/ids.ts";
+
+/** Days that idempotency keys are kept at least; the day they were written comes on top. */
+const keyDays = 1;
+const keepers = ["events", "attempts", "settlements"] as const;
+
+export interface Retention {
+  retentionDays: number;
+  nowMs: number;
+}
+
+/**
+ * Ends what is past retention by dropping whole days, which costs the same however much they hold. Deliveries
+ * of those days that still wait (for a disabled target, say) end with their items.
+ * @returns how many partitions were dropped, and how many deliveries ended with them.
+ */
+export async function dropOldPartitions(
+  pool: pg.Pool,
+  { retentionDays, nowMs }: Retention,
+): Promise<{ partitions: number; deliveries: number }> {
+  const today = Math.floor(nowMs / dayMs);
+  const firstKept = today - retentionDays;
+  const { rows } = await pool.query<{ parent: string; name: string }>(
+    `select i.inhparent::regclass::text as parent, c.relname as name
+     from pg_inherits i
+     join pg_class c on c.oid = i.inhrelid
+     join pg_class p on p.oid = i.inhparent
+     where p.relkind = 'p'
+       and c.relkind = 'r'`,
+  );
+  const old = rows.filter(({ parent, name }) => {
+    const firstDay = parent === "idempotency_keys" ? today - keyDays : firstKept;
+    const isOurs = parent === "idempotency_keys" || keepers.some((table) => table === parent);
+    return isOurs && name < `${parent}_${dayName(firstDay)}`;
+  });
+  if (old.length === 0) return { partitions: 0, deliveries: 0 };
+  const ended = await pool.query("delete from deliveries where event_id < $1", [
+    firstIdAt(firstKept * dayMs),
+  ]);
+  for (const { name } of old) await pool.query(`drop table if exists ${name}`);
+  return { partitions: old.length, deliveries: ended.rowCount ?? 0 };
+}

@@ -1,0 +1,51 @@
+import type { Log } from "../telemetry/log.ts";
+
+/** Something the service does by itself, over and over. */
+export interface Chore {
+  /** For logs, in the words of an operator. */
+  name: string;
+  everyMs: number;
+  /** Does it once and says what it did; nothing is logged while all counts are zero. */
+  runOnce: () => Promise<Record<string, number>>;
+}
+
+export interface Loop {
+  stop(): Promise<void>;
+}
+
+/** Runs a chore now and then every `everyMs` after it has ended; a failure is logged and the next run tries again. */
+export function startLoop(chore: Chore, log: Log): Loop {
+  let timer: NodeJS.Timeout | undefined;
+  let isStopped = false;
+  let running = Promise.resolve();
+
+  function schedule(afterMs: number): void {
+    if (isStopped) return;
+    timer = setTimeout(() => {
+      running = run().finally(() => schedule(chore.everyMs));
+    }, afterMs);
+  }
+
+  async function run(): Promise<void> {
+    const startedAtMs = performance.now();
+    try {
+      const counts = await chore.runOnce();
+      if (Object.values(counts).every((count) => count === 0)) return;
+      log.info(
+        { chore: chore.name, ...counts, duration_ms: Math.round(performance.now() - startedAtMs) },
+        "chore",
+      );
+    } catch (error) {
+      log.warn({ chore: chore.name, err: error }, "a chore failed; it is tried again");
+    }
+  }
+
+  schedule(0);
+  return {
+    async stop() {
+      isStopped = true;
+      clearTimeout(timer);
+      await running;
+    },
+  };
+}

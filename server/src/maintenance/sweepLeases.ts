@@ -1,0 +1,21 @@
+import type pg from "pg";
+
+/** Makes deliveries due again whose node died or stalled past its lease; gives how many there were. */
+export async function sweepLeases(pool: pg.Pool): Promise<number> {
+  const { rows } = await pool.query<{ swept: number }>({
+    name: "sweep_leases",
+    text: "select sweep_leases() as swept",
+  });
+  return rows[0]!.swept;
+}
+
+/**
+ * Ends every lease at once. Only for a service that has the database to itself and has just started: whatever is
+ * leased then belongs to a process that is gone.
+ */
+export async function endAllLeases(pool: pg.Pool): Promise<number> {
+  const { rowCount } = await pool.query(
+    "update deliveries set lease_until = null, lease_token = null where lease_until is not null",
+  );
+  return rowCount ?? 0;
+}

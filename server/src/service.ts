@@ -1,0 +1,123 @@
+import { randomBytes, randomInt } from "node:crypto";
+import type { FastifyInstance } from "fastify";
+import type pg from "pg";
+import { Registry, collectDefaultMetrics } from "prom-client";
+import { createKeyUsage } from "./accounts/keyUsage.ts";
+import { createApp } from "./app.ts";
+import type { Config } from "./config.ts";
+import { createQueries } from "./db/tables.ts";
+import { Dispatcher } from "./delivery/dispatcher.ts";
+import { createAttemptRecorder } from "./delivery/recordAttempts.ts";
+import { sendWebhook } from "./delivery/sendWebhook.ts";
+import { createSettler } from "./delivery/settleAttempt.ts";
+import { createIntake } from "./intake/intake.ts";
+import { startMaintenance } from "./maintenance/chores.ts";
+import { parseNetworks } from "./net/addressGuard.ts";
+import { createOutbound } from "./net/outbound.ts";
+import { createSecretBox } from "./targets/secretBox.ts";
+import { registerDatabaseMetrics } from "./telemetry/databaseMetrics.ts";
+import { createDeliveryMetrics } from "./telemetry/deliveryMetrics.ts";
+import type { Log } from "./telemetry/log.ts";
+import { createRequestMetrics } from "./telemetry/requestMetrics.ts";
+import { version } from "./version.ts";
+
+export interface ServiceDeps {
+  config: Config;
+  /** A pool whose database has the current schema. */
+  pool: pg.Pool;
+  encryptionKey: Buffer;
+  log: Log;
+  nowMs?: () => number;
+}
+
+/** Everything one process does, wired and not yet listening. */
+export interface Service {
+  app: FastifyInstance;
+  /** Starts dispatch and maintenance, as the roles say. */
+  start(): void;
+  /** Takes no more, finishes what is under way and gives the rest back. The pool stays open. */
+  stop(): Promise<void>;
+}
+
+/** Wires the parts of a process together: what each part needs is spelled out here and nowhere else. */
+export function createService({ config, pool, encryptionKey, log, nowMs = Date.now }: ServiceDeps): Service {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  registerDatabaseMetrics(registry, pool);
+  const networks = parseNetworks(config.allowedNetworks);
+  const outbound = createOutbound({
+    allowHttp: config.allowHttpTargets,
+    networks,
+    userAgent: `Postrider/${version}`,
+    connectTimeoutMs: config.connectTimeoutMs,
+    maxConnectionsPerOrigin: config.maxInFlight,
+  });
+  const box = createSecretBox({ current: encryptionKey, previous: config.previousEncryptionKeys });
+  const keyUsage = createKeyUsage(pool, log);
+  const recorder = createAttemptRecorder(pool, log);
+  const metrics = createDeliveryMetrics(registry, {
+    inFlight: () => dispatcher.inFlight(),
+    inMemory: () => dispatcher.inMemory(),
+    openCircuits: () => dispatcher.openCircuits(),
+  });
+  const settler = createSettler({ pool, log, metrics, recorder, nowMs, random: Math.random });
+  const sendDeps = { outbound, timeoutMs: config.deliveryTimeoutMs, nowMs };
+  const dispatcher: Dispatcher = new Dispatcher({
+    pool,
+    box,
+    log,
+    metrics,
+    recorder,
+    settler,
+    senders: { 1: (delivery, target) => sendWebhook(sendDeps, delivery, target) },
+    enabled: config.roles.has("dispatcher"),
+    timeoutMs: config.deliveryTimeoutMs,
+    targetConcurrency: config.targetConcurrency,
+    maxInFlight: config.maxInFlight,
+    newToken: () => randomInt(2 ** 47),
+  });
+  const intake = createIntake(pool, {
+    hasRoom: (targetId) => dispatcher.hasRoom(targetId),
+    newLease: () => dispatcher.newLease(),
+    take: (item, acceptance, lease, deadlineMs) => dispatcher.take(item, acceptance, lease, deadlineMs),
+    onDue: () => dispatcher.onDue(),
+    onMailboxItems: () => undefined,
+    onKeyUsed: (key) => keyUsage.noteKey(key),
+  });
+  let isStopping = false;
+  const app = createApp({
+    config,
+    pool,
+    queries: createQueries(pool),
+    box,
+    outbound,
+    networks,
+    intake,
+    log,
+    registry,
+    metrics: createRequestMetrics(registry),
+    nowMs,
+    randomBytes,
+    version,
+    onKeyUsed: (keyId) => keyUsage.note(keyId),
+    onDue: () => dispatcher.onDue(),
+    isStopping: () => isStopping,
+  });
+  let maintenance: { stop(): Promise<void> } | undefined;
+  return {
+    app,
+    start() {
+      dispatcher.start();
+      if (config.roles.has("maintenance")) maintenance = startMaintenance({ config, pool, log, nowMs });
+    },
+    async stop() {
+      isStopping = true;
+      await app.close();
+      await intake.drained();
+      await Promise.all([dispatcher.stop(), maintenance?.stop()]);
+      recorder.stop();
+      await keyUsage.stop();
+      outbound.close();
+    },
+  };
+}

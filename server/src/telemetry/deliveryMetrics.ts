@@ -1,0 +1,82 @@
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+
+/** Counts attempts and shows what a node holds in memory. */
+export interface DeliveryMetrics {
+  attempt(kind: string, outcome: string, durationMs: number): void;
+  /** Milliseconds from acceptance to the end of the attempt that delivered. */
+  delivered(latencyMs: number): void;
+  claimed(count: number): void;
+}
+
+export interface DeliveryGauges {
+  inFlight(): number;
+  inMemory(): number;
+  openCircuits(): number;
+}
+
+const attemptBucketsSeconds = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30];
+const latencyBucketsSeconds = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30, 300, 3_600, 86_400];
+
+export function createDeliveryMetrics(registry: Registry, gauges: DeliveryGauges): DeliveryMetrics {
+  const registers = [registry];
+  const counts = new Map<string, { kind: string; outcome: string; pending: number }>();
+  void new Counter({
+    name: "postrider_attempts_total",
+    help: "Attempts made, by kind of target and outcome.",
+    labelNames: ["kind", "outcome"],
+    registers,
+    collect() {
+      for (const cell of counts.values()) {
+        if (cell.pending > 0) this.inc({ kind: cell.kind, outcome: cell.outcome }, cell.pending);
+        cell.pending = 0;
+      }
+    },
+  });
+  const duration = new Histogram({
+    name: "postrider_attempt_duration_seconds",
+    help: "Duration of an attempt, from sending to the end of the answer.",
+    buckets: attemptBucketsSeconds,
+    registers,
+  });
+  const latency = new Histogram({
+    name: "postrider_delivery_latency_seconds",
+    help: "Time from an item's acceptance to its delivery.",
+    buckets: latencyBucketsSeconds,
+    registers,
+  });
+  const claimed = new Counter({
+    name: "postrider_claimed_total",
+    help: "Deliveries taken through the claim path rather than from memory.",
+    registers,
+  });
+  gauge("postrider_deliveries_in_flight", "Attempts under way on this node.", gauges.inFlight);
+  gauge(
+    "postrider_deliveries_in_memory",
+    "Leased deliveries that wait in this node's memory.",
+    gauges.inMemory,
+  );
+  gauge("postrider_open_circuits", "Targets this node leaves alone for a moment.", gauges.openCircuits);
+
+  function gauge(name: string, help: string, read: () => number): void {
+    void new Gauge({
+      name,
+      help,
+      registers,
+      collect() {
+        this.set(read());
+      },
+    });
+  }
+
+  return {
+    attempt(kind, outcome, durationMs) {
+      const key = `${kind} ${outcome}`;
+      let cell = counts.get(key);
+      if (cell === undefined) counts.set(key, (cell = { kind, outcome, pending: 0 }));
+      cell.pending++;
+      duration.observe(durationMs / 1000);
+    },
+    delivered: (latencyMs) => latency.observe(latencyMs / 1000),
+    claimed: (count) => claimed.inc(count),
+  };
+}
