@@ -87,6 +87,8 @@ export function describeExchangeError(error: Error, answered: boolean): Failure 
     case "UND_ERR_DESTROYED":
     case "UND_ERR_CLOSED":
       return shuttingDown;
+    case "UND_ERR_INVALID_ARG":
+      return { code: "other", message: `the request cannot be sent (${error.message})` };
     default:
       return { code: "other", message: `the request failed (${code})` };
   }

@@ -343,7 +343,12 @@ test("a header that cannot be sent is an error value, and the connection survive
   const receiver = await receiverThat((socket) => socket.write(ok));
   const outbound = outboundWith();
   const bad = post(receiver.url, { headers: ["x-event-type", "a\r\nb: c"] });
-  expect(await outbound.request(bad)).toMatchObject({ kind: "error", code: "other", sent: false });
+  expect(await outbound.request(bad)).toMatchObject({
+    kind: "error",
+    code: "other",
+    message: "the request cannot be sent (invalid x-event-type header)",
+    sent: false,
+  });
   expect(await outbound.request(post(receiver.url))).toMatchObject({ status: 200 });
   expect(receiver.requests).toHaveLength(1);
 });
