@@ -35,7 +35,7 @@ export interface Tables {
     password_hash: string;
     created_at: number;
   };
-  sessions: { token_hash: Buffer; user_id: string; created_at: number; expires_at: number };
+  sessions: { token_hash: Buffer; user_id: string; number: number; created_at: number; expires_at: number };
   api_keys: {
     id: string;
     org_id: string;

@@ -30,10 +30,13 @@ create table sessions (
   -- SHA-256 of the token.
   token_hash bytea primary key,
   user_id uuid not null references users on delete cascade,
+  -- A user's logins in their order; one second may hold several.
+  number integer not null,
   created_at bigint not null,
-  expires_at bigint not null
+  expires_at bigint not null,
+  unique (user_id, number)
 );
-create index sessions_user on sessions (user_id, created_at);
+create index sessions_expiry on sessions (expires_at);
 
 create table api_keys (
   id uuid primary key,
@@ -48,13 +51,14 @@ create table api_keys (
 );
 create index api_keys_org on api_keys (org_id, created_at);
 
--- Attempts of an address per window, for signup and login; counted here so that limits hold across nodes.
+-- Attempts of a client address in its present window, for signup and login; counted here so that limits hold across
+-- nodes and restarts. A window begins with the first attempt, in Unix seconds.
 create table rate_limits (
   scope text not null,
   subject text not null,
   window_start bigint not null,
   hits integer not null,
-  primary key (scope, subject, window_start)
+  primary key (scope, subject)
 );
 create index rate_limits_window on rate_limits (window_start);
 

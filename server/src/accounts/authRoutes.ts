@@ -1,0 +1,132 @@
+import { Type } from "typebox";
+import type { Config } from "../config.ts";
+import { ApiError, unauthorized } from "../http/errors.ts";
+import { type RouteDefinition, route } from "../http/route.ts";
+import { Id } from "../http/schemas.ts";
+import { maxEmailCharacters, requireEmail } from "./emailAddress.ts";
+import { logIn } from "./logIn.ts";
+import { countRequest } from "./rateLimit.ts";
+import { endSession, endSessionsOfOrganization, endSessionsOfUser } from "./sessionStore.ts";
+import { signUp, type SignUpDeps } from "./signUp.ts";
+import { readUser } from "./userStore.ts";
+
+export interface AuthDeps extends SignUpDeps {
+  config: Pick<Config, "billing" | "signupLimit" | "loginLimit">;
+}
+
+const User = Type.Object({
+  id: Id,
+  email: Type.String(),
+  name: Type.String(),
+  org_id: Id,
+  role: Type.Literal("admin"),
+});
+
+const Email = Type.String({ maxLength: maxEmailCharacters, examples: ["ada@example.com"] });
+const Password = { minLength: 8, maxLength: 128 };
+const ApiKey = Type.String({ pattern: "^ak_live_[0-9a-f]{64}$", description: "Shown once" });
+
+const countsRequests =
+  "Counted per client address in windows of 15 minutes: every request whose body is valid, whatever comes of it. `RateLimit` and `RateLimit-Policy` tell what is left; 429 carries `Retry-After`.";
+const needsEmailAndPassword = "email and password are required";
+/** What the owner of a taken address gets, too: it says nothing about whether there is an account. */
+const takenMessage = "If this address has no account yet, it can be used to sign up; otherwise log in.";
+
+/** Signup, login, logout and who calls. */
+export function authRoutes(
+  deps: AuthDeps,
+): Record<"signup" | "login" | "logout" | "logoutAll" | "me", RouteDefinition> {
+  return {
+    signup: signupRoute(deps),
+    login: loginRoute(deps),
+    logout: route(
+      {
+        summary: "End the session that the request carries",
+        response: { 200: Type.Object({ ok: Type.Literal(true) }) },
+      },
+      async ({ caller }) => {
+        if (caller.kind === "session") await endSession(deps.pool, caller.tokenHash);
+        return { ok: true };
+      },
+    ),
+    logoutAll: route(
+      {
+        summary: "End every session of the user",
+        description:
+          "With an API key, which belongs to no user, every session of every user of the organization ends.",
+        response: {
+          200: Type.Object({ ok: Type.Literal(true), sessions_revoked: Type.Literal(true) }),
+        },
+      },
+      async ({ caller }) => {
+        if (caller.kind === "session") await endSessionsOfUser(deps.pool, caller.userId);
+        else await endSessionsOfOrganization(deps.pool, caller.orgId);
+        return { ok: true, sessions_revoked: true };
+      },
+    ),
+    me: route(
+      {
+        summary: "Who calls: the user of a session, or the organization of an API key",
+        response: {
+          200: Type.Object({ user: Type.Union([User, Type.Object({ org_id: Id })]) }),
+        },
+      },
+      async ({ caller }) => {
+        if (caller.kind === "apiKey") return { user: { org_id: caller.orgId } };
+        const user = await readUser(deps.pool, caller.userId);
+        if (user === undefined) throw unauthorized();
+        return { user };
+      },
+    ),
+  };
+}
+
+function signupRoute(deps: AuthDeps): RouteDefinition {
+  return route(
+    {
+      summary: "Create an account with an organization, a default API key and a session",
+      description: `A taken email is answered with \`message\` only, after as long, so that nobody learns who has an account. While live billing is on there is no \`api_key\`: the workspace is pending. ${countsRequests}`,
+      body: Type.Object({
+        email: Email,
+        password: Type.String(Password),
+        name: Type.Optional(
+          Type.String({ maxLength: 256, description: "The local part of the email unless given" }),
+        ),
+      }),
+      response: {
+        200: Type.Union([
+          Type.Object({ user: User, session_token: Type.String(), api_key: Type.Optional(ApiKey) }),
+          Type.Object({ message: Type.String() }),
+        ]),
+      },
+    },
+    async ({ body, request, reply }) => {
+      const address = requireEmail(body.email);
+      deps.passwords.refuseWhenFull();
+      await countRequest(deps.pool, { scope: "signup", limit: deps.config.signupLimit }, request, reply);
+      const account = await signUp(deps, { address, password: body.password, name: body.name });
+      if (account === undefined) return { message: takenMessage };
+      const { user, sessionToken, apiKey } = account;
+      return { user, session_token: sessionToken, ...(apiKey !== undefined && { api_key: apiKey }) };
+    },
+  );
+}
+
+function loginRoute(deps: AuthDeps): RouteDefinition {
+  return route(
+    {
+      summary: "Start a session; a user's oldest beyond five ends",
+      description: countsRequests,
+      body: Type.Object({ email: Email, password: Type.String({ maxLength: Password.maxLength }) }),
+      response: { 200: Type.Object({ user: User, session_token: Type.String() }) },
+    },
+    async ({ body, request, reply }) => {
+      if (body.email.trim() === "" || body.password === "") throw new ApiError(400, needsEmailAndPassword);
+      deps.passwords.refuseWhenFull();
+      await countRequest(deps.pool, { scope: "login", limit: deps.config.loginLimit }, request, reply);
+      const { user, sessionToken } = await logIn(deps, body);
+      return { user, session_token: sessionToken };
+    },
+    { missingFields: needsEmailAndPassword },
+  );
+}

@@ -1,0 +1,74 @@
+import { Type } from "typebox";
+import type pg from "pg";
+import { isId } from "../db/ids.ts";
+import { notFound } from "../http/errors.ts";
+import { type RouteDefinition, route } from "../http/route.ts";
+import { Deleted, Id, IdParams, NullableTimestamp, Timestamp } from "../http/schemas.ts";
+import { createKey, deleteKey, listKeys, maxKeys } from "./keyStore.ts";
+import { Name, requireName } from "./name.ts";
+
+export interface KeyDeps {
+  pool: pg.Pool;
+  nowMs: () => number;
+}
+
+/** Creating, listing and deleting the organization's API keys. */
+export function keyRoutes(deps: KeyDeps): Record<"create" | "list" | "delete", RouteDefinition> {
+  return {
+    create: route(
+      {
+        summary: "Create an API key",
+        description: `Needs a session, so that a leaked key cannot make others. At most ${maxKeys} per workspace; refused with 402 while it is suspended and 403 while it is pending.`,
+        body: Type.Object({ name: Name }),
+        response: {
+          200: Type.Object({
+            id: Id,
+            name: Type.String(),
+            key: Type.String({ pattern: "^ak_live_[0-9a-f]{64}$", description: "Shown once" }),
+          }),
+        },
+      },
+      async ({ body, caller }) => {
+        const name = requireName(body.name);
+        const { id, key } = await createKey(deps.pool, { orgId: caller.orgId, name, nowMs: deps.nowMs() });
+        return { id, name, key };
+      },
+    ),
+    list: route(
+      {
+        summary: "List the API keys, oldest first",
+        response: {
+          200: Type.Object({
+            keys: Type.Array(
+              Type.Object({
+                id: Id,
+                name: Type.String(),
+                prefix: Type.String({ description: "The first 12 characters" }),
+                created_at: Timestamp,
+                last_used_at: NullableTimestamp,
+              }),
+            ),
+          }),
+        },
+      },
+      async ({ caller }) => ({ keys: await listKeys(deps.pool, caller.orgId) }),
+    ),
+    delete: route(
+      {
+        summary: "Delete an API key",
+        description: "409 for the last key, and for the key that authenticates the request.",
+        params: IdParams,
+        response: { 200: Deleted },
+      },
+      async ({ params, caller }) => {
+        if (!isId(params.id)) throw notFound();
+        await deleteKey(deps.pool, {
+          orgId: caller.orgId,
+          keyId: params.id,
+          callerKeyId: caller.kind === "apiKey" ? caller.keyId : undefined,
+        });
+        return { deleted: true };
+      },
+    ),
+  };
+}

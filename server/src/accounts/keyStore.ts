@@ -1,0 +1,121 @@
+import type pg from "pg";
+import { newRootId } from "../db/ids.ts";
+import { inTransaction } from "../db/pool.ts";
+import { ApiError, notFound, unauthorized } from "../http/errors.ts";
+import { newApiKey } from "./newCredential.ts";
+import { lockOrganization, requireBillingInOrder } from "./organizationStore.ts";
+
+/** The most API keys of a workspace. */
+export const maxKeys = 5;
+
+export interface NewKey {
+  orgId: string;
+  name: string;
+  nowMs: number;
+}
+
+export interface ListedKey {
+  id: string;
+  name: string;
+  prefix: string;
+  /** Unix seconds. */
+  created_at: number;
+  /** Unix seconds, some 30 s late at most; null when it was never used. */
+  last_used_at: number | null;
+}
+
+/** Adds a key to an organization that the caller has just created, without asking how many it has. */
+export async function insertKey(
+  client: pg.ClientBase,
+  { orgId, name, nowMs }: NewKey,
+): Promise<{ id: string; key: string }> {
+  const id = newRootId(nowMs);
+  const { key, hash, prefix } = newApiKey();
+  await client.query({
+    name: "insert_key",
+    text: `insert into api_keys (id, org_id, name, key_hash, prefix, created_at)
+           values ($1, $2, $3, $4, $5, $6)`,
+    values: [id, orgId, name, hash, prefix, Math.floor(nowMs / 1000)],
+  });
+  return { id, key };
+}
+
+/**
+ * Creates a key; concurrent creations and deletions of one organization take turns on its row.
+ * @throws {ApiError} 402 or 403 by the billing state, 409 beyond five keys.
+ */
+export async function createKey(pool: pg.Pool, input: NewKey): Promise<{ id: string; key: string }> {
+  return inTransaction(pool, async (client) => {
+    const organization = await lockOrganization(client, input.orgId);
+    if (organization === undefined) throw unauthorized();
+    requireBillingInOrder(organization);
+    if ((await countKeys(client, input.orgId)) >= maxKeys) {
+      throw new ApiError(
+        409,
+        `the workspace has ${maxKeys} API keys, the most there can be: delete one first`,
+      );
+    }
+    return insertKey(client, input);
+  });
+}
+
+/** The organization's keys, oldest first. */
+export async function listKeys(pool: pg.Pool, orgId: string): Promise<ListedKey[]> {
+  const { rows } = await pool.query<ListedKey>({
+    name: "list_keys",
+    text: `select id, name, prefix, created_at, last_used_at
+           from api_keys
+           where org_id = $1
+           order by id`,
+    values: [orgId],
+  });
+  return rows;
+}
+
+/**
+ * Deletes a key; the next request with it is refused on every node.
+ * @param input.callerKeyId the key that authenticates the request, if one does.
+ * @throws {ApiError} 404 when the organization has no such key, 409 for the caller's own key and for the last one.
+ */
+export async function deleteKey(
+  pool: pg.Pool,
+  input: { orgId: string; keyId: string; callerKeyId: string | undefined },
+): Promise<void> {
+  const { orgId, keyId, callerKeyId } = input;
+  await inTransaction(pool, async (client) => {
+    await lockOrganization(client, orgId);
+    const { rowCount } = await client.query({
+      name: "find_key_of_organization",
+      text: `select
+             from api_keys
+             where id = $1
+               and org_id = $2`,
+      values: [keyId, orgId],
+    });
+    if (rowCount === 0) throw notFound();
+    if (keyId === callerKeyId) {
+      throw new ApiError(409, "an API key cannot delete itself: use another key or a session");
+    }
+    if ((await countKeys(client, orgId)) === 1) {
+      throw new ApiError(409, "the last API key cannot be deleted: create another one first");
+    }
+    await client.query({
+      name: "delete_key",
+      text: `delete from api_keys
+             where id = $1
+               and org_id = $2`,
+      values: [keyId, orgId],
+    });
+  });
+}
+
+async function countKeys(client: pg.ClientBase, orgId: string): Promise<number> {
+  const { rows } = await client.query<{ count: number }>({
+    name: "count_keys",
+    text: `select count(*) as count
+           from api_keys
+           where org_id = $1`,
+    values: [orgId],
+  });
+  return rows[0]!.count;
+}

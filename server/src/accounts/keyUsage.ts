@@ -1,0 +1,81 @@
+import type pg from "pg";
+import type { Log } from "../telemetry/log.ts";
+import { hashCredential } from "./credentials.ts";
+
+/** Gathers which API keys were used, and writes `last_used_at` now and then. */
+export interface KeyUsage {
+  /** A key was used, named by its id. */
+  note(keyId: string): void;
+  /** A key was used, named by its text: for intake, which is told so for every item. Costs one look-up in a Set. */
+  noteKey(key: string): void;
+  /** Writes what was gathered, in one statement; nothing when nothing was. */
+  flush(): Promise<void>;
+  /** Ends the timer and writes the rest. */
+  stop(): Promise<void>;
+}
+
+const defaultIntervalMs = 30_000;
+/** Past this, keys go unnoted until the next flush: usage is a hint, memory is not. */
+const maxKeys = 100_000;
+
+/**
+ * Keeps used keys in memory and writes them every `intervalMs`, so that no request pays for a write. A key's
+ * `last_used_at` is therefore late by the interval at most. A failed write is logged and tried again with the next.
+ */
+export function createKeyUsage(
+  pool: pg.Pool,
+  log: Pick<Log, "warn">,
+  intervalMs: number = defaultIntervalMs,
+): KeyUsage {
+  let ids = new Set<string>();
+  let keys = new Set<string>();
+  const timer = setInterval(() => void flush(), intervalMs);
+  timer.unref();
+
+  async function flush(): Promise<void> {
+    if (ids.size === 0 && keys.size === 0) return;
+    const [writtenIds, writtenKeys] = [ids, keys];
+    ids = new Set();
+    keys = new Set();
+    try {
+      await markUsed(pool, [...writtenIds], [...writtenKeys].map(hashCredential));
+    } catch (error) {
+      ids = ids.union(writtenIds);
+      keys = keys.union(writtenKeys);
+      log.warn({ err: error }, "could not write when API keys were last used");
+    }
+  }
+
+  return {
+    note(keyId) {
+      if (ids.size < maxKeys) ids.add(keyId);
+    },
+    noteKey(key) {
+      if (keys.size < maxKeys) keys.add(key);
+    },
+    flush,
+    async stop() {
+      clearInterval(timer);
+      await flush();
+    },
+  };
+}
+
+/** Skips rows that another node is writing at this moment: it writes the same, and two nodes must not wait in a circle. */
+async function markUsed(pool: pg.Pool, ids: string[], hashes: Buffer[]): Promise<void> {
+  await pool.query({
+    name: "mark_keys_used",
+    text: `with used as (
+             select id
+             from api_keys
+             where id = any ($1::uuid[])
+               or key_hash = any ($2::bytea[])
+             for no key update skip locked
+           )
+           update api_keys k
+           set last_used_at = extract(epoch from now())::bigint
+           from used
+           where k.id = used.id`,
+    values: [ids, hashes],
+  });
+}

@@ -1,0 +1,23 @@
+import { randomBytes } from "node:crypto";
+import { hashCredential } from "./credentials.ts";
+
+/** An API key at its creation, the only moment its text is known. */
+export interface NewApiKey {
+  /** `ak_live_` and 64 hex characters. */
+  key: string;
+  hash: Buffer;
+  /** The first 12 characters, all that is ever shown again. */
+  prefix: string;
+}
+
+/** A new API key of 256 random bits. */
+export function newApiKey(): NewApiKey {
+  const key = `ak_live_${randomBytes(32).toString("hex")}`;
+  return { key, hash: hashCredential(key), prefix: key.slice(0, 12) };
+}
+
+/** A new session token of 256 random bits: `ses_` and 64 hex characters. */
+export function newSessionToken(): { token: string; hash: Buffer } {
+  const token = `ses_${randomBytes(32).toString("hex")}`;
+  return { token, hash: hashCredential(token) };
+}

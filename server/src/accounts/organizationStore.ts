@@ -1,0 +1,122 @@
+import type pg from "pg";
+import { newRootId } from "../db/ids.ts";
+import type { BillingStatus } from "../db/tables.ts";
+import { ApiError } from "../http/errors.ts";
+
+export interface Organization {
+  id: string;
+  name: string;
+  slug: string;
+  /** The state that counts now: a grace that has run out is `suspended`. */
+  billing_status: BillingStatus;
+  /** Unix seconds; null outside grace. */
+  billing_grace_ends_at: number | null;
+  /** Unix seconds. */
+  created_at: number;
+}
+
+export interface NewOrganization {
+  name: string;
+  billingStatus: Exclude<BillingStatus, "grace">;
+  nowMs: number;
+}
+
+/**
+ * Creates an organization. Its slug is made from its name and the random end of its id, always: a suffix only on
+ * conflict would tell a newcomer which names are taken.
+ */
+export async function createOrganization(
+  client: pg.ClientBase,
+  { name, billingStatus, nowMs }: NewOrganization,
+): Promise<Organization> {
+  const id = newRootId(nowMs);
+  const { rows } = await client.query<Organization>({
+    name: "create_organization",
+    text: `insert into organizations (id, name, slug, billing_status, created_at)
+           values ($1, $2, $3, $4, $5)
+           returning id, name, slug, billing_status, billing_grace_ends_at, created_at`,
+    values: [id, name, slugOf(name, id), billingStatus, Math.floor(nowMs / 1000)],
+  });
+  return rows[0]!;
+}
+
+/** The organization as it stands; undefined when there is none of this id. */
+export async function readOrganization(
+  queryable: pg.Pool | pg.ClientBase,
+  orgId: string,
+): Promise<Organization | undefined> {
+  const { rows } = await queryable.query<Organization>({
+    name: "read_organization",
+    text: `select ${columns}
+           from organizations o
+           where o.id = $1`,
+    values: [orgId],
+  });
+  return rows[0];
+}
+
+/**
+ * The same, and until the transaction ends nobody else changes it or reads it through here. Rows that refer to it can
+ * still be made.
+ */
+export async function lockOrganization(
+  client: pg.ClientBase,
+  orgId: string,
+): Promise<Organization | undefined> {
+  const { rows } = await client.query<Organization>({
+    name: "lock_organization",
+    text: `select ${columns}
+           from organizations o
+           where o.id = $1
+           for no key update`,
+    values: [orgId],
+  });
+  return rows[0];
+}
+
+/** Renames the organization; its slug stays, because others may have written it down. */
+export async function renameOrganization(pool: pg.Pool, orgId: string, name: string): Promise<void> {
+  await pool.query({
+    name: "rename_organization",
+    text: `update organizations
+           set name = $2
+           where id = $1`,
+    values: [orgId, name],
+  });
+}
+
+/**
+ * Refuses what a workspace may only do while its bills are in order.
+ * @throws {ApiError} 402 when it is suspended, 403 when it is pending.
+ */
+export function requireBillingInOrder(organization: Organization): void {
+  switch (organization.billing_status) {
+    case "suspended":
+      throw new ApiError(402, "the workspace is suspended: settle the open invoice to go on");
+    case "pending":
+      throw new ApiError(403, "the workspace is pending: set up payment to activate it");
+    case "active":
+    case "grace":
+    case "exempt":
+  }
+}
+
+const lapsed = `o.billing_status = 'grace' and o.billing_grace_ends_at <= extract(epoch from clock_timestamp())`;
+
+const columns = `o.id, o.name, o.slug, o.created_at,
+  case when ${lapsed} then 'suspended' else o.billing_status end as billing_status,
+  case when ${lapsed} then null else o.billing_grace_ends_at end as billing_grace_ends_at`;
+
+const maxSlugWordCharacters = 40;
+
+/** `Café Zürich` and an id ending in `…4d5e6f7a8b` become `cafe-zurich-4d5e6f7a8b`; other scripts leave `workspace`. */
+function slugOf(name: string, id: string): string {
+  const words = name
+    .normalize("NFKD")
+    .replaceAll(/\p{M}/gu, "")
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, "-")
+    .slice(0, maxSlugWordCharacters)
+    .replaceAll(/^-+|-+$/g, "");
+  return `${words === "" ? "workspace" : words}-${id.slice(-10)}`;
+}
