@@ -1,4 +1,8 @@
 import type { FastifyInstance } from "fastify";
+import { authRoutes } from "./accounts/authRoutes.ts";
+import { keyRoutes } from "./accounts/keyRoutes.ts";
+import { organizationRoutes } from "./accounts/organizationRoutes.ts";
+import type { Passwords } from "./accounts/passwords.ts";
 import type { Config } from "./config.ts";
 import type { Queries } from "./db/tables.ts";
 import { type HealthDeps, healthRoutes } from "./http/health.ts";
@@ -13,6 +17,7 @@ import type { SecretBox } from "./targets/secretBox.ts";
 export interface AppDeps extends ServerDeps, HealthDeps {
   config: Config;
   queries: Queries;
+  passwords: Passwords;
   box: SecretBox;
   outbound: Outbound;
   /** Networks exempt from the address guard. */
@@ -33,11 +38,27 @@ export function createApp(deps: AppDeps): FastifyInstance {
 
 /** Every route with the credential it takes, in the order of the interface's document. */
 function interfaceTable(deps: AppDeps): RouteRow[] {
+  const auth = authRoutes(deps);
+  const keys = keyRoutes(deps);
+  const organization = organizationRoutes(deps);
   const health = healthRoutes(deps);
   const intake = intakeRoutes(deps);
   return [
+    ["POST", "/api/v1/auth/signup", "none", auth.signup],
+    ["POST", "/api/v1/auth/login", "none", auth.login],
+    ["POST", "/api/v1/auth/logout", "session", auth.logout],
+    ["POST", "/api/v1/auth/logout-all", "either", auth.logoutAll],
+    ["GET", "/api/v1/auth/me", "either", auth.me],
+
+    ["POST", "/api/v1/keys", "session", keys.create],
+    ["GET", "/api/v1/keys", "either", keys.list],
+    ["DELETE", "/api/v1/keys/:id", "either", keys.delete],
+
     ["POST", "/t/:target_id", "item", intake.target],
     ["POST", "/e/:endpoint_id", "item", intake.endpoint],
+
+    ["GET", "/api/v1/orgs", "either", organization.read],
+    ["PATCH", "/api/v1/orgs", "either", organization.rename],
 
     ["GET", "/healthz", "none", health.alive],
     ["GET", "/readyz", "none", health.ready],

@@ -3,6 +3,7 @@ import type { FastifyInstance } from "fastify";
 import type pg from "pg";
 import { Registry, collectDefaultMetrics } from "prom-client";
 import { createKeyUsage } from "./accounts/keyUsage.ts";
+import { createPasswords } from "./accounts/passwords.ts";
 import { createApp } from "./app.ts";
 import type { Config } from "./config.ts";
 import { createQueries } from "./db/tables.ts";
@@ -89,6 +90,7 @@ export function createService({ config, pool, encryptionKey, log, nowMs = Date.n
     config,
     pool,
     queries: createQueries(pool),
+    passwords: createPasswords(),
     box,
     outbound,
     networks,
