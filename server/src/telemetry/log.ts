@@ -23,7 +23,10 @@ const flushIntervalMs = 1_000;
 /** A log at `level` (pino's names) to standard output. */
 export function createLog(level: string): Log {
   const destination = pino.destination({ dest: 1, sync: false, minLength: bufferBytes });
-  const logger = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination);
+  const logger = pino(
+    { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, serializers: { err: describeError } },
+    destination,
+  );
   const writesRequests = logger.isLevelEnabled("info");
   setInterval(() => destination.flush(), flushIntervalMs).unref();
   return {
@@ -50,5 +53,18 @@ export function createLog(level: string): Log {
     failure: (request, status, error) =>
       logger.error({ request_id: request.id, status, err: error }, "request failed"),
     flush: () => destination.flushSync(),
+  };
+}
+
+/** What a line says of an error. Other fields of a driver's error hold rows, connections and passwords. */
+function describeError(error: unknown): unknown {
+  if (!(error instanceof Error)) return { message: String(error) };
+  const { code } = error as Error & { code?: unknown };
+  return {
+    type: error.name,
+    message: error.message,
+    ...(typeof code === "string" && { code }),
+    stack: error.stack,
+    ...(error.cause !== undefined && { cause: describeError(error.cause) }),
   };
 }
