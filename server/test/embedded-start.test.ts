@@ -14,6 +14,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { runningConnection } from "../src/db/embedded/runningConnection.ts";
 import {
   processesSaying,
   query,
@@ -95,6 +96,7 @@ describe.runIf(!root || everyoneReads)("embedded database, an ordinary user", ()
     expect(Buffer.byteLength(`${host}/.s.PGSQL.5432`)).toBeLessThan(100);
     expect(statSync(dataDir).mode & 0o777).toBe(0o700);
     expect(linux && listensOnTcp(pid as number)).toBe(false);
+    expect(await runningConnection(dataDir)).toEqual(connection);
     expect(readdirSync(dataDir).sort()).toEqual(["postgresql", "service.lock", "service.pid"]);
   });
 
@@ -130,7 +132,7 @@ describe.runIf(!root || everyoneReads)("embedded database, an ordinary user", ()
     writeFileSync(file, "");
     const { message } = await run(dataDir, ordinary).next("refused");
     writeFileSync(file, control);
-    expect(message).toMatch(/^PostgreSQL does not start: .*pg_control/);
+    expect(message).toMatch(/^PostgreSQL does not start in .*: .*pg_control/);
   });
 
   it("names the directory that it may not write to", async () => {
@@ -162,6 +164,7 @@ describe.runIf(!root || everyoneReads)("embedded database, an ordinary user", ()
     const service = run(join(ownDirectory("tcp"), "data"), { ...ordinary, transport: "tcp" });
     const { connection } = await service.next("ready");
     expect(connection?.host).toBe("127.0.0.1");
+    expect(await runningConnection(join(parent, "tcp", "data"))).toEqual(connection);
     expect(await query(connection, "select 1")).toEqual([1]);
     await expect(
       query({ ...connection, password: "wrong" } as NonNullable<typeof connection>, "select 1"),

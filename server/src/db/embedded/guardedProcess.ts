@@ -1,6 +1,5 @@
 import { spawn, type ChildProcess } from "node:child_process";
-import { delimiter } from "node:path";
-import type { Account } from "./account.ts";
+import { plainEnvironment, type Account } from "./account.ts";
 
 /** How a process ended, as Node reports it. */
 export interface ProcessEnd {
@@ -133,17 +132,6 @@ function spawnGuard(pid: number, account: Account | undefined): ChildProcess {
     env: plainEnvironment(),
     windowsHide: true,
   });
-}
-
-/** Only what a program needs to be found and loaded: the service's secrets stay with the service. */
-export function plainEnvironment(): NodeJS.ProcessEnv {
-  const { env } = process;
-  return {
-    PATH: env["PATH"] ?? ["/usr/local/bin", "/usr/bin", "/bin"].join(delimiter),
-    LC_ALL: "C",
-    ...(env["LD_LIBRARY_PATH"] === undefined ? {} : { LD_LIBRARY_PATH: env["LD_LIBRARY_PATH"] }),
-    ...(env["SystemRoot"] === undefined ? {} : { SystemRoot: env["SystemRoot"] }),
-  };
 }
 
 function pidOf(child: ChildProcess): Promise<number> {

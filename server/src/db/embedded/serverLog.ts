@@ -12,6 +12,7 @@ export function followServerLog(log: (level: "info" | "warn" | "error", message:
   return {
     lastLines,
     onLine: (line) => {
+      if (answersEarlyClient(line)) return;
       lastLines.push(line);
       if (lastLines.length > linesKept) lastLines.shift();
       const level = judgeLine(line);
@@ -22,15 +23,15 @@ export function followServerLog(log: (level: "info" | "warn" | "error", message:
 
 /** How loud a line of PostgreSQL's log is for us. Its LOG lines are routine except those about crashes. */
 export function judgeLine(line: string): "quiet" | "info" | "warn" | "error" {
-  if (/^(FATAL|PANIC):/.test(line)) {
-    // Answers to clients that come while it starts or stops.
-    return /the database system is|terminating .* due to administrator command/.test(line)
-      ? "quiet"
-      : "error";
-  }
+  if (/^(FATAL|PANIC):/.test(line)) return "error";
   if (/^(ERROR|WARNING):/.test(line)) return "warn";
   if (!line.startsWith("LOG:"))
     return /^\s|^(DETAIL|HINT|NOTICE|CONTEXT|STATEMENT|DEBUG)/.test(line) ? "quiet" : "warn";
   if (/terminated by signal|crash|corrupt|could not|out of memory|invalid/.test(line)) return "warn";
   return /was interrupted|not properly shut down|redo (starts|done)/.test(line) ? "info" : "quiet";
+}
+
+/** PostgreSQL's answers to clients that come while it starts or stops, which are no news. */
+function answersEarlyClient(line: string): boolean {
+  return /^FATAL: +(the database system is|terminating .* due to administrator command)/.test(line);
 }

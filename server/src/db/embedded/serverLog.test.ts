@@ -1,0 +1,31 @@
+import { expect, it } from "vitest";
+import { explainFailure } from "./cluster.ts";
+import { followServerLog, judgeLine } from "./serverLog.ts";
+
+it("forwards what deserves attention, and keeps routine to itself", () => {
+  expect(judgeLine("LOG:  listening on Unix socket")).toBe("quiet");
+  expect(judgeLine("LOG:  database system was not properly shut down; automatic recovery in progress")).toBe(
+    "info",
+  );
+  expect(judgeLine("LOG:  server process (PID 7) was terminated by signal 9: Killed")).toBe("warn");
+  expect(judgeLine("ERROR:  could not extend file")).toBe("warn");
+  expect(judgeLine("PANIC:  could not write")).toBe("error");
+  expect(judgeLine("DETAIL:  Key (email)=(someone) already exists.")).toBe("quiet");
+  expect(judgeLine("postgres: error while loading shared libraries")).toBe("warn");
+});
+
+it("does not report its answers to clients that come too early", () => {
+  const told: string[] = [];
+  const log = followServerLog((level, message) => told.push(`${level} ${message}`));
+  log.onLine("FATAL:  the database system is starting up");
+  log.onLine("FATAL:  could not write lock file");
+  expect(told).toEqual(["error postgresql: FATAL:  could not write lock file"]);
+  expect(explainFailure(log.lastLines)).toBe("FATAL:  could not write lock file");
+});
+
+it("keeps only the last lines", () => {
+  const log = followServerLog(() => undefined);
+  for (let line = 0; line < 1_000; line++) log.onLine(`LOG:  ${line}`);
+  expect(log.lastLines.length).toBeLessThan(20);
+  expect(log.lastLines.at(-1)).toBe("LOG:  999");
+});
