@@ -11,6 +11,9 @@ import type { Intake } from "./intake/intake.ts";
 import { intakeRoutes } from "./intake/routes.ts";
 import type { ParsedNetworks } from "./net/addressGuard.ts";
 import type { Outbound } from "./net/outbound.ts";
+import { endpointRoutes } from "./targets/endpointRoutes.ts";
+import type { HandoffTargets } from "./targets/handoffTargets.ts";
+import { targetRoutes } from "./targets/routes.ts";
 import type { SecretBox } from "./targets/secretBox.ts";
 
 /** What the interface is made of. Features take the parts they need; `service.ts` makes them all. */
@@ -23,6 +26,8 @@ export interface AppDeps extends ServerDeps, HealthDeps {
   /** Networks exempt from the address guard. */
   networks: ParsedNetworks;
   intake: Intake;
+  /** Cards and bearers of a2a targets. */
+  handoffTargets?: HandoffTargets;
   nowMs: () => number;
   randomBytes: (size: number) => Buffer;
   /** Tells the local dispatcher that something became due. */
@@ -42,7 +47,9 @@ function interfaceTable(deps: AppDeps): RouteRow[] {
   const keys = keyRoutes(deps);
   const organization = organizationRoutes(deps);
   const health = healthRoutes(deps);
+  const targets = targetRoutes(deps);
   const intake = intakeRoutes(deps);
+  const endpoints = endpointRoutes(deps);
   return [
     ["POST", "/api/v1/auth/signup", "none", auth.signup],
     ["POST", "/api/v1/auth/login", "none", auth.login],
@@ -54,8 +61,23 @@ function interfaceTable(deps: AppDeps): RouteRow[] {
     ["GET", "/api/v1/keys", "either", keys.list],
     ["DELETE", "/api/v1/keys/:id", "either", keys.delete],
 
+    ["GET", "/api/v1/targets", "either", targets.list],
+    ["POST", "/api/v1/targets", "either", targets.create],
+    ["GET", "/api/v1/targets/:id", "either", targets.read],
+    ["PATCH", "/api/v1/targets/:id", "either", targets.update],
+    ["DELETE", "/api/v1/targets/:id", "either", targets.remove],
+    ["POST", "/api/v1/targets/:id/refresh", "either", targets.refresh],
+    ["POST", "/api/v1/targets/:id/signing-secret/rotate", "either", targets.rotate],
+    ["DELETE", "/api/v1/targets/:id/signing-secret/previous", "either", targets.deletePrevious],
+
     ["POST", "/t/:target_id", "item", intake.target],
     ["POST", "/e/:endpoint_id", "item", intake.endpoint],
+
+    ["GET", "/api/v1/endpoints", "either", endpoints.list],
+    ["POST", "/api/v1/endpoints", "either", endpoints.create],
+    ["GET", "/api/v1/endpoints/:id", "either", endpoints.read],
+    ["PATCH", "/api/v1/endpoints/:id", "either", endpoints.update],
+    ["DELETE", "/api/v1/endpoints/:id", "either", endpoints.remove],
 
     ["GET", "/api/v1/orgs", "either", organization.read],
     ["PATCH", "/api/v1/orgs", "either", organization.rename],

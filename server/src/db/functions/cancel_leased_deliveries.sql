@@ -3,7 +3,7 @@
 -- finished at this moment are left to their finisher, which also keeps this from waiting in a circle with it.
 drop function if exists cancel_leased_deliveries;
 create function cancel_leased_deliveries(
-  p_bucket integer,
+  p_bucket smallint,
   p_target uuid
 )
 returns integer

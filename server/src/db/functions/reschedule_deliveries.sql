@@ -3,7 +3,7 @@
 -- rows changed and where the last of them was, from where the next call goes on.
 drop function if exists reschedule_deliveries;
 create function reschedule_deliveries(
-  p_bucket integer,
+  p_bucket smallint,
   p_target uuid,
   p_from_due_at bigint,
   p_now_ms bigint,

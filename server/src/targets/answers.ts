@@ -1,0 +1,49 @@
+import type { Static } from "typebox";
+import { type Endpoint, signingScheme, type Target } from "./schemas.ts";
+import type { StoredTarget } from "./store.ts";
+
+/** A target as `/api/v1/targets` answers it, with its secret when it was just made. */
+export function targetAnswer(target: StoredTarget, secret?: string): Static<typeof Target> {
+  const delivery = {
+    max_payload_bytes: target.max_payload_bytes,
+    max_retries: target.max_retries,
+    retry_interval_seconds: target.retry_interval_seconds,
+  };
+  return {
+    id: target.id,
+    kind: target.kind,
+    name: target.name,
+    description: target.description,
+    enabled: target.enabled,
+    ...(target.disabled_reason !== null && { disabled_reason: target.disabled_reason }),
+    ...(target.url !== null && { url: target.url }),
+    ...(secret !== undefined && { secret }),
+    ...(target.kind === "mailbox" && { max_payload_bytes: target.max_payload_bytes }),
+    ...(target.kind === "a2a" && delivery),
+    ...(target.kind === "webhook" && {
+      signing_scheme: signingScheme,
+      has_previous_signing_secret: target.has_previous_secret,
+      event_types: target.event_types,
+      ...delivery,
+    }),
+    created_at: target.created_at,
+    updated_at: target.updated_at,
+  };
+}
+
+/** A webhook target as `/api/v1/endpoints` answers it: `event_types` is JSON text there. */
+export function endpointAnswer(target: StoredTarget): Static<typeof Endpoint> {
+  return {
+    id: target.id,
+    name: target.name,
+    url: target.url!,
+    description: target.description,
+    event_types: JSON.stringify(target.event_types),
+    max_payload_bytes: target.max_payload_bytes,
+    max_retries: target.max_retries,
+    retry_interval_seconds: target.retry_interval_seconds,
+    enabled: target.enabled,
+    created_at: target.created_at,
+    updated_at: target.updated_at,
+  };
+}

@@ -1,0 +1,110 @@
+import { newRootId } from "../db/ids.ts";
+import type { TargetKind } from "../db/tables.ts";
+import { newSigningSecret } from "../delivery/signature.ts";
+import { ApiError } from "../http/errors.ts";
+import { checkTargetUrl } from "../net/targetUrl.ts";
+import { type HandoffAuth, handoffTargets } from "./handoffTargets.ts";
+import type { NewEndpoint, NewTarget } from "./schemas.ts";
+import { sealSigningSecret } from "./signingSecret.ts";
+import { insertTarget, type StoredTarget } from "./store.ts";
+import type { TargetDeps } from "./targetDeps.ts";
+
+/** A target just made, and the secret that is shown this once when its kind has one. */
+export interface CreatedTarget {
+  target: StoredTarget;
+  secret?: string;
+}
+
+/** Makes a target of any kind. @throws {ApiError} 400 that names the field, 409 when there are too many. */
+export async function createTarget(
+  deps: TargetDeps,
+  orgId: string,
+  input: NewTarget,
+): Promise<CreatedTarget> {
+  switch (input.kind) {
+    case "webhook":
+      if (input.url === undefined) throw new ApiError(400, "url is required for a webhook target");
+      return createWebhook(deps, orgId, { ...input, url: input.url });
+    case "mailbox":
+      return {
+        target: await insertTarget(deps.queries, { ...newRow(deps, orgId, "mailbox", input), url: null }),
+      };
+    case "a2a":
+      return createAgent(deps, orgId, input);
+    default:
+      throw new ApiError(400, "kind must be webhook, mailbox or a2a");
+  }
+}
+
+/** Makes a webhook target, which is what a legacy endpoint is. @throws {ApiError} 400 when the URL is refused. */
+export async function createWebhook(
+  deps: TargetDeps,
+  orgId: string,
+  input: NewEndpoint,
+): Promise<Required<CreatedTarget>> {
+  await checkUrl(deps, input.url);
+  const row = newRow(deps, orgId, "webhook", input);
+  const secret = newSigningSecret(deps.randomBytes);
+  const target = await insertTarget(deps.queries, {
+    ...row,
+    url: input.url,
+    event_types: input.event_types ?? [],
+    secret: sealSigningSecret(deps.box, row.id, secret),
+  });
+  return { target, secret };
+}
+
+/** @throws {ApiError} 400 when the service must not or cannot call this URL. */
+export async function checkUrl(deps: TargetDeps, url: string): Promise<void> {
+  const check = await checkTargetUrl(url, {
+    allowHttp: deps.config.allowHttpTargets,
+    networks: deps.networks,
+  });
+  if (!check.ok) throw new ApiError(400, `url ${check.reason}`);
+}
+
+async function createAgent(deps: TargetDeps, orgId: string, input: NewTarget): Promise<CreatedTarget> {
+  if (input.agent_card_url === undefined) {
+    throw new ApiError(400, "agent_card_url is required for an a2a target");
+  }
+  const auth = readAuth(input.auth);
+  const handoff = await handoffTargets(deps).prepare({ agentCardUrl: input.agent_card_url, auth });
+  const row = { ...newRow(deps, orgId, "a2a", input), url: handoff.url };
+  const target = await insertTarget(deps.queries, row, (transaction) => handoff.save(transaction, row.id));
+  return { target };
+}
+
+function readAuth(auth: NewTarget["auth"]): HandoffAuth {
+  switch (auth?.type) {
+    case undefined:
+    case "none":
+      return { type: "none" };
+    case "bearer":
+      if (auth?.token === undefined)
+        throw new ApiError(400, "auth.token is required when auth.type is bearer");
+      return { type: "bearer", token: auth.token };
+    default:
+      throw new ApiError(400, "auth.type must be bearer or none");
+  }
+}
+
+/** What every kind has. The schedule unless told otherwise: 8 retries, after 30 s, 90 s, 270 s and so on. */
+function newRow(deps: TargetDeps, orgId: string, kind: TargetKind, input: Omit<NewTarget, "kind">) {
+  const nowMs = deps.nowMs();
+  const nowSeconds = Math.floor(nowMs / 1000);
+  return {
+    id: newRootId(nowMs),
+    org_id: orgId,
+    kind,
+    name: input.name,
+    description: input.description ?? "",
+    enabled: true,
+    event_types: [],
+    max_payload_bytes: input.max_payload_bytes ?? deps.config.maxBodyBytes,
+    max_retries: input.max_retries ?? 8,
+    retry_interval_seconds: input.retry_interval_seconds ?? 30,
+    version: 1,
+    created_at: nowSeconds,
+    updated_at: nowSeconds,
+  };
+}

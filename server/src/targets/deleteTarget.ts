@@ -1,0 +1,16 @@
+import { isId } from "../db/ids.ts";
+import { notFound } from "../http/errors.ts";
+import { removeTarget } from "./store.ts";
+import type { TargetDeps } from "./targetDeps.ts";
+import { cancelWaiting } from "./waitingDeliveries.ts";
+
+/**
+ * Deletes a target. From the same moment whatever is queued for it reads as CANCELED, because the target is gone;
+ * the rows are settled here and, past a bound, by the claim.
+ * @throws {ApiError} 404 when the organization has no such target.
+ */
+export async function deleteTarget(deps: TargetDeps, orgId: string, id: string): Promise<void> {
+  if (!isId(id)) throw notFound();
+  await removeTarget(deps.queries, orgId, id);
+  await cancelWaiting(deps.queries, id);
+}

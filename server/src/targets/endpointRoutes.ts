@@ -1,0 +1,83 @@
+import { Type } from "typebox";
+import { isId } from "../db/ids.ts";
+import { notFound } from "../http/errors.ts";
+import { type RouteDefinition, route } from "../http/route.ts";
+import { Deleted, Id, IdParams } from "../http/schemas.ts";
+import { endpointAnswer } from "./answers.ts";
+import { createWebhook } from "./createTarget.ts";
+import { deleteTarget } from "./deleteTarget.ts";
+import { Endpoint, PatchedEndpoint, targetInputs } from "./schemas.ts";
+import { listTargets, readTarget, type StoredTarget } from "./store.ts";
+import type { TargetDeps } from "./targetDeps.ts";
+import { updateTarget } from "./updateTarget.ts";
+
+/** `/api/v1/endpoints`: webhook targets as older clients know them; other kinds do not exist here. */
+export function endpointRoutes(
+  deps: TargetDeps,
+): Record<"list" | "create" | "read" | "update" | "remove", RouteDefinition> {
+  const inputs = targetInputs(deps.config.maxBodyBytes);
+  return {
+    list: route(
+      {
+        summary: "List endpoints, oldest first",
+        response: { 200: Type.Object({ endpoints: Type.Array(Endpoint) }) },
+      },
+      async ({ caller }) => {
+        const targets = await listTargets(deps.queries, caller.orgId, "webhook");
+        return { endpoints: targets.map(endpointAnswer) };
+      },
+    ),
+    create: route(
+      {
+        summary: "Create an endpoint; its signing secret is shown this once",
+        body: inputs.newEndpoint,
+        response: { 200: Type.Object({ id: Id, secret: Type.String() }) },
+      },
+      async ({ caller, body }) => {
+        const { target, secret } = await createWebhook(deps, caller.orgId, body);
+        return { id: target.id, secret };
+      },
+    ),
+    read: route(
+      {
+        summary: "Read an endpoint",
+        params: IdParams,
+        response: { 200: Type.Object({ endpoint: Endpoint }) },
+      },
+      async ({ caller, params }) => ({
+        endpoint: endpointAnswer(await findEndpoint(deps, caller.orgId, params.id)),
+      }),
+    ),
+    update: route(
+      {
+        summary: "Change an endpoint",
+        params: IdParams,
+        body: inputs.changes,
+        response: { 200: Type.Object({ endpoint: PatchedEndpoint }) },
+      },
+      async ({ caller, params, body }) => {
+        const present = await findEndpoint(deps, caller.orgId, params.id);
+        return { endpoint: endpointAnswer(await updateTarget(deps, caller.orgId, present, body)) };
+      },
+    ),
+    remove: route(
+      {
+        summary: "Delete an endpoint; what is queued for it becomes CANCELED",
+        params: IdParams,
+        response: { 200: Deleted },
+      },
+      async ({ caller, params }) => {
+        const { id } = await findEndpoint(deps, caller.orgId, params.id);
+        await deleteTarget(deps, caller.orgId, id);
+        return { deleted: true };
+      },
+    ),
+  };
+}
+
+async function findEndpoint(deps: TargetDeps, orgId: string, id: string): Promise<StoredTarget> {
+  if (!isId(id)) throw notFound();
+  const target = await readTarget(deps.queries, orgId, id);
+  if (target.kind !== "webhook") throw notFound();
+  return target;
+}

@@ -1,0 +1,138 @@
+import { Type } from "typebox";
+import { isId } from "../db/ids.ts";
+import { ApiError, notFound } from "../http/errors.ts";
+import { type RouteDefinition, route } from "../http/route.ts";
+import { Deleted, IdParams } from "../http/schemas.ts";
+import { targetAnswer } from "./answers.ts";
+import { createTarget } from "./createTarget.ts";
+import { deleteTarget } from "./deleteTarget.ts";
+import { handoffTargets } from "./handoffTargets.ts";
+import { deletePreviousSecret, rotateSecret } from "./rotateSecret.ts";
+import { Target, targetInputs } from "./schemas.ts";
+import { listTargets, readTarget, type StoredTarget } from "./store.ts";
+import type { TargetDeps } from "./targetDeps.ts";
+import { updateTarget } from "./updateTarget.ts";
+
+type Names = "list" | "create" | "read" | "update" | "remove" | "refresh" | "rotate" | "deletePrevious";
+
+/** `/api/v1/targets`: where items go, whatever the kind. */
+export function targetRoutes(deps: TargetDeps): Record<Names, RouteDefinition> {
+  return { ...collectionRoutes(deps), ...secretRoutes(deps) };
+}
+
+function collectionRoutes(
+  deps: TargetDeps,
+): Record<"list" | "create" | "read" | "update" | "remove", RouteDefinition> {
+  const inputs = targetInputs(deps.config.maxBodyBytes);
+  return {
+    list: route(
+      {
+        summary: "List targets, oldest first",
+        response: { 200: Type.Object({ targets: Type.Array(Target) }) },
+      },
+      async ({ caller }) => {
+        const targets = await listTargets(deps.queries, caller.orgId);
+        return { targets: targets.map((target) => targetAnswer(target)) };
+      },
+    ),
+    create: route(
+      {
+        summary: "Create a webhook, mailbox or a2a target",
+        description: "The answer of a webhook target holds its signing secret, this once.",
+        body: inputs.newTarget,
+        response: { 200: Target },
+      },
+      async ({ caller, body }) => {
+        const { target, secret } = await createTarget(deps, caller.orgId, body);
+        return targetAnswer(target, secret);
+      },
+    ),
+    read: route(
+      { summary: "Read a target", params: IdParams, response: { 200: Target } },
+      async ({ caller, params }) => targetAnswer(await findTarget(deps, caller.orgId, params.id)),
+    ),
+    update: route(
+      {
+        summary: "Change a target",
+        description: "Enabling a target again gives what waits for it the full retry schedule, at once.",
+        params: IdParams,
+        body: inputs.changes,
+        response: { 200: Target },
+      },
+      async ({ caller, params, body }) => {
+        const present = await findTarget(deps, caller.orgId, params.id);
+        return targetAnswer(await updateTarget(deps, caller.orgId, present, body));
+      },
+    ),
+    remove: route(
+      {
+        summary: "Delete a target; what is queued for it becomes CANCELED",
+        params: IdParams,
+        response: { 200: Deleted },
+      },
+      async ({ caller, params }) => {
+        await deleteTarget(deps, caller.orgId, params.id);
+        return { deleted: true };
+      },
+    ),
+  };
+}
+
+function secretRoutes(deps: TargetDeps): Record<"refresh" | "rotate" | "deletePrevious", RouteDefinition> {
+  return {
+    refresh: route(
+      { summary: "Read the agent card of an a2a target again", params: IdParams, response: { 200: Target } },
+      async ({ caller, params }) => {
+        const { id } = await findTargetOfKind(deps, caller.orgId, params.id, "a2a");
+        await handoffTargets(deps).refresh(id);
+        return targetAnswer(await readTarget(deps.queries, caller.orgId, id));
+      },
+    ),
+    rotate: route(
+      {
+        summary: "Give a webhook target a new signing secret",
+        description:
+          "Deliveries carry the signatures of both secrets until the previous one is deleted. Rotating again before that drops the oldest of the three.",
+        params: IdParams,
+        response: { 200: Target },
+      },
+      async ({ caller, params }) => {
+        const { id } = await findTargetOfKind(deps, caller.orgId, params.id, "webhook");
+        const { target, secret } = await rotateSecret(deps, caller.orgId, id);
+        return targetAnswer(target, secret);
+      },
+    ),
+    deletePrevious: route(
+      {
+        summary: "Delete the previous signing secret, which ends a rotation",
+        description: "Answers the same when no rotation is in progress, so that it is safe to repeat.",
+        params: IdParams,
+        response: { 200: Deleted },
+      },
+      async ({ caller, params }) => {
+        const target = await findTargetOfKind(deps, caller.orgId, params.id, "webhook");
+        await deletePreviousSecret(deps, caller.orgId, target);
+        return { deleted: true };
+      },
+    ),
+  };
+}
+
+async function findTarget(deps: TargetDeps, orgId: string, id: string): Promise<StoredTarget> {
+  if (!isId(id)) throw notFound();
+  return readTarget(deps.queries, orgId, id);
+}
+
+/** @throws {ApiError} 400 when the target is of another kind. */
+async function findTargetOfKind(
+  deps: TargetDeps,
+  orgId: string,
+  id: string,
+  kind: "webhook" | "a2a",
+): Promise<StoredTarget> {
+  const target = await findTarget(deps, orgId, id);
+  if (target.kind !== kind) {
+    throw new ApiError(400, `only ${kind} targets have this: the target is of kind ${target.kind}`);
+  }
+  return target;
+}

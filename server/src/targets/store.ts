@@ -1,0 +1,140 @@
+import { type Insertable, sql, type Updateable } from "kysely";
+import { bucketOf } from "../db/ids.ts";
+import type { Queries, TargetKind, TargetRow } from "../db/tables.ts";
+import { ApiError, notFound } from "../http/errors.ts";
+
+/** A target as its owner may see it: no secret leaves the database this way. */
+export type StoredTarget = Omit<
+  TargetRow,
+  "org_id" | "secret" | "previous_secret" | "failing_since" | "version"
+> & { has_previous_secret: boolean };
+
+/** A bound for the lists, which are not paged, and for the circle of the claim. */
+const maxTargetsPerOrganization = 10_000;
+
+/**
+ * Stores a new target; `save` writes what belongs to it in the same transaction.
+ * @throws {ApiError} 409 when the organization has as many targets as it may.
+ */
+export async function insertTarget(
+  queries: Queries,
+  row: Insertable<TargetRow>,
+  save?: (transaction: Queries) => Promise<void>,
+): Promise<StoredTarget> {
+  return queries.transaction().execute(async (transaction) => {
+    // Creations of one organization go one after the other, so that the count they see holds.
+    await transaction
+      .selectFrom("organizations")
+      .select("id")
+      .where("id", "=", row.org_id)
+      .forNoKeyUpdate()
+      .executeTakeFirstOrThrow();
+    const { count } = await transaction
+      .selectFrom("targets")
+      .select(({ fn }) => fn.countAll<number>().as("count"))
+      .where("org_id", "=", row.org_id)
+      .executeTakeFirstOrThrow();
+    if (count >= maxTargetsPerOrganization) {
+      throw new ApiError(
+        409,
+        `a workspace has at most ${maxTargetsPerOrganization} targets: delete one first`,
+      );
+    }
+    const target = await transaction
+      .insertInto("targets")
+      .values(row)
+      .returning(visibleColumns)
+      .executeTakeFirstOrThrow();
+    await save?.(transaction);
+    return target;
+  });
+}
+
+/** An organization's targets, oldest first. */
+export async function listTargets(
+  queries: Queries,
+  orgId: string,
+  kind?: TargetKind,
+): Promise<StoredTarget[]> {
+  return queries
+    .selectFrom("targets")
+    .select(visibleColumns)
+    .where("org_id", "=", orgId)
+    .$if(kind !== undefined, (query) => query.where("kind", "=", kind!))
+    .orderBy("id")
+    .execute();
+}
+
+/** @throws {ApiError} 404 when the organization has no such target. */
+export async function readTarget(queries: Queries, orgId: string, id: string): Promise<StoredTarget> {
+  const target = await queries
+    .selectFrom("targets")
+    .select(visibleColumns)
+    .where("id", "=", id)
+    .where("org_id", "=", orgId)
+    .executeTakeFirst();
+  if (target === undefined) throw notFound();
+  return target;
+}
+
+/** Changes a target and tells every node by its version. @throws {ApiError} 404 when it is gone. */
+export async function changeTarget(
+  queries: Queries,
+  key: { orgId: string; id: string },
+  changes: Updateable<TargetRow>,
+  nowSeconds: number,
+): Promise<StoredTarget> {
+  const target = await queries
+    .updateTable("targets")
+    .set(changes)
+    .set({ version: sql`version + 1`, updated_at: nowSeconds })
+    .where("id", "=", key.id)
+    .where("org_id", "=", key.orgId)
+    .returning(visibleColumns)
+    .executeTakeFirst();
+  if (target === undefined) throw notFound();
+  return target;
+}
+
+/** Makes `sealed` the signing secret and the present one the previous. @throws {ApiError} 404 when it is gone. */
+export async function replaceSecret(
+  queries: Queries,
+  key: { orgId: string; id: string },
+  sealed: Buffer,
+  nowSeconds: number,
+): Promise<StoredTarget> {
+  return changeTarget(queries, key, { previous_secret: sql`secret` as never, secret: sealed }, nowSeconds);
+}
+
+/**
+ * Removes a target, and settles as CANCELED what is being delivered to it at this moment, so that no attempt
+ * that is under way changes the outcome afterwards. @throws {ApiError} 404 when the organization has no such target.
+ */
+export async function removeTarget(queries: Queries, orgId: string, id: string): Promise<void> {
+  await queries.transaction().execute(async (transaction) => {
+    const { numDeletedRows } = await transaction
+      .deleteFrom("targets")
+      .where("id", "=", id)
+      .where("org_id", "=", orgId)
+      .executeTakeFirst();
+    if (numDeletedRows === 0n) throw notFound();
+    await sql`select cancel_leased_deliveries(${bucketOf(id)}, ${id})`.execute(transaction);
+  });
+}
+
+const visibleColumns = [
+  "id",
+  "kind",
+  "name",
+  "description",
+  "enabled",
+  "disabled_reason",
+  "url",
+  "event_types",
+  "max_payload_bytes",
+  "max_retries",
+  "retry_interval_seconds",
+  "created_at",
+  "updated_at",
+  sql<boolean>`previous_secret is not null`.as("has_previous_secret"),
+] as const;

@@ -1,0 +1,20 @@
+import type { Config } from "../config.ts";
+import type { Queries } from "../db/tables.ts";
+import type { ParsedNetworks } from "../net/addressGuard.ts";
+import type { HandoffTargets } from "./handoffTargets.ts";
+import type { SecretBox } from "./secretBox.ts";
+
+/** What targets and legacy endpoints need from the process. */
+export interface TargetDeps {
+  config: Pick<Config, "allowHttpTargets" | "maxBodyBytes">;
+  queries: Queries;
+  box: SecretBox;
+  /** Networks exempt from the address guard. */
+  networks: ParsedNetworks;
+  /** The part of a2a targets that is not a target's: cards and bearers. */
+  handoffTargets?: HandoffTargets;
+  nowMs: () => number;
+  randomBytes: (size: number) => Buffer;
+  /** Tells the local dispatcher that something may have become due. */
+  onDue: () => void;
+}

@@ -1,0 +1,64 @@
+import type { Updateable } from "kysely";
+import type { TargetKind, TargetRow } from "../db/tables.ts";
+import { ApiError } from "../http/errors.ts";
+import { checkUrl } from "./createTarget.ts";
+import type { TargetChanges } from "./schemas.ts";
+import { changeTarget, type StoredTarget } from "./store.ts";
+import type { TargetDeps } from "./targetDeps.ts";
+import { rescheduleWaiting } from "./waitingDeliveries.ts";
+
+/** What a PATCH can change on each kind; an agent's `url` comes from its card, by refresh. */
+const changeable: Record<TargetKind, readonly (keyof TargetChanges)[]> = {
+  webhook: [
+    "name",
+    "description",
+    "enabled",
+    "url",
+    "event_types",
+    "max_payload_bytes",
+    "max_retries",
+    "retry_interval_seconds",
+  ],
+  mailbox: ["name", "description", "enabled", "max_payload_bytes"],
+  a2a: ["name", "description", "enabled", "max_payload_bytes", "max_retries", "retry_interval_seconds"],
+};
+
+/**
+ * Changes a target. One that is enabled again starts afresh: no failures on its record, and the full schedule for
+ * everything that waits, at once.
+ * @throws {ApiError} 400 when nothing applies to this kind or the URL is refused, 404 when it is gone.
+ */
+export async function updateTarget(
+  deps: TargetDeps,
+  orgId: string,
+  present: StoredTarget,
+  input: TargetChanges,
+): Promise<StoredTarget> {
+  const changes = applicable(present.kind, input);
+  if (changes.url !== undefined) await checkUrl(deps, changes.url);
+  const isEnabledAgain = changes.enabled === true && !present.enabled;
+  // Before the target is enabled, so that no attempt is made under the old schedule.
+  if (isEnabledAgain) await rescheduleWaiting(deps.queries, present.id, deps.nowMs());
+  const target = await changeTarget(
+    deps.queries,
+    { orgId, id: present.id },
+    { ...changes, ...consequences(changes) },
+    Math.floor(deps.nowMs() / 1000),
+  );
+  if (isEnabledAgain) deps.onDue();
+  return target;
+}
+
+function applicable(kind: TargetKind, input: TargetChanges): TargetChanges {
+  const fields = changeable[kind].filter((field) => input[field] !== undefined);
+  if (fields.length === 0) {
+    throw new ApiError(400, `nothing to change: a ${kind} target takes ${changeable[kind].join(", ")}`);
+  }
+  return Object.fromEntries(fields.map((field) => [field, input[field]]));
+}
+
+/** The five days after which failing disables a target start again with a new URL, as with enabling. */
+function consequences(changes: TargetChanges): Updateable<TargetRow> {
+  if (changes.enabled === true) return { disabled_reason: null, failing_since: null };
+  return changes.url === undefined ? {} : { failing_since: null };
+}
