@@ -3,6 +3,7 @@ import { authRoutes } from "./accounts/authRoutes.ts";
 import { keyRoutes } from "./accounts/keyRoutes.ts";
 import { organizationRoutes } from "./accounts/organizationRoutes.ts";
 import type { Passwords } from "./accounts/passwords.ts";
+import { billingRoutes } from "./billing/routes.ts";
 import type { Config } from "./config.ts";
 import type { Queries } from "./db/tables.ts";
 import { type HealthDeps, healthRoutes } from "./http/health.ts";
@@ -32,6 +33,8 @@ export interface AppDeps extends ServerDeps, HealthDeps {
   randomBytes: (size: number) => Buffer;
   /** Tells the local dispatcher that something became due. */
   onDue: () => void;
+  /** Tells the local billing worker that the payment processor sent a notice. */
+  onBillingEvent: () => void;
 }
 
 /** The whole HTTP interface, ready to listen. */
@@ -49,6 +52,7 @@ function interfaceTable(deps: AppDeps): RouteRow[] {
   const health = healthRoutes(deps);
   const targets = targetRoutes(deps);
   const intake = intakeRoutes(deps);
+  const billing = billingRoutes(deps);
   const endpoints = endpointRoutes(deps);
   return [
     ["POST", "/api/v1/auth/signup", "none", auth.signup],
@@ -81,6 +85,14 @@ function interfaceTable(deps: AppDeps): RouteRow[] {
 
     ["GET", "/api/v1/orgs", "either", organization.read],
     ["PATCH", "/api/v1/orgs", "either", organization.rename],
+
+    ["GET", "/api/v1/billing", "session", billing.status],
+    ["POST", "/api/v1/billing/checkout", "session", billing.checkout],
+    ["GET", "/api/v1/billing/portal", "session", billing.portal],
+    ["GET", "/api/v1/billing/invoices", "session", billing.invoices],
+    ["GET", "/api/v1/billing/reconciliation", "session", billing.reconciliation],
+    ["GET", "/api/v1/usage", "either", billing.usage],
+    ["POST", "/api/v1/billing/webhook", "none", billing.webhook],
 
     ["GET", "/healthz", "none", health.alive],
     ["GET", "/readyz", "none", health.ready],

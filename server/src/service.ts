@@ -103,6 +103,7 @@ export function createService({ config, pool, encryptionKey, log, nowMs = Date.n
     version,
     onKeyUsed: (keyId) => keyUsage.note(keyId),
     onDue: () => dispatcher.onDue(),
+    onBillingEvent: () => undefined,
     isStopping: () => isStopping,
   });
   let maintenance: { stop(): Promise<void> } | undefined;

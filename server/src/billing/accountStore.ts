@@ -1,0 +1,113 @@
+import type pg from "pg";
+import { inTransaction } from "../db/pool.ts";
+import type { Period } from "./period.ts";
+
+/** What of the processor belongs to an organization; a row of `billing_accounts`. */
+export interface BillingAccount {
+  org_id: string;
+  customer_id: string | null;
+  checkout_session_id: string | null;
+  customer_attempt: number;
+  checkout_attempt: number;
+  subscription_id: string | null;
+  subscribed_at: number | null;
+  standing: Standing | null;
+  has_payment_method: boolean;
+  export_from: Period | null;
+  version: number;
+}
+
+/** How the processor sees a customer: it pays, its invoice failed, or its subscription is over. */
+export type Standing = "paying" | "failing" | "ended";
+
+const columns = `org_id, customer_id, checkout_session_id, customer_attempt, checkout_attempt, subscription_id,
+  subscribed_at, standing, has_payment_method, export_from, version`;
+
+/** The organization's account, undefined before its first checkout. */
+export async function findAccount(pool: pg.Pool, orgId: string): Promise<BillingAccount | undefined> {
+  const { rows } = await pool.query<BillingAccount>(
+    `select ${columns}
+     from billing_accounts
+     where org_id = $1`,
+    [orgId],
+  );
+  return rows[0];
+}
+
+/** The account of one of the processor's customers, undefined for a customer that is not ours. */
+export async function findAccountOfCustomer(
+  pool: pg.Pool,
+  customerId: string,
+): Promise<BillingAccount | undefined> {
+  const { rows } = await pool.query<BillingAccount>(
+    `select ${columns}
+     from billing_accounts
+     where customer_id = $1`,
+    [customerId],
+  );
+  return rows[0];
+}
+
+/** The organization's account, made when there is none. */
+export async function ensureAccount(pool: pg.Pool, orgId: string): Promise<BillingAccount> {
+  return inTransaction(pool, async (client) => {
+    await client.query("insert into billing_accounts (org_id) values ($1) on conflict (org_id) do nothing", [
+      orgId,
+    ]);
+    const { rows } = await client.query<BillingAccount>(
+      `select ${columns}
+       from billing_accounts
+       where org_id = $1`,
+      [orgId],
+    );
+    return rows[0]!;
+  });
+}
+
+/** Writes down the customer that an attempt made; the first one written stays. @returns the one that stays. */
+export async function saveCustomer(pool: pg.Pool, orgId: string, customerId: string): Promise<string> {
+  const { rows } = await pool.query<{ customer_id: string }>(
+    `update billing_accounts
+     set customer_id = coalesce(customer_id, $2)
+     where org_id = $1
+     returning customer_id`,
+    [orgId, customerId],
+  );
+  return rows[0]!.customer_id;
+}
+
+/** Gives up the present attempt at a customer, and the customer itself when the processor has deleted it. */
+export async function renewCustomerAttempt(pool: pg.Pool, account: BillingAccount): Promise<void> {
+  await pool.query(
+    `update billing_accounts
+     set customer_attempt = customer_attempt + 1,
+       customer_id = null,
+       checkout_session_id = null
+     where org_id = $1
+       and customer_attempt = $2`,
+    [account.org_id, account.customer_attempt],
+  );
+}
+
+/** Remembers the payment page of an attempt, so that asking again leads to the same page. */
+export async function saveCheckout(pool: pg.Pool, account: BillingAccount, sessionId: string): Promise<void> {
+  await pool.query(
+    `update billing_accounts
+     set checkout_session_id = $3
+     where org_id = $1
+       and checkout_attempt = $2`,
+    [account.org_id, account.checkout_attempt, sessionId],
+  );
+}
+
+/** Gives up the present payment page, which is used, expired or was refused. */
+export async function renewCheckoutAttempt(pool: pg.Pool, account: BillingAccount): Promise<void> {
+  await pool.query(
+    `update billing_accounts
+     set checkout_attempt = checkout_attempt + 1,
+       checkout_session_id = null
+     where org_id = $1
+       and checkout_attempt = $2`,
+    [account.org_id, account.checkout_attempt],
+  );
+}

@@ -1,0 +1,54 @@
+import type pg from "pg";
+import { inTransaction } from "../db/pool.ts";
+
+const advisoryLockKey = 7_281_934_005;
+/** More records than this are folded bucket by bucket, so that a backlog cannot outlast the statement timeout. */
+const recordsAtOnce = 200_000;
+const buckets = 256;
+
+/**
+ * Moves the ledger's records into the monthly totals, so that counting a month reads a handful of rows. A record
+ * is in one of the two tables at any moment, whatever crashes. One process at a time; the others return at once.
+ * @returns how many records were moved.
+ */
+export async function foldUsage(pool: pg.Pool): Promise<number> {
+  const { rows } = await pool.query<{ waiting: number }>(
+    `select count(*) as waiting
+     from (select from usage_records limit ${recordsAtOnce + 1}) r`,
+  );
+  const waiting = rows[0]?.waiting ?? 0;
+  if (waiting === 0) return 0;
+  if (waiting <= recordsAtOnce) return fold(pool, 0, buckets - 1);
+  let moved = 0;
+  for (let bucket = 0; bucket < buckets; bucket++) moved += await fold(pool, bucket, bucket);
+  return moved;
+}
+
+function fold(pool: pg.Pool, firstBucket: number, lastBucket: number): Promise<number> {
+  return inTransaction(pool, async (client) => {
+    const lock = await client.query<{ taken: boolean }>("select pg_try_advisory_xact_lock($1) as taken", [
+      advisoryLockKey,
+    ]);
+    if (lock.rows[0]?.taken !== true) return 0;
+    const { rows } = await client.query<{ moved: number }>({
+      name: "fold_usage",
+      text: `with moved as (
+               delete from usage_records
+               where bucket between $1 and $2
+               returning org_id, period, items
+             ),
+             added as (
+               insert into usage_totals (org_id, period, items)
+               select org_id, period, sum(items)
+               from moved
+               group by org_id, period
+               on conflict (org_id, period) do update
+               set items = usage_totals.items + excluded.items
+             )
+             select count(*) as moved
+             from moved`,
+      values: [firstBucket, lastBucket],
+    });
+    return rows[0]?.moved ?? 0;
+  });
+}

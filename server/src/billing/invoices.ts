@@ -1,0 +1,31 @@
+import type { Stripe } from "stripe";
+import { type Static, Type } from "typebox";
+import { NullableString, Timestamp } from "../http/schemas.ts";
+
+/** The most invoices that are shown. */
+const limit = 12;
+
+/** An invoice as the interface has it; amounts in the currency's smallest unit. */
+export const Invoice = Type.Object({
+  number: NullableString,
+  date: Timestamp,
+  status: NullableString,
+  amount_due: Type.Integer({ description: "In the currency's smallest unit" }),
+  amount_paid: Type.Integer({ description: "In the currency's smallest unit" }),
+  currency: Type.String(),
+  hosted_invoice_url: NullableString,
+});
+
+/** The customer's most recent invoices, newest first. The processor's errors pass through. */
+export async function listInvoices(stripe: Stripe, customerId: string): Promise<Static<typeof Invoice>[]> {
+  const invoices = await stripe.invoices.list({ customer: customerId, limit });
+  return invoices.data.slice(0, limit).map((invoice) => ({
+    number: invoice.number,
+    date: invoice.created,
+    status: invoice.status,
+    amount_due: invoice.amount_due,
+    amount_paid: invoice.amount_paid,
+    currency: invoice.currency,
+    hosted_invoice_url: invoice.hosted_invoice_url ?? null,
+  }));
+}

@@ -1,0 +1,81 @@
+import type pg from "pg";
+import { notFound } from "../http/errors.ts";
+import type { Period } from "./period.ts";
+import type { StoredStatus } from "./status.ts";
+
+/** An organization's month in the ledger, and how far it is exported. All counts are items. */
+export interface LedgerMonth extends StoredStatus {
+  accepted: number;
+  /** Accepted while the workspace was exempt: never exported, never paid. */
+  waived: number;
+  /** Confirmed to be at the processor. */
+  exported: number;
+  /** Of earlier months: what should be at the processor and is not confirmed yet. */
+  earlierPending: number;
+  customerId: string | null;
+}
+
+/**
+ * Reads a month in one statement, so that a record that moves into the totals meanwhile counts exactly once.
+ * @throws {ApiError} 404 when there is no such organization.
+ */
+export async function readLedgerMonth(pool: pg.Pool, orgId: string, period: Period): Promise<LedgerMonth> {
+  const { rows } = await pool.query<LedgerMonth>({
+    name: "read_ledger_month",
+    text: `with ledger as (
+             select u.period, sum(u.items)::bigint as accepted
+             from (
+               select t.period, t.items
+               from usage_totals t
+               where t.org_id = $1
+                 and t.period <= $2
+               union all
+               select r.period, r.items
+               from usage_records r
+               where r.org_id = $1
+                 and r.period <= $2
+             ) u
+             group by u.period
+           )
+           select
+             o.billing_status,
+             o.billing_grace_ends_at,
+             a.customer_id as "customerId",
+             coalesce((select l.accepted from ledger l where l.period = $2), 0) as accepted,
+             coalesce(c.waived, 0) as waived,
+             coalesce(c.exported, 0) as exported,
+             coalesce(
+               (
+                 select sum(greatest(l.accepted - coalesce(e.waived, 0) - coalesce(e.exported, 0), 0))::bigint
+                 from ledger l
+                 left join meter_counters e on e.org_id = $1 and e.period = l.period
+                 where l.period >= a.export_from
+                   and l.period < $2
+               ),
+               0
+             ) as "earlierPending"
+           from organizations o
+           left join billing_accounts a on a.org_id = o.id
+           left join meter_counters c on c.org_id = o.id and c.period = $2
+           where o.id = $1`,
+    values: [orgId, period],
+  });
+  const month = rows[0];
+  if (month === undefined) throw notFound();
+  return month;
+}
+
+/** The items of a month that are or will be paid for. */
+export function billableItems(month: LedgerMonth): number {
+  if (month.billing_status === "exempt") return 0;
+  return Math.max(month.accepted - month.waived, 0);
+}
+
+/**
+ * The items that wait for export: of this month, and of earlier months since the workspace has a subscription.
+ * While billing is disabled nothing is exported, so the whole month waits. Nothing of an exempt workspace waits.
+ */
+export function pendingItems(month: LedgerMonth): number {
+  if (month.billing_status === "exempt") return 0;
+  return Math.max(billableItems(month) - month.exported, 0) + month.earlierPending;
+}

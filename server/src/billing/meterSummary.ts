@@ -1,0 +1,25 @@
+import type { Stripe } from "stripe";
+import type { StripeConfig } from "../config.ts";
+import { type Period, periodBounds } from "./period.ts";
+
+/**
+ * What the processor's meter counts for a customer in a month, up to `nowSeconds`. It lags behind: what was sent
+ * a minute ago may be missing. The processor's errors pass through.
+ */
+export async function readMeterTotal(
+  processor: { stripe: Stripe; config: StripeConfig },
+  customerId: string,
+  period: Period,
+  nowSeconds: number,
+): Promise<number> {
+  const { startSeconds, endSeconds } = periodBounds(period);
+  // The interface takes whole minutes.
+  const nextMinute = Math.floor(nowSeconds / 60) * 60 + 60;
+  const summaries = await processor.stripe.billing.meters.listEventSummaries(processor.config.meterId, {
+    customer: customerId,
+    start_time: startSeconds,
+    end_time: Math.min(endSeconds, Math.max(nextMinute, startSeconds + 60)),
+    limit: 100,
+  });
+  return summaries.data.reduce((total, summary) => total + summary.aggregated_value, 0);
+}

@@ -1,0 +1,119 @@
+import type { Stripe } from "stripe";
+import { type Static, Type } from "typebox";
+import type pg from "pg";
+import type { StripeConfig } from "../config.ts";
+import { NullableString, Timestamp } from "../http/schemas.ts";
+import { billableItems, pendingItems, readLedgerMonth } from "./ledger.ts";
+import { readMeterTotal } from "./meterSummary.ts";
+import { periodBounds, periodOf } from "./period.ts";
+import { centsOf } from "./price.ts";
+import { askProcessor } from "./processor.ts";
+
+const InvoiceEvidence = Type.Object({
+  number: NullableString,
+  status: NullableString,
+  period_start: Timestamp,
+  period_end: Timestamp,
+  currency: Type.String(),
+  subtotal_cents: Type.Integer(),
+  local_estimate_cents: Type.Integer({
+    description: "What the local ledger of the invoice's month comes to",
+  }),
+  difference_cents: Type.Integer({ description: "Invoice minus local estimate" }),
+});
+
+export const Reconciliation = Type.Object({
+  status: Type.Union([Type.Literal("disabled"), Type.Literal("pending"), Type.Literal("reconciled")]),
+  billing_enabled: Type.Boolean(),
+  period_start: Timestamp,
+  period_end: Timestamp,
+  accepted_events: Type.Integer({ description: "The local ledger's items of the month" }),
+  pending_meter_events: Type.Integer({ description: "Local items that are not confirmed at the processor" }),
+  estimated_cents: Type.Integer(),
+  processor_events: Type.Union([Type.Integer(), Type.Null()], {
+    description: "The meter's total of the month",
+  }),
+  difference_events: Type.Union([Type.Integer(), Type.Null()], {
+    description: "The processor's total minus the billable items of the local ledger",
+  }),
+  latest_invoice: Type.Union([InvoiceEvidence, Type.Null()]),
+});
+
+export interface ReconciliationDeps {
+  pool: pg.Pool;
+  nowMs: () => number;
+  /** Undefined while live billing is disabled. */
+  processor: { stripe: Stripe; config: StripeConfig } | undefined;
+}
+
+/**
+ * Compares the current month's ledger with the processor's meter, and its latest invoice with the ledger of the
+ * month it is for. A difference while items wait, or until the meter has counted, is `pending` and loses nothing.
+ * @throws {ApiError} 502 or 503 when the processor gives no answer.
+ */
+export async function reconcile(
+  deps: ReconciliationDeps,
+  orgId: string,
+): Promise<Static<typeof Reconciliation>> {
+  const nowMs = deps.nowMs();
+  const period = periodOf(nowMs);
+  const { startSeconds, endSeconds } = periodBounds(period);
+  const month = await readLedgerMonth(deps.pool, orgId, period);
+  const billable = billableItems(month);
+  const pending = pendingItems(month);
+  const local = {
+    billing_enabled: deps.processor !== undefined,
+    period_start: startSeconds,
+    period_end: endSeconds,
+    accepted_events: month.accepted,
+    pending_meter_events: pending,
+    estimated_cents: centsOf(billable),
+  };
+  const nothing = { processor_events: null, difference_events: null, latest_invoice: null };
+  const { processor } = deps;
+  if (processor === undefined) return { status: "disabled", ...local, ...nothing };
+  const { customerId } = month;
+  // Without a customer the processor counts nothing, which matches a ledger with nothing to pay.
+  if (customerId === null) return { status: pending === 0 ? "reconciled" : "pending", ...local, ...nothing };
+  const [counted, invoice] = await askProcessor(() =>
+    Promise.all([
+      readMeterTotal(processor, customerId, period, Math.floor(nowMs / 1000)),
+      findLatestInvoice(processor.stripe, customerId),
+    ]),
+  );
+  const difference = counted - (month.billing_status === "exempt" ? month.exported : billable);
+  return {
+    status: pending === 0 && difference === 0 ? "reconciled" : "pending",
+    ...local,
+    processor_events: counted,
+    difference_events: difference,
+    latest_invoice: invoice === undefined ? null : await compareInvoice(deps.pool, orgId, invoice),
+  };
+}
+
+/** The newest invoice of a whole period; the one made at the subscription's start is for nothing. */
+async function findLatestInvoice(stripe: Stripe, customerId: string): Promise<Stripe.Invoice | undefined> {
+  const invoices = await stripe.invoices.list({ customer: customerId, limit: 12 });
+  return invoices.data.find(
+    (invoice) => invoice.billing_reason !== "subscription_create" && invoice.status !== "void",
+  );
+}
+
+async function compareInvoice(
+  pool: pg.Pool,
+  orgId: string,
+  invoice: Stripe.Invoice,
+): Promise<Static<typeof InvoiceEvidence>> {
+  const month = await readLedgerMonth(pool, orgId, periodOf((invoice.period_end - 1) * 1000));
+  const estimate = centsOf(billableItems(month));
+  return {
+    number: invoice.number,
+    status: invoice.status,
+    period_start: invoice.period_start,
+    period_end: invoice.period_end,
+    currency: invoice.currency,
+    subtotal_cents: invoice.subtotal,
+    local_estimate_cents: estimate,
+    difference_cents: invoice.subtotal - estimate,
+  };
+}

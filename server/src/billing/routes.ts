@@ -1,0 +1,179 @@
+import type { Stripe } from "stripe";
+import { Type } from "typebox";
+import type { StripeConfig } from "../config.ts";
+import { ApiError, notFound } from "../http/errors.ts";
+import { type RouteDefinition, route } from "../http/route.ts";
+import { NullableTimestamp } from "../http/schemas.ts";
+import { findAccount } from "./accountStore.ts";
+import type { BillingDeps } from "./billingDeps.ts";
+import { openCheckout } from "./checkout.ts";
+import { Invoice, listInvoices } from "./invoices.ts";
+import { price } from "./price.ts";
+import { askProcessor, createProcessor } from "./processor.ts";
+import { receiveEvent } from "./receiveEvent.ts";
+import { Reconciliation, reconcile } from "./reconciliation.ts";
+import { effectiveGraceEnd, effectiveStatus, type StoredStatus } from "./status.ts";
+import { usageRoute } from "./usage.ts";
+
+type BillingRoute = "status" | "checkout" | "portal" | "invoices" | "reconciliation" | "usage" | "webhook";
+
+interface Processor {
+  stripe: Stripe;
+  config: StripeConfig;
+}
+
+/** Usage, billing state, and what leads to the payment processor, which is there only with live billing. */
+export function billingRoutes(deps: BillingDeps): Record<BillingRoute, RouteDefinition> {
+  const { billing } = deps.config;
+  const processor =
+    billing.kind === "stripe" ? { stripe: createProcessor(billing), config: billing } : undefined;
+  return {
+    status: statusRoute(deps),
+    checkout: checkoutRoute(deps, processor),
+    portal: portalRoute(deps, processor),
+    invoices: invoicesRoute(deps, processor),
+    reconciliation: route(
+      {
+        summary: "Compare the local ledger with the payment processor",
+        description:
+          "`reconciled` only when no item waits for export and the processor's total matches. `pending` does not mean lost usage: the processor counts with a delay.",
+        response: { 200: Reconciliation },
+      },
+      ({ caller }) => reconcile({ pool: deps.pool, nowMs: deps.nowMs, processor }, caller.orgId),
+    ),
+    usage: usageRoute(deps),
+    webhook: webhookRoute(deps, processor),
+  };
+}
+
+const states = (["pending", "active", "grace", "suspended", "exempt"] as const).map((state) =>
+  Type.Literal(state),
+);
+
+function statusRoute(deps: BillingDeps): RouteDefinition {
+  return route(
+    {
+      summary: "Billing state and price",
+      response: {
+        200: Type.Object({
+          status: Type.Union(states),
+          billing_enabled: Type.Boolean(),
+          grace_ends_at: NullableTimestamp,
+          has_payment_method: Type.Boolean(),
+          currency: Type.String(),
+          price_cents: Type.Integer({ description: "For each started unit" }),
+          unit_size: Type.Integer({ description: "Items in a unit" }),
+        }),
+      },
+    },
+    async ({ caller }) => {
+      const { rows } = await deps.pool.query<StoredStatus & { has_payment_method: boolean }>({
+        name: "read_billing_status",
+        text: `select
+                 o.billing_status,
+                 o.billing_grace_ends_at,
+                 coalesce(a.has_payment_method, false) as has_payment_method
+               from organizations o
+               left join billing_accounts a on a.org_id = o.id
+               where o.id = $1`,
+        values: [caller.orgId],
+      });
+      const stored = rows[0];
+      if (stored === undefined) throw notFound();
+      const nowSeconds = Math.floor(deps.nowMs() / 1000);
+      return {
+        status: effectiveStatus(stored, nowSeconds),
+        billing_enabled: deps.config.billing.kind === "stripe",
+        grace_ends_at: effectiveGraceEnd(stored, nowSeconds),
+        has_payment_method: stored.has_payment_method,
+        currency: price.currency,
+        price_cents: price.priceCents,
+        unit_size: price.unitSize,
+      };
+    },
+  );
+}
+
+const Url = Type.Object({ url: Type.String() });
+
+function checkoutRoute(deps: BillingDeps, processor: Processor | undefined): RouteDefinition {
+  return route(
+    {
+      summary: "Get a hosted page to set up payment",
+      description:
+        "The body is ignored: price and return addresses are the service's own. 503 while live billing is disabled, 409 when the workspace is exempt or has a subscription.",
+      response: { 200: Url },
+    },
+    async ({ caller }) => {
+      const { stripe, config } = require503(processor);
+      const checkout = { pool: deps.pool, stripe, config, publicUrl: publicUrlOf(deps) };
+      return { url: await askProcessor(() => openCheckout(checkout, caller.orgId)) };
+    },
+  );
+}
+
+function portalRoute(deps: BillingDeps, processor: Processor | undefined): RouteDefinition {
+  return route(
+    {
+      summary: "Get a short-lived address of the payment processor's customer portal",
+      description: "503 while live billing is disabled, 409 before payment was set up.",
+      response: { 200: Url },
+    },
+    async ({ caller }) => {
+      const { stripe } = require503(processor);
+      const account = await findAccount(deps.pool, caller.orgId);
+      const customer = account?.customer_id ?? null;
+      if (customer === null) throw new ApiError(409, "payment is not set up yet: use the checkout first");
+      const session = await askProcessor(() =>
+        stripe.billingPortal.sessions.create({ customer, return_url: `${publicUrlOf(deps)}/billing` }),
+      );
+      return { url: session.url };
+    },
+  );
+}
+
+function invoicesRoute(deps: BillingDeps, processor: Processor | undefined): RouteDefinition {
+  return route(
+    {
+      summary: "List up to 12 recent invoices",
+      response: { 200: Type.Object({ invoices: Type.Array(Invoice), billing_enabled: Type.Boolean() }) },
+    },
+    async ({ caller }) => {
+      if (processor === undefined) return { invoices: [], billing_enabled: false };
+      const account = await findAccount(deps.pool, caller.orgId);
+      const customer = account?.customer_id ?? null;
+      if (customer === null) return { invoices: [], billing_enabled: true };
+      const invoices = await askProcessor(() => listInvoices(processor.stripe, customer));
+      return { invoices, billing_enabled: true };
+    },
+  );
+}
+
+function webhookRoute(deps: BillingDeps, processor: Processor | undefined): RouteDefinition {
+  return route(
+    {
+      summary: "Receive a notice of the payment processor",
+      description:
+        "Verified by the `Stripe-Signature` header; 400 when it is wrong. 503 while live billing is disabled, so that the processor tries again later.",
+      response: { 200: Type.Object({ received: Type.Literal(true) }) },
+    },
+    async ({ request }) => {
+      const { stripe, config } = require503(processor);
+      const receive = { pool: deps.pool, stripe, config, nowMs: deps.nowMs };
+      const isNew = await receiveEvent(receive, request.body, request.headers["stripe-signature"]);
+      if (isNew) deps.onBillingEvent();
+      return { received: true };
+    },
+    { rawBody: true },
+  );
+}
+
+function require503(processor: Processor | undefined): Processor {
+  if (processor === undefined) throw new ApiError(503, "live billing is disabled");
+  return processor;
+}
+
+function publicUrlOf({ config }: BillingDeps): string {
+  const host = config.host.includes(":") ? `[${config.host}]` : config.host;
+  return config.publicUrl ?? `http://${host}:${config.port}`;
+}

@@ -1,0 +1,39 @@
+import { Type } from "typebox";
+import { type RouteDefinition, route } from "../http/route.ts";
+import { Timestamp } from "../http/schemas.ts";
+import type { BillingDeps } from "./billingDeps.ts";
+import { billableItems, pendingItems, readLedgerMonth } from "./ledger.ts";
+import { periodBounds, periodOf } from "./period.ts";
+import { centsOf, unitsOf } from "./price.ts";
+
+const Usage = Type.Object({
+  period_start: Timestamp,
+  period_end: Timestamp,
+  accepted_events: Type.Integer({ description: "Items newly accepted in the period" }),
+  estimated_units: Type.Integer({ description: "Started units of 1,000 items; 0 for an exempt workspace" }),
+  estimated_cents: Type.Integer({ description: "US cents; 0 for an exempt workspace" }),
+  pending_meter_events: Type.Integer({ description: "Items that wait for export to the payment processor" }),
+});
+
+/** `GET /api/v1/usage`: the present UTC month. */
+export function usageRoute(deps: BillingDeps): RouteDefinition {
+  return route(
+    { summary: "Usage of the current month", response: { 200: Type.Object({ usage: Usage }) } },
+    async ({ caller }) => {
+      const period = periodOf(deps.nowMs());
+      const month = await readLedgerMonth(deps.pool, caller.orgId, period);
+      const { startSeconds, endSeconds } = periodBounds(period);
+      const billable = billableItems(month);
+      return {
+        usage: {
+          period_start: startSeconds,
+          period_end: endSeconds,
+          accepted_events: month.accepted,
+          estimated_units: unitsOf(billable),
+          estimated_cents: centsOf(billable),
+          pending_meter_events: pendingItems(month),
+        },
+      };
+    },
+  );
+}
