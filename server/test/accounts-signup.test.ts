@@ -1,0 +1,218 @@
+import { randomBytes } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { type Answer, createTestNode, newEmail, signUp, type TestNode } from "./support/testNode.ts";
+
+let database: TestDatabase;
+let node: TestNode;
+let other: TestNode;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  node = createTestNode(database);
+  other = createTestNode(database);
+});
+
+afterAll(async () => {
+  await node.stop();
+  await other.stop();
+  await database.drop();
+});
+
+const id = expect.stringMatching(/^[0-9a-f]{32}$/);
+
+function post(body: unknown, on: TestNode = node): Promise<Answer> {
+  return on.call("POST", "/api/v1/auth/signup", { body });
+}
+
+async function rowCounts(): Promise<Record<string, number>> {
+  const { rows } = await node.pool.query(
+    `select
+       (select count(*) from organizations) as organizations,
+       (select count(*) from users) as users,
+       (select count(*) from api_keys) as keys,
+       (select count(*) from sessions) as sessions`,
+  );
+  return rows[0];
+}
+
+describe("signup", () => {
+  it("answers with the user, a session and an API key, and both credentials work", async () => {
+    const answer = await post({ email: "Ada@Example.com", password: "correct horse", name: "Ada Lovelace" });
+    expect(answer).toMatchObject({ status: 200 });
+    expect(answer.body).toEqual({
+      user: { id, email: "Ada@Example.com", name: "Ada Lovelace", org_id: id, role: "admin" },
+      session_token: expect.any(String),
+      api_key: expect.stringMatching(/^ak_live_[0-9a-f]{64}$/),
+    });
+    const { user, session_token: session, api_key: key } = answer.body;
+    expect((await node.call("GET", "/api/v1/auth/me", { session })).body).toEqual({ user });
+    expect((await node.call("GET", "/api/v1/auth/me", { key })).body).toEqual({
+      user: { org_id: user.org_id },
+    });
+    const { keys } = (await node.call("GET", "/api/v1/keys", { key })).body;
+    expect(keys).toEqual([
+      { id, name: "default", prefix: key.slice(0, 12), created_at: expect.any(Number), last_used_at: null },
+    ]);
+    const { org } = (await node.call("GET", "/api/v1/orgs", { session })).body;
+    expect(org).toMatchObject({ id: user.org_id, name: "Ada Lovelace", billing_status: "active" });
+  });
+
+  it("names a user after the local part of the address unless a name is given", async () => {
+    const local = randomBytes(8).toString("hex");
+    expect((await post({ email: `${local}@example.com`, password: "12345678" })).body.user.name).toBe(local);
+    expect((await post({ email: newEmail(), password: "12345678", name: "  Zoë  " })).body.user.name).toBe(
+      "Zoë",
+    );
+    const blank = await post({ email: `b${local}@example.com`, password: "12345678", name: "   " });
+    expect(blank.body.user.name).toBe(`b${local}`);
+  });
+
+  it("stores of password, session and key nothing that could be read again", async () => {
+    const account = await signUp(node);
+    const { rows } = await node.pool.query<{ row: string }>(
+      `select t::text as row from users t
+       union all select t::text from sessions t
+       union all select t::text from api_keys t
+       union all select t::text from organizations t`,
+    );
+    const stored = rows.map(({ row }) => row).join("\n");
+    const hexOf = (text: string): string => Buffer.from(text).toString("hex");
+    for (const secret of [
+      account.password,
+      account.session_token,
+      account.api_key,
+      account.api_key.slice(8),
+    ]) {
+      expect(stored).not.toContain(secret);
+      expect(stored).not.toContain(hexOf(secret));
+    }
+    expect(stored).toContain("$argon2id$v=19$m=19456,t=2,p=1$");
+  });
+
+  it("starts a workspace pending and without a key while live billing is on", async () => {
+    const billing = createTestNode(database, {
+      POSTRIDER_BILLING: "stripe",
+      STRIPE_SECRET_KEY: "sk_test_1",
+      STRIPE_WEBHOOK_SECRET: "whsec_1",
+      STRIPE_PRICE_ID: "price_1",
+      STRIPE_METER_EVENT_NAME: "items",
+      STRIPE_METER_ID: "mtr_1",
+    });
+    try {
+      const { status, body } = await post({ email: newEmail(), password: "12345678" }, billing);
+      expect(status).toBe(200);
+      expect(Object.keys(body)).toEqual(["user", "session_token"]);
+      const session = body.session_token;
+      const { org } = (await billing.call("GET", "/api/v1/orgs", { session })).body;
+      expect(org).toMatchObject({ billing_status: "pending", billing_grace_ends_at: null });
+      expect((await billing.call("GET", "/api/v1/keys", { session })).body).toEqual({ keys: [] });
+    } finally {
+      await billing.stop();
+    }
+  });
+});
+
+describe("signup of a taken email", () => {
+  it("answers 200 with a message only and changes nothing", async () => {
+    const account = await signUp(node, `taken-${newEmail()}`);
+    const before = await rowCounts();
+    for (const email of [account.user.email, ` ${account.user.email.toUpperCase()}\t`]) {
+      const answer = await post({ email, password: "another password", name: "Mallory" });
+      expect(answer.status).toBe(200);
+      expect(answer.body).toEqual({ message: expect.any(String) });
+    }
+    expect(await rowCounts()).toEqual(before);
+    const { body } = await node.call("GET", "/api/v1/auth/me", { session: account.session_token });
+    expect(body).toEqual({ user: account.user });
+    const login = (password: string): Promise<Answer> =>
+      node.call("POST", "/api/v1/auth/login", { body: { email: account.user.email, password } });
+    expect((await login("another password")).status).toBe(401);
+    expect((await login(account.password)).status).toBe(200);
+  });
+
+  it("takes as long as a new one", async () => {
+    const taken = (await signUp(node)).user.email;
+    const durations: Record<"fresh" | "taken", number[]> = { fresh: [], taken: [] };
+    for (let round = 0; round < 15; round++) {
+      for (const kind of ["fresh", "taken"] as const) {
+        const startedMs = performance.now();
+        await post({ email: kind === "taken" ? taken : newEmail(), password: "correct horse" });
+        durations[kind].push(performance.now() - startedMs);
+      }
+    }
+    const ratio = median(durations.taken) / median(durations.fresh);
+    // Without the hash it would be below a half; the bounds leave room for a busy machine.
+    expect(ratio).toBeGreaterThan(0.7);
+    expect(ratio).toBeLessThan(1.4);
+  });
+
+  it("makes one account of twenty signups at the same moment on two nodes", async () => {
+    const before = await rowCounts();
+    const email = newEmail();
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        post(
+          { email: index % 3 === 0 ? email.toUpperCase() : email, password: `password ${index}` },
+          index % 2 === 0 ? node : other,
+        ),
+      ),
+    );
+    expect(answers.map((answer) => answer.status)).toEqual(Array(20).fill(200));
+    expect(answers.filter((answer) => answer.body.user !== undefined)).toHaveLength(1);
+    expect(answers.filter((answer) => Object.keys(answer.body).join() === "message")).toHaveLength(19);
+    const after = await rowCounts();
+    for (const table of Object.keys(before)) expect(after[table]).toBe(before[table]! + 1);
+  });
+});
+
+describe("what signup refuses", () => {
+  const good = { email: "someone@example.com", password: "12345678" };
+  const cases: [string, object, string][] = [
+    ["no email", { password: "12345678" }, "email is required"],
+    ["no password", { email: newEmail() }, "password is required"],
+    ["a short password", { ...good, password: "1234567" }, "password must be at least 8 characters"],
+    [
+      "7 characters in 14 units",
+      { ...good, password: "💥".repeat(7) },
+      "password must be at least 8 characters",
+    ],
+    ["a long password", { ...good, password: "x".repeat(129) }, "password must be at most 128 characters"],
+    [
+      "an email of 257",
+      { ...good, email: `${"a".repeat(251)}@b.com` },
+      "email must be at most 256 characters",
+    ],
+    ["a name of 257", { ...good, name: "n".repeat(257) }, "name must be at most 256 characters"],
+    ["an email that is a number", { ...good, email: 5 }, "email must be a string"],
+    ["a password that is null", { ...good, password: null }, "password must be a string"],
+    ["a name that is a list", { ...good, name: [] }, "name must be a string"],
+    ["a body that is a list", [], "the body must be an object"],
+    ...["", " ", "@", "a@", "@b", "ab", "a@b@c", "a b@c", "a@b c", "a@\u0007b", "a\n@b", "a@b\u00a0c"].map(
+      (email): [string, object, string] => [
+        `the email ${JSON.stringify(email)}`,
+        { ...good, email },
+        "email must be an address such as name@example.com",
+      ],
+    ),
+  ];
+
+  it.each(cases)("%s: 400", async (_what, body, message) => {
+    const answer = await post(body);
+    expect(answer).toMatchObject({ status: 400, body: { error: message } });
+    expect(Object.keys(answer.body)).toEqual(["error"]);
+  });
+
+  it("counts characters and not code units, up to the limits", async () => {
+    const email = `${"é".repeat(244)}@example.com`;
+    const longest = await post({ email, password: "💥".repeat(128), name: "💌".repeat(256) });
+    expect(longest).toMatchObject({ status: 200, body: { user: { email, name: "💌".repeat(256) } } });
+    const login = { email, password: "💥".repeat(128) };
+    expect((await node.call("POST", "/api/v1/auth/login", { body: login })).status).toBe(200);
+    expect((await post({ email: newEmail(), password: "💥".repeat(8) })).status).toBe(200);
+  });
+});
+
+function median(values: number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
+}

@@ -1,0 +1,95 @@
+import { randomBytes } from "node:crypto";
+import type { LightMyRequestResponse } from "fastify";
+import type pg from "pg";
+import { loadConfig } from "../../src/config.ts";
+import { createPool } from "../../src/db/pool.ts";
+import { createService, type Service } from "../../src/service.ts";
+import { createLog } from "../../src/telemetry/log.ts";
+import type { TestDatabase } from "./database.ts";
+
+export interface CallOptions {
+  body?: unknown;
+  /** An API key. */
+  key?: string | undefined;
+  /** A session token. */
+  session?: string | undefined;
+  headers?: Record<string, string>;
+  /** The client's address. */
+  from?: string;
+}
+
+export interface Answer {
+  status: number;
+  body: any;
+  headers: LightMyRequestResponse["headers"];
+}
+
+/** One process's worth of the service, on a database that other nodes may share. */
+export interface TestNode {
+  pool: pg.Pool;
+  service: Service;
+  /** One request through the whole of the server but its socket. */
+  call(method: "GET" | "POST" | "PATCH" | "DELETE", path: string, options?: CallOptions): Promise<Answer>;
+  stop(): Promise<void>;
+}
+
+export interface Account {
+  user: { id: string; email: string; name: string; org_id: string; role: string };
+  session_token: string;
+  api_key: string;
+  password: string;
+}
+
+const withoutLimits = { POSTRIDER_SIGNUP_LIMIT: "1000000", POSTRIDER_LOGIN_LIMIT: "1000000" };
+
+/** A node with settings `env`; signup and login are not limited unless they say so. Dispatch and maintenance rest. */
+export function createTestNode(database: TestDatabase, env: Record<string, string> = {}): TestNode {
+  const config = loadConfig({ LOG_LEVEL: "silent", ...withoutLimits, ...env });
+  const pool = createPool({ connection: database.connection, size: 10, onError: () => undefined });
+  const service = createService({
+    config,
+    pool,
+    encryptionKey: Buffer.alloc(32, 7),
+    log: createLog(config.logLevel),
+  });
+  return {
+    pool,
+    service,
+    async call(method, path, { body, key, session, headers, from } = {}) {
+      const response = await service.app.inject({
+        method,
+        url: path,
+        headers: {
+          ...(key !== undefined && { authorization: `Bearer ${key}` }),
+          ...(session !== undefined && { "x-session-token": session }),
+          ...(body !== undefined && { "content-type": "application/json" }),
+          ...headers,
+        },
+        ...(body !== undefined && { payload: JSON.stringify(body) }),
+        ...(from !== undefined && { remoteAddress: from }),
+      });
+      return {
+        status: response.statusCode,
+        body: response.body === "" ? undefined : response.json(),
+        headers: response.headers,
+      };
+    },
+    async stop() {
+      await service.stop();
+      await pool.end();
+    },
+  };
+}
+
+/** An address that nobody has. */
+export function newEmail(): string {
+  return `${randomBytes(8).toString("hex")}@example.com`;
+}
+
+/** Signs somebody new up. */
+export async function signUp(node: TestNode, email: string = newEmail()): Promise<Account> {
+  const password = randomBytes(12).toString("hex");
+  const { status, body } = await node.call("POST", "/api/v1/auth/signup", { body: { email, password } });
+  if (status !== 200 || body.user === undefined) throw new Error(`signup: ${status} ${JSON.stringify(body)}`);
+  return { ...body, password };
+}
