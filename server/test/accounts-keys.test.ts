@@ -1,0 +1,246 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { type Account, type Answer, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+
+let database: TestDatabase;
+let node: TestNode;
+let other: TestNode;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  node = createTestNode(database);
+  other = createTestNode(database);
+});
+
+afterAll(async () => {
+  await node.stop();
+  await other.stop();
+  await database.drop();
+});
+
+function create({ session_token: session }: Account, name: unknown = "key", on = node): Promise<Answer> {
+  return on.call("POST", "/api/v1/keys", { session, body: { name } });
+}
+
+async function list(key: string): Promise<{ id: string; name: string; last_used_at: number | null }[]> {
+  const { status, body } = await node.call("GET", "/api/v1/keys", { key });
+  expect(status).toBe(200);
+  return body.keys;
+}
+
+async function isValid(key: string, on: TestNode = node): Promise<boolean> {
+  const { status } = await on.call("GET", "/api/v1/auth/me", { key });
+  expect([200, 401]).toContain(status);
+  return status === 200;
+}
+
+async function setBilling({ user }: Account, status: string, graceEndsInSeconds?: number): Promise<void> {
+  await node.pool.query(
+    `update organizations
+     set billing_status = $2,
+       billing_grace_ends_at = extract(epoch from now())::bigint + $3
+     where id = $1`,
+    [user.org_id, status, graceEndsInSeconds ?? null],
+  );
+}
+
+describe("creating a key", () => {
+  it("shows it once; lists show its first 12 characters", async () => {
+    const account = await signUp(node);
+    const { status, body } = await create(account, "  build server ");
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      id: expect.stringMatching(/^[0-9a-f]{32}$/),
+      name: "build server",
+      key: expect.stringMatching(/^ak_live_[0-9a-f]{64}$/),
+    });
+    expect(await isValid(body.key, other)).toBe(true);
+    for (const credential of [{ key: body.key }, { session: account.session_token }]) {
+      const answer = await node.call("GET", "/api/v1/keys", credential);
+      expect(answer.body).toEqual({
+        keys: [account.api_key, body.key].map((key, index) => ({
+          id: expect.any(String),
+          name: ["default", "build server"][index],
+          prefix: key.slice(0, 12),
+          created_at: expect.any(Number),
+          last_used_at: null,
+        })),
+      });
+      expect(JSON.stringify(answer.body)).not.toContain(body.key.slice(8));
+    }
+  });
+
+  it("needs a session", async () => {
+    const { api_key: key, session_token: session } = await signUp(node);
+    const body = { name: "another" };
+    const refused = await node.call("POST", "/api/v1/keys", { key, body });
+    expect(refused.status).toBe(403);
+    expect(refused.body.error).toContain("X-Session-Token");
+    expect((await node.call("POST", "/api/v1/keys", { body })).status).toBe(401);
+    expect((await node.call("POST", "/api/v1/keys", { key, session, body })).status).toBe(200);
+    expect(await list(key)).toHaveLength(2);
+  });
+
+  it("stops at five keys, also when twenty are asked for at the same moment on two nodes", async () => {
+    const account = await signUp(node);
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        create(account, `key ${index}`, index % 2 === 0 ? node : other),
+      ),
+    );
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(4);
+    expect(answers.filter(({ status }) => status === 409)).toHaveLength(16);
+    expect(await list(account.api_key)).toHaveLength(5);
+    const refused = await create(account);
+    expect(refused).toMatchObject({ status: 409, body: { error: expect.stringContaining("5 API keys") } });
+    const [first] = await list(account.api_key);
+    const keys = answers.flatMap(({ body }) => (body.key === undefined ? [] : [body.key]));
+    await node.call("DELETE", `/api/v1/keys/${first!.id}`, { key: keys[0] });
+    expect((await create(account)).status).toBe(200);
+  });
+
+  it.each([
+    ["no name", {}, "name is required"],
+    ["no body", undefined, "the body must be an object"],
+    ["a number", { name: 7 }, "name must be a string"],
+    ["an empty name", { name: "" }, "name must not be empty"],
+    ["a blank name", { name: " \t" }, "name must not be empty"],
+    ["257 characters", { name: "é".repeat(257) }, "name must be at most 256 characters"],
+  ])("with %s: 400", async (_what, body, message) => {
+    const { session_token: session } = await signUp(node);
+    expect(await node.call("POST", "/api/v1/keys", { session, body })).toMatchObject({
+      status: 400,
+      body: { error: message },
+    });
+  });
+
+  it.each([
+    ["active", undefined, 200],
+    ["exempt", undefined, 200],
+    ["grace", 60, 200],
+    ["grace", -1, 402],
+    ["suspended", undefined, 402],
+    ["pending", undefined, 403],
+  ])("in the billing state %s (grace ends in %s s): %s", async (status, graceEndsInSeconds, expected) => {
+    const account = await signUp(node);
+    await setBilling(account, status, graceEndsInSeconds);
+    const answer = await create(account);
+    expect(answer.status).toBe(expected);
+    if (expected !== 200) expect(answer.body.error).toContain(expected === 402 ? "suspended" : "pending");
+    expect(await list(account.api_key)).toHaveLength(expected === 200 ? 2 : 1);
+    await setBilling(account, "active");
+    expect((await create(account)).status).toBe(200);
+  });
+});
+
+describe("deleting a key", () => {
+  it("makes it worthless at once, on every node", async () => {
+    const account = await signUp(node);
+    const { id, key } = (await create(account)).body;
+    expect(await isValid(key, other)).toBe(true);
+    const answer = await node.call("DELETE", `/api/v1/keys/${id}`, { key: account.api_key });
+    expect(answer.status).toBe(200);
+    expect(answer.body).toEqual({ deleted: true });
+    expect(await isValid(key, other)).toBe(false);
+    expect(await isValid(key)).toBe(false);
+    const again = await node.call("DELETE", `/api/v1/keys/${id}`, { key: account.api_key });
+    expect(again).toMatchObject({ status: 404, body: { error: "not found" } });
+  });
+
+  it("works with a session, too", async () => {
+    const account = await signUp(node);
+    const { id, key } = (await create(account)).body;
+    const answer = await node.call("DELETE", `/api/v1/keys/${id}`, { session: account.session_token });
+    expect(answer.status).toBe(200);
+    expect(await isValid(key)).toBe(false);
+  });
+
+  it("is refused for the key that authenticates the request and for the last one", async () => {
+    const account = await signUp(node);
+    const [own] = await list(account.api_key);
+    const path = `/api/v1/keys/${own!.id}`;
+    const last = await node.call("DELETE", path, { session: account.session_token });
+    expect(last).toMatchObject({ status: 409, body: { error: expect.stringContaining("last") } });
+    expect((await node.call("DELETE", path, { key: account.api_key })).status).toBe(409);
+    const { key } = (await create(account)).body;
+    const itself = await node.call("DELETE", path, { key: account.api_key });
+    expect(itself).toMatchObject({ status: 409, body: { error: expect.stringContaining("itself") } });
+    expect(await isValid(account.api_key)).toBe(true);
+    expect((await node.call("DELETE", path, { key })).status).toBe(200);
+  });
+
+  it("leaves one key when all are deleted at the same moment", async () => {
+    const account = await signUp(node);
+    while ((await list(account.api_key)).length < 5) await create(account);
+    const keys = await list(account.api_key);
+    const { session_token: session } = account;
+    const answers = await Promise.all(
+      keys.map(({ id }, index) =>
+        (index % 2 === 0 ? node : other).call("DELETE", `/api/v1/keys/${id}`, { session }),
+      ),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 409]);
+    const left = await node.call("GET", "/api/v1/keys", { session });
+    expect(left.body.keys).toHaveLength(1);
+  });
+
+  it("does not tell another organization's key from one that never was", async () => {
+    const [account, neighbour] = [await signUp(node), await signUp(node)];
+    await create(neighbour);
+    const [foreign] = await list(neighbour.api_key);
+    for (const id of [foreign!.id, "0".repeat(32), foreign!.id.toUpperCase(), "nonsense", "%00", "a'b"]) {
+      for (const credential of [{ key: account.api_key }, { session: account.session_token }]) {
+        const answer = await node.call("DELETE", `/api/v1/keys/${id}`, credential);
+        expect(answer).toMatchObject({ status: 404, body: { error: "not found" } });
+      }
+    }
+    expect(await list(neighbour.api_key)).toHaveLength(2);
+  });
+});
+
+describe("using a key", () => {
+  it.each([
+    "ak_live_short",
+    `ak_live_${"0".repeat(64)}`,
+    `ak_test_${"0".repeat(64)}`,
+    `ak_live_${"0".repeat(65)}`,
+    `ak_live_${"G".repeat(64)}`,
+  ])("is refused for what is not one: %s", async (key) => {
+    expect(await node.call("GET", "/api/v1/keys", { key })).toMatchObject({
+      status: 401,
+      body: { error: "unauthorized" },
+    });
+  });
+
+  it("takes the scheme in any case, and no other scheme", async () => {
+    const { api_key: key } = await signUp(node);
+    const statusOf = async (authorization: string): Promise<number> =>
+      (await node.call("GET", "/api/v1/keys", { headers: { authorization } })).status;
+    expect(await statusOf(`bearer ${key}`)).toBe(200);
+    expect(await statusOf(`BEARER  ${key}`)).toBe(200);
+    expect(await statusOf(key)).toBe(401);
+    expect(await statusOf(`Basic ${key}`)).toBe(401);
+    expect(await statusOf(`Bearer ${key} extra`)).toBe(401);
+    expect(await statusOf(`Bearer ${key.toUpperCase()}`)).toBe(401);
+    expect(await statusOf("")).toBe(401);
+  });
+
+  it("is on record after the node has stopped, without a write per request", async () => {
+    const account = await signUp(node);
+    const short = createTestNode(database);
+    const rowVersion = async (): Promise<string> => {
+      const { rows } = await node.pool.query("select xmin::text from api_keys where org_id = $1", [
+        account.user.org_id,
+      ]);
+      return rows[0].xmin;
+    };
+    const before = await rowVersion();
+    for (let uses = 0; uses < 3; uses++) await short.call("GET", "/api/v1/auth/me", { key: account.api_key });
+    expect(await rowVersion()).toBe(before);
+    const secondsBefore = Math.floor(Date.now() / 1000) - 1;
+    await short.stop();
+    const [key] = await list(account.api_key);
+    expect(key!.last_used_at).toBeGreaterThanOrEqual(secondsBefore);
+    expect(key!.last_used_at).toBeLessThanOrEqual(Date.now() / 1000 + 1);
+  });
+});

@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { type Account, createTestNode, newEmail, signUp, type TestNode } from "./support/testNode.ts";
+
+let database: TestDatabase;
+let node: TestNode;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  node = createTestNode(database);
+});
+
+afterAll(async () => {
+  await node.stop();
+  await database.drop();
+});
+
+async function read({ api_key: key }: Account): Promise<Record<string, unknown>> {
+  const { status, body } = await node.call("GET", "/api/v1/orgs", { key });
+  expect(status).toBe(200);
+  return body.org;
+}
+
+async function signUpNamed(name: string): Promise<Account> {
+  const body = { email: newEmail(), password: "12345678", name };
+  return (await node.call("POST", "/api/v1/auth/signup", { body })).body;
+}
+
+describe("the organization", () => {
+  it("is read with a key and with a session alike", async () => {
+    const account = await signUp(node);
+    const answers = await Promise.all([
+      node.call("GET", "/api/v1/orgs", { key: account.api_key }),
+      node.call("GET", "/api/v1/orgs", { session: account.session_token }),
+    ]);
+    for (const { status, body } of answers) {
+      expect(status).toBe(200);
+      expect(body).toEqual({
+        org: {
+          id: account.user.org_id,
+          name: account.user.name,
+          slug: expect.any(String),
+          billing_status: "active",
+          billing_grace_ends_at: null,
+          created_at: expect.closeTo(Date.now() / 1000, -2),
+        },
+      });
+      expect(Number.isInteger(body.org.created_at)).toBe(true);
+    }
+    expect((await node.call("GET", "/api/v1/orgs")).status).toBe(401);
+  });
+
+  it("has a slug made from its name, which says nothing about other organizations", async () => {
+    const [first, second] = [
+      await read(await signUpNamed("Café Zürich & Co")),
+      await read(await signUpNamed("Café Zürich & Co")),
+    ];
+    for (const { slug } of [first, second]) expect(slug).toMatch(/^cafe-zurich-co-[0-9a-f]{10}$/);
+    expect(first["slug"]).not.toBe(second["slug"]);
+    expect((await read(await signUpNamed("日本")))["slug"]).toMatch(/^workspace-[0-9a-f]{10}$/);
+    expect((await read(await signUpNamed("!".repeat(100))))["slug"]).toMatch(/^workspace-[0-9a-f]{10}$/);
+    expect((await read(await signUpNamed("long ".repeat(51))))["slug"]).toMatch(
+      /^[a-z]+(-[a-z]+)*-[0-9a-f]{10}$/,
+    );
+  });
+
+  it("is renamed with a key or a session, and keeps its slug", async () => {
+    const [account, neighbour] = [await signUp(node), await signUp(node)];
+    const before = await read(account);
+    const credentials = [{ key: account.api_key }, { session: account.session_token }];
+    for (const [index, credential] of credentials.entries()) {
+      const name = `  ${"💌".repeat(256 - 4 - 1)}${index}  `;
+      const answer = await node.call("PATCH", "/api/v1/orgs", {
+        ...credential,
+        body: { name, slug: "mine" },
+      });
+      expect(answer.status).toBe(200);
+      expect(answer.body).toEqual({ updated: true });
+      expect(await read(account)).toEqual({ ...before, name: name.trim() });
+    }
+    expect((await read(neighbour))["name"]).toBe(neighbour.user.name);
+    expect((await node.call("PATCH", "/api/v1/orgs", { body: { name: "x" } })).status).toBe(401);
+  });
+
+  it.each([
+    ["no known field", { colour: "red" }, "name is required"],
+    ["an empty name", { name: "" }, "name must not be empty"],
+    ["a blank name", { name: "  " }, "name must not be empty"],
+    ["a name of 257 characters", { name: "x".repeat(257) }, "name must be at most 256 characters"],
+    ["null for a name", { name: null }, "name must be a string"],
+    ["a billing state", { billing_status: "exempt" }, "name is required"],
+  ])("is not changed by %s: 400", async (_what, body, message) => {
+    const account = await signUp(node);
+    const before = await read(account);
+    const answer = await node.call("PATCH", "/api/v1/orgs", { key: account.api_key, body });
+    expect(answer).toMatchObject({ status: 400, body: { error: message } });
+    expect(await read(account)).toEqual(before);
+  });
+
+  it("reads as suspended once its grace has run out", async () => {
+    const account = await signUp(node);
+    const nowSeconds = Math.floor(Date.now() / 1000);
+    const setGrace = (endsAt: number): Promise<unknown> =>
+      node.pool.query(
+        `update organizations
+         set billing_status = 'grace',
+           billing_grace_ends_at = $2
+         where id = $1`,
+        [account.user.org_id, endsAt],
+      );
+    await setGrace(nowSeconds + 100);
+    expect(await read(account)).toMatchObject({
+      billing_status: "grace",
+      billing_grace_ends_at: nowSeconds + 100,
+    });
+    await setGrace(nowSeconds - 1);
+    expect(await read(account)).toMatchObject({ billing_status: "suspended", billing_grace_ends_at: null });
+  });
+});

@@ -1,0 +1,184 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { sweepRateLimits } from "../src/accounts/rateLimit.ts";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { type Answer, createTestNode, newEmail, type TestNode } from "./support/testNode.ts";
+
+const defaults = { POSTRIDER_SIGNUP_LIMIT: "3", POSTRIDER_LOGIN_LIMIT: "5" };
+
+let database: TestDatabase;
+let node: TestNode;
+let other: TestNode;
+let behindProxy: TestNode;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  node = createTestNode(database, defaults);
+  other = createTestNode(database, defaults);
+  behindProxy = createTestNode(database, { ...defaults, POSTRIDER_TRUST_PROXY: "true" });
+});
+
+afterAll(async () => {
+  await Promise.all([node.stop(), other.stop(), behindProxy.stop()]);
+  await database.drop();
+});
+
+let addresses = 0;
+
+/** An address that no other test uses. */
+function newAddress(): string {
+  addresses++;
+  return `203.0.113.${addresses}`;
+}
+
+function signUp(from: string, on: TestNode = node, body: object = {}): Promise<Answer> {
+  return on.call("POST", "/api/v1/auth/signup", {
+    body: { email: newEmail(), password: "correct horse", ...body },
+    from,
+  });
+}
+
+function logIn(from: string, on: TestNode = node, headers: Record<string, string> = {}): Promise<Answer> {
+  const body = { email: "nobody@example.com", password: "correct horse" };
+  return on.call("POST", "/api/v1/auth/login", { body, from, headers });
+}
+
+async function statuses(count: number, send: (index: number) => Promise<Answer>): Promise<number[]> {
+  const answers: number[] = [];
+  for (let index = 0; index < count; index++) answers.push((await send(index)).status);
+  return answers;
+}
+
+describe("limits per client address", () => {
+  it("are three signups and five logins, counted apart and on all nodes together", async () => {
+    const from = newAddress();
+    expect(await statuses(4, (index) => signUp(from, index % 2 === 0 ? node : other))).toEqual([
+      200, 200, 200, 429,
+    ]);
+    expect(await statuses(6, (index) => logIn(from, index % 2 === 0 ? node : other))).toEqual([
+      401, 401, 401, 401, 401, 429,
+    ]);
+    expect((await signUp(newAddress())).status).toBe(200);
+    expect((await logIn(newAddress())).status).toBe(401);
+  });
+
+  it("hold after a restart", async () => {
+    const from = newAddress();
+    await statuses(5, () => logIn(from));
+    const restarted = createTestNode(database, defaults);
+    try {
+      expect((await logIn(from, restarted)).status).toBe(429);
+    } finally {
+      await restarted.stop();
+    }
+  });
+
+  it("let exactly five of thirty simultaneous logins through", async () => {
+    const from = newAddress();
+    const answers = await Promise.all(
+      Array.from({ length: 30 }, (_, index) => logIn(from, index % 2 === 0 ? node : other)),
+    );
+    expect(answers.filter(({ status }) => status === 401)).toHaveLength(5);
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(25);
+  });
+
+  it("are told in headers, on success and on refusal", async () => {
+    const from = newAddress();
+    for (const left of [2, 1, 0]) {
+      const { status, headers } = await signUp(from);
+      expect(status).toBe(200);
+      expect(headers["ratelimit-policy"]).toBe('"signup";q=3;w=900');
+      expect(headers["ratelimit"]).toMatch(new RegExp(`^"signup";r=${left};t=(90[01]|89\\d)$`));
+      expect(headers["retry-after"]).toBeUndefined();
+    }
+    const { status, headers, body } = await signUp(from);
+    expect(status).toBe(429);
+    expect(body).toEqual({ error: expect.any(String) });
+    expect(headers["retry-after"]).toMatch(/^(90[01]|89\d)$/);
+    expect(headers["ratelimit-policy"]).toBe('"signup";q=3;w=900');
+    expect(headers["ratelimit"]).toBe(`"signup";r=0;t=${headers["retry-after"]}`);
+    const login = await logIn(from);
+    expect(login.headers["ratelimit"]).toMatch(/^"login";r=4;t=\d+$/);
+    expect(login.headers["ratelimit-policy"]).toBe('"login";q=5;w=900');
+  });
+
+  it("end 15 minutes after the window's first request, and refused requests do not prolong it", async () => {
+    const from = newAddress();
+    const age = (seconds: number): Promise<unknown> =>
+      node.pool.query("update rate_limits set window_start = window_start - $2 where subject = $1", [
+        from,
+        seconds,
+      ]);
+    expect(await statuses(7, () => logIn(from))).toEqual([401, 401, 401, 401, 401, 429, 429]);
+    await age(895);
+    const refused = await logIn(from);
+    expect(refused.status).toBe(429);
+    expect(Number(refused.headers["retry-after"])).toBeLessThanOrEqual(6);
+    expect(Number(refused.headers["retry-after"])).toBeGreaterThan(0);
+    await age(6);
+    expect(await statuses(6, () => logIn(from))).toEqual([401, 401, 401, 401, 401, 429]);
+  });
+
+  it("count every request with a valid body, and no other", async () => {
+    const from = newAddress();
+    const bad = [{ password: "short" }, { email: "nobody" }, { email: 5 }, { name: "n".repeat(257) }];
+    expect(await statuses(bad.length, (index) => signUp(from, node, bad[index]))).toEqual([
+      400, 400, 400, 400,
+    ]);
+    const email = newEmail();
+    expect(await statuses(4, () => signUp(from, node, { email }))).toEqual([200, 200, 200, 429]);
+  });
+
+  it("are not written for refused requests", async () => {
+    const from = newAddress();
+    await statuses(5, () => logIn(from));
+    const read = async (): Promise<unknown> =>
+      (await node.pool.query("select xmin::text, hits from rate_limits where subject = $1", [from])).rows;
+    const before = await read();
+    expect(await statuses(10, () => logIn(from))).toEqual(Array(10).fill(429));
+    expect(await read()).toEqual(before);
+  });
+
+  it("group IPv6 by /64 and take an IPv4-mapped address for IPv4", async () => {
+    const inOneNetwork = (index: number): string => `2001:db8:1:2:${index}::${index + 1}`;
+    expect(await statuses(6, (index) => logIn(inOneNetwork(index)))).toEqual([401, 401, 401, 401, 401, 429]);
+    expect((await logIn("2001:db8:1:3::1")).status).toBe(401);
+    const from = newAddress();
+    await statuses(5, () => logIn(from));
+    expect((await logIn(`::ffff:${from}`)).status).toBe(429);
+  });
+
+  it("believe X-Forwarded-For only behind a proxy, and then only what the proxy added", async () => {
+    const proxy = newAddress();
+    const forwarded = (value: string): Record<string, string> => ({ "x-forwarded-for": value });
+    expect(await statuses(6, (index) => logIn(proxy, node, forwarded(`192.0.2.${index}`)))).toEqual([
+      401, 401, 401, 401, 401, 429,
+    ]);
+    const client = newAddress();
+    expect(
+      await statuses(6, (index) => logIn(proxy, behindProxy, forwarded(`192.0.2.${index}, ${client}`))),
+    ).toEqual([401, 401, 401, 401, 401, 429]);
+    expect((await logIn(proxy, behindProxy, forwarded(newAddress()))).status).toBe(401);
+    expect((await logIn(client)).status).toBe(429);
+  });
+
+  it("hold for a forwarded address that is none", async () => {
+    const garbage = (index: number): Record<string, string> => ({ "x-forwarded-for": `garbage-${index}'--` });
+    expect(await statuses(6, (index) => logIn(newAddress(), behindProxy, garbage(index)))).toEqual([
+      401, 401, 401, 401, 401, 429,
+    ]);
+  });
+
+  it("leave nothing behind once their windows have ended", async () => {
+    const [ended, running] = [newAddress(), newAddress()];
+    await logIn(ended);
+    await logIn(running);
+    await node.pool.query("update rate_limits set window_start = window_start - 901 where subject = $1", [
+      ended,
+    ]);
+    expect(await sweepRateLimits(node.pool)).toBe(1);
+    const { rows } = await node.pool.query("select subject from rate_limits where subject = any ($1)", [
+      [ended, running],
+    ]);
+    expect(rows).toEqual([{ subject: running }]);
+  });
+});

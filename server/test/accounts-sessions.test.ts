@@ -1,0 +1,253 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { sweepSessions } from "../src/accounts/sessionStore.ts";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import {
+  type Account,
+  type Answer,
+  createTestNode,
+  newEmail,
+  signUp,
+  type TestNode,
+} from "./support/testNode.ts";
+
+let database: TestDatabase;
+let node: TestNode;
+let other: TestNode;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  node = createTestNode(database);
+  other = createTestNode(database);
+});
+
+afterAll(async () => {
+  await node.stop();
+  await other.stop();
+  await database.drop();
+});
+
+function logIn(body: unknown, on: TestNode = node): Promise<Answer> {
+  return on.call("POST", "/api/v1/auth/login", { body });
+}
+
+async function newSession({ user, password }: Account, on: TestNode = node): Promise<string> {
+  const { status, body } = await logIn({ email: user.email, password }, on);
+  expect(status).toBe(200);
+  return body.session_token;
+}
+
+async function isValid(session: string, on: TestNode = node): Promise<boolean> {
+  const { status } = await on.call("GET", "/api/v1/auth/me", { session });
+  expect([200, 401]).toContain(status);
+  return status === 200;
+}
+
+/** Which of the sessions are valid, in their order. */
+async function valid(sessions: string[]): Promise<boolean[]> {
+  return Promise.all(sessions.map((session) => isValid(session)));
+}
+
+describe("login", () => {
+  it("answers with the user and a session that works", async () => {
+    const account = await signUp(node);
+    const answer = await logIn({ email: account.user.email, password: account.password });
+    expect(answer.status).toBe(200);
+    expect(answer.body).toEqual({ user: account.user, session_token: expect.any(String) });
+    expect(answer.body.session_token).not.toBe(account.session_token);
+    expect(await valid([account.session_token, answer.body.session_token])).toEqual([true, true]);
+  });
+
+  it("compares addresses trimmed and lower-cased, and passwords exactly", async () => {
+    const { user, password } = await signUp(node, `Mixed.Case-${newEmail()}`);
+    expect((await logIn({ email: ` ${user.email.toUpperCase()}\n`, password })).status).toBe(200);
+    expect((await logIn({ email: user.email, password: `${password} ` })).status).toBe(401);
+    expect((await logIn({ email: user.email, password: password.toUpperCase() })).status).toBe(401);
+  });
+
+  it("answers a wrong password and an unknown address alike", async () => {
+    const { user } = await signUp(node);
+    const wrong = await logIn({ email: user.email, password: "wrong password" });
+    const unknown = await logIn({ email: newEmail(), password: "wrong password" });
+    for (const answer of [wrong, unknown]) {
+      expect(answer).toMatchObject({ status: 401, body: { error: "unauthorized" } });
+      expect(Object.keys(answer.body)).toEqual(["error"]);
+    }
+  });
+
+  it("takes as long for an unknown address as for a wrong password", async () => {
+    const { user } = await signUp(node);
+    const durations: Record<"wrong" | "unknown", number[]> = { wrong: [], unknown: [] };
+    for (let round = 0; round < 15; round++) {
+      for (const kind of ["wrong", "unknown"] as const) {
+        const email = kind === "wrong" ? user.email : newEmail();
+        const startedMs = performance.now();
+        await logIn({ email, password: "wrong password" });
+        durations[kind].push(performance.now() - startedMs);
+      }
+    }
+    const ratio = median(durations.unknown) / median(durations.wrong);
+    expect(ratio).toBeGreaterThan(0.7);
+    expect(ratio).toBeLessThan(1.4);
+  });
+
+  const email = "someone@example.com";
+  const missing = "email and password are required";
+  const refusals: [string, unknown, string][] = [
+    ["without a body", undefined, missing],
+    ["with an empty object", {}, missing],
+    ["without a password", { email }, missing],
+    ["without an email", { password: "12345678" }, missing],
+    ["with an empty password", { email, password: "" }, missing],
+    ["with a blank email", { email: " ", password: "12345678" }, missing],
+    ["with a number for a password", { email, password: 12_345_678 }, "password must be a string"],
+    ["with a huge email", { email: "e".repeat(257), password: "x" }, "email must be at most 256 characters"],
+    ["with a huge password", { email, password: "x".repeat(129) }, "password must be at most 128 characters"],
+  ];
+  it.each(refusals)("%s: 400", async (_what, body, message) => {
+    expect(await logIn(body)).toMatchObject({ status: 400, body: { error: message } });
+  });
+});
+
+describe("sessions", () => {
+  it("are five per user: one more ends the oldest, even within a second", async () => {
+    const account = await signUp(node);
+    const sessions = [account.session_token];
+    while (sessions.length < 5) sessions.push(await newSession(account));
+    expect(await valid(sessions)).toEqual([true, true, true, true, true]);
+    sessions.push(await newSession(account));
+    expect(await valid(sessions)).toEqual([false, true, true, true, true, true]);
+    sessions.push(await newSession(account), await newSession(account));
+    expect(await valid(sessions)).toEqual([false, false, false, true, true, true, true, true]);
+  });
+
+  it("are five per user after twenty logins at the same moment on two nodes", async () => {
+    const account = await signUp(node);
+    const sessions = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => newSession(account, index % 2 === 0 ? node : other)),
+    );
+    expect((await valid(sessions)).filter(Boolean)).toHaveLength(5);
+    expect(await isValid(account.session_token)).toBe(false);
+  });
+
+  it("do not count among the five once they have expired or were ended", async () => {
+    const account = await signUp(node);
+    const [first, ended, expired] = [
+      account.session_token,
+      await newSession(account),
+      await newSession(account),
+    ];
+    await node.call("POST", "/api/v1/auth/logout", { session: ended });
+    await expire(account, 3);
+    const later = [await newSession(account), await newSession(account), await newSession(account)];
+    expect(await valid([first, expired, ...later])).toEqual([true, false, true, true, true]);
+    later.push(await newSession(account));
+    expect(await valid([first, ...later])).toEqual([true, true, true, true, true]);
+  });
+
+  it("of other users are not touched", async () => {
+    const [account, neighbour] = [await signUp(node), await signUp(node)];
+    for (let logins = 0; logins < 6; logins++) await newSession(account);
+    expect(await isValid(neighbour.session_token)).toBe(true);
+  });
+
+  it("last seven days to the second", async () => {
+    const account = await signUp(node);
+    const { rows } = await node.pool.query(
+      `select expires_at - created_at as seconds, abs(created_at - extract(epoch from now())) < 60 as is_recent
+       from sessions
+       where user_id = $1`,
+      [account.user.id],
+    );
+    expect(rows).toEqual([{ seconds: 604_800, is_recent: true }]);
+    expect(await isValid(account.session_token)).toBe(true);
+    await expire(account, 1);
+    expect(await isValid(account.session_token)).toBe(false);
+    expect(await sweepSessions(node.pool)).toBeGreaterThan(0);
+    const left = await node.pool.query("select from sessions where user_id = $1", [account.user.id]);
+    expect(left.rowCount).toBe(0);
+  });
+
+  it.each(["nonsense", `ses_${"0".repeat(64)}`, "x".repeat(5000), "' or true --", "%00"])(
+    "are refused when they are not ones: %s",
+    async (session) => {
+      const answer = await node.call("GET", "/api/v1/auth/me", { session });
+      expect(answer).toMatchObject({ status: 401, body: { error: "unauthorized" } });
+    },
+  );
+});
+
+describe("logout", () => {
+  it("ends the session at once, on every node, and no other", async () => {
+    const account = await signUp(node);
+    const second = await newSession(account);
+    expect(await isValid(account.session_token, other)).toBe(true);
+    const answer = await node.call("POST", "/api/v1/auth/logout", { session: account.session_token });
+    expect(answer).toMatchObject({ status: 200 });
+    expect(answer.body).toEqual({ ok: true });
+    expect(await isValid(account.session_token, other)).toBe(false);
+    expect(await isValid(account.session_token)).toBe(false);
+    expect(await isValid(second)).toBe(true);
+    const again = await node.call("POST", "/api/v1/auth/logout", { session: account.session_token });
+    expect(again.status).toBe(401);
+  });
+
+  it("takes a session only", async () => {
+    const { api_key: key } = await signUp(node);
+    const refused = await node.call("POST", "/api/v1/auth/logout", { key });
+    expect(refused.status).toBe(403);
+    expect(refused.body.error).toContain("X-Session-Token");
+    expect((await node.call("POST", "/api/v1/auth/logout")).status).toBe(401);
+    const unknownKey = await node.call("POST", "/api/v1/auth/logout", { key: `ak_live_${"0".repeat(64)}` });
+    expect(unknownKey.status).toBe(401);
+  });
+});
+
+describe("logout-all", () => {
+  it("ends every session of the user on every node, and leaves keys and neighbours alone", async () => {
+    const [account, neighbour] = [await signUp(node), await signUp(node)];
+    const sessions = [account.session_token, await newSession(account), await newSession(account)];
+    const answer = await node.call("POST", "/api/v1/auth/logout-all", { session: sessions[1] });
+    expect(answer.status).toBe(200);
+    expect(answer.body).toEqual({ ok: true, sessions_revoked: true });
+    expect(await Promise.all(sessions.map((session) => isValid(session, other)))).toEqual([
+      false,
+      false,
+      false,
+    ]);
+    expect(await isValid(neighbour.session_token)).toBe(true);
+    expect((await node.call("GET", "/api/v1/auth/me", { key: account.api_key })).status).toBe(200);
+    expect(await isValid(await newSession(account))).toBe(true);
+  });
+
+  it("with an API key ends the sessions of all users of its organization", async () => {
+    const [account, neighbour] = [await signUp(node), await signUp(node)];
+    const colleague = await signUp(node);
+    await node.pool.query("update users set org_id = $1 where id = $2", [
+      account.user.org_id,
+      colleague.user.id,
+    ]);
+    const answer = await node.call("POST", "/api/v1/auth/logout-all", { key: account.api_key });
+    expect(answer.body).toEqual({ ok: true, sessions_revoked: true });
+    expect(await valid([account.session_token, colleague.session_token, neighbour.session_token])).toEqual([
+      false,
+      false,
+      true,
+    ]);
+  });
+});
+
+/** Lets the user's session of this number (1 is that of the signup) be over since now. */
+async function expire({ user }: Account, number: number): Promise<void> {
+  await node.pool.query(
+    `update sessions
+     set created_at = created_at - 604800,
+       expires_at = expires_at - 604800
+     where user_id = $1
+       and number = $2`,
+    [user.id, number],
+  );
+}
+
+function median(values: number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
+}
