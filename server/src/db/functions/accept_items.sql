@@ -61,7 +61,8 @@ begin
         when o.billing_status = 'suspended' then 's'
         when o.billing_status = 'grace' and o.billing_grace_ends_at <= v_now_ms / 1000 then 's'
         when o.billing_status = 'pending' then 'p'
-        when t.id is null or (pair.legacy and t.kind <> 'webhook') then 'n'
+        -- The organization is compared here and not in the join, so that targets are found by their primary key.
+        when t.id is null or t.org_id <> k.org_id or (pair.legacy and t.kind <> 'webhook') then 'n'
         when not t.enabled then 'd'
         else 'a'
       end
@@ -81,7 +82,7 @@ begin
     as pair (key_hash, target_id, legacy, number)
   left join api_keys k on k.key_hash = pair.key_hash
   left join organizations o on o.id = k.org_id
-  left join targets t on t.id = pair.target_id and t.org_id = k.org_id;
+  left join targets t on t.id = pair.target_id;
 
   if p_key_digests is not null then
     -- Two statements, because one cannot see the row of a concurrent winner; in the order of the keys, so that
