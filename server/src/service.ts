@@ -5,6 +5,7 @@ import { Registry, collectDefaultMetrics } from "prom-client";
 import { createKeyUsage } from "./accounts/keyUsage.ts";
 import { createPasswords } from "./accounts/passwords.ts";
 import { createApp } from "./app.ts";
+import { type BillingWorker, startBillingWorker } from "./billing/worker.ts";
 import type { Config } from "./config.ts";
 import { createQueries } from "./db/tables.ts";
 import { Dispatcher } from "./delivery/dispatcher.ts";
@@ -103,21 +104,24 @@ export function createService({ config, pool, encryptionKey, log, nowMs = Date.n
     version,
     onKeyUsed: (keyId) => keyUsage.note(keyId),
     onDue: () => dispatcher.onDue(),
-    onBillingEvent: () => undefined,
+    onBillingEvent: () => billing?.wake(),
     isStopping: () => isStopping,
   });
   let maintenance: { stop(): Promise<void> } | undefined;
+  let billing: BillingWorker | undefined;
   return {
     app,
     start() {
       dispatcher.start();
-      if (config.roles.has("maintenance")) maintenance = startMaintenance({ config, pool, log, nowMs });
+      if (!config.roles.has("maintenance")) return;
+      maintenance = startMaintenance({ config, pool, log, nowMs });
+      billing = startBillingWorker({ config, pool, log, nowMs });
     },
     async stop() {
       isStopping = true;
       await app.close();
       await intake.drained();
-      await Promise.all([dispatcher.stop(), maintenance?.stop()]);
+      await Promise.all([dispatcher.stop(), maintenance?.stop(), billing?.stop()]);
       recorder.stop();
       await keyUsage.stop();
       outbound.close();

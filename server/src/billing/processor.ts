@@ -3,13 +3,13 @@ import type { StripeConfig } from "../config.ts";
 import { ApiError } from "../http/errors.ts";
 
 /** How long the processor may keep a request waiting without a byte. */
-const timeoutMs = 10_000;
+const defaultTimeoutMs = 10_000;
 
 /**
  * The client of the payment processor. It does not repeat requests by itself: what may be repeated, and with
  * which idempotency key, is decided where the request is made.
  */
-export function createProcessor(config: StripeConfig): Stripe {
+export function createProcessor(config: StripeConfig, timeoutMs = defaultTimeoutMs): Stripe {
   return new Stripe(config.secretKey, {
     maxNetworkRetries: 0,
     telemetry: false,

@@ -10,6 +10,8 @@ export interface Chore {
 }
 
 export interface Loop {
+  /** Runs the chore now, or once more right after the present run. */
+  wake(): void;
   stop(): Promise<void>;
 }
 
@@ -17,12 +19,19 @@ export interface Loop {
 export function startLoop(chore: Chore, log: Log): Loop {
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
+  let isRunning = false;
+  let isWoken = false;
   let running = Promise.resolve();
 
   function schedule(afterMs: number): void {
     if (isStopped) return;
     timer = setTimeout(() => {
-      running = run().finally(() => schedule(chore.everyMs));
+      isRunning = true;
+      running = run().finally(() => {
+        isRunning = false;
+        schedule(isWoken ? 0 : chore.everyMs);
+        isWoken = false;
+      });
     }, afterMs);
   }
 
@@ -42,6 +51,14 @@ export function startLoop(chore: Chore, log: Log): Loop {
 
   schedule(0);
   return {
+    wake() {
+      if (isRunning) {
+        isWoken = true;
+        return;
+      }
+      clearTimeout(timer);
+      schedule(0);
+    },
     async stop() {
       isStopped = true;
       clearTimeout(timer);

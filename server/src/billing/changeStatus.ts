@@ -1,0 +1,139 @@
+import type pg from "pg";
+import type { BillingStatus } from "../db/tables.ts";
+import { inTransaction } from "../db/pool.ts";
+import { notFound } from "../http/errors.ts";
+import type { StatusChange } from "./standing.ts";
+import { effectiveStatus, graceSeconds, type StoredStatus } from "./status.ts";
+
+export interface RecordedChange {
+  from: BillingStatus;
+  to: BillingStatus;
+}
+
+/**
+ * Puts an organization into a state because an operator says so, with grace starting now.
+ * @throws {ApiError} 404 without such an organization.
+ */
+export function setStatus(
+  pool: pg.Pool,
+  input: { orgId: string; status: BillingStatus; cause: string; nowSeconds: number },
+): Promise<RecordedChange> {
+  const { orgId, status, cause, nowSeconds } = input;
+  return inTransaction(pool, async (client) => {
+    const stored = await lockStatus(client, orgId);
+    const from = effectiveStatus(stored, nowSeconds);
+    const change = { status, graceEndsAt: status === "grace" ? nowSeconds + graceSeconds : null };
+    if (from !== status) await applyChange(client, { orgId, stored, change, cause, nowSeconds });
+    return { from, to: status };
+  });
+}
+
+/** The organization's stored state, locked until the transaction ends. @throws {ApiError} 404 without one. */
+export async function lockStatus(client: pg.PoolClient, orgId: string): Promise<StoredStatus> {
+  const { rows } = await client.query<StoredStatus>(
+    `select billing_status, billing_grace_ends_at
+     from organizations
+     where id = $1
+     for no key update`,
+    [orgId],
+  );
+  const stored = rows[0];
+  if (stored === undefined) throw notFound();
+  return stored;
+}
+
+/** Writes a change of a locked organization together with its record; a grace that had lapsed is recorded first. */
+export async function applyChange(
+  client: pg.PoolClient,
+  input: { orgId: string; stored: StoredStatus; change: StatusChange; cause: string; nowSeconds: number },
+): Promise<void> {
+  const { orgId, stored, change, cause, nowSeconds } = input;
+  const from = effectiveStatus(stored, nowSeconds);
+  if (from !== stored.billing_status) await recordGraceEnd(client, orgId, stored);
+  if (stored.billing_status === "exempt") await waiveUnexported(client, orgId);
+  await client.query(
+    `update organizations
+     set billing_status = $2,
+       billing_grace_ends_at = $3
+     where id = $1`,
+    [orgId, change.status, change.graceEndsAt],
+  );
+  await recordChange(client, { orgId, from, to: change.status, cause, nowSeconds });
+}
+
+/** Adds to an organization's history; `from` is null for the state it begins with. */
+export async function recordChange(
+  client: pg.ClientBase,
+  input: { orgId: string; from: BillingStatus | null; to: BillingStatus; cause: string; nowSeconds: number },
+): Promise<void> {
+  await client.query(
+    `insert into billing_state_changes (org_id, from_status, to_status, cause, changed_at)
+     values ($1, $2, $3, $4, $5)`,
+    [input.orgId, input.from, input.to, input.cause, input.nowSeconds],
+  );
+}
+
+async function recordGraceEnd(client: pg.PoolClient, orgId: string, stored: StoredStatus): Promise<void> {
+  const endedAt = stored.billing_grace_ends_at!;
+  await recordChange(client, {
+    orgId,
+    from: "grace",
+    to: "suspended",
+    cause: "grace ended",
+    nowSeconds: endedAt,
+  });
+}
+
+/**
+ * Takes everything an exempt organization accepted and did not export out of what will be exported, in the moment
+ * it stops being exempt.
+ */
+async function waiveUnexported(client: pg.PoolClient, orgId: string): Promise<void> {
+  await client.query(
+    `insert into meter_counters (org_id, period, waived)
+     select $1::uuid, u.period, sum(u.items)
+     from (
+       select period, items from usage_totals where org_id = $1
+       union all
+       select period, items from usage_records where org_id = $1
+     ) u
+     group by u.period
+     on conflict (org_id, period) do update
+     set waived = greatest(excluded.waived - meter_counters.batched, meter_counters.waived)`,
+    [orgId],
+  );
+}
+
+/**
+ * Writes down graces that have ended by the clock. Nothing waits for it: they read as suspended from that moment.
+ * @returns how many there were.
+ */
+export async function settleLapsedGraces(pool: pg.Pool, nowSeconds: number): Promise<number> {
+  const { rows } = await pool.query<{ settled: number }>(
+    `with lapsed as (
+       select id, billing_grace_ends_at as ended_at
+       from organizations
+       where billing_status = 'grace'
+         and billing_grace_ends_at <= $1
+       for no key update skip locked
+     ),
+     changed as (
+       update organizations o
+       set billing_status = 'suspended',
+         billing_grace_ends_at = null
+       from lapsed l
+       where o.id = l.id
+       returning o.id, l.ended_at
+     ),
+     recorded as (
+       insert into billing_state_changes (org_id, from_status, to_status, cause, changed_at)
+       select id, 'grace', 'suspended', 'grace ended', ended_at
+       from changed
+       returning id
+     )
+     select count(*) as settled
+     from recorded`,
+    [nowSeconds],
+  );
+  return rows[0]!.settled;
+}

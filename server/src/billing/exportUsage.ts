@@ -1,0 +1,163 @@
+import type { Stripe } from "stripe";
+import type pg from "pg";
+import type { StripeConfig } from "../config.ts";
+import type { Log } from "../telemetry/log.ts";
+import { releaseInvoices } from "./holdInvoices.ts";
+import {
+  escalateBatch,
+  findDueBatches,
+  maxAgeSeconds,
+  type MeterBatch,
+  postponeBatch,
+  readProgress,
+  renewBatch,
+  settleBatch,
+} from "./meterBatches.ts";
+import { readMeterTotal } from "./meterSummary.ts";
+import { sendBatch, type SendOutcome } from "./sendBatch.ts";
+import { withSessionLock } from "./sessionLock.ts";
+import { writeBatches } from "./writeBatches.ts";
+
+export interface ExportDeps {
+  pool: pg.Pool;
+  stripe: Stripe;
+  config: StripeConfig;
+  log: Log;
+  nowMs: () => number;
+  /** Ends the run after what is under way. */
+  signal: AbortSignal;
+}
+
+export interface ExportCounts {
+  written: number;
+  exported: number;
+  postponed: number;
+  escalated: number;
+  /** Held invoices that were let go. */
+  released: number;
+}
+
+const advisoryLockKey = 7_281_934_006;
+const batchesPerRound = 200;
+const concurrency = 8;
+/** Rounds of one run: a customer's next month is written once its former one is settled. */
+const maxRounds = 50;
+/** Failures in a row after which the rest of a run is left to the next one: the processor is away. */
+const maxFailuresInRow = 8;
+const firstRetrySeconds = 10;
+const maxRetrySeconds = 600;
+
+/**
+ * Brings the ledger's new items to the processor's meter: writes batches down, sends them one at a time per
+ * customer, and counts as exported what is confirmed. One node at a time; another one's call does nothing.
+ */
+export async function exportUsage(deps: ExportDeps): Promise<ExportCounts> {
+  const counts: ExportCounts = { written: 0, exported: 0, postponed: 0, escalated: 0, released: 0 };
+  await withSessionLock(deps.pool, advisoryLockKey, async () => {
+    await runRounds(deps, counts);
+    counts.released = await releaseInvoices(deps);
+  });
+  return counts;
+}
+
+async function runRounds(deps: ExportDeps, counts: ExportCounts): Promise<void> {
+  const run = { failuresInRow: 0 };
+  for (let round = 0; round < maxRounds && !deps.signal.aborted; round++) {
+    const nowSeconds = secondsOf(deps);
+    counts.written += await writeBatches(deps.pool, nowSeconds);
+    const due = await findDueBatches(deps.pool, nowSeconds, batchesPerRound);
+    if (due.length === 0) return;
+    await Promise.all(Array.from({ length: concurrency }, () => work(deps, due, run, counts)));
+    if (run.failuresInRow >= maxFailuresInRow) return;
+  }
+}
+
+/** Takes batches off the list until it is empty; each customer has one of them at most. */
+async function work(
+  deps: ExportDeps,
+  due: MeterBatch[],
+  run: { failuresInRow: number },
+  counts: ExportCounts,
+): Promise<void> {
+  while (run.failuresInRow < maxFailuresInRow && !deps.signal.aborted) {
+    const batch = due.pop();
+    if (batch === undefined) return;
+    const outcome = await exportBatch(deps, batch);
+    await record(deps, batch, outcome, counts);
+    run.failuresInRow = outcome.kind === "unknown" ? run.failuresInRow + 1 : 0;
+  }
+}
+
+type BatchOutcome = SendOutcome | { kind: "summary" } | { kind: "stuck"; reason: string };
+
+async function exportBatch(deps: ExportDeps, batch: MeterBatch): Promise<BatchOutcome> {
+  const nowSeconds = secondsOf(deps);
+  if (nowSeconds >= batch.unsafe_at) {
+    const evidence = await consultSummary(deps, batch, nowSeconds);
+    if (evidence.kind !== "absent") return evidence;
+    await renewBatch(deps.pool, batch.identifier, nowSeconds);
+  }
+  if (batch.event_timestamp <= nowSeconds - maxAgeSeconds) {
+    return { kind: "stuck", reason: "it is more than 35 days old, which the processor does not take" };
+  }
+  return sendBatch(deps, batch);
+}
+
+/**
+ * Finds out from the meter whether a batch was stored, once its identifier may be forgotten. What was stored more
+ * than an hour ago is in the summary; what was stored since is still known by its identifier.
+ */
+async function consultSummary(
+  deps: ExportDeps,
+  batch: MeterBatch,
+  nowSeconds: number,
+): Promise<BatchOutcome | { kind: "absent" }> {
+  const { exported, unsettled } = await readProgress(deps.pool, batch);
+  let total: number;
+  try {
+    total = await readMeterTotal(deps, batch.customer_id, batch.period, nowSeconds);
+  } catch (error) {
+    return { kind: "unknown", reason: (error as Error).message };
+  }
+  if (unsettled === 0 && total === exported) return { kind: "absent" };
+  if (unsettled === 0 && total === exported + batch.value) return { kind: "summary" };
+  const reason = `after 23 hours without a clear answer the meter counts ${total}, which is neither ${exported} without this batch nor ${exported + batch.value} with it`;
+  return { kind: "stuck", reason };
+}
+
+async function record(
+  deps: ExportDeps,
+  batch: MeterBatch,
+  outcome: BatchOutcome,
+  counts: ExportCounts,
+): Promise<void> {
+  const { identifier } = batch;
+  const nowSeconds = secondsOf(deps);
+  switch (outcome.kind) {
+    case "confirmed":
+    case "duplicate":
+    case "summary":
+      if (await settleBatch(deps.pool, identifier, outcome.kind, nowSeconds)) counts.exported++;
+      return;
+    case "refused":
+    case "unknown": {
+      const delaySeconds = Math.min(firstRetrySeconds * 2 ** Math.min(batch.attempts, 10), maxRetrySeconds);
+      await postponeBatch(deps.pool, identifier, nowSeconds + delaySeconds, outcome.reason);
+      counts.postponed++;
+      const fields = { identifier, outcome: outcome.kind, reason: outcome.reason, retry_in_s: delaySeconds };
+      deps.log.warn(fields, "a usage batch waits");
+      return;
+    }
+    case "stuck":
+      await escalateBatch(deps.pool, identifier, outcome.reason);
+      counts.escalated++;
+      deps.log.error(
+        { identifier, org_id: batch.org_id, value: batch.value, reason: outcome.reason },
+        "a usage batch needs an operator: see postrider org show",
+      );
+  }
+}
+
+function secondsOf(deps: ExportDeps): number {
+  return Math.floor(deps.nowMs() / 1000);
+}

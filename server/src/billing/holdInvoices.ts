@@ -1,0 +1,137 @@
+import { Stripe } from "stripe";
+import type pg from "pg";
+import type { StripeConfig } from "../config.ts";
+import type { Log } from "../telemetry/log.ts";
+import { findAccountOfCustomer } from "./accountStore.ts";
+import { readMeterTotal } from "./meterSummary.ts";
+import { type Period, periodBounds, periodOf } from "./period.ts";
+
+interface HoldDeps {
+  pool: pg.Pool;
+  stripe: Stripe;
+  nowMs: () => number;
+}
+
+export interface ReleaseDeps extends HoldDeps {
+  config: StripeConfig;
+  log: Log;
+}
+
+/**
+ * After a month's last moment its last items may still be on their way: a transaction that began before midnight
+ * and the clocks of the nodes and the database.
+ */
+const settlingSeconds = 120;
+/** How long the meter may take to count what was confirmed, before an operator is told and the invoice goes out. */
+const meterLagSeconds = 24 * 3600;
+const invoicesPerRun = 200;
+
+/**
+ * Keeps a month's draft from becoming final until that month's usage is at the processor: a draft takes usage that
+ * arrives late, a final invoice does not. Safe to do twice. The processor's errors pass through.
+ */
+export async function holdInvoice(deps: HoldDeps, customerId: string, invoiceId: string): Promise<void> {
+  const account = await findAccountOfCustomer(deps.pool, customerId);
+  if (account === undefined) return;
+  const invoice = await deps.stripe.invoices.retrieve(invoiceId);
+  if (invoice.status !== "draft" || invoice.billing_reason === "subscription_create") return;
+  const { rowCount } = await deps.pool.query(
+    `insert into held_invoices (invoice_id, org_id, period, held_at)
+     values ($1, $2, $3, $4)
+     on conflict (invoice_id) do update
+     set held_at = held_invoices.held_at
+     where held_invoices.released_at is null`,
+    [invoiceId, account.org_id, periodOf((invoice.period_end - 1) * 1000), Math.floor(deps.nowMs() / 1000)],
+  );
+  // Written before it is asked for, so that a crash in between leaves a row to release and no invoice held forever.
+  if (rowCount === 1) await deps.stripe.invoices.update(invoiceId, { auto_advance: false });
+}
+
+interface HeldInvoice {
+  invoice_id: string;
+  org_id: string;
+  customer_id: string;
+  period: Period;
+  /** Items of the month that are not confirmed at the processor. */
+  waiting: number;
+  exported: number;
+  /** Unix seconds of the last confirmation. */
+  settled_at: number | null;
+}
+
+/** Lets drafts go whose month is wholly at the processor and counted there. @returns how many. */
+export async function releaseInvoices(deps: ReleaseDeps): Promise<number> {
+  let released = 0;
+  for (const held of await findReleasable(deps)) {
+    if (!(await isCounted(deps, held))) continue;
+    await letGo(deps.stripe, held.invoice_id);
+    await deps.pool.query("update held_invoices set released_at = $2 where invoice_id = $1", [
+      held.invoice_id,
+      Math.floor(deps.nowMs() / 1000),
+    ]);
+    released++;
+  }
+  return released;
+}
+
+async function findReleasable({ pool, nowMs }: HoldDeps): Promise<HeldInvoice[]> {
+  const nowSeconds = Math.floor(nowMs() / 1000);
+  const { rows } = await pool.query<HeldInvoice>(
+    `select
+       h.invoice_id,
+       h.org_id,
+       h.period,
+       a.customer_id,
+       coalesce(c.exported, 0) as exported,
+       case when o.billing_status = 'exempt' then 0 else u.accepted - coalesce(c.waived, 0) - coalesce(c.exported, 0) end as waiting,
+       (
+         select max(b.settled_at)
+         from meter_batches b
+         where b.org_id = h.org_id
+           and b.period = h.period
+       ) as settled_at
+     from held_invoices h
+     join organizations o on o.id = h.org_id
+     join billing_accounts a on a.org_id = h.org_id
+     left join meter_counters c on c.org_id = h.org_id and c.period = h.period
+     cross join lateral (
+       select coalesce(sum(l.items), 0)::bigint as accepted
+       from (
+         select items from usage_totals where org_id = h.org_id and period = h.period
+         union all
+         select items from usage_records where org_id = h.org_id and period = h.period
+       ) l
+     ) u
+     where h.released_at is null
+     order by h.held_at
+     limit $1`,
+    [invoicesPerRun],
+  );
+  return rows.filter(
+    ({ period, waiting }) => waiting <= 0 && nowSeconds >= periodBounds(period).endSeconds + settlingSeconds,
+  );
+}
+
+async function isCounted(deps: ReleaseDeps, held: HeldInvoice): Promise<boolean> {
+  const nowSeconds = Math.floor(deps.nowMs() / 1000);
+  const counted = await readMeterTotal(deps, held.customer_id, held.period, nowSeconds);
+  if (counted >= held.exported) return true;
+  if (nowSeconds < (held.settled_at ?? 0) + meterLagSeconds) return false;
+  deps.log.error(
+    { invoice_id: held.invoice_id, org_id: held.org_id, exported: held.exported, counted },
+    "an invoice goes out although the meter counts less than was confirmed",
+  );
+  return true;
+}
+
+async function letGo(stripe: Stripe, invoiceId: string): Promise<void> {
+  try {
+    await stripe.invoices.update(invoiceId, { auto_advance: true });
+  } catch (error) {
+    // An operator may have deleted the draft or made it final by hand: there is nothing left to hold.
+    const isGone =
+      error instanceof Stripe.errors.StripeInvalidRequestError &&
+      (error.statusCode === 404 || /finalized|no longer|not editable/i.test(error.message));
+    if (!isGone) throw error;
+  }
+}

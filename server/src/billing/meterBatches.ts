@@ -1,0 +1,149 @@
+import type pg from "pg";
+import { inTransaction } from "../db/pool.ts";
+import type { Period } from "./period.ts";
+
+/** Usage of one organization and month, as it is told to the processor's meter. */
+export interface MeterBatch {
+  identifier: string;
+  org_id: string;
+  customer_id: string;
+  period: Period;
+  value: number;
+  /** Unix seconds. */
+  event_timestamp: number;
+  attempts: number;
+  /** Unix seconds; from then on the summary is asked before the batch is sent again. */
+  unsafe_at: number;
+}
+
+/** How a batch came to be at the processor. */
+export type SettledBy = "confirmed" | "duplicate" | "summary" | "operator";
+
+/** How long sending again is safe: the processor knows an identifier for 24 hours at least. */
+export const safeSeconds = 23 * 3600;
+/** How old an event may be that the processor takes. */
+export const maxAgeSeconds = 35 * 86_400;
+
+/** Open batches that are due, the longest waiting first. */
+export async function findDueBatches(
+  pool: pg.Pool,
+  nowSeconds: number,
+  limit: number,
+): Promise<MeterBatch[]> {
+  const { rows } = await pool.query<MeterBatch>(
+    `select identifier, org_id, customer_id, period, value, event_timestamp, attempts, unsafe_at
+     from meter_batches
+     where status = 'open'
+       and due_at <= $1
+     order by due_at, identifier
+     limit $2`,
+    [nowSeconds, limit],
+  );
+  return rows;
+}
+
+/**
+ * Counts a batch as exported, once. @returns false when it was already, by another process or an operator.
+ */
+export function settleBatch(
+  pool: pg.Pool,
+  identifier: string,
+  settledBy: SettledBy,
+  nowSeconds: number,
+): Promise<boolean> {
+  return inTransaction(pool, async (client) => {
+    const { rowCount } = await client.query(
+      `with settled as (
+         update meter_batches
+         set status = 'exported',
+           settled_by = $2,
+           settled_at = $3,
+           attempts = attempts + case when $2 = 'operator' then 0 else 1 end,
+           last_error = null
+         where identifier = $1
+           and status <> 'exported'
+         returning org_id, period, value
+       )
+       update meter_counters c
+       set exported = c.exported + s.value
+       from settled s
+       where c.org_id = s.org_id
+         and c.period = s.period`,
+      [identifier, settledBy, nowSeconds],
+    );
+    return rowCount === 1;
+  });
+}
+
+/** Leaves a batch for a later attempt, unchanged. */
+export async function postponeBatch(
+  pool: pg.Pool,
+  identifier: string,
+  dueAt: number,
+  error: string,
+): Promise<void> {
+  await pool.query(
+    `update meter_batches
+     set due_at = $2,
+       attempts = attempts + 1,
+       last_error = $3
+     where identifier = $1
+       and status = 'open'`,
+    [identifier, dueAt, error.slice(0, 500)],
+  );
+}
+
+/** Leaves a batch to an operator; the customer's later usage goes on without it. */
+export async function escalateBatch(pool: pg.Pool, identifier: string, reason: string): Promise<void> {
+  await pool.query(
+    `update meter_batches
+     set status = 'attention',
+       last_error = $2
+     where identifier = $1
+       and status = 'open'`,
+    [identifier, reason.slice(0, 500)],
+  );
+}
+
+/** Lets a batch be sent for another 23 hours, because it is known not to be at the processor. */
+export async function renewBatch(pool: pg.Pool, identifier: string, nowSeconds: number): Promise<void> {
+  await pool.query(
+    `update meter_batches
+     set status = 'open',
+       due_at = $2,
+       unsafe_at = $3
+     where identifier = $1
+       and status <> 'exported'`,
+    [identifier, nowSeconds, nowSeconds + safeSeconds],
+  );
+}
+
+export interface MonthProgress {
+  exported: number;
+  /** Batches of the month that are not settled, the given one left out. */
+  unsettled: number;
+}
+
+/** How far an organization's month is exported. */
+export async function readProgress(
+  pool: pg.Pool,
+  batch: Pick<MeterBatch, "org_id" | "period" | "identifier">,
+): Promise<MonthProgress> {
+  const { rows } = await pool.query<MonthProgress>(
+    `select
+       c.exported,
+       (
+         select count(*)
+         from meter_batches b
+         where b.org_id = c.org_id
+           and b.period = c.period
+           and b.status <> 'exported'
+           and b.identifier <> $3
+       ) as unsettled
+     from meter_counters c
+     where c.org_id = $1
+       and c.period = $2`,
+    [batch.org_id, batch.period, batch.identifier],
+  );
+  return rows[0] ?? { exported: 0, unsettled: 0 };
+}

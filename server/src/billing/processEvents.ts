@@ -1,0 +1,106 @@
+import type { Stripe } from "stripe";
+import type pg from "pg";
+import type { Log } from "../telemetry/log.ts";
+import { holdInvoice } from "./holdInvoices.ts";
+import { syncStanding } from "./syncStanding.ts";
+
+export interface ProcessDeps {
+  pool: pg.Pool;
+  stripe: Stripe;
+  log: Log;
+  nowMs: () => number;
+  /** Ends the run after what is under way. */
+  signal: AbortSignal;
+}
+
+interface DueEvent {
+  id: string;
+  type: string;
+  customer_id: string | null;
+  object_id: string | null;
+  attempts: number;
+}
+
+const eventsPerRun = 200;
+/** Failures after which the rest of a run is left to the next one: the processor is away. */
+const maxFailures = 5;
+const firstRetrySeconds = 5;
+const maxRetrySeconds = 300;
+const keptSeconds = 60 * 86_400;
+
+/**
+ * Works off the processor's notices that wait, those included that a crashed process left. Doing one twice changes
+ * nothing, so several processes may run this at once.
+ */
+export async function processEvents(deps: ProcessDeps): Promise<{ processed: number; failed: number }> {
+  const counts = { processed: 0, failed: 0 };
+  for (const event of await findDue(deps)) {
+    if (deps.signal.aborted || counts.failed >= maxFailures) break;
+    try {
+      await processEvent(deps, event);
+      await markProcessed(deps, event);
+      counts.processed++;
+    } catch (error) {
+      counts.failed++;
+      await postpone(deps, event, error as Error);
+    }
+  }
+  await forgetOld(deps);
+  return counts;
+}
+
+async function processEvent(deps: ProcessDeps, event: DueEvent): Promise<void> {
+  if (event.customer_id === null) return;
+  if (event.type === "invoice.created" && event.object_id !== null) {
+    await holdInvoice(deps, event.customer_id, event.object_id);
+    return;
+  }
+  await syncStanding(deps, event.customer_id, `stripe ${event.id}`);
+}
+
+async function findDue({ pool, nowMs }: ProcessDeps): Promise<DueEvent[]> {
+  const { rows } = await pool.query<DueEvent>(
+    `select id, type, customer_id, object_id, attempts
+     from billing_events
+     where processed_at is null
+       and due_at <= $1
+     order by due_at, id
+     limit $2`,
+    [Math.floor(nowMs() / 1000), eventsPerRun],
+  );
+  return rows;
+}
+
+async function markProcessed({ pool, nowMs }: ProcessDeps, event: DueEvent): Promise<void> {
+  await pool.query(
+    `update billing_events
+     set processed_at = $2,
+       attempts = attempts + 1,
+       last_error = null
+     where id = $1`,
+    [event.id, Math.floor(nowMs() / 1000)],
+  );
+}
+
+async function postpone({ pool, log, nowMs }: ProcessDeps, event: DueEvent, error: Error): Promise<void> {
+  const delaySeconds = Math.min(firstRetrySeconds * 2 ** event.attempts, maxRetrySeconds);
+  log.warn(
+    { event_id: event.id, type: event.type, retry_in_s: delaySeconds, err: error },
+    "a billing event waits",
+  );
+  await pool.query(
+    `update billing_events
+     set due_at = $2,
+       attempts = attempts + 1,
+       last_error = $3
+     where id = $1
+       and processed_at is null`,
+    [event.id, Math.floor(nowMs() / 1000) + delaySeconds, error.message.slice(0, 500)],
+  );
+}
+
+async function forgetOld({ pool, nowMs }: ProcessDeps): Promise<void> {
+  await pool.query("delete from billing_events where processed_at < $1", [
+    Math.floor(nowMs() / 1000) - keptSeconds,
+  ]);
+}

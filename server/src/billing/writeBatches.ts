@@ -1,0 +1,93 @@
+import type pg from "pg";
+import { maxAgeSeconds, safeSeconds } from "./meterBatches.ts";
+import { addMonths, periodBounds, periodOf } from "./period.ts";
+
+const organizationsAtOnce = 1_000;
+/** The months whose last moment can still be told to the processor: 35 days reach back two months at most. */
+const monthsBack = 2;
+
+/**
+ * Writes down what is to be sent next: for each customer without an open batch, what its earliest unfinished month
+ * has accepted beyond what was written down before. Nothing is sent here.
+ * @returns how many batches were written.
+ */
+export async function writeBatches(pool: pg.Pool, nowSeconds: number): Promise<number> {
+  const current = periodOf(nowSeconds * 1000);
+  const periods = Array.from({ length: monthsBack + 1 }, (_, back) => addMonths(current, -back));
+  const lastSeconds = periods.map((period) => periodBounds(period).endSeconds - 1);
+  const { rowCount } = await pool.query({
+    name: "write_meter_batches",
+    text: statement,
+    values: [periods, lastSeconds, nowSeconds, maxAgeSeconds, organizationsAtOnce, safeSeconds],
+  });
+  return rowCount ?? 0;
+}
+
+const statement = `
+with month as (
+  select *
+  from unnest($1::integer[], $2::bigint[]) as m (period, last_second)
+),
+ledger as (
+  select u.org_id, u.period, sum(u.items)::bigint as accepted
+  from (
+    select org_id, period, items from usage_totals where period = any ($1)
+    union all
+    select org_id, period, items from usage_records where period = any ($1)
+  ) u
+  group by u.org_id, u.period
+),
+due as (
+  select distinct on (l.org_id)
+    l.org_id,
+    l.period,
+    a.customer_id,
+    coalesce(c.batches, 0) + 1 as number,
+    l.accepted - coalesce(c.waived, 0) as target,
+    l.accepted - coalesce(c.waived, 0) - coalesce(c.batched, 0) as value,
+    least(greatest($3::bigint, a.subscribed_at), m.last_second) as event_timestamp
+  from ledger l
+  join month m on m.period = l.period
+  join billing_accounts a on a.org_id = l.org_id
+  join organizations o on o.id = l.org_id
+  left join meter_counters c on c.org_id = l.org_id and c.period = l.period
+  where a.customer_id is not null
+    and l.period >= a.export_from
+    and o.billing_status <> 'exempt'
+    and l.accepted > coalesce(c.batched, 0) + coalesce(c.waived, 0)
+    and m.last_second > $3::bigint - $4::bigint
+    and not exists (
+      select
+      from meter_batches b
+      where b.customer_id = a.customer_id
+        and b.status = 'open'
+    )
+  order by l.org_id, l.period
+  limit $5
+),
+counted as (
+  -- Only from the state that was read: another exporter that came between leaves no row here.
+  insert into meter_counters (org_id, period, batches, batched)
+  select org_id, period, number, target
+  from due
+  on conflict (org_id, period) do update
+  set batches = excluded.batches,
+    batched = excluded.batched
+  where meter_counters.batches = excluded.batches - 1
+  returning org_id, period
+)
+insert into meter_batches (
+  identifier, org_id, customer_id, period, value, event_timestamp, created_at, due_at, unsafe_at
+)
+select
+  'postrider-' || replace(d.org_id::text, '-', '') || '-' || d.period || '-' || d.number,
+  d.org_id,
+  d.customer_id,
+  d.period,
+  d.value,
+  d.event_timestamp,
+  $3,
+  $3,
+  $3::bigint + $6::bigint
+from due d
+join counted using (org_id, period)`;
