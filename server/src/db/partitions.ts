@@ -5,7 +5,7 @@ import { firstIdAt } from "./ids.ts";
 export const dayMs = 86_400_000;
 
 /** Tables partitioned by a UUIDv7, whose days are ranges of ids. */
-const tablesById = ["events", "attempts", "settlements"] as const;
+const tablesById = ["events", "attempts", "settlements", "closed_messages"] as const;
 /** How many days ahead partitions exist, so that an insert never fails for want of one. */
 const daysAhead = 7;
 
@@ -19,7 +19,8 @@ export async function ensurePartitions(pool: pg.Pool | pg.PoolClient, nowMs: num
     `select c.relname
      from pg_inherits i
      join pg_class c on c.oid = i.inhrelid
-     where i.inhparent in ('events'::regclass, 'attempts'::regclass, 'settlements'::regclass, 'idempotency_keys'::regclass)`,
+     where i.inhparent = any ($1::regclass[])`,
+    [[...tablesById, "idempotency_keys"]],
   );
   const existing = new Set(rows.map((row) => row.relname));
   let created = 0;

@@ -213,5 +213,27 @@ begin
   select string_agg(i.code, '' order by i.ord)
   into codes
   from item i;
+
+  -- Apart from the statement above, so that batches without mailbox items pay nothing for it. In the order of the
+  -- batch, which is the order of acceptance.
+  if 2 = any (pair_kinds) then
+    with message as (
+      select i.ord, i.id, p_pair_target_ids[i.pair] as mailbox_id, i.ordering_key
+      from unnest(p_ids, p_pairs, p_ordering_keys, string_to_array(codes, null)) with ordinality
+        as i (id, pair, ordering_key, code, ord)
+      where i.code = 'a'
+        and pair_kinds[i.pair] = 2
+    ),
+    held as (
+      insert into messages (bucket, mailbox_id, id, ordering_key)
+      select get_byte(uuid_send(m.id), 15), m.mailbox_id, m.id, m.ordering_key
+      from message m
+      order by m.ord
+    )
+    insert into mailbox_activity (bucket, minute, accepted, acknowledged, held, mailbox_id)
+    select get_byte(uuid_send(m.mailbox_id), 15), v_now_ms / 60000, count(*), 0, count(*), m.mailbox_id
+    from message m
+    group by m.mailbox_id;
+  end if;
 end
 $$;

@@ -1,0 +1,134 @@
+-- Ends messages for those who have claimed them: acknowledged, or dead with a reason. A claim is its message, its
+-- API key and its token; without a token the key is enough. Checks the keys, so that a deleted key ends nothing.
+-- The caller sorts by id, so that two calls cannot wait for each other in a circle.
+--
+-- Gives one character per message: k done, u unauthorized, and those of message_refusal; and the ids of the keys.
+drop function if exists ack_messages;
+create function ack_messages(
+  p_retention_ms bigint,
+  p_key_hashes bytea[],
+  p_keys smallint[],
+  p_ids uuid[],
+  p_mailbox_ids uuid[],
+  p_claim_tokens uuid[],
+  p_reasons text[],
+  out codes text,
+  out key_ids uuid[],
+  out freed_mailbox_ids uuid[]
+)
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set jit = off
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+declare
+  v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
+  v_expired_before uuid := first_id_at(v_now_ms - p_retention_ms);
+  v_key_orgs uuid[];
+  v_done integer[];
+  v_keyed_mailboxes uuid[];
+  v_keyed_keys text[];
+  v_keyed record;
+  v_unparked integer;
+begin
+  select array_agg(k.id order by p.number), array_agg(k.org_id order by p.number)
+  into key_ids, v_key_orgs
+  from unnest(p_key_hashes) with ordinality as p (key_hash, number)
+  left join api_keys k on k.key_hash = p.key_hash;
+
+  with gone as (
+    delete from messages m
+    using unnest(p_ids, p_keys, p_mailbox_ids, p_claim_tokens, p_reasons) with ordinality
+      as i (id, key, mailbox_id, claim_token, reason, number)
+    where m.bucket = get_byte(uuid_send(i.id), 15)
+      and m.id = i.id
+      and m.state = 2
+      and m.claimed_by = key_ids[i.key]
+      and m.claimable_at > v_now_ms
+      and m.id >= v_expired_before
+      and (i.claim_token is null or m.claim_token = i.claim_token)
+      and (i.mailbox_id is null or m.mailbox_id = i.mailbox_id)
+    returning
+      i.number::integer as number,
+      i.reason,
+      m.bucket,
+      m.claim_count,
+      m.mailbox_id,
+      m.id,
+      m.position,
+      m.claimed_by,
+      m.claim_token,
+      m.ordering_key
+  ),
+  closed as (
+    insert into closed_messages (
+      bucket, dead, claim_count, mailbox_id, id, position, closed_at, claimed_by, claim_token, ordering_key,
+      reason
+    )
+    select
+      g.bucket,
+      g.reason is not null,
+      g.claim_count,
+      g.mailbox_id,
+      g.id,
+      g.position,
+      v_now_ms,
+      g.claimed_by,
+      g.claim_token,
+      g.ordering_key,
+      g.reason
+    from gone g
+  ),
+  noted as (
+    insert into mailbox_activity (bucket, minute, accepted, acknowledged, held, mailbox_id)
+    select min(g.bucket), v_now_ms / 60000, 0, count(*) filter (where g.reason is null), -count(*), g.mailbox_id
+    from gone g
+    group by g.mailbox_id
+  )
+  select
+    array_agg(g.number),
+    array_agg(g.mailbox_id) filter (where g.ordering_key is not null),
+    array_agg(g.ordering_key) filter (where g.ordering_key is not null)
+  into v_done, v_keyed_mailboxes, v_keyed_keys
+  from gone g;
+
+  if v_keyed_keys is not null then
+    for v_keyed in
+      select k.mailbox_id, array_agg(k.ordering_key) as keys
+      from unnest(v_keyed_mailboxes, v_keyed_keys) as k (mailbox_id, ordering_key)
+      group by k.mailbox_id
+      order by k.mailbox_id
+    loop
+      perform lock_message_keys(v_keyed.mailbox_id, v_keyed.keys);
+      v_unparked := unpark_messages(
+        get_byte(uuid_send(v_keyed.mailbox_id), 15)::smallint, v_keyed.mailbox_id, v_keyed.keys, v_expired_before
+      );
+      if v_unparked > 0 then
+        freed_mailbox_ids := freed_mailbox_ids || v_keyed.mailbox_id;
+      end if;
+    end loop;
+  end if;
+
+  if cardinality(v_done) = cardinality(p_ids) then
+    codes := repeat('k', cardinality(p_ids));
+    return;
+  end if;
+  select string_agg(
+    case
+      when i.number = any (v_done) then 'k'
+      when key_ids[i.key] is null then 'u'
+      else message_refusal(
+        i.id, key_ids[i.key], v_key_orgs[i.key], i.mailbox_id, i.claim_token, i.reason is not null, v_now_ms,
+        v_expired_before
+      )
+    end,
+    ''
+    order by i.number
+  )
+  into codes
+  from unnest(p_ids, p_keys, p_mailbox_ids, p_claim_tokens, p_reasons) with ordinality
+    as i (id, key, mailbox_id, claim_token, reason, number);
+end
+$$;

@@ -1,0 +1,154 @@
+-- Claims messages that are asked for by id, each for one request. Checks the API keys as claim_messages does.
+-- A delay does not keep a message from who asks for it by name; its ordering key does.
+--
+-- One row per request. Codes:
+--   c claimed        h held by an active claim    a acknowledged    d dead    x expired
+--   o behind an earlier message of its ordering key
+--   u unauthorized   n not found                  b busy: another transaction holds it, ask again
+drop function if exists claim_named_messages;
+create function claim_named_messages(
+  p_retention_ms bigint,
+  p_key_hashes bytea[],
+  p_keys smallint[],
+  p_ids uuid[],
+  p_claim_tokens uuid[],
+  p_leases_ms integer[]
+)
+returns table (
+  request integer,
+  code text,
+  key_id uuid,
+  mailbox_id uuid,
+  claim_count integer,
+  lease_until bigint,
+  ordering_key text,
+  event_type text,
+  correlation_id text,
+  payload text
+)
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set jit = off
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+#variable_conflict use_column
+declare
+  v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
+  v_expired_before uuid := first_id_at(v_now_ms - p_retention_ms);
+  v_key_ids uuid[];
+  v_key_orgs uuid[];
+  v_keyed record;
+  v_firsts uuid[] := '{}';
+  v_free uuid[] := '{}';
+  v_done integer[];
+begin
+  select array_agg(k.id order by p.number), array_agg(k.org_id order by p.number)
+  into v_key_ids, v_key_orgs
+  from unnest(p_key_hashes) with ordinality as p (key_hash, number)
+  left join api_keys k on k.key_hash = p.key_hash;
+
+  -- The locks of ordering keys come before the rows: whoever holds a key may pass over rows, never the reverse.
+  for v_keyed in
+    select m.bucket, m.mailbox_id, m.ordering_key, array_agg(m.id) as ids, max(t.max_claims) as max_claims
+    from unnest(p_ids) as i (id)
+    join messages m on m.bucket = get_byte(uuid_send(i.id), 15) and m.id = i.id
+    join targets t on t.id = m.mailbox_id
+    where m.ordering_key is not null
+    group by m.bucket, m.mailbox_id, m.ordering_key
+    order by m.mailbox_id, m.ordering_key
+  loop
+    continue when not pg_try_advisory_xact_lock(message_key_lock(v_keyed.mailbox_id, v_keyed.ordering_key));
+    v_free := v_free || v_keyed.ids;
+    perform return_messages(
+      v_keyed.bucket, v_keyed.mailbox_id, v_keyed.max_claims, v_now_ms, v_expired_before, 500
+    );
+    v_firsts := v_firsts || array(
+      select m.id
+      from messages m
+      where m.bucket = v_keyed.bucket
+        and m.mailbox_id = v_keyed.mailbox_id
+        and m.ordering_key = v_keyed.ordering_key
+        and m.id >= v_expired_before
+        and not exists (
+          select
+          from messages c
+          where c.bucket = v_keyed.bucket
+            and c.mailbox_id = v_keyed.mailbox_id
+            and c.ordering_key = v_keyed.ordering_key
+            and c.state = 2
+        )
+      order by m.position
+      limit 1
+    );
+  end loop;
+
+  return query
+  with picked as materialized (
+    select i.number, m.id, m.bucket
+    from (
+      select distinct on (id) id, number, key
+      from unnest(p_ids, p_keys) with ordinality as i (id, key, number)
+      order by id, number
+    ) i
+    join messages m on m.bucket = get_byte(uuid_send(i.id), 15) and m.id = i.id
+    join targets t on t.id = m.mailbox_id and t.org_id = v_key_orgs[i.key]
+    where m.id >= v_expired_before
+      and (
+        m.state <> 2
+        or (m.claimable_at <= v_now_ms and (t.max_claims is null or m.claim_count < t.max_claims))
+      )
+      and (m.ordering_key is null or m.id = any (v_firsts))
+    for update of m skip locked
+  ),
+  leased as (
+    update messages m
+    set state = 2,
+      claim_count = m.claim_count + 1,
+      claimable_at = v_now_ms + p_leases_ms[p.number],
+      claimed_by = v_key_ids[p_keys[p.number]],
+      claim_token = p_claim_tokens[p.number]
+    from picked p
+    where m.bucket = p.bucket
+      and m.id = p.id
+    returning
+      p.number, m.bucket, m.mailbox_id, m.id, m.claim_count, m.claimable_at, m.claimed_by, m.ordering_key
+  )
+  select
+    l.number::integer, 'c', l.claimed_by, l.mailbox_id, l.claim_count, l.claimable_at, l.ordering_key,
+    e.event_type, e.correlation_id, convert_from(e.payload, 'UTF8')
+  from leased l
+  join events e on e.bucket = l.bucket and e.target_id = l.mailbox_id and e.id = l.id;
+
+  return query
+  select
+    i.number::integer,
+    case
+      when v_key_ids[i.key] is null then 'u'
+      when e.id is null or t.id is null then 'n'
+      when i.id < v_expired_before then 'x'
+      when c.dead then 'd'
+      when c.id is not null then 'a'
+      when m.id is null then 'b'
+      when m.state = 2 and m.claimable_at > v_now_ms then 'h'
+      when m.state = 2 and m.claim_count >= t.max_claims then 'd'
+      when m.ordering_key is not null and i.id = any (v_free) and i.id <> all (v_firsts) then 'o'
+      else 'b'
+    end,
+    v_key_ids[i.key], e.target_id, null::integer, null::bigint, null::text, null::text, null::text, null::text
+  from unnest(p_ids, p_keys) with ordinality as i (id, key, number)
+  left join events e on e.org_id = v_key_orgs[i.key] and e.id = i.id and e.kind = 2
+  left join targets t on t.id = e.target_id
+  left join closed_messages c
+    on c.bucket = get_byte(uuid_send(i.id), 15) and c.mailbox_id = e.target_id and c.id = i.id
+  left join messages m on m.bucket = get_byte(uuid_send(i.id), 15) and m.id = i.id
+  where not exists (
+    select
+    from messages mine
+    where mine.bucket = get_byte(uuid_send(i.id), 15)
+      and mine.id = i.id
+      and mine.claim_token = p_claim_tokens[i.number]
+  );
+end
+$$;

@@ -1,0 +1,194 @@
+-- Ordering keys. Whoever decides on the next message of a key holds the key's lock to the end of its transaction
+-- and looks at the key's messages in a statement begun after that; so two decisions never rest on the same state.
+-- Claims only try for the lock and pass over a key that is busy: they never wait while they hold rows.
+
+drop function if exists message_key_lock;
+create function message_key_lock(p_mailbox uuid, p_key text)
+returns bigint
+language sql
+immutable
+as $$
+  select hashtextextended(p_key, hashtextextended(p_mailbox::text, 0))
+$$;
+
+-- Locks what can be locked at once; gives those keys.
+drop function if exists try_lock_message_keys;
+create function try_lock_message_keys(p_mailbox uuid, p_keys text[])
+returns text[]
+language plpgsql
+as $$
+begin
+  return array(
+    select k.ordering_key
+    from unnest(p_keys) as k (ordering_key)
+    where pg_try_advisory_xact_lock(message_key_lock(p_mailbox, k.ordering_key))
+  );
+end
+$$;
+
+-- Waits for all the keys, in an order that all callers share.
+drop function if exists lock_message_keys;
+create function lock_message_keys(p_mailbox uuid, p_keys text[])
+returns void
+language plpgsql
+as $$
+begin
+  perform pg_advisory_xact_lock(l.number)
+  from (
+    select distinct message_key_lock(p_mailbox, k.ordering_key) as number
+    from unnest(p_keys) as k (ordering_key)
+    order by 1
+  ) l;
+end
+$$;
+
+-- Makes the first message of each key ready if it was parked and none of its key is claimed. The caller holds
+-- the keys' locks.
+drop function if exists unpark_messages;
+create function unpark_messages(
+  p_bucket smallint,
+  p_mailbox uuid,
+  p_keys text[],
+  p_expired_before uuid
+)
+returns integer
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+declare
+  v_count integer;
+begin
+  update messages m
+  set state = 1,
+    claimable_at = null
+  from (
+    select head.id
+    from unnest(p_keys) as k (ordering_key)
+    cross join lateral (
+      select h.id, h.state
+      from messages h
+      where h.bucket = p_bucket
+        and h.mailbox_id = p_mailbox
+        and h.ordering_key = k.ordering_key
+        and h.id >= p_expired_before
+      order by h.position
+      limit 1
+    ) head
+    where head.state = 4
+      and not exists (
+        select
+        from messages c
+        where c.bucket = p_bucket
+          and c.mailbox_id = p_mailbox
+          and c.ordering_key = k.ordering_key
+          and c.state = 2
+      )
+  ) head
+  where m.bucket = p_bucket
+    and m.id = head.id
+    and m.state = 4;
+  get diagnostics v_count = row_count;
+  return v_count;
+end
+$$;
+
+-- Of ready messages with ordering keys that the caller has locked, gives those that may be claimed: first of
+-- their key, and none of their key claimed. Parks what waits behind another (more of it than was asked about, so
+-- that a long queue of one key leaves the way of the others), and looks again at parked messages after
+-- p_park_ms, which nothing depends on. `skipped` says that some key was busy, `unparked` that messages before
+-- those asked about became ready.
+drop function if exists choose_keyed_messages;
+create function choose_keyed_messages(
+  p_bucket smallint,
+  p_mailbox uuid,
+  p_ids uuid[],
+  p_keys text[],
+  p_now_ms bigint,
+  p_expired_before uuid,
+  out ids uuid[],
+  out skipped boolean,
+  out unparked boolean
+)
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+declare
+  v_park_ms constant integer := 600000;
+  v_keys text[] := array(select distinct k from unnest(p_keys) as k where k is not null);
+  v_locked text[] := try_lock_message_keys(p_mailbox, v_keys);
+  v_heads uuid[];
+begin
+  skipped := cardinality(v_locked) < cardinality(v_keys);
+  unparked := false;
+  if cardinality(v_locked) > 0 then
+    -- A null stands for a key of which one is claimed: it has no head.
+    v_heads := array(
+      select (
+        select h.id
+        from messages h
+        where h.bucket = p_bucket
+          and h.mailbox_id = p_mailbox
+          and h.ordering_key = k.ordering_key
+          and h.id >= p_expired_before
+          and not exists (
+            select
+            from messages c
+            where c.bucket = p_bucket
+              and c.mailbox_id = p_mailbox
+              and c.ordering_key = k.ordering_key
+              and c.state = 2
+          )
+        order by h.position
+        limit 1
+      )
+      from unnest(v_locked) with ordinality as k (ordering_key, number)
+      order by k.number
+    );
+
+    update messages m
+    set state = 4,
+      claimable_at = p_now_ms + v_park_ms
+    from (
+      select behind.id
+      from unnest(v_locked, v_heads) as k (ordering_key, head_id)
+      cross join lateral (
+        select b.id
+        from messages b
+        where b.bucket = p_bucket
+          and b.mailbox_id = p_mailbox
+          and b.ordering_key = k.ordering_key
+          and b.state = 1
+          and b.id is distinct from k.head_id
+        order by b.position
+        limit 1 + 1000 / cardinality(v_locked)
+        for update skip locked
+      ) behind
+    ) behind
+    where m.bucket = p_bucket
+      and m.id = behind.id;
+
+    update messages m
+    set state = 1,
+      claimable_at = null
+    from unnest(v_heads) as head (id)
+    where m.bucket = p_bucket
+      and m.id = head.id
+      and m.state = 4;
+    unparked := found;
+  end if;
+
+  ids := array(
+    select i.id
+    from unnest(p_ids, p_keys) with ordinality as i (id, ordering_key, number)
+    where i.ordering_key is null
+      or i.id = any (v_heads)
+    order by i.number
+  );
+end
+$$;

@@ -1,0 +1,59 @@
+-- Brings dead messages of one mailbox back, oldest first: as ready as if they had never been claimed, in their
+-- old place in the order. p_ids names them, or is null for any. At most p_limit; gives how many came back.
+drop function if exists redrive_messages;
+create function redrive_messages(
+  p_retention_ms bigint,
+  p_bucket smallint,
+  p_mailbox uuid,
+  p_ids uuid[],
+  p_limit integer
+)
+returns integer
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set jit = off
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+declare
+  v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
+  v_expired_before uuid := first_id_at(v_now_ms - p_retention_ms);
+  v_max_claims integer := (select t.max_claims from targets t where t.id = p_mailbox);
+  v_count integer;
+begin
+  -- Messages whose last claim has lapsed read as dead already.
+  while return_messages(p_bucket, p_mailbox, v_max_claims, v_now_ms, v_expired_before, 1000) = 1000 loop
+  end loop;
+
+  with dead as (
+    select c.id
+    from closed_messages c
+    where c.bucket = p_bucket
+      and c.mailbox_id = p_mailbox
+      and c.dead
+      and c.id >= v_expired_before
+      and (p_ids is null or c.id = any (p_ids))
+    order by c.position
+    limit p_limit
+    for update skip locked
+  ),
+  back as (
+    delete from closed_messages c
+    using dead
+    where c.bucket = p_bucket
+      and c.mailbox_id = p_mailbox
+      and c.id = dead.id
+    returning c.id, c.position, c.ordering_key
+  )
+  insert into messages (bucket, mailbox_id, id, position, ordering_key)
+  select p_bucket, p_mailbox, b.id, b.position, b.ordering_key
+  from back b;
+  get diagnostics v_count = row_count;
+  if v_count > 0 then
+    insert into mailbox_activity (bucket, minute, accepted, acknowledged, held, mailbox_id)
+    values (p_bucket, v_now_ms / 60000, 0, 0, v_count, p_mailbox);
+  end if;
+  return v_count;
+end
+$$;

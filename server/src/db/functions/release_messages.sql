@@ -1,0 +1,128 @@
+-- Changes how long claims last, for those who hold them: p_leases_ms counts from now and extends the claim (or
+-- cuts it short); null there gives the message back, claimable after p_delays_ms. A message that has been claimed as often as
+-- its mailbox allows becomes dead when it is given back. p_unclaimed marks messages whose claim nobody ever saw:
+-- it does not count.
+-- The caller sorts by id. Codes as in ack_messages; lease_untils in Unix milliseconds.
+drop function if exists release_messages;
+create function release_messages(
+  p_retention_ms bigint,
+  p_key_hashes bytea[],
+  p_keys smallint[],
+  p_ids uuid[],
+  p_mailbox_ids uuid[],
+  p_claim_tokens uuid[],
+  p_leases_ms integer[],
+  p_delays_ms integer[],
+  p_unclaimed boolean,
+  out codes text,
+  out key_ids uuid[],
+  out freed_mailbox_ids uuid[],
+  out now_ms bigint
+)
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set jit = off
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+declare
+  v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
+  v_expired_before uuid := first_id_at(v_now_ms - p_retention_ms);
+  v_key_orgs uuid[];
+  v_done integer[];
+  v_box record;
+begin
+  now_ms := v_now_ms;
+  select array_agg(k.id order by p.number), array_agg(k.org_id order by p.number)
+  into key_ids, v_key_orgs
+  from unnest(p_key_hashes) with ordinality as p (key_hash, number)
+  left join api_keys k on k.key_hash = p.key_hash;
+
+  -- One statement per mailbox, because each has its own limit of claims.
+  for v_box in
+    select
+      m.mailbox_id,
+      m.bucket,
+      t.max_claims,
+      array_agg(i.number::integer order by i.number) as numbers
+    from unnest(p_ids) with ordinality as i (id, number)
+    join messages m on m.bucket = get_byte(uuid_send(i.id), 15) and m.id = i.id
+    left join targets t on t.id = m.mailbox_id
+    group by m.mailbox_id, m.bucket, t.max_claims
+    order by m.mailbox_id
+  loop
+    declare
+      v_numbers integer[];
+      v_returned_ids uuid[];
+      v_returned_keys text[];
+      v_poison_ids uuid[];
+      v_poison_keys text[];
+    begin
+      with changed as (
+        update messages m
+        set state = case
+            when p_leases_ms[n] is not null then 2
+            when p_delays_ms[n] > 0 then 3
+            else 1
+          end,
+          claimable_at = case
+            when p_leases_ms[n] is not null then v_now_ms + p_leases_ms[n]
+            when p_delays_ms[n] > 0 then v_now_ms + p_delays_ms[n]
+          end,
+          claimed_by = case when p_leases_ms[n] is not null then m.claimed_by end,
+          claim_token = case when p_leases_ms[n] is not null then m.claim_token end,
+          claim_count = m.claim_count - p_unclaimed::integer
+        from unnest(v_box.numbers) as n
+        where m.bucket = v_box.bucket
+          and m.mailbox_id = v_box.mailbox_id
+          and m.id = p_ids[n]
+          and m.state = 2
+          and m.claimed_by = key_ids[p_keys[n]]
+          and m.claim_token = p_claim_tokens[n]
+          and m.claimable_at > v_now_ms
+          and m.id >= v_expired_before
+          and (p_mailbox_ids[n] is null or m.mailbox_id = p_mailbox_ids[n])
+        returning n, m.id, m.state, m.ordering_key, m.claim_count >= v_box.max_claims as is_last
+      )
+      select
+        array_agg(c.n),
+        array_agg(c.id) filter (where c.state <> 2),
+        array_agg(c.ordering_key) filter (where c.ordering_key is not null and c.state <> 2),
+        array_agg(c.id) filter (where c.state <> 2 and c.is_last),
+        array_agg(c.ordering_key) filter (where c.state <> 2 and c.is_last)
+      into v_numbers, v_returned_ids, v_returned_keys, v_poison_ids, v_poison_keys
+      from changed c;
+
+      v_done := v_done || v_numbers;
+      if v_returned_keys is not null then
+        perform lock_message_keys(v_box.mailbox_id, v_returned_keys);
+        perform unpark_messages(v_box.bucket, v_box.mailbox_id, v_returned_keys, v_expired_before);
+      end if;
+      if v_poison_ids is not null then
+        perform bury_messages(
+          v_box.bucket, v_box.mailbox_id, v_poison_ids, v_poison_keys, v_now_ms, v_expired_before
+        );
+      end if;
+      if v_returned_ids is not null then
+        freed_mailbox_ids := freed_mailbox_ids || v_box.mailbox_id;
+      end if;
+    end;
+  end loop;
+
+  select string_agg(
+    case
+      when i.number = any (v_done) then 'k'
+      when key_ids[i.key] is null then 'u'
+      else message_refusal(
+        i.id, key_ids[i.key], v_key_orgs[i.key], i.mailbox_id, i.claim_token, null, v_now_ms, v_expired_before
+      )
+    end,
+    ''
+    order by i.number
+  )
+  into codes
+  from unnest(p_ids, p_keys, p_mailbox_ids, p_claim_tokens) with ordinality
+    as i (id, key, mailbox_id, claim_token, number);
+end
+$$;

@@ -1,0 +1,115 @@
+-- Moves messages to the dead ones. With ordering keys, only those whose key is free at once: the others stay as
+-- they are and read as dead all the same. The caller holds the rows. Gives how many were moved.
+drop function if exists bury_messages;
+create function bury_messages(
+  p_bucket smallint,
+  p_mailbox uuid,
+  p_ids uuid[],
+  p_keys text[],
+  p_now_ms bigint,
+  p_expired_before uuid
+)
+returns integer
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+declare
+  v_keys text[] := array(select distinct k from unnest(p_keys) as k where k is not null);
+  v_locked text[];
+  v_count integer;
+begin
+  if cardinality(v_keys) > 0 then
+    v_locked := try_lock_message_keys(p_mailbox, v_keys);
+  end if;
+  with gone as (
+    delete from messages m
+    using unnest(p_ids, p_keys) as i (id, ordering_key)
+    where m.bucket = p_bucket
+      and m.id = i.id
+      and (i.ordering_key is null or i.ordering_key = any (v_locked))
+    returning m.claim_count, m.id, m.position, m.ordering_key
+  )
+  insert into closed_messages (
+    bucket, dead, claim_count, mailbox_id, id, position, closed_at, ordering_key, reason
+  )
+  select
+    p_bucket,
+    true,
+    g.claim_count,
+    p_mailbox,
+    g.id,
+    g.position,
+    p_now_ms,
+    g.ordering_key,
+    'claimed ' || g.claim_count || ' times and never acknowledged'
+  from gone g;
+  get diagnostics v_count = row_count;
+  if v_count > 0 then
+    insert into mailbox_activity (bucket, minute, accepted, acknowledged, held, mailbox_id)
+    values (p_bucket, p_now_ms / 60000, 0, 0, -v_count, p_mailbox);
+  end if;
+  if cardinality(v_locked) > 0 then
+    perform unpark_messages(p_bucket, p_mailbox, v_locked, p_expired_before);
+  end if;
+  return v_count;
+end
+$$;
+
+-- Makes ready what is claimable again in one mailbox: lapsed claims and ended delays, in the order in which they
+-- ended. A lapsed claim that was the last one allowed becomes dead. At most p_limit messages.
+drop function if exists return_messages;
+create function return_messages(
+  p_bucket smallint,
+  p_mailbox uuid,
+  p_max_claims integer,
+  p_now_ms bigint,
+  p_expired_before uuid,
+  p_limit integer
+)
+returns integer
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+declare
+  v_ids uuid[];
+  v_poison_ids uuid[];
+  v_poison_keys text[];
+begin
+  select
+    array_agg(r.id) filter (where not r.is_poison),
+    array_agg(r.id) filter (where r.is_poison),
+    array_agg(r.ordering_key) filter (where r.is_poison)
+  into v_ids, v_poison_ids, v_poison_keys
+  from (
+    select m.id, m.ordering_key, coalesce(m.state = 2 and m.claim_count >= p_max_claims, false) as is_poison
+    from messages m
+    where m.bucket = p_bucket
+      and m.mailbox_id = p_mailbox
+      and m.state <> 1
+      and m.claimable_at <= p_now_ms
+    order by m.claimable_at
+    limit p_limit
+    for update skip locked
+  ) r;
+  if v_ids is not null then
+    update messages m
+    set state = 1,
+      claimable_at = null,
+      claimed_by = null,
+      claim_token = null
+    from unnest(v_ids) as i (id)
+    where m.bucket = p_bucket
+      and m.id = i.id;
+  end if;
+  if v_poison_ids is not null then
+    perform bury_messages(p_bucket, p_mailbox, v_poison_ids, v_poison_keys, p_now_ms, p_expired_before);
+  end if;
+  return coalesce(cardinality(v_ids), 0) + coalesce(cardinality(v_poison_ids), 0);
+end
+$$;

@@ -1,0 +1,60 @@
+-- Removes messages past retention from the hot table, at most p_limit per bucket: they read as EXPIRED already,
+-- from their items. Gives how many were removed.
+drop function if exists sweep_messages;
+create function sweep_messages(
+  p_retention_ms bigint,
+  p_limit integer
+)
+returns integer
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set jit = off
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+declare
+  v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
+  v_expired_before uuid := first_id_at(v_now_ms - p_retention_ms);
+  v_count integer := 0;
+  v_gone integer;
+  v_mailboxes uuid[];
+  v_keys text[];
+begin
+  for v_bucket in 0..255 loop
+    with gone as (
+      delete from messages m
+      using (
+        select x.id
+        from messages x
+        where x.bucket = v_bucket::smallint
+          and x.id < v_expired_before
+          -- A key that is busy is left for the next time: its next message must be looked for under its lock.
+          and (x.ordering_key is null or pg_try_advisory_xact_lock(message_key_lock(x.mailbox_id, x.ordering_key)))
+        limit p_limit
+        for update skip locked
+      ) old
+      where m.bucket = v_bucket::smallint
+        and m.id = old.id
+      returning m.mailbox_id, m.ordering_key
+    ),
+    noted as (
+      insert into mailbox_activity (bucket, minute, accepted, acknowledged, held, mailbox_id)
+      select v_bucket, v_now_ms / 60000, 0, 0, -count(*), g.mailbox_id
+      from gone g
+      group by g.mailbox_id
+    )
+    select
+      count(*),
+      array_agg(g.mailbox_id) filter (where g.ordering_key is not null),
+      array_agg(g.ordering_key) filter (where g.ordering_key is not null)
+    into v_gone, v_mailboxes, v_keys
+    from gone g;
+    v_count := v_count + v_gone;
+    perform unpark_messages(v_bucket::smallint, k.mailbox_id, array_agg(distinct k.ordering_key), v_expired_before)
+    from unnest(v_mailboxes, v_keys) as k (mailbox_id, ordering_key)
+    group by k.mailbox_id;
+  end loop;
+  return v_count;
+end
+$$;
