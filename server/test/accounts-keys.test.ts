@@ -126,7 +126,7 @@ describe("creating a key", () => {
     await setBilling(account, status, graceEndsInSeconds);
     const answer = await create(account);
     expect(answer.status).toBe(expected);
-    if (expected !== 200) expect(answer.body.error).toContain(expected === 402 ? "suspended" : "pending");
+    expect(answer.body.error ?? "").toContain({ 200: "", 402: "suspended", 403: "pending" }[expected]);
     expect(await list(account.api_key)).toHaveLength(expected === 200 ? 2 : 1);
     await setBilling(account, "active");
     expect((await create(account)).status).toBe(200);
@@ -179,7 +179,8 @@ describe("deleting a key", () => {
         (index % 2 === 0 ? node : other).call("DELETE", `/api/v1/keys/${id}`, { session }),
       ),
     );
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 409]);
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(4);
+    expect(answers.filter(({ status }) => status === 409)).toHaveLength(1);
     const left = await node.call("GET", "/api/v1/keys", { session });
     expect(left.body.keys).toHaveLength(1);
   });

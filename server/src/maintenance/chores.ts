@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { sweepRateLimits } from "../accounts/rateLimit.ts";
+import { sweepSessions } from "../accounts/sessionStore.ts";
 import { foldUsage } from "../billing/foldUsage.ts";
 import type { Config } from "../config.ts";
 import { ensurePartitions } from "../db/partitions.ts";
@@ -57,6 +58,11 @@ function choreList({ config, pool, nowMs }: MaintenanceDeps): Chore[] {
       name: "statistics",
       everyMs: 60 * minutes,
       runOnce: async () => ({ tables: await analyzePartitions(pool) }),
+    },
+    {
+      name: "expired sessions",
+      everyMs: 30 * minutes,
+      runOnce: async () => ({ rows: await sweepSessions(pool) }),
     },
     {
       name: "rate limits",

@@ -20,6 +20,8 @@ export interface CallOptions {
 
 export interface Answer {
   status: number;
+  /** The parsed JSON. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests assert what is in it
   body: any;
   headers: LightMyRequestResponse["headers"];
 }

@@ -1,0 +1,53 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { emailKey, parseEmail } from "./emailAddress.ts";
+
+describe("parseEmail", () => {
+  it("keeps the address as written, and compares it trimmed and lower-cased", () => {
+    expect(parseEmail("\t Ada.Lovelace+x@Example.COM \n")).toEqual({
+      email: "Ada.Lovelace+x@Example.COM",
+      key: "ada.lovelace+x@example.com",
+      localPart: "Ada.Lovelace+x",
+    });
+  });
+
+  it("takes whatever has one @ between parts without spaces and control characters, and nothing else", () => {
+    const part = fc.string({ unit: "grapheme", minLength: 1 }).filter((text) => !/[@\s\p{Cc}]/u.test(text));
+    fc.assert(
+      fc.property(part, part, (local, domain) => {
+        expect(parseEmail(`${local}@${domain}`)?.localPart).toBe(local);
+        for (const text of [local, `@${domain}`, `${local}@`, `${local}@${domain}@${domain}`]) {
+          expect(parseEmail(text)).toBeUndefined();
+        }
+      }),
+    );
+    fc.assert(
+      fc.property(
+        part,
+        part,
+        fc.constantFrom(" ", "\t", "\n", "\u0000", "\u001b", "\u007f", "\u0085", "\u2028"),
+        (a, b, bad) => {
+          expect(parseEmail(`${a}${bad}${a}@${b}`)).toBeUndefined();
+          expect(parseEmail(`${a}@${b}${bad}${b}`)).toBeUndefined();
+        },
+      ),
+    );
+  });
+
+  it("gives one key for every way of writing an address, also the one that login computes", () => {
+    fc.assert(
+      fc.property(fc.emailAddress(), (email) => {
+        const key = parseEmail(email)?.key;
+        expect(parseEmail(` ${email.toUpperCase()}`)?.key).toBe(key);
+        expect(emailKey(`${email}\n`)).toBe(key);
+      }),
+    );
+  });
+
+  it("ends quickly on long texts", () => {
+    const startedMs = performance.now();
+    expect(parseEmail(`${"a".repeat(200_000)}@`)).toBeUndefined();
+    expect(parseEmail("@".repeat(200_000))).toBeUndefined();
+    expect(performance.now() - startedMs).toBeLessThan(1_000);
+  });
+});

@@ -1,0 +1,115 @@
+import type pg from "pg";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createTestDatabase, type TestDatabase } from "../../test/support/database.ts";
+import { createPool, inTransaction } from "../db/pool.ts";
+import { insertKey, listKeys } from "./keyStore.ts";
+import { createKeyUsage } from "./keyUsage.ts";
+import { createOrganization } from "./organizationStore.ts";
+
+let database: TestDatabase;
+let pool: pg.Pool;
+let statements = 0;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  pool = createPool({ connection: database.connection, size: 4, onError: () => undefined });
+  pool.on("acquire", () => statements++);
+});
+
+afterAll(async () => {
+  await pool.end();
+  await database.drop();
+});
+
+const quiet = { warn: () => undefined };
+const nowMs = Date.now();
+
+interface NewKeys {
+  orgId: string;
+  keys: { id: string; key: string }[];
+}
+
+async function newKeys(count: number): Promise<NewKeys> {
+  return inTransaction(pool, async (client) => {
+    const { id: orgId } = await createOrganization(client, { name: "keys", billingStatus: "active", nowMs });
+    const keys: { id: string; key: string }[] = [];
+    while (keys.length < count) keys.push(await insertKey(client, { orgId, name: "key", nowMs }));
+    return { orgId, keys };
+  });
+}
+
+/** Whether each key is on record as used, in the order of their creation. */
+async function used({ orgId, keys }: NewKeys): Promise<boolean[]> {
+  const listed = await listKeys(pool, orgId);
+  return keys.map(({ id }) => listed.find((key) => key.id === id)!.last_used_at !== null);
+}
+
+describe("createKeyUsage", () => {
+  it("writes all keys of an interval in one statement, and none when none was used", async () => {
+    const made = await newKeys(3);
+    const { keys } = made;
+    const usage = createKeyUsage(pool, quiet);
+    for (let uses = 0; uses < 100; uses++) {
+      usage.note(keys[0]!.id);
+      usage.noteKey(keys[2]!.key);
+    }
+    statements = 0;
+    await usage.flush();
+    await usage.flush();
+    expect(statements).toBe(1);
+    expect(await used(made)).toEqual([true, false, true]);
+    const moments = (await listKeys(pool, made.orgId)).map((key) => key.last_used_at ?? 0);
+    expect(Math.max(...moments)).toBeGreaterThanOrEqual(Math.floor(nowMs / 1000));
+    await usage.stop();
+  });
+
+  it("writes by itself", async () => {
+    const made = await newKeys(1);
+    const { keys } = made;
+    const usage = createKeyUsage(pool, quiet, 20);
+    usage.note(keys[0]!.id);
+    await expect.poll(() => used(made), { timeout: 10_000 }).toEqual([true]);
+    await usage.stop();
+  });
+
+  it("writes the rest when it stops", async () => {
+    const made = await newKeys(1);
+    const { keys } = made;
+    const usage = createKeyUsage(pool, quiet);
+    usage.noteKey(keys[0]!.key);
+    await usage.stop();
+    expect(await used(made)).toEqual([true]);
+  });
+
+  it("keeps what it could not write, and says so without the key", async () => {
+    const made = await newKeys(2);
+    const { keys } = made;
+    const warnings: unknown[] = [];
+    const usage = createKeyUsage(pool, { warn: (fields, message) => warnings.push([fields, message]) });
+    usage.note(keys[0]!.id);
+    usage.noteKey(keys[1]!.key);
+    await pool.query("alter table api_keys rename to api_keys_away");
+    await usage.flush();
+    await pool.query("alter table api_keys_away rename to api_keys");
+    expect(warnings).toHaveLength(1);
+    expect(JSON.stringify(warnings)).not.toContain(keys[1]!.key);
+    expect(await used(made)).toEqual([false, false]);
+    await usage.flush();
+    expect(await used(made)).toEqual([true, true]);
+    await usage.stop();
+  });
+
+  it("does not wait for another node that writes the same keys, nor deadlock with it", async () => {
+    const made = await newKeys(5);
+    const { keys } = made;
+    const nodes = [createKeyUsage(pool, quiet), createKeyUsage(pool, quiet)];
+    for (let round = 0; round < 20; round++) {
+      for (const [number, node] of nodes.entries()) {
+        for (const { id } of number === 0 ? keys : keys.toReversed()) node.note(id);
+      }
+      await Promise.all(nodes.map((node) => node.flush()));
+    }
+    expect(await used(made)).toEqual([true, true, true, true, true]);
+    await Promise.all(nodes.map((node) => node.stop()));
+  });
+});

@@ -1,0 +1,46 @@
+import { describe, expect, it } from "vitest";
+import { ApiError } from "../http/errors.ts";
+import { createPasswords } from "./passwords.ts";
+
+describe("passwords", () => {
+  it("are hashed with argon2id at OWASP's cost, each with its own salt", async () => {
+    const passwords = createPasswords();
+    const [first, second] = await Promise.all([
+      passwords.hash("correct horse"),
+      passwords.hash("correct horse"),
+    ]);
+    expect(first).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$[\w+/]{22}\$[\w+/]{43}$/);
+    expect(second).not.toBe(first);
+    expect(await passwords.verify("correct horse", first)).toBe(true);
+    expect(await passwords.verify("correct horsE", first)).toBe(false);
+  });
+
+  it("of nobody are never right", async () => {
+    const passwords = createPasswords();
+    for (const password of ["", "A", "\0", "correct horse"]) {
+      expect(await passwords.verify(password, undefined)).toBe(false);
+    }
+  });
+
+  it("are refused with 503 when too many wait, and taken again when there is room", async () => {
+    const passwords = createPasswords({ concurrency: 1, maxWaiting: 2 });
+    const accepted = [passwords.hash("a"), passwords.hash("b"), passwords.hash("c")];
+    const refusal: unknown = await passwords.hash("d").catch((error: unknown) => error);
+    expect(refusal).toBeInstanceOf(ApiError);
+    expect(refusal).toMatchObject({ status: 503, retryAfterSeconds: 2 });
+    expect(() => passwords.refuseWhenFull()).toThrow(ApiError);
+    await Promise.all(accepted);
+    passwords.refuseWhenFull();
+    expect(await passwords.verify("e", await passwords.hash("e"))).toBe(true);
+  });
+
+  it("give their place on when hashing fails", async () => {
+    const passwords = createPasswords({ concurrency: 1, maxWaiting: 5 });
+    const outcomes = await Promise.allSettled([
+      passwords.verify("a", "not a hash"),
+      passwords.verify("b", "not a hash"),
+      passwords.hash("c"),
+    ]);
+    expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "rejected", "fulfilled"]);
+  });
+});

@@ -1,0 +1,63 @@
+import type pg from "pg";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createTestDatabase, type TestDatabase } from "../../test/support/database.ts";
+import { createPool } from "../db/pool.ts";
+import { listKeys } from "./keyStore.ts";
+import { logIn } from "./logIn.ts";
+import { createPasswords } from "./passwords.ts";
+import { type ProvisionInput, provisionOrganization } from "./provision.ts";
+
+let database: TestDatabase;
+let pool: pg.Pool;
+const passwords = createPasswords();
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  pool = createPool({ connection: database.connection, size: 4, onError: () => undefined });
+});
+
+afterAll(async () => {
+  await pool.end();
+  await database.drop();
+});
+
+function provision(input: ProvisionInput): ReturnType<typeof provisionOrganization> {
+  return provisionOrganization({ pool, passwords, nowMs: Date.now }, input);
+}
+
+describe("provisionOrganization", () => {
+  it("creates an organization in the asked billing state, with a key that is shown once", async () => {
+    const { organization, apiKey, user } = await provision({ name: "Acme", billingStatus: "exempt" });
+    expect(organization).toMatchObject({
+      name: "Acme",
+      billing_status: "exempt",
+      billing_grace_ends_at: null,
+    });
+    expect(user).toBeUndefined();
+    const keys = await listKeys(pool, organization.id);
+    expect(keys).toMatchObject([{ name: "default", prefix: apiKey.slice(0, 12) }]);
+  });
+
+  it("creates an owner who can log in", async () => {
+    const owner = { email: "Owner@example.com", password: "correct horse" };
+    const { organization, user } = await provision({ name: "Acme", billingStatus: "active", owner });
+    expect(user).toMatchObject({ email: owner.email, name: "Owner", org_id: organization.id, role: "admin" });
+    const session = await logIn({ pool, passwords }, { ...owner, email: "owner@EXAMPLE.com" });
+    expect(session.user).toEqual(user);
+  });
+
+  it("creates nothing for an owner who has an account, or whose address is none", async () => {
+    const count = async (): Promise<unknown> =>
+      (await pool.query("select count(*) as count from organizations")).rows[0];
+    const owner = { email: "taken@example.com", password: "correct horse" };
+    await provision({ name: "first", billingStatus: "active", owner });
+    const before = await count();
+    await expect(provision({ name: "second", billingStatus: "active", owner })).rejects.toMatchObject({
+      status: 409,
+    });
+    await expect(
+      provision({ name: "third", billingStatus: "active", owner: { ...owner, email: "nobody" } }),
+    ).rejects.toMatchObject({ status: 400 });
+    expect(await count()).toEqual(before);
+  });
+});

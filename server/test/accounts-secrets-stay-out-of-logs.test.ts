@@ -1,0 +1,112 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import pg from "pg";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { newEmail } from "./support/testNode.ts";
+
+const program = fileURLToPath(new URL("../src/cli.ts", import.meta.url));
+
+let database: TestDatabase;
+let service: ChildProcess;
+let output = "";
+let url: string;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  service = spawn(process.execPath, [program, "serve"], {
+    env: {
+      PATH: process.env["PATH"],
+      PORT: "0",
+      DATABASE_URL: database.url,
+      POSTRIDER_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString("base64"),
+      POSTRIDER_SIGNUP_LIMIT: "1000",
+      POSTRIDER_LOGIN_LIMIT: "1000",
+      LOG_LEVEL: "trace",
+    },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  for (const stream of [service.stdout!, service.stderr!]) {
+    stream.setEncoding("utf8").on("data", (text: string) => (output += text));
+  }
+  url = await vi.waitUntil(() => /listens on (http:\S+)/.exec(output)?.[1], { timeout: 30_000 });
+});
+
+afterAll(async () => {
+  if (service.exitCode === null) service.kill("SIGKILL");
+  await database.drop();
+});
+
+it("neither passwords nor keys nor tokens reach the log, whatever goes wrong", async () => {
+  const email = newEmail();
+  const password = "correct-horse-battery";
+  const wrong = "wrong-horse-battery";
+  const signup = await post("/api/v1/auth/signup", { email, password });
+  const account = (await signup.json()) as { api_key: string; session_token: string };
+  const taken = await post("/api/v1/auth/signup", { email, password: wrong });
+  const login = await post("/api/v1/auth/login", { email, password });
+  const { session_token: second } = (await login.json()) as { session_token: string };
+  const refused = await post("/api/v1/auth/login", { email, password: wrong });
+  const session = { "x-session-token": account.session_token };
+  const key = { authorization: `Bearer ${account.api_key}` };
+  const unknownKey = `ak_live_${"ab".repeat(32)}`;
+  const created = await post("/api/v1/keys", { name: "another" }, session);
+  const { key: createdKey } = (await created.json()) as { key: string };
+  const others = [
+    await post("/api/v1/keys", { name: "another" }, key),
+    await post("/api/v1/auth/login", `{"email":"${email}","password":"${password}`),
+    await post("/api/v1/auth/login", { email, password: [password] }),
+    await fetch(`${url}/api/v1/keys?key=${account.api_key}`, { headers: key }),
+    await fetch(`${url}/api/v1/keys/${account.api_key}`, { method: "DELETE", headers: key }),
+    await fetch(`${url}/api/v1/keys`, { headers: { authorization: `Bearer ${unknownKey}` } }),
+  ];
+  expect([signup, taken, login, refused, created, ...others].map(({ status }) => status)).toEqual([
+    200, 200, 200, 401, 200, 403, 400, 400, 200, 404, 401,
+  ]);
+  const answers = (await Promise.all(others.map((answer) => answer.text()))).join("\n");
+
+  // Errors of the database are logged whole, so let every statement on these tables fail.
+  await breakTables();
+  const failures = [
+    await post("/api/v1/auth/signup", { email: newEmail(), password }),
+    await post("/api/v1/auth/login", { email, password }),
+    await fetch(`${url}/api/v1/auth/me`, { headers: session }),
+    await fetch(`${url}/api/v1/keys`, { headers: key }),
+  ];
+  expect(failures.map(({ status }) => status)).toEqual([500, 500, 500, 500]);
+  for (const failure of failures) expect(await failure.json()).toEqual({ error: "internal error" });
+
+  service.kill("SIGTERM");
+  await once(service, "close");
+  expect(output.match(/"msg":"request"/g)?.length).toBeGreaterThanOrEqual(15);
+  expect(output).toContain('"msg":"request failed"');
+  for (const secret of [
+    password,
+    wrong,
+    ...[account.api_key, createdKey, unknownKey].map((text) => text.slice("ak_live_".length)),
+    ...[account.session_token, second].map((text) => text.slice("ses_".length)),
+    "$argon2id$",
+  ]) {
+    expect(output).not.toContain(secret);
+    expect(answers).not.toContain(secret);
+  }
+});
+
+function post(path: string, body: unknown, headers: Record<string, string> = {}): Promise<Response> {
+  return fetch(`${url}${path}`, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...headers },
+    body: typeof body === "string" ? body : JSON.stringify(body),
+  });
+}
+
+/** Renames the tables, behind the service's back. */
+async function breakTables(): Promise<void> {
+  const client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+  for (const table of ["sessions", "api_keys", "users"]) {
+    await client.query(`alter table ${table} rename to ${table}_away`);
+  }
+  await client.end();
+}
