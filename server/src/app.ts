@@ -6,6 +6,8 @@ import type { Passwords } from "./accounts/passwords.ts";
 import { billingRoutes } from "./billing/routes.ts";
 import type { Config } from "./config.ts";
 import type { Queries } from "./db/tables.ts";
+import { eventRoutes } from "./events/routes.ts";
+import { addDocumentation } from "./http/documentation.ts";
 import { type HealthDeps, healthRoutes } from "./http/health.ts";
 import { addRoutes, createServer, type RouteRow, type ServerDeps } from "./http/server.ts";
 import type { Intake } from "./intake/intake.ts";
@@ -40,12 +42,14 @@ export interface AppDeps extends ServerDeps, HealthDeps {
 /** The whole HTTP interface, ready to listen. */
 export function createApp(deps: AppDeps): FastifyInstance {
   const app = createServer(deps);
-  addRoutes(app, deps, interfaceTable(deps));
+  const rows = interfaceTable(deps);
+  addRoutes(app, deps, rows);
+  addDocumentation(app, rows);
   return app;
 }
 
 /** Every route with the credential it takes, in the order of the interface's document. */
-function interfaceTable(deps: AppDeps): RouteRow[] {
+export function interfaceTable(deps: AppDeps): RouteRow[] {
   const auth = authRoutes(deps);
   const keys = keyRoutes(deps);
   const organization = organizationRoutes(deps);
@@ -54,6 +58,7 @@ function interfaceTable(deps: AppDeps): RouteRow[] {
   const intake = intakeRoutes(deps);
   const billing = billingRoutes(deps);
   const endpoints = endpointRoutes(deps);
+  const events = eventRoutes(deps);
   return [
     ["POST", "/api/v1/auth/signup", "none", auth.signup],
     ["POST", "/api/v1/auth/login", "none", auth.login],
@@ -82,6 +87,10 @@ function interfaceTable(deps: AppDeps): RouteRow[] {
     ["GET", "/api/v1/endpoints/:id", "either", endpoints.read],
     ["PATCH", "/api/v1/endpoints/:id", "either", endpoints.update],
     ["DELETE", "/api/v1/endpoints/:id", "either", endpoints.remove],
+
+    ["GET", "/api/v1/events", "either", events.list],
+    ["GET", "/api/v1/events/:id", "either", events.read],
+    ["POST", "/api/v1/events/:id/replay", "either", events.replay],
 
     ["GET", "/api/v1/orgs", "either", organization.read],
     ["PATCH", "/api/v1/orgs", "either", organization.rename],

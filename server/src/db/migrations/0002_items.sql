@@ -50,6 +50,10 @@ create index deliveries_due on deliveries (bucket, target_id, due_at)
   where lease_until is null;
 create index deliveries_leased on deliveries (bucket, lease_until)
   where lease_until is not null;
+-- Lists what is QUEUED or RETRYING, newest first, however large the backlog is. An item that is dispatched from
+-- memory and delivered at once is never in it.
+create index deliveries_listed on deliveries (bucket, target_id, least(attempts, 1), event_id)
+  where lease_until is null;
 
 -- Each exchange with a receiver: append-only, in the partition of its event's day.
 create table attempts (

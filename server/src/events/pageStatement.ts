@@ -1,0 +1,151 @@
+import { type RawBuilder, sql } from "kysely";
+import { bucketOf } from "../db/ids.ts";
+import { type EventStatus, statusOf } from "./statuses.ts";
+
+/** Which events a list asks for; newest first. */
+export interface EventFilter {
+  orgId: string;
+  /** A target that belongs to the organization, or did. */
+  targetId?: string;
+  status?: EventStatus;
+  correlationId?: string;
+  /** Only events older than this one. */
+  before?: string;
+  limit: number;
+  offset: number;
+}
+
+export type IdStatement = RawBuilder<{ id: string }>;
+
+/**
+ * The statement that finds the ids of a page, newest first. Each kind of filter begins at the index that holds the
+ * fewest rows for it and already has them in order, so that a page costs what it shows, however much is stored:
+ *
+ * | filter | index |
+ * |---|---|
+ * | none | `events_org` |
+ * | target | the primary key of `events` |
+ * | correlation | `events_correlation` |
+ * | DELIVERED | `attempts_delivered` |
+ * | FAILED, FILTERED, CANCELED, with a target or not | `settlements_org`, `settlements_target` |
+ * | QUEUED, RETRYING, with a target or not | `deliveries_listed`, `deliveries_leased` |
+ *
+ * A correlation with a status, a target with DELIVERED, and the statuses of mailboxes walk their events from the
+ * newest on and look up the status of each.
+ */
+export function pageStatement(filter: EventFilter): IdStatement {
+  const { status } = filter;
+  if (status === undefined || filter.correlationId !== undefined) return eventsWalk(filter);
+  switch (status) {
+    case "QUEUED":
+    case "RETRYING":
+      return waitingPage(filter, status);
+    case "FAILED":
+    case "FILTERED":
+    case "CANCELED":
+      return settledPage(filter, status);
+    case "DELIVERED":
+      return filter.targetId === undefined ? deliveredPage(filter) : eventsWalk(filter);
+    case "UNREAD":
+    case "CLAIMED":
+    case "ACKNOWLEDGED":
+    case "EXPIRED":
+      return eventsWalk(filter);
+  }
+}
+
+function eventsWalk(filter: EventFilter): IdStatement {
+  const conditions = [
+    filter.targetId !== undefined && filter.correlationId === undefined
+      ? sql`e.bucket = ${bucketOf(filter.targetId)} and e.target_id = ${filter.targetId}`
+      : sql`e.org_id = ${filter.orgId}`,
+  ];
+  if (filter.correlationId !== undefined) {
+    conditions.push(sql`e.correlation_id = ${filter.correlationId}`);
+    if (filter.targetId !== undefined) conditions.push(sql`e.target_id = ${filter.targetId}`);
+  }
+  if (filter.status !== undefined) conditions.push(sql`${statusOf()} = ${filter.status}`);
+  return sql`
+    select e.id
+    from events e
+    where ${sql.join(conditions, sql` and `)}
+      ${older(filter, sql`e.id`)}
+    order by e.id desc
+    ${pageOf(filter)}
+  `;
+}
+
+function deliveredPage(filter: EventFilter): IdStatement {
+  return sql`
+    select a.event_id as id
+    from attempts a
+    where a.org_id = ${filter.orgId}
+      and a.outcome = 1
+      ${older(filter, sql`a.event_id`)}
+    order by a.event_id desc
+    ${pageOf(filter)}
+  `;
+}
+
+function settledPage(filter: EventFilter, status: EventStatus): IdStatement {
+  const owner =
+    filter.targetId === undefined ? sql`s.org_id = ${filter.orgId}` : sql`s.target_id = ${filter.targetId}`;
+  return sql`
+    select s.event_id as id
+    from settlements s
+    where ${owner}
+      and s.status = ${status}
+      ${older(filter, sql`s.event_id`)}
+    order by s.event_id desc
+    ${pageOf(filter)}
+  `;
+}
+
+/**
+ * The newest of each target's waiting deliveries, merged. What is leased is no more than the nodes have in
+ * hand at this moment, and is read whole.
+ */
+function waitingPage(filter: EventFilter, status: "QUEUED" | "RETRYING"): IdStatement {
+  const tried = status === "QUEUED" ? sql`0` : sql`1`;
+  const targets =
+    filter.targetId === undefined
+      ? sql`t.org_id = ${filter.orgId}`
+      : sql`t.org_id = ${filter.orgId} and t.id = ${filter.targetId}`;
+  return sql`
+    select w.id
+    from (
+      select newest.id
+      from targets t
+      cross join lateral (
+        select d.event_id as id
+        from deliveries d
+        where d.bucket = get_byte(uuid_send(t.id), 15)
+          and d.target_id = t.id
+          and least(d.attempts, 1) = ${tried}
+          and d.lease_until is null
+          ${older(filter, sql`d.event_id`)}
+        order by d.event_id desc
+        limit ${filter.offset + filter.limit}
+      ) newest
+      where ${targets}
+      union all
+      select d.event_id
+      from deliveries d
+      join targets t on t.id = d.target_id
+      where ${targets}
+        and least(d.attempts, 1) = ${tried}
+        and d.lease_until is not null
+        ${older(filter, sql`d.event_id`)}
+    ) w
+    order by w.id desc
+    ${pageOf(filter)}
+  `;
+}
+
+function older(filter: EventFilter, column: RawBuilder<unknown>): RawBuilder<unknown> {
+  return filter.before === undefined ? sql`` : sql`and ${column} < ${filter.before}`;
+}
+
+function pageOf(filter: EventFilter): RawBuilder<unknown> {
+  return sql`limit ${filter.limit} offset ${filter.offset}`;
+}

@@ -1,0 +1,25 @@
+import type { Queries } from "../db/tables.ts";
+import { notFound } from "../http/errors.ts";
+import { inSnapshot } from "./listEvents.ts";
+import { readAttempts, readDueAt, readEvents, type StoredAttempt, type StoredEvent } from "./store.ts";
+
+export interface EventStory {
+  event: StoredEvent;
+  attempts: StoredAttempt[];
+  /** Unix milliseconds; null unless it waits. */
+  dueAtMs: number | null;
+}
+
+/** An event and what was tried, all as of one moment. @throws {ApiError} 404 when the organization has no such event. */
+export async function readEvent(queries: Queries, orgId: string, id: string): Promise<EventStory> {
+  return inSnapshot(queries, async (snapshot) => {
+    const [event] = await readEvents(snapshot, orgId, [id]);
+    if (event === undefined) throw notFound();
+    const isWaiting = event.status === "QUEUED" || event.status === "RETRYING";
+    return {
+      event,
+      attempts: await readAttempts(snapshot, orgId, id),
+      dueAtMs: isWaiting ? await readDueAt(snapshot, id) : null,
+    };
+  });
+}

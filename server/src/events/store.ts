@@ -1,0 +1,128 @@
+import { sql } from "kysely";
+import { bucketOf } from "../db/ids.ts";
+import type { Queries } from "../db/tables.ts";
+import { changedAtMsOf, type EventStatus, type IdBounds, statusOf, within } from "./statuses.ts";
+
+/** An event without its payload, as it stands in the snapshot that was read. */
+export interface StoredEvent {
+  id: string;
+  kind: 1 | 2 | 3;
+  orgId: string;
+  targetId: string;
+  eventType: string | null;
+  correlationId: string | null;
+  sourceEventId: string | null;
+  maxRetries: number;
+  status: EventStatus;
+  /** Unix milliseconds; null when nothing happened since it was accepted. */
+  changedAtMs: number | null;
+}
+
+/** One exchange with a receiver. */
+export interface StoredAttempt {
+  number: number;
+  statusCode: number;
+  durationMs: number;
+  error: string | null;
+  attemptedAtMs: number;
+  responseBody: Buffer | null;
+}
+
+/** More attempts than any schedule makes; only enabling a target over and over leads past it. */
+const maxAttemptsShown = 1_000;
+
+/** The organization's events with these ids, newest first. Others' are left out. */
+export async function readEvents(
+  queries: Queries,
+  orgId: string,
+  ids: readonly string[],
+): Promise<StoredEvent[]> {
+  if (ids.length === 0) return [];
+  const bounds = boundsOf(ids);
+  const { rows } = await sql<StoredEvent>`
+    select
+      e.id,
+      e.kind,
+      e.org_id as "orgId",
+      e.target_id as "targetId",
+      e.event_type as "eventType",
+      e.correlation_id as "correlationId",
+      e.source_event_id as "sourceEventId",
+      e.max_retries as "maxRetries",
+      ${statusOf(bounds)} as status,
+      ${changedAtMsOf(bounds)} as "changedAtMs"
+    from events e
+    where e.org_id = ${orgId}
+      and e.id = any (${ids}::uuid[])
+      ${within(bounds, sql`e.id`)}
+    order by e.id desc
+  `.execute(queries);
+  return rows;
+}
+
+/** The attempts of an event, first to last. */
+export async function readAttempts(
+  queries: Queries,
+  orgId: string,
+  eventId: string,
+): Promise<StoredAttempt[]> {
+  // Each half is served by its own partial index.
+  const half = (outcome: "=" | "<>") => sql`
+    select a.number, a.status_code, a.duration_ms, a.error, a.attempted_at, a.response_body
+    from attempts a
+    where a.org_id = ${orgId}
+      and a.event_id = ${eventId}
+      and a.outcome ${sql.raw(outcome)} 1
+  `;
+  const { rows } = await sql<StoredAttempt>`
+    select
+      a.number,
+      a.status_code as "statusCode",
+      a.duration_ms as "durationMs",
+      a.error,
+      a.attempted_at as "attemptedAtMs",
+      a.response_body as "responseBody"
+    from (${half("=")} union all ${half("<>")}) a
+    order by a.number
+    limit ${maxAttemptsShown}
+  `.execute(queries);
+  return rows;
+}
+
+/** When an event that waits is tried next, in Unix milliseconds; null when it is under way or done. */
+export async function readDueAt(queries: Queries, eventId: string): Promise<number | null> {
+  const row = await queries
+    .selectFrom("deliveries")
+    .select("due_at")
+    .where("bucket", "=", bucketOf(eventId))
+    .where("event_id", "=", eventId)
+    .where("lease_until", "is", null)
+    .executeTakeFirst();
+  return row?.due_at ?? null;
+}
+
+/**
+ * Whether the target is or was the organization's. A deleted target is known by its events, all of which have
+ * one owner.
+ */
+export async function ownsTarget(queries: Queries, orgId: string, targetId: string): Promise<boolean> {
+  const target = await queries
+    .selectFrom("targets")
+    .select("org_id")
+    .where("id", "=", targetId)
+    .executeTakeFirst();
+  if (target !== undefined) return target.org_id === orgId;
+  const event = await queries
+    .selectFrom("events")
+    .select("org_id")
+    .where("bucket", "=", bucketOf(targetId))
+    .where("target_id", "=", targetId)
+    .limit(1)
+    .executeTakeFirst();
+  return event?.org_id === orgId;
+}
+
+function boundsOf(ids: readonly string[]): IdBounds {
+  const sorted = ids.toSorted();
+  return { first: sorted[0]!, last: sorted.at(-1)! };
+}
