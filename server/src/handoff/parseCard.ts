@@ -1,0 +1,238 @@
+import { isUtf8 } from "node:buffer";
+
+/** What the service needs to know of an agent, taken from a card that was found whole and usable. */
+export interface AgentCard {
+  name: string;
+  version: string;
+  /** The interface that is used: the first in the card's own order that speaks HTTP+JSON of A2A 1.0. */
+  interface: AgentInterface;
+  /** Whether the agent takes an address to notify. */
+  pushNotifications: boolean;
+  /** URIs of the extensions that the agent knows; a message that names one of them activates it. */
+  extensions: string[];
+  signatures: CardSignature[];
+  /** The card as received. */
+  document: Readonly<Record<string, unknown>>;
+}
+
+export interface AgentInterface {
+  /** Not yet checked against the rules for addresses. */
+  url: string;
+  /** The JSON path of `url` in the card, for messages about it. */
+  urlPath: string;
+  tenant: string | null;
+}
+
+/** A JSON Web Signature over the card (A2A 1.0, section 4.4.7). */
+export interface CardSignature {
+  protected: string;
+  signature: string;
+}
+
+/** `problem` completes a sentence that begins with `the agent card`, and says where in the card. */
+export type CardReading = { ok: true; card: AgentCard } | { ok: false; problem: string };
+
+/** Deeper documents cost stack and mean nothing to anybody. */
+const maxDepth = 64;
+const maxInterfaces = 100;
+const maxExtensions = 100;
+const maxSignatures = 10;
+const maxTextLength = 2_048;
+
+/** Extensions that the service itself implements; a card that requires another one is refused. */
+const implementedExtensions: readonly string[] = [];
+
+/**
+ * Reads an agent card and finds the interface to use (A2A 1.0, sections 4.4 and 8.3). Unknown fields are left alone,
+ * and nothing is read as an older version of the protocol.
+ */
+export function parseCard(bytes: Buffer): CardReading {
+  try {
+    return { ok: true, card: readCard(parseDocument(bytes)) };
+  } catch (error) {
+    if (error instanceof CardProblem) return { ok: false, problem: error.message };
+    throw error;
+  }
+}
+
+/** Never leaves this file. */
+class CardProblem extends Error {}
+
+function parseDocument(bytes: Buffer): Readonly<Record<string, unknown>> {
+  if (!isUtf8(bytes)) throw new CardProblem("is not UTF-8 text");
+  let value: unknown;
+  try {
+    value = JSON.parse(bytes.toString("utf8").replace(/^\ufeff/, ""));
+  } catch {
+    throw new CardProblem("is not JSON");
+  }
+  refuseUnstorable(value, "$", 0);
+  if (!isObject(value)) throw new CardProblem(`must be a JSON object, not ${nameOf(value)} (at $)`);
+  return value;
+}
+
+function readCard(document: Readonly<Record<string, unknown>>): AgentCard {
+  refuseOlderVersion(document);
+  const name = requiredText(document, "name");
+  if (name === "") throw new CardProblem("has an empty $.name");
+  requiredText(document, "description");
+  const version = requiredText(document, "version");
+  const interfaces = requiredArray(document, "supportedInterfaces");
+  const capabilities = required(document, "capabilities");
+  if (!isObject(capabilities)) throw wrongKind("$.capabilities", "an object", capabilities);
+  for (const modes of ["defaultInputModes", "defaultOutputModes"]) {
+    for (const [index, mode] of requiredArray(document, modes).entries()) {
+      if (typeof mode !== "string") throw wrongKind(`$.${modes}[${index}]`, "a string", mode);
+    }
+  }
+  for (const [index, skill] of requiredArray(document, "skills").entries()) {
+    if (!isObject(skill)) throw wrongKind(`$.skills[${index}]`, "an object", skill);
+  }
+  return {
+    name,
+    version,
+    interface: chooseInterface(interfaces),
+    pushNotifications: capabilities["pushNotifications"] === true,
+    extensions: readExtensions(capabilities["extensions"]),
+    signatures: readSignatures(document["signatures"]),
+    document,
+  };
+}
+
+/** Up to 0.3 a card had one `url` of its own; such an agent speaks other routes and other states. */
+function refuseOlderVersion(document: Readonly<Record<string, unknown>>): void {
+  if (document["supportedInterfaces"] !== undefined || typeof document["url"] !== "string") return;
+  const said = document["protocolVersion"];
+  const version = typeof said === "string" && /^[\d.]{1,20}$/.test(said) ? said : "0.3";
+  throw new CardProblem(
+    `is of A2A ${version} (it has $.url and no $.supportedInterfaces): the agent must offer A2A 1.0`,
+  );
+}
+
+/** The first entry that fits, in the card's order (section 8.3.2); entries of other bindings are not judged. */
+function chooseInterface(interfaces: readonly unknown[]): AgentInterface {
+  if (interfaces.length === 0) throw new CardProblem("lists no interface: $.supportedInterfaces is empty");
+  if (interfaces.length > maxInterfaces) {
+    throw new CardProblem(`lists more than ${maxInterfaces} interfaces in $.supportedInterfaces`);
+  }
+  const offered: string[] = [];
+  for (const [index, entry] of interfaces.entries()) {
+    const path = `$.supportedInterfaces[${index}]`;
+    if (!isObject(entry)) throw wrongKind(path, "an object", entry);
+    const binding = entry["protocolBinding"];
+    if (typeof binding !== "string") throw wrongKind(`${path}.protocolBinding`, "a string", binding);
+    const version = entry["protocolVersion"];
+    if (typeof version !== "string") throw wrongKind(`${path}.protocolVersion`, "a string", version);
+    if (binding === "HTTP+JSON" && /^1\.0(\.\d{1,9})?$/.test(version)) return readInterface(entry, path);
+    offered.push(`${shown(binding)} ${shown(version)}`);
+  }
+  throw new CardProblem(
+    `offers no HTTP+JSON interface of A2A 1.0 in $.supportedInterfaces, only ${listed(offered)}`,
+  );
+}
+
+function readInterface(entry: Readonly<Record<string, unknown>>, path: string): AgentInterface {
+  const { url } = entry;
+  if (typeof url !== "string" || url === "") throw wrongKind(`${path}.url`, "a URL", url);
+  const tenant = entry["tenant"] ?? "";
+  if (typeof tenant !== "string" || tenant.length > maxTextLength) {
+    throw wrongKind(`${path}.tenant`, `a string of at most ${maxTextLength} characters`, tenant);
+  }
+  return { url, urlPath: `${path}.url`, tenant: tenant === "" ? null : tenant };
+}
+
+function readExtensions(value: unknown): string[] {
+  if (value === undefined || value === null) return [];
+  if (!Array.isArray(value) || value.length > maxExtensions) {
+    throw wrongKind("$.capabilities.extensions", `an array of at most ${maxExtensions} elements`, value);
+  }
+  return value.map((extension: unknown, index) => {
+    const path = `$.capabilities.extensions[${index}]`;
+    if (!isObject(extension)) throw wrongKind(path, "an object", extension);
+    const { uri } = extension;
+    if (typeof uri !== "string") throw wrongKind(`${path}.uri`, "a string", uri);
+    if (extension["required"] === true && !implementedExtensions.includes(uri)) {
+      throw new CardProblem(`requires the extension ${shown(uri)} (at ${path}), which is not supported`);
+    }
+    return uri;
+  });
+}
+
+function readSignatures(value: unknown): CardSignature[] {
+  if (value === undefined || value === null) return [];
+  if (!Array.isArray(value) || value.length > maxSignatures) {
+    throw wrongKind("$.signatures", `an array of at most ${maxSignatures} elements`, value);
+  }
+  return value.map((entry: unknown, index) => {
+    const path = `$.signatures[${index}]`;
+    if (!isObject(entry)) throw wrongKind(path, "an object", entry);
+    const { protected: header, signature } = entry;
+    if (typeof header !== "string") throw wrongKind(`${path}.protected`, "a string", header);
+    if (typeof signature !== "string") throw wrongKind(`${path}.signature`, "a string", signature);
+    return { protected: header, signature };
+  });
+}
+
+function required(document: Readonly<Record<string, unknown>>, field: string): unknown {
+  const value = document[field];
+  if (value === undefined || value === null) {
+    throw new CardProblem(`lacks $.${field}, which A2A 1.0 requires`);
+  }
+  return value;
+}
+
+function requiredText(document: Readonly<Record<string, unknown>>, field: string): string {
+  const value = required(document, field);
+  if (typeof value !== "string") throw wrongKind(`$.${field}`, "a string", value);
+  return value;
+}
+
+function requiredArray(document: Readonly<Record<string, unknown>>, field: string): readonly unknown[] {
+  const value = required(document, field);
+  if (!Array.isArray(value)) throw wrongKind(`$.${field}`, "an array", value);
+  return value;
+}
+
+/** PostgreSQL stores neither NUL nor half of a surrogate pair in text. */
+function refuseUnstorable(value: unknown, path: string, depth: number): void {
+  if (depth > maxDepth) throw new CardProblem(`nests deeper than ${maxDepth} levels`);
+  if (typeof value === "string") {
+    if (value.includes("\0")) throw new CardProblem(`has a NUL character (at ${path})`);
+    if (!value.isWellFormed()) throw new CardProblem(`has a lone surrogate (at ${path})`);
+  } else if (Array.isArray(value)) {
+    for (const [index, element] of value.entries()) refuseUnstorable(element, `${path}[${index}]`, depth + 1);
+  } else if (isObject(value)) {
+    for (const [name, member] of Object.entries(value)) {
+      refuseUnstorable(name, path, depth + 1);
+      refuseUnstorable(member, depth < 6 ? `${path}.${shown(name)}` : path, depth + 1);
+    }
+  }
+}
+
+function wrongKind(path: string, expected: string, value: unknown): CardProblem {
+  return new CardProblem(
+    value === undefined ? `lacks ${path}` : `has ${nameOf(value)} at ${path}, where ${expected} must be`,
+  );
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return value !== null && typeof value === "object" && !Array.isArray(value);
+}
+
+function nameOf(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "an array";
+  if (value === "") return "an empty string";
+  return typeof value === "object" ? "an object" : `a ${typeof value}`;
+}
+
+/** A piece of the card inside a message: bounded, and without what would break a line of a log. */
+function shown(text: string): string {
+  const printable = text.replace(/[^\u0020-\u007e]/g, "?");
+  return printable.length > 100 ? `${printable.slice(0, 100)}…` : printable;
+}
+
+function listed(offered: readonly string[]): string {
+  const distinct = [...new Set(offered)];
+  return distinct.length > 5 ? `${distinct.slice(0, 5).join(", ")} and others` : distinct.join(", ");
+}
