@@ -15,7 +15,7 @@ export function registerBodyParser(app: FastifyInstance): void {
 }
 
 async function parseBody(request: FastifyRequest, body: Buffer): Promise<unknown> {
-  if ((request.routeOptions.config as { rawBody?: boolean }).rawBody === true) return body;
+  if (request.routeOptions.config.rawBody === true) return body;
   if (body.length === 0) return undefined;
   const value = parseJson(body);
   refuseUnstorable(value, 0);

@@ -18,8 +18,13 @@ export interface RouteSchema {
   querystring?: TSchema;
   params?: TSchema;
   headers?: TSchema;
-  /** Answers by status code. Errors need not be listed: every route can answer `{error}`. */
+  /** Successful answers by status code. */
   response: Record<number, TSchema>;
+  /**
+   * What else it refuses, by status code, in one sentence each. Refusals that follow from the credential and the
+   * inputs (400, 401, 403, 404, 413, 415, 503) need not be listed.
+   */
+  errors?: Record<number, string>;
 }
 
 /** One call of a route, with its inputs as its schema declares them. */

@@ -36,6 +36,11 @@ export interface ServerDeps {
 }
 
 declare module "fastify" {
+  interface FastifyContextConfig {
+    credential?: Credential;
+    rawBody?: boolean;
+    missingFields?: string | undefined;
+  }
   interface FastifyRequest {
     caller: Caller | null;
     /** When the request's headers were complete, by `performance.now()`. */
@@ -88,7 +93,7 @@ export function createServer(deps: ServerDeps): FastifyInstance {
 /** Adds the rows of the interface; each is checked for its credential here and nowhere else. */
 export function addRoutes(app: FastifyInstance, deps: ServerDeps, rows: readonly RouteRow[]): void {
   for (const [method, path, credential, route] of rows) {
-    const { summary, description, response, ...inputs } = route.schema;
+    const { summary, description, response, errors: _documented, ...inputs } = route.schema;
     app.route({
       method,
       url: path,
@@ -147,7 +152,7 @@ function answerError(
 function toApiError(error: FastifyError, request: FastifyRequest): ApiError {
   if (error instanceof ApiError) return error;
   if (error.validation) {
-    const { missingFields } = request.routeOptions.config as { missingFields?: string };
+    const { missingFields } = request.routeOptions.config;
     return new ApiError(400, describeValidation(error, missingFields), { cause: error });
   }
   switch (error.code) {

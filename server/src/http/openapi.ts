@@ -1,0 +1,144 @@
+import { version } from "../version.ts";
+import { operationNames, tags } from "./openapiNames.ts";
+import { answerHeaders, commonRefusals, describeResponses } from "./openapiResponses.ts";
+import { describeSchema, type JsonSchema, type NamedSchemas } from "./openapiSchemas.ts";
+import type { Credential } from "./route.ts";
+import type { RouteRow } from "./server.ts";
+
+/** One operation of the document, as far as the service's own tools read it. */
+export interface Operation {
+  operationId: string;
+  tags: string[];
+  summary: string;
+  description?: string;
+  security: Record<string, string[]>[];
+  parameters?: { name: string; in: "path" | "query" | "header"; required: boolean; schema: JsonSchema }[];
+  requestBody?: { required: boolean; content: { "application/json": { schema: JsonSchema } } };
+  responses: Record<string, JsonSchema>;
+}
+
+export interface OpenApiDocument {
+  openapi: "3.1.0";
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, JsonSchema> } & JsonSchema;
+  [field: string]: unknown;
+}
+
+/**
+ * The OpenAPI 3.1 document of the routes: inputs and answers from their schemas, credentials from their rows.
+ * @throws {Error} for a route without a name in `openapiNames.ts`.
+ */
+export function openApiDocument(rows: readonly RouteRow[]): OpenApiDocument {
+  const named: NamedSchemas = new Map();
+  const paths: OpenApiDocument["paths"] = {};
+  for (const row of rows) {
+    const [method, path] = row;
+    (paths[templatePath(path)] ??= {})[method.toLowerCase()] = describeOperation(row, named);
+  }
+  const responses = commonRefusals(named);
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Postrider",
+      version,
+      summary: "Takes items in over HTTP and sees each one through to its target",
+      description: introduction,
+      license: { name: "Apache-2.0", identifier: "Apache-2.0" },
+    },
+    servers: [{ url: "/" }],
+    tags: [...tags],
+    paths,
+    components: {
+      schemas: Object.fromEntries([...named].sort(([a], [b]) => (a < b ? -1 : 1))),
+      responses,
+      headers: answerHeaders,
+      securitySchemes,
+    },
+  };
+}
+
+/** An operation's path as OpenAPI writes it: `/t/:target_id` is `/t/{target_id}`. */
+export function templatePath(path: string): string {
+  return path.replaceAll(/:(\w+)/g, "{$1}");
+}
+
+const introduction = `Bodies are JSON in UTF-8; timestamps are Unix seconds; ids are 32 lower-case hexadecimal characters.
+Every error is \`{"error": "<message>"}\`. Every answer carries \`X-Request-Id\`. Unknown fields are ignored.
+An id of another organization is answered like one that does not exist.`;
+
+const securitySchemes = {
+  apiKey: {
+    type: "http",
+    scheme: "bearer",
+    bearerFormat: "ak_live_<64 hex characters>",
+    description: "An API key, for programs",
+  },
+  session: {
+    type: "apiKey",
+    in: "header",
+    name: "X-Session-Token",
+    description: "A session token from signup or login, for people",
+  },
+};
+
+const security: Record<Credential, Record<string, string[]>[]> = {
+  none: [],
+  session: [{ session: [] }],
+  apiKey: [{ apiKey: [] }],
+  either: [{ apiKey: [] }, { session: [] }],
+  item: [{ apiKey: [] }],
+};
+
+function describeOperation(row: RouteRow, named: NamedSchemas): Operation {
+  const [method, path, credential, { schema, rawBody }] = row;
+  const name = operationNames[`${method} ${path}`];
+  if (name === undefined) {
+    throw new Error(`${method} ${path} has no name: give it a tag and an operationId in openapiNames.ts`);
+  }
+  const parameters = describeParameters(row, named);
+  const body = rawBody === true ? {} : schema.body && describeSchema(schema.body, named);
+  return {
+    operationId: name[1],
+    tags: [name[0]],
+    summary: schema.summary,
+    ...(schema.description !== undefined && { description: schema.description }),
+    security: security[credential],
+    ...(parameters.length > 0 && { parameters }),
+    ...(body && { requestBody: { required: true, content: { "application/json": { schema: body } } } }),
+    responses: describeResponses(row, named),
+  };
+}
+
+function describeParameters(
+  [, , , { schema }]: RouteRow,
+  named: NamedSchemas,
+): NonNullable<Operation["parameters"]> {
+  const places = [
+    ["path", schema.params],
+    ["query", schema.querystring],
+    ["header", schema.headers],
+  ] as const;
+  return places.flatMap(([place, declared]) => {
+    const { properties = {}, required = [] } = (declared ?? {}) as {
+      properties?: Record<string, unknown>;
+      required?: string[];
+    };
+    return Object.entries(properties).map(([name, one]) => {
+      const { description, ...rest } = describeSchema(one, named);
+      return {
+        name: place === "header" ? headerName(name) : name,
+        in: place,
+        required: required.includes(name),
+        ...(description !== undefined && { description }),
+        schema: rest,
+      };
+    });
+  });
+}
+
+/** `x-event-type` as it is usually written: `X-Event-Type`. */
+function headerName(name: string): string {
+  return name
+    .replaceAll(/(^|-)[a-z]/g, (letter) => letter.toUpperCase())
+    .replace("Correlation-Id", "Correlation-ID");
+}

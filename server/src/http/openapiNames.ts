@@ -1,0 +1,70 @@
+/** The sections of the documentation, in the order of the interface. */
+export const tags = [
+  { name: "Account", description: "Signup, login and sessions" },
+  { name: "API keys", description: "Up to five per workspace" },
+  { name: "Targets", description: "Where items go: webhooks, mailboxes and agents" },
+  { name: "Ingestion", description: "Handing items over" },
+  { name: "Endpoints", description: "Webhook targets as older clients know them" },
+  { name: "Mailboxes", description: "Reading, claiming and acknowledging messages" },
+  { name: "Events", description: "What became of accepted items" },
+  { name: "Organization", description: "The workspace that everything belongs to" },
+  { name: "Billing", description: "Usage and payment" },
+  { name: "Operation", description: "For those who run the service" },
+] as const;
+
+type Tag = (typeof tags)[number]["name"];
+
+/** Section and operationId of every route; clients name their methods by the latter, so it does not change. */
+export const operationNames: Record<string, readonly [tag: Tag, operationId: string]> = {
+  "POST /api/v1/auth/signup": ["Account", "signUp"],
+  "POST /api/v1/auth/login": ["Account", "logIn"],
+  "POST /api/v1/auth/logout": ["Account", "logOut"],
+  "POST /api/v1/auth/logout-all": ["Account", "logOutAll"],
+  "GET /api/v1/auth/me": ["Account", "readMe"],
+
+  "POST /api/v1/keys": ["API keys", "createKey"],
+  "GET /api/v1/keys": ["API keys", "listKeys"],
+  "DELETE /api/v1/keys/:id": ["API keys", "deleteKey"],
+
+  "GET /api/v1/targets": ["Targets", "listTargets"],
+  "POST /api/v1/targets": ["Targets", "createTarget"],
+  "GET /api/v1/targets/:id": ["Targets", "readTarget"],
+  "PATCH /api/v1/targets/:id": ["Targets", "updateTarget"],
+  "DELETE /api/v1/targets/:id": ["Targets", "deleteTarget"],
+  "POST /api/v1/targets/:id/refresh": ["Targets", "refreshTarget"],
+  "POST /api/v1/targets/:id/signing-secret/rotate": ["Targets", "rotateSigningSecret"],
+  "DELETE /api/v1/targets/:id/signing-secret/previous": ["Targets", "deletePreviousSigningSecret"],
+
+  "POST /t/:target_id": ["Ingestion", "sendItem"],
+  "POST /e/:endpoint_id": ["Ingestion", "sendEvent"],
+
+  "GET /api/v1/endpoints": ["Endpoints", "listEndpoints"],
+  "POST /api/v1/endpoints": ["Endpoints", "createEndpoint"],
+  "GET /api/v1/endpoints/:id": ["Endpoints", "readEndpoint"],
+  "PATCH /api/v1/endpoints/:id": ["Endpoints", "updateEndpoint"],
+  "DELETE /api/v1/endpoints/:id": ["Endpoints", "deleteEndpoint"],
+
+  "GET /api/v1/mailboxes/:mailbox_id/messages": ["Mailboxes", "listMessages"],
+  "GET /api/v1/mailbox-messages/:message_id": ["Mailboxes", "readMessage"],
+  "POST /api/v1/mailbox-messages/:message_id/claim": ["Mailboxes", "claimMessage"],
+  "POST /api/v1/mailbox-messages/:message_id/ack": ["Mailboxes", "acknowledgeMessage"],
+
+  "GET /api/v1/events": ["Events", "listEvents"],
+  "GET /api/v1/events/:id": ["Events", "readEvent"],
+  "POST /api/v1/events/:id/replay": ["Events", "replayEvent"],
+
+  "GET /api/v1/orgs": ["Organization", "readOrganization"],
+  "PATCH /api/v1/orgs": ["Organization", "renameOrganization"],
+
+  "GET /api/v1/billing": ["Billing", "readBilling"],
+  "POST /api/v1/billing/checkout": ["Billing", "openCheckout"],
+  "GET /api/v1/billing/portal": ["Billing", "openPortal"],
+  "GET /api/v1/billing/invoices": ["Billing", "listInvoices"],
+  "GET /api/v1/billing/reconciliation": ["Billing", "reconcile"],
+  "GET /api/v1/usage": ["Billing", "readUsage"],
+  "POST /api/v1/billing/webhook": ["Billing", "receiveBillingEvent"],
+
+  "GET /healthz": ["Operation", "isAlive"],
+  "GET /readyz": ["Operation", "isReady"],
+  "GET /metrics": ["Operation", "readMetrics"],
+};

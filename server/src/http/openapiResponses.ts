@@ -1,0 +1,125 @@
+import { describeSchema, type JsonSchema, type NamedSchemas } from "./openapiSchemas.ts";
+import { ErrorBody } from "./schemas.ts";
+import type { RouteRow } from "./server.ts";
+
+/** Every header that an answer may carry, for `components.headers`. */
+export const answerHeaders = {
+  RequestId: {
+    description: "Names this request in the service's log",
+    required: true,
+    schema: { type: "string", examples: ["9f2c1a7b3d4e00000001"] },
+  },
+  RetryAfter: {
+    description: "Seconds to wait before trying again",
+    schema: { type: "integer", minimum: 1 },
+  },
+  RateLimit: {
+    description:
+      "What is left of the limit, and seconds until it is whole (draft-ietf-httpapi-ratelimit-headers-10)",
+    schema: { type: "string", examples: ['"login";r=4;t=900'] },
+  },
+  RateLimitPolicy: {
+    description: "The limit and its window in seconds (draft-ietf-httpapi-ratelimit-headers-10)",
+    schema: { type: "string", examples: ['"login";q=5;w=900'] },
+  },
+  IdempotencyReplayed: {
+    description:
+      "`true` when the same key was accepted before: the answer is the first item's, and nothing was added",
+    schema: { type: "string", enum: ["true"] },
+  },
+} as const;
+
+/** Refusals that follow from a route's credential and inputs, for `components.responses`. */
+export function commonRefusals(named: NamedSchemas): JsonSchema {
+  return Object.fromEntries(
+    Object.entries(refusals).map(([name, { status, description }]) => [
+      name,
+      describeRefusal(status, description, requestId, named),
+    ]),
+  );
+}
+
+/** All answers of a route by status code, errors included. */
+export function describeResponses(row: RouteRow, named: NamedSchemas): Record<string, JsonSchema> {
+  const { response, headers: accepted, errors = {} } = row[3].schema;
+  const isLimited = errors[429] !== undefined;
+  const headers = {
+    ...requestId,
+    ...(isLimited && {
+      ...header("RateLimit", "RateLimit"),
+      ...header("RateLimit-Policy", "RateLimitPolicy"),
+    }),
+  };
+  const successes = Object.entries(response).map(([status, body]) => {
+    const replayed = status === "202" && accepted !== undefined;
+    return [
+      status,
+      {
+        description: "Success",
+        headers: { ...headers, ...(replayed && header("Idempotency-Replayed", "IdempotencyReplayed")) },
+        content: describeContent(describeSchema(body, named)),
+      },
+    ];
+  });
+  const implied = impliedRefusals(row).map((name) => [
+    refusals[name].status,
+    { $ref: `#/components/responses/${name}` },
+  ]);
+  const declared = Object.entries(errors).map(([status, description]) => [
+    status,
+    describeRefusal(Number(status), description, headers, named),
+  ]);
+  return Object.fromEntries([...successes, ...implied, ...declared]) as Record<string, JsonSchema>;
+}
+
+const refusals = {
+  Malformed: { status: 400, description: "The request is malformed; the message names the field" },
+  Unauthorized: { status: 401, description: "No credential, an unknown one or a revoked one" },
+  NeedsSession: { status: 403, description: "The route needs a session token, not an API key" },
+  NeedsKey: { status: 403, description: "The route needs an API key, not a session token" },
+  NotFound: { status: 404, description: "There is no such id in the caller's organization" },
+  TooLarge: { status: 413, description: "The body is larger than the limit" },
+  NotJson: { status: 415, description: "The body is not application/json" },
+  Unavailable: {
+    status: 503,
+    description: "The service is overloaded or cannot reach its database; nothing was accepted",
+  },
+} as const;
+
+const requestId = header("X-Request-Id", "RequestId");
+
+function impliedRefusals([method, path, credential, { schema }]: RouteRow): (keyof typeof refusals)[] {
+  const readsBody = method !== "GET";
+  const names: Record<keyof typeof refusals, boolean> = {
+    Malformed: readsBody || schema.querystring !== undefined,
+    Unauthorized: credential !== "none",
+    NeedsSession: credential === "session",
+    NeedsKey: credential === "apiKey" || credential === "item",
+    NotFound: path.includes("/:"),
+    TooLarge: readsBody,
+    NotJson: readsBody,
+    Unavailable: path !== "/healthz" && path !== "/metrics",
+  };
+  return (Object.keys(names) as (keyof typeof refusals)[]).filter((name) => names[name]);
+}
+
+function describeRefusal(
+  status: number,
+  description: string,
+  headers: JsonSchema,
+  named: NamedSchemas,
+): JsonSchema {
+  return {
+    description,
+    headers: { ...headers, ...((status === 429 || status === 503) && header("Retry-After", "RetryAfter")) },
+    content: describeContent(describeSchema(ErrorBody, named)),
+  };
+}
+
+function header(name: string, component: keyof typeof answerHeaders): JsonSchema {
+  return { [name]: { $ref: `#/components/headers/${component}` } };
+}
+
+function describeContent(schema: JsonSchema): JsonSchema {
+  return { [schema["type"] === "string" ? "text/plain" : "application/json"]: { schema } };
+}
