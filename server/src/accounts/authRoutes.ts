@@ -14,13 +14,10 @@ export interface AuthDeps extends SignUpDeps {
   config: Pick<Config, "billing" | "signupLimit" | "loginLimit">;
 }
 
-const User = Type.Object({
-  id: Id,
-  email: Type.String(),
-  name: Type.String(),
-  org_id: Id,
-  role: Type.Literal("admin"),
-});
+const User = Type.Object(
+  { id: Id, email: Type.String(), name: Type.String(), org_id: Id, role: Type.Literal("admin") },
+  { title: "User" },
+);
 
 const Email = Type.String({ maxLength: maxEmailCharacters, examples: ["ada@example.com"] });
 const Password = { minLength: 8, maxLength: 128 };
@@ -28,6 +25,7 @@ const ApiKey = Type.String({ pattern: "^ak_live_[0-9a-f]{64}$", description: "Sh
 
 const countsRequests =
   "Counted per client address in windows of 15 minutes: every request whose body is valid, whatever comes of it. `RateLimit` and `RateLimit-Policy` tell what is left; 429 carries `Retry-After`.";
+const tooMany = "Too many requests from this address";
 const needsEmailAndPassword = "email and password are required";
 /** What the owner of a taken address gets, too: it says nothing about whether there is an account. */
 const takenMessage = "If this address has no account yet, it can be used to sign up; otherwise log in.";
@@ -99,6 +97,7 @@ function signupRoute(deps: AuthDeps): RouteDefinition {
           Type.Object({ message: Type.String() }),
         ]),
       },
+      errors: { 429: tooMany },
     },
     async ({ body, request, reply }) => {
       const address = requireEmail(body.email);
@@ -119,6 +118,7 @@ function loginRoute(deps: AuthDeps): RouteDefinition {
       description: countsRequests,
       body: Type.Object({ email: Email, password: Type.String({ maxLength: Password.maxLength }) }),
       response: { 200: Type.Object({ user: User, session_token: Type.String() }) },
+      errors: { 401: "The email has no account, or the password is wrong", 429: tooMany },
     },
     async ({ body, request, reply }) => {
       if (body.email.trim() === "" || body.password === "") throw new ApiError(400, needsEmailAndPassword);

@@ -27,6 +27,11 @@ export function keyRoutes(deps: KeyDeps): Record<"create" | "list" | "delete", R
             key: Type.String({ pattern: "^ak_live_[0-9a-f]{64}$", description: "Shown once" }),
           }),
         },
+        errors: {
+          402: "The workspace is suspended",
+          403: "The workspace is pending, or the request carries an API key in place of a session",
+          409: `The workspace has ${maxKeys} keys`,
+        },
       },
       async ({ body, caller }) => {
         const name = requireName(body.name);
@@ -40,13 +45,16 @@ export function keyRoutes(deps: KeyDeps): Record<"create" | "list" | "delete", R
         response: {
           200: Type.Object({
             keys: Type.Array(
-              Type.Object({
-                id: Id,
-                name: Type.String(),
-                prefix: Type.String({ description: "The first 12 characters" }),
-                created_at: Timestamp,
-                last_used_at: NullableTimestamp,
-              }),
+              Type.Object(
+                {
+                  id: Id,
+                  name: Type.String(),
+                  prefix: Type.String({ description: "The first 12 characters" }),
+                  created_at: Timestamp,
+                  last_used_at: NullableTimestamp,
+                },
+                { title: "ApiKey" },
+              ),
             ),
           }),
         },
@@ -59,6 +67,7 @@ export function keyRoutes(deps: KeyDeps): Record<"create" | "list" | "delete", R
         description: "409 for the last key, and for the key that authenticates the request.",
         params: IdParams,
         response: { 200: Deleted },
+        errors: { 409: "It is the last key, or the one that authenticates the request" },
       },
       async ({ params, caller }) => {
         if (!isId(params.id)) throw notFound();

@@ -6,15 +6,18 @@ import { NullableString, Timestamp } from "../http/schemas.ts";
 const limit = 12;
 
 /** An invoice as the interface has it; amounts in the currency's smallest unit. */
-export const Invoice = Type.Object({
-  number: NullableString,
-  date: Timestamp,
-  status: NullableString,
-  amount_due: Type.Integer({ description: "In the currency's smallest unit" }),
-  amount_paid: Type.Integer({ description: "In the currency's smallest unit" }),
-  currency: Type.String(),
-  hosted_invoice_url: NullableString,
-});
+export const Invoice = Type.Object(
+  {
+    number: NullableString,
+    date: Timestamp,
+    status: NullableString,
+    amount_due: Type.Integer({ description: "In the currency's smallest unit" }),
+    amount_paid: Type.Integer({ description: "In the currency's smallest unit" }),
+    currency: Type.String(),
+    hosted_invoice_url: NullableString,
+  },
+  { title: "Invoice" },
+);
 
 /** The customer's most recent invoices, newest first. The processor's errors pass through. */
 export async function listInvoices(stripe: Stripe, customerId: string): Promise<Static<typeof Invoice>[]> {

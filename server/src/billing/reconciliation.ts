@@ -22,22 +22,27 @@ const InvoiceEvidence = Type.Object({
   difference_cents: Type.Integer({ description: "Invoice minus local estimate" }),
 });
 
-export const Reconciliation = Type.Object({
-  status: Type.Union([Type.Literal("disabled"), Type.Literal("pending"), Type.Literal("reconciled")]),
-  billing_enabled: Type.Boolean(),
-  period_start: Timestamp,
-  period_end: Timestamp,
-  accepted_events: Type.Integer({ description: "The local ledger's items of the month" }),
-  pending_meter_events: Type.Integer({ description: "Local items that are not confirmed at the processor" }),
-  estimated_cents: Type.Integer(),
-  processor_events: Type.Union([Type.Integer(), Type.Null()], {
-    description: "The meter's total of the month",
-  }),
-  difference_events: Type.Union([Type.Integer(), Type.Null()], {
-    description: "The processor's total minus the billable items of the local ledger",
-  }),
-  latest_invoice: Type.Union([InvoiceEvidence, Type.Null()]),
-});
+export const Reconciliation = Type.Object(
+  {
+    status: Type.Union([Type.Literal("disabled"), Type.Literal("pending"), Type.Literal("reconciled")]),
+    billing_enabled: Type.Boolean(),
+    period_start: Timestamp,
+    period_end: Timestamp,
+    accepted_events: Type.Integer({ description: "The local ledger's items of the month" }),
+    pending_meter_events: Type.Integer({
+      description: "Local items that are not confirmed at the processor",
+    }),
+    estimated_cents: Type.Integer(),
+    processor_events: Type.Union([Type.Integer(), Type.Null()], {
+      description: "The meter's total of the month",
+    }),
+    difference_events: Type.Union([Type.Integer(), Type.Null()], {
+      description: "The processor's total minus the billable items of the local ledger",
+    }),
+    latest_invoice: Type.Union([InvoiceEvidence, Type.Null()]),
+  },
+  { title: "Reconciliation" },
+);
 
 export interface ReconciliationDeps {
   pool: pg.Pool;

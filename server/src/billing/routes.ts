@@ -38,6 +38,7 @@ export function billingRoutes(deps: BillingDeps): Record<BillingRoute, RouteDefi
         description:
           "`reconciled` only when no item waits for export and the processor's total matches. `pending` does not mean lost usage: the processor counts with a delay.",
         response: { 200: Reconciliation },
+        errors: { 502: processorErrors[502] },
       },
       ({ caller }) => reconcile({ pool: deps.pool, nowMs: deps.nowMs, processor }, caller.orgId),
     ),
@@ -96,6 +97,11 @@ function statusRoute(deps: BillingDeps): RouteDefinition {
 
 const Url = Type.Object({ url: Type.String() });
 
+const processorErrors = {
+  502: "The payment processor refused the request",
+  503: "Live billing is disabled, or the payment processor does not answer",
+};
+
 function checkoutRoute(deps: BillingDeps, processor: Processor | undefined): RouteDefinition {
   return route(
     {
@@ -103,6 +109,7 @@ function checkoutRoute(deps: BillingDeps, processor: Processor | undefined): Rou
       description:
         "The body is ignored: price and return addresses are the service's own. 503 while live billing is disabled, 409 when the workspace is exempt or has a subscription.",
       response: { 200: Url },
+      errors: { 409: "The workspace is exempt or has a subscription", ...processorErrors },
     },
     async ({ caller }) => {
       const { stripe, config } = require503(processor);
@@ -118,6 +125,7 @@ function portalRoute(deps: BillingDeps, processor: Processor | undefined): Route
       summary: "Get a short-lived address of the payment processor's customer portal",
       description: "503 while live billing is disabled, 409 before payment was set up.",
       response: { 200: Url },
+      errors: { 409: "Payment is not set up yet", ...processorErrors },
     },
     async ({ caller }) => {
       const { stripe } = require503(processor);
@@ -137,6 +145,7 @@ function invoicesRoute(deps: BillingDeps, processor: Processor | undefined): Rou
     {
       summary: "List up to 12 recent invoices",
       response: { 200: Type.Object({ invoices: Type.Array(Invoice), billing_enabled: Type.Boolean() }) },
+      errors: { 502: processorErrors[502] },
     },
     async ({ caller }) => {
       if (processor === undefined) return { invoices: [], billing_enabled: false };

@@ -6,14 +6,19 @@ import { billableItems, pendingItems, readLedgerMonth } from "./ledger.ts";
 import { periodBounds, periodOf } from "./period.ts";
 import { centsOf, unitsOf } from "./price.ts";
 
-const Usage = Type.Object({
-  period_start: Timestamp,
-  period_end: Timestamp,
-  accepted_events: Type.Integer({ description: "Items newly accepted in the period" }),
-  estimated_units: Type.Integer({ description: "Started units of 1,000 items; 0 for an exempt workspace" }),
-  estimated_cents: Type.Integer({ description: "US cents; 0 for an exempt workspace" }),
-  pending_meter_events: Type.Integer({ description: "Items that wait for export to the payment processor" }),
-});
+const Usage = Type.Object(
+  {
+    period_start: Timestamp,
+    period_end: Timestamp,
+    accepted_events: Type.Integer({ description: "Items newly accepted in the period" }),
+    estimated_units: Type.Integer({ description: "Started units of 1,000 items; 0 for an exempt workspace" }),
+    estimated_cents: Type.Integer({ description: "US cents; 0 for an exempt workspace" }),
+    pending_meter_events: Type.Integer({
+      description: "Items that wait for export to the payment processor",
+    }),
+  },
+  { title: "Usage" },
+);
 
 /** `GET /api/v1/usage`: the present UTC month. */
 export function usageRoute(deps: BillingDeps): RouteDefinition {

@@ -1,24 +1,20 @@
 import { type Static, Type } from "typebox";
+import type { Caller } from "../accounts/credentials.ts";
 import { isId } from "../db/ids.ts";
-import type { Queries } from "../db/tables.ts";
 import { ApiError, notFound } from "../http/errors.ts";
 import { type RouteDefinition, route } from "../http/route.ts";
 import { IdParams } from "../http/schemas.ts";
 import { attemptAnswer, eventAnswer, summaryAnswer } from "./answers.ts";
 import { listEvents } from "./listEvents.ts";
 import { readEvent } from "./readEvent.ts";
-import { replayEvent } from "./replayEvent.ts";
+import { type ReplayDeps, replayEvent } from "./replayEvent.ts";
 import { DeliveryAttempt, Event, EventQuery, EventSummary, Replay } from "./schemas.ts";
-
-export interface EventRouteDeps {
-  queries: Queries;
-  nowMs: () => number;
-  /** Tells the local dispatcher that something may have become due. */
-  onDue: () => void;
-}
+import type { EventScope } from "./store.ts";
 
 /** `/api/v1/events`: what was accepted and what became of it. */
-export function eventRoutes(deps: EventRouteDeps): Record<"list" | "read" | "replay", RouteDefinition> {
+export function eventRoutes(deps: ReplayDeps): Record<"list" | "read" | "replay", RouteDefinition> {
+  const mailboxRetentionMs = deps.config.mailboxRetentionSeconds * 1000;
+  const scopeOf = (caller: Caller): EventScope => ({ orgId: caller.orgId, mailboxRetentionMs });
   return {
     list: route(
       {
@@ -31,7 +27,7 @@ export function eventRoutes(deps: EventRouteDeps): Record<"list" | "read" | "rep
         const { limit, offset, before, status, correlation_id: correlationId } = query;
         const targetId = targetOf(query);
         if (targetId !== undefined && !isId(targetId)) return { events: [] };
-        const filter = { orgId: caller.orgId, targetId, status, correlationId, before, limit, offset };
+        const filter = { ...scopeOf(caller), targetId, status, correlationId, before, limit, offset };
         const events = await listEvents(deps.queries, filter);
         return { events: events.map(summaryAnswer) };
       },
@@ -46,7 +42,7 @@ export function eventRoutes(deps: EventRouteDeps): Record<"list" | "read" | "rep
       },
       async ({ caller, params }) => {
         if (!isId(params.id)) throw notFound();
-        const { event, attempts, dueAtMs } = await readEvent(deps.queries, caller.orgId, params.id);
+        const { event, attempts, dueAtMs } = await readEvent(deps.queries, scopeOf(caller), params.id);
         return {
           event: eventAnswer(event, attempts, dueAtMs),
           delivery_attempts: attempts.map((attempt) => attemptAnswer(event.id, attempt)),
@@ -58,12 +54,14 @@ export function eventRoutes(deps: EventRouteDeps): Record<"list" | "read" | "rep
         summary: "Deliver an event's payload once more, as a new event that is not billed",
         params: IdParams,
         response: { 202: Replay },
+        errors: { 409: "The target was deleted or is disabled, or the message has expired in its mailbox" },
+        errors: { 409: "Its target was deleted or is disabled, or its payload has expired" },
       },
       async ({ caller, params, reply }) => {
         if (!isId(params.id)) throw notFound();
-        const id = await replayEvent(deps, caller.orgId, params.id);
+        const replay = await replayEvent(deps, caller.orgId, params.id);
         void reply.code(202);
-        return { id, status: "QUEUED", source_event_id: params.id };
+        return { ...replay, source_event_id: params.id };
       },
     ),
   };

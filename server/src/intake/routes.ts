@@ -25,10 +25,13 @@ const ItemHeaders = Type.Object({
   ),
 });
 
-const Accepted = Type.Object({
-  id: Id,
-  status: Type.String({ description: "QUEUED for webhook and a2a targets, UNREAD for mailboxes" }),
-});
+const Accepted = Type.Object(
+  {
+    id: Id,
+    status: Type.String({ description: "QUEUED for webhook and a2a targets, UNREAD for mailboxes" }),
+  },
+  { title: "AcceptedItem" },
+);
 
 /** A path that is no id still goes through authorization, under an id that no target has. */
 const nobodysTarget = "0".repeat(32);
@@ -55,6 +58,11 @@ function itemRoute(
       params: Type.Object({ [parameter]: Type.String() }),
       headers: ItemHeaders,
       response: { 202: Accepted },
+      errors: {
+        402: "The workspace is suspended",
+        403: "The workspace is pending, or the request carries a session in place of an API key",
+        409: "The target is disabled, or the Idempotency-Key was used with another body",
+      },
     },
     async ({ request, reply, params }) => {
       const key = presentedKey(request);

@@ -7,7 +7,7 @@ import { endpointAnswer } from "./answers.ts";
 import { createWebhook } from "./createTarget.ts";
 import { deleteTarget } from "./deleteTarget.ts";
 import { Endpoint, PatchedEndpoint, targetInputs } from "./schemas.ts";
-import { listTargets, readTarget, type StoredTarget } from "./store.ts";
+import { listTargets, readTarget, type StoredTarget, tooManyTargets } from "./store.ts";
 import type { TargetDeps } from "./targetDeps.ts";
 import { updateTarget } from "./updateTarget.ts";
 
@@ -32,6 +32,7 @@ export function endpointRoutes(
         summary: "Create an endpoint; its signing secret is shown this once",
         body: inputs.newEndpoint,
         response: { 200: Type.Object({ id: Id, secret: Type.String() }) },
+        errors: { 409: tooManyTargets },
       },
       async ({ caller, body }) => {
         const { target, secret } = await createWebhook(deps, caller.orgId, body);

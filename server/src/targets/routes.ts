@@ -9,7 +9,7 @@ import { deleteTarget } from "./deleteTarget.ts";
 import { handoffTargets } from "./handoffTargets.ts";
 import { deletePreviousSecret, rotateSecret } from "./rotateSecret.ts";
 import { Target, targetInputs } from "./schemas.ts";
-import { listTargets, readTarget, type StoredTarget } from "./store.ts";
+import { listTargets, readTarget, type StoredTarget, tooManyTargets } from "./store.ts";
 import type { TargetDeps } from "./targetDeps.ts";
 import { updateTarget } from "./updateTarget.ts";
 
@@ -41,6 +41,7 @@ function collectionRoutes(
         description: "The answer of a webhook target holds its signing secret, this once.",
         body: inputs.newTarget,
         response: { 200: Target },
+        errors: { 409: tooManyTargets },
       },
       async ({ caller, body }) => {
         const { target, secret } = await createTarget(deps, caller.orgId, body);

@@ -4,45 +4,51 @@ import { Id, Timestamp } from "../http/schemas.ts";
 export const signingScheme = "standard-webhooks-v1";
 
 /** A target as the interface answers it; `secret` only when it was just made. */
-export const Target = Type.Object({
-  id: Id,
-  kind: Type.String({ description: "webhook, mailbox or a2a" }),
-  name: Type.String(),
-  description: Type.String(),
-  enabled: Type.Boolean(),
-  disabled_reason: Type.Optional(
-    Type.String({ description: "Why the service disabled the target by itself; absent otherwise" }),
-  ),
-  url: Type.Optional(Type.String({ description: "Where deliveries go; absent on mailboxes" })),
-  secret: Type.Optional(
-    Type.String({ description: "The signing secret (`whsec_…`), shown once on creation and on rotation" }),
-  ),
-  signing_scheme: Type.Optional(Type.Literal(signingScheme)),
-  has_previous_signing_secret: Type.Optional(
-    Type.Boolean({ description: "True while a rotation is in progress and both secrets sign" }),
-  ),
-  event_types: Type.Optional(Type.Array(Type.String(), { description: "Empty means all" })),
-  max_payload_bytes: Type.Optional(Type.Integer()),
-  max_retries: Type.Optional(Type.Integer()),
-  retry_interval_seconds: Type.Optional(Type.Integer()),
-  created_at: Timestamp,
-  updated_at: Timestamp,
-});
+export const Target = Type.Object(
+  {
+    id: Id,
+    kind: Type.String({ description: "webhook, mailbox or a2a" }),
+    name: Type.String(),
+    description: Type.String(),
+    enabled: Type.Boolean(),
+    disabled_reason: Type.Optional(
+      Type.String({ description: "Why the service disabled the target by itself; absent otherwise" }),
+    ),
+    url: Type.Optional(Type.String({ description: "Where deliveries go; absent on mailboxes" })),
+    secret: Type.Optional(
+      Type.String({ description: "The signing secret (`whsec_…`), shown once on creation and on rotation" }),
+    ),
+    signing_scheme: Type.Optional(Type.Literal(signingScheme)),
+    has_previous_signing_secret: Type.Optional(
+      Type.Boolean({ description: "True while a rotation is in progress and both secrets sign" }),
+    ),
+    event_types: Type.Optional(Type.Array(Type.String(), { description: "Empty means all" })),
+    max_payload_bytes: Type.Optional(Type.Integer()),
+    max_retries: Type.Optional(Type.Integer()),
+    retry_interval_seconds: Type.Optional(Type.Integer()),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+  },
+  { title: "Target" },
+);
 
 /** A webhook target as the legacy routes answer it. */
-export const Endpoint = Type.Object({
-  id: Id,
-  name: Type.String(),
-  url: Type.String(),
-  description: Type.String(),
-  event_types: Type.String({ description: "The array of event types as JSON text; `[]` means all" }),
-  max_payload_bytes: Type.Integer(),
-  max_retries: Type.Integer(),
-  retry_interval_seconds: Type.Integer(),
-  enabled: Type.Boolean(),
-  created_at: Timestamp,
-  updated_at: Timestamp,
-});
+export const Endpoint = Type.Object(
+  {
+    id: Id,
+    name: Type.String(),
+    url: Type.String(),
+    description: Type.String(),
+    event_types: Type.String({ description: "The array of event types as JSON text; `[]` means all" }),
+    max_payload_bytes: Type.Integer(),
+    max_retries: Type.Integer(),
+    retry_interval_seconds: Type.Integer(),
+    enabled: Type.Boolean(),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+  },
+  { title: "Endpoint" },
+);
 
 /** What a PATCH of an endpoint answers: the fields that the contract lists. */
 export const PatchedEndpoint = Type.Pick(Endpoint, [

@@ -11,6 +11,7 @@ export type StoredTarget = Omit<
 
 /** A bound for the lists, which are not paged, and for the circle of the claim. */
 const maxTargetsPerOrganization = 10_000;
+export const tooManyTargets = `a workspace has at most ${maxTargetsPerOrganization} targets: delete one first`;
 
 /**
  * Stores a new target; `save` writes what belongs to it in the same transaction.
@@ -35,10 +36,7 @@ export async function insertTarget(
       .where("org_id", "=", row.org_id)
       .executeTakeFirstOrThrow();
     if (count >= maxTargetsPerOrganization) {
-      throw new ApiError(
-        409,
-        `a workspace has at most ${maxTargetsPerOrganization} targets: delete one first`,
-      );
+      throw new ApiError(409, tooManyTargets);
     }
     const target = await transaction
       .insertInto("targets")
@@ -108,17 +106,23 @@ export async function replaceSecret(
 
 /**
  * Removes a target, and settles as CANCELED what is being delivered to it at this moment, so that no attempt
- * that is under way changes the outcome afterwards. @throws {ApiError} 404 when the organization has no such target.
+ * that is under way changes the outcome afterwards.
+ * @returns its kind.
+ * @throws {ApiError} 404 when the organization has no such target.
  */
-export async function removeTarget(queries: Queries, orgId: string, id: string): Promise<void> {
-  await queries.transaction().execute(async (transaction) => {
-    const { numDeletedRows } = await transaction
+export async function removeTarget(queries: Queries, orgId: string, id: string): Promise<TargetKind> {
+  return queries.transaction().execute(async (transaction) => {
+    const removed = await transaction
       .deleteFrom("targets")
       .where("id", "=", id)
       .where("org_id", "=", orgId)
+      .returning("kind")
       .executeTakeFirst();
-    if (numDeletedRows === 0n) throw notFound();
-    await sql`select cancel_leased_deliveries(${bucketOf(id)}, ${id})`.execute(transaction);
+    if (removed === undefined) throw notFound();
+    if (removed.kind !== "mailbox") {
+      await sql`select cancel_leased_deliveries(${bucketOf(id)}, ${id})`.execute(transaction);
+    }
+    return removed.kind;
   });
 }
 
