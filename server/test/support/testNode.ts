@@ -5,6 +5,7 @@ import { loadConfig } from "../../src/config.ts";
 import { createPool } from "../../src/db/pool.ts";
 import { createService, type Service } from "../../src/service.ts";
 import { createLog } from "../../src/telemetry/log.ts";
+import { watchContract } from "./contract.ts";
 import type { TestDatabase } from "./database.ts";
 
 export interface CallOptions {
@@ -32,6 +33,8 @@ export interface TestNode {
   service: Service;
   /** One request through the whole of the server but its socket. */
   call(method: "GET" | "POST" | "PATCH" | "DELETE", path: string, options?: CallOptions): Promise<Answer>;
+  /** Opens a port on the loopback address; resolves to its base URL. */
+  listen(): Promise<string>;
   stop(): Promise<void>;
 }
 
@@ -44,7 +47,10 @@ export interface Account {
 
 const withoutLimits = { POSTRIDER_SIGNUP_LIMIT: "1000000", POSTRIDER_LOGIN_LIMIT: "1000000" };
 
-/** A node with settings `env`; signup and login are not limited unless they say so. Dispatch and maintenance rest. */
+/**
+ * A node with settings `env`; signup and login are not limited unless they say so. Dispatch and maintenance rest.
+ * `call` and `stop` fail when any answer so far was unlike the OpenAPI document.
+ */
 export function createTestNode(database: TestDatabase, env: Record<string, string> = {}): TestNode {
   const config = loadConfig({ LOG_LEVEL: "silent", ...withoutLimits, ...env });
   const pool = createPool({ connection: database.connection, size: 10, onError: () => undefined });
@@ -54,6 +60,7 @@ export function createTestNode(database: TestDatabase, env: Record<string, strin
     encryptionKey: Buffer.alloc(32, 7),
     log: createLog(config.logLevel),
   });
+  const problems = watchContract(service.app);
   return {
     pool,
     service,
@@ -70,17 +77,25 @@ export function createTestNode(database: TestDatabase, env: Record<string, strin
         ...(body !== undefined && { payload: JSON.stringify(body) }),
         ...(from !== undefined && { remoteAddress: from }),
       });
+      refuseProblems(problems);
       return {
         status: response.statusCode,
         body: response.body === "" ? undefined : response.json(),
         headers: response.headers,
       };
     },
+    listen: () => service.app.listen({ port: 0, host: "127.0.0.1" }),
     async stop() {
       await service.stop();
       await pool.end();
+      refuseProblems(problems);
     },
   };
+}
+
+function refuseProblems(problems: string[]): void {
+  const found = problems.splice(0);
+  if (found.length > 0) throw new Error(`the answers break the OpenAPI document:\n${found.join("\n")}`);
 }
 
 /** An address that nobody has. */
@@ -89,7 +104,7 @@ export function newEmail(): string {
 }
 
 /** Signs somebody new up. */
-export async function signUp(node: TestNode, email: string = newEmail()): Promise<Account> {
+export async function signUp(node: Pick<TestNode, "call">, email: string = newEmail()): Promise<Account> {
   const password = randomBytes(12).toString("hex");
   const { status, body } = await node.call("POST", "/api/v1/auth/signup", { body: { email, password } });
   if (status !== 200 || body.user === undefined) throw new Error(`signup: ${status} ${JSON.stringify(body)}`);
