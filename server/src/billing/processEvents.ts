@@ -16,8 +16,8 @@ export interface ProcessDeps {
 interface DueEvent {
   id: string;
   type: string;
-  customer_id: string | null;
-  object_id: string | null;
+  customer_id: string;
+  object_id: string;
   attempts: number;
 }
 
@@ -50,8 +50,7 @@ export async function processEvents(deps: ProcessDeps): Promise<{ processed: num
 }
 
 async function processEvent(deps: ProcessDeps, event: DueEvent): Promise<void> {
-  if (event.customer_id === null) return;
-  if (event.type === "invoice.created" && event.object_id !== null) {
+  if (event.type === "invoice.created") {
     await holdInvoice(deps, event.customer_id, event.object_id);
     return;
   }

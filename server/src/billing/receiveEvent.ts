@@ -2,6 +2,8 @@ import { Stripe } from "stripe";
 import type pg from "pg";
 import type { StripeConfig } from "../config.ts";
 import { ApiError } from "../http/errors.ts";
+import { holdInvoice } from "./holdInvoices.ts";
+import { askProcessor } from "./processor.ts";
 
 /** How old a signature may be. */
 const toleranceSeconds = 300;
@@ -33,30 +35,55 @@ export interface ReceiveDeps {
 
 /**
  * Verifies a notice of the processor by its signature over the bytes as received, with either secret during a
- * rotation, and stores it once per event id; it is processed afterwards.
+ * rotation, and stores it once per event id; it is processed afterwards. Only the notice of a new invoice is
+ * processed before it is answered: the draft stays open while that answer is missing, and until it is held.
  * @returns whether something new waits to be processed.
- * @throws {ApiError} 400 when the signature is missing, wrong or too old.
+ * @throws {ApiError} 400 when the signature is missing, wrong or too old; 502 or 503 when an invoice is not held.
  */
 export async function receiveEvent(
   deps: ReceiveDeps,
   body: unknown,
   signature: string | string[] | undefined,
 ): Promise<boolean> {
-  const event = verify(deps, body, signature);
-  if (!handledTypes.has(event.type)) return false;
-  const object = (event.data?.object ?? {}) as { id?: unknown; customer?: unknown; object?: unknown };
-  const eventId = idOrNull(event.id);
-  if (eventId === null) throw new ApiError(400, "the event has no id");
-  const customer = object.object === "customer" ? object.id : object.customer;
+  const notice = readNotice(verify(deps, body, signature));
+  if (notice === undefined) return false;
   const nowSeconds = Math.floor(deps.nowMs() / 1000);
-  const { rowCount } = await deps.pool.query({
+  const { rows } = await deps.pool.query<{ waits: boolean }>({
     name: "store_billing_event",
-    text: `insert into billing_events (id, type, customer_id, object_id, received_at, due_at)
-           values ($1, $2, $3, $4, $5, $5)
-           on conflict (id) do nothing`,
-    values: [eventId, event.type, idOrNull(customer), idOrNull(object.id), nowSeconds],
+    text: `with stored as (
+             insert into billing_events (id, type, customer_id, object_id, received_at, due_at)
+             values ($1, $2, $3, $4, $5, $5)
+             on conflict (id) do nothing
+             returning id
+           )
+           select
+             exists (select from stored)
+             or exists (select from billing_events where id = $1 and processed_at is null) as waits`,
+    values: [notice.id, notice.type, notice.customerId, notice.objectId, nowSeconds],
   });
-  return rowCount === 1;
+  const waits = rows[0]!.waits;
+  if (!waits || notice.type !== "invoice.created") return waits;
+  await askProcessor(() => holdInvoice(deps, notice.customerId, notice.objectId));
+  await deps.pool.query("update billing_events set processed_at = $2 where id = $1", [notice.id, nowSeconds]);
+  return false;
+}
+
+interface Notice {
+  id: string;
+  type: string;
+  customerId: string;
+  objectId: string;
+}
+
+/** What of an event is kept; undefined for a type, or an object, that nothing follows from. */
+function readNotice(event: Stripe.Event): Notice | undefined {
+  if (!handledTypes.has(event.type)) return undefined;
+  const object = (event.data?.object ?? {}) as { id?: unknown; customer?: unknown; object?: unknown };
+  const id = idOrNull(event.id);
+  const objectId = idOrNull(object.id);
+  const customerId = idOrNull(object.object === "customer" ? object.id : object.customer);
+  if (id === null || objectId === null || customerId === null) return undefined;
+  return { id, type: event.type, customerId, objectId };
 }
 
 function verify(deps: ReceiveDeps, body: unknown, signature: string | string[] | undefined): Stripe.Event {

@@ -96,8 +96,8 @@ create index held_invoices_open on held_invoices (period)
 create table billing_events (
   id text primary key,
   type text not null,
-  customer_id text,
-  object_id text,
+  customer_id text not null,
+  object_id text not null,
   -- Unix seconds.
   received_at bigint not null,
   due_at bigint not null,

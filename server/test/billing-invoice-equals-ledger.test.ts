@@ -1,0 +1,203 @@
+import type pg from "pg";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { foldUsage } from "../src/billing/foldUsage.ts";
+import { periodBounds, periodOf } from "../src/billing/period.ts";
+import { createPool } from "../src/db/pool.ts";
+import { Crash, createCrashingPool } from "./support/billing/crashingPool.ts";
+import { createLab, type Lab } from "./support/billing/lab.ts";
+import { createRandom, type Random } from "./support/billing/random.ts";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { type StandIn, startStandIn } from "./support/stripeStandIn/client.ts";
+import type { FaultKind } from "./support/stripeStandIn/faults.ts";
+
+/*
+ * The final invoice equals the ledger: months of use with a processor that is down, slow, overloaded or loses its
+ * answers, notices that come twice, late and out of order, and a service that dies between any two statements.
+ */
+
+const runs = 200;
+const lanes = 2;
+
+let standIn: StandIn;
+const databases: TestDatabase[] = [];
+const pools: pg.Pool[] = [];
+
+beforeAll(async () => {
+  standIn = await startStandIn();
+  for (let lane = 0; lane < lanes; lane++) {
+    const database = await createTestDatabase();
+    databases.push(database);
+    pools.push(createPool({ connection: database.connection, size: 6, onError: () => undefined }));
+  }
+});
+
+afterAll(async () => {
+  for (const pool of pools) await pool.end();
+  for (const database of databases) await database.drop();
+  await standIn.stop();
+});
+
+describe("the final invoice equals the ledger", () => {
+  it(`over ${runs} seeded runs of faults and crashes`, { timeout: 240_000 }, async () => {
+    const seeds = Array.from({ length: runs }, (_, index) => index + 1);
+    await Promise.all(pools.map((pool) => runLane(pool, seeds)));
+  });
+});
+
+async function runLane(pool: pg.Pool, seeds: number[]): Promise<void> {
+  for (let seed = seeds.shift(); seed !== undefined; seed = seeds.shift()) {
+    await pool.query("truncate organizations, usage_records, usage_totals, billing_events cascade");
+    const random = createRandom(seed);
+    const start = Date.UTC(2026, 8, random.integer(1, 27), random.integer(0, 23)) / 1000;
+    const lab = await createLab(pool, standIn.account(`seed_${seed}`), start);
+    try {
+      await liveThrough(lab, random, `seed ${seed}`);
+    } finally {
+      await lab.close();
+    }
+  }
+}
+
+/** Items by organization and month, as the test itself counted them. */
+type Expected = Map<string, Map<number, number>>;
+
+async function liveThrough(lab: Lab, random: Random, name: string): Promise<void> {
+  const expected: Expected = new Map();
+  for (let count = random.integer(1, 3); count > 0; count--) {
+    const orgId = await lab.createOrganization();
+    expected.set(orgId, new Map());
+    await lab.subscribe(orgId);
+  }
+  await heal(lab);
+  const firstPeriod = periodOf(lab.nowSeconds() * 1000);
+  for (let step = random.integer(10, 22); step > 0; step--) await takeStep(lab, random, expected);
+  // Across the month's end with whatever is wrong at that moment.
+  await use(lab, random, expected);
+  await lab.setClock(periodBounds(firstPeriod).endSeconds + random.integer(0, 5 * 3600));
+  // A draft whose notice nobody takes becomes final after 72 hours, whatever we do.
+  const untilSeconds = periodBounds(firstPeriod).endSeconds + 60 * 3600;
+  for (let step = random.integer(2, 8); step > 0; step--) await takeStep(lab, random, expected, untilSeconds);
+  await heal(lab);
+  await compare(lab, expected, name);
+}
+
+async function takeStep(
+  lab: Lab,
+  random: Random,
+  expected: Expected,
+  untilSeconds = Number.POSITIVE_INFINITY,
+): Promise<void> {
+  const action = random.integer(0, 9);
+  if (action <= 2) await use(lab, random, expected);
+  else if (action <= 5) await exportWithTrouble(lab, random);
+  else if (action === 6) await lab.setClock(Math.min(lab.nowSeconds() + pickDelay(random), untilSeconds));
+  else if (action === 7) await breakSomething(lab, random);
+  else if (action === 8) await foldUsage(lab.pool);
+  else await deliverWithTrouble(lab, random);
+}
+
+async function use(lab: Lab, random: Random, expected: Expected): Promise<void> {
+  const orgId = random.pick([...expected.keys()]);
+  const items = random.integer(1, 2500);
+  await lab.addUsage(orgId, items);
+  const period = periodOf(lab.nowSeconds() * 1000);
+  const months = expected.get(orgId)!;
+  months.set(period, (months.get(period) ?? 0) + items);
+}
+
+function pickDelay(random: Random): number {
+  return random.pick([5, 60, 900, 7200, 26 * 3600, 3 * 86_400]);
+}
+
+const faultKinds: FaultKind[] = ["reset", "lose", "error_before", "error_after", "limit", "slow"];
+const calls = ["meter_events", "meter_events", "event_summaries", "/v1/invoices", "subscriptions", "/v1/"];
+
+async function breakSomething(lab: Lab, random: Random): Promise<void> {
+  const faults = Array.from({ length: random.integer(1, 2) }, () => {
+    // A hanging request costs its timeout of real time.
+    if (random.chance(0.1))
+      return {
+        match: random.pick(calls),
+        kind: random.pick(["hang_before", "hang_after"] as const),
+        times: 1,
+      };
+    return {
+      match: random.pick(calls),
+      kind: random.pick(faultKinds),
+      times: random.pick([1, 2, 2, 6, 1000]),
+    };
+  });
+  await lab.account.control({ action: "faults", faults });
+}
+
+async function exportWithTrouble(lab: Lab, random: Random): Promise<void> {
+  if (random.chance(0.5)) {
+    await lab.exportOnce().catch(() => undefined);
+    return;
+  }
+  await surviveCrash(lab.exportOnce(createCrashingPool(lab.pool, random.integer(0, 14))));
+}
+
+async function deliverWithTrouble(lab: Lab, random: Random): Promise<void> {
+  const { outbox } = await lab.account.state();
+  const positions = [...outbox.keys()].filter(() => random.chance(0.7));
+  const twice = positions.filter(() => random.chance(0.3));
+  await lab.account.control({ action: "deliver", order: random.shuffle([...positions, ...twice]) });
+  const pool = random.chance(0.5) ? createCrashingPool(lab.pool, random.integer(0, 8)) : lab.pool;
+  await surviveCrash(lab.processOnce(pool));
+}
+
+async function surviveCrash(work: Promise<unknown>): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    // Requests that the trouble hit fail the run they belong to; the next one goes on.
+    if (!(error instanceof Crash) && !(error instanceof Error && "statusCode" in error)) throw error;
+  }
+}
+
+/** Ends all faults and lets time pass until nothing waits any more: hours at most, and never more than days. */
+async function heal(lab: Lab): Promise<void> {
+  await lab.account.control({ action: "faults", faults: [] });
+  for (let round = 0; round < 60; round++) {
+    await lab.settleNotices();
+    await foldUsage(lab.pool);
+    await lab.exportOnce();
+    const { invoices, outbox } = await lab.account.state();
+    const { rows } = await lab.pool.query<{ waiting: number }>(
+      `select (select count(*) from meter_batches where status <> 'exported')
+         + (select count(*) from billing_events where processed_at is null)
+         + (select count(*) from held_invoices where released_at is null) as waiting`,
+    );
+    const isQuiet =
+      outbox.every(({ delivered }) => delivered) && invoices.every(({ status }) => status === "paid");
+    if (isQuiet && rows[0]!.waiting === 0) return;
+    await lab.setClock(lab.nowSeconds() + 700);
+  }
+  throw new Error("something waits forever");
+}
+
+async function compare(lab: Lab, expected: Expected, name: string): Promise<void> {
+  const { customers, invoices, meterEvents } = await lab.account.state();
+  const open = periodOf(lab.nowSeconds() * 1000);
+  for (const [orgId, months] of expected) {
+    const ofOrganization = customers.filter(({ metadata }) => metadata["org_id"] === orgId);
+    const customer = ofOrganization.find(({ hasPaymentMethod }) => hasPaymentMethod)!;
+    for (const [period, items] of months) {
+      const { startSeconds, endSeconds } = periodBounds(period);
+      const metered = meterEvents
+        .filter(
+          (event) =>
+            event.customer === customer.id && event.timestamp >= startSeconds && event.timestamp < endSeconds,
+        )
+        .reduce((sum, { value }) => sum + value, 0);
+      expect({ name, period, metered }).toEqual({ name, period, metered: items });
+      if (period === open) continue;
+      const bills = invoices.filter(
+        (invoice) => invoice.customer === customer.id && invoice.periodEnd === endSeconds,
+      );
+      const invoiced = bills.map(({ subtotal }) => subtotal);
+      expect({ name, period, invoiced }).toEqual({ name, period, invoiced: [Math.ceil(items / 1000) * 10] });
+    }
+  }
+}

@@ -1,0 +1,39 @@
+import type pg from "pg";
+
+/** What every statement of a crashed process meets. */
+export class Crash extends Error {}
+
+/**
+ * The pool as a process has it that dies before its `statements + 1`-th statement: from then on nothing it does
+ * reaches the database.
+ */
+export function createCrashingPool(pool: pg.Pool, statements: number): pg.Pool {
+  let left = statements;
+  function spend(): void {
+    if (left === 0) throw new Crash("the process is gone");
+    left--;
+  }
+  const query = async (...args: unknown[]): Promise<unknown> => {
+    spend();
+    return (pool.query as (...args: unknown[]) => Promise<unknown>)(...args);
+  };
+  const connect = async (): Promise<unknown> => {
+    spend();
+    const client = await pool.connect();
+    return new Proxy(client, {
+      get(target, name) {
+        if (name === "query") {
+          return async (...args: unknown[]) => {
+            spend();
+            return (target.query as (...args: unknown[]) => Promise<unknown>)(...args);
+          };
+        }
+        // A dead process's connections end, and with them its transactions and locks.
+        if (name === "release") return (error?: Error) => target.release(left === 0 ? true : error);
+        const value: unknown = Reflect.get(target, name);
+        return typeof value === "function" ? (value.bind(target) as unknown) : value;
+      },
+    });
+  };
+  return { query, connect } as unknown as pg.Pool;
+}

@@ -1,0 +1,118 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Stripe } from "stripe";
+import type pg from "pg";
+import { openCheckout } from "../../../src/billing/checkout.ts";
+import { exportUsage, type ExportCounts } from "../../../src/billing/exportUsage.ts";
+import { periodOf } from "../../../src/billing/period.ts";
+import { processEvents } from "../../../src/billing/processEvents.ts";
+import { createProcessor } from "../../../src/billing/processor.ts";
+import { receiveEvent } from "../../../src/billing/receiveEvent.ts";
+import type { StripeConfig } from "../../../src/config.ts";
+import { newRootId } from "../../../src/db/ids.ts";
+import type { BillingStatus } from "../../../src/db/tables.ts";
+import { createLog } from "../../../src/telemetry/log.ts";
+import type { StandInAccount } from "../stripeStandIn/client.ts";
+
+/** Live billing with a clock of its own: the service's parts on one side, an account of the stand-in on the other. */
+export interface Lab {
+  pool: pg.Pool;
+  account: StandInAccount;
+  config: StripeConfig;
+  stripe: Stripe;
+  nowSeconds(): number;
+  /** Sets both clocks; the stand-in does what has become due. */
+  setClock(nowSeconds: number): Promise<void>;
+  createOrganization(status?: BillingStatus): Promise<string>;
+  /** Writes items into the ledger of the current month, as accept_items does. */
+  addUsage(orgId: string, items: number): Promise<void>;
+  /** Checks out and pays; the notices of it wait at the stand-in. */
+  subscribe(orgId: string): Promise<void>;
+  /** Has the stand-in send what it holds, and processes it. */
+  settleNotices(): Promise<void>;
+  exportOnce(pool?: pg.Pool): Promise<ExportCounts>;
+  processOnce(pool?: pg.Pool): Promise<{ processed: number; failed: number }>;
+  statusOf(orgId: string): Promise<BillingStatus>;
+  close(): Promise<void>;
+}
+
+const timeoutMs = 200;
+const log = createLog("silent");
+
+/** Lays out a lab at a moment in Unix seconds. */
+export async function createLab(pool: pg.Pool, account: StandInAccount, startSeconds: number): Promise<Lab> {
+  let now = startSeconds;
+  const { config } = account;
+  const stripe = createProcessor(config, timeoutMs);
+  const nowMs = (): number => now * 1000;
+  const deps = { pool, stripe, config, log, nowMs, signal: new AbortController().signal };
+  const receiver = await startReceiver(deps);
+  const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
+  await account.control({ action: "clock", now });
+  await account.control({ action: "webhooks", url, secrets: [config.webhookSecrets[0]!], mode: "hold" });
+  const lab: Lab = {
+    pool,
+    account,
+    config,
+    stripe,
+    nowSeconds: () => now,
+    async setClock(nowSeconds) {
+      now = nowSeconds;
+      await account.control({ action: "clock", now });
+    },
+    createOrganization: (status = "pending") => createOrganization(pool, status, now),
+    async addUsage(orgId, items) {
+      await pool.query(
+        "insert into usage_records (bucket, period, items, org_id) values (floor(random() * 256), $1, $2, $3)",
+        [periodOf(nowMs()), items, orgId],
+      );
+    },
+    async subscribe(orgId) {
+      const page = await openCheckout({ pool, stripe, config, publicUrl: "http://localhost:8080" }, orgId);
+      await account.control({ action: "pay page", session: page.split("/").pop()! });
+    },
+    async settleNotices() {
+      await account.control({ action: "deliver" });
+      await lab.processOnce();
+    },
+    exportOnce: (on = pool) => exportUsage({ ...deps, pool: on }),
+    processOnce: (on = pool) => processEvents({ ...deps, pool: on }),
+    async statusOf(orgId) {
+      const { rows } = await pool.query<{ billing_status: BillingStatus }>(
+        "select billing_status from organizations where id = $1",
+        [orgId],
+      );
+      return rows[0]!.billing_status;
+    },
+    async close() {
+      receiver.closeAllConnections();
+      await new Promise((resolve) => receiver.close(resolve));
+    },
+  };
+  return lab;
+}
+
+async function createOrganization(pool: pg.Pool, status: BillingStatus, nowSeconds: number): Promise<string> {
+  const id = newRootId(nowSeconds * 1000);
+  await pool.query(
+    "insert into organizations (id, name, slug, billing_status, created_at) values ($1::uuid, 'Lab', $1::uuid::text, $2, $3)",
+    [id, status, nowSeconds],
+  );
+  return id;
+}
+
+/** Receives notices as the route does, without the rest of the server. */
+async function startReceiver(deps: Parameters<typeof receiveEvent>[0]): Promise<Server> {
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      receiveEvent(deps, Buffer.concat(chunks), request.headers["stripe-signature"]).then(
+        () => response.writeHead(200).end("{}"),
+        (error: Error) => response.writeHead(400).end(error.message),
+      );
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return server;
+}

@@ -1,0 +1,32 @@
+import type { World } from "./world.ts";
+
+/**
+ * What goes wrong with a request: `down` refuses to answer before doing anything; `reset` does so by breaking the
+ * connection; `lose` does the work and breaks the connection before the answer; `hang_before` and `hang_after`
+ * never answer; `error_before` and `error_after` answer 500; `limit` answers 429; `slow` answers late.
+ */
+export type FaultKind =
+  | "reset"
+  | "lose"
+  | "hang_before"
+  | "hang_after"
+  | "error_before"
+  | "error_after"
+  | "limit"
+  | "slow";
+
+export interface Fault {
+  /** Found in "METHOD /path". */
+  match: string;
+  kind: FaultKind;
+  /** How many requests it hits. */
+  times: number;
+}
+
+/** The fault that hits a request, which uses it up by one; undefined when all is well. */
+export function takeFault(world: World, request: string): FaultKind | undefined {
+  const fault = world.faults.find(({ match, times }) => times > 0 && request.includes(match));
+  if (fault === undefined) return undefined;
+  fault.times--;
+  return fault.kind;
+}

@@ -1,0 +1,146 @@
+import type { Fault } from "./faults.ts";
+import type { FormValues } from "./formBody.ts";
+import type { OutgoingWebhook } from "./webhooks.ts";
+
+/** An answer that the interface gives in place of the object asked for. */
+export class Refusal extends Error {
+  readonly status: number;
+  readonly fields: Record<string, string>;
+
+  constructor(status: number, message: string, fields: Record<string, string> = {}) {
+    super(message);
+    this.status = status;
+    this.fields = fields;
+  }
+}
+
+export interface Customer {
+  id: string;
+  created: number;
+  name: string | null;
+  email: string | null;
+  metadata: FormValues;
+  deleted: boolean;
+  hasPaymentMethod: boolean;
+  /** Whether the next collections fail. */
+  cardFails: boolean;
+}
+
+export interface Session {
+  id: string;
+  created: number;
+  expiresAt: number;
+  customer: string;
+  priceId: string;
+  status: "open" | "complete" | "expired";
+  params: FormValues;
+}
+
+export interface Subscription {
+  id: string;
+  created: number;
+  customer: string;
+  priceId: string;
+  status: "active" | "past_due" | "unpaid" | "canceled";
+  periodStart: number;
+  periodEnd: number;
+}
+
+export interface MeterEvent {
+  identifier: string;
+  eventName: string;
+  customer: string;
+  value: number;
+  timestamp: number;
+  storedAt: number;
+}
+
+export interface Invoice {
+  id: string;
+  number: string | null;
+  created: number;
+  customer: string;
+  subscription: string;
+  billingReason: "subscription_create" | "subscription_cycle";
+  status: "draft" | "open" | "paid" | "void";
+  autoAdvance: boolean;
+  attempted: boolean;
+  periodStart: number;
+  periodEnd: number;
+  subtotal: number;
+  amountPaid: number;
+}
+
+/**
+ * All that one account at the processor holds. Each secret key has a world of its own, so that many tests share
+ * one process.
+ */
+export interface World {
+  /** Unix seconds; undefined follows the machine's clock. */
+  fixedNow: number | undefined;
+  nextId: number;
+  customers: Map<string, Customer>;
+  sessions: Map<string, Session>;
+  subscriptions: Map<string, Subscription>;
+  invoices: Map<string, Invoice>;
+  meterEvents: MeterEvent[];
+  /** Answers by idempotency key, failures included. */
+  answers: Map<string, { fingerprint: string; status: number; body: string; at: number }>;
+  faults: Fault[];
+  webhooks: {
+    url: string | undefined;
+    secrets: string[];
+    /** Sent at once, or kept until they are asked for. */
+    mode: "send" | "hold";
+    outbox: OutgoingWebhook[];
+  };
+  /** How long after it was stored a meter event is in summaries. */
+  summaryLagSeconds: number;
+  /** Customers with a meter event under way, and how often two were at once. */
+  metering: Set<string>;
+  overlaps: number;
+  /** Requests answered, by method and path shape. */
+  requests: Record<string, number>;
+}
+
+export function createWorld(): World {
+  return {
+    fixedNow: undefined,
+    nextId: 1,
+    customers: new Map(),
+    sessions: new Map(),
+    subscriptions: new Map(),
+    invoices: new Map(),
+    meterEvents: [],
+    answers: new Map(),
+    faults: [],
+    webhooks: { url: undefined, secrets: [], mode: "hold", outbox: [] },
+    summaryLagSeconds: 0,
+    metering: new Set(),
+    overlaps: 0,
+    requests: {},
+  };
+}
+
+/** The world's present moment in Unix seconds. */
+export function nowOf(world: World): number {
+  return world.fixedNow ?? Math.floor(Date.now() / 1000);
+}
+
+/** An id in the processor's form. */
+export function newId(world: World, prefix: string): string {
+  return `${prefix}_${String(world.nextId++).padStart(8, "0")}`;
+}
+
+/** A record by its id. @throws {Refusal} 404 in the processor's form. */
+export function mustFind<T>(records: Map<string, T>, id: string | undefined, kind: string): T {
+  const record = id === undefined ? undefined : records.get(id);
+  if (record === undefined) {
+    throw new Refusal(kind === "customer" ? 400 : 404, `No such ${kind}: '${id}'`, {
+      type: "invalid_request_error",
+      code: "resource_missing",
+      param: kind,
+    });
+  }
+  return record;
+}
