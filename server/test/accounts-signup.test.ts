@@ -143,8 +143,8 @@ describe("signup of a taken email", () => {
     }
     const ratio = median(durations.taken) / median(durations.fresh);
     // Without the hash it would be below a half; the bounds leave room for a busy machine.
-    expect(ratio).toBeGreaterThan(0.7);
-    expect(ratio).toBeLessThan(1.4);
+    expect(ratio).toBeGreaterThan(0.6);
+    expect(ratio).toBeLessThan(1.7);
   });
 
   it("makes one account of twenty signups at the same moment on two nodes", async () => {

@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import type pg from "pg";
-import { notFound } from "../http/errors.ts";
+import { unauthorized } from "../http/errors.ts";
 import { type RouteDefinition, route } from "../http/route.ts";
 import { Id, NullableTimestamp, Timestamp } from "../http/schemas.ts";
 import { Name, requireName } from "./name.ts";
@@ -37,7 +37,7 @@ export function organizationRoutes(deps: OrganizationDeps): Record<"read" | "ren
       },
       async ({ caller }) => {
         const org = await readOrganization(deps.pool, caller.orgId);
-        if (org === undefined) throw notFound();
+        if (org === undefined) throw unauthorized();
         return { org };
       },
     ),

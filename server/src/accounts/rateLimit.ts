@@ -4,7 +4,7 @@ import { ApiError } from "../http/errors.ts";
 import { clientSubject } from "./clientAddress.ts";
 
 /** The length of a window in seconds. */
-export const rateLimitWindowSeconds = 900;
+const rateLimitWindowSeconds = 900;
 
 /** What is counted, and how often a client address may do it in a window. */
 export interface RateLimit {

@@ -2,9 +2,9 @@ import type pg from "pg";
 import { newSessionToken } from "./newCredential.ts";
 
 /** How long a session lasts. */
-export const sessionSeconds = 7 * 86_400;
+const sessionSeconds = 7 * 86_400;
 /** The most sessions a user has; one more evicts the oldest. */
-export const maxSessions = 5;
+const maxSessions = 5;
 
 /**
  * Starts a session and gives its token, whose hash alone is stored. Ends the user's oldest beyond five, by order
