@@ -1,4 +1,5 @@
 import { version } from "../version.ts";
+import { examples } from "./openapiExamples.ts";
 import { operationNames, tags } from "./openapiNames.ts";
 import { answerHeaders, commonRefusals, describeResponses } from "./openapiResponses.ts";
 import { describeSchema, type JsonSchema, type NamedSchemas } from "./openapiSchemas.ts";
@@ -13,8 +14,13 @@ export interface Operation {
   description?: string;
   security: Record<string, string[]>[];
   parameters?: { name: string; in: "path" | "query" | "header"; required: boolean; schema: JsonSchema }[];
-  requestBody?: { required: boolean; content: { "application/json": { schema: JsonSchema } } };
+  requestBody?: { required: boolean; content: { "application/json": MediaType } };
   responses: Record<string, JsonSchema>;
+}
+
+interface MediaType {
+  schema: JsonSchema;
+  examples?: Record<string, { summary: string; value: unknown }>;
 }
 
 export interface OpenApiDocument {
@@ -104,9 +110,24 @@ function describeOperation(row: RouteRow, named: NamedSchemas): Operation {
     ...(schema.description !== undefined && { description: schema.description }),
     security: security[credential],
     ...(parameters.length > 0 && { parameters }),
-    ...(body && { requestBody: { required: true, content: { "application/json": { schema: body } } } }),
-    responses: describeResponses(row, named),
+    ...(body && {
+      requestBody: {
+        required: true,
+        content: { "application/json": { schema: body, ...requestExamples(name[1]) } },
+      },
+    }),
+    responses: describeResponses(row, named, examples[name[1]]?.answer),
   };
+}
+
+function requestExamples(operationId: string): Pick<MediaType, "examples"> {
+  const request = examples[operationId]?.request;
+  if (request === undefined) return {};
+  const named = Object.entries(request).map(([summary, value], index) => [
+    `example${index + 1}`,
+    { summary, value },
+  ]);
+  return { examples: Object.fromEntries(named) };
 }
 
 function describeParameters(

@@ -39,8 +39,12 @@ export function commonRefusals(named: NamedSchemas): JsonSchema {
   );
 }
 
-/** All answers of a route by status code, errors included. */
-export function describeResponses(row: RouteRow, named: NamedSchemas): Record<string, JsonSchema> {
+/** All answers of a route by status code, errors included; `example` is of its first success. */
+export function describeResponses(
+  row: RouteRow,
+  named: NamedSchemas,
+  example?: unknown,
+): Record<string, JsonSchema> {
   const { response, headers: accepted, errors = {} } = row[3].schema;
   const isLimited = errors[429] !== undefined;
   const headers = {
@@ -57,7 +61,7 @@ export function describeResponses(row: RouteRow, named: NamedSchemas): Record<st
       {
         description: "Success",
         headers: { ...headers, ...(replayed && header("Idempotency-Replayed", "IdempotencyReplayed")) },
-        content: describeContent(describeSchema(body, named)),
+        content: describeContent(describeSchema(body, named), example),
       },
     ];
   });
@@ -120,6 +124,7 @@ function header(name: string, component: keyof typeof answerHeaders): JsonSchema
   return { [name]: { $ref: `#/components/headers/${component}` } };
 }
 
-function describeContent(schema: JsonSchema): JsonSchema {
-  return { [schema["type"] === "string" ? "text/plain" : "application/json"]: { schema } };
+function describeContent(schema: JsonSchema, example?: unknown): JsonSchema {
+  const type = schema["type"] === "string" ? "text/plain" : "application/json";
+  return { [type]: { schema, ...(example !== undefined && { example }) } };
 }

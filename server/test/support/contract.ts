@@ -42,6 +42,18 @@ export function contractProblem(answer: GivenAnswer): string | undefined {
   );
 }
 
+/** The path of the document that a request's path belongs to, the literal one before the one with parameters. */
+export function documentedPath(path: string): string | undefined {
+  const pathname = path.split("?", 1)[0]!;
+  if (openApi.paths[pathname] !== undefined) return pathname;
+  return pathPatterns.find(([pattern]) => pattern.test(pathname))?.[1];
+}
+
+const pathPatterns = Object.keys(openApi.paths).map((path): [RegExp, string] => [
+  new RegExp(`^${path.replaceAll(/\{\w+\}/g, "[^/]+")}$`),
+  path,
+]);
+
 /** Checks every answer of an app that is not listening yet; what is wrong is added to the returned list. */
 export function watchContract(app: FastifyInstance): string[] {
   const problems: string[] = [];
@@ -94,10 +106,16 @@ function bodyProblem(
   const given = String(headers["content-type"]);
   if (!given.startsWith(type)) return `${what} as ${given} and not ${type}`;
   if (type !== "application/json") return undefined;
+  const problem = schemaProblem(schema, JSON.parse(text));
+  return problem && `${what} with a body unlike its schema: ${problem}: ${text}`;
+}
+
+/** How a value differs from a schema of the document, or undefined. */
+export function schemaProblem(schema: JsonSchema, value: unknown): string | undefined {
   const validate = validator(schema);
-  if (validate(JSON.parse(text))) return undefined;
+  if (validate(value)) return undefined;
   const [first] = validate.errors ?? [];
-  return `${what} with a body unlike its schema: ${first?.instancePath} ${first?.message} ${JSON.stringify(first?.params)}: ${text}`;
+  return `${first?.instancePath} ${first?.message} ${JSON.stringify(first?.params)}`;
 }
 
 const ajv = new Ajv2020({ strict: false, allErrors: false });

@@ -1,0 +1,91 @@
+/** Examples of the bodies of some operations, by operationId. A test holds them against the schemas. */
+export const examples: Record<string, { request?: Record<string, unknown>; answer?: unknown }> = {
+  signUp: {
+    request: {
+      "A new account": { email: "ada@example.com", password: "correct horse battery", name: "Ada" },
+    },
+    answer: {
+      user: {
+        id: "019a4b6c7d8e7f0011223344556677aa",
+        email: "ada@example.com",
+        name: "Ada",
+        org_id: "019a4b6c7d8e7f0011223344556677ab",
+        role: "admin",
+      },
+      session_token: "the token for X-Session-Token",
+      api_key: `ak_live_${"0123456789abcdef".repeat(4)}`,
+    },
+  },
+  logIn: {
+    request: { "An account's owner": { email: "ada@example.com", password: "correct horse battery" } },
+  },
+  createKey: { request: { "A key for one consumer": { name: "worker 1" } } },
+  createTarget: {
+    request: {
+      "A webhook": { kind: "webhook", name: "Shop", url: "https://shop.example.com/hooks" },
+      "A mailbox": { kind: "mailbox", name: "Jobs" },
+      "An agent": {
+        kind: "a2a",
+        name: "Researcher",
+        agent_card_url: "https://agent.example.com/.well-known/agent-card.json",
+        auth: { type: "bearer", token: "6f1ed002ab5595859014ebf0951522d9" },
+      },
+    },
+    answer: {
+      id: "019a4b6c7d8e7f0011223344556677ac",
+      kind: "webhook",
+      name: "Shop",
+      description: "",
+      enabled: true,
+      url: "https://shop.example.com/hooks",
+      secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+      signing_scheme: "standard-webhooks-v1",
+      has_previous_signing_secret: false,
+      event_types: [],
+      max_payload_bytes: 1_048_576,
+      max_retries: 8,
+      retry_interval_seconds: 30,
+      created_at: 1_793_500_000,
+      updated_at: 1_793_500_000,
+    },
+  },
+  updateTarget: { request: { "Stop deliveries": { enabled: false } } },
+  sendItem: {
+    request: { "An order": { event_type: "order.created", order: { id: 1001, total_cents: 4200 } } },
+    answer: { id: "019a4b6c7d8e7f0011223344556677ad", status: "QUEUED" },
+  },
+  sendEvent: {
+    request: { "An order": { event_type: "order.created", order: { id: 1001, total_cents: 4200 } } },
+    answer: { id: "019a4b6c7d8e7f0011223344556677ad", status: "QUEUED" },
+  },
+  createEndpoint: {
+    request: {
+      "Some event types": {
+        name: "Shop",
+        url: "https://shop.example.com/hooks",
+        event_types: ["order.created", "order.paid"],
+      },
+    },
+  },
+  updateEndpoint: { request: { "All event types": { event_types: [] } } },
+  replayEvent: {
+    answer: {
+      id: "019a4b6c7d8e7f0011223344556677ae",
+      status: "QUEUED",
+      source_event_id: "019a4b6c7d8e7f0011223344556677ad",
+    },
+  },
+  renameOrganization: { request: { "A new name": { name: "Ada's workshop" } } },
+  readUsage: {
+    answer: {
+      usage: {
+        period_start: 1_793_491_200,
+        period_end: 1_796_083_200,
+        accepted_events: 1200,
+        estimated_units: 2,
+        estimated_cents: 20,
+        pending_meter_events: 1200,
+      },
+    },
+  },
+};

@@ -1,0 +1,133 @@
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { contractProblem, openApi, schemaProblem, watchContract } from "./support/contract.ts";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { createTestNode, type TestNode } from "./support/testNode.ts";
+
+let database: TestDatabase;
+let node: TestNode;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  node = createTestNode(database);
+});
+
+afterAll(async () => {
+  await node.stop();
+  await database.drop();
+});
+
+const operations = Object.entries(openApi.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+);
+
+describe("the OpenAPI document", () => {
+  it("is valid OpenAPI 3.1", async () => {
+    const validator = new Validator();
+    const result = await validator.validate(structuredClone(openApi) as never);
+    expect(result).toMatchObject({ valid: true });
+    expect(validator.version).toBe("3.1");
+  });
+
+  it("names every operation once", () => {
+    const names = operations.map(({ operation }) => operation.operationId);
+    expect(new Set(names).size).toBe(names.length);
+    expect(names.length).toBeGreaterThan(30);
+  });
+
+  it("leads nowhere with none of its references", () => {
+    const references = JSON.stringify(openApi).matchAll(/"\$ref":"#\/([^"]+)"/g);
+    for (const [, path] of references) {
+      const found = path!
+        .split("/")
+        .reduce<unknown>((part, name) => (part as Record<string, unknown> | undefined)?.[name], openApi);
+      expect(found, path).toBeTypeOf("object");
+    }
+  });
+
+  it("has examples that fit their schemas", () => {
+    const problems = operations.flatMap(({ operation }) => {
+      const body = operation.requestBody?.content["application/json"];
+      const requests = Object.values(body?.examples ?? {}).map(({ value }) => [body!.schema, value] as const);
+      const answers = Object.values(operation.responses).flatMap((response) => {
+        const content = response["content"] as
+          | Record<string, { schema: Record<string, unknown>; example?: unknown }>
+          | undefined;
+        const json = content?.["application/json"];
+        return json?.example === undefined ? [] : [[json.schema, json.example] as const];
+      });
+      return [...requests, ...answers].flatMap(([schema, value]) => schemaProblem(schema, value) ?? []);
+    });
+    expect(problems).toEqual([]);
+  });
+
+  it("is served as it is", async () => {
+    const { status, body, headers } = await node.call("GET", "/openapi.json");
+    expect(status).toBe(200);
+    expect(headers["content-type"]).toBe("application/json; charset=utf-8");
+    expect(body).toEqual(JSON.parse(JSON.stringify(openApi)));
+  });
+});
+
+describe("the readable page", () => {
+  it("is whole without the internet", async () => {
+    const page = await node.service.app.inject({ url: "/docs" });
+    expect(page.statusCode).toBe(200);
+    expect(page.headers["content-type"]).toBe("text/html; charset=utf-8");
+    expect(page.headers["content-security-policy"]).toContain("default-src 'self'");
+    const links = [...page.body.matchAll(/(?:src|href)="([^"#]+)"/g)].map(([, link]) => link!);
+    expect(links.length).toBeGreaterThan(3);
+    for (const link of links) {
+      const { pathname, origin } = new URL(link, "http://localhost/docs");
+      expect(origin).toBe("http://localhost");
+      const asset = await node.service.app.inject({ url: pathname });
+      expect(asset.statusCode, pathname).toBe(200);
+      expect(asset.body.length).toBeGreaterThan(50);
+    }
+  });
+});
+
+describe("the check of every answer", () => {
+  const headers = { "x-request-id": "1", "content-type": "application/json; charset=utf-8" };
+  const me = { method: "GET", path: "/api/v1/auth/me", headers };
+  const id = "0".repeat(32);
+
+  it.each([
+    ["an undocumented status", { ...me, status: 418, text: '{"error":"teapot"}' }, "not documented"],
+    ["a failure of the service", { ...me, status: 500, text: '{"error":"internal error"}' }, "500"],
+    ["an undeclared field", { ...me, status: 200, text: `{"user":{"org_id":"${id}","hash":"x"}}` }, "unlike"],
+    ["a missing field", { ...me, status: 200, text: "{}" }, "unlike"],
+    ["an id of another form", { ...me, status: 200, text: '{"user":{"org_id":"0-1"}}' }, "unlike"],
+    ["an error with more than its message", { ...me, status: 401, text: '{"error":"x","code":1}' }, "error"],
+    ["no request id", { ...me, headers: {}, status: 200, text: "{}" }, "X-Request-Id"],
+    [
+      "another content type",
+      { ...me, headers: { ...headers, "content-type": "text/html" }, status: 200, text: "" },
+      "text/html",
+    ],
+    [
+      "an undocumented header",
+      { ...me, headers: { ...headers, ratelimit: "x" }, status: 200, text: "{}" },
+      "ratelimit",
+    ],
+    ["an undocumented route", { ...me, path: "/api/v1/secrets", status: 200, text: "{}" }, "not documented"],
+  ])("refuses %s", (_what, answer, problem) => {
+    expect(contractProblem(answer)).toContain(problem);
+  });
+
+  it("takes what is documented", () => {
+    expect(contractProblem({ ...me, status: 200, text: `{"user":{"org_id":"${id}"}}` })).toBeUndefined();
+    expect(contractProblem({ ...me, status: 401, text: '{"error":"unauthorized"}' })).toBeUndefined();
+  });
+
+  it("sees the answers of a running service", async () => {
+    const watched = createTestNode(database);
+    const problems = watchContract(watched.service.app);
+    watched.service.app.addHook("preHandler", async (_request, reply) =>
+      reply.code(299).send({ planted: true }),
+    );
+    await watched.service.app.inject({ url: "/healthz" });
+    expect(problems).toHaveLength(1);
+    await expect(watched.stop()).rejects.toThrow("299");
+  });
+});
