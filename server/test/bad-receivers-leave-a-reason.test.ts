@@ -1,0 +1,274 @@
+import { randomBytes } from "node:crypto";
+import type { Socket } from "node:net";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { until } from "./support/embeddedProcess.ts";
+import { createWebhookTarget, type EventView, readEvent, sendItem } from "./support/items.ts";
+import { type RawReceiver, startRawReceiver } from "./support/rawReceiver.ts";
+import { startReceiver } from "./support/receiver.ts";
+import { startService, type ServiceProcess } from "./support/serviceProcess.ts";
+import { type Account, signUp } from "./support/testNode.ts";
+
+const megabyte = 1024 * 1024;
+const env = { POSTRIDER_DELIVERY_TIMEOUT_MS: "1000", POSTRIDER_CONNECT_TIMEOUT_MS: "500" };
+let database: TestDatabase;
+let service: ServiceProcess;
+let account: Account;
+const receivers: RawReceiver[] = [];
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  service = await startService({ storage: { databaseUrl: database.url }, env });
+  account = await signUp(service);
+});
+
+afterAll(async () => {
+  await service?.stop();
+  await Promise.all(receivers.map((receiver) => receiver.stop()));
+  await database?.drop();
+});
+
+async function receiverThat(answer: (socket: Socket) => void): Promise<RawReceiver> {
+  const receiver = await startRawReceiver(answer);
+  receivers.push(receiver);
+  return receiver;
+}
+
+/** Sends one item to the URL, which gets one attempt, and gives what is on record after it. */
+async function deliverTo(url: string, through: ServiceProcess = service): Promise<EventView> {
+  const target = await createWebhookTarget(service, account, url, { max_retries: 0 });
+  const id = await sendItem(through, account, target.id);
+  let view: EventView | undefined;
+  await until("the attempt is on record", 10_000, async () => {
+    view = await readEvent(service, account, id);
+    return view.event.status === "FAILED" || view.event.status === "DELIVERED";
+  });
+  return view!;
+}
+
+async function expectFailed(url: string, statusCode: number, error: string | RegExp): Promise<EventView> {
+  const view = await deliverTo(url);
+  expect(view.event.status).toBe("FAILED");
+  expect(view.delivery_attempts).toHaveLength(1);
+  const [attempt] = view.delivery_attempts;
+  expect(attempt).toMatchObject({
+    status_code: statusCode,
+    error: typeof error === "string" ? error : expect.stringMatching(error),
+  });
+  expect(attempt!.duration_ms).toBeLessThan(3_000);
+  return view;
+}
+
+function head(status: string, ...lines: string[]): string {
+  return [`HTTP/1.1 ${status}`, ...lines, "\r\n"].join("\r\n");
+}
+
+/** Writes `chunk` again and again until `bytes` are out or the other side goes away. */
+function pour(socket: Socket, bytes: number): void {
+  const chunk = Buffer.alloc(64 * 1024, "x");
+  let left = bytes;
+  const write = (): void => {
+    while (left > 0 && socket.writable) {
+      left -= chunk.length;
+      if (!socket.write(chunk)) return;
+    }
+  };
+  socket.on("drain", write);
+  write();
+}
+
+describe.concurrent("a receiver that does not answer", () => {
+  it("refuses the connection", async () => {
+    const receiver = await startRawReceiver(() => undefined);
+    await receiver.stop();
+    await expectFailed(receiver.url, 0, "connection refused");
+  });
+
+  it("hangs", async () => {
+    const { url } = await receiverThat(() => undefined);
+    await expectFailed(url, 0, "no answer within 1 s");
+  });
+
+  it("resets the connection", async () => {
+    const { url } = await receiverThat((socket) => socket.resetAndDestroy());
+    await expectFailed(url, 0, "the connection was closed without an answer");
+  });
+
+  it("closes the connection", async () => {
+    const { url } = await receiverThat((socket) => socket.end());
+    await expectFailed(url, 0, "the connection was closed without an answer");
+  });
+
+  it("has no address", async () => {
+    await expectFailed("http://nobody.invalid/hook", 0, /the host name nobody\.invalid/);
+  });
+
+  it("does not speak TLS where it should", async () => {
+    const plain = await startReceiver();
+    await expectFailed(`https://127.0.0.1:${plain.port}/hook`, 0, "the port does not speak TLS");
+    await plain.stop();
+  });
+});
+
+describe.concurrent("a receiver that answers too slowly", () => {
+  it("sends its headers one byte a second", async () => {
+    const { url } = await receiverThat((socket) => {
+      let sent = 0;
+      const drip = setInterval(() => socket.write("HTTP/1.1 200 OK"[sent++ % 15]!), 1_000);
+      socket.on("close", () => clearInterval(drip));
+    });
+    await expectFailed(url, 0, "no answer within 1 s");
+  });
+
+  it("sends its body one byte a second", async () => {
+    const { url } = await receiverThat((socket) => {
+      socket.write(head("200 OK", "content-length: 1000"));
+      const drip = setInterval(() => socket.write("x"), 1_000);
+      socket.on("close", () => clearInterval(drip));
+    });
+    await expectFailed(url, 0, "the answer (200) did not end within 1 s");
+  });
+
+  it("stops in the middle of its body", async () => {
+    const { url } = await receiverThat((socket) =>
+      socket.end(`${head("200 OK", "content-length: 1000")}half`),
+    );
+    await expectFailed(url, 0, "the connection was closed in the middle of the answer");
+  });
+});
+
+describe.concurrent("a receiver that answers too much", () => {
+  it("sends 100 MB with a 200: delivered, and the rest is not read", async () => {
+    let socket: Socket | undefined;
+    const { url } = await receiverThat((one) => {
+      socket = one;
+      one.write(head("200 OK", `content-length: ${100 * megabyte}`));
+      pour(one, 100 * megabyte);
+    });
+    const view = await deliverTo(url);
+    expect(view.event.status).toBe("DELIVERED");
+    expect(view.delivery_attempts).toMatchObject([{ status_code: 200, error: null }]);
+    expect(socket!.bytesWritten).toBeLessThan(20 * megabyte);
+  });
+
+  it("sends 100 MB with a 500", async () => {
+    const { url } = await receiverThat((socket) => {
+      socket.write(head("500 Internal Server Error", "transfer-encoding: chunked"));
+      socket.write(`${(100 * megabyte).toString(16)}\r\n`);
+      pour(socket, 100 * megabyte);
+    });
+    await expectFailed(url, 500, "receiver answered 500");
+  });
+
+  it("sends endless headers", async () => {
+    const { url } = await receiverThat((socket) => {
+      socket.write("HTTP/1.1 200 OK\r\n");
+      pour(socket, 100 * megabyte);
+    });
+    await expectFailed(url, 0, "the headers of the answer are too large");
+  });
+});
+
+describe.concurrent("a receiver that answers something else", () => {
+  it("redirects: nobody follows", async () => {
+    const elsewhere = await receiverThat((socket) => socket.end(head("200 OK", "content-length: 0")));
+    const { url } = await receiverThat((socket) =>
+      socket.end(head("307 Temporary Redirect", `location: ${elsewhere.url}`, "content-length: 0")),
+    );
+    await expectFailed(
+      url,
+      307,
+      `receiver answered 307 redirect to ${elsewhere.url}; redirects are not followed`,
+    );
+    expect(elsewhere.connections).toBe(0);
+  });
+
+  it("speaks garbage", async () => {
+    const { url } = await receiverThat((socket) => socket.end(randomBytes(4096)));
+    await expectFailed(url, 0, "the answer is not valid HTTP");
+  });
+
+  it.each([400, 401, 404, 409, 500, 501, 503])("answers %i", async (status) => {
+    const { url } = await receiverThat((socket) => socket.end(head(`${status} No`, "content-length: 0")));
+    await expectFailed(url, status, `receiver answered ${status}`);
+  });
+
+  it("answers bytes that are no text: the record stays readable, and at most 1 KiB of it is kept", async () => {
+    const body = Buffer.concat([Buffer.from([0, 0xff, 0xfe, 0x22]), Buffer.alloc(5_000, 0x80)]);
+    const { url } = await receiverThat((socket) =>
+      socket.end(Buffer.concat([Buffer.from(head("500 No", `content-length: ${body.length}`)), body])),
+    );
+    const { delivery_attempts: attempts } = await expectFailed(url, 500, "receiver answered 500");
+    const { response_body: kept } = attempts[0] as unknown as { response_body: string };
+    expect(kept).toHaveLength(1024);
+    expect(kept.startsWith("\0")).toBe(true);
+  });
+});
+
+describe("an address inside", () => {
+  it.each([
+    ["http://127.0.0.1:9/hook", "loopback"],
+    ["http://[::1]:9/hook", "loopback"],
+    ["http://localhost:9/hook", "loopback"],
+    ["http://2130706433/hook", "loopback"],
+    ["http://[::ffff:127.0.0.1]/hook", "an IPv4 address mapped into IPv6"],
+    ["http://10.0.0.1/hook", "private"],
+    ["http://192.168.1.1/hook", "private"],
+    ["http://172.16.0.1/hook", "private"],
+    ["http://169.254.169.254/latest/meta-data", "a cloud metadata address"],
+    ["http://169.254.1.1/hook", "link-local"],
+    ["http://0.0.0.0/hook", ""],
+    ["ftp://example.com/hook", "url must use https"],
+    ["http://user:secret@example.com/hook", "user name or password"],
+    ["not a url", "url must be an absolute URL"],
+  ])("%s is refused at creation and by PATCH, by the name of the field", async (url, why) => {
+    const strict = await strictService();
+    const { key, body } = { key: account.api_key, body: { kind: "webhook", name: "inside", url } };
+    const created = await strict.call("POST", "/api/v1/targets", { key, body });
+    expect(created).toMatchObject({ status: 400, body: { error: expect.stringMatching(/^url /) } });
+    expect(created.body.error).toContain(why);
+    const fine = { ...body, url: "https://192.0.2.1.example.invalid/hook" };
+    const target = await strict.call("POST", "/api/v1/targets", { key, body: fine });
+    const patched = await strict.call("PATCH", `/api/v1/targets/${target.body.id}`, { key, body: { url } });
+    expect(patched).toMatchObject({ status: 400, body: { error: created.body.error } });
+  });
+
+  it("plain HTTP is refused unless the operator allows it", async () => {
+    const httpsOnly = await startService({
+      storage: { databaseUrl: database.url },
+      env: { ...env, POSTRIDER_ALLOW_HTTP_TARGETS: "false" },
+    });
+    const answer = await httpsOnly.call("POST", "/api/v1/targets", {
+      key: account.api_key,
+      body: { kind: "webhook", name: "plain", url: "http://example.com/hook" },
+    });
+    await httpsOnly.stop();
+    expect(answer).toMatchObject({ status: 400, body: { error: "url must use https" } });
+  });
+
+  it("is refused again at every connection: a target that points inside is sent nothing", async () => {
+    const receiver = await receiverThat((socket) => socket.end(head("200 OK", "content-length: 0")));
+    const byName = `http://localhost:${receiver.port}/hook`;
+    for (const url of [receiver.url, byName]) {
+      const { event, delivery_attempts: attempts } = await deliverTo(url, await strictService());
+      expect(event.status).toBe("FAILED");
+      expect(attempts).toMatchObject([{ status_code: 0, error: expect.stringContaining("loopback") }]);
+    }
+    expect(receiver.connections).toBe(0);
+  });
+});
+
+let strict: Promise<ServiceProcess> | undefined;
+
+/** A node of the same service to which no inner network is allowed. */
+function strictService(): Promise<ServiceProcess> {
+  strict ??= startService({
+    storage: { databaseUrl: database.url },
+    env: { ...env, POSTRIDER_ALLOWED_NETWORKS: "" },
+  });
+  return strict;
+}
+
+afterAll(async () => {
+  await (await strict)?.stop();
+});

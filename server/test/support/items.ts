@@ -1,0 +1,80 @@
+import type { ServiceProcess } from "./serviceProcess.ts";
+import type { Account } from "./testNode.ts";
+
+type Caller = Pick<ServiceProcess, "call">;
+
+export interface WebhookTarget {
+  id: string;
+  secret: string;
+}
+
+/** Makes a webhook target; `fields` beside its name and URL as the interface has them. */
+export async function createWebhookTarget(
+  service: Caller,
+  account: Pick<Account, "api_key">,
+  url: string,
+  fields: Record<string, unknown> = {},
+): Promise<WebhookTarget> {
+  const answer = await service.call("POST", "/api/v1/targets", {
+    key: account.api_key,
+    body: { kind: "webhook", name: "receiver", url, ...fields },
+  });
+  if (answer.status !== 200) throw new Error(`target: ${answer.status} ${JSON.stringify(answer.body)}`);
+  return { id: answer.body.id, secret: answer.body.secret };
+}
+
+/** Sends an item that must be accepted, and gives its id. */
+export async function sendItem(
+  service: Caller,
+  account: Pick<Account, "api_key">,
+  targetId: string,
+  body: unknown = { hello: "world" },
+): Promise<string> {
+  const answer = await service.call("POST", `/t/${targetId}`, { key: account.api_key, body });
+  if (answer.status !== 202) throw new Error(`item: ${answer.status} ${JSON.stringify(answer.body)}`);
+  return answer.body.id;
+}
+
+/** Sends `count` items, some at a time, and gives their ids. */
+export async function sendItems(
+  service: Caller,
+  account: Pick<Account, "api_key">,
+  targetId: string,
+  count: number,
+): Promise<string[]> {
+  const ids: string[] = [];
+  let next = 0;
+  const sender = async (): Promise<void> => {
+    while (next < count) ids.push(await sendItem(service, account, targetId, { number: next++ }));
+  };
+  await Promise.all(Array.from({ length: Math.min(32, count) }, sender));
+  return ids;
+}
+
+export interface EventView {
+  event: { id: string; status: string; retry_count: number; max_retries: number };
+  delivery_attempts: {
+    status_code: number;
+    duration_ms: number;
+    error: string | null;
+    attempted_at: number;
+  }[];
+}
+
+/** An event with its attempts, as its owner reads it. */
+export async function readEvent(
+  service: Caller,
+  account: Pick<Account, "api_key">,
+  id: string,
+): Promise<EventView> {
+  const answer = await service.call("GET", `/api/v1/events/${id}`, { key: account.api_key });
+  if (answer.status !== 200) throw new Error(`event: ${answer.status} ${JSON.stringify(answer.body)}`);
+  return answer.body;
+}
+
+/** How many items the workspace is charged for in this month. */
+export async function acceptedEvents(service: Caller, account: Pick<Account, "api_key">): Promise<number> {
+  const answer = await service.call("GET", "/api/v1/usage", { key: account.api_key });
+  if (answer.status !== 200) throw new Error(`usage: ${answer.status} ${JSON.stringify(answer.body)}`);
+  return answer.body.usage.accepted_events;
+}

@@ -1,0 +1,103 @@
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
+import { Webhook } from "standardwebhooks";
+
+/** One request that reached a receiver, whole. */
+export interface Received {
+  /** The event's id, as `webhook-id` said. */
+  id: string;
+  path: string;
+  body: Buffer;
+  headers: IncomingHttpHeaders;
+  /** When it was whole, in Unix milliseconds. */
+  atMs: number;
+}
+
+type AnswerTo = (received: Received, response: ServerResponse) => void;
+
+export interface Receiver {
+  /** Its root, without a slash at the end: deliveries to any path under it are received. */
+  url: string;
+  port: number;
+  /** Everything received, in order. */
+  received: Received[];
+  /** How requests are answered; 200 unless set. */
+  answer: AnswerTo;
+  /** Resolves once `count` requests (those to `path`, when given) have been received; rejects after the limit. */
+  arrivals(count: number, options?: { path?: string; limitMs?: number }): Promise<Received[]>;
+  stop(): Promise<void>;
+}
+
+const arrivalLimitMs = 30_000;
+
+export function answerOk(_received: Received, response: ServerResponse): void {
+  response.writeHead(200).end("ok");
+}
+
+/** An HTTP receiver on loopback that keeps what it gets; on `port` when one is given. */
+export async function startReceiver(answer: AnswerTo = answerOk, port = 0): Promise<Receiver> {
+  const watchers = new Set<() => void>();
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      const received: Received = {
+        id: String(request.headers["webhook-id"]),
+        path: request.url ?? "",
+        body: Buffer.concat(chunks),
+        headers: request.headers,
+        atMs: Date.now(),
+      };
+      receiver.received.push(received);
+      receiver.answer(received, response);
+      for (const look of watchers) look();
+    });
+  });
+  server.keepAliveTimeout = 60_000;
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, "127.0.0.1", resolve);
+  });
+  const address = server.address() as { port: number };
+  const receiver: Receiver = {
+    url: `http://127.0.0.1:${address.port}`,
+    port: address.port,
+    received: [],
+    answer,
+    arrivals(count, { path, limitMs = arrivalLimitMs } = {}) {
+      const matching = (): Received[] =>
+        path === undefined ? receiver.received : receiver.received.filter((one) => one.path === path);
+      return new Promise((resolve, reject) => {
+        const timer = setTimeout(() => {
+          watchers.delete(look);
+          const where = path === undefined ? "" : ` at ${path}`;
+          reject(new Error(`${matching().length} of ${count} requests arrived${where} within ${limitMs} ms`));
+        }, limitMs);
+        function look(): void {
+          const found = matching();
+          if (found.length < count) return;
+          clearTimeout(timer);
+          watchers.delete(look);
+          resolve(found);
+        }
+        watchers.add(look);
+        look();
+      });
+    },
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+  return receiver;
+}
+
+/** Whether a request is signed with `secret`, by the reference library of Standard Webhooks. */
+export function isSignedWith(secret: string, { body, headers }: Received): boolean {
+  try {
+    new Webhook(secret).verify(body, headers as Record<string, string>);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,126 @@
+import { spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import type { Answer, CallOptions } from "./testNode.ts";
+
+export interface ServiceOptions {
+  /** Where the service keeps its data: a database that others may share, or a directory for its own. */
+  storage: { databaseUrl: string } | { dataDir: string };
+  env?: Record<string, string>;
+}
+
+export interface ServiceCall extends CallOptions {
+  /** The body's bytes as they are, in place of `body` as JSON. */
+  payload?: string | Buffer;
+}
+
+/** The real thing: a process of its own, reached over HTTP. */
+export interface ServiceProcess {
+  url: string;
+  port: number;
+  pid: number;
+  /** One request; rejects when the service cannot be reached or dies meanwhile. */
+  call(method: "GET" | "POST" | "PATCH" | "DELETE", path: string, options?: ServiceCall): Promise<Answer>;
+  kill(signal: NodeJS.Signals): void;
+  /** SIGTERM, and the exit code; null when it had to be killed. */
+  stop(): Promise<number | null>;
+  /** The process's end, by its exit code; null when a signal ended it. */
+  ended: Promise<number | null>;
+  /** Everything it wrote, log lines included. */
+  output(): string;
+}
+
+const startLimitMs = 60_000;
+/** Longer than the service's own limit on stopping. */
+const stopLimitMs = 40_000;
+/** Another build of the service, for the tests of the tests: the folder that holds its `cli.ts`. */
+const sources = process.env["POSTRIDER_TEST_BUILD"] ?? fileURLToPath(new URL("../../src/", import.meta.url));
+const defaults = {
+  HOST: "127.0.0.1",
+  PORT: "0",
+  LOG_LEVEL: "warn",
+  POSTRIDER_SIGNUP_LIMIT: "1000000",
+  POSTRIDER_LOGIN_LIMIT: "1000000",
+  POSTRIDER_ALLOW_HTTP_TARGETS: "true",
+  POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8,::1/128",
+};
+
+/** One encryption key for all nodes of a test, so that each reads the others' secrets. */
+const encryptionKey = Buffer.alloc(32, 7).toString("base64");
+
+/** Starts `postrider serve` on a free port and resolves once it listens; plain HTTP targets on loopback are allowed. */
+export async function startService({ storage, env = {} }: ServiceOptions): Promise<ServiceProcess> {
+  const child = spawn(process.execPath, [`${sources}/cli.ts`, "serve"], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...inherited(), ...defaults, ...storageVariables(storage), ...env },
+  });
+  const lines: string[] = [];
+  createInterface(child.stdout).on("line", (line) => lines.push(line));
+  const ended = new Promise<number | null>((resolve) => child.once("exit", (code) => resolve(code)));
+  const port = await new Promise<number>((resolve, reject) => {
+    const fail = (what: string): void => reject(new Error(`the service ${what}:\n${lines.join("\n")}`));
+    const timer = setTimeout(fail, startLimitMs, "does not start");
+    void ended.then((code) => fail(`ended with ${code}`));
+    createInterface(child.stderr).on("line", (line) => {
+      lines.push(line);
+      const found = /listens on http:\/\/127\.0\.0\.1:(\d+)/.exec(line);
+      if (found === null) return;
+      clearTimeout(timer);
+      resolve(Number(found[1]));
+    });
+  });
+  const url = `http://127.0.0.1:${port}`;
+  return {
+    url,
+    port,
+    pid: child.pid!,
+    call: (method, path, options) => callOver(url, method, path, options),
+    kill: (signal) => void child.kill(signal),
+    async stop() {
+      child.kill("SIGTERM");
+      const timer = setTimeout(() => child.kill("SIGKILL"), stopLimitMs);
+      const code = await ended;
+      clearTimeout(timer);
+      return code;
+    },
+    ended,
+    output: () => lines.join("\n"),
+  };
+}
+
+/** The environment without what would steer the service. */
+function inherited(): NodeJS.ProcessEnv {
+  return Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/^(POSTRIDER_|DATABASE_URL$|STRIPE_)/i.test(name)),
+  );
+}
+
+function storageVariables(storage: ServiceOptions["storage"]): Record<string, string> {
+  if ("dataDir" in storage) return { POSTRIDER_DATA_DIR: storage.dataDir };
+  return { DATABASE_URL: storage.databaseUrl, POSTRIDER_ENCRYPTION_KEY: encryptionKey };
+}
+
+async function callOver(
+  url: string,
+  method: string,
+  path: string,
+  { body, payload, key, session, headers }: ServiceCall = {},
+): Promise<Answer> {
+  const response = await fetch(url + path, {
+    method,
+    headers: {
+      ...(key !== undefined && { authorization: `Bearer ${key}` }),
+      ...(session !== undefined && { "x-session-token": session }),
+      ...((body !== undefined || payload !== undefined) && { "content-type": "application/json" }),
+      ...headers,
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+    ...(payload !== undefined && { body: payload }),
+  });
+  const text = await response.text();
+  return {
+    status: response.status,
+    body: text === "" ? undefined : JSON.parse(text),
+    headers: Object.fromEntries(response.headers),
+  };
+}
