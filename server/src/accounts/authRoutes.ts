@@ -26,6 +26,7 @@ const ApiKey = Type.String({ pattern: "^ak_live_[0-9a-f]{64}$", description: "Sh
 const countsRequests =
   "Counted per client address in windows of 15 minutes: every request whose body is valid, whatever comes of it. `RateLimit` and `RateLimit-Policy` tell what is left; 429 carries `Retry-After`.";
 const tooMany = "Too many requests from this address";
+const overloaded = "Too many people are signing in at this moment, or the database cannot be reached";
 const needsEmailAndPassword = "email and password are required";
 /** What the owner of a taken address gets, too: it says nothing about whether there is an account. */
 const takenMessage = "If this address has no account yet, it can be used to sign up; otherwise log in.";
@@ -97,7 +98,7 @@ function signupRoute(deps: AuthDeps): RouteDefinition {
           Type.Object({ message: Type.String() }),
         ]),
       },
-      errors: { 429: tooMany },
+      errors: { 429: tooMany, 503: overloaded },
     },
     async ({ body, request, reply }) => {
       const address = requireEmail(body.email);
@@ -118,7 +119,7 @@ function loginRoute(deps: AuthDeps): RouteDefinition {
       description: countsRequests,
       body: Type.Object({ email: Email, password: Type.String({ maxLength: Password.maxLength }) }),
       response: { 200: Type.Object({ user: User, session_token: Type.String() }) },
-      errors: { 401: "The email has no account, or the password is wrong", 429: tooMany },
+      errors: { 401: "The email has no account, or the password is wrong", 429: tooMany, 503: overloaded },
     },
     async ({ body, request, reply }) => {
       if (body.email.trim() === "" || body.password === "") throw new ApiError(400, needsEmailAndPassword);
