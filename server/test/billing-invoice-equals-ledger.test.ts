@@ -16,7 +16,19 @@ import type { FaultKind } from "./support/stripeStandIn/faults.ts";
  */
 
 const runs = 200;
-const lanes = 2;
+const lanes = 3;
+/** What a run writes to, in an order that references allow. */
+const tables = [
+  "meter_batches",
+  "meter_counters",
+  "held_invoices",
+  "billing_events",
+  "billing_state_changes",
+  "billing_accounts",
+  "usage_records",
+  "usage_totals",
+  "organizations",
+];
 
 let standIn: StandIn;
 const databases: TestDatabase[] = [];
@@ -46,7 +58,7 @@ describe("the final invoice equals the ledger", () => {
 
 async function runLane(pool: pg.Pool, seeds: number[]): Promise<void> {
   for (let seed = seeds.shift(); seed !== undefined; seed = seeds.shift()) {
-    await pool.query("truncate organizations, usage_records, usage_totals, billing_events cascade");
+    for (const table of tables) await pool.query(`delete from ${table}`);
     const random = createRandom(seed);
     const start = Date.UTC(2026, 8, random.integer(1, 27), random.integer(0, 23)) / 1000;
     const lab = await createLab(pool, standIn.account(`seed_${seed}`), start);

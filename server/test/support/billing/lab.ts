@@ -36,7 +36,7 @@ export interface Lab {
   close(): Promise<void>;
 }
 
-const timeoutMs = 200;
+const timeoutMs = 150;
 const log = createLog("silent");
 
 /** Lays out a lab at a moment in Unix seconds. */

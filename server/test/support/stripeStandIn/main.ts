@@ -86,7 +86,7 @@ async function answerCall(
       });
       return;
     case "slow":
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      await new Promise((resolve) => setTimeout(resolve, 20));
       break;
     case "lose":
     case "hang_after":
