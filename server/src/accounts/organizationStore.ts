@@ -18,6 +18,8 @@ export interface Organization {
 export interface NewOrganization {
   name: string;
   billingStatus: Exclude<BillingStatus, "grace">;
+  /** Why it begins in that state, for the history of its billing. */
+  cause: string;
   nowMs: number;
 }
 
@@ -27,15 +29,24 @@ export interface NewOrganization {
  */
 export async function createOrganization(
   client: pg.ClientBase,
-  { name, billingStatus, nowMs }: NewOrganization,
+  { name, billingStatus, cause, nowMs }: NewOrganization,
 ): Promise<Organization> {
   const id = newRootId(nowMs);
   const { rows } = await client.query<Organization>({
     name: "create_organization",
-    text: `insert into organizations (id, name, slug, billing_status, created_at)
-           values ($1, $2, $3, $4, $5)
-           returning id, name, slug, billing_status, billing_grace_ends_at, created_at`,
-    values: [id, name, slugOf(name, id), billingStatus, Math.floor(nowMs / 1000)],
+    text: `with created as (
+             insert into organizations (id, name, slug, billing_status, created_at)
+             values ($1, $2, $3, $4, $5)
+             returning id, name, slug, billing_status, billing_grace_ends_at, created_at
+           ),
+           recorded as (
+             insert into billing_state_changes (org_id, to_status, cause, changed_at)
+             select id, billing_status, $6, created_at
+             from created
+           )
+           select id, name, slug, billing_status, billing_grace_ends_at, created_at
+           from created`,
+    values: [id, name, slugOf(name, id), billingStatus, Math.floor(nowMs / 1000), cause],
   });
   return rows[0]!;
 }

@@ -16,6 +16,8 @@ export interface ProvisionDeps {
 export interface ProvisionInput {
   name: string;
   billingStatus: NewOrganization["billingStatus"];
+  /** Who creates it, and why; `operator` when nothing else is said. */
+  cause?: string | undefined;
   /** Who may log in; without one, the organization is used through its API key alone. */
   owner?: { email: string; password: string } | undefined;
 }
@@ -33,7 +35,7 @@ export interface ProvisionedOrganization {
  */
 export async function provisionOrganization(
   deps: ProvisionDeps,
-  { name, billingStatus, owner }: ProvisionInput,
+  { name, billingStatus, cause = "operator", owner }: ProvisionInput,
 ): Promise<ProvisionedOrganization> {
   const login = owner && {
     address: requireEmail(owner.email),
@@ -41,7 +43,7 @@ export async function provisionOrganization(
   };
   const nowMs = deps.nowMs();
   return inTransaction(deps.pool, async (client) => {
-    const organization = await createOrganization(client, { name, billingStatus, nowMs });
+    const organization = await createOrganization(client, { name, billingStatus, cause, nowMs });
     const orgId = organization.id;
     const { key } = await insertKey(client, { orgId, name: "default", nowMs });
     if (login === undefined) return { organization, apiKey: key, user: undefined };

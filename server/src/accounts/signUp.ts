@@ -43,7 +43,7 @@ export async function signUp(deps: SignUpDeps, input: SignUpInput): Promise<NewA
   return inTransaction(deps.pool, async (client) => {
     await client.query("savepoint account");
     const billingStatus = deps.config.billing.kind === "disabled" ? "active" : "pending";
-    const { id: orgId } = await createOrganization(client, { name, billingStatus, nowMs });
+    const { id: orgId } = await createOrganization(client, { name, billingStatus, cause: "signup", nowMs });
     const apiKey =
       billingStatus === "active" ? await insertKey(client, { orgId, name: "default", nowMs }) : undefined;
     const user = await insertUser(client, { orgId, address, name, passwordHash, nowMs });

@@ -105,9 +105,12 @@ export async function escalateBatch(pool: pg.Pool, identifier: string, reason: s
   );
 }
 
-/** Lets a batch be sent for another 23 hours, because it is known not to be at the processor. */
-export async function renewBatch(pool: pg.Pool, identifier: string, nowSeconds: number): Promise<void> {
-  await pool.query(
+/**
+ * Lets a batch be sent for another 23 hours, because it is known not to be at the processor.
+ * @returns false when there is no such batch to send.
+ */
+export async function renewBatch(pool: pg.Pool, identifier: string, nowSeconds: number): Promise<boolean> {
+  const { rowCount } = await pool.query(
     `update meter_batches
      set status = 'open',
        due_at = $2,
@@ -116,6 +119,7 @@ export async function renewBatch(pool: pg.Pool, identifier: string, nowSeconds: 
        and status <> 'exported'`,
     [identifier, nowSeconds, nowSeconds + safeSeconds],
   );
+  return rowCount === 1;
 }
 
 export interface MonthProgress {

@@ -1,0 +1,181 @@
+import { randomBytes } from "node:crypto";
+import { parseArgs } from "node:util";
+import type pg from "pg";
+import type { Passwords } from "../accounts/passwords.ts";
+import { provisionOrganization } from "../accounts/provision.ts";
+import type { BillingStatus } from "../db/tables.ts";
+import { setStatus } from "./changeStatus.ts";
+import { renewBatch, settleBatch } from "./meterBatches.ts";
+import { describeOrganization, findOrganizationId, listOrganizations } from "./organizationReport.ts";
+
+export interface OrgCommandDeps {
+  pool: pg.Pool;
+  passwords: Passwords;
+  nowMs: () => number;
+  /** Who gives the command, for the record. */
+  operator: string;
+  /** Shows the command's result. */
+  print: (text: string) => void;
+  /** Takes one line of JSON for each change, beside the record in the database. */
+  audit: (line: string) => void;
+}
+
+/** The arguments do not make a command; the message says what is wrong, and `orgUsage` what is right. */
+export class OrgUsageError extends Error {}
+
+export const orgUsage = `  postrider org create <name> [--exempt | --state <state>] [--email <address>]
+  postrider org list [--state <state>]
+  postrider org show <id or slug>
+  postrider org set-state <id or slug> <state> [--reason <text>]
+  postrider org settle-batch <identifier> exported|resend
+      states: pending, active, grace, suspended, exempt
+`;
+
+/**
+ * The operator's command line for organizations: `args` is what stands after `postrider org`. Results are JSON.
+ * @throws {OrgUsageError} for a wrong command; {ApiError} for what cannot be done.
+ */
+export async function runOrgCommand(args: string[], deps: OrgCommandDeps): Promise<void> {
+  const [command, ...rest] = args;
+  switch (command) {
+    case "create":
+      return create(deps, rest);
+    case "list":
+      return list(deps, rest);
+    case "show":
+      return show(deps, rest);
+    case "set-state":
+      return setState(deps, rest);
+    case "settle-batch":
+      return settle(deps, rest);
+    case undefined:
+      throw new OrgUsageError("say what to do with organizations");
+    default:
+      throw new OrgUsageError(`there is no command "org ${command}"`);
+  }
+}
+
+async function create(deps: OrgCommandDeps, args: string[]): Promise<void> {
+  const { values, positionals } = parse(args, {
+    exempt: { type: "boolean" },
+    state: { type: "string" },
+    email: { type: "string" },
+  });
+  const [name] = expectWords(positionals, ["name"]);
+  if (values["exempt"] === true && values["state"] !== undefined) {
+    throw new OrgUsageError("--exempt and --state exclude each other");
+  }
+  const status = values["exempt"] === true ? "exempt" : parseStatus(values["state"] ?? "active");
+  if (status === "grace") throw new OrgUsageError("an organization does not begin in grace");
+  const email = values["email"] as string | undefined;
+  const owner = email === undefined ? undefined : { email, password: randomBytes(18).toString("base64url") };
+  const cause = `operator ${deps.operator}`;
+  const { organization, apiKey } = await provisionOrganization(deps, {
+    name,
+    billingStatus: status,
+    owner,
+    cause,
+  });
+  audit(deps, "org create", { org_id: organization.id, to: status });
+  // The key and the password are shown here and nowhere else.
+  showResult(deps, { ...organization, api_key: apiKey, ...(owner && { owner }) });
+}
+
+async function list(deps: OrgCommandDeps, args: string[]): Promise<void> {
+  const { values, positionals } = parse(args, { state: { type: "string" } });
+  expectWords(positionals, []);
+  const status = values["state"] === undefined ? undefined : parseStatus(values["state"]);
+  for await (const organization of listOrganizations(deps.pool, status, secondsOf(deps))) {
+    deps.print(JSON.stringify(organization));
+  }
+}
+
+async function show(deps: OrgCommandDeps, args: string[]): Promise<void> {
+  const [organization] = expectWords(parse(args, {}).positionals, ["id or slug"]);
+  const orgId = await findOrganizationId(deps.pool, organization);
+  showResult(deps, await describeOrganization(deps.pool, orgId, secondsOf(deps)));
+}
+
+async function setState(deps: OrgCommandDeps, args: string[]): Promise<void> {
+  const { values, positionals } = parse(args, { reason: { type: "string" } });
+  const [organization, state] = expectWords(positionals, ["id or slug", "state"]);
+  const status = parseStatus(state);
+  const orgId = await findOrganizationId(deps.pool, organization);
+  const reason = values["reason"] as string | undefined;
+  const cause = `operator ${deps.operator}${reason === undefined ? "" : `: ${reason}`}`;
+  const change = await setStatus(deps.pool, { orgId, status, cause, nowSeconds: secondsOf(deps) });
+  audit(deps, "org set-state", { org_id: orgId, ...change, ...(reason !== undefined && { reason }) });
+  showResult(deps, { id: orgId, ...change });
+}
+
+async function settle(deps: OrgCommandDeps, args: string[]): Promise<void> {
+  const [identifier, outcome] = expectWords(parse(args, {}).positionals, ["identifier", "exported|resend"]);
+  const nowSeconds = secondsOf(deps);
+  if (outcome !== "exported" && outcome !== "resend") {
+    throw new OrgUsageError(`a batch is settled as exported or resend, not "${outcome}"`);
+  }
+  const isDone =
+    outcome === "exported"
+      ? await settleBatch(deps.pool, identifier, "operator", nowSeconds)
+      : await resend(deps.pool, identifier, nowSeconds);
+  if (!isDone) throw new Error(`there is no unsettled batch ${identifier}`);
+  audit(deps, "org settle-batch", { identifier, outcome });
+  showResult(deps, { identifier, outcome });
+}
+
+async function resend(pool: pg.Pool, identifier: string, nowSeconds: number): Promise<boolean> {
+  try {
+    return await renewBatch(pool, identifier, nowSeconds);
+  } catch (error) {
+    if ((error as { code?: string }).code !== "23505") throw error;
+    throw new Error("another batch of the same customer is under way: try again when it is settled", {
+      cause: error,
+    });
+  }
+}
+
+type Options = Record<string, { type: "string" | "boolean" }>;
+
+function parse(
+  args: string[],
+  options: Options,
+): { values: Record<string, string | boolean | undefined>; positionals: string[] } {
+  try {
+    const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
+    return { values, positionals };
+  } catch (error) {
+    throw new OrgUsageError((error as Error).message, { cause: error });
+  }
+}
+
+/** The words in their places. @throws {OrgUsageError} when one is missing or too many. */
+function expectWords<const N extends readonly string[]>(
+  words: string[],
+  names: N,
+): { [K in keyof N]: string } {
+  const missing = names[words.length];
+  if (missing !== undefined) throw new OrgUsageError(`<${missing}> is missing`);
+  if (words.length > names.length) throw new OrgUsageError(`"${words[names.length]}" is too much`);
+  return words as unknown as { [K in keyof N]: string };
+}
+
+const statuses: BillingStatus[] = ["pending", "active", "grace", "suspended", "exempt"];
+
+function parseStatus(text: string | boolean): BillingStatus {
+  const status = statuses.find((candidate) => candidate === text);
+  if (status === undefined) throw new OrgUsageError(`"${text}" is not a state`);
+  return status;
+}
+
+function audit(deps: OrgCommandDeps, action: string, fields: object): void {
+  const time = new Date(deps.nowMs()).toISOString();
+  deps.audit(JSON.stringify({ audit: action, time, operator: deps.operator, ...fields }));
+}
+
+function showResult(deps: OrgCommandDeps, value: object): void {
+  deps.print(JSON.stringify(value, null, 2));
+}
+
+function secondsOf(deps: OrgCommandDeps): number {
+  return Math.floor(deps.nowMs() / 1000);
+}
