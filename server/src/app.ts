@@ -12,6 +12,9 @@ import { type HealthDeps, healthRoutes } from "./http/health.ts";
 import { addRoutes, createServer, type RouteRow, type ServerDeps } from "./http/server.ts";
 import type { Intake } from "./intake/intake.ts";
 import { intakeRoutes } from "./intake/routes.ts";
+import { consumerRoutes } from "./mailbox/consumerRoutes.ts";
+import type { Mailboxes } from "./mailbox/mailboxes.ts";
+import { mailboxRoutes } from "./mailbox/routes.ts";
 import type { ParsedNetworks } from "./net/addressGuard.ts";
 import type { Outbound } from "./net/outbound.ts";
 import { endpointRoutes } from "./targets/endpointRoutes.ts";
@@ -29,6 +32,7 @@ export interface AppDeps extends ServerDeps, HealthDeps {
   /** Networks exempt from the address guard. */
   networks: ParsedNetworks;
   intake: Intake;
+  mailboxes: Mailboxes;
   /** Cards and bearers of a2a targets. */
   handoffTargets?: HandoffTargets;
   nowMs: () => number;
@@ -58,6 +62,8 @@ export function interfaceTable(deps: AppDeps): RouteRow[] {
   const intake = intakeRoutes(deps);
   const billing = billingRoutes(deps);
   const endpoints = endpointRoutes(deps);
+  const mailboxes = mailboxRoutes(deps);
+  const consumers = consumerRoutes(deps);
   const events = eventRoutes(deps);
   return [
     ["POST", "/api/v1/auth/signup", "none", auth.signup],
@@ -87,6 +93,18 @@ export function interfaceTable(deps: AppDeps): RouteRow[] {
     ["GET", "/api/v1/endpoints/:id", "either", endpoints.read],
     ["PATCH", "/api/v1/endpoints/:id", "either", endpoints.update],
     ["DELETE", "/api/v1/endpoints/:id", "either", endpoints.remove],
+
+    ["GET", "/api/v1/mailboxes/:mailbox_id/messages", "either", mailboxes.list],
+    ["GET", "/api/v1/mailbox-messages/:message_id", "either", mailboxes.read],
+    ["POST", "/api/v1/mailbox-messages/:message_id/claim", "item", mailboxes.claim],
+    ["POST", "/api/v1/mailbox-messages/:message_id/ack", "item", mailboxes.acknowledge],
+    ["POST", "/api/v1/mailboxes/:mailbox_id/claim", "item", consumers.claim],
+    ["POST", "/api/v1/mailboxes/:mailbox_id/ack", "item", consumers.acknowledge],
+    ["POST", "/api/v1/mailboxes/:mailbox_id/extend", "item", consumers.extend],
+    ["POST", "/api/v1/mailboxes/:mailbox_id/release", "item", consumers.release],
+    ["POST", "/api/v1/mailboxes/:mailbox_id/reject", "item", consumers.reject],
+    ["POST", "/api/v1/mailboxes/:mailbox_id/redrive", "either", mailboxes.redrive],
+    ["GET", "/api/v1/mailboxes/:mailbox_id/stats", "either", mailboxes.stats],
 
     ["GET", "/api/v1/events", "either", events.list],
     ["GET", "/api/v1/events/:id", "either", events.read],

@@ -13,6 +13,8 @@ import { createAttemptRecorder } from "./delivery/recordAttempts.ts";
 import { sendWebhook } from "./delivery/sendWebhook.ts";
 import { createSettler } from "./delivery/settleAttempt.ts";
 import { createIntake } from "./intake/intake.ts";
+import { createMailboxes } from "./mailbox/mailboxes.ts";
+import { retentionMs } from "./mailbox/mailboxDeps.ts";
 import { startMaintenance } from "./maintenance/chores.ts";
 import { parseNetworks } from "./net/addressGuard.ts";
 import { createOutbound } from "./net/outbound.ts";
@@ -78,12 +80,18 @@ export function createService({ config, pool, encryptionKey, log, nowMs = Date.n
     maxInFlight: config.maxInFlight,
     newToken: () => randomInt(2 ** 47),
   });
+  const mailboxes = createMailboxes({
+    pool,
+    log,
+    retentionMs: retentionMs(config),
+    onKeyUsed: (keyId) => keyUsage.note(keyId),
+  });
   const intake = createIntake(pool, {
     hasRoom: (targetId) => dispatcher.hasRoom(targetId),
     newLease: () => dispatcher.newLease(),
     take: (item, acceptance, lease, deadlineMs) => dispatcher.take(item, acceptance, lease, deadlineMs),
     onDue: () => dispatcher.onDue(),
-    onMailboxItems: () => undefined,
+    onMailboxItems: (mailboxIds) => mailboxes.onMailboxItems(mailboxIds),
     onKeyUsed: (key) => keyUsage.noteKey(key),
   });
   let isStopping = false;
@@ -96,6 +104,7 @@ export function createService({ config, pool, encryptionKey, log, nowMs = Date.n
     outbound,
     networks,
     intake,
+    mailboxes,
     log,
     registry,
     metrics: createRequestMetrics(registry),
@@ -113,14 +122,17 @@ export function createService({ config, pool, encryptionKey, log, nowMs = Date.n
     app,
     start() {
       dispatcher.start();
+      if (config.roles.has("api")) mailboxes.start();
       if (!config.roles.has("maintenance")) return;
       maintenance = startMaintenance({ config, pool, log, nowMs });
       billing = startBillingWorker({ config, pool, log, nowMs });
     },
     async stop() {
       isStopping = true;
+      mailboxes.stopWaiting();
       await app.close();
       await intake.drained();
+      await mailboxes.stop();
       await Promise.all([dispatcher.stop(), maintenance?.stop(), billing?.stop()]);
       recorder.stop();
       await keyUsage.stop();

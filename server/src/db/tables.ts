@@ -111,6 +111,8 @@ export interface TargetRow {
   max_payload_bytes: number;
   max_retries: number;
   retry_interval_seconds: number;
+  /** How many claims a message of the mailbox may take; null means any number. */
+  max_claims: number | null;
   secret: Buffer | null;
   previous_secret: Buffer | null;
   failing_since: number | null;

@@ -48,6 +48,13 @@ export const operationNames: Record<string, readonly [tag: Tag, operationId: str
   "GET /api/v1/mailbox-messages/:message_id": ["Mailboxes", "readMessage"],
   "POST /api/v1/mailbox-messages/:message_id/claim": ["Mailboxes", "claimMessage"],
   "POST /api/v1/mailbox-messages/:message_id/ack": ["Mailboxes", "acknowledgeMessage"],
+  "POST /api/v1/mailboxes/:mailbox_id/claim": ["Mailboxes", "claimMessages"],
+  "POST /api/v1/mailboxes/:mailbox_id/ack": ["Mailboxes", "acknowledgeMessages"],
+  "POST /api/v1/mailboxes/:mailbox_id/extend": ["Mailboxes", "extendClaims"],
+  "POST /api/v1/mailboxes/:mailbox_id/release": ["Mailboxes", "releaseMessages"],
+  "POST /api/v1/mailboxes/:mailbox_id/reject": ["Mailboxes", "rejectMessages"],
+  "POST /api/v1/mailboxes/:mailbox_id/redrive": ["Mailboxes", "redriveMessages"],
+  "GET /api/v1/mailboxes/:mailbox_id/stats": ["Mailboxes", "readMailboxStats"],
 
   "GET /api/v1/events": ["Events", "listEvents"],
   "GET /api/v1/events/:id": ["Events", "readEvent"],

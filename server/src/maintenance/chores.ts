@@ -4,6 +4,8 @@ import { sweepSessions } from "../accounts/sessionStore.ts";
 import { foldUsage } from "../billing/foldUsage.ts";
 import type { Config } from "../config.ts";
 import { ensurePartitions } from "../db/partitions.ts";
+import { retentionMs } from "../mailbox/mailboxDeps.ts";
+import { foldMailboxActivity, sweepClaimIds, sweepExpiredMessages } from "../mailbox/sweepMessages.ts";
 import type { Log } from "../telemetry/log.ts";
 import { analyzePartitions } from "./analyzePartitions.ts";
 import { cancelOrphans } from "./cancelOrphans.ts";
@@ -38,6 +40,21 @@ function choreList({ config, pool, nowMs }: MaintenanceDeps): Chore[] {
       name: "usage folding",
       everyMs: 5 * seconds,
       runOnce: async () => ({ records: await foldUsage(pool) }),
+    },
+    {
+      name: "expired messages",
+      everyMs: 10 * seconds,
+      runOnce: async () => ({ messages: await sweepExpiredMessages(pool, retentionMs(config)) }),
+    },
+    {
+      name: "answered Claim-Ids",
+      everyMs: 30 * seconds,
+      runOnce: async () => ({ claims: await sweepClaimIds(pool) }),
+    },
+    {
+      name: "mailbox ledger",
+      everyMs: 5 * seconds,
+      runOnce: async () => ({ rows: await foldMailboxActivity(pool) }),
     },
     {
       name: "deliveries of deleted targets",

@@ -18,7 +18,10 @@ export function targetAnswer(target: StoredTarget, secret?: string): Static<type
     ...(target.disabled_reason !== null && { disabled_reason: target.disabled_reason }),
     ...(target.url !== null && { url: target.url }),
     ...(secret !== undefined && { secret }),
-    ...(target.kind === "mailbox" && { max_payload_bytes: target.max_payload_bytes }),
+    ...(target.kind === "mailbox" && {
+      max_payload_bytes: target.max_payload_bytes,
+      max_claims: target.max_claims,
+    }),
     ...(target.kind === "a2a" && delivery),
     ...(target.kind === "webhook" && {
       signing_scheme: signingScheme,

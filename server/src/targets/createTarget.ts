@@ -27,7 +27,11 @@ export async function createTarget(
       return createWebhook(deps, orgId, { ...input, url: input.url });
     case "mailbox":
       return {
-        target: await insertTarget(deps.queries, { ...newRow(deps, orgId, "mailbox", input), url: null }),
+        target: await insertTarget(deps.queries, {
+          ...newRow(deps, orgId, "mailbox", input),
+          max_claims: input.max_claims ?? null,
+          url: null,
+        }),
       };
     case "a2a":
       return createAgent(deps, orgId, input);

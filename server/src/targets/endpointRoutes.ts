@@ -53,7 +53,7 @@ export function endpointRoutes(
       {
         summary: "Change an endpoint",
         params: IdParams,
-        body: inputs.changes,
+        body: inputs.endpointChanges,
         response: { 200: Type.Object({ endpoint: PatchedEndpoint }) },
       },
       async ({ caller, params, body }) => {

@@ -57,7 +57,7 @@ function collectionRoutes(
         summary: "Change a target",
         description: "Enabling a target again gives what waits for it the full retry schedule, at once.",
         params: IdParams,
-        body: inputs.changes,
+        body: inputs.targetChanges,
         response: { 200: Target },
       },
       async ({ caller, params, body }) => {

@@ -26,6 +26,12 @@ export const Target = Type.Object(
     max_payload_bytes: Type.Optional(Type.Integer()),
     max_retries: Type.Optional(Type.Integer()),
     retry_interval_seconds: Type.Optional(Type.Integer()),
+    max_claims: Type.Optional(
+      Type.Union([Type.Integer(), Type.Null()], {
+        description:
+          "How many claims a message of the mailbox may take before it is dead; null means any number",
+      }),
+    ),
     created_at: Timestamp,
     updated_at: Timestamp,
   },
@@ -76,6 +82,11 @@ export function targetInputs(maxBodyBytes: number) {
     max_retries: Type.Integer({ minimum: 0, maximum: 50, description: "Attempts after the first" }),
     retry_interval_seconds: Type.Integer({ minimum: 1, maximum: 86_400 }),
   };
+  const mailbox = {
+    max_claims: Type.Union([Type.Integer({ minimum: 1, maximum: 1000 }), Type.Null()], {
+      description: "Mailboxes: how many claims a message may take before it is dead; null means any number",
+    }),
+  };
   const changes = { name: Name, url: Url, enabled: Type.Boolean(), ...options };
   return {
     newTarget: Type.Object({
@@ -89,16 +100,17 @@ export function targetInputs(maxBodyBytes: number) {
           token: Type.Optional(Type.String({ minLength: 1, maxLength: 4096, pattern: "^[!-~]*$" })),
         }),
       ),
-      ...allOptional(options),
+      ...allOptional({ ...options, ...mailbox }),
     }),
     newEndpoint: Type.Object({ name: Name, url: Url, ...allOptional(options) }),
-    changes: Type.Object(allOptional(changes)),
+    targetChanges: Type.Object(allOptional({ ...changes, ...mailbox })),
+    endpointChanges: Type.Object(allOptional(changes)),
   };
 }
 
 export type NewTarget = Static<ReturnType<typeof targetInputs>["newTarget"]>;
 export type NewEndpoint = Static<ReturnType<typeof targetInputs>["newEndpoint"]>;
-export type TargetChanges = Static<ReturnType<typeof targetInputs>["changes"]>;
+export type TargetChanges = Static<ReturnType<typeof targetInputs>["targetChanges"]>;
 
 function allOptional<P extends Record<string, TSchema>>(properties: P) {
   return Type.Partial(Type.Object(properties)).properties;

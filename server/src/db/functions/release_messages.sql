@@ -1,8 +1,8 @@
 -- Changes how long claims last, for those who hold them: p_leases_ms counts from now and extends the claim (or
--- cuts it short); null there gives the message back, claimable after p_delays_ms. A message that has been claimed as often as
+-- cuts it short); a negative one gives the message back, claimable after p_delays_ms. A message that has been claimed as often as
 -- its mailbox allows becomes dead when it is given back. p_unclaimed marks messages whose claim nobody ever saw:
 -- it does not count.
--- The caller sorts by id. Codes as in ack_messages; lease_untils in Unix milliseconds.
+-- The caller sorts by id and names each message once. Codes as in ack_messages.
 drop function if exists release_messages;
 create function release_messages(
   p_retention_ms bigint,
@@ -62,16 +62,16 @@ begin
       with changed as (
         update messages m
         set state = case
-            when p_leases_ms[n] is not null then 2
+            when p_leases_ms[n] >= 0 then 2
             when p_delays_ms[n] > 0 then 3
             else 1
           end,
           claimable_at = case
-            when p_leases_ms[n] is not null then v_now_ms + p_leases_ms[n]
+            when p_leases_ms[n] >= 0 then v_now_ms + p_leases_ms[n]
             when p_delays_ms[n] > 0 then v_now_ms + p_delays_ms[n]
           end,
-          claimed_by = case when p_leases_ms[n] is not null then m.claimed_by end,
-          claim_token = case when p_leases_ms[n] is not null then m.claim_token end,
+          claimed_by = case when p_leases_ms[n] >= 0 then m.claimed_by end,
+          claim_token = case when p_leases_ms[n] >= 0 then m.claim_token end,
           claim_count = m.claim_count - p_unclaimed::integer
         from unnest(v_box.numbers) as n
         where m.bucket = v_box.bucket

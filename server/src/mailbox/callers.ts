@@ -1,0 +1,35 @@
+import { hash } from "node:crypto";
+import { byteaArray, int2Array } from "../db/binaryArray.ts";
+
+/** The distinct API keys of a batch: each is looked up once, and requests name theirs by its 1-based number. */
+export interface BatchKeys {
+  keyHashes: Buffer;
+  keyNumbers: Buffer;
+  /** The distinct keys as presented, in the order of their numbers. */
+  keys: string[];
+}
+
+/** Numbers the API keys of a batch's requests. */
+export function numberKeys(requests: readonly { key: string }[]): BatchKeys {
+  const numbers = new Map<string, number>();
+  const keyNumbers = requests.map(({ key }) => {
+    let number = numbers.get(key);
+    if (number === undefined) {
+      number = numbers.size + 1;
+      numbers.set(key, number);
+    }
+    return number;
+  });
+  const keys = [...numbers.keys()];
+  return {
+    keyHashes: byteaArray(keys.map((key) => hash("sha256", key, "buffer"))),
+    keyNumbers: int2Array(keyNumbers),
+    keys,
+  };
+}
+
+/** Ids out of a `uuid[]` column, whose elements the driver leaves with dashes; nulls are left out. */
+export function idsOf(column: readonly (string | null)[] | null): string[] {
+  if (column === null) return [];
+  return column.filter((id) => id !== null).map((id) => id.replaceAll("-", ""));
+}

@@ -1,0 +1,131 @@
+import type pg from "pg";
+import { createGroupCommit, type GroupCommitOptions, QueueFullError } from "../db/groupCommit.ts";
+import { isDatabaseAway } from "../db/pool.ts";
+import { ApiError } from "../http/errors.ts";
+import type { Log } from "../telemetry/log.ts";
+import { changeClaims, type ClaimChange, type ClaimChangeOutcome, undoClaims } from "./changeClaims.ts";
+import { claimMessages, type ClaimOutcome, type ClaimRequest } from "./claimMessages.ts";
+import { claimNamedMessages, type NamedClaimOutcome, type NamedClaimRequest } from "./claimNamedMessages.ts";
+import { type ChangeCode, endMessages, type EndRequest } from "./endMessages.ts";
+import { createWaiters, type WaitingClaim } from "./waiters.ts";
+import { createWakeups } from "./wakeups.ts";
+
+/** What consumers do with mailboxes. Every call takes part in a group commit with those of other requests. */
+export interface Mailboxes {
+  claim(request: WaitingClaim): Promise<ClaimOutcome>;
+  claimNamed(request: NamedClaimRequest): Promise<NamedClaimOutcome>;
+  end(request: EndRequest): Promise<ChangeCode>;
+  change(request: ClaimChange): Promise<ClaimChangeOutcome>;
+  /** Some mailboxes have new messages: wakes those who wait for them, on every node. */
+  onMailboxItems(mailboxIds: string[]): void;
+  /** How many requests wait for messages. */
+  waiting(): number;
+  start(): void;
+  /** Answers everybody who waits with what there is; claims that come later do not wait. */
+  stopWaiting(): void;
+  /** Finishes what is under way. The pool stays open. */
+  stop(): Promise<void>;
+}
+
+export interface MailboxesDeps {
+  pool: pg.Pool;
+  log: Pick<Log, "warn">;
+  retentionMs: number;
+  onKeyUsed: (keyId: string) => void;
+}
+
+/** Batches take at most so many requests and messages, which bounds how long others wait for them. */
+const maxBatch = 128;
+const maxBatchMessages = 500;
+const secondBatchAt = 32;
+const maxQueued = 10_000;
+/** A named message that another transaction holds for a moment is asked for again so often. */
+const maxBusyRetries = 20;
+
+/** The mailboxes of one node. */
+export function createMailboxes(input: MailboxesDeps): Mailboxes {
+  const deps = { ...input, onMessagesReady: (ids: string[]) => wakeups.announce(ids) };
+  const claims = commits<ClaimRequest, ClaimOutcome>({
+    run: (requests) => claimMessages(deps, requests),
+    sizeOf: (request) => request.max,
+  });
+  const namedClaims = commits<NamedClaimRequest, NamedClaimOutcome>({
+    run: (requests) => claimNamedMessages(deps, requests),
+  });
+  const ends = commits<EndRequest, ChangeCode>({ run: (requests) => endMessages(deps, requests) });
+  const changes = commits<ClaimChange, ClaimChangeOutcome>({
+    run: (requests) => changeClaims(deps, requests),
+  });
+  const undoing = new Set<Promise<void>>();
+  const waiters = createWaiters({ claim: (request) => claims.add(request), undo });
+  const wakeups = createWakeups({
+    ...deps,
+    wake: (ids) => waiters.wake(ids),
+    waitedFor: () => waiters.mailboxIds(),
+  });
+
+  /** A named claim is kept for the repeat of its request; any other would be lost until its lease ends. */
+  function undo(request: ClaimRequest, outcome: ClaimOutcome): void {
+    if (outcome.kind !== "claimed" || request.claimId !== null) return;
+    const work = undoClaims(deps, request.key, outcome.messages)
+      .catch((error: unknown) => {
+        deps.log.warn({ err: error }, "could not give back what a vanished consumer was to get");
+      })
+      .finally(() => undoing.delete(work));
+    undoing.add(work);
+  }
+
+  return {
+    claim: (request) => waiters.claim(request),
+    async claimNamed(request) {
+      for (let tries = 0; ; tries++) {
+        const outcome = await namedClaims.add(request);
+        const isBusy = outcome.kind === "refused" && outcome.code === "b";
+        if (!isBusy || tries === maxBusyRetries) return outcome;
+      }
+    },
+    end: (request) => ends.add(request),
+    change: (request) => changes.add(request),
+    onMailboxItems: (mailboxIds) => wakeups.announce(new Set(mailboxIds)),
+    waiting: () => waiters.count(),
+    start: () => wakeups.start(),
+    stopWaiting: () => waiters.stop(),
+    async stop() {
+      waiters.stop();
+      await Promise.all([claims, namedClaims, ends, changes].map((commit) => commit.drained()));
+      await Promise.all(undoing);
+      await wakeups.stop();
+    },
+  };
+}
+
+function commits<T, R>(
+  options: Pick<GroupCommitOptions<T, R>, "run"> & { sizeOf?: (work: T) => number },
+): {
+  add: (work: T) => Promise<R>;
+  drained: () => Promise<void>;
+} {
+  const commit = createGroupCommit<T, R>({
+    isPieceAtFault: (error) => !isDatabaseAway(error),
+    sizeOf: () => 1,
+    ...options,
+    maxBatch,
+    maxBatchBytes: maxBatchMessages,
+    secondBatchAt,
+    maxQueued,
+  });
+  return {
+    drained: () => commit.drained(),
+    async add(work) {
+      try {
+        return await commit.add(work);
+      } catch (error) {
+        if (!(error instanceof QueueFullError)) throw error;
+        throw new ApiError(503, "the service is overloaded: try again", {
+          cause: error,
+          retryAfterSeconds: 1,
+        });
+      }
+    },
+  };
+}

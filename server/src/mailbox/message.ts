@@ -1,0 +1,79 @@
+import { idTimeMs } from "../db/ids.ts";
+
+/** What a message can be. `DEAD` stands beside the contract's four: rejected, or claimed too often. */
+export const messageStatuses = ["UNREAD", "CLAIMED", "ACKNOWLEDGED", "EXPIRED", "DEAD"] as const;
+
+export type MessageStatus = (typeof messageStatuses)[number];
+
+/** A message as the interface answers it; moments are Unix seconds. */
+export interface Message {
+  id: string;
+  mailbox_id: string;
+  status: MessageStatus;
+  event_type: string | null;
+  correlation_id: string | null;
+  ordering_key: string | null;
+  /** The API key that holds it or acknowledged it. */
+  claimed_by: string | null;
+  claim_expires_at: number | null;
+  claim_count: number;
+  created_at: number;
+  expires_at: number;
+  acknowledged_at: number | null;
+  dead_reason: string | null;
+}
+
+/** A message as its consumer has just claimed it. */
+export interface ClaimedMessage {
+  id: string;
+  mailboxId: string;
+  claimedBy: string;
+  claimToken: string;
+  claimCount: number;
+  /** Unix milliseconds of the database's clock. */
+  leaseUntilMs: number;
+  orderingKey: string | null;
+  eventType: string | null;
+  correlationId: string | null;
+  /** JSON text as it was accepted. */
+  payload: string;
+}
+
+/** When a message was accepted and when it expires, in Unix seconds. */
+export function messageTimes(id: string, retentionMs: number): { created_at: number; expires_at: number } {
+  const acceptedAtMs = idTimeMs(id);
+  return {
+    created_at: Math.floor(acceptedAtMs / 1000),
+    expires_at: Math.floor((acceptedAtMs + retentionMs) / 1000),
+  };
+}
+
+/**
+ * A claimed message as JSON text, its token and payload included. The payload is put in as it was accepted: it
+ * is JSON already, and parsing it only to write it again would cost more than the rest of the answer.
+ */
+export function claimedMessageText(claimed: ClaimedMessage, retentionMs: number): string {
+  const times = messageTimes(claimed.id, retentionMs);
+  const message: Message & { claim_token: string } = {
+    id: claimed.id,
+    mailbox_id: claimed.mailboxId,
+    status: "CLAIMED",
+    event_type: claimed.eventType,
+    correlation_id: claimed.correlationId,
+    ordering_key: claimed.orderingKey,
+    claimed_by: claimed.claimedBy,
+    claim_expires_at: Math.min(Math.floor(claimed.leaseUntilMs / 1000), times.expires_at),
+    claim_count: claimed.claimCount,
+    created_at: times.created_at,
+    expires_at: times.expires_at,
+    acknowledged_at: null,
+    dead_reason: null,
+    claim_token: claimed.claimToken,
+  };
+  return withPayload(message, claimed.payload);
+}
+
+/** An object as JSON text with a last member `payload`, which is JSON text already. */
+export function withPayload(object: object, payload: string): string {
+  return `${JSON.stringify(object).slice(0, -1)},"payload":${payload}}`;
+}

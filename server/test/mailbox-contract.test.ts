@@ -1,0 +1,289 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { createMailbox } from "./support/mailbox.ts";
+import { createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+
+let database: TestDatabase;
+let node: TestNode;
+/** Another node on the same database, whose leases last a second and whose messages live for three. */
+let hasty: TestNode;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  node = createTestNode(database);
+  hasty = createTestNode(database, {
+    POSTRIDER_MAILBOX_LEASE_SECONDS: "1",
+    POSTRIDER_MAILBOX_RETENTION_SECONDS: "3",
+  });
+});
+
+afterAll(async () => {
+  await node.stop();
+  await hasty.stop();
+  await database.drop();
+});
+
+/** Polls until `read` gives what is wanted, for ten seconds. */
+async function until<T>(read: () => Promise<T>, isWanted: (value: T) => boolean): Promise<T> {
+  const deadline = Date.now() + 10_000;
+  for (;;) {
+    const value = await read();
+    if (isWanted(value)) return value;
+    if (Date.now() > deadline) throw new Error(`not within 10 s, last seen: ${JSON.stringify(value)}`);
+    await delay(50);
+  }
+}
+
+describe("listing and reading", () => {
+  it("lists by state, oldest first, without payloads; reads with payload; changes nothing", async () => {
+    const box = await createMailbox(node);
+    const ids: string[] = [];
+    for (const n of [1, 2, 3]) {
+      ids.push(
+        await box.send(
+          { n, event_type: "order.made" },
+          { "x-correlation-id": `c-${n}`, "x-ordering-key": `k${n}` },
+        ),
+      );
+    }
+    const listed = await box.list("?status=UNREAD");
+    expect(listed.map((message) => message.id)).toEqual(ids);
+    expect(listed[0]).toEqual({
+      id: ids[0],
+      mailbox_id: box.id,
+      status: "UNREAD",
+      event_type: "order.made",
+      correlation_id: "c-1",
+      ordering_key: "k1",
+      claimed_by: null,
+      claim_expires_at: null,
+      claim_count: 0,
+      created_at: expect.any(Number),
+      expires_at: expect.any(Number),
+      acknowledged_at: null,
+      dead_reason: null,
+    });
+    const { body } = await box.read(ids[1]!);
+    expect(body).toEqual({ ...listed[1], payload: { n: 2, event_type: "order.made" } });
+    expect(body.expires_at - body.created_at).toBe(604_800);
+    expect(await box.list("?status=UNREAD")).toEqual(listed);
+    expect(await box.list()).toEqual(listed);
+    for (const status of ["CLAIMED", "ACKNOWLEDGED", "EXPIRED", "DEAD"]) {
+      expect(await box.list(`?status=${status}`)).toEqual([]);
+    }
+  });
+
+  it("pages by limit and after", async () => {
+    const box = await createMailbox(node);
+    const ids: string[] = [];
+    for (let n = 0; n < 5; n++) ids.push(await box.send({ n }));
+    const page = async (query: string): Promise<string[]> => (await box.list(query)).map(({ id }) => id);
+    expect(await page("?limit=2")).toEqual(ids.slice(0, 2));
+    expect(await page(`?limit=2&after=${ids[1]}`)).toEqual(ids.slice(2, 4));
+    expect(await page(`?status=UNREAD&after=${ids[3]}`)).toEqual(ids.slice(4));
+    for (const id of ids) {
+      await box.one(id, "claim");
+      await box.one(id, "ack");
+    }
+    expect(await page("?status=ACKNOWLEDGED&limit=3")).toEqual(ids.slice(0, 3));
+    expect(await page(`?status=ACKNOWLEDGED&after=${ids[2]}`)).toEqual(ids.slice(3));
+    expect(await page(`?after=${ids[2]}`)).toEqual([]);
+  });
+
+  it.each([
+    ["?limit=0", "limit"],
+    ["?limit=101", "limit"],
+    ["?limit=x", "limit"],
+    ["?status=READ", "status"],
+    ["?after=zz", "after"],
+    [`?after=${"0".repeat(31)}1`, null],
+    ["?after=%00", "after"],
+  ])("%s is answered with 400 that names the field, or as a place before all", async (query, field) => {
+    const box = await createMailbox(node);
+    const path = `/api/v1/mailboxes/${box.id}/messages${query}`;
+    const { status, body } = await node.call("GET", path, { key: box.account.api_key });
+    expect(status).toBe(field === null ? 200 : 400);
+    if (field !== null) expect(body.error).toContain(field);
+  });
+
+  it("shows nothing of another organization, and no other kind of target", async () => {
+    const box = await createMailbox(node);
+    const id = await box.send({ secret: true });
+    const stranger = await signUp(node);
+    const key = stranger.api_key;
+    const webhook = await node.call("POST", "/api/v1/targets", {
+      key: box.account.api_key,
+      body: { kind: "webhook", name: "hook", url: "https://example.com/hook" },
+    });
+    const claim = await box.one(id, "claim");
+    const token = claim.body.claim_token;
+    for (const [method, path, body, credential] of [
+      ["GET", `/api/v1/mailboxes/${box.id}/messages`, undefined, key],
+      ["GET", `/api/v1/mailboxes/${box.id}/stats`, undefined, key],
+      ["GET", `/api/v1/mailbox-messages/${id}`, undefined, key],
+      ["POST", `/api/v1/mailbox-messages/${id}/claim`, undefined, key],
+      ["POST", `/api/v1/mailbox-messages/${id}/ack`, undefined, key],
+      ["POST", `/api/v1/mailbox-messages/${id}/ack`, { claim_token: token }, key],
+      ["POST", `/api/v1/mailboxes/${box.id}/claim`, undefined, key],
+      ["POST", `/api/v1/mailboxes/${box.id}/ack`, { messages: [{ id, claim_token: token }] }, key],
+      ["POST", `/api/v1/mailboxes/${box.id}/redrive`, undefined, key],
+      ["GET", `/api/v1/mailboxes/${webhook.body.id}/messages`, undefined, box.account.api_key],
+      ["POST", `/api/v1/mailboxes/${webhook.body.id}/claim`, undefined, box.account.api_key],
+      ["GET", `/api/v1/mailboxes/%00/messages`, undefined, key],
+      ["GET", `/api/v1/mailbox-messages/nonsense`, undefined, key],
+      ["POST", `/api/v1/mailbox-messages/nonsense/claim`, undefined, key],
+      ["POST", `/api/v1/mailbox-messages/%00/ack`, undefined, key],
+    ] as const) {
+      const answer = await node.call(method, path, { key: credential, ...(body && { body }) });
+      expect([path, answer.status, answer.body]).toEqual([path, 404, { error: "not found" }]);
+    }
+    expect((await box.one(id, "ack")).status).toBe(200);
+  });
+
+  it("refuses sessions on claims, takes either for lists, and nobody without a credential", async () => {
+    const box = await createMailbox(node);
+    const id = await box.send({});
+    const session = box.account.session_token;
+    for (const path of [`/api/v1/mailboxes/${box.id}/messages`, `/api/v1/mailbox-messages/${id}`]) {
+      expect((await node.call("GET", path, { session })).status).toBe(200);
+      expect((await node.call("GET", path)).status).toBe(401);
+    }
+    for (const path of [`/api/v1/mailbox-messages/${id}/claim`, `/api/v1/mailboxes/${box.id}/claim`]) {
+      expect((await node.call("POST", path, { session })).status).toBe(403);
+      expect((await node.call("POST", path)).status).toBe(401);
+      expect((await node.call("POST", path, { key: `ak_live_${"0".repeat(64)}` })).status).toBe(401);
+    }
+    expect((await box.read(id)).body.status).toBe("UNREAD");
+  });
+});
+
+describe("claim and acknowledge", () => {
+  it("goes from UNREAD over CLAIMED to ACKNOWLEDGED", async () => {
+    const box = await createMailbox(node);
+    const id = await box.send({ n: 1 });
+    const claimed = await box.one(id, "claim");
+    expect(claimed.status).toBe(200);
+    const now = Math.floor(Date.now() / 1000);
+    expect(claimed.body).toMatchObject({
+      id,
+      status: "CLAIMED",
+      claim_count: 1,
+      payload: { n: 1 },
+      claim_token: expect.stringMatching(/^[0-9a-f]{32}$/),
+    });
+    expect(claimed.body.claim_expires_at).toBeGreaterThan(now + 295);
+    expect(claimed.body.claim_expires_at).toBeLessThanOrEqual(now + 302);
+    const { claim_token: _token, ...seen } = claimed.body;
+    expect((await box.read(id)).body).toEqual(seen);
+    expect((await box.list("?status=CLAIMED")).map((message) => message.id)).toEqual([id]);
+    expect(await box.list("?status=UNREAD")).toEqual([]);
+
+    const acknowledged = await box.one(id, "ack");
+    expect(acknowledged).toMatchObject({ status: 200, body: { id, status: "ACKNOWLEDGED" } });
+    const read = await box.read(id);
+    expect(read.body).toMatchObject({
+      status: "ACKNOWLEDGED",
+      claimed_by: seen.claimed_by,
+      claim_expires_at: null,
+      payload: { n: 1 },
+    });
+    expect(read.body.acknowledged_at).toBeGreaterThanOrEqual(read.body.created_at);
+    expect((await box.one(id, "claim")).status).toBe(409);
+    expect((await box.list("?status=ACKNOWLEDGED")).map((message) => message.id)).toEqual([id]);
+  });
+
+  it("answers 409 to a competing claim, of the same key too, and 403 to another key's ack", async () => {
+    const box = await createMailbox(node);
+    const id = await box.send({});
+    const other = await box.newKey();
+    expect((await box.one(id, "ack")).status).toBe(409);
+    expect((await box.one(id, "claim")).status).toBe(200);
+    expect((await box.one(id, "claim")).status).toBe(409);
+    expect((await box.one(id, "claim", undefined, other)).status).toBe(409);
+    expect((await box.one(id, "ack", undefined, other)).status).toBe(403);
+    expect((await box.one(id, "ack")).status).toBe(200);
+    expect((await box.one(id, "ack")).status).toBe(200);
+    expect((await box.one(id, "ack", undefined, other)).status).toBe(409);
+  });
+
+  it("lets exactly one of many claims win, across nodes and keys", async () => {
+    const box = await createMailbox(node);
+    const keys = [box.account.api_key, await box.newKey(), await box.newKey()];
+    for (let round = 0; round < 5; round++) {
+      const id = await box.send({ round });
+      const answers = await Promise.all(
+        Array.from({ length: 40 }, (_, n) =>
+          (n % 2 ? node : hasty).call("POST", `/api/v1/mailbox-messages/${id}/claim`, { key: keys[n % 3]! }),
+        ),
+      );
+      expect(answers.map((answer) => answer.status).sort()).toEqual([200, ...Array<number>(39).fill(409)]);
+    }
+  });
+
+  it("refuses a stale token, from the same key too, and takes a fresh one again and again", async () => {
+    const box = await createMailbox(hasty);
+    const id = await box.send({});
+    const first = await box.one(id, "claim");
+    const second = await until(
+      () => box.one(id, "claim"),
+      (answer) => answer.status === 200,
+    );
+    expect(second.body.claim_count).toBe(2);
+    expect(second.body.claim_token).not.toBe(first.body.claim_token);
+    expect((await box.one(id, "ack", { claim_token: first.body.claim_token })).status).toBe(409);
+    expect((await box.one(id, "ack", { claim_token: "nonsense" })).status).toBe(409);
+    expect((await box.one(id, "ack", { claim_token: second.body.claim_token })).status).toBe(200);
+    expect((await box.one(id, "ack", { claim_token: second.body.claim_token })).status).toBe(200);
+    expect((await box.one(id, "ack", { claim_token: first.body.claim_token })).status).toBe(409);
+  });
+
+  it("reads a lapsed claim as UNREAD, refuses its holder and lets another claim", async () => {
+    const box = await createMailbox(hasty);
+    const other = await box.newKey();
+    const id = await box.send({});
+    const claim = await box.one(id, "claim");
+    expect((await box.read(id)).body.status).toBe("CLAIMED");
+    const { body } = await until(
+      () => box.read(id),
+      (answer) => answer.body.status === "UNREAD",
+    );
+    expect(body).toMatchObject({ claimed_by: null, claim_expires_at: null, claim_count: 1 });
+    expect((await box.list("?status=UNREAD")).map((message) => message.id)).toEqual([id]);
+    expect(await box.list("?status=CLAIMED")).toEqual([]);
+    expect((await box.one(id, "ack")).status).toBe(409);
+    expect((await box.one(id, "claim", undefined, other)).status).toBe(200);
+    expect((await box.one(id, "ack")).status).toBe(403);
+    expect((await box.one(id, "ack", { claim_token: claim.body.claim_token })).status).toBe(409);
+  });
+
+  it("expires messages of every state, and their payloads are gone", async () => {
+    const box = await createMailbox(hasty);
+    const [unread, claimed, acknowledged] = [
+      await box.send({ n: 1 }),
+      await box.send({ n: 2 }),
+      await box.send({ n: 3 }),
+    ];
+    await box.one(acknowledged, "claim");
+    await box.one(acknowledged, "ack");
+    await until(
+      () => box.list("?status=UNREAD"),
+      (messages) => messages.length < 2,
+    );
+    await box.one(claimed, "claim");
+    const ids = [unread, claimed, acknowledged];
+    const expired = await until(
+      () => box.list("?status=EXPIRED"),
+      (messages) => messages.length === 3,
+    );
+    expect(expired.map((message) => message.id).sort()).toEqual(ids.sort());
+    for (const id of ids) {
+      const { status, body } = await box.read(id);
+      expect([status, body.status, body.payload]).toEqual([200, "EXPIRED", null]);
+      expect((await box.one(id, "claim")).status).toBe(409);
+      expect((await box.one(id, "ack")).status).toBe(409);
+    }
+    expect(await box.list()).toEqual([]);
+    expect((await box.post("claim", { max: 10 })).body.messages).toEqual([]);
+  });
+});
