@@ -46,14 +46,14 @@ async function deliverTo(url: string, through: ServiceProcess = service): Promis
   return view!;
 }
 
-async function expectFailed(url: string, statusCode: number, error: string | RegExp): Promise<EventView> {
+async function expectFailed(url: string, statusCode: number, error: string): Promise<EventView> {
   const view = await deliverTo(url);
   expect(view.event.status).toBe("FAILED");
   expect(view.delivery_attempts).toHaveLength(1);
   const [attempt] = view.delivery_attempts;
   expect(attempt).toMatchObject({
     status_code: statusCode,
-    error: typeof error === "string" ? error : expect.stringMatching(error),
+    error: expect.stringContaining(error),
   });
   expect(attempt!.duration_ms).toBeLessThan(3_000);
   return view;
@@ -100,7 +100,7 @@ describe.concurrent("a receiver that does not answer", () => {
   });
 
   it("has no address", async () => {
-    await expectFailed("http://nobody.invalid/hook", 0, /the host name nobody\.invalid/);
+    await expectFailed("http://nobody.invalid/hook", 0, "the host name nobody.invalid");
   });
 
   it("does not speak TLS where it should", async () => {

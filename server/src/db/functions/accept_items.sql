@@ -95,8 +95,8 @@ begin
       i.key_digest,
       i.body_digest,
       i.id
-    from unnest(p_ids, p_pairs, p_sizes, p_key_digests, p_body_digests)
-      as i (id, pair, size, key_digest, body_digest)
+    from unnest(p_ids, p_pairs, p_sizes, p_key_digests, p_body_digests) with ordinality
+      as i (id, pair, size, key_digest, body_digest, ord)
     cross join generate_series(v_first_day, v_last_day) as d (day)
     where i.key_digest is not null
       and v_pair_codes[i.pair] = 'a'
@@ -110,7 +110,7 @@ begin
           and k.key_digest = i.key_digest
           and k.day between v_first_day - 1 and v_last_day
       )
-    order by p_pair_target_ids[i.pair], i.key_digest, d.day
+    order by p_pair_target_ids[i.pair], i.key_digest, d.day, i.ord
     on conflict do nothing;
 
     select array_agg(w.event_id order by i.ord), array_agg(w.body_digest order by i.ord)
@@ -125,9 +125,26 @@ begin
         and k.target_id = p_pair_target_ids[i.pair]
         and k.key_digest = i.key_digest
         and k.day between v_first_day - 1 and v_last_day
-      order by k.day
+      -- Two statements around midnight may have written different days. An item wins when every day it wrote
+      -- is its own: the days of statements that overlap always have one in common.
+      order by k.event_id = i.id, k.day
       limit 1
     ) w on true;
+
+    if v_first_day <> v_last_day then
+      -- The loser's other day would later name an item that never was: it becomes the winner's.
+      update idempotency_keys k
+      set event_id = i.winner_id,
+        body_digest = i.winner_body
+      from unnest(p_ids, p_pairs, p_key_digests, winners, v_winner_bodies)
+        as i (id, pair, key_digest, winner_id, winner_body)
+      where k.bucket = get_byte(uuid_send(i.id), 15)
+        and k.target_id = p_pair_target_ids[i.pair]
+        and k.key_digest = i.key_digest
+        and k.day between v_first_day and v_last_day
+        and k.event_id = i.id
+        and i.winner_id <> i.id;
+    end if;
   end if;
 
   with item as (

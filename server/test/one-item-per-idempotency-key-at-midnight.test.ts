@@ -1,0 +1,202 @@
+import { readFile } from "node:fs/promises";
+import { setImmediate as turn } from "node:timers/promises";
+import type pg from "pg";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { hashCredential } from "../src/accounts/credentials.ts";
+import { bucketOf, newId, newRootId } from "../src/db/ids.ts";
+import { ensurePartitions } from "../src/db/partitions.ts";
+import { createPool } from "../src/db/pool.ts";
+import { type Acceptance, acceptItems } from "../src/intake/acceptItems.ts";
+import { createRandom } from "./support/billing/random.ts";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { until } from "./support/embeddedProcess.ts";
+
+/*
+ * Keys are partitioned by day, so around midnight one key belongs to two days. Here each session has a clock of its
+ * own, at which accept_items looks in place of the database's; statements that overlap differ by at most the
+ * 30 s for which a statement may run.
+ */
+const dayMs = 86_400_000;
+const midnightMs = (Math.floor(Date.now() / dayMs) + 1) * dayMs;
+const apiKey = `ak_live_${"a".repeat(64)}`;
+const targetId = newRootId(Date.now());
+let database: TestDatabase;
+let admin: pg.Pool;
+const sessions: Session[] = [];
+
+/** A connection whose clock stands still where it is set. */
+class Session {
+  readonly pool: pg.Pool;
+
+  constructor(pool: pg.Pool) {
+    this.pool = pool;
+  }
+
+  /** Accepts items with these keys in one batch, at `atMs` after midnight. */
+  async accept(atMs: number, keys: string[], body = "1"): Promise<Acceptance[]> {
+    await this.setClock(atMs);
+    const nowMs = Date.now();
+    return acceptItems(
+      this.pool,
+      keys.map((idempotencyKey) => ({
+        id: newId(bucketOf(targetId), nowMs),
+        targetId,
+        key: apiKey,
+        legacy: false,
+        payload: Buffer.from(body),
+        eventType: null,
+        correlationId: null,
+        orderingKey: null,
+        idempotencyKey,
+      })),
+      { token: 1, durationMs: 1000 },
+      () => false,
+    );
+  }
+
+  async setClock(atMs: number): Promise<void> {
+    await this.pool.query(`set test.now_ms = '${midnightMs + atMs}'`);
+  }
+}
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  admin = createPool({ connection: database.connection, size: 4, onError: () => undefined });
+  const source = await readFile(new URL("../src/db/functions/accept_items.sql", import.meta.url), "utf8");
+  const clocked = source.replaceAll("clock_timestamp()", "test_now()");
+  if (clocked === source) throw new Error("accept_items has another clock now");
+  await admin.query(
+    `create function test_now() returns timestamptz language sql stable as
+     $$ select to_timestamp(current_setting('test.now_ms')::bigint / 1000.0) $$`,
+  );
+  await admin.query(clocked);
+  await ensurePartitions(admin, Date.now() + dayMs);
+  const orgId = newRootId(Date.now());
+  await admin.query(
+    "insert into organizations (id, name, slug, billing_status, created_at) values ($1, 'o', 'o', 'active', 0)",
+    [orgId],
+  );
+  await admin.query(
+    "insert into api_keys (id, org_id, name, key_hash, prefix, created_at) values ($1, $2, 'k', $3, 'ak_live_aaaa', 0)",
+    [newRootId(Date.now()), orgId, hashCredential(apiKey)],
+  );
+  await admin.query(
+    `insert into targets (id, org_id, kind, name, url, secret, created_at, updated_at)
+     values ($1, $2, 'webhook', 't', 'https://example.com', 'x', 0, 0)`,
+    [targetId, orgId],
+  );
+  for (let count = 0; count < 4; count++) {
+    sessions.push(
+      new Session(createPool({ connection: database.connection, size: 1, onError: () => undefined })),
+    );
+  }
+});
+
+afterAll(async () => {
+  await Promise.all([...sessions.map(({ pool }) => pool.end()), admin?.end()]);
+  await database?.drop();
+});
+
+/** How often each key was accepted, by the record: an event per acceptance, and the id that replays name. */
+async function expectOneItem(
+  keys: string[],
+  answers: { key: string; acceptance: Acceptance }[],
+): Promise<void> {
+  for (const key of keys) {
+    const ofKey = answers.filter((answer) => answer.key === key).map((answer) => answer.acceptance);
+    expect(ofKey.filter(({ code }) => code === "a")).toHaveLength(1);
+    expect(new Set(ofKey.map(({ id }) => id)).size).toBe(1);
+    const { rowCount } = await admin.query("select from events where id = $1", [ofKey[0]!.id]);
+    expect(rowCount).toBe(1);
+  }
+}
+
+/** Asks again for as long as the key may be known: never is an item named that is not there. */
+async function expectNoPhantom(keys: string[]): Promise<void> {
+  for (const atMs of [
+    59_000,
+    61_000,
+    3_600_000,
+    dayMs - 61_000,
+    dayMs - 59_000,
+    dayMs + 59_000,
+    dayMs + 61_000,
+  ]) {
+    for (const { code, id } of await sessions[0]!.accept(atMs, keys)) {
+      if (code === "a") continue;
+      expect(code).toBe("r");
+      const { rowCount } = await admin.query("select from events where id = $1", [id]);
+      expect([atMs, rowCount]).toEqual([atMs, 1]);
+    }
+  }
+}
+
+let keyCount = 0;
+function newKeys(count: number): string[] {
+  return Array.from({ length: count }, () => `key-${++keyCount}`);
+}
+
+/**
+ * Two sessions want one key at the same moment: the first has it and is not committed when the second asks, at
+ * clocks that a slow statement makes possible.
+ */
+it.each([
+  ["before the minute in which both days are written", -60_100, -59_900],
+  ["the later one having started first", -59_900, -60_100],
+  ["at midnight", -50, 50],
+  ["after the minute", 59_900, 60_100],
+  ["after the minute, the earlier clock coming last", 60_100, 59_900],
+])("two sessions %s make one item", async (_what, firstAtMs, secondAtMs) => {
+  const [first, second] = sessions as [Session, Session];
+  const [key] = newKeys(1) as [string];
+  await first.pool.query("begin");
+  const [winner] = await first.accept(firstAtMs, [key]);
+  const waiting = second.accept(secondAtMs, [key]);
+  await until("the second waits for the first", 5_000, async () => {
+    const { rowCount } = await admin.query("select from pg_locks where not granted");
+    return rowCount! > 0;
+  });
+  await first.pool.query("commit");
+  const [loser] = await waiting;
+  expect([winner!.code, loser!.code]).toEqual(["a", "r"]);
+  await expectOneItem(
+    [key],
+    [winner!, loser!].map((acceptance) => ({ key, acceptance })),
+  );
+  await expectNoPhantom([key]);
+});
+
+it("one batch that holds a key twice makes one item", async () => {
+  for (const atMs of [-30_000, 0, 30_000]) {
+    const keys = newKeys(20);
+    const batch = [...keys, ...keys.toReversed(), ...keys];
+    const answers = await sessions[0]!.accept(atMs, batch);
+    await expectOneItem(
+      keys,
+      answers.map((acceptance, index) => ({ key: batch[index]!, acceptance })),
+    );
+    await expectNoPhantom(keys);
+  }
+});
+
+it("batches that overlap at any clock make one item of each key, and a different body is told so", async () => {
+  const random = createRandom(2026);
+  for (let round = 0; round < 12; round++) {
+    const edgeMs = [-60_000, 0, 60_000][round % 3]!;
+    const keys = newKeys(10);
+    const answers: { key: string; acceptance: Acceptance }[] = [];
+    await Promise.all(
+      sessions.map(async (session, index) => {
+        const batch = random.shuffle(keys);
+        const atMs = edgeMs - 12_000 + index * 8_000;
+        for (let turns = random.integer(0, 3); turns > 0; turns--) await turn();
+        const got = await session.accept(atMs, batch);
+        answers.push(...got.map((acceptance, place) => ({ key: batch[place]!, acceptance })));
+      }),
+    );
+    await expectOneItem(keys, answers);
+    const conflicts = await sessions[1]!.accept(edgeMs, keys, "2");
+    expect(conflicts.map(({ code }) => code)).toEqual(keys.map(() => "c"));
+    await expectNoPhantom(keys);
+  }
+});

@@ -1,0 +1,171 @@
+import { randomInt } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { type DatabaseProxy, startDatabaseProxy } from "./support/databaseProxy.ts";
+import { acceptedEvents, createWebhookTarget, type WebhookTarget } from "./support/items.ts";
+import { startReceiver, type Receiver } from "./support/receiver.ts";
+import { startService, type ServiceProcess } from "./support/serviceProcess.ts";
+import { type Account, type Answer, signUp } from "./support/testNode.ts";
+
+let database: TestDatabase;
+let proxy: DatabaseProxy;
+let service: ServiceProcess;
+let other: ServiceProcess;
+let receiver: Receiver;
+let account: Account;
+let target: WebhookTarget;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  proxy = await startDatabaseProxy(database);
+  receiver = await startReceiver();
+  [service, other] = await Promise.all([
+    startService({ storage: { databaseUrl: database.url } }),
+    startService({ storage: { databaseUrl: proxy.url } }),
+  ]);
+  account = await signUp(service);
+  target = await createWebhookTarget(service, account, receiver.url);
+});
+
+afterAll(async () => {
+  await Promise.all([service?.stop(), other?.stop()]);
+  await receiver?.stop();
+  await proxy?.stop();
+  await database?.drop();
+});
+
+function send(
+  node: ServiceProcess,
+  idempotencyKey: string,
+  { payload = '{"n":1}', path = `/t/${target.id}`, key = account.api_key } = {},
+): Promise<Answer> {
+  return node.call("POST", path, { key, payload, headers: { "idempotency-key": idempotencyKey } });
+}
+
+function newKey(): string {
+  return `key-${randomInt(2 ** 47)}`;
+}
+
+describe("the same key", () => {
+  it("with the same body answers with the first item, and says so", async () => {
+    const key = newKey();
+    const first = await send(service, key);
+    expect(first.status).toBe(202);
+    expect(first.headers["idempotency-replayed"]).toBeUndefined();
+    const again = await send(other, key);
+    expect([again.status, again.body]).toEqual([202, first.body]);
+    expect(again.headers["idempotency-replayed"]).toBe("true");
+  });
+
+  it("with another body is refused, a blank more included", async () => {
+    const key = newKey();
+    await send(service, key);
+    for (const payload of ['{"n":2}', '{"n": 1}']) {
+      const answer = await send(other, key, { payload });
+      expect([answer.status, answer.body.error]).toEqual([409, expect.stringContaining("Idempotency-Key")]);
+    }
+  });
+
+  it("in quotes, as the draft has it, is the same as bare; at /e/ it is the same as at /t/", async () => {
+    const key = newKey();
+    const { body: first } = await send(service, key);
+    expect((await send(service, `"${key}"`)).body.id).toBe(first.id);
+    expect((await send(service, key, { path: `/e/${target.id}` })).body.id).toBe(first.id);
+  });
+
+  it("for another target, or by another organization, is another item", async () => {
+    const key = newKey();
+    const neighbour = await signUp(service);
+    const second = await createWebhookTarget(service, account, receiver.url);
+    const theirs = await createWebhookTarget(service, neighbour, receiver.url);
+    const ids = [
+      (await send(service, key)).body.id,
+      (await send(service, key, { path: `/t/${second.id}` })).body.id,
+      (await send(service, key, { path: `/t/${theirs.id}`, key: neighbour.api_key })).body.id,
+    ];
+    expect(new Set(ids).size).toBe(3);
+  });
+
+  it("of an item that was refused is free again", async () => {
+    const key = newKey();
+    expect((await send(service, key, { payload: "{" })).status).toBe(400);
+    const small = await createWebhookTarget(service, account, receiver.url, { max_payload_bytes: 10 });
+    const path = `/t/${small.id}`;
+    expect((await send(service, key, { path, payload: '"too large for it"' })).status).toBe(413);
+    const answer = await send(service, key, { path, payload: '"fits"' });
+    expect([answer.status, answer.headers["idempotency-replayed"]]).toEqual([202, undefined]);
+  });
+
+  it("stays with its item after the target was disabled, enabled and changed", async () => {
+    const changing = await createWebhookTarget(service, account, receiver.url);
+    const [key, path] = [newKey(), `/t/${changing.id}`];
+    const first = await send(service, key, { path });
+    for (const body of [{ enabled: false }, { enabled: true }, { max_payload_bytes: 1000 }]) {
+      await other.call("PATCH", `/api/v1/targets/${changing.id}`, { key: account.api_key, body });
+    }
+    expect((await send(service, key, { path })).body.id).toBe(first.body.id);
+  });
+});
+
+it("sent a hundred times at once to two processes is one item, one usage record and one delivery", async () => {
+  const fresh = await signUp(service);
+  const own = await createWebhookTarget(service, fresh, `${receiver.url}/once`);
+  const keys = Array.from({ length: 12 }, newKey);
+  const answers = await Promise.all(
+    keys.flatMap((key) =>
+      Array.from({ length: 100 }, async (_, index) => ({
+        key,
+        answer: await send(index % 2 === 0 ? service : other, key, {
+          path: `/t/${own.id}`,
+          key: fresh.api_key,
+        }),
+      })),
+    ),
+  );
+  for (const key of keys) {
+    const ofKey = answers.filter((one) => one.key === key).map((one) => one.answer);
+    expect(ofKey.map((answer) => answer.status)).toEqual(Array.from({ length: 100 }, () => 202));
+    expect(new Set(ofKey.map((answer) => answer.body.id)).size).toBe(1);
+    expect(ofKey.filter((answer) => answer.headers["idempotency-replayed"] === undefined)).toHaveLength(1);
+  }
+  expect(await acceptedEvents(service, fresh)).toBe(keys.length);
+  await receiver.arrivals(keys.length, { path: "/once" });
+  const { body } = await service.call("GET", "/api/v1/events?limit=100", { key: fresh.api_key });
+  expect(body.events).toHaveLength(keys.length);
+  expect(receiver.received.filter((one) => one.path === "/once")).toHaveLength(keys.length);
+});
+
+it("sent twice at once with different bodies is the one item whose sender was told so", async () => {
+  for (let round = 0; round < 20; round++) {
+    const key = newKey();
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, (_, index) =>
+        send(index % 2 === 0 ? service : other, key, { payload: `${index}` }),
+      ),
+    );
+    expect(answers.map((answer) => answer.status).toSorted((a, b) => a - b)).toEqual([
+      202,
+      ...Array.from({ length: 7 }, () => 409),
+    ]);
+  }
+});
+
+describe("when the connection to the database breaks after the commit and before the answer", () => {
+  it("the client gets 503, and its retry gets the item that was stored", async () => {
+    const fresh = await signUp(service);
+    const own = await createWebhookTarget(service, fresh, `${receiver.url}/swallowed`);
+    const [key, path] = [newKey(), `/t/${own.id}`];
+    // Prepared on some connection, so that the statement's name is on its way.
+    await send(other, newKey());
+    const swallowed = proxy.swallowAnswerOf("accept_items");
+    const [lost] = await Promise.all([send(other, key, { path, key: fresh.api_key }), swallowed]);
+    expect(lost.status).toBe(503);
+    expect(lost.body.error).toContain("try again");
+    expect(Number(lost.headers["retry-after"])).toBeGreaterThan(0);
+    const retry = await send(other, key, { path, key: fresh.api_key });
+    expect([retry.status, retry.headers["idempotency-replayed"]]).toEqual([202, "true"]);
+    const elsewhere = await send(service, key, { path, key: fresh.api_key });
+    expect(elsewhere.body.id).toBe(retry.body.id);
+    expect(await acceptedEvents(service, fresh)).toBe(1);
+  });
+});

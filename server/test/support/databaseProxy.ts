@@ -1,0 +1,118 @@
+import { connect, createServer, type Socket } from "node:net";
+import type { TestDatabase } from "./database.ts";
+
+/** Stands between a service and its database, and loses what a network loses. */
+export interface DatabaseProxy {
+  /** DATABASE_URL of a service behind the proxy. */
+  url: string;
+  /**
+   * Lets the next call of a prepared statement reach the database and be committed, and breaks the connection in
+   * place of the answer. Resolves once that has happened.
+   */
+  swallowAnswerOf(statement: string): Promise<void>;
+  /** Breaks every connection at once. */
+  sever(): void;
+  /** While false, new connections are refused and those there are stay as they are. */
+  accepts: boolean;
+  stop(): Promise<void>;
+}
+
+interface Swallow {
+  statement: Buffer;
+  done: () => void;
+}
+
+export async function startDatabaseProxy(database: TestDatabase): Promise<DatabaseProxy> {
+  const pairs = new Set<[Socket, Socket]>();
+  let swallows: Swallow[] = [];
+  let isAccepting = true;
+
+  const server = createServer((client) => {
+    if (!isAccepting) {
+      client.resetAndDestroy();
+      return;
+    }
+    const upstream = connect(upstreamOf(database));
+    const pair: [Socket, Socket] = [client, upstream];
+    pairs.add(pair);
+    let swallowing: Swallow | undefined;
+    const untilReady = readyWatcher();
+    const close = (): void => {
+      pairs.delete(pair);
+      client.destroy();
+      upstream.destroy();
+    };
+    for (const socket of pair) socket.on("error", close).on("close", close);
+    client.on("data", (bytes: Buffer) => {
+      swallowing ??= swallows.find(({ statement }) => bytes.includes(statement));
+      upstream.write(bytes);
+    });
+    upstream.on("data", (bytes: Buffer) => {
+      if (swallowing === undefined) {
+        client.write(bytes);
+        return;
+      }
+      if (!untilReady(bytes)) return;
+      const swallowed = swallowing;
+      swallows = swallows.filter((one) => one !== swallowed);
+      close();
+      swallowed.done();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as { port: number };
+
+  return {
+    url: urlThrough(database, port),
+    swallowAnswerOf: (statement) =>
+      new Promise((resolve) => swallows.push({ statement: Buffer.from(`${statement}\0`), done: resolve })),
+    sever() {
+      for (const [client] of pairs) client.resetAndDestroy();
+    },
+    get accepts() {
+      return isAccepting;
+    },
+    set accepts(value) {
+      isAccepting = value;
+    },
+    stop: () =>
+      new Promise((resolve) => {
+        for (const [client] of pairs) client.destroy();
+        server.close(() => resolve());
+      }),
+  };
+}
+
+/** Says when the server is ready for the next query: by then the transaction is committed. */
+function readyWatcher(): (bytes: Buffer) => boolean {
+  let rest: Buffer = Buffer.alloc(0);
+  return (bytes) => {
+    rest = Buffer.concat([rest, bytes]);
+    while (rest.length >= 5) {
+      const end = 1 + rest.readUInt32BE(1);
+      if (rest.length < end) return false;
+      if (rest[0] === "Z".charCodeAt(0)) return true;
+      rest = rest.subarray(end);
+    }
+    return false;
+  };
+}
+
+function upstreamOf({ connection }: TestDatabase): { path: string } | { host: string; port: number } {
+  if ("url" in connection) {
+    const url = new URL(connection.url);
+    return { host: url.hostname, port: Number(url.port || 5432) };
+  }
+  const { host, port } = connection;
+  return host.startsWith("/") ? { path: `${host}/.s.PGSQL.${port}` } : { host, port };
+}
+
+function urlThrough({ connection }: TestDatabase, port: number): string {
+  if ("url" in connection) {
+    const url = new URL(connection.url);
+    url.host = `127.0.0.1:${port}`;
+    return url.href;
+  }
+  const { user, database, password } = connection;
+  return `postgresql://${user}${password === undefined ? "" : `:${password}`}@127.0.0.1:${port}/${database}`;
+}
