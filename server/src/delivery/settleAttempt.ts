@@ -123,14 +123,14 @@ function report(
     deps.metrics.delivered(record.attemptedAtMs + record.durationMs - idTimeMs(delivery.eventId));
   }
   deps.log.attempt({
-    event_id: delivery.eventId,
-    target_id: target.id,
-    org_id: target.orgId,
+    eventId: delivery.eventId,
+    targetId: target.id,
+    orgId: target.orgId,
     number: delivery.attempts + 1,
     outcome,
-    status: record.statusCode,
-    duration_ms: record.durationMs,
-    ...(record.error !== null && { error: record.error }),
-    ...(record.outcome === 2 && { next_in_ms: record.delayMs }),
+    statusCode: record.statusCode,
+    durationMs: record.durationMs,
+    error: record.error,
+    nextInMs: record.outcome === 2 ? record.delayMs : null,
   });
 }

@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { FastifyInstance } from "fastify";
 import { ApiError } from "./errors.ts";
 
 /** How deep a JSON document may nest; deeper ones cost stack and mean nothing to anybody. */
@@ -11,11 +11,16 @@ const maxDepth = 64;
  */
 export function registerBodyParser(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser("application/json", { parseAs: "buffer" }, parseBody);
+  app.addContentTypeParser<Buffer>("application/json", { parseAs: "buffer" }, (request, body, done) => {
+    try {
+      done(null, request.takesRawBody ? body : parseStorable(body));
+    } catch (error) {
+      done(error as Error);
+    }
+  });
 }
 
-async function parseBody(request: FastifyRequest, body: Buffer): Promise<unknown> {
-  if (request.routeOptions.config.rawBody === true) return body;
+function parseStorable(body: Buffer): unknown {
   if (body.length === 0) return undefined;
   const value = parseJson(body);
   refuseUnstorable(value, 0);

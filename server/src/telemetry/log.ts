@@ -7,52 +7,83 @@ export interface Log {
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
   /** The one wide line of a request. Bodies, credentials and query strings are never part of it. */
-  request(request: FastifyRequest, status: number, route: string, durationMs: number): void;
+  request(request: FastifyRequest, status: number, durationMs: number): void;
   /** The one wide line of an attempt. */
-  attempt(fields: object): void;
+  attempt(line: AttemptLine): void;
   /** Why a request was answered with 5xx. */
   failure(request: FastifyRequest, status: number, error: Error): void;
   /** Writes out what is still in memory; called once, when the process ends. */
   flush(): void;
 }
 
+/** What is said of an attempt. */
+export interface AttemptLine {
+  eventId: string;
+  targetId: string;
+  orgId: string;
+  number: number;
+  outcome: string;
+  /** 0 when there was no answer. */
+  statusCode: number;
+  durationMs: number;
+  error: string | null;
+  /** Until the next attempt; null when there is none. */
+  nextInMs: number | null;
+}
+
 /** How much is gathered before it is written; a line waits at most a second. */
 const bufferBytes = 16_000;
 const flushIntervalMs = 1_000;
 
-/** A log at `level` (pino's names) to standard output. */
+/**
+ * A log at `level` (pino's names) to standard output. The two lines of the hot path are put together here, in
+ * pino's format: through pino they took a twentieth of an item's time.
+ */
 export function createLog(level: string): Log {
   const destination = pino.destination({ dest: 1, sync: false, minLength: bufferBytes });
   const logger = pino(
     { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, serializers: { err: describeError } },
     destination,
   );
-  const writesRequests = logger.isLevelEnabled("info");
+  const writesLines = logger.isLevelEnabled("info");
+  const now = createIsoClock();
   setInterval(() => destination.flush(), flushIntervalMs).unref();
   return {
     info: (fields, message) => logger.info(fields, message),
     warn: (fields, message) => logger.warn(fields, message),
     error: (fields, message) => logger.error(fields, message),
-    request(request, status, route, durationMs) {
-      if (!writesRequests) return;
-      logger.info(
-        {
-          request_id: request.id,
-          method: request.method,
-          route,
-          status,
-          duration_ms: Math.round(durationMs * 100) / 100,
-          ...(request.caller && { org_id: request.caller.orgId }),
-        },
-        "request",
+    request(request, status, durationMs) {
+      if (!writesLines) return;
+      const org = request.caller ? `,"org_id":"${request.caller.orgId}"` : "";
+      destination.write(
+        `{"level":30,"time":"${now()}","request_id":"${request.id}","method":"${request.method}","route":"${request.routePath}","status":${status},"duration_ms":${durationMs.toFixed(2)}${org},"msg":"request"}\n`,
       );
     },
-    attempt(fields) {
-      if (writesRequests) logger.info(fields, "attempt");
+    attempt(line) {
+      if (!writesLines) return;
+      const error = line.error === null ? "" : `,"error":${JSON.stringify(line.error)}`;
+      const next = line.nextInMs === null ? "" : `,"next_in_ms":${line.nextInMs}`;
+      destination.write(
+        `{"level":30,"time":"${now()}","event_id":"${line.eventId}","target_id":"${line.targetId}","org_id":"${line.orgId}","number":${line.number},"outcome":"${line.outcome}","status":${line.statusCode},"duration_ms":${line.durationMs}${error}${next},"msg":"attempt"}\n`,
+      );
     },
     failure: (request, status, error) =>
       logger.error({ request_id: request.id, status, err: error }, "request failed"),
     flush: () => destination.flushSync(),
+  };
+}
+
+/** ISO times, formatted once a millisecond however many lines it has. */
+function createIsoClock(): () => string {
+  let lastMs = 0;
+  let text = "";
+  return () => {
+    const nowMs = Date.now();
+    if (nowMs !== lastMs) {
+      lastMs = nowMs;
+      text = new Date(nowMs).toISOString();
+    }
+    return text;
   };
 }
 
