@@ -13,9 +13,17 @@ export interface Operation {
   summary: string;
   description?: string;
   security: Record<string, string[]>[];
-  parameters?: { name: string; in: "path" | "query" | "header"; required: boolean; schema: JsonSchema }[];
+  parameters?: Parameter[];
   requestBody?: { required: boolean; content: { "application/json": MediaType } };
   responses: Record<string, JsonSchema>;
+}
+
+interface Parameter {
+  name: string;
+  in: "path" | "query" | "header";
+  required: boolean;
+  description?: string;
+  schema: JsonSchema;
 }
 
 interface MediaType {
@@ -112,12 +120,17 @@ function describeOperation(row: RouteRow, named: NamedSchemas): Operation {
     ...(parameters.length > 0 && { parameters }),
     ...(body && {
       requestBody: {
-        required: true,
+        required: !allowsNull(body),
         content: { "application/json": { schema: body, ...requestExamples(name[1]) } },
       },
     }),
     responses: describeResponses(row, named, examples[name[1]]?.answer),
   };
+}
+
+/** A body that may be null may also be absent. */
+function allowsNull({ type }: JsonSchema): boolean {
+  return Array.isArray(type) && type.includes("null");
 }
 
 function requestExamples(operationId: string): Pick<MediaType, "examples"> {
@@ -130,10 +143,7 @@ function requestExamples(operationId: string): Pick<MediaType, "examples"> {
   return { examples: Object.fromEntries(named) };
 }
 
-function describeParameters(
-  [, , , { schema }]: RouteRow,
-  named: NamedSchemas,
-): NonNullable<Operation["parameters"]> {
+function describeParameters([, , , { schema }]: RouteRow, named: NamedSchemas): Parameter[] {
   const places = [
     ["path", schema.params],
     ["query", schema.querystring],
@@ -144,17 +154,25 @@ function describeParameters(
       properties?: Record<string, unknown>;
       required?: string[];
     };
-    return Object.entries(properties).map(([name, one]) => {
-      const { description, ...rest } = describeSchema(one, named);
-      return {
-        name: place === "header" ? headerName(name) : name,
-        in: place,
-        required: required.includes(name),
-        ...(description !== undefined && { description }),
-        schema: rest,
-      };
-    });
+    return Object.entries(properties).map(([name, one]) =>
+      describeParameter(place, name, required.includes(name), describeSchema(one, named)),
+    );
   });
+}
+
+function describeParameter(
+  place: Parameter["in"],
+  name: string,
+  required: boolean,
+  { description, ...schema }: JsonSchema,
+): Parameter {
+  const parameter: Parameter = {
+    name: place === "header" ? headerName(name) : name,
+    in: place,
+    required,
+    schema,
+  };
+  return description === undefined ? parameter : { ...parameter, description: String(description) };
 }
 
 /** `x-event-type` as it is usually written: `X-Event-Type`. */

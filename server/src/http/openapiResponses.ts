@@ -27,6 +27,10 @@ export const answerHeaders = {
       "`true` when the same key was accepted before: the answer is the first item's, and nothing was added",
     schema: { type: "string", enum: ["true"] },
   },
+  ClaimReplayed: {
+    description: "`true` when the answer is that of an earlier request with the same Claim-Id",
+    schema: { type: "string", enum: ["true"] },
+  },
 } as const;
 
 /** Refusals that follow from a route's credential and inputs, for `components.responses`. */
@@ -54,17 +58,15 @@ export function describeResponses(
       ...header("RateLimit-Policy", "RateLimitPolicy"),
     }),
   };
-  const successes = Object.entries(response).map(([status, body]) => {
-    const replayed = status === "202" && accepted !== undefined;
-    return [
-      status,
-      {
-        description: "Success",
-        headers: { ...headers, ...(replayed && header("Idempotency-Replayed", "IdempotencyReplayed")) },
-        content: describeContent(describeSchema(body, named), example),
-      },
-    ];
-  });
+  const successHeaders = { ...headers, ...replayHeaders(accepted) };
+  const successes = Object.entries(response).map(([status, body]) => [
+    status,
+    {
+      description: "Success",
+      headers: successHeaders,
+      content: describeContent(describeSchema(body, named), example),
+    },
+  ]);
   const implied = impliedRefusals(row).map((name) => [
     refusals[name].status,
     { $ref: `#/components/responses/${name}` },
@@ -117,6 +119,15 @@ function describeRefusal(
     description,
     headers: { ...headers, ...((status === 429 || status === 503) && header("Retry-After", "RetryAfter")) },
     content: describeContent(describeSchema(ErrorBody, named)),
+  };
+}
+
+/** What tells that a request with the same key was answered before. */
+function replayHeaders(accepted: unknown): JsonSchema {
+  const { properties = {} } = (accepted ?? {}) as { properties?: JsonSchema };
+  return {
+    ...("idempotency-key" in properties && header("Idempotency-Replayed", "IdempotencyReplayed")),
+    ...("claim-id" in properties && header("Claim-Replayed", "ClaimReplayed")),
   };
 }
 

@@ -95,7 +95,14 @@ function headerProblem(
   return undocumented && `${what} with the header ${undocumented}, which is not documented`;
 }
 
-const noteworthy = ["retry-after", "ratelimit", "ratelimit-policy", "idempotency-replayed", "location"];
+const noteworthy = [
+  "retry-after",
+  "ratelimit",
+  "ratelimit-policy",
+  "idempotency-replayed",
+  "claim-replayed",
+  "location",
+];
 
 function bodyProblem(
   what: string,

@@ -80,7 +80,7 @@ export function createTestNode(database: TestDatabase, env: Record<string, strin
       refuseProblems(problems);
       return {
         status: response.statusCode,
-        body: response.body === "" ? undefined : response.json(),
+        body: readBody(response),
         headers: response.headers,
       };
     },
@@ -91,6 +91,13 @@ export function createTestNode(database: TestDatabase, env: Record<string, strin
       refuseProblems(problems);
     },
   };
+}
+
+/** JSON as its value, other text as it is. */
+function readBody(response: LightMyRequestResponse): unknown {
+  if (response.body === "") return undefined;
+  const isJson = String(response.headers["content-type"]).startsWith("application/json");
+  return isJson ? response.json() : response.body;
 }
 
 function refuseProblems(problems: string[]): void {

@@ -1,0 +1,282 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type AppDeps, interfaceTable } from "../src/app.ts";
+import { loadConfig } from "../src/config.ts";
+import { openApi } from "./support/contract.ts";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { sampleOf } from "./support/samples.ts";
+import {
+  type Account,
+  type Answer,
+  type CallOptions,
+  createTestNode,
+  signUp,
+  type TestNode,
+} from "./support/testNode.ts";
+import { templatePath } from "../src/http/openapi.ts";
+
+let database: TestDatabase;
+let node: TestNode;
+/** Another process of the service: what it revokes is revoked here. */
+let other: TestNode;
+let caller: Account;
+let revoked: { key: string; session: string };
+
+const rows = interfaceTable({ config: loadConfig({}) } as AppDeps).map(
+  ([method, path, credential]) => ({ method, path, credential }) as const,
+);
+type Row = (typeof rows)[number];
+
+/** Which credentials, together in one request, lead past the door. */
+const taken: Record<Row["credential"], ("key" | "session")[][]> = {
+  none: [],
+  session: [["session"], ["session", "key"]],
+  apiKey: [["key"], ["key", "session"]],
+  item: [["key"], ["key", "session"]],
+  either: [["key"], ["session"]],
+};
+
+const nobodysId = "0".repeat(32);
+const wrong = { key: `ak_live_${"0".repeat(64)}`, session: `ses_${"0".repeat(64)}` };
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  const env = { POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8" };
+  node = createTestNode(database, env);
+  other = createTestNode(database, env);
+  caller = await signUp(node);
+  revoked = await makeAndRevoke(caller);
+});
+
+afterAll(async () => {
+  await node.stop();
+  await other.stop();
+  await database.drop();
+});
+
+/** A key and a session that were valid on this node and were ended on another. */
+async function makeAndRevoke(account: Account): Promise<{ key: string; session: string }> {
+  const { user, password, api_key: key, session_token: session } = account;
+  const made = await node.call("POST", "/api/v1/keys", { session, body: { name: "revoked" } });
+  const login = await node.call("POST", "/api/v1/auth/login", { body: { email: user.email, password } });
+  const former = { key: made.body.key as string, session: login.body.session_token as string };
+  for (const one of [{ key: former.key }, { session: former.session }]) {
+    expect((await node.call("GET", "/api/v1/auth/me", one)).status).toBe(200);
+  }
+  await other.call("DELETE", `/api/v1/keys/${made.body.id}`, { key });
+  await other.call("POST", "/api/v1/auth/logout", { session: former.session });
+  return former;
+}
+
+/** A body that the route's schema takes. */
+function bodyOf({ method, path }: Row): object | undefined {
+  const operation = openApi.paths[templatePath(path)]![method.toLowerCase()]!;
+  if (operation.requestBody === undefined) return undefined;
+  const { examples = {}, schema } = operation.requestBody.content["application/json"];
+  return (Object.values(examples)[0]?.value ?? sampleOf(schema)) as object;
+}
+
+function call(row: Row, options: CallOptions, id = nobodysId): Promise<Answer> {
+  const body = bodyOf(row);
+  return node.call(row.method, row.path.replaceAll(/:\w+/g, id), { ...(body && { body }), ...options });
+}
+
+describe.each(rows.filter(({ credential }) => credential !== "none"))(
+  "$method $path ($credential)",
+  (row) => {
+    const needs = { session: "X-Session-Token", apiKey: "API key", item: "API key", either: "" }[
+      row.credential as "session"
+    ];
+
+    it.each<[string, () => CallOptions]>([
+      ["no credential", () => ({})],
+      ["an unknown key", () => ({ key: wrong.key })],
+      ["an unknown session", () => ({ session: wrong.session })],
+      ["a revoked key", () => ({ key: revoked.key })],
+      ["a revoked session", () => ({ session: revoked.session })],
+      ["an unknown key beside an unknown session", () => wrong],
+      ["a key as a session", () => ({ session: caller.api_key })],
+      ["a session as a key", () => ({ key: caller.session_token })],
+      ["a key under another scheme", () => ({ headers: { authorization: `Basic ${caller.api_key}` } })],
+      ["a key in upper case", () => ({ key: caller.api_key.toUpperCase() })],
+      ["half a key", () => ({ key: caller.api_key.slice(0, 40) })],
+      ["an empty session", () => ({ session: "" })],
+    ])("%s: 401", async (_what, options) => {
+      const { status, body } = await call(row, options());
+      expect({ status, body }).toEqual({ status: 401, body: { error: "unauthorized" } });
+    });
+
+    if (row.credential !== "either") {
+      it("the other kind: 403 that names the one it needs", async () => {
+        const { api_key: key, session_token: session } = caller;
+        const answer = await call(row, row.credential === "session" ? { key } : { session });
+        expect(answer).toMatchObject({ status: 403, body: { error: expect.stringContaining(needs) } });
+      });
+    }
+
+    it.each(taken[row.credential])("%s: past the door", async (...kinds) => {
+      const { api_key: key, session_token: session } = await signUp(node);
+      const options = {
+        ...(kinds.includes("key") && { key }),
+        ...(kinds.includes("session") && { session }),
+      };
+      expect([401, 403]).not.toContain((await call(row, options)).status);
+    });
+  },
+);
+
+describe("routes without a credential", () => {
+  it.each(rows.filter(({ credential }) => credential === "none"))("$method $path", async (row) => {
+    const plain = await call(row, {});
+    expect((await call(row, wrong)).status).toBe(plain.status);
+  });
+});
+
+describe("ids of another organization", () => {
+  interface Possessions {
+    owner: Account;
+    ids: Record<"webhook" | "mailbox" | "event" | "message" | "key", string>;
+  }
+  let foreign: Possessions;
+  let before: unknown;
+
+  async function possess(): Promise<Possessions> {
+    const owner = await signUp(node);
+    const key = owner.api_key;
+    const make = async (path: string, body: object): Promise<string> => {
+      const answer = await node.call("POST", path, { key, body });
+      expect([200, 202]).toContain(answer.status);
+      return answer.body.id;
+    };
+    const webhook = await make("/api/v1/targets", {
+      kind: "webhook",
+      name: "theirs",
+      url: "https://127.0.0.1:9/",
+    });
+    const mailbox = await make("/api/v1/targets", { kind: "mailbox", name: "theirs" });
+    const event = await make(`/t/${webhook}`, { private: true });
+    const message = await make(`/t/${mailbox}`, { private: true });
+    const { keys } = (await node.call("GET", "/api/v1/keys", { key })).body;
+    return { owner, ids: { webhook, mailbox, event, message, key: keys[0].id } };
+  }
+
+  /** Everything that the owner can read of its own. */
+  async function contents({ owner: { api_key: key }, ids }: Possessions): Promise<unknown> {
+    const paths = [
+      ...["keys", "targets", "endpoints", "events", "usage", "orgs"].map((name) => `/api/v1/${name}`),
+      `/api/v1/mailboxes/${ids.mailbox}/messages`,
+      `/api/v1/events/${ids.event}`,
+      `/api/v1/mailbox-messages/${ids.message}`,
+    ];
+    const answers = await Promise.all(paths.map((path) => node.call("GET", path, { key })));
+    for (const { body } of answers[0]!.body.keys === undefined ? [] : [answers[0]!]) {
+      for (const one of body.keys) one.last_used_at = null;
+    }
+    return answers.map(({ status, body }) => ({ status, body }));
+  }
+
+  beforeAll(async () => {
+    foreign = await possess();
+    before = await contents(foreign);
+  });
+
+  it.each(rows.filter(({ path }) => path.includes("/:")))(
+    "$method $path answers them like ids that never were",
+    async (row) => {
+      const options =
+        row.credential === "session" ? { session: caller.session_token } : { key: caller.api_key };
+      for (const [kind, id] of [["unknown", nobodysId], ...Object.entries(foreign.ids)] as const) {
+        const body = withMessage(bodyOf(row), foreign.ids.message);
+        const answer = await call(row, { ...options, ...(body && { body }) }, id);
+        expect({ kind, ...refusalOf(answer) }).toEqual({ kind, status: 404, error: "not found" });
+      }
+    },
+  );
+
+  /** A body that names messages names the given one. */
+  function withMessage(body: object | undefined, id: string): object | undefined {
+    if (body === undefined || !("messages" in body)) return body;
+    return { ...body, messages: [{ id, claim_token: nobodysId }] };
+  }
+
+  /** A refusal, be it the answer's or that of the one message that the request named. */
+  function refusalOf({ status, body }: Answer): { status: number; error: string } {
+    const { results } = body;
+    return Array.isArray(results)
+      ? { status: results[0].status, error: results[0].error }
+      : { status, ...body };
+  }
+
+  it.each(["endpoint_id", "target_id", "before"])("as the filter %s match nothing", async (filter) => {
+    for (const id of [nobodysId, foreign.ids.webhook, foreign.ids.mailbox, foreign.ids.event]) {
+      const answer = await node.call("GET", `/api/v1/events?${filter}=${id}`, { key: caller.api_key });
+      expect(answer).toMatchObject({ status: 200, body: { events: [] } });
+    }
+  });
+
+  it("leave what they name as it was", async () => {
+    expect(await contents(foreign)).toEqual(before);
+  });
+});
+
+describe("the table", () => {
+  const withCredential = (wanted: string): string[] =>
+    rows.filter(({ credential }) => credential === wanted).map(({ method, path }) => `${method} ${path}`);
+
+  it("opens to nobody what the interface does not open", () => {
+    expect(withCredential("none")).toEqual([
+      "POST /api/v1/auth/signup",
+      "POST /api/v1/auth/login",
+      "POST /api/v1/billing/webhook",
+      "GET /healthz",
+      "GET /readyz",
+      "GET /metrics",
+    ]);
+  });
+
+  it("takes a session alone where the interface says so", () => {
+    expect(withCredential("session")).toEqual([
+      "POST /api/v1/auth/logout",
+      "POST /api/v1/keys",
+      "GET /api/v1/billing",
+      "POST /api/v1/billing/checkout",
+      "GET /api/v1/billing/portal",
+      "GET /api/v1/billing/invoices",
+      "GET /api/v1/billing/reconciliation",
+    ]);
+  });
+
+  it("takes an API key alone for items and for claims, which belong to keys", () => {
+    const ofConsumers = ["claim", "ack", "extend", "release", "reject"];
+    expect(withCredential("item")).toEqual([
+      "POST /t/:target_id",
+      "POST /e/:endpoint_id",
+      "POST /api/v1/mailbox-messages/:message_id/claim",
+      "POST /api/v1/mailbox-messages/:message_id/ack",
+      ...ofConsumers.map((verb) => `POST /api/v1/mailboxes/:mailbox_id/${verb}`),
+    ]);
+    expect(withCredential("apiKey")).toEqual([]);
+  });
+
+  it("has every route of the service", async () => {
+    const inTable = new Set(rows.map(({ method, path }) => `${method} ${path}`));
+    const documentation = /^GET (\/docs|\/openapi\.json$)/;
+    const served = servedRoutes(node.service.app.printRoutes({ commonPrefix: false }));
+    expect(served.length).toBeGreaterThanOrEqual(rows.length);
+    const unlisted = served.filter((route) => !inTable.has(route) && !documentation.test(route));
+    expect(unlisted).toEqual([]);
+  });
+
+  /** The routes of Fastify's printed tree, where a line's depth is its indentation. */
+  function servedRoutes(tree: string): string[] {
+    const prefixes: string[] = [];
+    return tree.split("\n").flatMap((line) => {
+      const match = /^(.*── )(\S*) ?(?:\(([A-Z, ]+)\))?/.exec(line);
+      if (match === null) return [];
+      const depth = match[1]!.length / 4;
+      const path = (depth === 1 ? "" : prefixes[depth - 1]!) + match[2]!;
+      prefixes[depth] = path;
+      const methods = match[3]?.split(", ") ?? [];
+      return methods.filter((method) => method !== "HEAD").map((method) => `${method} ${path}`);
+    });
+  }
+});
