@@ -5,7 +5,6 @@ import fastify, {
   type FastifyReply,
   type FastifyRequest,
   type onRequestAsyncHookHandler,
-  type HookHandlerDoneFunction,
   type onRequestHookHandler,
 } from "fastify";
 import type pg from "pg";
@@ -138,16 +137,15 @@ function credentialCheck(
 ): (onRequestHookHandler | onRequestAsyncHookHandler)[] {
   if (credential === "none") return [];
   if (credential === "item") {
-    return [
-      (request: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction) => {
-        if (hasKey(request)) return done();
-        if (request.headers["x-session-token"] === undefined) return done(unauthorized());
-        authenticate(deps.pool, request, "apiKey", deps.onKeyUsed).then(() => done(), done);
-      },
-    ];
+    const check: onRequestHookHandler = (request, _reply, done) => {
+      if (hasKey(request)) return done();
+      if (request.headers["x-session-token"] === undefined) return done(unauthorized());
+      authenticate(deps.pool, request, "apiKey", deps.onKeyUsed).then(() => done(), done);
+    };
+    return [check];
   }
   return [
-    async (request) => {
+    async (request: FastifyRequest) => {
       request.caller = await authenticate(deps.pool, request, credential, deps.onKeyUsed);
     },
   ];
