@@ -1,0 +1,188 @@
+import net from "node:net";
+
+/** What a load run did: answers by status, and how long each took. */
+export interface LoadResult {
+  requests: number;
+  errors: number;
+  seconds: number;
+  perSecond: number;
+  /** Milliseconds. */
+  p50: number;
+  p95: number;
+  p99: number;
+  max: number;
+}
+
+export interface LoadOptions {
+  host: string;
+  port: number;
+  connections: number;
+  /** Runs for this long, or until `requests` have been answered. */
+  durationMs: number;
+  requests?: number;
+  /** Requests per second over all connections; as fast as the answers come when absent. */
+  rate?: number;
+  /** Not counted in the figures. */
+  warmupMs?: number;
+  /** The bytes of the n-th request. */
+  request: (n: number) => Buffer;
+  /** A status that counts as success. */
+  expect: number;
+}
+
+/**
+ * A closed-loop HTTP/1.1 client on plain sockets, one request at a time on each connection: about the least that
+ * a client can cost, because it shares two cores with what it measures. With `rate`, requests start at their
+ * times and latency counts from there, so that a stall of the server is seen by all who waited (no coordinated
+ * omission).
+ */
+export async function runLoad(options: LoadOptions): Promise<LoadResult> {
+  const startedAt = performance.now();
+  const countFrom = startedAt + (options.warmupMs ?? 0);
+  const endAt = countFrom + options.durationMs;
+  const latencies: number[] = [];
+  let sent = 0;
+  let errors = 0;
+  let lastAt = startedAt;
+  const mayGoOn = (): boolean =>
+    performance.now() < endAt && (options.requests === undefined || sent < options.requests);
+
+  function onAnswer(status: number, sentAt: number): void {
+    const now = performance.now();
+    if (status !== options.expect) errors++;
+    else if (now >= countFrom) latencies.push(now - sentAt);
+    lastAt = now;
+  }
+
+  const clients = await Promise.all(
+    Array.from({ length: options.connections }, () => connect(options.host, options.port, onAnswer)),
+  );
+  const next = (): Buffer => options.request(sent++);
+  if (options.rate === undefined) {
+    await Promise.all(clients.map((client) => client.loop(next, mayGoOn)));
+  } else {
+    await paced(clients, options.rate, next, mayGoOn);
+  }
+  for (const client of clients) client.close();
+  const seconds = (Math.min(lastAt, endAt) - countFrom) / 1000;
+  return summarize(latencies, errors, seconds);
+}
+
+export function summarize(latencies: number[], errors: number, seconds: number): LoadResult {
+  const sorted = Float64Array.from(latencies).sort();
+  const at = (share: number): number =>
+    sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+  return {
+    requests: sorted.length,
+    errors,
+    seconds,
+    perSecond: sorted.length / seconds,
+    p50: at(0.5),
+    p95: at(0.95),
+    p99: at(0.99),
+    max: sorted.at(-1) ?? 0,
+  };
+}
+
+interface Client {
+  loop(next: () => Buffer, mayGoOn: () => boolean): Promise<void>;
+  /** Sends one request that was due at `dueAt`; false when the connection is busy. */
+  trySend(request: Buffer, dueAt: number): boolean;
+  idle(): boolean;
+  close(): void;
+}
+
+const headerEnd = Buffer.from("\r\n\r\n");
+
+async function connect(
+  host: string,
+  port: number,
+  onAnswer: (status: number, sentAt: number) => void,
+): Promise<Client> {
+  const socket = net.connect({ host, port, noDelay: true });
+  await new Promise((resolve, reject) => socket.once("connect", resolve).once("error", reject));
+  let sentAt = 0;
+  let isBusy = false;
+  let isClosed = false;
+  let partial: Buffer | undefined;
+  let onIdle: (() => void) | undefined;
+  socket.on("data", (chunk: Buffer) => {
+    const data = partial === undefined ? chunk : Buffer.concat([partial, chunk]);
+    const length = answerLength(data);
+    if (length === undefined || data.length < length) {
+      partial = data;
+      return;
+    }
+    partial = undefined;
+    isBusy = false;
+    onAnswer(Number(data.toString("latin1", 9, 12)), sentAt);
+    onIdle?.();
+  });
+  socket.on("close", () => {
+    isClosed = true;
+    if (isBusy) onAnswer(0, sentAt);
+    onIdle?.();
+  });
+  socket.on("error", () => undefined);
+  function send(request: Buffer, at: number): void {
+    isBusy = true;
+    sentAt = at;
+    socket.write(request);
+  }
+  return {
+    loop: (next, mayGoOn) =>
+      new Promise((resolve) => {
+        onIdle = () => {
+          if (isClosed || !mayGoOn()) resolve();
+          else send(next(), performance.now());
+        };
+        onIdle();
+      }),
+    trySend(request, dueAt) {
+      if (isBusy || isClosed) return false;
+      send(request, dueAt);
+      return true;
+    },
+    idle: () => !isBusy,
+    close: () => socket.destroy(),
+  };
+}
+
+/** The length of the answer at the start of `data`; undefined while its headers are incomplete. */
+function answerLength(data: Buffer): number | undefined {
+  const end = data.indexOf(headerEnd);
+  if (end < 0) return undefined;
+  const match = /\r\ncontent-length: (\d+)/i.exec(data.toString("latin1", 0, end));
+  return end + 4 + Number(match?.[1] ?? 0);
+}
+
+async function paced(
+  clients: Client[],
+  rate: number,
+  next: () => Buffer,
+  mayGoOn: () => boolean,
+): Promise<void> {
+  const gapMs = 1000 / rate;
+  let dueAt = performance.now();
+  while (mayGoOn()) {
+    const now = performance.now();
+    for (const client of clients) {
+      if (dueAt > now) break;
+      if (client.idle() && client.trySend(next(), dueAt)) dueAt += gapMs;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  while (clients.some((client) => !client.idle())) await new Promise((resolve) => setTimeout(resolve, 1));
+}
+
+/** The bytes of a POST; `lines` are header lines. */
+export function postBytes(path: string, lines: string[], body: string): Buffer {
+  const head = [
+    `POST ${path} HTTP/1.1`,
+    "host: bench",
+    "content-type: application/json",
+    `content-length: ${Buffer.byteLength(body)}`,
+    ...lines,
+  ];
+  return Buffer.from(`${head.join("\r\n")}\r\n\r\n${body}`);
+}

@@ -1,0 +1,65 @@
+import { cpus } from "node:os";
+import { parseArgs } from "node:util";
+import {
+  type BenchSize,
+  drainFigures,
+  type Figure,
+  inAndOutFigures,
+  intakeFigures,
+  latencyFigures,
+  storedFigures,
+} from "./scenarios.ts";
+
+/*
+ * npm run bench [-- --quick] [intake] [in-and-out] [latency] [drain] [stored]
+ * Each figure is measured against its own ceiling in the same run, because machines and their noise differ;
+ * compare ratios, not absolute figures.
+ */
+const scenarios: Record<string, (size: BenchSize) => Promise<Figure[]>> = {
+  intake: intakeFigures,
+  "in-and-out": inAndOutFigures,
+  latency: latencyFigures,
+  drain: drainFigures,
+  stored: storedFigures,
+};
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { quick: { type: "boolean", default: false } },
+});
+const size: BenchSize = values.quick
+  ? { durationMs: 4_000, warmupMs: 1_500, drainItems: 20_000 }
+  : { durationMs: 15_000, warmupMs: 3_000, drainItems: 50_000 };
+const chosen = positionals.length > 0 ? positionals : Object.keys(scenarios);
+const unknown = chosen.find((name) => scenarios[name] === undefined);
+if (unknown !== undefined) {
+  throw new Error(`there is no scenario "${unknown}": choose from ${Object.keys(scenarios).join(", ")}`);
+}
+
+process.stdout.write(
+  `Node ${process.version}, ${cpus().length} cores; items of about 500 B, 64 connections\n\n`,
+);
+const rows: Figure[] = [];
+for (const name of chosen) {
+  process.stderr.write(`${name} …\n`);
+  rows.push(...(await scenarios[name]!(size)));
+}
+printTable(rows);
+process.exitCode = rows.every((row) => row.isMet !== false) ? 0 : 1;
+
+function printTable(figures: Figure[]): void {
+  const cells = figures.map((figure) => [
+    figure.name,
+    figure.value,
+    figure.ratio === undefined ? "" : figure.ratio.toFixed(2),
+    figure.goal ?? "",
+    figure.isMet === undefined ? "" : figure.isMet ? "met" : "MISSED",
+  ]);
+  const head = ["figure", "measured", "ratio", "goal", ""];
+  const widths = head.map((title, column) =>
+    Math.max(title.length, ...cells.map((row) => row[column]!.length)),
+  );
+  for (const row of [head, widths.map((width) => "-".repeat(width)), ...cells]) {
+    process.stdout.write(`| ${row.map((cell, column) => cell.padEnd(widths[column]!)).join(" | ")} |\n`);
+  }
+}

@@ -1,0 +1,109 @@
+import { spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import pg from "pg";
+import { runningConnection } from "../../server/src/db/embedded/runningConnection.ts";
+import { stopProcess } from "./processes.ts";
+
+/** A real service on its embedded database, with an organization and a way into its database. */
+export interface BenchService {
+  port: number;
+  key: string;
+  /** Creates a target and gives its id. */
+  createTarget(body: object): Promise<string>;
+  sql<T extends pg.QueryResultRow>(text: string): Promise<T[]>;
+  stop(): Promise<void>;
+}
+
+export interface BenchServiceOptions {
+  dataDir: string;
+  /** `api`, `dispatcher`, `maintenance`; all when absent. */
+  roles?: string;
+  /** An API key from an earlier start on the same data directory. */
+  key?: string;
+  logLevel?: string;
+}
+
+const cli = fileURLToPath(new URL("../../server/src/cli.ts", import.meta.url));
+
+/** Starts `postrider serve` as its users do, apart from permission to deliver to this machine. */
+export async function startService(options: BenchServiceOptions): Promise<BenchService> {
+  const port = 20_000 + Math.floor(Math.random() * 20_000);
+  const child = spawn(
+    process.execPath,
+    [cli, "serve", ...(options.roles ? ["--roles", options.roles] : [])],
+    {
+      stdio: ["ignore", "ignore", "pipe"],
+      env: {
+        ...process.env,
+        PORT: String(port),
+        POSTRIDER_DATA_DIR: options.dataDir,
+        POSTRIDER_ALLOW_HTTP_TARGETS: "true",
+        POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8",
+        POSTRIDER_SIGNUP_LIMIT: "1000",
+        LOG_LEVEL: options.logLevel ?? "info",
+      },
+    },
+  );
+  const said: string[] = [];
+  child.stderr.on("data", (chunk: Buffer) => said.push(String(chunk)));
+  await untilReady(port, () => child.exitCode !== null, said);
+  const connection = await runningConnection(options.dataDir);
+  if (connection === undefined) throw new Error("the service has no embedded database");
+  const pool = new pg.Pool({ ...connection, max: 1 });
+  pool.on("error", () => undefined);
+  const base = `http://127.0.0.1:${port}`;
+  const key = options.key ?? (await signUp(base));
+  return {
+    port,
+    key,
+    async createTarget(body) {
+      const target = await call(`${base}/api/v1/targets`, key, body);
+      return target["id"] as string;
+    },
+    sql: async <T extends pg.QueryResultRow>(text: string) => (await pool.query<T>(text)).rows,
+    async stop() {
+      await pool.end();
+      await stopProcess(child);
+    },
+  };
+}
+
+async function untilReady(port: number, hasEnded: () => boolean, said: string[]): Promise<void> {
+  for (let tries = 0; tries < 600; tries++) {
+    if (hasEnded()) break;
+    const answer = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined);
+    if (answer?.ok) return;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  throw new Error(`the service did not start: ${said.join("")}`);
+}
+
+async function signUp(base: string): Promise<string> {
+  const email = `bench-${Date.now()}@example.com`;
+  const answer = await call(`${base}/api/v1/auth/signup`, undefined, {
+    email,
+    password: "correct horse battery",
+  });
+  return answer["api_key"] as string;
+}
+
+async function call(url: string, key: string | undefined, body: object): Promise<Record<string, unknown>> {
+  const answer = await fetch(url, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...(key && { authorization: `Bearer ${key}` }) },
+    body: JSON.stringify(body),
+  });
+  if (!answer.ok) throw new Error(`${url} answered ${answer.status}: ${await answer.text()}`);
+  return (await answer.json()) as Record<string, unknown>;
+}
+
+/** WAL bytes and transactions so far; the difference of two readings is what a run cost. */
+export async function databaseCost(service: BenchService): Promise<{ walBytes: number; statements: number }> {
+  // Statistics of other sessions are reported with a delay of up to a second.
+  await new Promise((resolve) => setTimeout(resolve, 1_500));
+  const [row] = await service.sql<{ wal: string; statements: string }>(
+    `select pg_current_wal_insert_lsn() - '0/0'::pg_lsn as wal,
+       (select xact_commit + xact_rollback from pg_stat_database where datname = current_database()) as statements`,
+  );
+  return { walBytes: Number(row!.wal), statements: Number(row!.statements) };
+}

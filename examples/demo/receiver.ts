@@ -1,0 +1,97 @@
+import { createServer } from "node:http";
+import { Webhook } from "standardwebhooks";
+
+/** One request that reached the receiver. */
+export interface Arrival {
+  id: string;
+  eventType: string | undefined;
+  /** Whether its signature fits the secret; why not, otherwise. */
+  verdict: "verified" | string;
+  /** What the receiver answered. */
+  answered: number;
+  body: unknown;
+}
+
+/** A webhook receiver as a customer would write it: it verifies each request before it believes it. */
+export interface Receiver {
+  url: string;
+  /** The secret to verify with; known once the target was created. */
+  trust(secret: string): void;
+  /** Answers the next `count` requests with 503, as a receiver does that is being deployed. */
+  failNext(count: number): void;
+  /** The next arrival that fits, within 30 seconds. */
+  next(fits: (arrival: Arrival) => boolean): Promise<Arrival>;
+  close(): Promise<void>;
+}
+
+const waitLimitMs = 30_000;
+
+/** Starts a receiver on a free port of this machine. */
+export async function startReceiver(): Promise<Receiver> {
+  const arrivals: Arrival[] = [];
+  let verifier: Webhook | undefined;
+  let failures = 0;
+  let onArrival: () => void = () => undefined;
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      const body = Buffer.concat(chunks);
+      const verdict = verify(verifier, body, request.headers as Record<string, string>);
+      const answered = verdict !== "verified" ? 401 : failures > 0 ? 503 : 200;
+      if (answered === 503) failures--;
+      response.writeHead(answered).end(answered === 200 ? "thank you" : "not now");
+      arrivals.push({
+        id: String(request.headers["webhook-id"]),
+        eventType: request.headers["x-event-type"] as string | undefined,
+        verdict,
+        answered,
+        body: JSON.parse(body.toString()),
+      });
+      onArrival();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  const port = typeof address === "object" ? address?.port : undefined;
+  return {
+    url: `http://127.0.0.1:${port}/webhooks`,
+    trust(secret) {
+      verifier = new Webhook(secret);
+    },
+    failNext(count) {
+      failures = count;
+    },
+    async next(fits) {
+      const deadline = performance.now() + waitLimitMs;
+      for (;;) {
+        const index = arrivals.findIndex(fits);
+        if (index >= 0) return arrivals.splice(index, 1)[0]!;
+        const leftMs = deadline - performance.now();
+        if (leftMs <= 0) throw new Error("nothing arrived at the receiver within 30 seconds");
+        await new Promise<void>((resolve) => {
+          const timer = setTimeout(resolve, leftMs);
+          onArrival = () => {
+            clearTimeout(timer);
+            resolve();
+          };
+        });
+      }
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function verify(verifier: Webhook | undefined, body: Buffer, headers: Record<string, string>): string {
+  if (verifier === undefined) return "the receiver knows no secret yet";
+  try {
+    verifier.verify(body, headers);
+    return "verified";
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
