@@ -81,6 +81,7 @@ export async function renewCustomerAttempt(pool: pg.Pool, account: BillingAccoun
   await pool.query(
     `update billing_accounts
      set customer_attempt = customer_attempt + 1,
+       checkout_attempt = checkout_attempt + 1,
        customer_id = null,
        checkout_session_id = null
      where org_id = $1

@@ -33,22 +33,15 @@ export async function openCheckout(deps: CheckoutDeps, orgId: string): Promise<s
   if (organization.billing_status === "exempt") {
     throw new ApiError(409, "this workspace is exempt from billing");
   }
-  for (let attempt = 1; ; attempt++) {
-    const account = await ensureAccount(deps.pool, orgId);
-    try {
-      const customerId = account.customer_id ?? (await createCustomer(deps, account, organization));
-      await refuseSecondSubscription(deps, customerId);
-      const url = await openPage(deps, account, customerId);
-      if (url !== undefined) return url;
-    } catch (error) {
-      if (attempt === tries || !(await renewAfter(deps, account, error))) throw error;
-    }
-    if (attempt === tries) {
-      throw new ApiError(503, "the payment page is being changed by another request: try again", {
-        retryAfterSeconds: 1,
-      });
-    }
+  for (let attempt = 1; attempt <= tries; attempt++) {
+    const customer = await findCustomer(deps, orgId, organization);
+    if (customer === undefined) continue;
+    const url = await findPage(deps, customer);
+    if (url !== undefined) return url;
   }
+  throw new ApiError(503, "the payment page is being changed by another request: try again", {
+    retryAfterSeconds: 1,
+  });
 }
 
 interface Organization {
@@ -72,20 +65,45 @@ async function findOrganization(pool: pg.Pool, orgId: string): Promise<Organizat
   return organization;
 }
 
-async function createCustomer(
+type Customer = BillingAccount & { customer_id: string };
+
+/** The organization's customer, made when there is none; undefined when the next attempt may go better. */
+async function findCustomer(
   deps: CheckoutDeps,
-  account: BillingAccount,
+  orgId: string,
   organization: Organization,
-): Promise<string> {
-  const customer = await deps.stripe.customers.create(
-    {
-      name: organization.name,
-      ...(organization.email !== null && { email: organization.email }),
-      metadata: { org_id: account.org_id },
-    },
-    { idempotencyKey: `postrider-customer-${account.org_id}-${account.customer_attempt}` },
-  );
-  return saveCustomer(deps.pool, account.org_id, customer.id);
+): Promise<Customer | undefined> {
+  const account = await ensureAccount(deps.pool, orgId);
+  if (account.customer_id !== null) return account as Customer;
+  try {
+    const customer = await deps.stripe.customers.create(
+      {
+        name: organization.name,
+        ...(organization.email !== null && { email: organization.email }),
+        metadata: { org_id: orgId },
+      },
+      { idempotencyKey: `postrider-customer-${orgId}-${account.customer_attempt}` },
+    );
+    return { ...account, customer_id: await saveCustomer(deps.pool, orgId, customer.id) };
+  } catch (error) {
+    const remedy = remedyFor(error);
+    if (remedy !== "wait") await renewCustomerAttempt(deps.pool, account);
+    if (remedy === "retry") return undefined;
+    throw error;
+  }
+}
+
+/** The customer's payment page; undefined when the next attempt may go better. */
+async function findPage(deps: CheckoutDeps, customer: Customer): Promise<string | undefined> {
+  try {
+    await refuseSecondSubscription(deps, customer.customer_id);
+    const known = customer.checkout_session_id;
+    return known === null ? await createPage(deps, customer) : await reopenPage(deps, customer, known);
+  } catch (error) {
+    if (!isMissing(error, "customer")) throw error;
+    await renewCustomerAttempt(deps.pool, customer);
+    return undefined;
+  }
 }
 
 async function refuseSecondSubscription(deps: CheckoutDeps, customerId: string): Promise<void> {
@@ -100,55 +118,64 @@ async function refuseSecondSubscription(deps: CheckoutDeps, customerId: string):
   }
 }
 
-/** The open page of the account, or a new one; undefined when the page on record is used up. */
-async function openPage(
+/** The page that was made before, while it is open. */
+async function reopenPage(
   deps: CheckoutDeps,
-  account: BillingAccount,
-  customerId: string,
+  customer: Customer,
+  sessionId: string,
 ): Promise<string | undefined> {
-  const { stripe, config } = deps;
-  if (account.checkout_session_id !== null) {
-    const session = await stripe.checkout.sessions.retrieve(account.checkout_session_id);
+  try {
+    const session = await deps.stripe.checkout.sessions.retrieve(sessionId);
     if (session.status === "open" && session.url !== null) return session.url;
-    await renewCheckoutAttempt(deps.pool, account);
-    return undefined;
+  } catch (error) {
+    // Whether it is open must be known: a customer with two open pages could pay on both.
+    if (!isMissing(error, "checkout.session")) throw error;
   }
-  const home = deps.publicUrl;
-  const session = await stripe.checkout.sessions.create(
-    {
-      mode: "subscription",
-      customer: customerId,
-      client_reference_id: account.org_id,
-      line_items: [{ price: config.priceId }],
-      success_url: `${home}/billing?checkout=done`,
-      cancel_url: `${home}/billing?checkout=canceled`,
-      subscription_data: {
-        // Invoices cover UTC calendar months, as the ledger does.
-        billing_cycle_anchor_config: { day_of_month: 1, hour: 0, minute: 0, second: 0 },
-        metadata: { org_id: account.org_id },
+  await renewCheckoutAttempt(deps.pool, customer);
+  return undefined;
+}
+
+async function createPage(deps: CheckoutDeps, customer: Customer): Promise<string | undefined> {
+  try {
+    const session = await deps.stripe.checkout.sessions.create(
+      {
+        mode: "subscription",
+        customer: customer.customer_id,
+        client_reference_id: customer.org_id,
+        line_items: [{ price: deps.config.priceId }],
+        success_url: `${deps.publicUrl}/billing?checkout=done`,
+        cancel_url: `${deps.publicUrl}/billing?checkout=canceled`,
+        subscription_data: {
+          // Invoices cover UTC calendar months, as the ledger does.
+          billing_cycle_anchor_config: { day_of_month: 1, hour: 0, minute: 0, second: 0 },
+          metadata: { org_id: customer.org_id },
+        },
       },
-    },
-    { idempotencyKey: `postrider-checkout-${account.org_id}-${account.checkout_attempt}` },
-  );
-  if (session.url === null) {
-    await renewCheckoutAttempt(deps.pool, account);
-    return undefined;
+      { idempotencyKey: `postrider-checkout-${customer.org_id}-${customer.checkout_attempt}` },
+    );
+    await saveCheckout(deps.pool, customer, session.id);
+    return session.url ?? undefined;
+  } catch (error) {
+    const remedy = isMissing(error, "customer") ? "wait" : remedyFor(error);
+    if (remedy !== "wait") await renewCheckoutAttempt(deps.pool, customer);
+    if (remedy === "retry") return undefined;
+    throw error;
   }
-  await saveCheckout(deps.pool, account, session.id);
-  return session.url;
 }
 
 /**
- * Makes the next attempt a new one where the processor would only repeat its failure: it remembers the answer
- * to an idempotency key, errors included. @returns whether it is worth trying again at once.
+ * What to do about a failed request with an idempotency key. The processor remembers its answer to the key, errors
+ * included, so after an answer the key is used up: `renew` it for the next call, or `retry` at once because its
+ * parameters had changed. Without an answer, and for what is not remembered, `wait` and use the same key again.
  */
-async function renewAfter(deps: CheckoutDeps, account: BillingAccount, error: unknown): Promise<boolean> {
-  if (!(error instanceof Stripe.errors.StripeError)) return false;
+function remedyFor(error: unknown): "wait" | "renew" | "retry" {
+  if (!(error instanceof Stripe.errors.StripeError)) return "wait";
   const { statusCode: status } = error;
-  // Without an answer the same key must be used again; 409 and 429 are not remembered.
-  if (status === undefined || status === 409 || status === 429) return false;
-  const customerIsGone = error.code === "resource_missing" && error.param === "customer";
-  if (account.customer_id === null || customerIsGone) await renewCustomerAttempt(deps.pool, account);
-  else await renewCheckoutAttempt(deps.pool, account);
-  return customerIsGone || error instanceof Stripe.errors.StripeIdempotencyError;
+  if (status === undefined || status === 409 || status === 429) return "wait";
+  return error instanceof Stripe.errors.StripeIdempotencyError ? "retry" : "renew";
+}
+
+function isMissing(error: unknown, param: string): boolean {
+  if (!(error instanceof Stripe.errors.StripeError) || error.code !== "resource_missing") return false;
+  return error.param === param || error.message.startsWith(`No such ${param}`);
 }

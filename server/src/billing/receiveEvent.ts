@@ -1,4 +1,4 @@
-import { Stripe } from "stripe";
+import type { Stripe } from "stripe";
 import type pg from "pg";
 import type { StripeConfig } from "../config.ts";
 import { ApiError } from "../http/errors.ts";
@@ -87,24 +87,34 @@ function readNotice(event: Stripe.Event): Notice | undefined {
 }
 
 function verify(deps: ReceiveDeps, body: unknown, signature: string | string[] | undefined): Stripe.Event {
-  if (Buffer.isBuffer(body) && typeof signature === "string") {
-    for (const secret of deps.config.webhookSecrets) {
-      try {
-        return deps.stripe.webhooks.constructEvent(
-          body,
-          signature,
-          secret,
-          toleranceSeconds,
-          undefined,
-          deps.nowMs(),
-        );
-      } catch (error) {
-        const isRefusal = error instanceof Stripe.errors.StripeSignatureVerificationError;
-        if (!isRefusal) throw new ApiError(400, "the body is not an event", { cause: error });
-      }
-    }
+  if (!Buffer.isBuffer(body) || typeof signature !== "string" || !isSigned(deps, body, signature)) {
+    throw new ApiError(400, "the signature of the payment processor is missing or wrong");
   }
-  throw new ApiError(400, "the signature of the payment processor is missing or wrong");
+  try {
+    const event: unknown = JSON.parse(body.toString("utf8"));
+    if (event !== null && typeof event === "object") return event as Stripe.Event;
+  } catch (error) {
+    throw new ApiError(400, "the body is not valid JSON", { cause: error });
+  }
+  throw new ApiError(400, "the body is not an event");
+}
+
+function isSigned({ stripe, config, nowMs }: ReceiveDeps, body: Buffer, signature: string): boolean {
+  return config.webhookSecrets.some((secret) => {
+    try {
+      return stripe.webhooks.signature!.verifyHeader(
+        body,
+        signature,
+        secret,
+        toleranceSeconds,
+        undefined,
+        nowMs(),
+      );
+    } catch {
+      // It throws for a wrong signature, and otherwise for a malformed one.
+      return false;
+    }
+  });
 }
 
 /** An id of the processor; a customer may also come expanded. */

@@ -9,7 +9,7 @@ export type Control =
   | { action: "clock"; now: number }
   | { action: "faults"; faults: Fault[] }
   | { action: "lag"; seconds: number }
-  | { action: "webhooks"; url: string; secrets: string[]; mode: "send" | "hold" }
+  | { action: "webhooks"; url: string; secrets: readonly string[]; mode: "send" | "hold" }
   /** Sends the notices in this order of positions in the outbox; all undelivered ones without it. */
   | { action: "deliver"; order?: number[] }
   /** A notice of another type, as the processor adds now and then. */

@@ -89,7 +89,7 @@ export interface World {
   faults: Fault[];
   webhooks: {
     url: string | undefined;
-    secrets: string[];
+    secrets: readonly string[];
     /** Sent at once, or kept until they are asked for. */
     mode: "send" | "hold";
     outbox: OutgoingWebhook[];

@@ -1,0 +1,214 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { foldUsage } from "../src/billing/foldUsage.ts";
+import { addMonths, periodBounds, periodOf } from "../src/billing/period.ts";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { type Account, type Answer, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+
+let database: TestDatabase;
+let node: TestNode;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  node = createTestNode(database);
+});
+
+afterAll(async () => {
+  await node.stop();
+  await database.drop();
+});
+
+async function createMailbox({ api_key: key }: Account): Promise<string> {
+  const body = { kind: "mailbox", name: "inbox" };
+  const answer = await node.call("POST", "/api/v1/targets", { key, body });
+  expect(answer.status).toBe(200);
+  return answer.body.id;
+}
+
+function send(
+  { api_key: key }: Account,
+  target: string,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  return node.call("POST", `/t/${target}`, { key, body: { some: "thing" }, headers });
+}
+
+async function readUsage({ api_key: key }: Account): Promise<Record<string, number>> {
+  const { status, body } = await node.call("GET", "/api/v1/usage", { key });
+  expect(status).toBe(200);
+  return body.usage;
+}
+
+function read(account: Account, path: string): Promise<Answer> {
+  return node.call("GET", `/api/v1/billing${path}`, { session: account.session_token });
+}
+
+describe("usage", () => {
+  it("is the UTC month, all zeros before the first item", async () => {
+    const account = await signUp(node);
+    const { startSeconds, endSeconds } = periodBounds(periodOf(Date.now()));
+    const nothing = {
+      period_start: startSeconds,
+      period_end: endSeconds,
+      accepted_events: 0,
+      estimated_units: 0,
+      estimated_cents: 0,
+      pending_meter_events: 0,
+    };
+    expect(await readUsage(account)).toEqual(nothing);
+    const bySession = await node.call("GET", "/api/v1/usage", { session: account.session_token });
+    expect(bySession.body.usage).toEqual(nothing);
+  });
+
+  it("counts each accepted item once, folded or not, and nothing else", async () => {
+    const account = await signUp(node);
+    const target = await createMailbox(account);
+    for (let item = 0; item < 3; item++) expect((await send(account, target)).status).toBe(202);
+    const keyed = { "idempotency-key": "same" };
+    const first = await send(account, target, keyed);
+    expect((await send(account, target, keyed)).body.id).toBe(first.body.id);
+    const conflict = await node.call("POST", `/t/${target}`, {
+      key: account.api_key,
+      body: { other: true },
+      headers: keyed,
+    });
+    expect(conflict.status).toBe(409);
+    expect((await send(account, "0".repeat(32))).status).toBe(404);
+    const { body } = await node.call("POST", `/api/v1/mailbox-messages/${first.body.id}/claim`, {
+      key: account.api_key,
+    });
+    expect(body.id).toBe(first.body.id);
+    const expected = {
+      accepted_events: 4,
+      estimated_units: 1,
+      estimated_cents: 10,
+      pending_meter_events: 4,
+    };
+    expect(await readUsage(account)).toMatchObject(expected);
+    await foldUsage(node.pool);
+    expect(await readUsage(account)).toMatchObject(expected);
+    await send(account, target);
+    expect(await readUsage(account)).toMatchObject({ accepted_events: 5, pending_meter_events: 5 });
+  });
+
+  it("rounds up to started units, and costs an exempt workspace nothing", async () => {
+    const account = await signUp(node);
+    const period = periodOf(Date.now());
+    await node.pool.query(
+      "insert into usage_totals (org_id, period, items) values ($1, $2, 1001), ($1, $3, 7)",
+      [account.user.org_id, period, addMonths(period, -1)],
+    );
+    expect(await readUsage(account)).toMatchObject({
+      accepted_events: 1001,
+      estimated_units: 2,
+      estimated_cents: 20,
+      pending_meter_events: 1001,
+    });
+    await node.pool.query("update organizations set billing_status = 'exempt' where id = $1", [
+      account.user.org_id,
+    ]);
+    expect(await readUsage(account)).toMatchObject({
+      accepted_events: 1001,
+      estimated_units: 0,
+      estimated_cents: 0,
+      pending_meter_events: 0,
+    });
+  });
+});
+
+describe("while live billing is disabled", () => {
+  it("a new workspace is active and shows the price", async () => {
+    const { status, body } = await read(await signUp(node), "");
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      status: "active",
+      billing_enabled: false,
+      grace_ends_at: null,
+      has_payment_method: false,
+      currency: "usd",
+      price_cents: 10,
+      unit_size: 1000,
+    });
+  });
+
+  it("checkout, portal and webhook answer 503", async () => {
+    const { session_token: session } = await signUp(node);
+    for (const body of [undefined, {}, { price: "price_free", success_url: "https://evil.example" }]) {
+      const answer = await node.call("POST", "/api/v1/billing/checkout", { session, body });
+      expect(answer.status).toBe(503);
+      expect(answer.body).toEqual({ error: "live billing is disabled" });
+    }
+    expect((await node.call("GET", "/api/v1/billing/portal", { session })).status).toBe(503);
+    const headers = { "stripe-signature": "t=1,v1=00" };
+    const notice = await node.call("POST", "/api/v1/billing/webhook", { body: { id: "evt_1" }, headers });
+    expect(notice.status).toBe(503);
+  });
+
+  it("there are no invoices", async () => {
+    const { status, body } = await read(await signUp(node), "/invoices");
+    expect([status, body]).toEqual([200, { invoices: [], billing_enabled: false }]);
+  });
+
+  it("reconciliation shows the local counts and nothing of the processor", async () => {
+    const account = await signUp(node);
+    await send(account, await createMailbox(account));
+    const { status, body } = await read(account, "/reconciliation");
+    const { startSeconds, endSeconds } = periodBounds(periodOf(Date.now()));
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      status: "disabled",
+      billing_enabled: false,
+      period_start: startSeconds,
+      period_end: endSeconds,
+      accepted_events: 1,
+      pending_meter_events: 1,
+      estimated_cents: 10,
+      processor_events: null,
+      difference_events: null,
+      latest_invoice: null,
+    });
+  });
+
+  it("billing needs a session", async () => {
+    const { api_key: key } = await signUp(node);
+    for (const path of ["", "/portal", "/invoices", "/reconciliation"]) {
+      expect((await node.call("GET", `/api/v1/billing${path}`, { key })).status).toBe(403);
+      expect((await node.call("GET", `/api/v1/billing${path}`)).status).toBe(401);
+    }
+    expect((await node.call("POST", "/api/v1/billing/checkout", { key })).status).toBe(403);
+  });
+});
+
+describe("a billing state", () => {
+  it.each([
+    ["pending", null, 403, 403],
+    ["active", null, 202, 200],
+    ["grace", 60, 202, 200],
+    ["grace", -1, 402, 402],
+    ["suspended", null, 402, 402],
+    ["exempt", null, 202, 200],
+  ])(
+    "%s (grace ends in %s s): an item %d, a new key %d, reading goes on",
+    async (state, graceIn, item, newKey) => {
+      const account = await signUp(node);
+      const target = await createMailbox(account);
+      const now = Math.floor(Date.now() / 1000);
+      const endsAt = graceIn === null ? null : now + graceIn;
+      await node.pool.query(
+        "update organizations set billing_status = $2, billing_grace_ends_at = $3 where id = $1",
+        [account.user.org_id, state, endsAt],
+      );
+      expect((await send(account, target)).status).toBe(item);
+      const created = await node.call("POST", "/api/v1/keys", {
+        session: account.session_token,
+        body: { name: "second" },
+      });
+      expect(created.status).toBe(newKey);
+      expect((await node.call("GET", "/api/v1/events", { key: account.api_key })).status).toBe(200);
+      const shown = graceIn === -1 ? "suspended" : state;
+      const graceEndsAt = shown === "grace" ? endsAt : null;
+      expect((await read(account, "")).body).toMatchObject({ status: shown, grace_ends_at: graceEndsAt });
+      const { body } = await node.call("GET", "/api/v1/orgs", { key: account.api_key });
+      expect(body.org).toMatchObject({ billing_status: shown, billing_grace_ends_at: graceEndsAt });
+    },
+  );
+});

@@ -1,0 +1,245 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { billingSettings } from "./support/billing/settings.ts";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { type StandIn, type StandInAccount, startStandIn } from "./support/stripeStandIn/client.ts";
+import { type Account, type Answer, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+
+let database: TestDatabase;
+let standIn: StandIn;
+let processor: StandInAccount;
+let node: TestNode;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  standIn = await startStandIn();
+  processor = standIn.account("live");
+  node = createTestNode(database, billingSettings(processor));
+  const url = `${await node.listen()}/api/v1/billing/webhook`;
+  await processor.control({
+    action: "webhooks",
+    url,
+    secrets: processor.config.webhookSecrets,
+    mode: "send",
+  });
+  node.service.start();
+});
+
+afterAll(async () => {
+  await node.stop();
+  await database.drop();
+  await standIn.stop();
+});
+
+function checkout({ session_token: session }: Account, body?: unknown): Promise<Answer> {
+  return node.call("POST", "/api/v1/billing/checkout", { session, body });
+}
+
+function read({ session_token: session }: Account, path = ""): Promise<Answer> {
+  return node.call("GET", `/api/v1/billing${path}`, { session });
+}
+
+/** A workspace that has been through the payment page. */
+async function subscribe(): Promise<Account & { customer: string }> {
+  const account = await signUp(node);
+  const { status, body } = await checkout(account);
+  expect(status).toBe(200);
+  await processor.control({ action: "pay page", session: body.url.split("/").pop() });
+  await vi.waitFor(async () => expect((await read(account)).body.status).toBe("active"), { timeout: 10_000 });
+  const key = await node.call("POST", "/api/v1/keys", {
+    session: account.session_token,
+    body: { name: "k" },
+  });
+  expect(key.status).toBe(200);
+  const { customers } = await processor.state();
+  const customer = customers.find(({ metadata }) => metadata["org_id"] === account.user.org_id)!.id;
+  return { ...account, api_key: key.body.key, customer };
+}
+
+async function sendItems({ api_key: key }: Account, count: number): Promise<void> {
+  const target = await node.call("POST", "/api/v1/targets", {
+    key,
+    body: { kind: "mailbox", name: "inbox" },
+  });
+  for (let item = 0; item < count; item++) {
+    expect((await node.call("POST", `/t/${target.body.id}`, { key, body: { item } })).status).toBe(202);
+  }
+}
+
+describe("setting up payment", () => {
+  it("starts from a pending workspace without a key, which may only read", async () => {
+    const account = await signUp(node);
+    expect(account.api_key).toBeUndefined();
+    expect((await read(account)).body).toMatchObject({
+      status: "pending",
+      billing_enabled: true,
+      has_payment_method: false,
+    });
+    const key = await node.call("POST", "/api/v1/keys", {
+      session: account.session_token,
+      body: { name: "k" },
+    });
+    expect(key.status).toBe(403);
+    expect((await read(account, "/portal")).status).toBe(409);
+    expect((await read(account, "/invoices")).body).toEqual({ invoices: [], billing_enabled: true });
+  });
+
+  it("leads to one hosted page, whose price and addresses the body cannot change", async () => {
+    const account = await signUp(node);
+    const first = await checkout(account);
+    const overriding = { price: "price_free", success_url: "https://evil.example", line_items: [] };
+    const answers = await Promise.all([checkout(account, overriding), checkout(account), checkout(account)]);
+    for (const { body } of answers) expect(body).toEqual(first.body);
+    const { sessions, customers } = await processor.state();
+    const mine = sessions.filter(({ params }) => params["client_reference_id"] === account.user.org_id);
+    expect(mine).toHaveLength(1);
+    expect(mine[0]).toMatchObject({
+      priceId: "price_items",
+      params: {
+        mode: "subscription",
+        success_url: "https://postrider.example/billing?checkout=done",
+        cancel_url: "https://postrider.example/billing?checkout=canceled",
+        subscription_data: {
+          billing_cycle_anchor_config: { day_of_month: "1", hour: "0", minute: "0", second: "0" },
+        },
+      },
+    });
+    const ofOrganization = customers.filter(({ metadata }) => metadata["org_id"] === account.user.org_id);
+    expect(ofOrganization).toHaveLength(1);
+  });
+
+  it("makes the workspace active, and a second subscription impossible", async () => {
+    const account = await subscribe();
+    expect((await read(account)).body).toMatchObject({ status: "active", has_payment_method: true });
+    expect((await checkout(account)).status).toBe(409);
+    const portal = await read(account, "/portal");
+    expect(portal.body.url).toMatch(/^https:\/\/portal\.stand-in\.test\//);
+    const { rows } = await node.pool.query(
+      "select from_status, to_status, cause from billing_state_changes where org_id = $1 order by id",
+      [account.user.org_id],
+    );
+    expect(rows).toEqual([
+      { from_status: null, to_status: "pending", cause: "signup" },
+      { from_status: "pending", to_status: "active", cause: expect.stringMatching(/^stripe evt_/) },
+    ]);
+  });
+
+  it("goes on after the customer was deleted at the processor", async () => {
+    const account = await signUp(node);
+    await checkout(account);
+    const { customers } = await processor.state();
+    const customer = customers.find(({ metadata }) => metadata["org_id"] === account.user.org_id)!;
+    await processor.control({ action: "delete customer", customer: customer.id });
+    const again = await checkout(account);
+    expect(again.status).toBe(200);
+    await processor.control({ action: "pay page", session: again.body.url.split("/").pop() });
+    await vi.waitFor(async () => expect((await read(account)).body.status).toBe("active"), {
+      timeout: 10_000,
+    });
+  });
+});
+
+describe("usage with live billing", () => {
+  it("is exported by itself and reconciles with the processor", async () => {
+    const account = await subscribe();
+    await sendItems(account, 5);
+    await vi.waitFor(
+      async () =>
+        expect((await read(account, "/reconciliation")).body).toMatchObject({
+          status: "reconciled",
+          billing_enabled: true,
+          accepted_events: 5,
+          pending_meter_events: 0,
+          estimated_cents: 10,
+          processor_events: 5,
+          difference_events: 0,
+          latest_invoice: null,
+        }),
+      { timeout: 20_000, interval: 100 },
+    );
+    const { body } = await node.call("GET", "/api/v1/usage", { key: account.api_key });
+    expect(body.usage).toMatchObject({ accepted_events: 5, pending_meter_events: 0 });
+  });
+
+  it("is pending, not lost, while the processor has not counted it yet", async () => {
+    const account = await subscribe();
+    await processor.control({ action: "lag", seconds: 3600 });
+    await sendItems(account, 2);
+    await vi.waitFor(
+      async () =>
+        expect((await read(account, "/reconciliation")).body).toMatchObject({
+          status: "pending",
+          pending_meter_events: 0,
+          processor_events: 0,
+          difference_events: -2,
+        }),
+      { timeout: 20_000, interval: 100 },
+    );
+    await processor.control({ action: "lag", seconds: 0 });
+    expect((await read(account, "/reconciliation")).body).toMatchObject({
+      status: "reconciled",
+      processor_events: 2,
+    });
+  });
+});
+
+describe("a processor in trouble", () => {
+  it.each([
+    ["reset", 503],
+    ["error_before", 503],
+    ["limit", 503],
+  ] as const)("that answers with %s makes the routes answer %d, with words", async (kind, status) => {
+    const account = await subscribe();
+    await processor.control({ action: "faults", faults: [{ match: "/v1/", kind, times: 1000 }] });
+    try {
+      for (const path of ["/portal", "/invoices", "/reconciliation"]) {
+        const answer = await read(account, path);
+        expect(answer.status).toBe(status);
+        expect(answer.body).toEqual({ error: "the payment processor does not answer: try again" });
+        expect(answer.headers["retry-after"]).toBe("5");
+      }
+      expect((await checkout(account)).status).toBe(status);
+      // What needs no processor goes on.
+      expect((await read(account)).status).toBe(200);
+      await sendItems(account, 1);
+    } finally {
+      await processor.control({ action: "faults", faults: [] });
+    }
+  });
+
+  it.each(["lose", "error_after", "error_before", "reset", "limit"] as const)(
+    "cannot make a second customer or page by answering a checkout with %s",
+    async (kind) => {
+      const account = await signUp(node);
+      for (const match of ["POST /v1/customers", "POST /v1/checkout/sessions"]) {
+        await processor.control({ action: "faults", faults: [{ match, kind, times: 2 }] });
+        expect([200, 503]).toContain((await checkout(account)).status);
+        expect([200, 503]).toContain((await checkout(account)).status);
+        await processor.control({ action: "faults", faults: [] });
+      }
+      expect((await checkout(account)).status).toBe(200);
+      const { sessions } = await processor.state();
+      const open = sessions.filter(
+        ({ params, status }) => params["client_reference_id"] === account.user.org_id && status === "open",
+      );
+      // An answer of 500 says that nothing is to be counted on; what it left behind is never shown to anybody.
+      const shown = (await checkout(account)).body.url as string;
+      expect(open.map(({ id }) => id)).toContain(shown.split("/").pop());
+      expect(kind === "error_after" ? open.slice(-1) : open).toHaveLength(1);
+    },
+  );
+
+  it("that refuses the key answers 502", async () => {
+    const other = createTestNode(database, {
+      ...billingSettings(processor),
+      STRIPE_SECRET_KEY: "rk-not-a-key",
+    });
+    try {
+      const { session_token: session } = await signUp(other);
+      const answer = await other.call("POST", "/api/v1/billing/checkout", { session });
+      expect(answer.status).toBe(502);
+      expect(answer.body.error).toMatch(/need an operator/);
+    } finally {
+      await other.stop();
+    }
+  });
+});
