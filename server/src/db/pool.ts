@@ -48,6 +48,9 @@ export function createPool(options: PoolOptions): pg.Pool {
     application_name: "postrider",
   });
   pool.on("error", options.onError);
+  // A connection that breaks while a transaction has it also emits an error, beside failing the transaction's next
+  // statement; without a listener that would end the process.
+  pool.on("connect", (client) => client.on("error", () => undefined));
   return pool;
 }
 
