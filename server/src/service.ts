@@ -13,7 +13,7 @@ import { createAttemptRecorder } from "./delivery/recordAttempts.ts";
 import { sendWebhook } from "./delivery/sendWebhook.ts";
 import { createSettler } from "./delivery/settleAttempt.ts";
 import { createIntake } from "./intake/intake.ts";
-import { createMailboxes } from "./mailbox/mailboxes.ts";
+import { createMailboxes, type Mailboxes } from "./mailbox/mailboxes.ts";
 import { retentionMs } from "./mailbox/mailboxDeps.ts";
 import { startMaintenance } from "./maintenance/chores.ts";
 import { parseNetworks } from "./net/addressGuard.ts";
@@ -37,6 +37,7 @@ export interface ServiceDeps {
 /** Everything one process does, wired and not yet listening. */
 export interface Service {
   app: FastifyInstance;
+  mailboxes: Mailboxes;
   /** Starts dispatch and maintenance, as the roles say. */
   start(): void;
   /** Takes no more, finishes what is under way and gives the rest back. The pool stays open. */
@@ -120,6 +121,7 @@ export function createService({ config, pool, encryptionKey, log, nowMs = Date.n
   let billing: BillingWorker | undefined;
   return {
     app,
+    mailboxes,
     start() {
       dispatcher.start();
       if (config.roles.has("api")) mailboxes.start();

@@ -1,8 +1,8 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { createMailbox } from "./support/mailbox.ts";
 import { createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+import { until } from "./support/until.ts";
 
 let database: TestDatabase;
 let node: TestNode;
@@ -23,17 +23,6 @@ afterAll(async () => {
   await hasty.stop();
   await database.drop();
 });
-
-/** Polls until `read` gives what is wanted, for ten seconds. */
-async function until<T>(read: () => Promise<T>, isWanted: (value: T) => boolean): Promise<T> {
-  const deadline = Date.now() + 10_000;
-  for (;;) {
-    const value = await read();
-    if (isWanted(value)) return value;
-    if (Date.now() > deadline) throw new Error(`not within 10 s, last seen: ${JSON.stringify(value)}`);
-    await delay(50);
-  }
-}
 
 describe("listing and reading", () => {
   it("lists by state, oldest first, without payloads; reads with payload; changes nothing", async () => {
@@ -97,14 +86,14 @@ describe("listing and reading", () => {
     ["?limit=x", "limit"],
     ["?status=READ", "status"],
     ["?after=zz", "after"],
-    [`?after=${"0".repeat(31)}1`, null],
     ["?after=%00", "after"],
-  ])("%s is answered with 400 that names the field, or as a place before all", async (query, field) => {
+    ["?after=ffffffffffffffffffffffffffffffff", "after"],
+  ])("%s is answered with 400 that names the field", async (query, field) => {
     const box = await createMailbox(node);
     const path = `/api/v1/mailboxes/${box.id}/messages${query}`;
     const { status, body } = await node.call("GET", path, { key: box.account.api_key });
-    expect(status).toBe(field === null ? 200 : 400);
-    if (field !== null) expect(body.error).toContain(field);
+    expect(status).toBe(400);
+    expect(body.error).toContain(field);
   });
 
   it("shows nothing of another organization, and no other kind of target", async () => {
@@ -217,7 +206,9 @@ describe("claim and acknowledge", () => {
           (n % 2 ? node : hasty).call("POST", `/api/v1/mailbox-messages/${id}/claim`, { key: keys[n % 3]! }),
         ),
       );
-      expect(answers.map((answer) => answer.status).sort()).toEqual([200, ...Array<number>(39).fill(409)]);
+      const codes = answers.map((answer) => answer.status);
+      expect(codes.filter((code) => code === 200)).toHaveLength(1);
+      expect(codes.filter((code) => code === 409)).toHaveLength(39);
     }
   });
 

@@ -136,7 +136,9 @@ function readOutcomes(
         return { kind: "notFound" };
       case "e":
         return { kind: "empty", retryInMs: header.next_in_ms, remaining };
-      default: {
+      case "c":
+      case "r":
+      case null: {
         const isRepeated = header.code === "r";
         const claimToken = isRepeated ? header.claim_token! : tokens[index]!;
         const messages = claimed[index]!.map((row) =>

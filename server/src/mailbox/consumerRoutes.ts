@@ -218,8 +218,8 @@ async function changeEach(
   );
   return outcomes.map(({ code, leaseUntilMs }, index) => {
     const result = resultOf(messages[index]!.id, code);
-    if (!result.ok || leaseUntilMs === null) return result;
-    return { ...result, claim_expires_at: Math.floor(leaseUntilMs / 1000) };
+    if (result.ok && leaseUntilMs !== null) result.claim_expires_at = Math.floor(leaseUntilMs / 1000);
+    return result;
   });
 }
 

@@ -7,7 +7,7 @@ import { changeClaims, type ClaimChange, type ClaimChangeOutcome, undoClaims } f
 import { claimMessages, type ClaimOutcome, type ClaimRequest } from "./claimMessages.ts";
 import { claimNamedMessages, type NamedClaimOutcome, type NamedClaimRequest } from "./claimNamedMessages.ts";
 import { type ChangeCode, endMessages, type EndRequest } from "./endMessages.ts";
-import { createWaiters, type WaitingClaim } from "./waiters.ts";
+import { type WaitingClaim, Waiters } from "./waiters.ts";
 import { createWakeups } from "./wakeups.ts";
 
 /** What consumers do with mailboxes. Every call takes part in a group commit with those of other requests. */
@@ -57,7 +57,7 @@ export function createMailboxes(input: MailboxesDeps): Mailboxes {
     run: (requests) => changeClaims(deps, requests),
   });
   const undoing = new Set<Promise<void>>();
-  const waiters = createWaiters({ claim: (request) => claims.add(request), undo });
+  const waiters = new Waiters({ claim: (request) => claims.add(request), undo });
   const wakeups = createWakeups({
     ...deps,
     wake: (ids) => waiters.wake(ids),

@@ -268,12 +268,15 @@ begin
     elsif v_is_busy or v_is_restarted or not v_is_last then
       v_next_in_ms := 0;
     else
-      select greatest(min(m.claimable_at) - v_now_ms, 0)
+      select min(m.claimable_at) - v_now_ms
       into v_next_in_ms
       from messages m
       where m.bucket = v_box.bucket
         and m.mailbox_id = v_box.id
         and m.state <> 1;
+      if v_next_in_ms < 0 then
+        v_next_in_ms := 0;
+      end if;
     end if;
     select count(*)
     into v_claimed_left

@@ -1,0 +1,223 @@
+import { connect } from "node:net";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { createMailbox, type TestMailbox } from "./support/mailbox.ts";
+import { type Answer, createTestNode, type TestNode } from "./support/testNode.ts";
+import { until } from "./support/until.ts";
+
+let database: TestDatabase;
+let node: TestNode;
+let other: TestNode;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  node = createTestNode(database, { POSTRIDER_ROLES: "api" });
+  other = createTestNode(database, { POSTRIDER_ROLES: "api" });
+  node.service.start();
+  other.service.start();
+});
+
+afterAll(async () => {
+  await node.stop();
+  await other.stop();
+  await database.drop();
+});
+
+/** The same mailbox through another node. */
+function through(box: TestMailbox, on: TestNode): Pick<TestMailbox, "post"> {
+  const key = box.account.api_key;
+  return {
+    post: (verb, body, options) =>
+      on.call("POST", `/api/v1/mailboxes/${box.id}/${verb}`, { key, body: body ?? {}, ...options }),
+  };
+}
+
+function idsOf(answer: Answer): string[] {
+  return answer.body.messages.map((message: { id: string }) => message.id);
+}
+
+/** Resolves once `count` requests wait on the node. */
+function waiting(on: TestNode, count: number): Promise<number> {
+  return until(
+    () => on.service.mailboxes.waiting(),
+    (seen) => seen === count,
+  );
+}
+
+describe("a claim that waits", () => {
+  it("is answered within 100 ms of an accept on this node or another", async () => {
+    const box = await createMailbox(node);
+    for (const accepting of [node, other]) {
+      const claim = through(box, node).post("claim", { max: 10, wait_seconds: 20 });
+      await waiting(node, 1);
+      const { api_key: key } = box.account;
+      const sent = await accepting.call("POST", `/t/${box.id}`, { key, body: { hello: 1 } });
+      const acceptedAtMs = performance.now();
+      const answer = await claim;
+      expect(performance.now() - acceptedAtMs).toBeLessThan(100);
+      expect(idsOf(answer)).toEqual([sent.body.id]);
+    }
+  });
+
+  it("is answered empty when its time is up, not before", async () => {
+    const box = await createMailbox(node);
+    const startedAtMs = performance.now();
+    const { status, body } = await box.post("claim", { wait_seconds: 1 });
+    expect(status).toBe(200);
+    expect(body).toEqual({ messages: [], remaining: { ready: 0, claimed: 0 } });
+    expect(performance.now() - startedAtMs).toBeGreaterThan(990);
+  });
+
+  it("is answered when a delay or a lease ends, and when a message is given back", async () => {
+    const box = await createMailbox(node);
+    const id = await box.send({});
+    const first = await box.post("claim", { lease_seconds: 5 });
+    const claims = [{ id, claim_token: first.body.messages[0].claim_token }];
+    const onRelease = through(box, other).post("claim", { wait_seconds: 20 });
+    await waiting(other, 1);
+    await box.post("release", { messages: claims });
+    const second = await onRelease;
+    expect(idsOf(second)).toEqual([id]);
+
+    const [{ claim_token: token }] = second.body.messages;
+    await box.post("release", { messages: [{ id, claim_token: token }], delay_seconds: 1 });
+    const startedAtMs = performance.now();
+    const third = await through(box, other).post("claim", { wait_seconds: 20, lease_seconds: 5 });
+    expect(idsOf(third)).toEqual([id]);
+    expect(performance.now() - startedAtMs).toBeGreaterThan(900);
+    expect(performance.now() - startedAtMs).toBeLessThan(2_000);
+
+    const fourth = await box.post("claim", { wait_seconds: 20 });
+    expect(idsOf(fourth)).toEqual([id]);
+    expect(performance.now() - startedAtMs).toBeGreaterThan(5_900);
+    expect(performance.now() - startedAtMs).toBeLessThan(8_000);
+  });
+
+  it("costs no queries while nothing arrives, however many wait", async () => {
+    const boxes = [await createMailbox(node), await createMailbox(node)];
+    const count = 1_000;
+    const claims = Array.from({ length: count }, (_, n) =>
+      boxes[n % 2]!.post("claim", { max: 1, wait_seconds: 30 }),
+    );
+    await waiting(node, count);
+    let queries = 0;
+    const query = node.pool.query.bind(node.pool);
+    node.pool.query = ((...input: Parameters<typeof query>) => {
+      queries++;
+      return query(...input);
+    }) as typeof query;
+    const calmUntilMs = performance.now() + 2_000;
+    await until(
+      () => performance.now(),
+      (nowMs) => nowMs > calmUntilMs,
+    );
+    expect(queries).toBeLessThanOrEqual(1);
+    node.pool.query = query;
+    for (let n = 0; n < count; n++) await boxes[n % 2]!.send({ n });
+    const ids = (await Promise.all(claims)).flatMap(idsOf);
+    expect(new Set(ids).size).toBe(count);
+  });
+
+  it("shares what arrives among those who wait on all nodes", async () => {
+    const box = await createMailbox(node);
+    const claims = Array.from({ length: 40 }, (_, n) =>
+      through(box, n % 2 ? node : other).post("claim", { max: 5, wait_seconds: 20 }),
+    );
+    await waiting(node, 20);
+    await waiting(other, 20);
+    const ids = new Set<string>();
+    let answered = 0;
+    for (const claim of claims) void claim.then(() => answered++);
+    while (answered < 40) ids.add(await box.send({}));
+    const claimed = (await Promise.all(claims)).flatMap(idsOf);
+    expect(new Set(claimed).size).toBe(claimed.length);
+    expect(claimed.every((id) => ids.has(id))).toBe(true);
+  });
+
+  it("claims nothing for a connection that has closed", async () => {
+    const box = await createMailbox(node);
+    const url = new URL(await node.listen());
+    const body = JSON.stringify({ max: 10, wait_seconds: 30 });
+    const socket = connect(Number(url.port), url.hostname);
+    socket.write(
+      `POST /api/v1/mailboxes/${box.id}/claim HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${box.account.api_key}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+    );
+    await waiting(node, 1);
+    socket.destroy();
+    await waiting(node, 0);
+    const id = await box.send({});
+    expect((await box.read(id)).body).toMatchObject({ status: "UNREAD", claim_count: 0 });
+  });
+
+  it("is answered with what there is when the node stops", async () => {
+    const leaving = createTestNode(database, { POSTRIDER_ROLES: "api" });
+    leaving.service.start();
+    const box = await createMailbox(leaving);
+    const claim = box.post("claim", { wait_seconds: 30 });
+    await waiting(leaving, 1);
+    const stopped = leaving.stop();
+    expect((await claim).body.messages).toEqual([]);
+    await stopped;
+  });
+
+  it("keeps working when the listening connection is lost", async () => {
+    const box = await createMailbox(node);
+    await node.pool.query(
+      "select pg_terminate_backend(pid) from pg_stat_activity where query like 'listen %' and datname = current_database()",
+    );
+    const claim = through(box, node).post("claim", { wait_seconds: 20 });
+    await waiting(node, 1);
+    const { api_key: key } = box.account;
+    const sent = await other.call("POST", `/t/${box.id}`, { key, body: {} });
+    expect(idsOf(await claim)).toEqual([sent.body.id]);
+  });
+});
+
+describe("Claim-Id", () => {
+  it("gives the same claim again, and a new one under another id or key", async () => {
+    const box = await createMailbox(node);
+    for (let n = 0; n < 6; n++) await box.send({ n });
+    const headers = { "claim-id": "job 7" };
+    const first = await box.post("claim", { max: 2 }, { headers });
+    expect(first.headers["claim-replayed"]).toBeUndefined();
+    for (const on of [node, other]) {
+      const again = await through(box, on).post("claim", { max: 2 }, { headers });
+      expect(again.body.messages).toEqual(first.body.messages);
+      expect(again.headers["claim-replayed"]).toBe("true");
+    }
+    const { key: _key, ...different } = { headers: { "claim-id": "job 8" }, key: "" };
+    const second = await box.post("claim", { max: 2 }, different);
+    const third = await box.post("claim", { max: 2 }, { headers, key: await box.newKey() });
+    const ids = [first, second, third].flatMap(idsOf);
+    expect(new Set(ids).size).toBe(6);
+
+    const [done] = first.body.messages;
+    await box.post("ack", { messages: [{ id: done.id, claim_token: done.claim_token }] });
+    expect(idsOf(await box.post("claim", { max: 2 }, { headers }))).toEqual(idsOf(first).slice(1));
+  });
+
+  it("gives concurrent repeats one claim, on several nodes", async () => {
+    const box = await createMailbox(node);
+    for (let round = 0; round < 5; round++) {
+      for (let n = 0; n < 4; n++) await box.send({ n });
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, (_, n) =>
+          through(box, n % 2 ? node : other).post(
+            "claim",
+            { max: 2, wait_seconds: 5 },
+            { headers: { "claim-id": `round ${round}` } },
+          ),
+        ),
+      );
+      const distinct = new Set(answers.map((answer) => JSON.stringify(answer.body.messages)));
+      expect(distinct.size).toBe(1);
+      expect(idsOf(answers[0]!)).toHaveLength(2);
+    }
+  });
+
+  it.each(["", "x".repeat(256)])("refuses a header of the wrong length", async (claimId) => {
+    const box = await createMailbox(node);
+    const { status, body } = await box.post("claim", {}, { headers: { "claim-id": claimId } });
+    expect([status, body.error]).toEqual([400, expect.stringContaining("Claim-Id")]);
+  });
+});
