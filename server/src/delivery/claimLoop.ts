@@ -20,15 +20,21 @@ export interface ClaimLoopDeps {
   log: Log;
   metrics: DeliveryMetrics;
   newLease: () => Lease;
-  /** How many more deliveries fit in memory. */
-  room: () => number;
+  /** How much more fits in memory. */
+  room: () => { deliveries: number; bytes: number };
   /** Targets that can take no more in memory now. */
   fullTargets: () => string[];
+  /** Targets that have ended at least so many deliveries of late. */
+  targetsEnding: (count: number) => string[];
   take: (deliveries: Delivery[]) => void;
 }
 
 const maxPerClaim = 512;
-const minPerTarget = 16;
+/** What a target gets that nobody has seen take more; less when memory is short, so that many can hang. */
+const maxFew = 16;
+const fewPartOfRoom = 1 / 64;
+/** Payloads are taken for this large before the first claim has shown how large they are. */
+const firstGuessBytes = 64 * 1024;
 /** How long nothing may be due before the database is asked again. */
 const pollMs = 200;
 const errorPauseMs = 1_000;
@@ -36,6 +42,7 @@ const errorPauseMs = 1_000;
 export function createClaimLoop(deps: ClaimLoopDeps): ClaimLoop {
   let cursor = firstCursor;
   let targetsSeen = 1;
+  let bytesPerDelivery = firstGuessBytes;
   let isRunning = false;
   let wasRoomShort = false;
   let isWoken = false;
@@ -52,7 +59,11 @@ export function createClaimLoop(deps: ClaimLoopDeps): ClaimLoop {
 
   /** @returns how long to wait before the next claim, in milliseconds. */
   async function claimOnce(): Promise<number> {
-    const limit = Math.min(maxPerClaim, deps.room());
+    const room = deps.room();
+    const fits = Math.min(room.deliveries, Math.ceil(room.bytes / bytesPerDelivery));
+    const limit = Math.min(maxPerClaim, fits);
+    const few = Math.min(maxFew, Math.max(1, Math.floor(fits * fewPartOfRoom)));
+    const perTarget = Math.max(few, Math.ceil(limit / targetsSeen));
     const skip = deps.fullTargets();
     wasRoomShort = limit < maxPerClaim || skip.length > 0;
     if (limit === 0) return pollMs;
@@ -64,11 +75,14 @@ export function createClaimLoop(deps: ClaimLoopDeps): ClaimLoop {
         cursor,
         skip,
         limit,
-        perTarget: Math.max(minPerTarget, Math.ceil(limit / targetsSeen)),
+        perTarget,
+        few,
+        wide: perTarget > few ? deps.targetsEnding(few) : [],
       });
       cursor = claim.cursor;
       if (claim.deliveries.length > 0) {
         targetsSeen = new Set(claim.deliveries.map((delivery) => delivery.targetId)).size;
+        bytesPerDelivery = averageBytes(claim.deliveries, bytesPerDelivery);
         deps.metrics.claimed(claim.deliveries.length);
         deps.take(claim.deliveries);
         return 0;
@@ -112,4 +126,12 @@ export function createClaimLoop(deps: ClaimLoopDeps): ClaimLoop {
       await ended;
     },
   };
+}
+
+/** Follows growing payloads at once and shrinking ones by and by, because memory is what is at stake. */
+function averageBytes(deliveries: Delivery[], before: number): number {
+  let bytes = 0;
+  for (const delivery of deliveries) bytes += delivery.payload.length;
+  const now = Math.max(1, bytes / deliveries.length);
+  return now > before ? now : (now + before) / 2;
 }

@@ -11,6 +11,8 @@ import {
   mayStart,
   noteSuccess,
   noteTrouble,
+  put,
+  type Share,
   takeAll,
   takeNext,
   waiting,
@@ -53,6 +55,11 @@ const tickMs = 500;
 const maxInMemory = 8_192;
 const maxBytesInMemory = 128 * 1024 * 1024;
 const maxUnrecorded = 4_096;
+/**
+ * One target may have this part of what is still free. The more targets hang, the less each of them holds, and
+ * something is left for the next (Choudhury and Hahne, "Dynamic queue length thresholds", 1998).
+ */
+const partOfFree = 1 / 8;
 
 /**
  * Sees deliveries out: those this node accepted come from memory, all others are claimed. One lane per target
@@ -86,8 +93,12 @@ export class Dispatcher implements DeliveryGauges {
       log: this.#deps.log,
       metrics: this.#deps.metrics,
       newLease: () => this.newLease(),
-      room: () => Math.max(0, maxInMemory - this.#inMemory),
+      room: () => ({
+        deliveries: Math.max(0, maxInMemory - this.#inMemory),
+        bytes: Math.max(0, maxBytesInMemory - this.#bytesInMemory),
+      }),
       fullTargets: () => this.#fullTargets(),
+      targetsEnding: (count) => this.#targetsEnding(count),
       take: (deliveries) => {
         for (const delivery of deliveries) this.#add(delivery);
         this.#pump();
@@ -113,9 +124,9 @@ export class Dispatcher implements DeliveryGauges {
 
   hasRoom(targetId: string): boolean {
     if (!this.#deps.enabled || this.#isStopping) return false;
-    if (this.#inMemory >= maxInMemory || this.#bytesInMemory >= maxBytesInMemory) return false;
+    if (this.#inMemory >= maxInMemory) return false;
     const lane = this.#lanes.get(targetId);
-    return lane === undefined || hasRoom(lane, performance.now());
+    return lane === undefined || hasRoom(lane, performance.now(), this.#memoryShare());
   }
 
   /** Takes an item that this node has just accepted, under the lease it was stored with. */
@@ -167,7 +178,7 @@ export class Dispatcher implements DeliveryGauges {
     }
     this.#inMemory++;
     this.#bytesInMemory += delivery.payload.length;
-    lane.queue.push(delivery);
+    put(lane, delivery);
     if (waiting(lane) === 1) this.#turns.push(lane);
     return lane;
   }
@@ -214,7 +225,7 @@ export class Dispatcher implements DeliveryGauges {
 
   #startOne(lane: Lane): boolean {
     const nowMs = performance.now();
-    if (!mayStart(lane, nowMs)) return false;
+    if (!mayStart(lane, nowMs, this.#startShare())) return false;
     const next = lane.queue[lane.head];
     if (next === undefined) return false;
     if (
@@ -223,6 +234,10 @@ export class Dispatcher implements DeliveryGauges {
       nowMs - lane.checkedAtMs > configAgeLimitMs
     ) {
       this.#check(lane);
+      return false;
+    }
+    if (!lane.config.enabled) {
+      this.#releaseWaiting(lane);
       return false;
     }
     const delivery = this.#remove(lane)!;
@@ -248,7 +263,7 @@ export class Dispatcher implements DeliveryGauges {
     this.#deps.settler.settle(delivery, target, result, attemptedAtMs);
     if (this.#turns.length > 1) this.#pump();
     else if (waiting(lane) > 0) this.#startFrom(lane);
-    if (waiting(lane) === 0 || hasRoom(lane, performance.now())) this.#claims?.roomAppeared();
+    if (hasRoom(lane, performance.now(), this.#memoryShare())) this.#claims?.roomAppeared();
     if (this.#inFlight === 0) this.#onIdle?.();
   }
 
@@ -312,9 +327,29 @@ export class Dispatcher implements DeliveryGauges {
 
   #fullTargets(): string[] {
     const nowMs = performance.now();
+    const share = this.#memoryShare();
     const full: string[] = [];
-    for (const lane of this.#lanes.values()) if (!hasRoom(lane, nowMs)) full.push(lane.targetId);
+    for (const lane of this.#lanes.values()) if (!hasRoom(lane, nowMs, share)) full.push(lane.targetId);
     return full;
+  }
+
+  #targetsEnding(count: number): string[] {
+    const found: string[] = [];
+    for (const lane of this.#lanes.values()) {
+      if (lane.recent >= count || lane.previous >= count) found.push(lane.targetId);
+    }
+    return found;
+  }
+
+  #startShare(): number {
+    return Math.max(1, (this.#deps.maxInFlight - this.#inFlight) * partOfFree);
+  }
+
+  #memoryShare(): Share {
+    return {
+      deliveries: (maxInMemory - this.#inMemory) * partOfFree,
+      bytes: (maxBytesInMemory - this.#bytesInMemory) * partOfFree,
+    };
   }
 
   #tick(): void {

@@ -21,18 +21,21 @@ export interface Lane {
   failures: number;
   /** No request starts before this moment of the monotonic clock: the circuit is open. */
   openUntilMs: number;
+  /** Payload bytes that wait in memory. */
+  bytes: number;
   /** Deliveries that ended in the present and the last accounting period; sizes what is claimed ahead. */
   recent: number;
   previous: number;
 }
 
-const firstWindow = 8;
+/** Doubles with each round of successes, so a fast receiver is at its full width after five answers in a row. */
+const firstWindow = 1;
 /** Consecutive failures that open the circuit. */
 const failuresToOpen = 10;
 const firstOpenMs = 1_000;
 const maxOpenMs = 30_000;
-/** What may wait in memory beyond the window, however slow the target is. */
-const minAhead = 32;
+/** What may wait in memory, in windows, however slow the target is; and however fast. */
+const windowsAhead = 4;
 const maxAhead = 1_024;
 
 export function createLane(targetId: string): Lane {
@@ -46,6 +49,7 @@ export function createLane(targetId: string): Lane {
     checkedAtMs: 0,
     failures: 0,
     openUntilMs: 0,
+    bytes: 0,
     recent: 0,
     previous: 0,
   };
@@ -56,11 +60,18 @@ export function waiting(lane: Lane): number {
   return lane.queue.length - lane.head;
 }
 
+/** Puts a delivery behind those that wait. */
+export function put(lane: Lane, delivery: Delivery): void {
+  lane.queue.push(delivery);
+  lane.bytes += delivery.payload.length;
+}
+
 /** Takes the next waiting delivery. */
 export function takeNext(lane: Lane): Delivery | undefined {
   const delivery = lane.queue[lane.head];
   if (delivery === undefined) return undefined;
   lane.head++;
+  lane.bytes -= delivery.payload.length;
   if (lane.head === lane.queue.length) {
     lane.queue.length = 0;
     lane.head = 0;
@@ -76,22 +87,32 @@ export function takeAll(lane: Lane): Delivery[] {
   const all = lane.queue.slice(lane.head);
   lane.queue.length = 0;
   lane.head = 0;
+  lane.bytes = 0;
   return all;
+}
+
+/** The most that one target may have, of what is free of it for all. */
+export interface Share {
+  deliveries: number;
+  bytes: number;
 }
 
 /**
  * Whether more may be put in memory for the target: as much as it has lately ended in a period, so that a fast
  * target never runs dry between two claims and a slow one never holds what another node could deliver.
  */
-export function hasRoom(lane: Lane, nowMs: number): boolean {
+export function hasRoom(lane: Lane, nowMs: number, share: Share): boolean {
   if (lane.openUntilMs > nowMs) return false;
-  const ahead = Math.min(maxAhead, minAhead + Math.max(lane.recent, lane.previous));
-  return waiting(lane) < ahead;
+  const count = waiting(lane);
+  if (count === 0) return true;
+  const wanted = lane.window * windowsAhead + Math.max(lane.recent, lane.previous);
+  const ahead = Math.min(maxAhead, wanted, share.deliveries);
+  return count < ahead && lane.bytes < share.bytes;
 }
 
-/** Whether a request to the target may start now. */
-export function mayStart(lane: Lane, nowMs: number): boolean {
-  if (lane.inFlight >= lane.window) return false;
+/** Whether a request to the target may start now, when it may have at most `share` under way. */
+export function mayStart(lane: Lane, nowMs: number, share: number): boolean {
+  if (lane.inFlight >= lane.window || lane.inFlight >= share) return false;
   if (lane.openUntilMs > nowMs) return false;
   // After an open circuit a single request tries the target before others follow.
   return lane.failures < failuresToOpen || lane.inFlight === 0;

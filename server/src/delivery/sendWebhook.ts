@@ -21,6 +21,7 @@ export async function sendWebhook(
   delivery: Delivery,
   target: TargetConfig,
 ): Promise<AttemptResult> {
+  if ("fault" in target.signing) return unsigned(target.signing.fault);
   const timestampSeconds = Math.floor(deps.nowMs() / 1000);
   const headers = [
     "content-type",
@@ -30,7 +31,7 @@ export async function sendWebhook(
     "webhook-timestamp",
     String(timestampSeconds),
     "webhook-signature",
-    sign(target.signingKeys, delivery.eventId, timestampSeconds, delivery.payload),
+    sign(target.signing.keys, delivery.eventId, timestampSeconds, delivery.payload),
   ];
   if (delivery.eventType !== null) headers.push("x-event-type", delivery.eventType);
   if (delivery.correlationId !== null) headers.push("x-correlation-id", delivery.correlationId);
@@ -49,5 +50,16 @@ export async function sendWebhook(
     durationMs: result.durationMs,
     responseBody: answered && result.body.length > 0 ? result.body.subarray(0, keptBodyBytes) : null,
     retryAfter: (answered && result.headers["retry-after"]) || null,
+  };
+}
+
+/** Nothing was sent, because nothing may be sent unsigned; the receiver is not to blame. */
+function unsigned(error: string): AttemptResult {
+  return {
+    verdict: { outcome: "retry", error, countsTowardDisabling: false, slowDown: false },
+    statusCode: 0,
+    durationMs: 0,
+    responseBody: null,
+    retryAfter: null,
   };
 }

@@ -86,6 +86,8 @@ function noteHealth(deps: SettlerDeps, target: TargetConfig, verdict: AttemptVer
   const nowSeconds = Math.floor(deps.nowMs() / 1000);
   let change: Promise<unknown> | undefined;
   if (verdict.outcome === "gone") {
+    // What else waits for it here is not sent any more.
+    target.enabled = false;
     change = disableTarget(deps.pool, target.id, "the receiver answered 410 Gone", nowSeconds);
   } else if (verdict.outcome === "delivered") {
     if (target.failingSince === null) return;

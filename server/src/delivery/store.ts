@@ -18,7 +18,11 @@ export interface ClaimRequest {
   /** Targets for which this node has no room. */
   skip: readonly string[];
   limit: number;
+  /** The most of one target when it is in `wide`, and when it is not. */
   perTarget: number;
+  few: number;
+  /** Targets that have shown that they take many at a time. */
+  wide: readonly string[];
 }
 
 interface ClaimRow {
@@ -52,15 +56,17 @@ export async function claimDeliveries(pool: pg.Pool, request: ClaimRequest): Pro
     name: "claim_deliveries",
     text: `select event_id, target_id, org_id, kind, attempts, schedule_attempts, target_version, event_type,
              correlation_id, payload
-           from claim_deliveries($1, $2, $3, $4, $5::uuid[], $6, $7, $8)`,
+           from claim_deliveries($1, $2, $3, $4, $5::uuid[], $6::uuid[], $7, $8, $9, $10)`,
     values: [
       request.leaseMs,
       request.leaseToken,
       request.cursor.bucket,
       request.cursor.targetId,
       request.skip,
+      request.wide,
       request.limit,
       request.perTarget,
+      request.few,
       maxTargetsPerClaim,
     ],
   });

@@ -9,8 +9,8 @@ export interface TargetConfig {
   version: number;
   enabled: boolean;
   url: string;
-  /** One key, or two during a rotation. */
-  signingKeys: Buffer[];
+  /** One key, or two during a rotation; why they cannot be opened otherwise. */
+  signing: { keys: Buffer[] } | { fault: string };
   maxRetries: number;
   retryIntervalSeconds: number;
   /** Unix seconds; null while deliveries succeed. */
@@ -49,18 +49,27 @@ export async function loadTargets(
 }
 
 function toConfig(box: SecretBox, row: Row): TargetConfig {
-  const sealed = [row.secret, row.previous_secret].filter((secret) => secret !== null);
   return {
     id: row.id,
     orgId: row.org_id,
     version: row.version,
     enabled: row.enabled,
     url: row.url,
-    signingKeys: sealed.map((secret) => openSigningKey(box, row.id, secret)),
+    signing: openSigningKeys(box, row),
     maxRetries: row.max_retries,
     retryIntervalSeconds: row.retry_interval_seconds,
     failingSince: row.failing_since,
   };
+}
+
+/** A secret that cannot be opened is its own target's trouble: the others of the query must not wait for it. */
+function openSigningKeys(box: SecretBox, { id, secret, previous_secret }: Row): TargetConfig["signing"] {
+  try {
+    const sealed = [secret, previous_secret].filter((one) => one !== null);
+    return { keys: sealed.map((one) => openSigningKey(box, id, one)) };
+  } catch (error) {
+    return { fault: `the signing secret cannot be opened: ${(error as Error).message}` };
+  }
 }
 
 /** How long a target must have failed every attempt before it is disabled. */
@@ -75,18 +84,18 @@ export async function noteFailure(pool: pg.Pool, targetId: string, nowSeconds: n
     name: "note_failure",
     text: `update targets
            set failing_since = coalesce(failing_since, $2),
-             enabled = enabled and coalesce(failing_since, $2) > $2 - $3,
+             enabled = coalesce(failing_since, $2) > $3,
              disabled_reason = case
-               when enabled and coalesce(failing_since, $2) <= $2 - $3 then 'every delivery failed for 5 days'
+               when failing_since <= $3 then 'every delivery failed for 5 days'
                else disabled_reason
              end,
              version = version + 1,
-             updated_at = case when coalesce(failing_since, $2) <= $2 - $3 then $2 else updated_at end
+             updated_at = case when failing_since <= $3 then $2 else updated_at end
            where id = $1
              and enabled
-             and (failing_since is null or failing_since <= $2 - $3)
+             and (failing_since is null or failing_since <= $3)
            returning enabled`,
-    values: [targetId, nowSeconds, failingLimitSeconds],
+    values: [targetId, nowSeconds, nowSeconds - failingLimitSeconds],
   });
   return rows[0]?.enabled === false;
 }

@@ -6,7 +6,8 @@
 -- cost of a call is bounded however many targets wait for a later moment.
 -- The last row has no event: its target_id is the place to go on from, and its kind is 1 when the circle was
 -- closed, 0 when more targets may wait beyond that place.
--- Targets in p_skip have no room on the caller. Deliveries of a deleted target are settled as CANCELED here.
+-- Targets in p_skip have no room on the caller; those in p_wide have shown that they take p_per_target at a time,
+-- the others get p_few. Deliveries of a deleted target are settled as CANCELED here.
 drop function if exists claim_deliveries;
 create function claim_deliveries(
   p_lease_ms integer,
@@ -14,8 +15,10 @@ create function claim_deliveries(
   p_bucket smallint,
   p_target uuid,
   p_skip uuid[],
+  p_wide uuid[],
   p_limit integer,
   p_per_target integer,
+  p_few integer,
   p_max_targets integer
 )
 returns table (
@@ -102,7 +105,7 @@ begin
         and d.lease_until is null
         and d.due_at <= v_now_ms
       order by d.due_at
-      limit least(p_per_target, p_limit - v_taken)
+      limit least(case when v_cursor = any (p_wide) then p_per_target else p_few end, p_limit - v_taken)
       for update skip locked
     ),
     leased as (

@@ -1,0 +1,140 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type pg from "pg";
+import { createPool } from "../src/db/pool.ts";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { until } from "./support/embeddedProcess.ts";
+import { createWebhookTarget, sendItem, sendItems, type WebhookTarget } from "./support/items.ts";
+import { answerOk, type Receiver, startReceiver } from "./support/receiver.ts";
+import { startService, type ServiceProcess } from "./support/serviceProcess.ts";
+import { hotRows, storeDueItems } from "./support/storedItems.ts";
+import { type Account, signUp } from "./support/testNode.ts";
+
+/*
+ * Attempts end after the default 15 s here, so whatever waits for a hanging one is late by that much. What must not
+ * wait has to arrive within a third of it, however busy the machine is.
+ */
+const promptMs = 5_000;
+let database: TestDatabase;
+let pool: pg.Pool;
+let service: ServiceProcess;
+let receiver: Receiver;
+let account: Account;
+
+beforeEach(async () => {
+  database = await createTestDatabase();
+  pool = createPool({ connection: database.connection, size: 2, onError: () => undefined });
+  // Paths that begin with /hang are never answered.
+  receiver = await startReceiver((received, response) => {
+    if (!received.path.startsWith("/hang")) answerOk(received, response);
+  });
+});
+
+afterEach(async () => {
+  service.kill("SIGKILL");
+  await service.ended;
+  await receiver.stop();
+  await pool.end();
+  await database.drop();
+});
+
+async function start(env: Record<string, string> = {}): Promise<void> {
+  service = await startService({ storage: { databaseUrl: database.url }, env });
+  account = await signUp(service);
+}
+
+function targetAt(path: string): Promise<WebhookTarget> {
+  return createWebhookTarget(service, account, receiver.url + path);
+}
+
+function targetsAt(path: string, count: number): Promise<WebhookTarget[]> {
+  return Promise.all(Array.from({ length: count }, (_, index) => targetAt(`${path}/${index}`)));
+}
+
+/** Items sent one after the other each arrive before the next is sent. */
+async function expectPrompt(target: WebhookTarget, path: string, count: number): Promise<void> {
+  const before = receiver.received.filter((one) => one.path === path).length;
+  for (let sent = 1; sent <= count; sent++) {
+    await sendItem(service, account, target.id);
+    await receiver.arrivals(before + sent, { path, limitMs: promptMs });
+  }
+}
+
+describe("a healthy target's item arrives at once", () => {
+  it("while 40 targets hang, each with items waiting, and few requests may be under way", async () => {
+    await start({ POSTRIDER_MAX_IN_FLIGHT: "64" });
+    const hanging = await targetsAt("/hang", 40);
+    const healthy = await targetAt("/healthy");
+    for (const { id } of hanging) await sendItems(service, account, id, 20);
+    const isHanging = (): number => receiver.received.filter((one) => one.path.startsWith("/hang")).length;
+    await until("each hanging target is tried", promptMs, () => isHanging() >= 40);
+    await expectPrompt(healthy, "/healthy", 20);
+    await expectPrompt(await targetAt("/new"), "/new", 5);
+    expect(isHanging()).toBeLessThan(64);
+  });
+
+  it("while targets hang that were healthy and busy until a moment ago", async () => {
+    await start({ POSTRIDER_MAX_IN_FLIGHT: "64" });
+    let isDown = false;
+    receiver.answer = (received, response) => {
+      if (!isDown || !received.path.startsWith("/hang")) answerOk(received, response);
+    };
+    const once = await targetsAt("/hang", 8);
+    const healthy = await targetAt("/healthy");
+    await Promise.all(once.map(({ id }) => sendItems(service, account, id, 100)));
+    await receiver.arrivals(800);
+    isDown = true;
+    await Promise.all(once.map(({ id }) => sendItems(service, account, id, 50)));
+    await expectPrompt(healthy, "/healthy", 20);
+  });
+
+  it("while 400 hanging targets have more waiting than memory holds", async () => {
+    await start({ POSTRIDER_ROLES: "api" });
+    const hanging = await targetsAt("/hang", 400);
+    const healthy = await targetAt("/healthy");
+    for (const { id } of hanging) {
+      await storeDueItems(pool, { orgId: account.user.org_id, targetId: id, count: 50 });
+    }
+    await service.stop();
+    const login = account;
+    await start();
+    account = login;
+    await until("hanging targets are tried", promptMs, () => receiver.received.length > 100);
+    await expectPrompt(healthy, "/healthy", 20);
+  });
+
+  it("while another has 20,000 items waiting, and a third is refused every connection", async () => {
+    await start();
+    const [busy, healthy] = [await targetAt("/busy"), await targetAt("/healthy")];
+    const gone = await startReceiver();
+    const refused = await createWebhookTarget(service, account, gone.url);
+    await gone.stop();
+    const { org_id: orgId } = account.user;
+    await storeDueItems(pool, { orgId, targetId: refused.id, count: 5_000 });
+    await storeDueItems(pool, { orgId, targetId: busy.id, count: 20_000 });
+    await receiver.arrivals(100, { path: "/busy" });
+    await expectPrompt(healthy, "/healthy", 20);
+    const { waiting } = await hotRows(pool);
+    expect(waiting).toBeGreaterThan(5_000);
+    // What was claimed, and not taken from memory, comes just as promptly.
+    await storeDueItems(pool, { orgId, targetId: healthy.id, count: 10 });
+    await receiver.arrivals(30, { path: "/healthy", limitMs: promptMs });
+    await receiver.arrivals(20_000, { path: "/busy", limitMs: 45_000 });
+    expect(new Set(receiver.received.map((one) => one.id)).size).toBe(20_000 + 30);
+  });
+});
+
+it("a target whose secret cannot be read gets the reason on record, and delays no other", async () => {
+  await start();
+  const [unreadable, healthy] = [await targetAt("/unreadable"), await targetAt("/healthy")];
+  await pool.query("update targets set secret = '\\x00', version = version + 1 where id = $1", [
+    unreadable.id,
+  ]);
+  const id = await sendItem(service, account, unreadable.id);
+  await expectPrompt(healthy, "/healthy", 3);
+  await until("the attempt is on record", promptMs, async () => {
+    const { rows } = await pool.query("select error from attempts where event_id = $1", [id]);
+    return /signing secret/.test(rows[0]?.error ?? "");
+  });
+  await expectPrompt(healthy, "/healthy", 3);
+  expect(receiver.received.filter((one) => one.path === "/unreadable")).toEqual([]);
+});
