@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { parseArgs } from "node:util";
 import type pg from "pg";
+import { requireName } from "../accounts/name.ts";
 import type { Passwords } from "../accounts/passwords.ts";
 import { provisionOrganization } from "../accounts/provision.ts";
 import type { BillingStatus } from "../db/tables.ts";
@@ -71,7 +72,7 @@ async function create(deps: OrgCommandDeps, args: string[]): Promise<void> {
   const owner = email === undefined ? undefined : { email, password: randomBytes(18).toString("base64url") };
   const cause = `operator ${deps.operator}`;
   const { organization, apiKey } = await provisionOrganization(deps, {
-    name,
+    name: requireName(name),
     billingStatus: status,
     owner,
     cause,

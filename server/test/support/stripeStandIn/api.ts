@@ -44,7 +44,7 @@ export async function answer(
 
 function createCustomer(world: World, params: FormValues): object {
   const customer: Customer = {
-    id: newId(world, "cus"),
+    id: newId("cus"),
     created: nowOf(world),
     name: textOf(params, "name") ?? null,
     email: textOf(params, "email") ?? null,
@@ -94,7 +94,7 @@ function createSession(world: World, params: FormValues): object {
   }
   const customer = livingCustomer(world, params);
   const session: Session = {
-    id: newId(world, "cs_test"),
+    id: newId("cs_test"),
     created: nowOf(world),
     expiresAt: nowOf(world) + 86_400,
     customer: customer.id,
@@ -108,7 +108,7 @@ function createSession(world: World, params: FormValues): object {
 
 function createPortalSession(world: World, params: FormValues): object {
   const customer = livingCustomer(world, params);
-  const id = newId(world, "bps");
+  const id = newId("bps");
   return {
     id,
     object: "billing_portal.session",

@@ -28,7 +28,7 @@ export function completeSession(world: World, session: Session): Subscription {
   const customer = world.customers.get(session.customer)!;
   customer.hasPaymentMethod = true;
   const subscription: Subscription = {
-    id: newId(world, "sub"),
+    id: newId("sub"),
     created: now,
     customer: customer.id,
     priceId: session.priceId,
@@ -75,7 +75,7 @@ export function collect(world: World, invoice: Invoice): void {
 
 function closePeriod(world: World, subscription: Subscription): void {
   const invoice: Invoice = {
-    id: newId(world, "in"),
+    id: newId("in"),
     number: null,
     created: subscription.periodEnd,
     customer: subscription.customer,

@@ -10,7 +10,7 @@ export interface OutgoingWebhook {
 /** Records that something happened, and tells the receiver at once unless notices are held. */
 export function emit(world: World, type: string, object: object): void {
   const event = {
-    id: newId(world, "evt"),
+    id: newId("evt"),
     object: "event" as const,
     api_version: "2026-10-28.endive",
     type,

@@ -78,7 +78,6 @@ export interface Invoice {
 export interface World {
   /** Unix seconds; undefined follows the machine's clock. */
   fixedNow: number | undefined;
-  nextId: number;
   customers: Map<string, Customer>;
   sessions: Map<string, Session>;
   subscriptions: Map<string, Subscription>;
@@ -106,7 +105,6 @@ export interface World {
 export function createWorld(): World {
   return {
     fixedNow: undefined,
-    nextId: 1,
     customers: new Map(),
     sessions: new Map(),
     subscriptions: new Map(),
@@ -127,9 +125,11 @@ export function nowOf(world: World): number {
   return world.fixedNow ?? Math.floor(Date.now() / 1000);
 }
 
-/** An id in the processor's form. */
-export function newId(world: World, prefix: string): string {
-  return `${prefix}_${String(world.nextId++).padStart(8, "0")}`;
+let lastId = 0;
+
+/** An id in the processor's form, unique over all worlds. */
+export function newId(prefix: string): string {
+  return `${prefix}_${String(++lastId).padStart(8, "0")}`;
 }
 
 /** A record by its id. @throws {Refusal} 404 in the processor's form. */

@@ -1,0 +1,150 @@
+import pg from "pg";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { billingSettings } from "./support/billing/settings.ts";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { type ServiceProcess, startService } from "./support/serviceProcess.ts";
+import { type StandIn, type StandInAccount, startStandIn } from "./support/stripeStandIn/client.ts";
+import { signUp } from "./support/testNode.ts";
+
+/* SIGKILL of the whole service at the moments that matter to money. */
+
+let database: TestDatabase;
+let standIn: StandIn;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  standIn = await startStandIn();
+});
+
+afterAll(async () => {
+  await standIn.stop();
+  await database.drop();
+});
+
+const patience = { timeout: 30_000, interval: 50 };
+
+async function start(processor: StandInAccount): Promise<ServiceProcess> {
+  const service = await startService({
+    storage: { databaseUrl: database.url },
+    env: billingSettings(processor),
+  });
+  const url = `${service.url}/api/v1/billing/webhook`;
+  await processor.control({
+    action: "webhooks",
+    url,
+    secrets: processor.config.webhookSecrets,
+    mode: "send",
+  });
+  return service;
+}
+
+interface Customer {
+  orgId: string;
+  session: string;
+  key: string;
+  mailbox: string;
+}
+
+async function subscribe(service: ServiceProcess, processor: StandInAccount): Promise<Customer> {
+  const { user, session_token: session } = await signUp(service);
+  const page = await service.call("POST", "/api/v1/billing/checkout", { session });
+  expect(page).toMatchObject({ status: 200 });
+  await processor.control({ action: "pay page", session: page.body.url.split("/").pop() });
+  const key = await vi.waitFor(async () => {
+    const created = await service.call("POST", "/api/v1/keys", { session, body: { name: "k" } });
+    expect(created.status).toBe(200);
+    return created.body.key as string;
+  }, patience);
+  const mailbox = await service.call("POST", "/api/v1/targets", {
+    key,
+    body: { kind: "mailbox", name: "in" },
+  });
+  return { orgId: user.org_id, session, key, mailbox: mailbox.body.id };
+}
+
+async function send(service: ServiceProcess, { key, mailbox }: Customer, count: number): Promise<void> {
+  for (let item = 0; item < count; item++) {
+    expect((await service.call("POST", `/t/${mailbox}`, { key, body: { item } })).status).toBe(202);
+  }
+}
+
+function reconciliation(service: ServiceProcess, { session }: Customer): Promise<{ body: unknown }> {
+  return service.call("GET", "/api/v1/billing/reconciliation", { session });
+}
+
+describe("an exporter that is killed", () => {
+  it.each([
+    ["between writing a batch down and sending it", "hang_before"],
+    ["between sending a batch and hearing of it", "hang_after"],
+  ] as const)("%s leaves each item at the processor exactly once", async (_, kind) => {
+    const processor = standIn.account(`crash_${kind}`);
+    const first = await start(processor);
+    const customer = await subscribe(first, processor);
+    await processor.control({ action: "faults", faults: [{ match: "meter_events", kind, times: 1 }] });
+    await send(first, customer, 7);
+    await vi.waitFor(async () => {
+      const { requests } = await processor.state();
+      expect(requests["POST /v1/billing/meter_events"]).toBe(1);
+    }, patience);
+    first.kill("SIGKILL");
+    await first.ended;
+    const second = await start(processor);
+    try {
+      await send(second, customer, 2);
+      await vi.waitFor(
+        async () =>
+          expect((await reconciliation(second, customer)).body).toMatchObject({
+            status: "reconciled",
+            accepted_events: 9,
+            pending_meter_events: 0,
+            processor_events: 9,
+          }),
+        patience,
+      );
+    } finally {
+      await second.stop();
+    }
+  });
+});
+
+describe("the ledger", () => {
+  it("equals the accepted items after a kill in the middle of them", async () => {
+    const processor = standIn.account("crash_ledger");
+    const first = await start(processor);
+    const customer = await subscribe(first, processor);
+    let answered = 0;
+    const senders = Array.from({ length: 16 }, async () => {
+      for (;;) {
+        const { key, mailbox } = customer;
+        const { status } = await first.call("POST", `/t/${mailbox}`, { key, body: { some: "item" } });
+        if (status === 202) answered++;
+      }
+    });
+    await vi.waitFor(() => expect(answered).toBeGreaterThan(200), patience);
+    first.kill("SIGKILL");
+    await Promise.allSettled(senders);
+    const second = await start(processor);
+    const client = new pg.Client({ connectionString: database.url });
+    await client.connect();
+    try {
+      const { rows } = await client.query<{ stored: string }>(
+        "select count(*) as stored from events where org_id = $1 and billable",
+        [customer.orgId],
+      );
+      const stored = Number(rows[0]!.stored);
+      expect(stored).toBeGreaterThanOrEqual(answered);
+      await vi.waitFor(
+        async () =>
+          expect((await reconciliation(second, customer)).body).toMatchObject({
+            status: "reconciled",
+            accepted_events: stored,
+            processor_events: stored,
+          }),
+        patience,
+      );
+    } finally {
+      await client.end();
+      await second.stop();
+    }
+  });
+});

@@ -1,0 +1,142 @@
+import type pg from "pg";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { foldUsage } from "../src/billing/foldUsage.ts";
+import { readLedgerMonth } from "../src/billing/ledger.ts";
+import { newRootId } from "../src/db/ids.ts";
+import { createPool } from "../src/db/pool.ts";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+
+let database: TestDatabase;
+let pool: pg.Pool;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  pool = createPool({ connection: database.connection, size: 8, onError: () => undefined });
+});
+
+afterAll(async () => {
+  await pool.end();
+  await database.drop();
+});
+
+async function createOrganization(): Promise<string> {
+  const id = newRootId(Date.now());
+  await pool.query(
+    "insert into organizations (id, name, slug, billing_status, created_at) values ($1::uuid, 'Ledger', $1::uuid::text, 'active', 0)",
+    [id],
+  );
+  return id;
+}
+
+function record(orgId: string, items: number, period = 202611): Promise<unknown> {
+  return pool.query("insert into usage_records (bucket, period, items, org_id) values ($1, $2, $3, $4)", [
+    items % 256,
+    period,
+    items,
+    orgId,
+  ]);
+}
+
+describe("folding", () => {
+  it("keeps each month of each organization apart, and runs twice without effect", async () => {
+    const [one, other] = [await createOrganization(), await createOrganization()];
+    for (const items of [1, 2, 3]) await record(one, items);
+    await record(one, 10, 202610);
+    await record(other, 100);
+    expect(await foldUsage(pool)).toBe(5);
+    expect(await foldUsage(pool)).toBe(0);
+    await record(one, 4);
+    await foldUsage(pool);
+    expect((await readLedgerMonth(pool, one, 202611)).accepted).toBe(10);
+    expect((await readLedgerMonth(pool, one, 202610)).accepted).toBe(10);
+    expect((await readLedgerMonth(pool, other, 202611)).accepted).toBe(100);
+  });
+
+  it("is never seen half done, by readers and by other folders", async () => {
+    const orgId = await createOrganization();
+    let written = 0;
+    const total = 900;
+    const writer = (async () => {
+      for (; written < total; written += 3) await record(orgId, 3);
+    })();
+    const folders = Array.from({ length: 3 }, async () => {
+      while (written < total) await foldUsage(pool);
+    });
+    const seen: number[] = [0];
+    while (written < total) {
+      const atLeast = written;
+      const { accepted } = await readLedgerMonth(pool, orgId, 202611);
+      expect(accepted).toBeGreaterThanOrEqual(atLeast);
+      expect(accepted).toBeGreaterThanOrEqual(seen.at(-1)!);
+      seen.push(accepted);
+    }
+    await Promise.all([writer, ...folders]);
+    await foldUsage(pool);
+    expect((await readLedgerMonth(pool, orgId, 202611)).accepted).toBe(total);
+  });
+
+  it("that is cut off loses nothing", async () => {
+    const orgId = await createOrganization();
+    for (let round = 0; round < 40; round++) {
+      await record(orgId, 5);
+      const folding = foldUsage(pool).catch(() => 0);
+      await pool.query(
+        `select pg_terminate_backend(pid)
+         from pg_stat_activity
+         where datname = current_database()
+           and pid <> pg_backend_pid()
+           and query like 'with moved%'`,
+      );
+      await folding;
+    }
+    await foldUsage(pool);
+    expect((await readLedgerMonth(pool, orgId, 202611)).accepted).toBe(200);
+  });
+
+  it("works off a backlog in pieces", async () => {
+    const orgId = await createOrganization();
+    await pool.query(
+      "insert into usage_records (bucket, period, items, org_id) select n % 256, 202611, 1, $1 from generate_series(1, 200500) n",
+      [orgId],
+    );
+    expect(await foldUsage(pool)).toBe(200_500);
+    expect((await readLedgerMonth(pool, orgId, 202611)).accepted).toBe(200_500);
+  });
+});
+
+describe("counting a month", () => {
+  it("reads a handful of rows, however many organizations and months there are", async () => {
+    await pool.query(
+      `insert into usage_totals (org_id, period, items)
+       select gen_random_uuid(), 202001 + (n % 12), 1000
+       from generate_series(1, 200000) n`,
+    );
+    await pool.query("analyze usage_totals");
+    const orgId = await createOrganization();
+    for (let month = 1; month <= 11; month++) {
+      await pool.query("insert into usage_totals (org_id, period, items) values ($1, $2, 9000000)", [
+        orgId,
+        202600 + month,
+      ]);
+    }
+    const before = await readBlocks();
+    expect(await readLedgerMonth(pool, orgId, 202611)).toMatchObject({ accepted: 9_000_000 });
+    expect((await readBlocks()) - before).toBeLessThan(200);
+  });
+});
+
+/** Blocks of the totals that were ever read, from memory or disk; statistics of this session are flushed first. */
+async function readBlocks(): Promise<number> {
+  const client = await pool.connect();
+  try {
+    await client.query("select pg_stat_force_next_flush()");
+    const { rows } = await client.query<{ blocks: number }>(
+      `select heap_blks_read + heap_blks_hit + idx_blks_read + idx_blks_hit as blocks
+       from pg_statio_user_tables
+       where relname = 'usage_totals'`,
+    );
+    return rows[0]!.blocks;
+  } finally {
+    client.release();
+  }
+}

@@ -1,0 +1,167 @@
+import type pg from "pg";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { createPasswords } from "../src/accounts/passwords.ts";
+import { OrgUsageError, runOrgCommand } from "../src/billing/orgCommand.ts";
+import { periodOf } from "../src/billing/period.ts";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { createTestNode, newEmail, type TestNode } from "./support/testNode.ts";
+
+let database: TestDatabase;
+let node: TestNode;
+let pool: pg.Pool;
+let printed: string[];
+let audited: string[];
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  node = createTestNode(database);
+  pool = node.pool;
+});
+
+afterAll(async () => {
+  await node.stop();
+  await database.drop();
+});
+
+beforeEach(() => {
+  printed = [];
+  audited = [];
+});
+
+const passwords = createPasswords();
+
+/** Runs a command and gives what it prints. */
+// oxlint-disable-next-line typescript/no-explicit-any -- tests assert what is in it
+async function org(...args: string[]): Promise<any> {
+  printed = [];
+  await runOrgCommand(args, {
+    pool,
+    passwords,
+    nowMs: Date.now,
+    operator: "ada",
+    print: (text) => printed.push(text),
+    audit: (line) => audited.push(line),
+  });
+  return args[0] === "list" ? printed.map((line) => JSON.parse(line)) : JSON.parse(printed.join("\n"));
+}
+
+describe("postrider org", () => {
+  it("creates an exempt workspace with a key that works at once", async () => {
+    const created = await org("create", "Founders", "--exempt");
+    expect(created).toMatchObject({ name: "Founders", billing_status: "exempt" });
+    const { status, body } = await node.call("GET", "/api/v1/usage", { key: created.api_key });
+    expect([status, body.usage.estimated_cents]).toEqual([200, 0]);
+    expect(JSON.parse(audited[0]!)).toMatchObject({
+      audit: "org create",
+      operator: "ada",
+      org_id: created.id,
+      to: "exempt",
+    });
+    expect(audited.join()).not.toContain(created.api_key);
+    expect((await org("show", created.slug)).history).toEqual([
+      { from: null, to: "exempt", cause: "operator ada", changed_at: expect.any(Number) },
+    ]);
+  });
+
+  it("creates an owner who can log in with the password shown", async () => {
+    const email = newEmail();
+    const { owner } = await org("create", "Acme", "--email", email);
+    const login = await node.call("POST", "/api/v1/auth/login", { body: owner });
+    expect(login.status).toBe(200);
+    await expect(org("create", "Acme again", "--email", email)).rejects.toThrow(/has an account/);
+  });
+
+  it("sets a state, with the reason on record", async () => {
+    const { id, api_key: key } = await org("create", "Acme");
+    expect(await org("set-state", id, "suspended", "--reason", "unpaid invoice 7")).toEqual({
+      id,
+      from: "active",
+      to: "suspended",
+    });
+    expect(JSON.parse(audited.at(-1)!)).toMatchObject({
+      audit: "org set-state",
+      from: "active",
+      to: "suspended",
+      reason: "unpaid invoice 7",
+    });
+    const target = await node.call("POST", "/api/v1/targets", { key, body: { kind: "mailbox", name: "m" } });
+    const item = await node.call("POST", `/t/${target.body.id}`, { key, body: {} });
+    expect(item.status).toBe(402);
+    await org("set-state", id, "grace");
+    expect(await org("show", id)).toMatchObject({
+      billing_status: "grace",
+      billing_grace_ends_at: expect.any(Number),
+      history: [
+        { to: "active" },
+        { from: "active", to: "suspended", cause: "operator ada: unpaid invoice 7" },
+        { from: "suspended", to: "grace", cause: "operator ada" },
+      ],
+    });
+    expect((await node.call("POST", `/t/${target.body.id}`, { key, body: {} })).status).toBe(202);
+  });
+
+  it("lists workspaces by the state they are in now", async () => {
+    const { id } = await org("create", "Lapsed");
+    await pool.query(
+      "update organizations set billing_status = 'grace', billing_grace_ends_at = 1 where id = $1",
+      [id],
+    );
+    const suspended = (await org("list", "--state", "suspended")) as { id: string }[];
+    expect(suspended.map((organization) => organization.id)).toContain(id);
+    const inGrace = (await org("list", "--state", "grace")) as { id: string }[];
+    expect(inGrace.map((organization) => organization.id)).not.toContain(id);
+  });
+
+  it("shows usage and what waits for an operator, and settles it", async () => {
+    const { id } = await org("create", "Stuck");
+    const period = periodOf(Date.now());
+    await pool.query("insert into usage_totals (org_id, period, items) values ($1, $2, 50)", [id, period]);
+    await pool.query("insert into meter_counters (org_id, period, batches, batched) values ($1, $2, 2, 50)", [
+      id,
+      period,
+    ]);
+    for (const [identifier, value] of [
+      ["one", 20],
+      ["two", 30],
+    ]) {
+      await pool.query(
+        `insert into meter_batches
+           (identifier, org_id, customer_id, period, value, event_timestamp, status, created_at, due_at, unsafe_at)
+         values ($1, $2, $1, $3, $4, 1, 'attention', 1, 1, 1)`,
+        [identifier, id, period, value],
+      );
+    }
+    expect(await org("show", id)).toMatchObject({
+      usage: { accepted: 50, exported: 0, pending: 50 },
+      unsettled_batches: [{ identifier: "one" }, { identifier: "two" }],
+    });
+    await org("settle-batch", "one", "exported");
+    await org("settle-batch", "two", "resend");
+    expect(await org("show", id)).toMatchObject({
+      usage: { accepted: 50, exported: 20, pending: 30 },
+      unsettled_batches: [{ identifier: "two", status: "open" }],
+    });
+    await expect(org("settle-batch", "one", "exported")).rejects.toThrow("no unsettled batch one");
+  });
+
+  it.each([
+    [[]],
+    [["destroy"]],
+    [["create"]],
+    [["create", "a", "b"]],
+    [["create", "a", "--exempt", "--state", "active"]],
+    [["create", "a", "--state", "grace"]],
+    [["set-state", "x"]],
+    [["set-state", "x", "rich"]],
+    [["list", "--state", "rich"]],
+    [["show", "x", "--verbose"]],
+    [["settle-batch", "x", "forget"]],
+  ])("refuses %j with words", async (args) => {
+    await expect(org(...args)).rejects.toThrow(OrgUsageError);
+  });
+
+  it("says when there is no such organization", async () => {
+    await expect(org("show", "nobody")).rejects.toThrow("there is no organization nobody");
+    await expect(org("set-state", "0".repeat(32), "active")).rejects.toThrow("there is no organization");
+  });
+});
