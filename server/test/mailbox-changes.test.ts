@@ -1,0 +1,303 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { createMailbox, type TestMailbox } from "./support/mailbox.ts";
+import { createTestNode, type TestNode } from "./support/testNode.ts";
+import { until } from "./support/until.ts";
+
+let database: TestDatabase;
+let node: TestNode;
+let hasty: TestNode;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  node = createTestNode(database);
+  hasty = createTestNode(database, { POSTRIDER_MAILBOX_LEASE_SECONDS: "1" });
+});
+
+afterAll(async () => {
+  await node.stop();
+  await hasty.stop();
+  await database.drop();
+});
+
+interface Claim {
+  id: string;
+  claim_token: string;
+}
+
+async function claim(box: TestMailbox, max: number, options = {}): Promise<Claim[]> {
+  const { body } = await box.post("claim", { max, ...options });
+  return body.messages.map(({ id, claim_token }: Claim) => ({ id, claim_token }));
+}
+
+async function sendMany(box: TestMailbox, count: number): Promise<string[]> {
+  const ids: string[] = [];
+  for (let n = 0; n < count; n++) ids.push(await box.send({ n }));
+  return ids;
+}
+
+describe("a batch claim", () => {
+  it("gives the oldest first, with payloads, tokens, lease and what is left", async () => {
+    const box = await createMailbox(node);
+    const ids = await sendMany(box, 5);
+    const { body } = await box.post("claim", { max: 3, lease_seconds: 60 });
+    expect(body.messages.map((message: Claim) => message.id)).toEqual(ids.slice(0, 3));
+    expect(body.remaining).toEqual({ ready: 2, claimed: 3 });
+    const now = Math.floor(Date.now() / 1000);
+    for (const [n, message] of body.messages.entries()) {
+      expect(message).toMatchObject({ status: "CLAIMED", payload: { n }, claim_count: 1 });
+      expect(message.claim_expires_at - now).toBeGreaterThan(57);
+      expect(message.claim_expires_at - now).toBeLessThanOrEqual(61);
+    }
+    const rest = await box.post("claim", { max: 100 });
+    expect(rest.body.messages.map((message: Claim) => message.id)).toEqual(ids.slice(3));
+    expect(rest.body.remaining).toEqual({ ready: 0, claimed: 5 });
+    expect((await box.post("claim")).body.messages).toEqual([]);
+  });
+
+  it("gives every message to exactly one of many claims", async () => {
+    const box = await createMailbox(node);
+    const ids = await sendMany(box, 60);
+    const claims = await Promise.all(Array.from({ length: 30 }, (_, n) => claim(box, 1 + (n % 4))));
+    const claimed = claims.flat().map(({ id }) => id);
+    expect(new Set(claimed).size).toBe(claimed.length);
+    expect(claimed.sort()).toEqual(ids.sort());
+  });
+
+  it.each([
+    [{ max: 0 }, "max"],
+    [{ max: 101 }, "max"],
+    [{ max: 1.5 }, "max"],
+    [{ wait_seconds: 31 }, "wait_seconds"],
+    [{ wait_seconds: -1 }, "wait_seconds"],
+    [{ lease_seconds: 4 }, "lease_seconds"],
+    [{ lease_seconds: 43_201 }, "lease_seconds"],
+    [{ max: "1" }, "max"],
+  ])("%j is answered with 400 that names the field", async (body, field) => {
+    const box = await createMailbox(node);
+    const answer = await box.post("claim", body);
+    expect([answer.status, answer.body.error]).toEqual([400, expect.stringContaining(field)]);
+  });
+});
+
+describe("batch acknowledge, extend, release and reject", () => {
+  it("give each message its own result", async () => {
+    const box = await createMailbox(node);
+    const elsewhere = await createMailbox(node, {}, box.account);
+    await sendMany(box, 2);
+    await elsewhere.send({});
+    const [one, two] = await claim(box, 2);
+    const [foreign] = await claim(elsewhere, 1);
+    const { status, body } = await box.post("ack", {
+      messages: [
+        one,
+        { id: two!.id, claim_token: one!.claim_token.replaceAll(/./g, "0") },
+        { id: "f".repeat(32), claim_token: one!.claim_token },
+        { id: "nonsense", claim_token: "nonsense" },
+        foreign,
+        one,
+      ],
+    });
+    expect(status).toBe(200);
+    const stale = expect.stringContaining("not active");
+    expect(body.results).toEqual([
+      { id: one!.id, ok: true, status: 200 },
+      { id: two!.id, ok: false, status: 409, error: stale },
+      { id: "f".repeat(32), ok: false, status: 404, error: "not found" },
+      { id: "nonsense", ok: false, status: 404, error: "not found" },
+      { id: foreign!.id, ok: false, status: 404, error: "not found" },
+      { id: one!.id, ok: true, status: 200 },
+    ]);
+    expect((await box.read(one!.id)).body.status).toBe("ACKNOWLEDGED");
+    expect((await box.read(two!.id)).body.status).toBe("CLAIMED");
+  });
+
+  it("are refused to another key, even with the right token", async () => {
+    const box = await createMailbox(node);
+    await sendMany(box, 1);
+    const messages = await claim(box, 1);
+    const key = await box.newKey();
+    for (const verb of ["ack", "extend", "release", "reject"]) {
+      const { body } = await box.post(verb, { messages }, { key });
+      expect([verb, body.results[0].status]).toEqual([verb, 403]);
+    }
+    expect((await box.read(messages[0]!.id)).body.status).toBe("CLAIMED");
+  });
+
+  it("are refused with 409 when the token is stale, even from the same key", async () => {
+    const box = await createMailbox(hasty);
+    const id = await box.send({});
+    const stale = await claim(box, 1);
+    const fresh = await until(
+      () => claim(box, 1),
+      (claims) => claims.length === 1,
+    );
+    for (const verb of ["ack", "extend", "release", "reject"]) {
+      const { body } = await box.post(verb, { messages: stale });
+      expect([verb, body.results[0].status]).toEqual([verb, 409]);
+    }
+    expect((await box.read(id)).body).toMatchObject({ status: "CLAIMED", claim_count: 2 });
+    expect((await box.post("ack", { messages: fresh })).body.results[0].status).toBe(200);
+  });
+
+  it("extend keeps a message past its first lease", async () => {
+    const box = await createMailbox(hasty);
+    const id = await box.send({});
+    const messages = await claim(box, 1);
+    const { body } = await box.post("extend", { messages, lease_seconds: 30 });
+    const now = Math.floor(Date.now() / 1000);
+    expect(body.results[0]).toMatchObject({ id, ok: true, status: 200 });
+    expect(body.results[0].claim_expires_at - now).toBeGreaterThan(27);
+    const overAtMs = Date.now() + 1_200;
+    await until(
+      () => Date.now(),
+      (nowMs) => nowMs > overAtMs,
+    );
+    expect((await box.read(id)).body).toMatchObject({
+      status: "CLAIMED",
+      claim_expires_at: body.results[0].claim_expires_at,
+    });
+    expect((await box.post("ack", { messages })).body.results[0].ok).toBe(true);
+  });
+
+  it("release gives back at once, or after a delay in which only its own id claims it", async () => {
+    const box = await createMailbox(node);
+    const id = await box.send({});
+    await box.post("release", { messages: await claim(box, 1) });
+    expect((await box.read(id)).body).toMatchObject({ status: "UNREAD", claim_count: 1 });
+    await box.post("release", { messages: await claim(box, 1), delay_seconds: 60 });
+    expect((await box.read(id)).body).toMatchObject({ status: "UNREAD", claim_count: 2 });
+    expect(await claim(box, 1)).toEqual([]);
+    expect(await box.stats()).toMatchObject({ ready: 0, delayed: 1 });
+    expect((await box.list("?status=UNREAD")).map((message) => message.id)).toEqual([id]);
+    expect((await box.one(id, "claim")).status).toBe(200);
+  });
+
+  it("reject makes a message dead with its reason, and again is the same", async () => {
+    const box = await createMailbox(node);
+    const id = await box.send({ n: 1 });
+    const messages = await claim(box, 1);
+    for (let times = 0; times < 2; times++) {
+      const { body } = await box.post("reject", { messages, reason: "cannot parse" });
+      expect(body.results).toEqual([{ id, ok: true, status: 200 }]);
+    }
+    expect((await box.read(id)).body).toMatchObject({
+      status: "DEAD",
+      dead_reason: "cannot parse",
+      payload: { n: 1 },
+      claimed_by: null,
+    });
+    expect((await box.list("?status=DEAD")).map((message) => message.id)).toEqual([id]);
+    expect(await box.list()).toEqual([]);
+    expect((await box.post("ack", { messages })).body.results[0].status).toBe(409);
+    expect((await box.one(id, "claim")).status).toBe(409);
+    expect(await claim(box, 10)).toEqual([]);
+  });
+
+  it.each([
+    ["ack", {}, "messages"],
+    ["ack", { messages: [] }, "messages"],
+    ["ack", { messages: [{ id: "a" }] }, "claim_token"],
+    ["ack", { messages: Array.from({ length: 101 }, () => ({ id: "a", claim_token: "b" })) }, "messages"],
+    ["extend", { messages: [{ id: "a", claim_token: "b" }], lease_seconds: 4 }, "lease_seconds"],
+    ["release", { messages: [{ id: "a", claim_token: "b" }], delay_seconds: 43_201 }, "delay_seconds"],
+    ["reject", { messages: [{ id: "a", claim_token: "b" }], reason: "" }, "reason"],
+  ])("%s refuses %j with 400", async (verb, body, field) => {
+    const box = await createMailbox(node);
+    const answer = await box.post(verb, body);
+    expect([answer.status, answer.body.error]).toEqual([400, expect.stringContaining(field)]);
+  });
+});
+
+describe("a message that is claimed too often", () => {
+  it("is dead after its last claim lapses, with no sweep", async () => {
+    const box = await createMailbox(hasty, { max_claims: 2 });
+    const id = await box.send({});
+    await claim(box, 1);
+    await until(
+      () => box.read(id),
+      ({ body }) => body.status === "UNREAD",
+    );
+    await claim(box, 1);
+    const dead = await until(
+      () => box.read(id),
+      ({ body }) => body.status === "DEAD",
+    );
+    expect(dead.body).toMatchObject({
+      claim_count: 2,
+      dead_reason: "claimed 2 times and never acknowledged",
+    });
+    expect((await box.list("?status=DEAD")).map((message) => message.id)).toEqual([id]);
+    expect(await box.list("?status=UNREAD")).toEqual([]);
+    expect(await box.stats()).toMatchObject({ ready: 0, claimed: 0, dead: 1 });
+    expect((await box.one(id, "claim")).status).toBe(409);
+    expect(await claim(box, 1)).toEqual([]);
+    expect((await box.read(id)).body).toEqual(dead.body);
+    expect(await box.stats()).toMatchObject({ ready: 0, claimed: 0, dead: 1 });
+  });
+
+  it("is dead when its last claim is released, and alive again after a redrive", async () => {
+    const box = await createMailbox(node, { max_claims: 1 });
+    const ids = await sendMany(box, 3);
+    await box.post("release", { messages: await claim(box, 3) });
+    expect((await box.list("?status=DEAD")).map((message) => message.id)).toEqual(ids);
+    expect((await box.post("redrive", { messages: [ids[1], "nonsense"] })).body).toEqual({ redriven: 1 });
+    expect((await box.read(ids[1]!)).body).toMatchObject({
+      status: "UNREAD",
+      claim_count: 0,
+      dead_reason: null,
+    });
+    expect((await box.post("redrive", { limit: 1 })).body).toEqual({ redriven: 1 });
+    expect((await box.post("redrive")).body).toEqual({ redriven: 1 });
+    expect((await box.post("redrive")).body).toEqual({ redriven: 0 });
+    expect((await claim(box, 3)).map((message) => message.id)).toEqual(ids);
+  });
+
+  it("has no limit unless the mailbox says so, and the limit can be changed", async () => {
+    const box = await createMailbox(node);
+    const id = await box.send({});
+    for (let times = 1; times <= 5; times++) {
+      await box.post("release", { messages: await claim(box, 1) });
+      expect((await box.read(id)).body).toMatchObject({ status: "UNREAD", claim_count: times });
+    }
+    const { api_key: key } = box.account;
+    const path = `/api/v1/targets/${box.id}`;
+    expect((await node.call("GET", path, { key })).body.max_claims).toBeNull();
+    const patched = await node.call("PATCH", path, { key, body: { max_claims: 3 } });
+    expect(patched.body.max_claims).toBe(3);
+    await box.post("release", { messages: await claim(box, 1) });
+    expect((await box.read(id)).body.status).toBe("DEAD");
+    const cleared = await node.call("PATCH", path, { key, body: { max_claims: null } });
+    expect([cleared.status, cleared.body.max_claims]).toEqual([200, null]);
+    for (const bad of [0, 1001, "3"]) {
+      expect((await node.call("PATCH", path, { key, body: { max_claims: bad } })).status).toBe(400);
+    }
+  });
+});
+
+describe("the live view", () => {
+  it("counts states, age and rates", async () => {
+    const box = await createMailbox(node);
+    expect(await box.stats()).toEqual({
+      ready: 0,
+      claimed: 0,
+      delayed: 0,
+      blocked: 0,
+      dead: 0,
+      oldest_age_seconds: null,
+      accepted_per_minute: 0,
+      acknowledged_per_minute: 0,
+    });
+    await sendMany(box, 6);
+    const [one, two, three] = await claim(box, 4);
+    await box.post("ack", { messages: [one] });
+    await box.post("reject", { messages: [two] });
+    await box.post("release", { messages: [three], delay_seconds: 60 });
+    const stats = await box.stats();
+    expect(stats).toMatchObject({ ready: 2, claimed: 1, delayed: 1, blocked: 0, dead: 1 });
+    expect(stats["oldest_age_seconds"]).toBeGreaterThanOrEqual(0);
+    expect(stats["oldest_age_seconds"]).toBeLessThan(10);
+    expect(stats["accepted_per_minute"]).toBeGreaterThan(0.9);
+    expect(stats["acknowledged_per_minute"]).toBeGreaterThan(0.1);
+  });
+});
