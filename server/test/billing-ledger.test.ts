@@ -54,17 +54,17 @@ describe("folding", () => {
 
   it("is never seen half done, by readers and by other folders", async () => {
     const orgId = await createOrganization();
-    let written = 0;
     const total = 900;
+    const progress = { written: 0 };
     const writer = (async () => {
-      for (; written < total; written += 3) await record(orgId, 3);
+      for (; progress.written < total; progress.written += 3) await record(orgId, 3);
     })();
     const folders = Array.from({ length: 3 }, async () => {
-      while (written < total) await foldUsage(pool);
+      while (progress.written < total) await foldUsage(pool);
     });
     const seen: number[] = [0];
-    while (written < total) {
-      const atLeast = written;
+    while (progress.written < total) {
+      const atLeast = progress.written;
       const { accepted } = await readLedgerMonth(pool, orgId, 202611);
       expect(accepted).toBeGreaterThanOrEqual(atLeast);
       expect(accepted).toBeGreaterThanOrEqual(seen.at(-1)!);
