@@ -1,0 +1,23 @@
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test, vi } from "vitest";
+import { createLineWriter } from "./lineWriter.ts";
+
+test("lines arrive whole and in order, whether written by themselves or flushed", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "lines-"));
+  const path = join(folder, "log");
+  const fd = openSync(path, "w");
+  const writer = createLineWriter(fd);
+  const lines = Array.from(
+    { length: 5_000 },
+    (_, number) => `{"number":${number},"text":"${"é".repeat(30)}"}\n`,
+  );
+  for (const line of lines.slice(0, 4_000)) writer.write(line);
+  await vi.waitFor(() => expect(readFileSync(path, "utf8")).toBe(lines.slice(0, 4_000).join("")));
+  for (const line of lines.slice(4_000)) writer.write(line);
+  writer.flush();
+  expect(readFileSync(path, "utf8")).toBe(lines.join(""));
+  closeSync(fd);
+  rmSync(folder, { recursive: true });
+});
