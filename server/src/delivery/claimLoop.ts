@@ -40,33 +40,27 @@ const pollMs = 200;
 const errorPauseMs = 1_000;
 
 export function createClaimLoop(deps: ClaimLoopDeps): ClaimLoop {
+  const sleeper = createSleeper();
   let cursor = firstCursor;
-  let targetsSeen = 1;
-  let bytesPerDelivery = firstGuessBytes;
-  let isRunning = false;
+  let seen: Seen = { targets: 1, bytesPerDelivery: firstGuessBytes };
   let wasRoomShort = false;
-  let isWoken = false;
-  let wakeUp: (() => void) | undefined;
+  let stopping = new AbortController();
   let ended: Promise<void> = Promise.resolve();
 
   async function run(): Promise<void> {
-    while (isRunning) {
-      isWoken = false;
+    while (!stopping.signal.aborted) {
+      sleeper.rest();
       const pauseMs = await claimOnce();
-      if (pauseMs > 0 && !isWoken && isRunning) await pause(pauseMs);
+      if (pauseMs > 0 && !stopping.signal.aborted) await sleeper.sleep(pauseMs);
     }
   }
 
   /** @returns how long to wait before the next claim, in milliseconds. */
   async function claimOnce(): Promise<number> {
-    const room = deps.room();
-    const fits = Math.min(room.deliveries, Math.ceil(room.bytes / bytesPerDelivery));
-    const limit = Math.min(maxPerClaim, fits);
-    const few = Math.min(maxFew, Math.max(1, Math.floor(fits * fewPartOfRoom)));
-    const perTarget = Math.max(few, Math.ceil(limit / targetsSeen));
+    const size = sizeClaim(deps.room(), seen);
     const skip = deps.fullTargets();
-    wasRoomShort = limit < maxPerClaim || skip.length > 0;
-    if (limit === 0) return pollMs;
+    wasRoomShort = size.limit < maxPerClaim || skip.length > 0;
+    if (size.limit === 0) return pollMs;
     const lease = deps.newLease();
     try {
       const claim = await claimDeliveries(deps.pool, {
@@ -74,64 +68,100 @@ export function createClaimLoop(deps: ClaimLoopDeps): ClaimLoop {
         leaseToken: lease.token,
         cursor,
         skip,
-        limit,
-        perTarget,
-        few,
-        wide: perTarget > few ? deps.targetsEnding(few) : [],
+        wide: size.perTarget > size.few ? deps.targetsEnding(size.few) : [],
+        ...size,
       });
       cursor = claim.cursor;
-      if (claim.deliveries.length > 0) {
-        targetsSeen = new Set(claim.deliveries.map((delivery) => delivery.targetId)).size;
-        bytesPerDelivery = averageBytes(claim.deliveries, bytesPerDelivery);
-        deps.metrics.claimed(claim.deliveries.length);
-        deps.take(claim.deliveries);
-        return 0;
-      }
-      return claim.isCircleClosed ? pollMs : 0;
+      if (claim.deliveries.length === 0) return claim.isCircleClosed ? pollMs : 0;
+      seen = lookAt(claim.deliveries, seen);
+      deps.metrics.claimed(claim.deliveries.length);
+      deps.take(claim.deliveries);
+      return 0;
     } catch (error) {
       deps.log.warn({ err: error }, "due deliveries could not be claimed; trying again");
       return errorPauseMs;
     }
   }
 
-  function pause(pauseMs: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(done, pauseMs);
-      wakeUp = done;
-      function done(): void {
-        clearTimeout(timer);
-        wakeUp = undefined;
-        resolve();
-      }
-    });
-  }
-
-  function wake(): void {
-    isWoken = true;
-    wakeUp?.();
-  }
-
   return {
     start() {
-      isRunning = true;
+      stopping = new AbortController();
       ended = run();
     },
-    wake,
+    wake: () => sleeper.wake(),
     roomAppeared() {
-      if (wasRoomShort) wake();
+      if (wasRoomShort) sleeper.wake();
     },
     async stop() {
-      isRunning = false;
-      wake();
+      stopping.abort();
+      sleeper.wake();
       await ended;
     },
   };
 }
 
+/** What the last claims brought. */
+interface Seen {
+  targets: number;
+  bytesPerDelivery: number;
+}
+
+interface ClaimSize {
+  limit: number;
+  perTarget: number;
+  few: number;
+}
+
+function sizeClaim(room: { deliveries: number; bytes: number }, seen: Seen): ClaimSize {
+  const fits = Math.min(room.deliveries, Math.ceil(room.bytes / seen.bytesPerDelivery));
+  const limit = Math.min(maxPerClaim, fits);
+  const few = Math.min(maxFew, Math.max(1, Math.floor(fits * fewPartOfRoom)));
+  return { limit, few, perTarget: Math.max(few, Math.ceil(limit / seen.targets)) };
+}
+
 /** Follows growing payloads at once and shrinking ones by and by, because memory is what is at stake. */
-function averageBytes(deliveries: Delivery[], before: number): number {
+function lookAt(deliveries: readonly Delivery[], before: Seen): Seen {
+  const targets = new Set<string>();
   let bytes = 0;
-  for (const delivery of deliveries) bytes += delivery.payload.length;
+  for (const delivery of deliveries) {
+    targets.add(delivery.targetId);
+    bytes += delivery.payload.length;
+  }
   const now = Math.max(1, bytes / deliveries.length);
-  return now > before ? now : (now + before) / 2;
+  const average = now > before.bytesPerDelivery ? now : (now + before.bytesPerDelivery) / 2;
+  return { targets: targets.size, bytesPerDelivery: average };
+}
+
+interface Sleeper {
+  /** Forgets the wakes so far. */
+  rest(): void;
+  /** Resolves after the time, or at once when woken since the last rest. */
+  sleep(ms: number): Promise<void>;
+  wake(): void;
+}
+
+function createSleeper(): Sleeper {
+  let isWoken = false;
+  let wakeUp: (() => void) | undefined;
+  return {
+    rest() {
+      isWoken = false;
+    },
+    sleep(ms) {
+      if (isWoken) return Promise.resolve();
+      return new Promise((resolve) => {
+        const timer = setTimeout(done, ms);
+        wakeUp = done;
+        function done(): void {
+          clearTimeout(timer);
+          wakeUp = undefined;
+          resolve();
+        }
+      });
+    },
+    wake() {
+      isWoken = true;
+      wakeUp?.();
+    },
+  };
 }

@@ -42,7 +42,7 @@ export function createSettler(deps: SettlerDeps): Settler {
         responseBody: result.responseBody,
       };
       deps.recorder.record(record).then(
-        (isHeld) => report(deps, delivery, target, record, isHeld),
+        (isHeld) => report(deps, { delivery, target, record }, isHeld),
         (reason: unknown) => {
           deps.log.error(
             { err: reason, event_id: delivery.eventId },
@@ -106,13 +106,13 @@ function noteHealth(deps: SettlerDeps, target: TargetConfig, verdict: AttemptVer
   });
 }
 
-function report(
-  deps: SettlerDeps,
-  delivery: Delivery,
-  target: TargetConfig,
-  record: AttemptRecord,
-  isHeld: boolean,
-): void {
+interface Recorded {
+  delivery: Delivery;
+  target: TargetConfig;
+  record: AttemptRecord;
+}
+
+function report(deps: SettlerDeps, { delivery, target, record }: Recorded, isHeld: boolean): void {
   const outcome = !isHeld
     ? "stale"
     : record.outcome === 1

@@ -127,7 +127,7 @@ export async function finishDeliveries(pool: pg.Pool, records: readonly AttemptR
       byteaArray(records.map((record) => record.responseBody)),
     ],
   });
-  const matched = new Array<boolean>(records.length).fill(false);
+  const matched = records.map(() => false);
   for (const number of rows[0]?.matched?.split(",") ?? []) matched[Number(number) - 1] = true;
   return matched;
 }

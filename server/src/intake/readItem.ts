@@ -14,7 +14,8 @@ const maxIdempotencyKeyLength = 255;
 const maxOrderingKeyLength = 255;
 const printable = /^[\x20-\x7e]{1,256}$/;
 const correlationPattern = /^[A-Za-z0-9_-]{1,128}$/;
-const latinControls = /[\x00-\x1f\x7f]/;
+/** Header bytes arrive as Latin-1. */
+const latinControls = /[^\x20-\x7e\x80-\xff]/;
 
 /**
  * Reads the description of an item from its headers and its body, which must be JSON; the body's `event_type`

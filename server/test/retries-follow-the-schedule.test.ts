@@ -1,0 +1,168 @@
+import type { ServerResponse } from "node:http";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { until } from "./support/embeddedProcess.ts";
+import { acceptedEvents, createWebhookTarget, type EventView, readEvent, sendItem } from "./support/items.ts";
+import { type Received, type Receiver, startReceiver } from "./support/receiver.ts";
+import { startService, type ServiceProcess } from "./support/serviceProcess.ts";
+import { type Account, signUp } from "./support/testNode.ts";
+
+let database: TestDatabase;
+let service: ServiceProcess;
+let receiver: Receiver;
+let account: Account;
+/** How each path answers, by the number of the request to it, from 1. */
+const answers = new Map<string, (response: ServerResponse, number: number) => void>();
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  receiver = await startReceiver(({ path }, response) => {
+    const number = receiver.received.filter((one) => one.path === path).length;
+    answers.get(path)!(response, number);
+  });
+  service = await startService({
+    storage: { databaseUrl: database.url },
+    env: { POSTRIDER_DELIVERY_TIMEOUT_MS: "1000" },
+  });
+  account = await signUp(service);
+});
+
+afterAll(async () => {
+  await service?.stop();
+  await receiver?.stop();
+  await database?.drop();
+});
+
+interface Sent {
+  id: string;
+  targetId: string;
+  path: string;
+}
+
+async function sendTo(
+  path: string,
+  answer: (response: ServerResponse, number: number) => void,
+  fields: Record<string, unknown> = {},
+): Promise<Sent> {
+  answers.set(path, answer);
+  const schedule = { retry_interval_seconds: 1, max_retries: 2, ...fields };
+  const { id: targetId } = await createWebhookTarget(service, account, receiver.url + path, schedule);
+  return { id: await sendItem(service, account, targetId, { path }), targetId, path };
+}
+
+async function eventIs(id: string, status: string): Promise<EventView> {
+  let view: EventView | undefined;
+  await until(`the event is ${status}`, 20_000, async () => {
+    view = await readEvent(service, account, id);
+    return view.event.status === status;
+  });
+  return view!;
+}
+
+function gapsMs(received: Received[]): number[] {
+  return received.slice(1).map((one, index) => one.atMs - received[index]!.atMs);
+}
+
+function fail(response: ServerResponse): void {
+  response.writeHead(500).end("not today");
+}
+
+/** Between the shortest wait that the schedule allows and one that a busy machine may make of the longest. */
+function expectWait(gapMs: number, shortestMs: number, longestMs: number): void {
+  expect(gapMs).toBeGreaterThanOrEqual(shortestMs);
+  expect(gapMs).toBeLessThan(longestMs + 2_500);
+}
+
+describe.concurrent("a delivery that fails", () => {
+  it("is tried again after the interval, then after three times it, and ends FAILED", async () => {
+    const { id, path } = await sendTo("/always", fail);
+    const waiting = await eventIs(id, "RETRYING");
+    expect(waiting.event).toMatchObject({ max_retries: 2 });
+    expect(waiting.delivery_attempts[0]).toMatchObject({
+      status_code: 500,
+      error: "receiver answered 500",
+      response_body: "not today",
+    });
+    const received = await receiver.arrivals(3, { path });
+    const [first, second] = gapsMs(received) as [number, number];
+    expectWait(first, 800, 1_200);
+    expectWait(second, 2_400, 3_600);
+    const { event, delivery_attempts: attempts } = await eventIs(id, "FAILED");
+    expect(event.retry_count).toBe(2);
+    expect(attempts.map((attempt) => attempt.status_code)).toEqual([500, 500, 500]);
+    expect(new Set(received.map((one) => one.id))).toEqual(new Set([id]));
+  });
+
+  it("that times out is tried again, and is DELIVERED when the receiver recovers", async () => {
+    const { id, path } = await sendTo("/recovers", (response, number) => {
+      if (number > 1) response.writeHead(204).end();
+    });
+    await receiver.arrivals(2, { path });
+    const { event, delivery_attempts: attempts } = await eventIs(id, "DELIVERED");
+    expect(event.retry_count).toBe(1);
+    expect(attempts).toMatchObject([
+      { status_code: 0, error: "no answer within 1 s" },
+      { status_code: 204, error: null },
+    ]);
+  });
+
+  it("with max_retries 0 is tried once", async () => {
+    const { id, path } = await sendTo("/once", fail, { max_retries: 0 });
+    const { delivery_attempts: attempts } = await eventIs(id, "FAILED");
+    expect(attempts).toHaveLength(1);
+    expect(receiver.received.filter((one) => one.path === path)).toHaveLength(1);
+  });
+
+  it.each([
+    ["seconds", () => "2", 1_600],
+    ["a date", () => new Date(Date.now() + 2_500).toUTCString(), 1_000],
+    ["too many seconds: at most twice the schedule's wait", () => "3600", 1_600],
+    ["nonsense: the schedule's wait", () => "soon", 800],
+  ])("honours Retry-After as %s", async (what, value, shortestMs) => {
+    const { id, path } = await sendTo(`/after-${what.replaceAll(/\W/g, "")}`, (response, number) => {
+      if (number > 1) response.writeHead(200).end();
+      else response.writeHead(503, { "retry-after": value() }).end();
+    });
+    const received = await receiver.arrivals(2, { path });
+    expectWait(gapsMs(received)[0]!, shortestMs, 2_400);
+    await eventIs(id, "DELIVERED");
+  });
+
+  it("can be replayed when it ended: a new event, not billed, with the full schedule", async () => {
+    const { id, path, targetId } = await sendTo("/replayed", (response, number) => {
+      response.writeHead(number <= 3 ? 500 : 200).end();
+    });
+    const before = await eventIs(id, "FAILED");
+    const usage = await acceptedEvents(service, account);
+    const { status, body } = await service.call("POST", `/api/v1/events/${id}/replay`, {
+      key: account.api_key,
+    });
+    expect([status, body]).toEqual([202, { id: expect.any(String), status: "QUEUED", source_event_id: id }]);
+    expect(body.id).not.toBe(id);
+    const { event } = await eventIs(body.id, "DELIVERED");
+    expect(event).toMatchObject({ is_replay: 1, source_event_id: id, endpoint_id: targetId });
+    const received = await receiver.arrivals(4, { path });
+    expect(received.at(-1)!.id).toBe(body.id);
+    expect(received.at(-1)!.body.equals(received[0]!.body)).toBe(true);
+    expect(await readEvent(service, account, id)).toEqual(before);
+    expect(await acceptedEvents(service, account)).toBeGreaterThanOrEqual(usage);
+  });
+});
+
+it("is delivered at once when its target is enabled again, with the full schedule", async () => {
+  let isHealthy = false;
+  const { id, path, targetId } = await sendTo(
+    "/enabled-again",
+    (response) => response.writeHead(isHealthy ? 200 : 500).end(),
+    { retry_interval_seconds: 3600 },
+  );
+  await eventIs(id, "RETRYING");
+  const enable = (enabled: boolean) =>
+    service.call("PATCH", `/api/v1/targets/${targetId}`, { key: account.api_key, body: { enabled } });
+  await enable(false);
+  isHealthy = true;
+  await enable(true);
+  await receiver.arrivals(2, { path });
+  const { event } = await eventIs(id, "DELIVERED");
+  expect(event.retry_count).toBe(1);
+});

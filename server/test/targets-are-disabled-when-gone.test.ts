@@ -1,0 +1,134 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import type pg from "pg";
+import { createPool } from "../src/db/pool.ts";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { until } from "./support/embeddedProcess.ts";
+import { createWebhookTarget, readEvent, sendItem, sendItems } from "./support/items.ts";
+import { answerOk, type Receiver, startReceiver } from "./support/receiver.ts";
+import { startService, type ServiceProcess } from "./support/serviceProcess.ts";
+import { type Account, signUp } from "./support/testNode.ts";
+
+const fiveDaysSeconds = 5 * 86_400;
+let database: TestDatabase;
+let pool: pg.Pool;
+let service: ServiceProcess;
+let receiver: Receiver;
+let account: Account;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  pool = createPool({ connection: database.connection, size: 1, onError: () => undefined });
+  receiver = await startReceiver(({ path }, response) => {
+    const status = /^\/(\d{3})/.exec(path)?.[1] ?? "200";
+    response.writeHead(Number(status)).end();
+  });
+  service = await startService({ storage: { databaseUrl: database.url } });
+  account = await signUp(service);
+});
+
+afterAll(async () => {
+  await service?.stop();
+  await receiver?.stop();
+  await pool?.end();
+  await database?.drop();
+});
+
+async function readTarget(id: string): Promise<{ enabled: boolean; disabled_reason?: string }> {
+  return (await service.call("GET", `/api/v1/targets/${id}`, { key: account.api_key })).body;
+}
+
+async function isDisabled(id: string): Promise<void> {
+  await until("the target is disabled", 10_000, async () => !(await readTarget(id)).enabled);
+}
+
+async function failingSince(id: string): Promise<number | null> {
+  const { rows } = await pool.query("select failing_since from targets where id = $1", [id]);
+  return rows[0].failing_since;
+}
+
+it("410 Gone fails the item at once, disables the target with the reason on it, and refuses more", async () => {
+  const target = await createWebhookTarget(service, account, `${receiver.url}/410`);
+  const id = await sendItem(service, account, target.id);
+  await isDisabled(target.id);
+  expect((await readTarget(target.id)).disabled_reason).toContain("410 Gone");
+  const { event, delivery_attempts: attempts } = await readEvent(service, account, id);
+  expect(event.status).toBe("FAILED");
+  expect(attempts).toMatchObject([{ status_code: 410, error: expect.stringContaining("410") }]);
+  const refused = await service.call("POST", `/t/${target.id}`, { key: account.api_key, body: {} });
+  expect(refused.status).toBe(409);
+});
+
+it("410 Gone holds what else waits: it is sent when the owner enables the target again", async () => {
+  const path = "/410-and-back";
+  const target = await createWebhookTarget(service, account, receiver.url + path);
+  const ids = await sendItems(service, account, target.id, 50).catch(() => []);
+  await isDisabled(target.id);
+  // Some of them may have been refused already, and all that were under way got the 410.
+  const accepted = await service.call("GET", `/api/v1/events?target_id=${target.id}&limit=100`, {
+    key: account.api_key,
+  });
+  expect(accepted.body.events.length).toBeGreaterThanOrEqual(ids.length);
+  const usual = receiver.answer;
+  receiver.answer = answerOk;
+  await service.call("PATCH", `/api/v1/targets/${target.id}`, {
+    key: account.api_key,
+    body: { enabled: true },
+  });
+  expect(await readTarget(target.id)).toMatchObject({ enabled: true });
+  expect(await readTarget(target.id)).not.toHaveProperty("disabled_reason");
+  await until("nothing waits", 10_000, async () => {
+    const { rowCount } = await pool.query("select from deliveries where target_id = $1", [target.id]);
+    return rowCount === 0;
+  });
+  receiver.answer = usual;
+});
+
+it("a target that failed every attempt for five days is disabled with the reason on it", async () => {
+  const target = await createWebhookTarget(service, account, `${receiver.url}/500`);
+  const id = await sendItem(service, account, target.id);
+  await until("the failure is noted", 10_000, async () => (await failingSince(target.id)) !== null);
+  expect(await readTarget(target.id)).toMatchObject({ enabled: true });
+  await pool.query("update targets set failing_since = failing_since - $2 where id = $1", [
+    target.id,
+    fiveDaysSeconds,
+  ]);
+  await sendItem(service, account, target.id);
+  await isDisabled(target.id);
+  expect((await readTarget(target.id)).disabled_reason).toContain("5 days");
+  expect((await readEvent(service, account, id)).event.status).toBe("RETRYING");
+});
+
+it("one success within the five days counts from the beginning", async () => {
+  const target = await createWebhookTarget(service, account, `${receiver.url}/500-then`);
+  await sendItem(service, account, target.id);
+  await until("the failure is noted", 10_000, async () => (await failingSince(target.id)) !== null);
+  await pool.query(
+    "update targets set failing_since = failing_since - $2, version = version + 1 where id = $1",
+    [target.id, fiveDaysSeconds],
+  );
+  const patch = { key: account.api_key, body: { description: "unrelated" } };
+  await service.call("PATCH", `/api/v1/targets/${target.id}`, patch);
+  const usual = receiver.answer;
+  receiver.answer = answerOk;
+  await sendItem(service, account, target.id);
+  await until("the recovery is noted", 10_000, async () => (await failingSince(target.id)) === null);
+  receiver.answer = usual;
+  await sendItem(service, account, target.id);
+  await until("the failure is noted", 10_000, async () => (await failingSince(target.id)) !== null);
+  expect(await readTarget(target.id)).toMatchObject({ enabled: true });
+});
+
+it("a receiver that only asks for time is not disabled for it", async () => {
+  for (const status of [408, 425, 429]) {
+    const path = `/${status}`;
+    const target = await createWebhookTarget(service, account, receiver.url + path);
+    await pool.query("update targets set failing_since = 1, version = version + 1 where id = $1", [
+      target.id,
+    ]);
+    const id = await sendItem(service, account, target.id);
+    await until("the attempt is on record", 10_000, async () => {
+      return (await readEvent(service, account, id)).delivery_attempts.length === 1;
+    });
+    expect(await readTarget(target.id)).toMatchObject({ enabled: true });
+  }
+});
