@@ -1,4 +1,3 @@
-import type { Socket } from "node:net";
 import fastify, {
   type FastifyError,
   type FastifyInstance,
@@ -14,10 +13,11 @@ import { isDatabaseAway } from "../db/pool.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { RequestMetrics } from "../telemetry/requestMetrics.ts";
 import { registerBodyParser } from "./body.ts";
-import { ApiError, unauthorized } from "./errors.ts";
+import { ApiError, notFound, unauthorized } from "./errors.ts";
 import { queryNumbers } from "./queryNumbers.ts";
 import { newRequestId } from "./requestId.ts";
 import type { Credential, RouteDefinition } from "./route.ts";
+import { answerUnheard, refuseConnection } from "./unheardRequests.ts";
 import { describeValidation } from "./validation.ts";
 
 /** One row of the interface: method, path, the credential it takes, and the route. */
@@ -55,6 +55,8 @@ declare module "fastify" {
 
 /** How long a client may take to send its headers and body before the connection is closed. */
 const requestTimeoutMs = 30_000;
+/** The part of it that the headers may take. */
+const headersTimeoutMs = 15_000;
 
 /** The HTTP server without routes: limits, request ids, bodies, errors, the request's log line and metrics. */
 export function createServer(deps: ServerDeps): FastifyInstance {
@@ -72,9 +74,22 @@ export function createServer(deps: ServerDeps): FastifyInstance {
       customOptions: { coerceTypes: false, removeAdditional: false, allErrors: false, useDefaults: true },
     },
     return503OnClosing: false,
-    frameworkErrors: (error, request, reply) => answerError(deps, error, request, reply),
+    frameworkErrors: (error, request, reply) => {
+      // Hooks do not run for what has no route.
+      void reply.header("x-request-id", request.id);
+      return answerError(deps, error, request, reply);
+    },
     clientErrorHandler: refuseConnection,
+    http: {
+      headersTimeout: headersTimeoutMs,
+      requestTimeout: requestTimeoutMs,
+      // How often the two are enforced; Node's own 30 s would double them.
+      connectionsCheckingInterval: 1000,
+      // Node would answer a missing Host with an empty body.
+      requireHostHeader: false,
+    },
   });
+  answerUnheard(app.server);
   app.decorateRequest("caller", null);
   app.decorateRequest("startedAtMs", 0);
   app.decorateRequest("routePath", "unknown");
@@ -83,7 +98,7 @@ export function createServer(deps: ServerDeps): FastifyInstance {
   app.addHook("onRequest", (request, reply, done) => {
     request.startedAtMs = performance.now();
     void reply.header("x-request-id", request.id);
-    done();
+    done(lacksHost(request) ? new ApiError(400, "the Host header is missing") : undefined);
   });
   app.addHook("onResponse", (request, reply, done) => {
     const durationMs = performance.now() - request.startedAtMs;
@@ -94,6 +109,11 @@ export function createServer(deps: ServerDeps): FastifyInstance {
   app.setErrorHandler<FastifyError>((error, request, reply) => answerError(deps, error, request, reply));
   app.setNotFoundHandler((_request, reply) => reply.code(404).send({ error: "not found" }));
   return app;
+}
+
+/** RFC 9112, section 3.2. */
+function lacksHost({ raw }: FastifyRequest): boolean {
+  return raw.headers.host === undefined && raw.httpVersion === "1.1";
 }
 
 /** Adds the rows of the interface; each is checked for its credential here and nowhere else. */
@@ -186,6 +206,10 @@ function toApiError(error: FastifyError, request: FastifyRequest): ApiError {
       return new ApiError(415, "the content type must be application/json", { cause: error });
     case "FST_ERR_CTP_BODY_TOO_LARGE":
       return new ApiError(413, "the body is larger than the limit", { cause: error });
+    case "FST_ERR_BAD_URL":
+      return new ApiError(400, "the path is not valid", { cause: error });
+    case "FST_ERR_MAX_PARAM_LENGTH":
+      return notFound();
   }
   if (isDatabaseAway(error)) {
     return new ApiError(503, "the service cannot reach its database: try again", {
@@ -193,26 +217,14 @@ function toApiError(error: FastifyError, request: FastifyRequest): ApiError {
       retryAfterSeconds: 2,
     });
   }
-  if (error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500) {
+  if (isFrameworkRefusal(error)) {
     return new ApiError(error.statusCode, error.message, { cause: error });
   }
   return new ApiError(500, "internal error", { cause: error });
 }
 
-/** What Node's parser refused never became a request; it is answered in the same form and closed. */
-function refuseConnection(error: Error & { code?: string }, socket: Socket): void {
-  if (!socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const [status, message] =
-    error.code === "HPE_HEADER_OVERFLOW"
-      ? ["431 Request Header Fields Too Large", "the headers are too large"]
-      : error.code === "ERR_HTTP_REQUEST_TIMEOUT"
-        ? ["408 Request Timeout", "the request took too long to arrive"]
-        : ["400 Bad Request", "the request is not valid HTTP"];
-  const body = JSON.stringify({ error: message });
-  socket.end(
-    `HTTP/1.1 ${status}\r\nx-request-id: ${newRequestId()}\r\ncontent-type: application/json; charset=utf-8\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`,
-  );
+/** A refusal of the framework itself; another library's error with a status may tell of internals. */
+function isFrameworkRefusal(error: FastifyError): error is FastifyError & { statusCode: number } {
+  const { code, statusCode } = error;
+  return code?.startsWith("FST_ERR_") && statusCode !== undefined && statusCode >= 400 && statusCode < 500;
 }

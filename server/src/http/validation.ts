@@ -40,6 +40,8 @@ export function describeValidation(error: FastifyError, missingFields?: string):
       return `${field} must be at most ${params.limit}`;
     case "maxItems":
       return `${field} must have at most ${params.limit} elements`;
+    case "pattern":
+      return `${field} does not have the accepted form`;
     case "const":
     case "enum":
     case "anyOf":
