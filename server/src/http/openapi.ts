@@ -172,7 +172,7 @@ function describeParameter(
     required,
     schema,
   };
-  return description === undefined ? parameter : { ...parameter, description: String(description) };
+  return description === undefined ? parameter : { ...parameter, description: description as string };
 }
 
 /** `x-event-type` as it is usually written: `X-Event-Type`. */

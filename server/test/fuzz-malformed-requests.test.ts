@@ -1,0 +1,235 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import {
+  type Draft,
+  type Fixture,
+  type Subject,
+  subjects,
+  toRequest,
+  validDraft,
+} from "./support/fuzz/drafts.ts";
+import { noRequests } from "./support/fuzz/hostile.ts";
+import { type Mutation, mutationsOf } from "./support/fuzz/mutations.ts";
+import { createRandom } from "./support/fuzz/random.ts";
+import { type RawAnswer, type RawRequest, sendRaw } from "./support/fuzz/rawHttp.ts";
+import { type Account, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+
+/** The same seed sends the same requests; another one tries other combinations. */
+const seed = Number(process.env["FUZZ_SEED"] ?? 20_261_101);
+const combinations = Number(process.env["FUZZ_REQUESTS"] ?? 3000);
+/** One operationId, to look into what it does. */
+const only = process.env["FUZZ_OPERATION"];
+const tried = subjects.filter(({ operationId }) => only === undefined || operationId === only);
+const answerLimitMs = 10_000;
+const connections = 12;
+
+let database: TestDatabase;
+let node: TestNode;
+let port: number;
+let account: Account;
+/** Its sessions end and its keys go, as the fuzzed operations say. */
+let expendable: Account;
+let ids: Fixture["ids"];
+/** Requests that stop in the middle, waited for while the others are sent. */
+let unfinished: Promise<RawAnswer[]>;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  node = createTestNode(database, { POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8" });
+  port = Number(new URL(await node.listen()).port);
+  account = await signUp(node);
+  expendable = await signUp(node);
+  ids = await makeIds(account.api_key);
+  unfinished = Promise.all(
+    unfinishedRequests().map((text) => sendRaw(port, { pieces: [Buffer.from(text)] }, 60_000)),
+  );
+  unfinished.catch(() => undefined);
+});
+
+afterAll(async () => {
+  await node.stop();
+  await database.drop();
+});
+
+function unfinishedRequests(): string[] {
+  const head = `POST /t/${ids["targets"]} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${account.api_key}\r\nContent-Type: application/json\r\n`;
+  return [
+    head,
+    `${head}Content-Length: 100\r\n\r\n{"half":`,
+    `${head}Transfer-Encoding: chunked\r\n\r\n5\r\n{"a"`,
+  ];
+}
+
+async function makeIds(key: string): Promise<Fixture["ids"]> {
+  const make = async (path: string, body: object): Promise<string> =>
+    (await node.call("POST", path, { key, body })).body.id;
+  const webhook = await make("/api/v1/targets", { kind: "webhook", name: "w", url: "https://127.0.0.1:9/" });
+  const mailbox = await make("/api/v1/targets", { kind: "mailbox", name: "m" });
+  return {
+    targets: webhook,
+    endpoints: webhook,
+    target_id: webhook,
+    endpoint_id: webhook,
+    mailbox_id: mailbox,
+    message_id: await make(`/t/${mailbox}`, { any: "thing" }),
+    events: await make(`/t/${webhook}`, { any: "thing" }),
+  };
+}
+
+/** Operations that end the credential they are called with. */
+const destructive = ["logOut", "logOutAll", "deleteKey"];
+
+function fixtureFor({ operationId }: Subject): Fixture {
+  const { api_key: key, session_token: session } = destructive.includes(operationId) ? expendable : account;
+  return { key, session, ids };
+}
+
+interface FuzzCase {
+  subject: Subject;
+  mutations: readonly Mutation[];
+}
+
+/** Sends the cases over a few connections at a time; gives every complaint, at most twenty. */
+async function run(cases: readonly FuzzCase[]): Promise<string[]> {
+  const complaints: string[] = [];
+  let next = 0;
+  const work = async (): Promise<void> => {
+    while (next < cases.length && complaints.length < 20) {
+      const { subject, mutations } = cases[next++]!;
+      const draft = mutations.reduce<Draft>(
+        (broken, { apply }) => apply(broken),
+        validDraft(subject, fixtureFor(subject)),
+      );
+      const what = `${subject.operationId}: ${mutations.map((one) => one.what).join(" + ")}`;
+      const complaint = await judge(toRequest(draft), mayClose(draft));
+      if (complaint !== undefined) complaints.push(`${what}: ${complaint}`);
+      if (destructive.includes(subject.operationId)) await renewExpendable();
+    }
+  };
+  await Promise.all(Array.from({ length: connections }, work));
+  return complaints;
+}
+
+async function renewExpendable(): Promise<void> {
+  const { session_token: session } = expendable;
+  const { status } = await node.call("GET", "/api/v1/auth/me", { session });
+  if (status === 200) return;
+  const { user, password } = expendable;
+  const login = await node.call("POST", "/api/v1/auth/login", { body: { email: user.email, password } });
+  expendable = { ...expendable, session_token: login.body.session_token };
+}
+
+/** Node drops a connection that asks for an upgrade and goes on with what is not HTTP. */
+function mayClose({ headers, rawBody }: Draft): boolean {
+  return rawBody !== undefined && headers.some((line) => line.startsWith("Upgrade:"));
+}
+
+async function judge(request: RawRequest, closes = false): Promise<string | undefined> {
+  try {
+    const answer = await sendRaw(port, request, answerLimitMs);
+    if (closes && answer.status === 0) return undefined;
+    return complaintAbout(answer);
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+/** What is there by design while live billing is off, and when many sign in at once. */
+const expected503 = ["live billing is disabled", "too many people are signing in: try again"];
+
+function complaintAbout({ status, headers, body }: RawAnswer): string | undefined {
+  if (status === 0) return "the connection closed without an answer";
+  if (status < 400) return undefined;
+  if (headers["x-request-id"] === undefined) return `${status} without X-Request-Id: ${body}`;
+  if (body === "") return headers["content-length"] === "0" ? `${status} without a body` : undefined;
+  const message = errorMessage(body);
+  if (message === undefined) return `${status} with a body other than {"error": string}: ${body}`;
+  if (status >= 500 && !(status === 503 && expected503.includes(message))) return `${status} ${message}`;
+  if (message.length > 300) return `${status} with a message of ${message.length} characters`;
+  const leak = internals.exec(message);
+  return leak === null ? undefined : `${status} tells of internals ("${leak[0]}"): ${message}`;
+}
+
+function errorMessage(body: string): string | undefined {
+  try {
+    const parsed = JSON.parse(body) as Record<string, unknown>;
+    const isError = Object.keys(parsed).join() === "error" && typeof parsed["error"] === "string";
+    return isError ? (parsed["error"] as string) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Words that only something behind the interface would say. */
+const internals = new RegExp(
+  [
+    String.raw`(?:[A-Z]\w*Error|E(?:CONN|NOENT|PIPE|ACCES|ADDR|TIMEDOUT|HOST|BADF)|FST_|HPE_)`,
+    String.raw`(?:/work/|/src/|node_modules|file:|\.[jt]s\b|\bat \S+ \()`,
+    String.raw`\b(?:[Uu]uid|bytea|relation|violates|constraint|encoding|[Pp]ostgres|pg|SQL|[Ss]yntax|[Ss]tack)\b`,
+    String.raw`\b(?:ajv|[Ss]chema|[Ff]astify|undefined|NaN|prototype|function|regular expression|pattern)\b`,
+    String.raw`\[object|\b(?:select|insert into|update|delete from) `,
+  ].join("|"),
+);
+
+describe(`malformed requests (seed ${seed})`, () => {
+  it("of every operation, broken in every way, get an error that says nothing of the inside", async () => {
+    const cases = tried.flatMap((subject) =>
+      mutationsOf(subject, fixtureFor(subject)).map((mutation) => ({ subject, mutations: [mutation] })),
+    );
+    expect(cases.length).toBeGreaterThan(100 * tried.length);
+    expect(await run(cases)).toEqual([]);
+  }, 240_000);
+
+  it("broken in several ways at once, too", async () => {
+    const random = createRandom(seed);
+    const all = tried.map((subject) => ({
+      subject,
+      mutations: mutationsOf(subject, fixtureFor(subject)),
+    }));
+    const cases = Array.from({ length: combinations }, () => {
+      const { subject, mutations } = random.pick(all);
+      const count = 2 + random.integer(3);
+      return { subject, mutations: Array.from({ length: count }, () => random.pick(mutations)) };
+    });
+    expect(await run(cases)).toEqual([]);
+  }, 240_000);
+
+  it.each(noRequests.map((bytes) => [JSON.stringify(bytes.toString("latin1").slice(0, 60)), bytes] as const))(
+    "and no requests at all: %s",
+    async (_what, bytes) => {
+      expect(await judge({ pieces: [bytes], closes: true })).toBeUndefined();
+    },
+  );
+
+  it("leave the service serving", async () => {
+    expect((await node.call("GET", "/readyz")).status).toBe(200);
+    const fresh = await signUp(node);
+    const made = await makeIds(fresh.api_key);
+    const read = await node.call("GET", `/api/v1/events/${made["events"]}`, { key: fresh.api_key });
+    expect(read).toMatchObject({ status: 200, body: { event: { id: made["events"], is_replay: 0 } } });
+  });
+});
+
+describe("slow clients", () => {
+  it("get their answer when they finish, and do not hold up others", async () => {
+    const subject = subjects.find(({ operationId }) => operationId === "renameOrganization")!;
+    const [whole] = toRequest(validDraft(subject, fixtureFor(subject))).pieces;
+    const pieces = Array.from(whole!, (byte) => Buffer.from([byte]));
+    const slow = Array.from({ length: 20 }, () => sendRaw(port, { pieces, pauseMs: 5 }, 20_000));
+    const startedAtMs = performance.now();
+    expect((await node.call("GET", "/readyz")).status).toBe(200);
+    expect(performance.now() - startedAtMs).toBeLessThan(2000);
+    expect((await Promise.all(slow)).map(({ status }) => status)).toEqual(Array(20).fill(200));
+  });
+
+  it("are closed after the limit when they never finish", async () => {
+    for (const { status, body, durationMs } of await unfinished) {
+      expect({ status, body }).toEqual({
+        status: 408,
+        body: '{"error":"the request took too long to arrive"}',
+      });
+      expect(durationMs).toBeGreaterThan(10_000);
+      expect(durationMs).toBeLessThan(45_000);
+    }
+  });
+});

@@ -1,0 +1,91 @@
+import type { Operation } from "../../../src/http/openapi.ts";
+import type { JsonSchema } from "../../../src/http/openapiSchemas.ts";
+import { openApi } from "../contract.ts";
+import { sampleOf } from "../samples.ts";
+import type { RawRequest } from "./rawHttp.ts";
+
+/** A request in parts that a mutation can break one by one. */
+export interface Draft {
+  method: string;
+  /** Path and query as they travel. */
+  path: string;
+  /** Header lines without their ends. */
+  headers: string[];
+  body: Buffer | undefined;
+  /** Bytes after the head in place of `body` and its length. */
+  rawBody?: Buffer;
+  closes?: boolean;
+}
+
+/** What an operation's requests are made of. */
+export interface Subject {
+  operationId: string;
+  method: string;
+  path: string;
+  operation: Operation;
+  /** The schema of the body; undefined when the operation takes none. */
+  body: JsonSchema | undefined;
+}
+
+/** Who calls, and ids that exist. */
+export interface Fixture {
+  key: string;
+  session: string;
+  /** By the path's first segment after the version, or the parameter's name. */
+  ids: Record<string, string>;
+}
+
+export const subjects: readonly Subject[] = Object.entries(openApi.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({
+    operationId: operation.operationId,
+    method: method.toUpperCase(),
+    path,
+    operation,
+    body: operation.requestBody?.content["application/json"].schema,
+  })),
+);
+
+/** A request that the service takes, or one it refuses for its id alone. */
+export function validDraft(subject: Subject, fixture: Fixture): Draft {
+  const { method, operation } = subject;
+  const takesKey = operation.security.some((one) => "apiKey" in one);
+  const credential = takesKey
+    ? `Authorization: Bearer ${fixture.key}`
+    : `X-Session-Token: ${fixture.session}`;
+  return {
+    method,
+    path: pathOf(subject, (name) => idOf(subject, name, fixture)),
+    headers: operation.security.length > 0 ? [credential] : [],
+    body: subject.body && Buffer.from(JSON.stringify(sampleBody(subject))),
+  };
+}
+
+/** A body that the schema takes, with URLs that need no name server. */
+export function sampleBody({ operation, body = {} }: Subject): unknown {
+  const examples = Object.values(operation.requestBody?.content["application/json"].examples ?? {});
+  const sample = examples[0]?.value ?? sampleOf(body);
+  const hasUrl = sample !== null && typeof sample === "object" && "url" in sample;
+  return hasUrl ? { ...sample, url: "https://127.0.0.1:9/" } : sample;
+}
+
+export function pathOf({ path }: Subject, valueOf: (name: string) => string): string {
+  return path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => valueOf(name));
+}
+
+/** Deletions get an id that nothing has, so that the fixture outlives them. */
+export function idOf({ method, path }: Subject, name: string, { ids }: Fixture): string {
+  if (method === "DELETE") return "0".repeat(32);
+  return ids[name] ?? ids[path.split("/")[3] ?? ""] ?? "0".repeat(32);
+}
+
+/** The bytes of a draft, on a connection that the service is asked to close. */
+export function toRequest({ method, path, headers, body, rawBody, closes }: Draft): RawRequest {
+  const lines = [`${method} ${path} HTTP/1.1`, "Host: localhost", "Connection: close", ...headers];
+  const says = (name: string): boolean => headers.some((line) => line.toLowerCase().startsWith(`${name}:`));
+  if (body !== undefined && !says("content-type")) lines.push("Content-Type: application/json");
+  if (body !== undefined && !says("content-length") && !says("transfer-encoding")) {
+    lines.push(`Content-Length: ${body.length}`);
+  }
+  const head = Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1");
+  return { pieces: [Buffer.concat([head, rawBody ?? body ?? Buffer.alloc(0)])], closes: closes === true };
+}
