@@ -333,6 +333,27 @@ describe("months", () => {
   });
 });
 
+describe("exporters on several nodes", () => {
+  it("send each customer's usage once, and never two batches of a customer at a time", async () => {
+    const orgIds: string[] = [];
+    for (let count = 0; count < 12; count++) orgIds.push((await subscribed()).orgId);
+    let accepted = 0;
+    for (let round = 0; round < 5; round++) {
+      for (const [index, orgId] of orgIds.entries()) {
+        await lab.addUsage(orgId, index + 1);
+        accepted += index + 1;
+      }
+      const runs = await Promise.all([lab.exportOnce(), lab.exportOnce(), lab.exportOnce()]);
+      expect(runs.filter(({ written }) => written > 0)).toHaveLength(1);
+      await lab.setClock(lab.nowSeconds() + 10);
+    }
+    const { meterEvents, overlaps } = await lab.account.state();
+    expect(meterEvents.reduce((sum, { value }) => sum + value, 0)).toBe(accepted);
+    expect(meterEvents).toHaveLength(60);
+    expect(overlaps).toBe(0);
+  });
+});
+
 describe("a batch that nobody knows the fate of", () => {
   const lost = { match: "meter_events", kind: "lose", times: 2 } as const;
 

@@ -62,7 +62,7 @@ export async function applyChange(
 }
 
 /** Adds to an organization's history; `from` is null for the state it begins with. */
-export async function recordChange(
+async function recordChange(
   client: pg.ClientBase,
   input: { orgId: string; from: BillingStatus | null; to: BillingStatus; cause: string; nowSeconds: number },
 ): Promise<void> {

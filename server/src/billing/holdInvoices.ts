@@ -34,7 +34,8 @@ export async function holdInvoice(deps: HoldDeps, customerId: string, invoiceId:
   const account = await findAccountOfCustomer(deps.pool, customerId);
   if (account === undefined) return;
   const invoice = await deps.stripe.invoices.retrieve(invoiceId);
-  if (invoice.status !== "draft" || invoice.billing_reason === "subscription_create") return;
+  // Drafts that an operator makes by hand are nobody else's to release.
+  if (invoice.status !== "draft" || invoice.billing_reason !== "subscription_cycle") return;
   const { rowCount } = await deps.pool.query(
     `insert into held_invoices (invoice_id, org_id, period, held_at)
      values ($1, $2, $3, $4)

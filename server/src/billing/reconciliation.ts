@@ -96,11 +96,11 @@ export async function reconcile(
   };
 }
 
-/** The newest invoice of a whole period; the one made at the subscription's start is for nothing. */
+/** The newest invoice of a month's usage; there are also those made by hand and at a subscription's start. */
 async function findLatestInvoice(stripe: Stripe, customerId: string): Promise<Stripe.Invoice | undefined> {
   const invoices = await stripe.invoices.list({ customer: customerId, limit: 12 });
   return invoices.data.find(
-    (invoice) => invoice.billing_reason !== "subscription_create" && invoice.status !== "void",
+    ({ billing_reason: reason, status }) => reason === "subscription_cycle" && status !== "void",
   );
 }
 

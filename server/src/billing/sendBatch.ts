@@ -38,7 +38,8 @@ export function classifySendError(error: unknown, identifier: string): SendOutco
   const { statusCode: status, message } = error;
   if (status === undefined || status >= 500 || status === 409) return { kind: "unknown", reason: message };
   const isDuplicate =
-    status === 400 && message.includes(identifier) && /already exists with identifier/i.test(message);
+    status === 400 &&
+    new RegExp(`already exists with identifier\\W*${identifier}(?![\\w-])`, "i").test(message);
   if (isDuplicate) return { kind: "duplicate" };
   return { kind: "refused", reason: `${status}: ${message}` };
 }

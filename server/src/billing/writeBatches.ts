@@ -31,9 +31,17 @@ with month as (
 ledger as (
   select u.org_id, u.period, sum(u.items)::bigint as accepted
   from (
-    select org_id, period, items from usage_totals where period = any ($1)
+    select t.org_id, t.period, t.items
+    from billing_accounts a
+    join usage_totals t on t.org_id = a.org_id
+    where a.export_from is not null
+      and t.period = any ($1)
     union all
-    select org_id, period, items from usage_records where period = any ($1)
+    select r.org_id, r.period, r.items
+    from billing_accounts a
+    join usage_records r on r.org_id = a.org_id
+    where a.export_from is not null
+      and r.period = any ($1)
   ) u
   group by u.org_id, u.period
 ),

@@ -1,0 +1,37 @@
+import { Stripe } from "stripe";
+import { describe, expect, it } from "vitest";
+import { classifySendError } from "./sendBatch.ts";
+
+const identifier = "postrider-0192f3a4b5c67d8e9fa0b1c2d3e4f506-202611-1";
+
+function answer(statusCode: number | undefined, message: string): unknown {
+  const raw = { message, type: "invalid_request_error" as const, statusCode };
+  return statusCode === undefined
+    ? new Stripe.errors.StripeConnectionError(raw)
+    : Stripe.errors.StripeError.generate(raw);
+}
+
+describe("what came of sending a batch", () => {
+  it.each([
+    [400, `An event already exists with identifier ${identifier}.`, "duplicate"],
+    // Another batch's identifier says nothing about this one.
+    [400, "An event already exists with identifier postrider-somebody-else.", "refused"],
+    [400, `No such meter; an event already exists with identifier ${identifier.slice(0, -1)}2`, "refused"],
+    [400, `An event already exists with identifier ${identifier}0.`, "refused"],
+    [400, "timestamp must be within the past 35 days", "refused"],
+    [401, "Invalid API Key provided", "refused"],
+    [404, "No active meter found", "refused"],
+    [429, "Too many requests", "refused"],
+    [409, "the idempotency key is in use", "unknown"],
+    [500, `An event already exists with identifier ${identifier}.`, "unknown"],
+    [503, "down for maintenance", "unknown"],
+    [undefined, "An error occurred with our connection to Stripe.", "unknown"],
+  ])("is judged by the answer: %s %s means %s", (status, message, kind) => {
+    expect(classifySendError(answer(status, message), identifier).kind).toBe(kind);
+  });
+
+  it("is not judged when the error is our own", () => {
+    const own = new TypeError("undefined is not a function");
+    expect(() => classifySendError(own, identifier)).toThrow(own);
+  });
+});
