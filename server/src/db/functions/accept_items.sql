@@ -46,11 +46,14 @@ declare
   v_pair_max_retries smallint[];
   v_any_filter boolean;
   v_winner_bodies bytea[];
+  v_new_keys integer;
   -- The database's own clock, because all nodes share it. For a minute after midnight keys are also written to
   -- the day before, for a minute before midnight to the next; statements end within half of that.
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
   v_first_day integer := (v_now_ms - 60000) / 86400000;
   v_last_day integer := (v_now_ms + 60000) / 86400000;
+  -- Keys of the same day are found by the conflict itself; around midnight there are two such days.
+  v_last_checked_day integer := case when v_first_day = v_last_day then v_first_day - 1 else v_last_day end;
   v_period integer := extract(year from to_timestamp(v_now_ms / 1000.0) at time zone 'UTC') * 100
     + extract(month from to_timestamp(v_now_ms / 1000.0) at time zone 'UTC');
 begin
@@ -85,8 +88,7 @@ begin
   left join targets t on t.id = pair.target_id;
 
   if p_key_digests is not null then
-    -- Two statements, because one cannot see the row of a concurrent winner; in the order of the keys, so that
-    -- two nodes with the same keys cannot wait for each other in a circle.
+    -- In the order of the keys, so that two nodes with the same keys cannot wait for each other in a circle.
     insert into idempotency_keys (bucket, day, target_id, key_digest, body_digest, event_id)
     select
       get_byte(uuid_send(i.id), 15),
@@ -108,10 +110,18 @@ begin
         where k.bucket = get_byte(uuid_send(i.id), 15)
           and k.target_id = p_pair_target_ids[i.pair]
           and k.key_digest = i.key_digest
-          and k.day between v_first_day - 1 and v_last_day
+          and k.day between v_first_day - 1 and v_last_checked_day
       )
     order by p_pair_target_ids[i.pair], i.key_digest, d.day, i.ord
     on conflict do nothing;
+    get diagnostics v_new_keys = row_count;
+  end if;
+
+  -- Where every key is new, no item has a winner other than itself, and there is nothing to look up.
+  if p_key_digests is not null
+    and (v_first_day <> v_last_day or v_new_keys < cardinality(array_remove(p_key_digests, null)))
+  then
+    -- A statement of its own, because the one above cannot see the row of a concurrent winner.
 
     select array_agg(w.event_id order by i.ord), array_agg(w.body_digest order by i.ord)
     into winners, v_winner_bodies
@@ -214,12 +224,6 @@ begin
     where i.code in ('a', 'A')
       and i.kind <> 2
   ),
-  filtered as (
-    insert into settlements (bucket, status, event_id, org_id, target_id, settled_at)
-    select i.bucket, 'FILTERED', i.id, i.org_id, i.target_id, v_now_ms
-    from item i
-    where i.code = 'f'
-  ),
   counted as (
     insert into usage_records (bucket, period, items, org_id)
     select min(i.bucket), v_period, count(*), i.org_id
@@ -231,7 +235,21 @@ begin
   into codes
   from item i;
 
-  -- Apart from the statement above, so that batches without mailbox items pay nothing for it. In the order of the
+  -- What follows is apart from the statement above, so that batches without such items pay nothing for it.
+  if v_any_filter then
+    insert into settlements (bucket, status, event_id, org_id, target_id, settled_at)
+    select
+      get_byte(uuid_send(i.id), 15),
+      'FILTERED',
+      i.id,
+      v_pair_orgs[i.pair],
+      p_pair_target_ids[i.pair],
+      v_now_ms
+    from unnest(p_ids, p_pairs, string_to_array(codes, null)) as i (id, pair, code)
+    where i.code = 'f';
+  end if;
+
+  -- In the order of the
   -- batch, which is the order of acceptance.
   if 2 = any (pair_kinds) then
     with message as (
