@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Static } from "typebox";
 import { idTimeMs } from "../db/ids.ts";
 import type { DeliveryAttempt, Event, EventSummary } from "./schemas.ts";
-import type { StoredAttempt, StoredEvent } from "./store.ts";
+import { kindNames, type StoredAttempt, type StoredEvent } from "./store.ts";
 
 /** An event as a list shows it. */
 export function summaryAnswer(event: StoredEvent): Static<typeof EventSummary> {
@@ -17,8 +17,6 @@ export function summaryAnswer(event: StoredEvent): Static<typeof EventSummary> {
     updated_at: toSeconds(Math.max(createdAtMs, event.changedAtMs ?? 0)),
   };
 }
-
-const kindNames = { 1: "webhook", 2: "mailbox", 3: "a2a" } as const;
 
 /** An event as it is read alone. */
 export function eventAnswer(

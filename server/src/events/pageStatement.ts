@@ -1,10 +1,10 @@
 import { type RawBuilder, sql } from "kysely";
 import { bucketOf } from "../db/ids.ts";
-import { type EventStatus, statusOf } from "./statuses.ts";
+import type { EventScope } from "./store.ts";
+import { type EventStatus, type MailboxStatus, statusOf } from "./statuses.ts";
 
 /** Which events a list asks for; newest first. */
-export interface EventFilter {
-  orgId: string;
+export interface EventFilter extends EventScope {
   /** A target that belongs to the organization, or did. */
   targetId?: string;
   status?: EventStatus;
@@ -30,13 +30,16 @@ export type IdStatement = RawBuilder<{ id: string }>;
  * | FAILED, FILTERED, CANCELED, with a target or not | `settlements_org`, `settlements_target` |
  * | QUEUED, RETRYING, with a target or not | `deliveries_listed`, `deliveries_leased` |
  *
- * A correlation with a status, a target with DELIVERED, and the statuses of mailboxes walk their events from the
- * newest on and look up the status of each.
+ * A correlation with a status, and a target with DELIVERED, walk their events from the newest on and look up the
+ * status of each. The statuses of mailboxes have their own file.
  */
-export function pageStatement(filter: EventFilter): IdStatement {
-  const { status } = filter;
-  if (status === undefined || filter.correlationId !== undefined) return eventsWalk(filter);
+export function pageStatement(
+  filter: EventFilter,
+  status: Exclude<EventStatus, MailboxStatus> | undefined,
+): IdStatement {
   switch (status) {
+    case undefined:
+      return eventsWalk(filter);
     case "QUEUED":
     case "RETRYING":
       return waitingPage(filter, status);
@@ -46,15 +49,11 @@ export function pageStatement(filter: EventFilter): IdStatement {
       return settledPage(filter, status);
     case "DELIVERED":
       return filter.targetId === undefined ? deliveredPage(filter) : eventsWalk(filter);
-    case "UNREAD":
-    case "CLAIMED":
-    case "ACKNOWLEDGED":
-    case "EXPIRED":
-      return eventsWalk(filter);
   }
 }
 
-function eventsWalk(filter: EventFilter): IdStatement {
+/** The events of the organization, target or correlation, with the status of each looked up when one is asked for. */
+export function eventsWalk(filter: EventFilter): IdStatement {
   const conditions = [
     filter.targetId !== undefined && filter.correlationId === undefined
       ? sql`e.bucket = ${bucketOf(filter.targetId)} and e.target_id = ${filter.targetId}`
@@ -64,7 +63,8 @@ function eventsWalk(filter: EventFilter): IdStatement {
     conditions.push(sql`e.correlation_id = ${filter.correlationId}`);
     if (filter.targetId !== undefined) conditions.push(sql`e.target_id = ${filter.targetId}`);
   }
-  if (filter.status !== undefined) conditions.push(sql`${statusOf()} = ${filter.status}`);
+  if (filter.status !== undefined)
+    conditions.push(sql`${statusOf(filter.mailboxRetentionMs)} = ${filter.status}`);
   return sql`
     select e.id
     from events e
@@ -142,10 +142,11 @@ function waitingPage(filter: EventFilter, status: "QUEUED" | "RETRYING"): IdStat
   `;
 }
 
-function older(filter: EventFilter, column: RawBuilder<unknown>): RawBuilder<unknown> {
+/** Restricts a column of ids to those before `before`, as a further condition. */
+export function older(filter: EventFilter, column: RawBuilder<unknown>): RawBuilder<unknown> {
   return filter.before === undefined ? sql`` : sql`and ${column} < ${filter.before}`;
 }
 
-function pageOf(filter: EventFilter): RawBuilder<unknown> {
+export function pageOf(filter: EventFilter): RawBuilder<unknown> {
   return sql`limit ${filter.limit} offset ${filter.offset}`;
 }

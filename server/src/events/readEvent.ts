@@ -1,7 +1,14 @@
 import type { Queries } from "../db/tables.ts";
 import { notFound } from "../http/errors.ts";
 import { inSnapshot } from "./listEvents.ts";
-import { readAttempts, readDueAt, readEvents, type StoredAttempt, type StoredEvent } from "./store.ts";
+import {
+  type EventScope,
+  readAttempts,
+  readDueAt,
+  readEvents,
+  type StoredAttempt,
+  type StoredEvent,
+} from "./store.ts";
 
 export interface EventStory {
   event: StoredEvent;
@@ -11,14 +18,14 @@ export interface EventStory {
 }
 
 /** An event and what was tried, all as of one moment. @throws {ApiError} 404 when the organization has no such event. */
-export async function readEvent(queries: Queries, orgId: string, id: string): Promise<EventStory> {
+export async function readEvent(queries: Queries, scope: EventScope, id: string): Promise<EventStory> {
   return inSnapshot(queries, async (snapshot) => {
-    const [event] = await readEvents(snapshot, orgId, [id]);
+    const [event] = await readEvents(snapshot, scope, [id]);
     if (event === undefined) throw notFound();
     const isWaiting = event.status === "QUEUED" || event.status === "RETRYING";
     return {
       event,
-      attempts: await readAttempts(snapshot, orgId, id),
+      attempts: await readAttempts(snapshot, scope.orgId, id),
       dueAtMs: isWaiting ? await readDueAt(snapshot, id) : null,
     };
   });

@@ -1,35 +1,55 @@
 import { sql } from "kysely";
+import type { Config } from "../config.ts";
 import { bucketOf, newId } from "../db/ids.ts";
 import type { Queries } from "../db/tables.ts";
 import { ApiError, notFound } from "../http/errors.ts";
 
-interface ReplayDeps {
+export interface ReplayDeps {
+  config: Pick<Config, "mailboxRetentionSeconds">;
   queries: Queries;
   /** Unix milliseconds. */
   nowMs: () => number;
+  /** Tells the local dispatcher that something may have become due. */
   onDue: () => void;
+  /** Tells those who wait for messages that these mailboxes have some. */
+  onMailboxItems?: (mailboxIds: string[]) => void;
+}
+
+interface Replayed {
+  code: "a" | "n" | "g" | "d" | "x";
+  kind: 1 | 2 | 3;
+  target_id: string;
 }
 
 /**
  * Delivers an event's payload once more, as a new event that costs nothing and points to this one; this one and
  * its attempts stay as they are. Two calls make two events.
- * @returns the new event's id.
  * @throws {ApiError} 404 when the organization has no such event, 409 when its target is gone or disabled.
  */
-export async function replayEvent(deps: ReplayDeps, orgId: string, sourceId: string): Promise<string> {
+export async function replayEvent(
+  deps: ReplayDeps,
+  orgId: string,
+  sourceId: string,
+): Promise<{ id: string; status: "QUEUED" | "UNREAD" }> {
   const id = newId(bucketOf(sourceId), deps.nowMs());
-  const { rows } = await sql<{ code: "a" | "n" | "g" | "d" }>`
-    select replay_event(${orgId}, ${sourceId}, ${id}) as code
+  const retentionMs = deps.config.mailboxRetentionSeconds * 1000;
+  const { rows } = await sql<Replayed>`
+    select code, kind, target_id
+    from replay_event(${orgId}, ${sourceId}, ${id}, ${retentionMs})
   `.execute(deps.queries);
-  switch (rows[0]!.code) {
+  const { code, kind, target_id: targetId } = rows[0]!;
+  switch (code) {
     case "a":
-      deps.onDue();
-      return id;
+      if (kind === 2) deps.onMailboxItems?.([targetId]);
+      else deps.onDue();
+      return { id, status: kind === 2 ? "UNREAD" : "QUEUED" };
     case "n":
       throw notFound();
     case "g":
       throw new ApiError(409, "the target of this event was deleted");
     case "d":
       throw new ApiError(409, "the target is disabled: enable it before you replay");
+    case "x":
+      throw new ApiError(409, "the message has expired, and its payload with it");
   }
 }

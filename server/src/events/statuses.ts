@@ -1,6 +1,11 @@
 import { type RawBuilder, sql } from "kysely";
 
-/** What an event can be; the last four are those of mailbox messages. */
+/** What an item of a mailbox can be, beside CANCELED. */
+const mailboxStatuses = ["UNREAD", "CLAIMED", "ACKNOWLEDGED", "EXPIRED", "DEAD"] as const;
+
+export type MailboxStatus = (typeof mailboxStatuses)[number];
+
+/** What an event can be. */
 export const eventStatuses = [
   "QUEUED",
   "RETRYING",
@@ -8,13 +13,17 @@ export const eventStatuses = [
   "FAILED",
   "FILTERED",
   "CANCELED",
-  "UNREAD",
-  "CLAIMED",
-  "ACKNOWLEDGED",
-  "EXPIRED",
+  ...mailboxStatuses,
 ] as const;
 
 export type EventStatus = (typeof eventStatuses)[number];
+
+export function isMailboxStatus(status: EventStatus | undefined): status is MailboxStatus {
+  return mailboxStatuses.some((known) => known === status);
+}
+
+/** Unix milliseconds by the database's clock, the same throughout a transaction: nodes' clocks disagree. */
+export const databaseNowMs = sql`(extract(epoch from now()) * 1000)::bigint`;
 
 /** The days' partitions that the ids in question lie in; without it every partition is considered. */
 export interface IdBounds {
@@ -27,8 +36,8 @@ export interface IdBounds {
  * per item and a deletion shows at once. Scalar subqueries, because the planner turns joins into scans of whole
  * partitions as soon as it thinks that many rows are asked for.
  */
-export function statusOf(bounds?: IdBounds): RawBuilder<EventStatus> {
-  return sql`case when e.kind = 2 then 'UNREAD' else coalesce(
+export function statusOf(mailboxRetentionMs: number, bounds?: IdBounds): RawBuilder<EventStatus> {
+  return sql`coalesce(
     (
       select s.status
       from settlements s
@@ -36,6 +45,9 @@ export function statusOf(bounds?: IdBounds): RawBuilder<EventStatus> {
         and s.event_id = e.id
         ${within(bounds, sql`s.event_id`)}
     ),
+    case when e.kind = 2 then
+      mailbox_item_status(e.bucket, e.target_id, e.id, ${databaseNowMs}, ${mailboxRetentionMs})
+    end,
     (
       select case
         when not exists (select from targets t where t.id = d.target_id) then 'CANCELED'
@@ -47,7 +59,7 @@ export function statusOf(bounds?: IdBounds): RawBuilder<EventStatus> {
         and d.event_id = e.id
     ),
     'DELIVERED'
-  ) end`;
+  )`;
 }
 
 /**
@@ -72,10 +84,20 @@ export function changedAtMsOf(bounds?: IdBounds): RawBuilder<number | null> {
         ${within(bounds, sql`s.event_id`)}
     ),
     ${attemptEnd(sql`a.outcome = 1`)},
-    ${attemptEnd(sql`a.outcome <> 1`)}
+    ${attemptEnd(sql`a.outcome <> 1`)},
+    (
+      select c.closed_at
+      from closed_messages c
+      where e.kind = 2
+        and c.bucket = e.bucket
+        and c.mailbox_id = e.target_id
+        and c.id = e.id
+        ${within(bounds, sql`c.id`)}
+    )
   )`;
 }
 
+/** Restricts a column to the bounds, as a further condition. */
 export function within(bounds: IdBounds | undefined, column: RawBuilder<unknown>): RawBuilder<unknown> {
   if (bounds === undefined) return sql``;
   return sql`and ${column} between ${bounds.first} and ${bounds.last}`;

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import { bucketOf } from "../db/ids.ts";
-import type { Queries } from "../db/tables.ts";
+import type { Queries, TargetKind } from "../db/tables.ts";
 import { changedAtMsOf, type EventStatus, type IdBounds, statusOf, within } from "./statuses.ts";
 
 /** An event without its payload, as it stands in the snapshot that was read. */
@@ -31,10 +31,16 @@ export interface StoredAttempt {
 /** More attempts than any schedule makes; only enabling a target over and over leads past it. */
 const maxAttemptsShown = 1_000;
 
+/** Whose events, and how long messages of mailboxes live, which decides what they read as. */
+export interface EventScope {
+  orgId: string;
+  mailboxRetentionMs: number;
+}
+
 /** The organization's events with these ids, newest first. Others' are left out. */
 export async function readEvents(
   queries: Queries,
-  orgId: string,
+  { orgId, mailboxRetentionMs }: EventScope,
   ids: readonly string[],
 ): Promise<StoredEvent[]> {
   if (ids.length === 0) return [];
@@ -49,7 +55,7 @@ export async function readEvents(
       e.correlation_id as "correlationId",
       e.source_event_id as "sourceEventId",
       e.max_retries as "maxRetries",
-      ${statusOf(bounds)} as status,
+      ${statusOf(mailboxRetentionMs, bounds)} as status,
       ${changedAtMsOf(bounds)} as "changedAtMs"
     from events e
     where e.org_id = ${orgId}
@@ -102,25 +108,35 @@ export async function readDueAt(queries: Queries, eventId: string): Promise<numb
 }
 
 /**
- * Whether the target is or was the organization's. A deleted target is known by its events, all of which have
- * one owner.
+ * The kind of a target that is or was the organization's, undefined for any other id. A deleted target is known by
+ * its events, all of which have one owner.
  */
-export async function ownsTarget(queries: Queries, orgId: string, targetId: string): Promise<boolean> {
+export async function ownedKind(
+  queries: Queries,
+  orgId: string,
+  targetId: string,
+): Promise<TargetKind | undefined> {
   const target = await queries
     .selectFrom("targets")
-    .select("org_id")
+    .select(["org_id", "kind"])
     .where("id", "=", targetId)
     .executeTakeFirst();
-  if (target !== undefined) return target.org_id === orgId;
+  if (target !== undefined) return target.org_id === orgId ? target.kind : undefined;
   const event = await queries
     .selectFrom("events")
-    .select("org_id")
+    .select(["org_id", "kind"])
     .where("bucket", "=", bucketOf(targetId))
     .where("target_id", "=", targetId)
     .limit(1)
     .executeTakeFirst();
-  return event?.org_id === orgId;
+  return event?.org_id === orgId ? kindNames[event.kind] : undefined;
 }
+
+/** What the numbers in `events.kind` mean. */
+export const kindNames = { 1: "webhook", 2: "mailbox", 3: "a2a" } as const satisfies Record<
+  number,
+  TargetKind
+>;
 
 function boundsOf(ids: readonly string[]): IdBounds {
   const sorted = ids.toSorted();

@@ -2,15 +2,15 @@ import { isId } from "../db/ids.ts";
 import { notFound } from "../http/errors.ts";
 import { removeTarget } from "./store.ts";
 import type { TargetDeps } from "./targetDeps.ts";
-import { cancelWaiting } from "./waitingDeliveries.ts";
+import { cancelDeliveries, cancelMessages } from "./waitingItems.ts";
 
 /**
  * Deletes a target. From the same moment whatever is queued for it reads as CANCELED, because the target is gone;
- * the rows are settled here and, past a bound, by the claim.
+ * the rows are settled here and, past a bound, by the claim (messages: when they expire).
  * @throws {ApiError} 404 when the organization has no such target.
  */
 export async function deleteTarget(deps: TargetDeps, orgId: string, id: string): Promise<void> {
   if (!isId(id)) throw notFound();
-  await removeTarget(deps.queries, orgId, id);
-  await cancelWaiting(deps.queries, id);
+  const kind = await removeTarget(deps.queries, orgId, id);
+  await (kind === "mailbox" ? cancelMessages(deps.queries, orgId, id) : cancelDeliveries(deps.queries, id));
 }

@@ -138,6 +138,7 @@ const visibleColumns = [
   "max_payload_bytes",
   "max_retries",
   "retry_interval_seconds",
+  "max_claims",
   "created_at",
   "updated_at",
   sql<boolean>`previous_secret is not null`.as("has_previous_secret"),

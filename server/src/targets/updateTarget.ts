@@ -5,7 +5,7 @@ import { checkUrl } from "./createTarget.ts";
 import type { TargetChanges } from "./schemas.ts";
 import { changeTarget, type StoredTarget } from "./store.ts";
 import type { TargetDeps } from "./targetDeps.ts";
-import { rescheduleWaiting } from "./waitingDeliveries.ts";
+import { rescheduleWaiting } from "./waitingItems.ts";
 
 /** What a PATCH can change on each kind; an agent's `url` comes from its card, by refresh. */
 const changeable: Record<TargetKind, readonly (keyof TargetChanges)[]> = {
@@ -19,7 +19,7 @@ const changeable: Record<TargetKind, readonly (keyof TargetChanges)[]> = {
     "max_retries",
     "retry_interval_seconds",
   ],
-  mailbox: ["name", "description", "enabled", "max_payload_bytes"],
+  mailbox: ["name", "description", "enabled", "max_payload_bytes", "max_claims"],
   a2a: ["name", "description", "enabled", "max_payload_bytes", "max_retries", "retry_interval_seconds"],
 };
 

@@ -1,13 +1,17 @@
--- Accepts the payload of an event once more: a new, unbilled event under p_id, due at once. The ids share their
--- last byte, the target's bucket. Codes:
+-- Accepts the payload of an event once more: a new, unbilled event under p_id, due at once, or ready in its
+-- mailbox. The ids share their last byte, the target's bucket. Codes:
 --   a accepted      n the organization has no such event      g its target is gone      d its target is disabled
+--   x it expired in its mailbox
 drop function if exists replay_event;
 create function replay_event(
   p_org uuid,
   p_source uuid,
-  p_id uuid
+  p_id uuid,
+  p_mailbox_retention_ms bigint,
+  out code text,
+  out kind smallint,
+  out target_id uuid
 )
-returns text
 language plpgsql
 set plan_cache_mode = force_generic_plan
 set jit = off
@@ -16,30 +20,38 @@ set enable_hashjoin = off
 set enable_mergejoin = off
 as $$
 declare
-  v_source record;
+  v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
+  v_bucket smallint := get_byte(uuid_send(p_id), 15);
   v_target record;
 begin
-  select e.bucket, e.kind, e.target_id
-  into v_source
+  select e.kind, e.target_id
+  into kind, target_id
   from events e
   where e.org_id = p_org
     and e.id = p_source;
   if not found then
-    return 'n';
+    code := 'n';
+    return;
+  end if;
+  if kind = 2 and p_source < first_id_at(v_now_ms - p_mailbox_retention_ms) then
+    code := 'x';
+    return;
   end if;
 
   -- The lock keeps the target from being deleted before the delivery is there to be canceled.
   select t.enabled, t.max_retries
   into v_target
   from targets t
-  where t.id = v_source.target_id
+  where t.id = replay_event.target_id
     and t.org_id = p_org
   for key share;
   if not found then
-    return 'g';
+    code := 'g';
+    return;
   end if;
   if not v_target.enabled then
-    return 'd';
+    code := 'd';
+    return;
   end if;
 
   insert into events (
@@ -60,21 +72,23 @@ begin
     e.ordering_key,
     e.payload
   from events e
-  where e.bucket = v_source.bucket
-    and e.target_id = v_source.target_id
+  where e.bucket = v_bucket
+    and e.target_id = replay_event.target_id
     and e.id = p_source;
 
-  if v_source.kind <> 2 then
+  if kind = 2 then
+    insert into messages (bucket, mailbox_id, id, ordering_key)
+    select e.bucket, e.target_id, e.id, e.ordering_key
+    from events e
+    where e.bucket = v_bucket
+      and e.target_id = replay_event.target_id
+      and e.id = p_id;
+    insert into mailbox_activity (bucket, minute, accepted, acknowledged, held, mailbox_id)
+    values (v_bucket, v_now_ms / 60000, 1, 0, 1, target_id);
+  else
     insert into deliveries (bucket, kind, event_id, target_id, org_id, due_at)
-    values (
-      v_source.bucket,
-      v_source.kind,
-      p_id,
-      v_source.target_id,
-      p_org,
-      extract(epoch from clock_timestamp()) * 1000
-    );
+    values (v_bucket, kind, p_id, target_id, p_org, v_now_ms);
   end if;
-  return 'a';
+  code := 'a';
 end
 $$;

@@ -11,10 +11,20 @@ const maxRowsPerRequest = 200_000;
  * Settles what waits for a deleted target as CANCELED. Past the bound the claim goes on with the rest, which
  * reads as CANCELED all the same.
  */
-export async function cancelWaiting(queries: Queries, targetId: string): Promise<void> {
+export async function cancelDeliveries(queries: Queries, targetId: string): Promise<void> {
   for (let rows = 0; rows < maxRowsPerRequest; rows += chunkRows) {
     const { rows: answer } = await sql<{ canceled: number }>`
       select cancel_deliveries(${bucketOf(targetId)}, ${targetId}, ${chunkRows}) as canceled
+    `.execute(queries);
+    if ((answer[0]?.canceled ?? 0) < chunkRows) return;
+  }
+}
+
+/** The same for the messages of a deleted mailbox, whoever holds them. */
+export async function cancelMessages(queries: Queries, orgId: string, mailboxId: string): Promise<void> {
+  for (let rows = 0; rows < maxRowsPerRequest; rows += chunkRows) {
+    const { rows: answer } = await sql<{ canceled: number }>`
+      select cancel_messages(${bucketOf(mailboxId)}, ${orgId}, ${mailboxId}, ${chunkRows}) as canceled
     `.execute(queries);
     if ((answer[0]?.canceled ?? 0) < chunkRows) return;
   }

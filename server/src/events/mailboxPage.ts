@@ -1,0 +1,165 @@
+import { type RawBuilder, sql } from "kysely";
+import { type EventFilter, type IdStatement, older, pageOf } from "./pageStatement.ts";
+import { databaseNowMs, type MailboxStatus } from "./statuses.ts";
+
+/** Up to this many unread messages are sorted for a page; past it, events are walked and looked up. */
+export const maxSortedMessages = 10_000;
+
+/** Counts what may be unread in the mailboxes in question, up to one more than is sorted. */
+export function unreadCountStatement(filter: EventFilter): RawBuilder<{ count: number }> {
+  return sql`
+    select count(*) as count
+    from (
+      select
+      from (${liveMessages(filter, sql`m.state = 1`)} union all ${liveMessages(filter, sql`m.state <> 1`)}) m
+      limit ${maxSortedMessages + 1}
+    ) counted
+  `;
+}
+
+/**
+ * The page of a mailbox status, newest first. The order of messages in their indexes is that of acceptance, which
+ * is not quite that of ids, so live ones are sorted: the claimed are few, and of the unread there must not be too
+ * many (`unreadCount`). Without a target, mailboxes that were deleted are left out.
+ */
+export function mailboxPage(filter: EventFilter, status: MailboxStatus, unreadCount: number): IdStatement {
+  switch (status) {
+    case "UNREAD":
+      return unreadCount > maxSortedMessages ? walkedUnread(filter) : sortedUnread(filter);
+    case "CLAIMED":
+      return sorted(filter, ofStatus(filter, status, sql`m.state = 2`));
+    case "DEAD":
+      return sorted(
+        filter,
+        sql`${ofStatus(filter, status, sql`m.state = 2`)} union all ${closedDead(filter)}`,
+      );
+    case "ACKNOWLEDGED":
+      return newestOfEach(
+        filter,
+        sql`
+          select c.id
+          from closed_messages c
+          where c.bucket = get_byte(uuid_send(t.id), 15)
+            and c.mailbox_id = t.id
+            and not c.dead
+            and c.id >= ${expiredBefore(filter)}
+            ${older(filter, sql`c.id`)}
+          order by c.id desc
+        `,
+      );
+    case "EXPIRED":
+      return newestOfEach(
+        filter,
+        sql`
+          select e.id
+          from events e
+          where e.bucket = get_byte(uuid_send(t.id), 15)
+            and e.target_id = t.id
+            and e.id < ${expiredBefore(filter)}
+            ${older(filter, sql`e.id`)}
+          order by e.id desc
+        `,
+      );
+  }
+}
+
+/** Each half is served by its own partial index. */
+function sortedUnread(filter: EventFilter): IdStatement {
+  const half = (state: RawBuilder<unknown>) => ofStatus(filter, "UNREAD", state);
+  return sorted(filter, sql`${half(sql`m.state = 1`)} union all ${half(sql`m.state <> 1`)}`);
+}
+
+function walkedUnread(filter: EventFilter): IdStatement {
+  return newestOfEach(
+    filter,
+    sql`
+      select e.id
+      from events e
+      where e.bucket = get_byte(uuid_send(t.id), 15)
+        and e.target_id = t.id
+        and e.id >= ${expiredBefore(filter)}
+        ${older(filter, sql`e.id`)}
+        and (
+          select message_status(m.state, m.claimable_at, m.claim_count, t.max_claims, ${databaseNowMs})
+          from messages m
+          where m.bucket = e.bucket
+            and m.id = e.id
+        ) = 'UNREAD'
+      order by e.id desc
+    `,
+  );
+}
+
+/** Merges the newest of each mailbox; `newest` selects those of the mailbox `t` in the order of ids. */
+function newestOfEach(filter: EventFilter, newest: RawBuilder<unknown>): IdStatement {
+  return sql`
+    select newest.id
+    from ${mailboxes(filter)} t
+    cross join lateral (${newest} limit ${filter.offset + filter.limit}) newest
+    order by newest.id desc
+    ${pageOf(filter)}
+  `;
+}
+
+function sorted(filter: EventFilter, ids: RawBuilder<unknown>): IdStatement {
+  return sql`
+    select m.id
+    from (${ids}) m
+    order by m.id desc
+    ${pageOf(filter)}
+  `;
+}
+
+function ofStatus(
+  filter: EventFilter,
+  status: MailboxStatus,
+  state: RawBuilder<unknown>,
+): RawBuilder<unknown> {
+  return sql`
+    select l.id
+    from (${liveMessages(filter, state)}) l
+    where l.status = ${status}
+      ${older(filter, sql`l.id`)}
+  `;
+}
+
+function liveMessages(filter: EventFilter, state: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`
+    select
+      m.id,
+      message_status(m.state, m.claimable_at, m.claim_count, t.max_claims, ${databaseNowMs}) as status
+    from targets t
+    join messages m on m.bucket = get_byte(uuid_send(t.id), 15) and m.mailbox_id = t.id
+    where t.org_id = ${filter.orgId}
+      ${filter.targetId === undefined ? sql`and t.kind = 'mailbox'` : sql`and t.id = ${filter.targetId}`}
+      and ${state}
+      and m.id >= ${expiredBefore(filter)}
+  `;
+}
+
+function closedDead(filter: EventFilter): RawBuilder<unknown> {
+  return sql`
+    select c.id
+    from ${mailboxes(filter)} t
+    join closed_messages c on c.bucket = get_byte(uuid_send(t.id), 15) and c.mailbox_id = t.id
+    where c.dead
+      and c.id >= ${expiredBefore(filter)}
+      ${older(filter, sql`c.id`)}
+  `;
+}
+
+function mailboxes(filter: EventFilter): RawBuilder<unknown> {
+  const { orgId, targetId } = filter;
+  if (targetId === undefined) {
+    return sql`(select id, max_claims from targets where org_id = ${orgId} and kind = 'mailbox')`;
+  }
+  return sql`(
+    select g.id, m.max_claims
+    from (values (${targetId}::uuid)) as g (id)
+    left join targets m on m.id = g.id
+  )`;
+}
+
+function expiredBefore(filter: EventFilter): RawBuilder<unknown> {
+  return sql`first_id_at(${databaseNowMs} - ${filter.mailboxRetentionMs}::bigint)`;
+}
