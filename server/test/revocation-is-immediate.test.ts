@@ -1,0 +1,184 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { createWebhookTarget, sendItem, sendItems, type WebhookTarget } from "./support/items.ts";
+import { answerOk, isSignedWith, type Receiver, startReceiver } from "./support/receiver.ts";
+import { startService, type ServiceProcess } from "./support/serviceProcess.ts";
+import { type Account, type Answer, signUp } from "./support/testNode.ts";
+
+/*
+ * What one node revokes, the other refuses with the very next request: nothing here waits between the two.
+ * Requests go to both nodes before, so that whatever a node might remember, it remembers.
+ */
+let database: TestDatabase;
+let node: ServiceProcess;
+let other: ServiceProcess;
+let receiver: Receiver;
+let account: Account;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  receiver = await startReceiver();
+  [node, other] = await Promise.all([
+    startService({ storage: { databaseUrl: database.url } }),
+    startService({ storage: { databaseUrl: database.url } }),
+  ]);
+  account = await signUp(node);
+});
+
+afterAll(async () => {
+  await Promise.all([node?.stop(), other?.stop()]);
+  await receiver?.stop();
+  await database?.drop();
+});
+
+const rounds = Array.from({ length: 5 }, (_, round) => round + 1);
+
+function send(through: ServiceProcess, target: WebhookTarget, key = account.api_key): Promise<Answer> {
+  return through.call("POST", `/t/${target.id}`, { key, body: {} });
+}
+
+async function newTarget(path: string): Promise<WebhookTarget> {
+  const target = await createWebhookTarget(node, account, receiver.url + path);
+  await Promise.all([sendItem(node, account, target.id), sendItem(other, account, target.id)]);
+  await receiver.arrivals(2, { path });
+  return target;
+}
+
+function change(
+  through: ServiceProcess,
+  target: WebhookTarget,
+  body: Record<string, unknown>,
+): Promise<Answer> {
+  return through.call("PATCH", `/api/v1/targets/${target.id}`, { key: account.api_key, body });
+}
+
+describe.each(rounds)("round %i", (round) => {
+  it("a deleted key sends nothing and reads nothing, on any node", async () => {
+    const target = await newTarget(`/key-${round}`);
+    const created = await node.call("POST", "/api/v1/keys", {
+      session: account.session_token,
+      body: { name: "k" },
+    });
+    const { id, key } = created.body;
+    for (const one of [node, other]) expect((await send(one, target, key)).status).toBe(202);
+    await node.call("DELETE", `/api/v1/keys/${id}`, { key: account.api_key });
+    expect((await send(other, target, key)).status).toBe(401);
+    expect((await other.call("GET", "/api/v1/targets", { key })).status).toBe(401);
+    expect((await send(node, target, key)).status).toBe(401);
+  });
+
+  it("a session that was logged out is nobody, on any node", async () => {
+    const { email } = account.user;
+    const { body } = await node.call("POST", "/api/v1/auth/login", {
+      body: { email, password: account.password },
+    });
+    const { session_token: session } = body;
+    expect((await other.call("GET", "/api/v1/auth/me", { session })).status).toBe(200);
+    await node.call("POST", "/api/v1/auth/logout", { session });
+    expect((await other.call("GET", "/api/v1/auth/me", { session })).status).toBe(401);
+  });
+
+  it("a disabled target takes nothing, and takes again when enabled", async () => {
+    const target = await newTarget(`/disabled-${round}`);
+    await change(node, target, { enabled: false });
+    expect((await send(other, target)).status).toBe(409);
+    await change(other, target, { enabled: true });
+    expect((await send(node, target)).status).toBe(202);
+    await receiver.arrivals(3, { path: `/disabled-${round}` });
+  });
+
+  it("a deleted target takes nothing", async () => {
+    const target = await newTarget(`/deleted-${round}`);
+    await node.call("DELETE", `/api/v1/targets/${target.id}`, { key: account.api_key });
+    expect((await send(other, target)).status).toBe(404);
+  });
+
+  it("a rotated secret signs the next item, and a deleted one does not", async () => {
+    const path = `/rotated-${round}`;
+    const target = await newTarget(path);
+    const call = (method: "POST" | "DELETE", what: string) =>
+      node.call(method, `/api/v1/targets/${target.id}/signing-secret/${what}`, { key: account.api_key });
+    const { secret } = (await call("POST", "rotate")).body;
+    await sendItem(other, account, target.id);
+    const rotated = (await receiver.arrivals(3, { path }))[2]!;
+    expect([isSignedWith(target.secret, rotated), isSignedWith(secret, rotated)]).toEqual([true, true]);
+    await call("DELETE", "previous");
+    await sendItem(other, account, target.id);
+    const deleted = (await receiver.arrivals(4, { path }))[3]!;
+    expect([isSignedWith(target.secret, deleted), isSignedWith(secret, deleted)]).toEqual([false, true]);
+  });
+
+  it("a changed URL is where the next item goes", async () => {
+    const target = await newTarget(`/moved-${round}`);
+    await change(node, target, { url: `${receiver.url}/moved-here-${round}` });
+    const id = await sendItem(other, account, target.id);
+    const [arrived] = await receiver.arrivals(1, { path: `/moved-here-${round}` });
+    expect(arrived!.id).toBe(id);
+  });
+
+  it("a changed event_types list and max_payload_bytes hold for the next item", async () => {
+    const target = await newTarget(`/narrowed-${round}`);
+    await change(node, target, { max_payload_bytes: 1 });
+    expect((await send(other, target)).status).toBe(413);
+    await change(node, target, { max_payload_bytes: 100, event_types: ["wanted"] });
+    const id = await sendItem(other, account, target.id, { event_type: "unwanted" });
+    const { body } = await other.call("GET", `/api/v1/events/${id}`, { key: account.api_key });
+    expect(body.event.status).toBe("FILTERED");
+  });
+});
+
+describe("what waits for a target", () => {
+  /** A target whose receiver holds its answers back, with items under way and items waiting in memory. */
+  async function busyTarget(
+    path: string,
+  ): Promise<{ target: WebhookTarget; ids: string[]; release: () => void }> {
+    let isHeld = true;
+    const held: (() => void)[] = [];
+    receiver.answer = (received, response) => {
+      if (isHeld && received.path === path) held.push(() => answerOk(received, response));
+      else answerOk(received, response);
+    };
+    const target = await createWebhookTarget(node, account, receiver.url + path);
+    const ids = await sendItems(node, account, target.id, 30);
+    await receiver.arrivals(1, { path });
+    return {
+      target,
+      ids,
+      release() {
+        isHeld = false;
+        for (const answer of held) answer();
+      },
+    };
+  }
+
+  async function statuses(ids: string[]): Promise<Map<string, number>> {
+    const counts = new Map<string, number>();
+    for (const id of ids) {
+      const { body } = await other.call("GET", `/api/v1/events/${id}`, { key: account.api_key });
+      counts.set(body.event.status, (counts.get(body.event.status) ?? 0) + 1);
+    }
+    return counts;
+  }
+
+  it("is CANCELED when the target is deleted, at once, even what is under way; and is not sent", async () => {
+    const { target, ids, release } = await busyTarget("/canceled");
+    await other.call("DELETE", `/api/v1/targets/${target.id}`, { key: account.api_key });
+    expect(await statuses(ids)).toEqual(new Map([["CANCELED", 30]]));
+    release();
+    // A later item of another target shows that the node has gone on.
+    await newTarget("/after-canceled");
+    expect(await statuses(ids)).toEqual(new Map([["CANCELED", 30]]));
+    expect(receiver.received.filter((one) => one.path === "/canceled").length).toBeLessThan(30);
+  });
+
+  it("is held when the target is disabled, and sent when it is enabled", async () => {
+    const { target, ids, release } = await busyTarget("/held");
+    await change(other, target, { enabled: false });
+    const underWay = receiver.received.filter((one) => one.path === "/held").length;
+    expect(underWay).toBeLessThan(30);
+    await change(other, target, { enabled: true });
+    release();
+    const arrived = await receiver.arrivals(30, { path: "/held" });
+    expect(new Set(arrived.map((one) => one.id))).toEqual(new Set(ids));
+  });
+});
