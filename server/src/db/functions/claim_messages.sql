@@ -225,8 +225,16 @@ begin
           l.id, l.claim_count, l.claimable_at, l.ordering_key, e.event_type, e.correlation_id,
           convert_from(e.payload, 'UTF8')
         from leased l
-        join events e on e.bucket = v_box.bucket and e.target_id = v_box.id and e.id = l.id
-        where e.id between v_low and v_high
+        -- The limit keeps the planner from reading the whole range for a join.
+        cross join lateral (
+          select x.event_type, x.correlation_id, x.payload
+          from events x
+          where x.bucket = v_box.bucket
+            and x.target_id = v_box.id
+            and x.id = l.id
+            and x.id between v_low and v_high
+          limit 1
+        ) e
         order by l.number;
         v_taken := v_taken + cardinality(v_ids);
         v_all_ids := v_all_ids || v_ids;
