@@ -6,8 +6,10 @@ import fastify from "fastify";
  */
 const app = fastify({ logger: false });
 app.removeAllContentTypeParsers();
-app.addContentTypeParser("application/json", { parseAs: "buffer" }, async (_request: unknown, body: Buffer) =>
-  JSON.parse(body.toString("utf8")),
+app.addContentTypeParser(
+  "application/json",
+  { parseAs: "buffer" },
+  async (_request: unknown, body: Buffer) => JSON.parse(body.toString("utf8")) as unknown,
 );
 const id = "0192f3a4b5c67d8e9fa0b1c2d3e4f506";
 app.post("/t/:target_id", (_request, reply) =>

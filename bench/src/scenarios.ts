@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { type LoadResult, postBytes, runLoad, summarize } from "./load.ts";
 import { startProgram } from "./processes.ts";
-import { type BenchService, databaseCost, startService } from "./service.ts";
+import { type BenchService, databaseCost, startService } from "./benchService.ts";
 
 /** One line of the report. */
 export interface Figure {

@@ -5,8 +5,8 @@ import { Webhook } from "standardwebhooks";
 export interface Arrival {
   id: string;
   eventType: string | undefined;
-  /** Whether its signature fits the secret; why not, otherwise. */
-  verdict: "verified" | string;
+  /** `verified` when its signature fits the secret; why it does not, otherwise. */
+  verdict: string;
   /** What the receiver answered. */
   answered: number;
   body: unknown;

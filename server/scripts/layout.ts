@@ -81,7 +81,7 @@ const layerNames: Record<Layer, string> = {
   contract: "what routes are built from",
   feature: "a feature",
   edge: "http and app.ts",
-  process: "main.ts and cli.ts",
+  process: "the process (main.ts, cli.ts and what they assemble)",
 };
 
 /** The layer of a file of `server/src`, undefined elsewhere and for an unknown folder. */
@@ -92,11 +92,11 @@ function layerOf(path: string): Layer | undefined {
   if (foundations.includes(first)) return "foundation";
   if (features.includes(first)) return "feature";
   if (first !== "http") return undefined;
-  return /^(errors|schemas|route\w*)\./.test(rest.join("/")) ? "contract" : "edge";
+  return /^(errors|schemas|json|route\w*)\./.test(rest.join("/")) ? "contract" : "edge";
 }
 
 function layerOfRootFile(name: string): Layer {
-  if (/^(main|cli)(\.|$)/.test(name)) return "process";
+  if (/^(main|cli|assemble|database)(\.|$)/.test(name)) return "process";
   return name.startsWith("app") ? "edge" : "config";
 }
 

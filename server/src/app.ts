@@ -22,7 +22,7 @@ import type { HandoffTargets } from "./targets/handoffTargets.ts";
 import { targetRoutes } from "./targets/routes.ts";
 import type { SecretBox } from "./targets/secretBox.ts";
 
-/** What the interface is made of. Features take the parts they need; `service.ts` makes them all. */
+/** What the interface is made of. Features take the parts they need; `assemble.ts` makes them all. */
 export interface AppDeps extends ServerDeps, HealthDeps {
   config: Config;
   queries: Queries;

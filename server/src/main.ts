@@ -1,7 +1,7 @@
 import type { Server } from "node:net";
 import type { Config } from "./config.ts";
 import { openDatabase } from "./database.ts";
-import { createService } from "./service.ts";
+import { createService } from "./assemble.ts";
 import { createLog } from "./telemetry/log.ts";
 
 /** How long a stopping process waits for what is under way before it leaves the rest to lapsing leases. */

@@ -41,7 +41,7 @@ const maxConcurrentBatches = 2;
  * service commits at once and a busy one commits hundreds together, with no timer and no added wait.
  */
 export function createGroupCommit<T, R>(options: GroupCommitOptions<T, R>): GroupCommit<T, R> {
-  let queue: Waiting<T, R>[] = [];
+  const queue: Waiting<T, R>[] = [];
   let running = 0;
   let underWay = 0;
   let scheduled = false;
@@ -60,48 +60,15 @@ export function createGroupCommit<T, R>(options: GroupCommitOptions<T, R>): Grou
   function start(): void {
     while (queue.length > 0 && running < maxConcurrentBatches) {
       if (running > 0 && queue.length < options.secondBatchAt) return;
-      const batch = takeBatch();
+      const batch = queue.splice(0, batchLength(queue, options));
       running++;
       underWay += batch.length;
-      void settle(batch).then(() => {
+      void settle(batch, options).then(() => {
         running--;
         underWay -= batch.length;
         if (queue.length > 0) start();
         else if (running === 0) tellDrained();
       });
-    }
-  }
-
-  function takeBatch(): Waiting<T, R>[] {
-    let bytes = 0;
-    let count = 0;
-    while (count < queue.length && count < options.maxBatch) {
-      bytes += options.sizeOf(queue[count]!.work);
-      if (count > 0 && bytes > options.maxBatchBytes) break;
-      count++;
-    }
-    if (count === queue.length) {
-      const all = queue;
-      queue = [];
-      return all;
-    }
-    return queue.splice(0, count);
-  }
-
-  /** Never rejects: every piece of the batch gets its result or its error. */
-  async function settle(batch: Waiting<T, R>[]): Promise<void> {
-    try {
-      const results = await options.run(batch.map((waiting) => waiting.work));
-      for (let index = 0; index < batch.length; index++) batch[index]!.resolve(results[index]!);
-    } catch (error) {
-      if (batch.length === 1 || !options.isPieceAtFault(error)) {
-        for (const waiting of batch) waiting.reject(error);
-        return;
-      }
-      // One bad piece must not fail its neighbours: nothing was committed, so the halves are tried apart.
-      const middle = batch.length >> 1;
-      await settle(batch.slice(0, middle));
-      await settle(batch.slice(middle));
     }
   }
 
@@ -127,4 +94,33 @@ export function createGroupCommit<T, R>(options: GroupCommitOptions<T, R>): Grou
       return new Promise((resolve) => onDrained.push(resolve));
     },
   };
+}
+
+/** How many of the queue's first pieces go into one batch: at least one. */
+function batchLength<T, R>(queue: readonly Waiting<T, R>[], options: GroupCommitOptions<T, R>): number {
+  let bytes = 0;
+  let length = 0;
+  while (length < queue.length && length < options.maxBatch) {
+    bytes += options.sizeOf(queue[length]!.work);
+    if (length > 0 && bytes > options.maxBatchBytes) break;
+    length++;
+  }
+  return length;
+}
+
+/** Never rejects: every piece of the batch gets its result or its error. */
+async function settle<T, R>(batch: Waiting<T, R>[], options: GroupCommitOptions<T, R>): Promise<void> {
+  try {
+    const results = await options.run(batch.map((waiting) => waiting.work));
+    for (let index = 0; index < batch.length; index++) batch[index]!.resolve(results[index]!);
+  } catch (error) {
+    if (batch.length === 1 || !options.isPieceAtFault(error)) {
+      for (const waiting of batch) waiting.reject(error);
+      return;
+    }
+    // One bad piece must not fail its neighbours: nothing was committed, so the halves are tried apart.
+    const middle = batch.length >> 1;
+    await settle(batch.slice(0, middle), options);
+    await settle(batch.slice(middle), options);
+  }
 }

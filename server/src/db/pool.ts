@@ -7,10 +7,10 @@ import pg from "pg";
 const uuidOid = 2950;
 const int8Oid = 20;
 const types = {
-  getTypeParser(oid: number, format?: "text" | "binary") {
+  getTypeParser(oid: number, format?: "text" | "binary"): (text: string) => unknown {
     if (oid === uuidOid && format !== "binary") return (text: string) => text.replaceAll("-", "");
     if (oid === int8Oid && format !== "binary") return Number;
-    return pg.types.getTypeParser(oid, format as "text");
+    return pg.types.getTypeParser(oid, format) as (text: string) => unknown;
   },
 };
 

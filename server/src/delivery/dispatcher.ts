@@ -116,6 +116,7 @@ export class Dispatcher implements DeliveryGauges {
     await this.#flushReleases();
     if (this.#inFlight > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve));
     await this.#deps.recorder.drained();
+    this.#deps.recorder.stop();
   }
 
   newLease(): Lease {

@@ -54,5 +54,5 @@ export function route<const S extends RouteSchema>(
   handle: (call: RouteCall<S>) => unknown,
   options: Pick<RouteDefinition, "rawBody" | "missingFields"> = {},
 ): RouteDefinition {
-  return { schema, handle: handle as RouteDefinition["handle"], ...options };
+  return { schema, handle, ...options };
 }

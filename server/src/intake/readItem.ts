@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { parseJson } from "../http/body.ts";
+import { parseJson } from "../http/json.ts";
 import { ApiError } from "../http/errors.ts";
 
 /** What an ingestion request says beside its bytes. */

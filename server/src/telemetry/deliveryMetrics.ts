@@ -9,9 +9,9 @@ export interface DeliveryMetrics {
 }
 
 export interface DeliveryGauges {
-  inFlight(): number;
-  inMemory(): number;
-  openCircuits(): number;
+  inFlight: () => number;
+  inMemory: () => number;
+  openCircuits: () => number;
 }
 
 const attemptBucketsSeconds = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30];

@@ -3,7 +3,7 @@ import type { LightMyRequestResponse } from "fastify";
 import type pg from "pg";
 import { loadConfig } from "../../src/config.ts";
 import { createPool } from "../../src/db/pool.ts";
-import { createService, type Service } from "../../src/service.ts";
+import { createService, type Service } from "../../src/assemble.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import { watchContract } from "./contract.ts";
 import type { TestDatabase } from "./database.ts";

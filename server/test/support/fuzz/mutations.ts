@@ -157,6 +157,7 @@ function framingMutations({ body }: Subject): Mutation[] {
         draft.body ?? Buffer.alloc(0),
         Buffer.from("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"),
       ]),
+      closes: true,
     })),
   ];
 }

@@ -26,6 +26,8 @@ export type Control =
 export async function control(world: World, request: Control): Promise<object> {
   switch (request.action) {
     case "clock":
+      // A request belongs to the moment it was made at, however late it is worked on.
+      while (world.underWay > 0) await new Promise((resolve) => setTimeout(resolve, 1));
       world.fixedNow = request.now;
       runBilling(world);
       return {};

@@ -58,7 +58,12 @@ async function handle(request: IncomingMessage, response: ServerResponse): Promi
     return;
   }
   runBilling(world);
-  await answerCall(world, request, response, { url, body });
+  world.underWay++;
+  try {
+    await answerCall(world, request, response, { url, body });
+  } finally {
+    world.underWay--;
+  }
 }
 
 async function answerCall(

@@ -98,6 +98,8 @@ export interface World {
   /** Customers with a meter event under way, and how often two were at once. */
   metering: Set<string>;
   overlaps: number;
+  /** Requests that are being worked on; the clock waits for them. */
+  underWay: number;
   /** Requests answered, by method and path shape. */
   requests: Record<string, number>;
 }
@@ -116,6 +118,7 @@ export function createWorld(): World {
     summaryLagSeconds: 0,
     metering: new Set(),
     overlaps: 0,
+    underWay: 0,
     requests: {},
   };
 }

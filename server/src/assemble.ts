@@ -1,4 +1,4 @@
-import { randomBytes, randomInt } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import type { FastifyInstance } from "fastify";
 import type pg from "pg";
 import { Registry, collectDefaultMetrics } from "prom-client";
@@ -8,19 +8,15 @@ import { createApp } from "./app.ts";
 import { type BillingWorker, startBillingWorker } from "./billing/worker.ts";
 import type { Config } from "./config.ts";
 import { createQueries } from "./db/tables.ts";
-import { Dispatcher } from "./delivery/dispatcher.ts";
-import { createAttemptRecorder } from "./delivery/recordAttempts.ts";
-import { sendWebhook } from "./delivery/sendWebhook.ts";
-import { createSettler } from "./delivery/settleAttempt.ts";
+import { createDelivery } from "./delivery/createDelivery.ts";
 import { createIntake } from "./intake/intake.ts";
 import { createMailboxes, type Mailboxes } from "./mailbox/mailboxes.ts";
 import { retentionMs } from "./mailbox/mailboxDeps.ts";
 import { startMaintenance } from "./maintenance/chores.ts";
-import { parseNetworks } from "./net/addressGuard.ts";
-import { createOutbound } from "./net/outbound.ts";
+import { type ParsedNetworks, parseNetworks } from "./net/addressGuard.ts";
+import { createOutbound, type Outbound } from "./net/outbound.ts";
 import { createSecretBox } from "./targets/secretBox.ts";
 import { registerDatabaseMetrics } from "./telemetry/databaseMetrics.ts";
-import { createDeliveryMetrics } from "./telemetry/deliveryMetrics.ts";
 import type { Log } from "./telemetry/log.ts";
 import { createRequestMetrics } from "./telemetry/requestMetrics.ts";
 import { version } from "./version.ts";
@@ -50,37 +46,10 @@ export function createService({ config, pool, encryptionKey, log, nowMs = Date.n
   collectDefaultMetrics({ register: registry });
   registerDatabaseMetrics(registry, pool);
   const networks = parseNetworks(config.allowedNetworks);
-  const outbound = createOutbound({
-    allowHttp: config.allowHttpTargets,
-    networks,
-    userAgent: `Postrider/${version}`,
-    connectTimeoutMs: config.connectTimeoutMs,
-    maxConnectionsPerOrigin: config.maxInFlight,
-  });
+  const outbound = connectOutbound(config, networks);
   const box = createSecretBox({ current: encryptionKey, previous: config.previousEncryptionKeys });
   const keyUsage = createKeyUsage(pool, log);
-  const recorder = createAttemptRecorder(pool, log);
-  const metrics = createDeliveryMetrics(registry, {
-    inFlight: () => dispatcher.inFlight(),
-    inMemory: () => dispatcher.inMemory(),
-    openCircuits: () => dispatcher.openCircuits(),
-  });
-  const settler = createSettler({ pool, log, metrics, recorder, nowMs, random: Math.random });
-  const sendDeps = { outbound, timeoutMs: config.deliveryTimeoutMs, nowMs };
-  const dispatcher: Dispatcher = new Dispatcher({
-    pool,
-    box,
-    log,
-    metrics,
-    recorder,
-    settler,
-    senders: { 1: (delivery, target) => sendWebhook(sendDeps, delivery, target) },
-    enabled: config.roles.has("dispatcher"),
-    timeoutMs: config.deliveryTimeoutMs,
-    targetConcurrency: config.targetConcurrency,
-    maxInFlight: config.maxInFlight,
-    newToken: () => randomInt(2 ** 47),
-  });
+  const dispatcher = createDelivery({ config, pool, box, outbound, log, registry, nowMs });
   const mailboxes = createMailboxes({
     pool,
     log,
@@ -136,9 +105,19 @@ export function createService({ config, pool, encryptionKey, log, nowMs = Date.n
       await intake.drained();
       await mailboxes.stop();
       await Promise.all([dispatcher.stop(), maintenance?.stop(), billing?.stop()]);
-      recorder.stop();
       await keyUsage.stop();
       outbound.close();
     },
   };
+}
+
+function connectOutbound(config: Config, networks: ParsedNetworks): Outbound {
+  return createOutbound({
+    allowHttp: config.allowHttpTargets,
+    networks,
+    userAgent: `Postrider/${version}`,
+    connectTimeoutMs: config.connectTimeoutMs,
+    // The dispatcher bounds what is under way; targets that share a host must not wait for each other.
+    maxConnectionsPerOrigin: config.maxInFlight,
+  });
 }

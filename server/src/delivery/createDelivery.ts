@@ -1,0 +1,49 @@
+import { randomInt } from "node:crypto";
+import type pg from "pg";
+import type { Registry } from "prom-client";
+import type { Config } from "../config.ts";
+import type { Outbound } from "../net/outbound.ts";
+import type { SecretBox } from "../targets/secretBox.ts";
+import { createDeliveryMetrics } from "../telemetry/deliveryMetrics.ts";
+import type { Log } from "../telemetry/log.ts";
+import { Dispatcher } from "./dispatcher.ts";
+import { createAttemptRecorder } from "./recordAttempts.ts";
+import { sendWebhook } from "./sendWebhook.ts";
+import { createSettler } from "./settleAttempt.ts";
+
+export interface DeliveryDeps {
+  config: Config;
+  pool: pg.Pool;
+  box: SecretBox;
+  outbound: Outbound;
+  log: Log;
+  registry: Registry;
+  nowMs: () => number;
+}
+
+/** The parts of delivery, put together for one process. */
+export function createDelivery(deps: DeliveryDeps): Dispatcher {
+  const { config, pool, box, outbound, log, registry, nowMs } = deps;
+  const recorder = createAttemptRecorder(pool, log);
+  const metrics = createDeliveryMetrics(registry, {
+    inFlight: () => dispatcher.inFlight(),
+    inMemory: () => dispatcher.inMemory(),
+    openCircuits: () => dispatcher.openCircuits(),
+  });
+  const sendDeps = { outbound, timeoutMs: config.deliveryTimeoutMs, nowMs };
+  const dispatcher: Dispatcher = new Dispatcher({
+    pool,
+    box,
+    log,
+    metrics,
+    recorder,
+    settler: createSettler({ pool, log, metrics, recorder, nowMs, random: Math.random }),
+    senders: { 1: (delivery, target) => sendWebhook(sendDeps, delivery, target) },
+    enabled: config.roles.has("dispatcher"),
+    timeoutMs: config.deliveryTimeoutMs,
+    targetConcurrency: config.targetConcurrency,
+    maxInFlight: config.maxInFlight,
+    newToken: () => randomInt(2 ** 47),
+  });
+  return dispatcher;
+}
