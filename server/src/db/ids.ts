@@ -1,8 +1,5 @@
 import { randomFillSync } from "node:crypto";
 
-/** How many buckets the data plane is spread over; an id's last byte is its bucket. */
-export const bucketCount = 256;
-
 const randomPool = Buffer.allocUnsafe(16_384);
 let randomOffset = randomPool.length;
 

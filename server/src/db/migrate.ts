@@ -4,7 +4,7 @@ import type pg from "pg";
 import { ensurePartitions } from "./partitions.ts";
 
 /** The schema cannot be used by this version of the service; the message says what to do. */
-export class SchemaError extends Error {}
+class SchemaError extends Error {}
 
 const migrationsFolder = new URL("./migrations/", import.meta.url);
 const functionsFolder = new URL("./functions/", import.meta.url);
