@@ -16,7 +16,7 @@ import type { FaultKind } from "./support/stripeStandIn/faults.ts";
  */
 
 const runs = 200;
-const lanes = 3;
+const lanes = 6;
 let standIn: StandIn;
 const databases: TestDatabase[] = [];
 const pools: pg.Pool[] = [];
@@ -26,7 +26,7 @@ beforeAll(async () => {
   for (let lane = 0; lane < lanes; lane++) {
     const database = await createTestDatabase();
     databases.push(database);
-    pools.push(createPool({ connection: database.connection, size: 6, onError: () => undefined }));
+    pools.push(createPool({ connection: database.connection, size: 4, onError: () => undefined }));
   }
 });
 

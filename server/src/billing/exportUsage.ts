@@ -67,7 +67,11 @@ async function runRounds(deps: ExportDeps, counts: ExportCounts): Promise<void> 
     counts.written += await writeBatches(deps.pool, nowSeconds);
     const due = await findDueBatches(deps.pool, nowSeconds, batchesPerRound);
     if (due.length === 0) return;
-    await Promise.all(Array.from({ length: concurrency }, () => work(deps, due, run, counts)));
+    // All of them end before the lock is given back: nothing is under way when another process begins.
+    const ends = await Promise.allSettled(
+      Array.from({ length: concurrency }, () => work(deps, due, run, counts)),
+    );
+    for (const end of ends) if (end.status === "rejected") throw end.reason;
     if (run.failuresInRow >= maxFailuresInRow) return;
   }
 }

@@ -6,8 +6,8 @@ import { ApiError } from "../http/errors.ts";
 const defaultTimeoutMs = 10_000;
 
 /**
- * The client of the payment processor. It does not repeat requests by itself: what may be repeated, and with
- * which idempotency key, is decided where the request is made.
+ * The client of the payment processor. It repeats a request only after its connection was closed, and with the same
+ * idempotency key; what else may be repeated is decided where the request is made.
  */
 export function createProcessor(config: StripeConfig, timeoutMs = defaultTimeoutMs): Stripe {
   return new Stripe(config.secretKey, {
