@@ -44,9 +44,10 @@ begin
       as i (id, key, mailbox_id, claim_token, reason, number)
     where m.bucket = get_byte(uuid_send(i.id), 15)
       and m.id = i.id
-      and m.state = 2
+      -- The sums keep the planner from taking the index of waiting messages for that of ids.
+      and m.state + 0 = 2
+      and m.claimable_at + 0 > v_now_ms
       and m.claimed_by = key_ids[i.key]
-      and m.claimable_at > v_now_ms
       and m.id >= v_expired_before
       and (i.claim_token is null or m.claim_token = i.claim_token)
       and (i.mailbox_id is null or m.mailbox_id = i.mailbox_id)

@@ -174,7 +174,8 @@ begin
           and m.mailbox_id = v_box.id
           and m.state = 1
           and m.position > v_from
-          and m.id >= v_expired_before
+          -- "is true" keeps the planner from walking the ids.
+          and (m.id >= v_expired_before) is true
         order by m.position
         limit v_limit
         for update skip locked

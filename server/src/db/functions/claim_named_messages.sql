@@ -70,7 +70,7 @@ begin
       where m.bucket = v_keyed.bucket
         and m.mailbox_id = v_keyed.mailbox_id
         and m.ordering_key = v_keyed.ordering_key
-        and m.id >= v_expired_before
+        and (m.id >= v_expired_before) is true
         and not exists (
           select
           from messages c

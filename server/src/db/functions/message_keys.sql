@@ -73,7 +73,7 @@ begin
       where h.bucket = p_bucket
         and h.mailbox_id = p_mailbox
         and h.ordering_key = k.ordering_key
-        and h.id >= p_expired_before
+        and (h.id >= p_expired_before) is true
       order by h.position
       limit 1
     ) head
@@ -135,7 +135,7 @@ begin
         where h.bucket = p_bucket
           and h.mailbox_id = p_mailbox
           and h.ordering_key = k.ordering_key
-          and h.id >= p_expired_before
+          and (h.id >= p_expired_before) is true
           and not exists (
             select
             from messages c

@@ -77,10 +77,11 @@ begin
         where m.bucket = v_box.bucket
           and m.mailbox_id = v_box.mailbox_id
           and m.id = p_ids[n]
-          and m.state = 2
+          -- The sums keep the planner from taking the index of waiting messages for that of ids.
+          and m.state + 0 = 2
+          and m.claimable_at + 0 > v_now_ms
           and m.claimed_by = key_ids[p_keys[n]]
           and m.claim_token = p_claim_tokens[n]
-          and m.claimable_at > v_now_ms
           and m.id >= v_expired_before
           and (p_mailbox_ids[n] is null or m.mailbox_id = p_mailbox_ids[n])
         returning n, m.id, m.state, m.ordering_key, m.claim_count >= v_box.max_claims as is_last
