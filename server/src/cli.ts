@@ -1,12 +1,18 @@
 #!/usr/bin/env node
+import { userInfo } from "node:os";
 import { parseArgs } from "node:util";
+import { createPasswords } from "./accounts/passwords.ts";
+import { OrgUsageError, orgUsage, runOrgCommand } from "./billing/orgCommand.ts";
 import { type Config, ConfigError, loadConfig } from "./config.ts";
+import { openForCommand } from "./database.ts";
 import { serve } from "./main.ts";
+import { createLog } from "./telemetry/log.ts";
 import { version } from "./version.ts";
 
 const usage = `postrider ${version}: event intake and delivery
 
   postrider serve [--roles api,dispatcher,maintenance]   runs the service (settings: docs/configuration.md)
+${orgUsage}
   postrider help                                          shows this text
   postrider version
 `;
@@ -17,6 +23,9 @@ async function run(args: string[]): Promise<number> {
   switch (command) {
     case "serve":
       await serve(readConfig(rest), (line) => process.stderr.write(`${line}\n`));
+      return 0;
+    case "org":
+      await administer(rest);
       return 0;
     case "version":
     case "--version":
@@ -33,6 +42,24 @@ async function run(args: string[]): Promise<number> {
   }
 }
 
+async function administer(args: string[]): Promise<void> {
+  const config = loadConfig(process.env);
+  const say = (line: string): void => void process.stderr.write(`${line}\n`);
+  const database = await openForCommand(config, createLog("error"), say);
+  try {
+    await runOrgCommand(args, {
+      pool: database.pool,
+      passwords: createPasswords(),
+      nowMs: Date.now,
+      operator: userInfo().username,
+      print: (text) => process.stdout.write(`${text}\n`),
+      audit: say,
+    });
+  } finally {
+    await database.close();
+  }
+}
+
 function readConfig(args: string[]): Config {
   const { values } = parseArgs({ args, options: { roles: { type: "string" } } });
   return loadConfig({ ...process.env, ...(values.roles !== undefined && { POSTRIDER_ROLES: values.roles }) });
@@ -46,5 +73,6 @@ try {
   process.stderr.write(`postrider: ${message}\n`);
   if (!isExpected && process.env["LOG_LEVEL"] === "debug")
     process.stderr.write(`${(error as Error).stack}\n`);
-  process.exitCode = 1;
+  if (error instanceof OrgUsageError) process.stderr.write(`\n${orgUsage}`);
+  process.exitCode = error instanceof OrgUsageError ? 2 : 1;
 }

@@ -1,5 +1,6 @@
 import type pg from "pg";
 import type { Config } from "./config.ts";
+import { runningConnection } from "./db/embedded/runningConnection.ts";
 import { startEmbedded } from "./db/embedded/startEmbedded.ts";
 import { migrate } from "./db/migrate.ts";
 import { createPool, isDatabaseAway } from "./db/pool.ts";
@@ -73,16 +74,38 @@ async function openExternal(config: Config, log: Log, say: (line: string) => voi
   }
 }
 
+/**
+ * Opens the database for a short command: the configured one, the one of a service that runs on the data directory,
+ * or, when none runs, the embedded one for as long as the command takes.
+ */
+export async function openForCommand(
+  config: Config,
+  log: Log,
+  say: (line: string) => void,
+): Promise<OpenDatabase> {
+  if (config.databaseUrl !== undefined) return openExternal(config, log, say);
+  const running = await runningConnection(config.dataDir);
+  if (running === undefined) return openEmbedded(config, log, say);
+  const pool = createPool({ connection: running, size: 2, onError: poolError(log) });
+  try {
+    await pool.query("select 1");
+    return { pool, encryptionKey: loadOrMakeKey(config.dataDir), close: () => pool.end() };
+  } catch (error) {
+    await pool.end();
+    // The record of a server that is gone.
+    if (isDatabaseAway(error)) return openEmbedded(config, log, say);
+    throw error;
+  }
+}
+
 async function waitForDatabase(pool: pg.Pool, say: (line: string) => void): Promise<void> {
   const deadlineMs = performance.now() + connectLimitMs;
   for (let isFirst = true; ; isFirst = false) {
     try {
-      const { rows } = await pool
-        .query<{ version: string }>("show server_version_num")
-        .then(({ rows: found }) => ({
-          rows: found.map((row) => ({ version: Object.values(row)[0] as string })),
-        }));
-      const major = Math.floor(Number(rows[0]!.version) / 10_000);
+      const { rows } = await pool.query<{ version: number }>(
+        "select current_setting('server_version_num')::integer as version",
+      );
+      const major = Math.floor(rows[0]!.version / 10_000);
       if (major >= oldestVersion) return;
       throw new Error(`PostgreSQL ${major} is too old: Postrider needs ${oldestVersion} or newer`);
     } catch (cause) {
