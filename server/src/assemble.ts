@@ -9,6 +9,7 @@ import { type BillingWorker, startBillingWorker } from "./billing/worker.ts";
 import type { Config } from "./config.ts";
 import { createQueries } from "./db/tables.ts";
 import { createDelivery } from "./delivery/createDelivery.ts";
+import { closeServer } from "./http/closeServer.ts";
 import { createIntake } from "./intake/intake.ts";
 import { createMailboxes, type Mailboxes } from "./mailbox/mailboxes.ts";
 import { retentionMs } from "./mailbox/mailboxDeps.ts";
@@ -101,7 +102,7 @@ export function createService({ config, pool, encryptionKey, log, nowMs = Date.n
     async stop() {
       isStopping = true;
       mailboxes.stopWaiting();
-      await app.close();
+      await closeServer(app);
       await intake.drained();
       await mailboxes.stop();
       await Promise.all([dispatcher.stop(), maintenance?.stop(), billing?.stop()]);

@@ -2,9 +2,9 @@ import type { Server } from "node:net";
 import type { Config } from "./config.ts";
 import { openDatabase } from "./database.ts";
 import { createService } from "./assemble.ts";
-import { createLog } from "./telemetry/log.ts";
+import { createLog, type Log } from "./telemetry/log.ts";
 
-/** How long a stopping process waits for what is under way before it leaves the rest to lapsing leases. */
+/** How long a process may take to stop; what it has not ended by then is left to its lapsing leases. */
 const stopLimitMs = 25_000;
 
 /**
@@ -35,18 +35,23 @@ export async function serve(config: Config, say: (line: string) => void): Promis
     greet(config, listeningPort(service.app.server.address()) ?? config.port, say);
     const signal = await stopAsked;
     log.info({ signal }, "stopping");
-    const limit = new Promise<"late">((resolve) => setTimeout(resolve, stopLimitMs, "late").unref());
-    if ((await Promise.race([service.stop(), limit])) === "late") {
-      log.warn(
-        { limit_ms: stopLimitMs },
-        "stopping took too long; what is left is delivered after its leases lapse",
-      );
-    }
+    setTimeout(endLate, stopLimitMs, log, signal).unref();
+    await service.stop();
   } finally {
     await database.close();
     log.info({}, "stopped");
     log.flush();
   }
+}
+
+/** The signal has no handler any more, so it ends the process now; whatever hangs, it does not hang for ever. */
+function endLate(log: Log, signal: NodeJS.Signals): void {
+  log.warn(
+    { limit_ms: stopLimitMs },
+    "stopping took too long; what is left is delivered after its leases lapse",
+  );
+  log.flush();
+  process.kill(process.pid, signal);
 }
 
 function greet(config: Config, port: number, say: (line: string) => void): void {

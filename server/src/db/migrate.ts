@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import type pg from "pg";
 import { ensurePartitions } from "./partitions.ts";
+import { noQueryTimeoutMs } from "./pool.ts";
 
 /** The schema cannot be used by this version of the service; the message says what to do. */
 class SchemaError extends Error {}
@@ -123,7 +124,9 @@ async function inOwnTransaction(
 ): Promise<void> {
   await client.query("begin");
   try {
-    await client.query(file.text);
+    // The driver knows the limit of a single query; its types do not.
+    const statement = { text: file.text, query_timeout: noQueryTimeoutMs };
+    await client.query(statement);
     await record();
     await client.query("commit");
   } catch (error) {

@@ -27,10 +27,14 @@ export interface PoolOptions {
   onError: (error: Error) => void;
 }
 
+/** For statements that have no limit on the server either, as `query_timeout` of one query. */
+export const noQueryTimeoutMs = 2 ** 31 - 1;
+const queryTimeoutMs = 35_000;
+
 /**
  * The connection pool. Sessions give up on statements after 30 s, on locks after 10 s and on transactions
  * left idle after 15 s, because one forgotten transaction would pin dead rows and stop the queue from
- * shrinking.
+ * shrinking. A server that says nothing at all for 35 s is given up from this side.
  */
 export function createPool(options: PoolOptions): pg.Pool {
   const { connection } = options;
@@ -43,6 +47,7 @@ export function createPool(options: PoolOptions): pg.Pool {
     keepAlive: true,
     types,
     statement_timeout: 30_000,
+    query_timeout: queryTimeoutMs,
     lock_timeout: 10_000,
     idle_in_transaction_session_timeout: 15_000,
     application_name: "postrider",
@@ -85,7 +90,7 @@ export function isDatabaseAway(error: unknown): boolean {
   return (
     /^(08|53|57P0|25006|57014|55P03|40001|40P01)/.test(code) ||
     /^E(CONN|PIPE|NOENT|TIMEDOUT|HOST|NET)|^EAI_/.test(code) ||
-    /Connection terminated|timeout exceeded when trying to connect|Client has encountered|not queryable|closed the connection/i.test(
+    /Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered|not queryable|closed the connection/i.test(
       error.message,
     )
   );

@@ -1,0 +1,164 @@
+import { connect, type Socket } from "node:net";
+import { describe, expect, it, type TestContext } from "vitest";
+import type pg from "pg";
+import { createPool } from "../src/db/pool.ts";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { startDatabaseProxy } from "./support/databaseProxy.ts";
+import { until } from "./support/embeddedProcess.ts";
+import { acceptedEvents, createWebhookTarget, sendItems, type WebhookTarget } from "./support/items.ts";
+import { answerOk, type Receiver, startReceiver } from "./support/receiver.ts";
+import { startService, type ServiceProcess } from "./support/serviceProcess.ts";
+import { hotRows, storeDueItems } from "./support/storedItems.ts";
+import { type Account, signUp } from "./support/testNode.ts";
+
+interface Stage {
+  /** Starts another process on the same database. */
+  start: (databaseUrl?: string) => Promise<ServiceProcess>;
+  database: TestDatabase;
+  pool: pg.Pool;
+  receiver: Receiver;
+  service: ServiceProcess;
+  account: Account;
+  target: WebhookTarget;
+}
+
+/** A service, a receiver and a target of its own for each test, because a stopping service takes its time. */
+async function setStage({ onTestFinished }: TestContext): Promise<Stage> {
+  const database = await createTestDatabase();
+  const pool = createPool({ connection: database.connection, size: 1, onError: () => undefined });
+  const receiver = await startReceiver();
+  onTestFinished(async () => {
+    await receiver.stop();
+    await pool.end();
+    await database.drop();
+  });
+  async function start(databaseUrl = database.url): Promise<ServiceProcess> {
+    const started = await startService({
+      storage: { databaseUrl },
+      env: { POSTRIDER_DELIVERY_TIMEOUT_MS: "3000" },
+    });
+    onTestFinished(async () => {
+      started.kill("SIGKILL");
+      await started.ended;
+    });
+    return started;
+  }
+  const service = await start();
+  const account = await signUp(service);
+  const target = await createWebhookTarget(service, account, receiver.url);
+  return { start, database, pool, receiver, service, account, target };
+}
+
+/** Answers that wait to be let go. */
+function holdAnswers(receiver: Receiver): { count: () => number; letGo: () => void } {
+  const held: (() => void)[] = [];
+  receiver.answer = (received, response) => void held.push(() => answerOk(received, response));
+  return {
+    count: () => held.length,
+    letGo() {
+      receiver.answer = answerOk;
+      for (const answer of held) answer();
+    },
+  };
+}
+
+async function expectAllDelivered({ pool, receiver }: Stage, ids: Set<string>): Promise<void> {
+  await until("nothing waits", 30_000, async () => {
+    const { waiting, leased } = await hotRows(pool);
+    return waiting + leased === 0;
+  });
+  const seen = receiver.received.map((one) => one.id);
+  expect(ids.difference(new Set(seen))).toEqual(new Set());
+  // Nothing crashed, so nothing had to be sent twice.
+  expect(seen).toHaveLength(new Set(seen).size);
+}
+
+describe.concurrent("a service that is told to stop", () => {
+  it("under load answers each request whole or does not take it, and each item is delivered once", async (context) => {
+    const stage = await setStage(context);
+    const { service, account, target, pool } = stage;
+    const accepted = new Set<string>();
+    const unexpected: unknown[] = [];
+    let isRefused = false;
+    const senders = Array.from({ length: 16 }, async () => {
+      while (!isRefused) {
+        try {
+          const answer = await service.call("POST", `/t/${target.id}`, { key: account.api_key, body: {} });
+          if (answer.status === 202) accepted.add(answer.body.id);
+          else unexpected.push(answer);
+        } catch {
+          // The connection was closed or refused before there was an answer.
+          isRefused = true;
+        }
+      }
+    });
+    await until("the service is busy", 20_000, () => accepted.size > 500);
+    const stopped = service.stop();
+    await Promise.all(senders);
+    expect(await stopped).toBe(0);
+    expect(unexpected).toEqual([]);
+    expect((await hotRows(pool)).leased).toBe(0);
+    const next = await stage.start();
+    await expectAllDelivered(stage, accepted);
+    expect(await acceptedEvents(next, account)).toBe(accepted.size);
+  });
+
+  it("with a backlog ends and records what is under way, and gives the rest back", async (context) => {
+    const stage = await setStage(context);
+    const { service, account, target, pool, receiver } = stage;
+    const held = holdAnswers(receiver);
+    await storeDueItems(pool, { orgId: account.user.org_id, targetId: target.id, count: 500 });
+    await receiver.arrivals(1);
+    const stopped = service.stop();
+    await until("the rest is given back", 10_000, async () => (await hotRows(pool)).leased === held.count());
+    held.letGo();
+    expect(await stopped).toBe(0);
+    const { rows } = await pool.query("select count(*) as count from attempts where outcome = 1");
+    expect(rows[0].count).toBe(receiver.received.length);
+    expect(await hotRows(pool)).toEqual({ waiting: 500 - receiver.received.length, leased: 0 });
+    await stage.start();
+    await expectAllDelivered(stage, new Set());
+    expect(receiver.received).toHaveLength(500);
+  });
+
+  it("with clients that do not finish their requests cuts them off, and the rest goes on in order", async (context) => {
+    const stage = await setStage(context);
+    const { service, account, target } = stage;
+    const clients: Socket[] = [];
+    for (let count = 0; count < 5; count++) {
+      const socket = connect(service.port, "127.0.0.1");
+      socket.on("error", () => undefined);
+      socket.write(
+        `POST /t/${target.id} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${account.api_key}\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{`,
+      );
+      clients.push(socket);
+    }
+    const ids = await sendItems(service, account, target.id, 20);
+    expect(await service.stop()).toBe(0);
+    for (const socket of clients) expect(socket.destroyed || socket.readableEnded).toBe(true);
+    await stage.start();
+    await expectAllDelivered(stage, new Set(ids));
+  });
+
+  it("with its database out of reach ends all the same, and nothing is lost", async (context) => {
+    const { start, account, target, pool, receiver, database } = await setStage(context);
+    const proxy = await startDatabaseProxy(database);
+    context.onTestFinished(() => proxy.stop());
+    const cut = await start(proxy.url);
+    const held = holdAnswers(receiver);
+    const ids = await sendItems(cut, account, target.id, 10);
+    await receiver.arrivals(1);
+    proxy.accepts = false;
+    proxy.sever();
+    const stopped = cut.stop();
+    held.letGo();
+    // Stopping took all the time it may take, and then it was over.
+    await stopped;
+    expect(cut.output()).toContain("stopping took too long");
+    await until("the leases have lapsed and the items are delivered", 45_000, async () => {
+      const { waiting, leased } = await hotRows(pool);
+      return waiting + leased === 0;
+    });
+    expect(new Set(receiver.received.map((one) => one.id))).toEqual(new Set(ids));
+  });
+});
