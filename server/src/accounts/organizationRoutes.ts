@@ -22,16 +22,19 @@ export function organizationRoutes(deps: OrganizationDeps): Record<"read" | "ren
         summary: "Read the caller's organization",
         response: {
           200: Type.Object({
-            org: Type.Object({
-              id: Id,
-              name: Type.String(),
-              slug: Type.String({
-                description: "Unique; made at the creation and kept when the name changes",
-              }),
-              billing_status: Type.Union(billingStates),
-              billing_grace_ends_at: NullableTimestamp,
-              created_at: Timestamp,
-            }),
+            org: Type.Object(
+              {
+                id: Id,
+                name: Type.String(),
+                slug: Type.String({
+                  description: "Unique; made at the creation and kept when the name changes",
+                }),
+                billing_status: Type.Union(billingStates),
+                billing_grace_ends_at: NullableTimestamp,
+                created_at: Timestamp,
+              },
+              { title: "Organization" },
+            ),
           }),
         },
       },

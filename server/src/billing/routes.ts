@@ -56,15 +56,18 @@ function statusRoute(deps: BillingDeps): RouteDefinition {
     {
       summary: "Billing state and price",
       response: {
-        200: Type.Object({
-          status: Type.Union(states),
-          billing_enabled: Type.Boolean(),
-          grace_ends_at: NullableTimestamp,
-          has_payment_method: Type.Boolean(),
-          currency: Type.String(),
-          price_cents: Type.Integer({ description: "For each started unit" }),
-          unit_size: Type.Integer({ description: "Items in a unit" }),
-        }),
+        200: Type.Object(
+          {
+            status: Type.Union(states),
+            billing_enabled: Type.Boolean(),
+            grace_ends_at: NullableTimestamp,
+            has_payment_method: Type.Boolean(),
+            currency: Type.String(),
+            price_cents: Type.Integer({ description: "For each started unit" }),
+            unit_size: Type.Integer({ description: "Items in a unit" }),
+          },
+          { title: "Billing" },
+        ),
       },
     },
     async ({ caller }) => {

@@ -26,7 +26,10 @@ export const Event = Type.Object(
     id: Id,
     org_id: Id,
     endpoint_id: Type.String({ description: "The target's id, whatever its kind" }),
-    target_kind: Type.String({ description: "webhook, mailbox or a2a" }),
+    target_kind: Type.Unsafe<"webhook" | "mailbox" | "a2a">({
+      type: "string",
+      enum: ["webhook", "mailbox", "a2a"],
+    }),
     event_type: Type.String({ description: "Empty when the item had none" }),
     correlation_id: NullableString,
     status: Status,

@@ -169,7 +169,8 @@ function describeParameter(
   const parameter: Parameter = {
     name: place === "header" ? headerName(name) : name,
     in: place,
-    required,
+    // What has a default may be left out, although the handler always sees it.
+    required: required && schema["default"] === undefined,
     schema,
   };
   return description === undefined ? parameter : { ...parameter, description: description as string };

@@ -28,7 +28,11 @@ const ItemHeaders = Type.Object({
 const Accepted = Type.Object(
   {
     id: Id,
-    status: Type.String({ description: "QUEUED for webhook and a2a targets, UNREAD for mailboxes" }),
+    status: Type.Unsafe<"QUEUED" | "UNREAD">({
+      type: "string",
+      enum: ["QUEUED", "UNREAD"],
+      description: "UNREAD for mailboxes",
+    }),
   },
   { title: "AcceptedItem" },
 );

@@ -1,8 +1,8 @@
 import { type TSchema, Type } from "typebox";
 import { Id, NullableString, NullableTimestamp, Timestamp } from "../http/schemas.ts";
-import { messageStatuses } from "./message.ts";
+import { type MessageStatus, messageStatuses } from "./message.ts";
 
-const Status = Type.String({ description: messageStatuses.join(", ") });
+const Status = Type.Unsafe<MessageStatus>({ type: "string", enum: [...messageStatuses] });
 
 const fields = {
   id: Id,
@@ -40,43 +40,52 @@ export const Claimed = Type.Object(
   { title: "ClaimedMessage" },
 );
 
-export const Claim = Type.Object({
-  messages: Type.Array(Claimed),
-  remaining: Type.Object(
-    { ready: Type.Integer(), claimed: Type.Integer() },
-    { description: "What is left in the mailbox, each counted up to 1000" },
-  ),
-});
+export const Claim = Type.Object(
+  {
+    messages: Type.Array(Claimed),
+    remaining: Type.Object(
+      { ready: Type.Integer(), claimed: Type.Integer() },
+      { description: "What is left in the mailbox, each counted up to 1000" },
+    ),
+  },
+  { title: "Claim" },
+);
 
 export const Acknowledged = Type.Object({ id: Id, status: Type.Literal("ACKNOWLEDGED") });
 
-export const Stats = Type.Object({
-  ready: Type.Integer({ description: "Claimable now" }),
-  claimed: Type.Integer(),
-  delayed: Type.Integer({ description: "Released for a later moment" }),
-  blocked: Type.Integer({ description: "Behind an earlier message of their ordering key" }),
-  dead: Type.Integer(),
-  oldest_age_seconds: Type.Union([Type.Integer(), Type.Null()], {
-    description: "Age of the oldest message that is UNREAD",
-  }),
-  accepted_per_minute: Type.Number({ description: "Over the last five minutes" }),
-  acknowledged_per_minute: Type.Number({ description: "Over the last five minutes" }),
-});
+export const Stats = Type.Object(
+  {
+    ready: Type.Integer({ description: "Claimable now" }),
+    claimed: Type.Integer(),
+    delayed: Type.Integer({ description: "Released for a later moment" }),
+    blocked: Type.Integer({ description: "Behind an earlier message of their ordering key" }),
+    dead: Type.Integer(),
+    oldest_age_seconds: Type.Union([Type.Integer(), Type.Null()], {
+      description: "Age of the oldest message that is UNREAD",
+    }),
+    accepted_per_minute: Type.Number({ description: "Over the last five minutes" }),
+    acknowledged_per_minute: Type.Number({ description: "Over the last five minutes" }),
+  },
+  { title: "MailboxStats" },
+);
 
 /** What became of each message of a batch; `status` is the HTTP status that the message alone would get. */
-export const Results = Type.Object({
-  results: Type.Array(
-    Type.Object({
-      id: Type.String(),
-      ok: Type.Boolean(),
-      status: Type.Integer({
-        description: "The HTTP status that a request for this message alone would get",
+export const Results = Type.Object(
+  {
+    results: Type.Array(
+      Type.Object({
+        id: Type.String(),
+        ok: Type.Boolean(),
+        status: Type.Integer({
+          description: "The HTTP status that a request for this message alone would get",
+        }),
+        claim_expires_at: Type.Optional(Timestamp),
+        error: Type.Optional(Type.String()),
       }),
-      claim_expires_at: Type.Optional(Timestamp),
-      error: Type.Optional(Type.String()),
-    }),
-  ),
-});
+    ),
+  },
+  { title: "ClaimResults" },
+);
 
 /** A lease's length: the service's default where the body says nothing. */
 export const LeaseSeconds = Type.Integer({ minimum: 5, maximum: 43_200 });

@@ -1,13 +1,16 @@
 import { type Static, type TSchema, Type } from "typebox";
+import type { TargetKind } from "../db/tables.ts";
 import { Id, Timestamp } from "../http/schemas.ts";
 
 export const signingScheme = "standard-webhooks-v1";
+
+const Kind = Type.Unsafe<TargetKind>({ type: "string", enum: ["webhook", "mailbox", "a2a"] });
 
 /** A target as the interface answers it; `secret` only when it was just made. */
 export const Target = Type.Object(
   {
     id: Id,
-    kind: Type.String({ description: "webhook, mailbox or a2a" }),
+    kind: Kind,
     name: Type.String(),
     description: Type.String(),
     enabled: Type.Boolean(),
@@ -89,22 +92,25 @@ export function targetInputs(maxBodyBytes: number) {
   };
   const changes = { name: Name, url: Url, enabled: Type.Boolean(), ...options };
   return {
-    newTarget: Type.Object({
-      kind: Type.String({ description: "webhook, mailbox or a2a" }),
-      name: Name,
-      url: Type.Optional(Url),
-      agent_card_url: Type.Optional(Url),
-      auth: Type.Optional(
-        Type.Object({
-          type: Type.String({ description: "bearer or none" }),
-          token: Type.Optional(Type.String({ minLength: 1, maxLength: 4096, pattern: "^[!-~]*$" })),
-        }),
-      ),
-      ...allOptional({ ...options, ...mailbox }),
-    }),
-    newEndpoint: Type.Object({ name: Name, url: Url, ...allOptional(options) }),
-    targetChanges: Type.Object(allOptional({ ...changes, ...mailbox })),
-    endpointChanges: Type.Object(allOptional(changes)),
+    newTarget: Type.Object(
+      {
+        kind: Type.String({ description: "webhook, mailbox or a2a" }),
+        name: Name,
+        url: Type.Optional(Url),
+        agent_card_url: Type.Optional(Url),
+        auth: Type.Optional(
+          Type.Object({
+            type: Type.String({ description: "bearer or none" }),
+            token: Type.Optional(Type.String({ minLength: 1, maxLength: 4096, pattern: "^[!-~]*$" })),
+          }),
+        ),
+        ...allOptional({ ...options, ...mailbox }),
+      },
+      { title: "NewTarget" },
+    ),
+    newEndpoint: Type.Object({ name: Name, url: Url, ...allOptional(options) }, { title: "NewEndpoint" }),
+    targetChanges: Type.Object(allOptional({ ...changes, ...mailbox }), { title: "TargetChanges" }),
+    endpointChanges: Type.Object(allOptional(changes), { title: "EndpointChanges" }),
   };
 }
 
