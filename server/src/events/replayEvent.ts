@@ -3,6 +3,7 @@ import type { Config } from "../config.ts";
 import { bucketOf, newId } from "../db/ids.ts";
 import type { Queries } from "../db/tables.ts";
 import { ApiError, notFound } from "../http/errors.ts";
+import type { Mailboxes } from "../mailbox/mailboxes.ts";
 
 export interface ReplayDeps {
   config: Pick<Config, "mailboxRetentionSeconds">;
@@ -11,8 +12,7 @@ export interface ReplayDeps {
   nowMs: () => number;
   /** Tells the local dispatcher that something may have become due. */
   onDue: () => void;
-  /** Tells those who wait for messages that these mailboxes have some. */
-  onMailboxItems?: (mailboxIds: string[]) => void;
+  mailboxes: Pick<Mailboxes, "onMailboxItems">;
 }
 
 interface Replayed {
@@ -40,7 +40,7 @@ export async function replayEvent(
   const { code, kind, target_id: targetId } = rows[0]!;
   switch (code) {
     case "a":
-      if (kind === 2) deps.onMailboxItems?.([targetId]);
+      if (kind === 2) deps.mailboxes.onMailboxItems([targetId]);
       else deps.onDue();
       return { id, status: kind === 2 ? "UNREAD" : "QUEUED" };
     case "n":

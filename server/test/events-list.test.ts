@@ -1,0 +1,256 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { bucketOf, newId } from "../src/db/ids.ts";
+import { dayMs, ensurePartitions } from "../src/db/partitions.ts";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { createWebhookTarget, sendItem } from "./support/items.ts";
+import { storeManyEvents } from "./support/manyEvents.ts";
+import { type Account, type Answer, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+
+let database: TestDatabase;
+let node: TestNode;
+let account: Account;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  node = createTestNode(database, { POSTRIDER_ROLES: "api" });
+  await ensurePartitions(node.pool, Date.now());
+  account = await signUp(node);
+});
+
+afterAll(async () => {
+  await node?.stop();
+  await database?.drop();
+});
+
+interface Summary {
+  id: string;
+  endpoint_id: string;
+  event_type: string;
+  status: string;
+  created_at: number;
+  updated_at: number;
+}
+
+function list(query = "", { api_key: key }: Account = account): Promise<Answer> {
+  return node.call("GET", `/api/v1/events${query}`, { key });
+}
+
+async function listed(query: string, owner: Account = account): Promise<Summary[]> {
+  const answer = await list(query, owner);
+  expect(answer.status).toBe(200);
+  return answer.body.events;
+}
+
+describe("the list of events", () => {
+  it("has the fields of the contract and no others, newest first", async () => {
+    const owner = await signUp(node);
+    const { id: targetId } = await createWebhookTarget(node, owner, "https://8.8.8.8/");
+    const first = await sendItem(node, owner, targetId, { event_type: "a" });
+    const second = await sendItem(node, owner, targetId, { no: "type" });
+    const seconds = expect.closeTo(Date.now() / 1000, -2);
+    const common = { endpoint_id: targetId, status: "QUEUED", created_at: seconds, updated_at: seconds };
+    for (const credential of [{ key: owner.api_key }, { session: owner.session_token }]) {
+      const answer = await node.call("GET", "/api/v1/events", credential);
+      expect(answer.status).toBe(200);
+      expect(answer.body).toEqual({
+        events: [
+          { id: second, event_type: "", ...common },
+          { id: first, event_type: "a", ...common },
+        ],
+      });
+    }
+  });
+
+  it("is paged by offset or by the last event seen, 50 at a time unless told otherwise", async () => {
+    const owner = await signUp(node);
+    const { id: targetId } = await createWebhookTarget(node, owner, "https://8.8.8.8/");
+    const ids = Array.from({ length: 120 }, (_, index) => newId(bucketOf(targetId), Date.now() - index * 10));
+    await node.pool.query(
+      `insert into events (bucket, kind, max_retries, billable, target_id, id, org_id, payload)
+       select $1, 1, 8, true, $2, id, $3, '{}'
+       from unnest($4::uuid[]) as id`,
+      [bucketOf(targetId), targetId, owner.user.org_id, ids],
+    );
+    const idsOf = async (query: string) => (await listed(query, owner)).map((event) => event.id);
+    expect(await idsOf("")).toEqual(ids.slice(0, 50));
+    expect(await idsOf("?limit=100")).toEqual(ids.slice(0, 100));
+    expect(await idsOf("?limit=7&offset=110")).toEqual(ids.slice(110, 117));
+    expect(await idsOf("?limit=100&offset=100")).toEqual(ids.slice(100));
+    expect(await idsOf("?offset=120")).toEqual([]);
+    expect(await idsOf("?offset=1000000")).toEqual([]);
+    expect(await idsOf(`?before=${ids[49]!}`)).toEqual(ids.slice(50, 100));
+    expect(await idsOf(`?before=${ids[49]!}&limit=2&offset=3`)).toEqual(ids.slice(53, 55));
+    expect(await idsOf(`?before=${ids.at(-1)!}`)).toEqual([]);
+    expect(await idsOf(`?before=${"f".repeat(32)}&limit=1`)).toEqual([ids[0]]);
+  });
+
+  it.each([
+    ["limit=0", "limit must be at least 1"],
+    ["limit=101", "limit must be at most 100"],
+    ["limit=-1", "limit must be at least 1"],
+    ["limit=x", "limit must be an integer"],
+    ["limit=1.5", "limit must be an integer"],
+    ["limit=1e1", "limit must be an integer"],
+    ["limit=", "limit must be an integer"],
+    ["limit=1&limit=2", "limit must be an integer"],
+    ["limit=99999999999999999999", "limit must be"],
+    ["offset=-1", "offset must be at least 0"],
+    ["offset=1000001", "offset must be at most 1000000"],
+    ["status=LOST", "status is not one of the accepted values"],
+    ["status=queued", "status is not one of the accepted values"],
+    ["status=QUEUED&status=FAILED", "status"],
+    ["before=x", "before"],
+    ["before=%00", "before"],
+    ["correlation_id=a%20b", "correlation_id"],
+    ["correlation_id=%00", "correlation_id"],
+    [`correlation_id=${"x".repeat(129)}`, "correlation_id"],
+    [`endpoint_id=${"0".repeat(32)}&target_id=${"1".repeat(32)}`, "endpoint_id and target_id"],
+  ])("refuses ?%s with 400", async (query, message) => {
+    expect(await list(`?${query}`)).toMatchObject({
+      status: 400,
+      body: { error: expect.stringContaining(message) },
+    });
+  });
+
+  it.each([
+    "endpoint_id=x",
+    "target_id=%00",
+    `endpoint_id=${"0".repeat(32)}`,
+    "correlation_id=nothing",
+    "colour=red&limit=1",
+  ])("has nothing for ?%s in a workspace without such events", async (query) => {
+    expect(await list(`?${query}`)).toMatchObject({ status: 200, body: { events: [] } });
+  });
+
+  it("never shows another organization's events, under any filter", async () => {
+    const [owner, other] = [await signUp(node), await signUp(node)];
+    const { id: targetId } = await createWebhookTarget(node, owner, "https://8.8.8.8/");
+    const headers = { "x-correlation-id": "shared" };
+    await node.call("POST", `/t/${targetId}`, { key: owner.api_key, body: {}, headers });
+    for (const query of [
+      "",
+      `?target_id=${targetId}`,
+      `?target_id=${targetId}&status=QUEUED`,
+      "?correlation_id=shared",
+      `?correlation_id=shared&target_id=${targetId}`,
+      "?status=QUEUED",
+      `?before=${"f".repeat(32)}`,
+    ]) {
+      expect(await listed(query, owner)).toHaveLength(1);
+      expect(await listed(query, other)).toEqual([]);
+    }
+    await node.call("DELETE", `/api/v1/targets/${targetId}`, { key: owner.api_key });
+    expect(await listed(`?target_id=${targetId}`, owner)).toMatchObject([{ status: "CANCELED" }]);
+    expect(await listed(`?target_id=${targetId}`, other)).toEqual([]);
+  });
+});
+
+describe("over events of every status", () => {
+  let key: string;
+  let all: Summary[];
+  let correlated: Set<string>;
+
+  beforeAll(async () => {
+    const many = await storeManyEvents(node.pool, 6_000);
+    // The organization gets a key of an account that has signed up.
+    const owner = await signUp(node);
+    await node.pool.query("update api_keys set org_id = $1 where org_id = $2", [
+      many.orgId,
+      owner.user.org_id,
+    ]);
+    key = owner.api_key;
+    all = await everyPage("");
+    const { rows } = await node.pool.query("select id from events where correlation_id = $1", [
+      many.correlationId,
+    ]);
+    correlated = new Set(rows.map((row) => row.id));
+  });
+
+  /** Every event that a filter lists, page by page. */
+  async function everyPage(filter: string): Promise<Summary[]> {
+    const events: Summary[] = [];
+    for (;;) {
+      const before = events.length === 0 ? "" : `&before=${events.at(-1)!.id}`;
+      const answer = await node.call("GET", `/api/v1/events?limit=100${filter}${before}`, { key });
+      expect(answer.status).toBe(200);
+      events.push(...answer.body.events);
+      if (answer.body.events.length < 100) return events;
+    }
+  }
+
+  const statuses = [
+    "QUEUED",
+    "RETRYING",
+    "DELIVERED",
+    "FAILED",
+    "FILTERED",
+    "CANCELED",
+    "UNREAD",
+    "CLAIMED",
+    "ACKNOWLEDGED",
+    "EXPIRED",
+    "DEAD",
+  ];
+
+  it("the list without a filter has each once, newest first, and the data has every status", () => {
+    const ids = all.map((event) => event.id);
+    expect(ids.length).toBeGreaterThan(3_000);
+    expect(ids).toEqual([...new Set(ids)].sort().reverse());
+    expect([...new Set(all.map((event) => event.status))].sort()).toEqual(statuses.toSorted());
+  });
+
+  it.each(statuses)("the list of %s is what reads as that, alone and with a target", async (status) => {
+    const expected = all.filter((event) => event.status === status);
+    expect(await everyPage(`&status=${status}`)).toEqual(expected);
+    const targetIds = [...new Set(expected.map((event) => event.endpoint_id))].slice(0, 2);
+    for (const targetId of targetIds) {
+      const ofTarget = expected.filter((event) => event.endpoint_id === targetId);
+      expect(await everyPage(`&status=${status}&target_id=${targetId}`)).toEqual(ofTarget);
+    }
+    const ofCorrelation = expected.filter((event) => correlated.has(event.id));
+    expect(await everyPage(`&status=${status}&correlation_id=c-10`)).toEqual(ofCorrelation);
+  });
+
+  it("a target, a correlation and both list what they name", async () => {
+    const targetIds = [...new Set(all.map((event) => event.endpoint_id))];
+    expect(targetIds).toHaveLength(10);
+    for (const targetId of targetIds) {
+      const ofTarget = all.filter((event) => event.endpoint_id === targetId);
+      expect(await everyPage(`&endpoint_id=${targetId}`)).toEqual(ofTarget);
+      const both = ofTarget.filter((event) => correlated.has(event.id));
+      expect(await everyPage(`&endpoint_id=${targetId}&correlation_id=c-10`)).toEqual(both);
+    }
+    expect(await everyPage("&correlation_id=c-10")).toEqual(all.filter((event) => correlated.has(event.id)));
+  });
+
+  it("an offset skips the same events that pages before it have", async () => {
+    for (const status of ["QUEUED", "RETRYING", "DELIVERED", "FAILED", "UNREAD", "ACKNOWLEDGED"]) {
+      const expected = all.filter((event) => event.status === status).slice(3, 8);
+      const answer = await node.call("GET", `/api/v1/events?status=${status}&offset=3&limit=5`, { key });
+      expect(answer.body.events).toEqual(expected);
+    }
+  });
+
+  it("more unread messages than are sorted are listed all the same", async () => {
+    const mailbox = all.find((event) => event.status === "UNREAD")!.endpoint_id;
+    const unread = all.filter((event) => event.status === "UNREAD");
+    const newest = unread.filter((event) => event.endpoint_id === mailbox);
+    // Older than the others, within retention: they do not change the first page.
+    const ids = Array.from({ length: 10_100 }, () => newId(bucketOf(mailbox), Date.now() - 6 * dayMs));
+    await node.pool.query(
+      `with stored as (
+         insert into events (bucket, kind, max_retries, billable, target_id, id, org_id, payload)
+         select $1, 2, 8, true, $2, id, (select org_id from targets where targets.id = $2), '{}'
+         from unnest($3::uuid[]) as id
+       )
+       insert into messages (bucket, mailbox_id, id)
+       select $1, $2, id
+       from unnest($3::uuid[]) as id`,
+      [bucketOf(mailbox), mailbox, ids],
+    );
+    const first = async (filter: string): Promise<Summary[]> =>
+      (await node.call("GET", `/api/v1/events?limit=20&status=UNREAD${filter}`, { key })).body.events;
+    expect(await first("")).toEqual(unread.slice(0, 20));
+    expect(await first(`&target_id=${mailbox}`)).toEqual(newest.slice(0, 20));
+  });
+});

@@ -1,0 +1,164 @@
+import { createServer } from "node:net";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { createWebhookTarget, sendItem } from "./support/items.ts";
+import { type Receiver, startReceiver } from "./support/receiver.ts";
+import { type Account, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+import { until } from "./support/until.ts";
+
+let database: TestDatabase;
+let receiver: Receiver;
+let node: TestNode;
+let account: Account;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  receiver = await startReceiver();
+  node = createTestNode(database, {
+    POSTRIDER_ALLOW_HTTP_TARGETS: "true",
+    POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8",
+  });
+  node.service.start();
+  account = await signUp(node);
+});
+
+afterAll(async () => {
+  await node?.stop();
+  await receiver?.stop();
+  await database?.drop();
+});
+
+// oxlint-disable-next-line typescript/no-explicit-any -- tests assert what is in it
+async function read(id: string): Promise<any> {
+  const answer = await node.call("GET", `/api/v1/events/${id}`, { key: account.api_key });
+  expect(answer.status).toBe(200);
+  return answer.body;
+}
+
+function settled(id: string, status: string) {
+  return until(
+    () => read(id),
+    ({ event }) => event.status === status,
+  );
+}
+
+const seconds = expect.closeTo(Date.now() / 1000, -2);
+
+describe("an event", () => {
+  it("reads with the contract's fields, and each attempt with its own", async () => {
+    const { id: targetId } = await createWebhookTarget(node, account, `${receiver.url}/read`);
+    const headers = { "x-correlation-id": "order-7" };
+    const body = { event_type: "order.made" };
+    const { id } = (await node.call("POST", `/e/${targetId}`, { key: account.api_key, body, headers })).body;
+    const story = await settled(id, "DELIVERED");
+    expect(story).toEqual({
+      event: {
+        id,
+        org_id: account.user.org_id,
+        endpoint_id: targetId,
+        target_kind: "webhook",
+        event_type: "order.made",
+        correlation_id: "order-7",
+        status: "DELIVERED",
+        retry_count: 0,
+        max_retries: 8,
+        next_attempt_at: null,
+        is_replay: 0,
+        source_event_id: null,
+        created_at: seconds,
+        updated_at: seconds,
+      },
+      delivery_attempts: [
+        {
+          id: expect.stringMatching(/^da_[0-9a-f]{32}$/),
+          event_id: id,
+          status_code: 200,
+          duration_ms: expect.any(Number),
+          error: null,
+          attempted_at: seconds,
+          response_body: "ok",
+        },
+      ],
+    });
+    expect(await read(id)).toEqual(story);
+    const session = await node.call("GET", `/api/v1/events/${id}`, { session: account.session_token });
+    expect(session.body).toEqual(story);
+  });
+
+  it("counts its retries, says when the next is due, and keeps every attempt in order", async () => {
+    receiver.answer = (_received, response) => response.writeHead(503).end("busy \u{1f4a4}");
+    const { id: targetId } = await createWebhookTarget(node, account, `${receiver.url}/busy`, {
+      max_retries: 1,
+      retry_interval_seconds: 1,
+    });
+    const id = await sendItem(node, account, targetId);
+    const { event } = await settled(id, "RETRYING");
+    expect(event).toMatchObject({ retry_count: 0, max_retries: 1 });
+    expect(event.next_attempt_at).toBeGreaterThanOrEqual(event.created_at);
+    const { event: failed, delivery_attempts: attempts } = await settled(id, "FAILED");
+    expect(failed).toMatchObject({ retry_count: 1, next_attempt_at: null });
+    expect(attempts).toMatchObject([
+      { status_code: 503, error: expect.stringContaining("503"), response_body: "busy \u{1f4a4}" },
+      { status_code: 503, error: expect.stringContaining("503") },
+    ]);
+    expect(attempts[0].id).not.toBe(attempts[1].id);
+    expect(attempts[1].attempted_at).toBeGreaterThanOrEqual(attempts[0].attempted_at);
+    expect(failed.updated_at).toBeGreaterThanOrEqual(attempts[1].attempted_at);
+  });
+
+  it("has status_code 0 and a reason where nobody answered", async () => {
+    const port = await freePort();
+    const url = `http://127.0.0.1:${port}/`;
+    const { id: targetId } = await createWebhookTarget(node, account, url, { max_retries: 0 });
+    const id = await sendItem(node, account, targetId);
+    const { delivery_attempts: attempts } = await settled(id, "FAILED");
+    expect(attempts).toMatchObject([
+      { status_code: 0, error: expect.stringMatching(/\S/), response_body: null },
+    ]);
+  });
+
+  it("of a mailbox has the state of its message", async () => {
+    const key = account.api_key;
+    const body = { kind: "mailbox", name: "inbox" };
+    const { id: mailboxId } = (await node.call("POST", "/api/v1/targets", { key, body })).body;
+    const id = await sendItem(node, account, mailboxId, { event_type: "note" });
+    expect(await read(id)).toMatchObject({
+      event: { status: "UNREAD", target_kind: "mailbox", endpoint_id: mailboxId, next_attempt_at: null },
+      delivery_attempts: [],
+    });
+    await node.call("POST", `/api/v1/mailbox-messages/${id}/claim`, { key });
+    expect((await read(id)).event.status).toBe("CLAIMED");
+    await node.call("POST", `/api/v1/mailbox-messages/${id}/ack`, { key });
+    expect((await read(id)).event.status).toBe("ACKNOWLEDGED");
+  });
+
+  it("that is unknown, another organization's or no id at all is 404, also to replay", async () => {
+    const { id: targetId } = await createWebhookTarget(node, account, `${receiver.url}/mine`);
+    const id = await sendItem(node, account, targetId);
+    const other = await signUp(node);
+    const unknown = `${id.slice(0, 31)}${id.endsWith("0") ? "1" : "0"}`;
+    for (const [owner, path] of [
+      [other, id],
+      [account, unknown],
+      [account, "0".repeat(32)],
+      [account, "f".repeat(32)],
+      [account, "x"],
+      [account, "%00"],
+      [account, id.toUpperCase()],
+    ] as const) {
+      const key = owner.api_key;
+      const missing = { status: 404, body: { error: "not found" } };
+      expect(await node.call("GET", `/api/v1/events/${path}`, { key })).toMatchObject(missing);
+      expect(await node.call("POST", `/api/v1/events/${path}/replay`, { key })).toMatchObject(missing);
+    }
+  });
+});
+
+/** A port that was just closed. */
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}

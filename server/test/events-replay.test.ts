@@ -1,0 +1,167 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { acceptedEvents, createWebhookTarget, readEvent, sendItem } from "./support/items.ts";
+import { answerOk, type Receiver, startReceiver } from "./support/receiver.ts";
+import { type Account, type Answer, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+import { until } from "./support/until.ts";
+
+let database: TestDatabase;
+let receiver: Receiver;
+let node: TestNode;
+let account: Account;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  receiver = await startReceiver();
+  node = createTestNode(database, {
+    POSTRIDER_ALLOW_HTTP_TARGETS: "true",
+    POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8",
+  });
+  node.service.start();
+  account = await signUp(node);
+});
+
+afterAll(async () => {
+  await node?.stop();
+  await receiver?.stop();
+  await database?.drop();
+});
+
+function replay(id: string): Promise<Answer> {
+  return node.call("POST", `/api/v1/events/${id}/replay`, { key: account.api_key });
+}
+
+function settled(id: string, status: string) {
+  return until(
+    () => readEvent(node, account, id),
+    ({ event }) => event.status === status,
+  );
+}
+
+let targetCount = 0;
+
+async function newTarget(fields: Record<string, unknown> = {}): Promise<{ id: string; path: string }> {
+  const path = `/replay-${++targetCount}`;
+  return { ...(await createWebhookTarget(node, account, receiver.url + path, fields)), path };
+}
+
+describe("a replay", () => {
+  it("delivers the same bytes as a new event that points to its source, and bills nothing", async () => {
+    const { id: targetId, path } = await newTarget();
+    const headers = { "x-correlation-id": "order-7" };
+    const body = { event_type: "order.made", text: "grüße" };
+    const key = account.api_key;
+    const { id: source } = (await node.call("POST", `/t/${targetId}`, { key, body, headers })).body;
+    const before = await settled(source, "DELIVERED");
+    const billed = await acceptedEvents(node, account);
+
+    const answer = await replay(source);
+    expect(answer).toMatchObject({ status: 202 });
+    expect(answer.body).toEqual({
+      id: expect.stringMatching(/^[0-9a-f]{32}$/),
+      status: "QUEUED",
+      source_event_id: source,
+    });
+    const { id } = answer.body;
+    const [first, second] = await receiver.arrivals(2, { path });
+    expect(second!.body.equals(first!.body)).toBe(true);
+    expect([first!.id, second!.id]).toEqual([source, id]);
+    expect(second!.headers).toMatchObject({ "x-event-type": "order.made", "x-correlation-id": "order-7" });
+    expect((await settled(id, "DELIVERED")).event).toMatchObject({
+      is_replay: 1,
+      source_event_id: source,
+      event_type: "order.made",
+      correlation_id: "order-7",
+      endpoint_id: targetId,
+    });
+    expect(await readEvent(node, account, source)).toEqual(before);
+    expect(await acceptedEvents(node, account)).toBe(billed);
+  });
+
+  it("of a replay points to the event that was asked for", async () => {
+    const { id: targetId } = await newTarget();
+    const first = await sendItem(node, account, targetId);
+    const second = (await replay(first)).body.id;
+    const third = await replay(second);
+    expect(third.body.source_event_id).toBe(second);
+    expect(new Set([first, second, third.body.id]).size).toBe(3);
+  });
+
+  it("of a failed event gets the full schedule again, as the target has it now", async () => {
+    receiver.answer = (_received, response) => response.writeHead(500).end();
+    const { id: targetId } = await newTarget({ max_retries: 0 });
+    const source = await sendItem(node, account, targetId);
+    await settled(source, "FAILED");
+    const change = { key: account.api_key, body: { max_retries: 5, retry_interval_seconds: 1 } };
+    await node.call("PATCH", `/api/v1/targets/${targetId}`, change);
+    const { id } = (await replay(source)).body;
+    expect((await settled(id, "RETRYING")).event.max_retries).toBe(5);
+    receiver.answer = answerOk;
+    await settled(id, "DELIVERED");
+    expect((await readEvent(node, account, source)).event.status).toBe("FAILED");
+  });
+
+  it("of a filtered event is delivered: it was asked for", async () => {
+    const { id: targetId } = await newTarget({ event_types: ["a"] });
+    const source = await sendItem(node, account, targetId, { event_type: "b" });
+    await settled((await replay(source)).body.id, "DELIVERED");
+    expect((await readEvent(node, account, source)).event.status).toBe("FILTERED");
+  });
+
+  it("to a disabled or deleted target is 409, and makes no event", async () => {
+    const { id: targetId } = await newTarget();
+    const source = await sendItem(node, account, targetId);
+    await settled(source, "DELIVERED");
+    const key = account.api_key;
+    await node.call("PATCH", `/api/v1/targets/${targetId}`, { key, body: { enabled: false } });
+    expect(await replay(source)).toMatchObject({
+      status: 409,
+      body: { error: expect.stringContaining("disabled") },
+    });
+    await node.call("DELETE", `/api/v1/targets/${targetId}`, { key });
+    expect(await replay(source)).toMatchObject({
+      status: 409,
+      body: { error: expect.stringContaining("deleted") },
+    });
+    const { body } = await node.call("GET", `/api/v1/events?target_id=${targetId}`, { key });
+    expect(body.events.map((event: { id: string }) => event.id)).toEqual([source]);
+  });
+
+  it("of a mailbox item is a new message", async () => {
+    const key = account.api_key;
+    const mailbox = { kind: "mailbox", name: "inbox" };
+    const { id: mailboxId } = (await node.call("POST", "/api/v1/targets", { key, body: mailbox })).body;
+    const source = await sendItem(node, account, mailboxId, { n: 1 });
+    await node.call("POST", `/api/v1/mailbox-messages/${source}/claim`, { key });
+    await node.call("POST", `/api/v1/mailbox-messages/${source}/ack`, { key });
+    const billed = await acceptedEvents(node, account);
+    const answer = await replay(source);
+    expect(answer).toMatchObject({ status: 202, body: { status: "UNREAD", source_event_id: source } });
+    const message = await node.call("GET", `/api/v1/mailbox-messages/${answer.body.id}`, { key });
+    expect(message).toMatchObject({ status: 200, body: { payload: { n: 1 }, status: "UNREAD" } });
+    const claim = await node.call("POST", `/api/v1/mailbox-messages/${answer.body.id}/claim`, { key });
+    expect(claim.status).toBe(200);
+    expect((await readEvent(node, account, source)).event.status).toBe("ACKNOWLEDGED");
+    expect(await acceptedEvents(node, account)).toBe(billed);
+  });
+});
+
+describe("the message of a mailbox past its retention", () => {
+  it("is not replayed: its payload is gone", async () => {
+    const short = createTestNode(database, { POSTRIDER_MAILBOX_RETENTION_SECONDS: "1" });
+    try {
+      const key = account.api_key;
+      const mailbox = { kind: "mailbox", name: "inbox" };
+      const { id: mailboxId } = (await short.call("POST", "/api/v1/targets", { key, body: mailbox })).body;
+      const source = await sendItem(short, account, mailboxId);
+      await until(
+        () => readEvent(short, account, source),
+        ({ event }) => event.status === "EXPIRED",
+      );
+      const answer = await short.call("POST", `/api/v1/events/${source}/replay`, { key });
+      expect(answer).toMatchObject({ status: 409, body: { error: expect.stringContaining("expired") } });
+    } finally {
+      await short.stop();
+    }
+  });
+});

@@ -1,0 +1,164 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { bucketOf, newId } from "../src/db/ids.ts";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { type Account, type Answer, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+
+let database: TestDatabase;
+let node: TestNode;
+let account: Account;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  node = createTestNode(database, { POSTRIDER_ROLES: "api" });
+  account = await signUp(node);
+});
+
+afterAll(async () => {
+  await node?.stop();
+  await database?.drop();
+});
+
+async function newTarget(kind: "webhook" | "mailbox"): Promise<string> {
+  const url = kind === "webhook" ? { url: "https://8.8.8.8/first" } : {};
+  const body = { kind, name: "first", ...url };
+  return (await node.call("POST", "/api/v1/targets", { key: account.api_key, body })).body.id;
+}
+
+function patch(id: string, body: unknown): Promise<Answer> {
+  return node.call("PATCH", `/api/v1/targets/${id}`, { key: account.api_key, body });
+}
+
+async function read(id: string): Promise<Record<string, unknown>> {
+  return (await node.call("GET", `/api/v1/targets/${id}`, { key: account.api_key })).body;
+}
+
+async function versionOf(id: string): Promise<number> {
+  const { rows } = await node.pool.query("select version from targets where id = $1", [id]);
+  return rows[0].version;
+}
+
+describe("a change", () => {
+  it.each([
+    ["name", "second"],
+    ["description", "what it is for"],
+    ["description", ""],
+    ["enabled", false],
+    ["url", "https://8.8.8.8/second"],
+    ["event_types", ["a", "b"]],
+    ["max_payload_bytes", 100],
+    ["max_retries", 0],
+    ["retry_interval_seconds", 7],
+  ])("of %s to %j leaves the rest, and every node learns of it", async (field, value) => {
+    const id = await newTarget("webhook");
+    await node.pool.query("update targets set updated_at = 1 where id = $1", [id]);
+    const [before, version] = [await read(id), await versionOf(id)];
+    const answer = await patch(id, { [field]: value, colour: "red" });
+    expect(answer.status).toBe(200);
+    const updatedAt = { updated_at: expect.closeTo(Date.now() / 1000, -2) };
+    expect(answer.body).toEqual({ ...before, [field]: value, ...updatedAt });
+    expect(await read(id)).toEqual(answer.body);
+    expect(await versionOf(id)).toBeGreaterThan(version);
+  });
+
+  it.each([
+    ["nothing", {}],
+    ["only what no target has", { colour: "red", id: "0".repeat(32), kind: "mailbox" }],
+    ["an empty name", { name: "" }],
+    ["null", { description: null }],
+    ["enabled as text", { enabled: "false" }],
+    ["a url inside the network", { url: "https://10.0.0.1/" }],
+    ["one bad field among good ones", { name: "x", max_retries: 51 }],
+  ])("to %s is 400 and changes nothing", async (_what, body) => {
+    const id = await newTarget("webhook");
+    const before = await read(id);
+    expect(await patch(id, body)).toMatchObject({ status: 400, body: { error: expect.any(String) } });
+    expect(await read(id)).toEqual(before);
+  });
+
+  it("of what a mailbox does not have is 400 when nothing else is given, and otherwise passed over", async () => {
+    const id = await newTarget("mailbox");
+    const refused = await patch(id, { url: "https://8.8.8.8", max_retries: 3 });
+    expect(refused).toMatchObject({ status: 400, body: { error: expect.stringContaining("mailbox") } });
+    const answer = await patch(id, { url: "https://8.8.8.8", name: "second" });
+    expect(answer).toMatchObject({ status: 200, body: { name: "second" } });
+    expect(answer.body).not.toHaveProperty("url");
+  });
+});
+
+interface Waiting {
+  due_at: number;
+  attempts: number;
+  schedule_attempts: number;
+}
+
+/** Puts deliveries in line that were tried `attempts` times and are due `inMs` from now. */
+async function storeWaiting(targetId: string, count: number, attempts: number, inMs: number): Promise<void> {
+  const ids = Array.from({ length: count }, () => newId(bucketOf(targetId), Date.now()));
+  await node.pool.query(
+    `insert into deliveries (bucket, kind, attempts, schedule_attempts, event_id, target_id, org_id, due_at)
+     select $1, 1, $2, $2, id, $3, $4, $5
+     from unnest($6::uuid[]) as id`,
+    [bucketOf(targetId), attempts, targetId, account.user.org_id, Date.now() + inMs, ids],
+  );
+}
+
+async function waiting(targetId: string): Promise<Waiting[]> {
+  const { rows } = await node.pool.query<Waiting>(
+    "select due_at, attempts, schedule_attempts from deliveries where target_id = $1",
+    [targetId],
+  );
+  return rows;
+}
+
+describe("enabling a target again", () => {
+  it("clears its record and gives everything that waits the full schedule, at once", async () => {
+    const id = await newTarget("webhook");
+    await node.pool.query(
+      `update targets
+       set enabled = false,
+         disabled_reason = 'every delivery failed for 5 days',
+         failing_since = 1
+       where id = $1`,
+      [id],
+    );
+    expect(await read(id)).toMatchObject({ disabled_reason: "every delivery failed for 5 days" });
+    // More than one chunk of those to come, and of those that are overdue.
+    await storeWaiting(id, 4_500, 3, 3_600_000);
+    await storeWaiting(id, 2_500, 2, -3_600_000);
+    await storeWaiting(id, 100, 0, -7_200_000);
+    const answer = await patch(id, { enabled: true });
+    expect(answer).toMatchObject({ status: 200, body: { enabled: true } });
+    expect(answer.body).not.toHaveProperty("disabled_reason");
+    const rows = await waiting(id);
+    expect(rows).toHaveLength(7_100);
+    expect(rows.filter((row) => row.schedule_attempts !== 0 || row.due_at > Date.now())).toEqual([]);
+    expect(rows.filter((row) => row.attempts === 3)).toHaveLength(4_500);
+    const overdue = rows.filter((row) => row.due_at < Date.now() - 3_000_000);
+    expect(overdue).toHaveLength(2_600);
+    const { rows: stored } = await node.pool.query("select failing_since from targets where id = $1", [id]);
+    expect(stored[0].failing_since).toBeNull();
+  });
+
+  it("leaves the schedule of a target that was enabled all along, and that of others", async () => {
+    const [id, other] = [await newTarget("webhook"), await newTarget("webhook")];
+    await storeWaiting(id, 3, 2, 3_600_000);
+    await storeWaiting(other, 3, 2, 3_600_000);
+    const before = [await waiting(id), await waiting(other)];
+    await patch(id, { enabled: true });
+    expect(await waiting(id)).toEqual(before[0]);
+    await patch(id, { enabled: false });
+    await patch(id, { enabled: true });
+    expect(await waiting(other)).toEqual(before[1]);
+    expect((await waiting(id)).map((row) => row.schedule_attempts)).toEqual([0, 0, 0]);
+  });
+
+  it("refuses items while it is disabled", async () => {
+    const id = await newTarget("webhook");
+    await patch(id, { enabled: false });
+    const refused = await node.call("POST", `/t/${id}`, { key: account.api_key, body: {} });
+    expect(refused.status).toBe(409);
+    await patch(id, { enabled: true });
+    const accepted = await node.call("POST", `/t/${id}`, { key: account.api_key, body: {} });
+    expect(accepted.status).toBe(202);
+  });
+});

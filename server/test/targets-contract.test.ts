@@ -1,0 +1,258 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { type Account, type Answer, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+
+let database: TestDatabase;
+let node: TestNode;
+let account: Account;
+let neighbour: Account;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  node = createTestNode(database);
+  account = await signUp(node);
+  neighbour = await signUp(node);
+});
+
+afterAll(async () => {
+  await node?.stop();
+  await database?.drop();
+});
+
+const webhook = { kind: "webhook", name: "orders", url: "https://8.8.8.8/hooks" };
+
+function create(body: unknown, { api_key: key }: Account = account): Promise<Answer> {
+  return node.call("POST", "/api/v1/targets", { key, body });
+}
+
+async function created(body: unknown, owner: Account = account): Promise<Record<string, unknown>> {
+  const answer = await create(body, owner);
+  expect(answer).toMatchObject({ status: 200 });
+  return answer.body;
+}
+
+const timestamps = {
+  created_at: expect.closeTo(Date.now() / 1000, -2),
+  updated_at: expect.closeTo(Date.now() / 1000, -2),
+};
+
+describe("a webhook target", () => {
+  it("is created with its secret, and shown without it ever after", async () => {
+    const target = await created(webhook);
+    expect(target).toEqual({
+      id: expect.stringMatching(/^[0-9a-f]{32}$/),
+      kind: "webhook",
+      name: "orders",
+      description: "",
+      enabled: true,
+      url: "https://8.8.8.8/hooks",
+      secret: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/),
+      signing_scheme: "standard-webhooks-v1",
+      has_previous_signing_secret: false,
+      event_types: [],
+      max_payload_bytes: 1_048_576,
+      max_retries: 8,
+      retry_interval_seconds: 30,
+      ...timestamps,
+    });
+    const { secret: _secret, ...shown } = target;
+    for (const credential of [{ key: account.api_key }, { session: account.session_token }]) {
+      const alone = await node.call("GET", `/api/v1/targets/${String(target["id"])}`, credential);
+      expect(alone).toMatchObject({ status: 200, body: shown });
+      expect(alone.body).toEqual(shown);
+      const { body } = await node.call("GET", "/api/v1/targets", credential);
+      expect(body.targets).toContainEqual(shown);
+      expect(JSON.stringify(body)).not.toContain("whsec_");
+    }
+  });
+
+  it("takes the legacy endpoint's fields", async () => {
+    const fields = {
+      description: "from the shop",
+      event_types: ["order.made", "order paid", "~"],
+      max_payload_bytes: 1,
+      max_retries: 0,
+      retry_interval_seconds: 86_400,
+    };
+    expect(await created({ ...webhook, ...fields })).toMatchObject(fields);
+    const most = { max_payload_bytes: 1_048_576, max_retries: 50, retry_interval_seconds: 1 };
+    expect(await created({ ...webhook, ...most })).toMatchObject(most);
+  });
+
+  it("stores its secret sealed", async () => {
+    const { id, secret } = await created(webhook);
+    const { rows } = await node.pool.query("select secret from targets where id = $1", [id]);
+    const key = Buffer.from(String(secret).slice("whsec_".length), "base64");
+    expect(rows[0].secret.includes(key)).toBe(false);
+    expect(rows[0].secret.includes(String(secret))).toBe(false);
+  });
+});
+
+describe("a mailbox", () => {
+  it("is created from kind and name, and never has a url or a secret", async () => {
+    const target = await created({ kind: "mailbox", name: "inbox", url: "https://8.8.8.8" });
+    expect(target).toEqual({
+      id: expect.stringMatching(/^[0-9a-f]{32}$/),
+      kind: "mailbox",
+      name: "inbox",
+      description: "",
+      enabled: true,
+      max_payload_bytes: 1_048_576,
+      max_claims: null,
+      ...timestamps,
+    });
+  });
+});
+
+describe("the list", () => {
+  it("has every kind, oldest first, and nobody else's", async () => {
+    const owner = await signUp(node);
+    expect((await node.call("GET", "/api/v1/targets", { key: owner.api_key })).body).toEqual({ targets: [] });
+    const first = await created(webhook, owner);
+    const second = await created({ kind: "mailbox", name: "inbox" }, owner);
+    const { body } = await node.call("GET", "/api/v1/targets", { key: owner.api_key });
+    expect(body.targets.map((target: { id: string }) => target.id)).toEqual([first["id"], second["id"]]);
+  });
+});
+
+const long = "x".repeat(257);
+
+describe("creation refuses with 400", () => {
+  it.each([
+    ["no kind", { name: "x" }, "kind is required"],
+    ["an unknown kind", { kind: "queue", name: "x" }, "kind must be webhook, mailbox or a2a"],
+    ["a kind of another type", { kind: 7, name: "x" }, "kind must be a string"],
+    ["no name", { kind: "mailbox" }, "name is required"],
+    ["an empty name", { kind: "mailbox", name: "" }, "name must not be empty"],
+    ["a name of 257 characters", { kind: "mailbox", name: long }, "name must be at most 256 characters"],
+    ["a webhook without url", { kind: "webhook", name: "x" }, "url is required for a webhook target"],
+    ["a url that is none", { ...webhook, url: "example.com" }, "url must be an absolute URL"],
+    ["http", { ...webhook, url: "http://example.com" }, "url must use https"],
+    ["a loopback address", { ...webhook, url: "https://127.0.0.1/x" }, "url points to 127.0.0.1"],
+    ["an address in disguise", { ...webhook, url: "https://0x7f.1/x" }, "url points to 127.0.0.1"],
+    ["localhost", { ...webhook, url: "https://localhost/x" }, "url points to localhost"],
+    ["a private address", { ...webhook, url: "https://[::ffff:10.0.0.1]/" }, "is an IPv4 address mapped"],
+    ["the metadata address", { ...webhook, url: "https://169.254.169.254/" }, "metadata"],
+    ["credentials in the url", { ...webhook, url: "https://a:b@example.com/" }, "url must not contain"],
+    ["a url of 2,049 characters", { ...webhook, url: `https://e.com/${"x".repeat(2035)}` }, "url must be"],
+    ["event_types as text", { ...webhook, event_types: "a" }, "event_types must be an array"],
+    ["an empty event type", { ...webhook, event_types: [""] }, "event_types.0 must not be empty"],
+    ["an event type of 257", { ...webhook, event_types: ["a", long] }, "event_types.1 must be at most 256"],
+    ["an event type beyond ASCII", { ...webhook, event_types: ["é"] }, "event_types.0"],
+    [
+      "101 event types",
+      { ...webhook, event_types: Array(101).fill("a") },
+      "event_types must have at most 100",
+    ],
+    ["a payload limit of 0", { ...webhook, max_payload_bytes: 0 }, "max_payload_bytes must be at least 1"],
+    [
+      "one over the service's",
+      { ...webhook, max_payload_bytes: 1_048_577 },
+      "max_payload_bytes must be at most",
+    ],
+    ["51 retries", { ...webhook, max_retries: 51 }, "max_retries must be at most 50"],
+    ["-1 retries", { ...webhook, max_retries: -1 }, "max_retries must be at least 0"],
+    ["half a retry", { ...webhook, max_retries: 0.5 }, "max_retries must be an integer"],
+    ["retries as text", { ...webhook, max_retries: "3" }, "max_retries must be an integer"],
+    ["no interval", { ...webhook, retry_interval_seconds: 0 }, "retry_interval_seconds must be at least 1"],
+    [
+      "more than a day",
+      { ...webhook, retry_interval_seconds: 86_401 },
+      "retry_interval_seconds must be at most",
+    ],
+    ["an agent without card", { kind: "a2a", name: "x" }, "agent_card_url is required"],
+    ["a list", [], "the body must be an object"],
+  ])("%s", async (_what, body, message) => {
+    const answer = await create(body);
+    expect(answer).toMatchObject({ status: 400, body: { error: expect.stringContaining(message) } });
+  });
+});
+
+it("a workspace has at most 10,000 targets, however many are created at once", async () => {
+  const owner = await signUp(node);
+  await node.pool.query(
+    `insert into targets (id, org_id, kind, name, created_at, updated_at)
+     select gen_random_uuid(), $1, 'mailbox', 'filler', 1, 1
+     from generate_series(1, 9998)`,
+    [owner.user.org_id],
+  );
+  const answers = await Promise.all(Array.from({ length: 6 }, () => create(webhook, owner)));
+  expect(answers.map((answer) => answer.status).toSorted((a, b) => a - b)).toEqual([
+    200, 200, 409, 409, 409, 409,
+  ]);
+  expect(answers.find((answer) => answer.status === 409)!.body.error).toContain("10000");
+});
+
+describe("another organization's target", () => {
+  it("does not exist, on any route, and stays as it is", async () => {
+    const target = await created(webhook);
+    const before = await node.call("GET", `/api/v1/targets/${String(target["id"])}`, {
+      key: account.api_key,
+    });
+    const unknown = "0".repeat(32);
+    const malformed = [
+      "x",
+      "%00",
+      "a".repeat(199),
+      `${String(target["id"])}0`,
+      String(target["id"]).toUpperCase(),
+    ];
+    for (const id of [String(target["id"]), unknown, ...malformed]) {
+      const key = neighbour.api_key;
+      const path = `/api/v1/targets/${id}`;
+      const answers = [
+        await node.call("GET", path, { key }),
+        await node.call("PATCH", path, { key, body: { name: "mine" } }),
+        await node.call("DELETE", path, { key }),
+        await node.call("POST", `${path}/refresh`, { key }),
+        await node.call("POST", `${path}/signing-secret/rotate`, { key }),
+        await node.call("DELETE", `${path}/signing-secret/previous`, { key }),
+      ];
+      for (const answer of answers) {
+        expect(answer).toMatchObject({ status: 404, body: { error: "not found" } });
+      }
+    }
+    const after = await node.call("GET", `/api/v1/targets/${String(target["id"])}`, { key: account.api_key });
+    expect(after.body).toEqual(before.body);
+  });
+});
+
+describe("rotation", () => {
+  it("gives a new secret once, and says that one is in progress until the previous is deleted", async () => {
+    const target = await created(webhook);
+    const path = `/api/v1/targets/${String(target["id"])}`;
+    const key = account.api_key;
+    const rotated = await node.call("POST", `${path}/signing-secret/rotate`, { key });
+    expect(rotated).toMatchObject({
+      status: 200,
+      body: { id: target["id"], has_previous_signing_secret: true, secret: expect.stringMatching(/^whsec_/) },
+    });
+    expect(rotated.body.secret).not.toBe(target["secret"]);
+    const during = await node.call("GET", path, { key });
+    expect(during.body).toMatchObject({ has_previous_signing_secret: true });
+    expect(during.body).not.toHaveProperty("secret");
+    for (let times = 0; times < 2; times++) {
+      const ended = await node.call("DELETE", `${path}/signing-secret/previous`, { key });
+      expect(ended).toMatchObject({ status: 200, body: { deleted: true } });
+    }
+    expect((await node.call("GET", path, { key })).body).toMatchObject({
+      has_previous_signing_secret: false,
+    });
+  });
+
+  it("and refresh answer 400 with the kind for a target that has no such thing", async () => {
+    const key = account.api_key;
+    const mailbox = await created({ kind: "mailbox", name: "inbox" });
+    const hook = await created(webhook);
+    const refusals = [
+      await node.call("POST", `/api/v1/targets/${String(mailbox["id"])}/signing-secret/rotate`, { key }),
+      await node.call("DELETE", `/api/v1/targets/${String(mailbox["id"])}/signing-secret/previous`, { key }),
+      await node.call("POST", `/api/v1/targets/${String(mailbox["id"])}/refresh`, { key }),
+    ];
+    for (const answer of refusals) {
+      expect(answer).toMatchObject({ status: 400, body: { error: expect.stringContaining("mailbox") } });
+    }
+    const refreshed = await node.call("POST", `/api/v1/targets/${String(hook["id"])}/refresh`, { key });
+    expect(refreshed).toMatchObject({ status: 400, body: { error: expect.stringContaining("webhook") } });
+  });
+});

@@ -1,0 +1,158 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { createWebhookTarget, readEvent, sendItem, sendItems } from "./support/items.ts";
+import { answerOk, type Receiver, startReceiver } from "./support/receiver.ts";
+import { hotRows, storeDueItems } from "./support/storedItems.ts";
+import { type Account, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+import { until } from "./support/until.ts";
+
+let database: TestDatabase;
+let receiver: Receiver;
+let node: TestNode;
+let account: Account;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  receiver = await startReceiver();
+  node = createTestNode(database, {
+    POSTRIDER_ALLOW_HTTP_TARGETS: "true",
+    POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8",
+  });
+  node.service.start();
+  account = await signUp(node);
+});
+
+afterAll(async () => {
+  await node?.stop();
+  await receiver?.stop();
+  await database?.drop();
+});
+
+function deleteTarget(id: string) {
+  return node.call("DELETE", `/api/v1/targets/${id}`, { key: account.api_key });
+}
+
+async function statusOf(id: string): Promise<string> {
+  return (await readEvent(node, account, id)).event.status;
+}
+
+async function listed(targetId: string, status: string): Promise<string[]> {
+  const { body } = await node.call("GET", `/api/v1/events?target_id=${targetId}&status=${status}&limit=100`, {
+    key: account.api_key,
+  });
+  return body.events.map((event: { id: string }) => event.id);
+}
+
+it("a deleted target is gone, and what was queued for it is CANCELED at once", async () => {
+  receiver.answer = (_received, response) => response.writeHead(500).end();
+  const { id } = await createWebhookTarget(node, account, `${receiver.url}/deleted`);
+  const events = await sendItems(node, account, id, 5);
+  await until(
+    () => listed(id, "RETRYING"),
+    (found) => found.length === 5,
+  );
+  expect(await deleteTarget(id)).toMatchObject({ status: 200, body: { deleted: true } });
+  for (const event of events) {
+    const { event: shown, delivery_attempts: attempts } = await readEvent(node, account, event);
+    expect(shown).toMatchObject({ status: "CANCELED", next_attempt_at: null });
+    expect(attempts).toHaveLength(1);
+  }
+  expect((await listed(id, "CANCELED")).sort()).toEqual(events.sort());
+  expect(await listed(id, "RETRYING")).toEqual([]);
+  const key = account.api_key;
+  expect((await node.call("GET", `/api/v1/targets/${id}`, { key })).status).toBe(404);
+  expect((await node.call("POST", `/t/${id}`, { key, body: {} })).status).toBe(404);
+  expect((await deleteTarget(id)).status).toBe(404);
+});
+
+it("what is being delivered when its target is deleted is CANCELED for good, whatever is answered later", async () => {
+  const answers: (() => void)[] = [];
+  receiver.answer = (received, response) => void answers.push(() => answerOk(received, response));
+  const { id } = await createWebhookTarget(node, account, `${receiver.url}/hanging`);
+  // The first is under way, the others wait in the node's memory for its outcome.
+  const events = await sendItems(node, account, id, 3);
+  await receiver.arrivals(1, { path: "/hanging" });
+  await deleteTarget(id);
+  for (const event of events) expect(await statusOf(event)).toBe("CANCELED");
+  receiver.answer = answerOk;
+  for (const answer of answers) answer();
+  // An item to another target is delivered after those answers were taken in.
+  const other = await createWebhookTarget(node, account, `${receiver.url}/other`);
+  const last = await sendItem(node, account, other.id);
+  await until(
+    () => statusOf(last),
+    (status) => status === "DELIVERED",
+  );
+  await until(
+    () => hotRows(node.pool),
+    ({ leased, waiting }) => leased + waiting === 0,
+  );
+  for (const event of events) {
+    const { event: shown, delivery_attempts: attempts } = await readEvent(node, account, event);
+    expect([shown.status, attempts]).toEqual(["CANCELED", []]);
+  }
+});
+
+it("what was delivered, filtered or failed before stays as it was", async () => {
+  receiver.answer = (received, response) =>
+    received.body.includes("bad") ? response.writeHead(410).end() : answerOk(received, response);
+  const { id } = await createWebhookTarget(node, account, `${receiver.url}/mixed`, { event_types: ["a"] });
+  const delivered = await sendItem(node, account, id, { event_type: "a" });
+  const filtered = await sendItem(node, account, id, { event_type: "b" });
+  await until(
+    () => statusOf(delivered),
+    (status) => status === "DELIVERED",
+  );
+  const failed = await sendItem(node, account, id, { event_type: "a", n: "bad" });
+  await until(
+    () => statusOf(failed),
+    (status) => status === "FAILED",
+  );
+  await deleteTarget(id);
+  expect([await statusOf(delivered), await statusOf(filtered), await statusOf(failed)]).toEqual([
+    "DELIVERED",
+    "FILTERED",
+    "FAILED",
+  ]);
+});
+
+it("a backlog is settled with its target, and the hot table is empty again", async () => {
+  const { id } = await createWebhookTarget(node, account, `${receiver.url}/backlog`);
+  await node.call("PATCH", `/api/v1/targets/${id}`, { key: account.api_key, body: { enabled: false } });
+  await storeDueItems(node.pool, { orgId: account.user.org_id, targetId: id, count: 5_000 });
+  await deleteTarget(id);
+  const { rowCount } = await node.pool.query("select from deliveries where target_id = $1", [id]);
+  expect(rowCount).toBe(0);
+  expect(await listed(id, "CANCELED")).toHaveLength(100);
+});
+
+it("the messages of a deleted mailbox are CANCELED; acknowledged ones stay so", async () => {
+  const key = account.api_key;
+  const { body: mailbox } = await node.call("POST", "/api/v1/targets", {
+    key,
+    body: { kind: "mailbox", name: "inbox" },
+  });
+  const [done, claimed, unread] = [
+    await sendItem(node, account, mailbox.id),
+    await sendItem(node, account, mailbox.id),
+    await sendItem(node, account, mailbox.id),
+  ];
+  await node.call("POST", `/api/v1/mailbox-messages/${done}/claim`, { key });
+  await node.call("POST", `/api/v1/mailbox-messages/${done}/ack`, { key });
+  await node.call("POST", `/api/v1/mailbox-messages/${claimed}/claim`, { key });
+  expect([await statusOf(done), await statusOf(claimed), await statusOf(unread)]).toEqual([
+    "ACKNOWLEDGED",
+    "CLAIMED",
+    "UNREAD",
+  ]);
+  await deleteTarget(mailbox.id);
+  expect([await statusOf(done), await statusOf(claimed), await statusOf(unread)]).toEqual([
+    "ACKNOWLEDGED",
+    "CANCELED",
+    "CANCELED",
+  ]);
+  expect((await listed(mailbox.id, "CANCELED")).sort()).toEqual([claimed, unread].sort());
+  expect(await listed(mailbox.id, "ACKNOWLEDGED")).toEqual([done]);
+  const { rowCount } = await node.pool.query("select from messages where mailbox_id = $1", [mailbox.id]);
+  expect(rowCount).toBe(0);
+});
