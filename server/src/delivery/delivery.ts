@@ -36,3 +36,14 @@ export type AttemptVerdict =
   | { outcome: "failed"; error: string }
   /** Failed for good, and the target wants no more. */
   | { outcome: "gone"; error: string };
+
+/** The result of an attempt that never left the service, for a reason that is not the target's fault. */
+export function notSent(error: string): AttemptResult {
+  return {
+    verdict: { outcome: "retry", error, countsTowardDisabling: false, slowDown: false },
+    statusCode: 0,
+    durationMs: 0,
+    responseBody: null,
+    retryAfter: null,
+  };
+}

@@ -3,7 +3,7 @@ import type { Acceptance, Lease, NewItem } from "../intake/acceptItems.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { DeliveryGauges, DeliveryMetrics } from "../telemetry/deliveryMetrics.ts";
 import { type ClaimLoop, createClaimLoop } from "./claimLoop.ts";
-import type { AttemptResult, Delivery } from "./delivery.ts";
+import { type AttemptResult, type Delivery, notSent } from "./delivery.ts";
 import {
   createLane,
   hasRoom,
@@ -254,7 +254,7 @@ export class Dispatcher implements DeliveryGauges {
 
   async #attempt(lane: Lane, delivery: Delivery, target: TargetConfig): Promise<void> {
     const attemptedAtMs = Date.now();
-    const result = await this.#deps.senders[delivery.kind]!(delivery, target);
+    const result = await this.#send(delivery, target);
     lane.inFlight--;
     this.#inFlight--;
     const { verdict } = result;
@@ -266,6 +266,16 @@ export class Dispatcher implements DeliveryGauges {
     else if (waiting(lane) > 0) this.#startFrom(lane);
     if (hasRoom(lane, performance.now(), this.#memoryShare())) this.#claims?.roomAppeared();
     if (this.#inFlight === 0) this.#onIdle?.();
+  }
+
+  /** Never rejects: a fault of ours is an attempt that failed, and no reason to lose the item or the lane. */
+  async #send(delivery: Delivery, target: TargetConfig): Promise<AttemptResult> {
+    try {
+      return await this.#deps.senders[delivery.kind]!(delivery, target);
+    } catch (error) {
+      this.#deps.log.error({ err: error, event_id: delivery.eventId }, "an attempt could not be made");
+      return notSent("the service could not make the attempt");
+    }
   }
 
   #check(lane: Lane): void {

@@ -1,6 +1,6 @@
 import type { Outbound } from "../net/outbound.ts";
 import { classify } from "./classify.ts";
-import type { AttemptResult, Delivery } from "./delivery.ts";
+import { type AttemptResult, type Delivery, notSent } from "./delivery.ts";
 import { sign } from "./signature.ts";
 import type { TargetConfig } from "./targetConfig.ts";
 
@@ -21,7 +21,7 @@ export async function sendWebhook(
   delivery: Delivery,
   target: TargetConfig,
 ): Promise<AttemptResult> {
-  if ("fault" in target.signing) return unsigned(target.signing.fault);
+  if ("fault" in target.signing) return notSent(target.signing.fault);
   const timestampSeconds = Math.floor(deps.nowMs() / 1000);
   const headers = [
     "content-type",
@@ -50,16 +50,5 @@ export async function sendWebhook(
     durationMs: result.durationMs,
     responseBody: answered && result.body.length > 0 ? result.body.subarray(0, keptBodyBytes) : null,
     retryAfter: (answered && result.headers["retry-after"]) || null,
-  };
-}
-
-/** Nothing was sent, because nothing may be sent unsigned; the receiver is not to blame. */
-function unsigned(error: string): AttemptResult {
-  return {
-    verdict: { outcome: "retry", error, countsTowardDisabling: false, slowDown: false },
-    statusCode: 0,
-    durationMs: 0,
-    responseBody: null,
-    retryAfter: null,
   };
 }
