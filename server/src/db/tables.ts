@@ -96,6 +96,8 @@ export interface Tables {
   };
   usage_records: { bucket: number; period: number; items: number; org_id: string };
   usage_totals: { org_id: string; period: number; items: number };
+  agent_cards: AgentCardRow;
+  handoffs: HandoffRow;
 }
 
 export interface TargetRow {
@@ -118,5 +120,48 @@ export interface TargetRow {
   failing_since: number | null;
   version: number;
   created_at: number;
+  updated_at: number;
+}
+
+export interface AgentCardRow {
+  target_id: string;
+  card_url: string;
+  card: unknown;
+  etag: string | null;
+  tenant: string | null;
+  extensions: string[];
+  push_notifications: boolean;
+  signature: "verified" | "unverified" | "invalid" | "none";
+  key_set_url: string | null;
+  signature_detail: string | null;
+  fetched_at: number;
+  refresh_at: number;
+  failures: number;
+  last_error: string | null;
+  last_error_at: number | null;
+  offered_origin: string | null;
+  bearer: Buffer | null;
+  bearer_origin: string | null;
+  result_target_id: string | null;
+}
+
+export interface HandoffRow {
+  bucket: number;
+  event_id: string;
+  org_id: string;
+  target_id: string;
+  unanswered_since: number | null;
+  possible_duplicate: boolean;
+  accepted_at: number | null;
+  task_id: string | null;
+  context_id: string | null;
+  state: string | null;
+  status_message: string | null;
+  status_parts: string | null;
+  artifacts: string | null;
+  is_truncated: boolean;
+  fingerprint: string | null;
+  follow_error: string | null;
+  outcome: "COMPLETED" | "FAILED" | "CANCELED" | "REJECTED" | "UNKNOWN" | null;
   updated_at: number;
 }

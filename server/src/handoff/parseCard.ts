@@ -37,7 +37,7 @@ const maxDepth = 64;
 const maxInterfaces = 100;
 const maxExtensions = 100;
 const maxSignatures = 10;
-const maxTextLength = 2_048;
+const maxTenantLength = 512;
 
 /** Extensions that the service itself implements; a card that requires another one is refused. */
 const implementedExtensions: readonly string[] = [];
@@ -135,9 +135,11 @@ function readInterface(entry: Readonly<Record<string, unknown>>, path: string): 
   const { url } = entry;
   if (typeof url !== "string" || url === "") throw wrongKind(`${path}.url`, "a URL", url);
   const tenant = entry["tenant"] ?? "";
-  if (typeof tenant !== "string" || tenant.length > maxTextLength) {
-    throw wrongKind(`${path}.tenant`, `a string of at most ${maxTextLength} characters`, tenant);
+  if (typeof tenant !== "string" || tenant.length > maxTenantLength) {
+    throw wrongKind(`${path}.tenant`, `a string of at most ${maxTenantLength} characters`, tenant);
   }
+  // It becomes a part of the path.
+  if (/^\.{1,2}$/.test(tenant)) throw new CardProblem(`has a tenant that cannot be used at ${path}.tenant`);
   return { url, urlPath: `${path}.url`, tenant: tenant === "" ? null : tenant };
 }
 

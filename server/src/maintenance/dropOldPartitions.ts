@@ -4,7 +4,7 @@ import { firstIdAt } from "../db/ids.ts";
 
 /** Days that idempotency keys are kept at least; the day they were written comes on top. */
 const keyDays = 1;
-const keepers = ["events", "attempts", "settlements", "closed_messages"] as const;
+const keepers = ["events", "attempts", "settlements", "closed_messages", "handoffs"] as const;
 
 export interface Retention {
   retentionDays: number;

@@ -1,9 +1,13 @@
 import type { Static } from "typebox";
 import { type Endpoint, signingScheme, type Target } from "./schemas.ts";
+import type { AgentView } from "./handoffTargets.ts";
 import type { StoredTarget } from "./store.ts";
 
-/** A target as `/api/v1/targets` answers it, with its secret when it was just made. */
-export function targetAnswer(target: StoredTarget, secret?: string): Static<typeof Target> {
+/** A target as `/api/v1/targets` answers it, with its secret when it was just made and its agent when it has one. */
+export function targetAnswer(
+  target: StoredTarget,
+  { secret, agent }: { secret?: string | undefined; agent?: AgentView | undefined } = {},
+): Static<typeof Target> {
   const delivery = {
     max_payload_bytes: target.max_payload_bytes,
     max_retries: target.max_retries,
@@ -22,7 +26,7 @@ export function targetAnswer(target: StoredTarget, secret?: string): Static<type
       max_payload_bytes: target.max_payload_bytes,
       max_claims: target.max_claims,
     }),
-    ...(target.kind === "a2a" && delivery),
+    ...(target.kind === "a2a" && { ...delivery, ...agent }),
     ...(target.kind === "webhook" && {
       signing_scheme: signingScheme,
       has_previous_signing_secret: target.has_previous_secret,

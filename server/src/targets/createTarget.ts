@@ -71,14 +71,20 @@ async function createAgent(deps: TargetDeps, orgId: string, input: NewTarget): P
   if (input.agent_card_url === undefined) {
     throw new ApiError(400, "agent_card_url is required for an a2a target");
   }
-  const auth = readAuth(input.auth);
-  const handoff = await handoffTargets(deps).prepare({ agentCardUrl: input.agent_card_url, auth });
+  const handoff = await handoffTargets(deps).prepare({
+    agentCardUrl: input.agent_card_url,
+    auth: readAuth(input.auth),
+    resultTargetId: input.result_target_id ?? null,
+  });
   const row = { ...newRow(deps, orgId, "a2a", input), url: handoff.url };
-  const target = await insertTarget(deps.queries, row, (transaction) => handoff.save(transaction, row.id));
+  const target = await insertTarget(deps.queries, row, (transaction) =>
+    handoff.save(transaction, { id: row.id, orgId }),
+  );
   return { target };
 }
 
-function readAuth(auth: NewTarget["auth"]): HandoffAuth {
+/** @throws {ApiError} 400 that names the field. */
+export function readAuth(auth: NewTarget["auth"]): HandoffAuth {
   switch (auth?.type) {
     case undefined:
     case "none":

@@ -4,25 +4,63 @@ import { ApiError } from "../http/errors.ts";
 /** How the service proves itself to an agent. */
 export type HandoffAuth = { type: "none" } | { type: "bearer"; token: string };
 
+/** What an a2a target shows of its agent beside its own fields. */
+export interface AgentView {
+  agent_card_url: string;
+  auth: { type: "bearer" | "none" };
+  agent_name: string;
+  agent_version: string;
+  /** Unix seconds of the last reading that found a good card. */
+  card_fetched_at: number;
+  card_error: string | null;
+  card_error_at: number | null;
+  card_signature: "verified" | "unverified" | "invalid" | "none";
+  card_signature_keys: string | null;
+  card_signature_detail: string | null;
+  offered_origin: string | null;
+  result_target_id: string | null;
+}
+
+export interface AgentChanges {
+  auth?: HandoffAuth | undefined;
+  resultTargetId?: string | null | undefined;
+}
+
 /** What targets of kind `a2a` need beyond a row of `targets`; implemented by `handoff/`. */
 export interface HandoffTargets {
   /**
    * Reads the agent card before anything is stored, because no transaction is open across an outbound request.
    * @throws {ApiError} 400 that says what is wrong with the card or its address.
    */
-  prepare: (input: { agentCardUrl: string; auth: HandoffAuth }) => Promise<PreparedHandoff>;
+  prepare: (input: {
+    agentCardUrl: string;
+    auth: HandoffAuth;
+    resultTargetId: string | null;
+  }) => Promise<PreparedHandoff>;
   /**
    * Reads the card again and stores its interface, the row's `url` included.
-   * @throws {ApiError} when the card is refused; what was stored before stays.
+   * @throws {ApiError} 502 when the card is not good, 409 when it needs the owner's consent; what was stored
+   * before stays.
    */
-  refresh: (targetId: string) => Promise<void>;
+  refresh: (
+    targetId: string,
+    consent: { confirmOrigin?: string | undefined; confirmSignature?: string | undefined },
+  ) => Promise<void>;
+  /** Changes what belongs to the agent, in the transaction that changes the target. @throws {ApiError} 400 */
+  change: (
+    transaction: Queries,
+    target: { id: string; orgId: string; url: string },
+    changes: AgentChanges,
+  ) => Promise<void>;
+  /** What the targets among these that are agents show, by their ids. */
+  describe: (targetIds: readonly string[]) => Promise<Map<string, AgentView>>;
 }
 
 export interface PreparedHandoff {
   /** The agent's interface, which becomes the target's `url`. */
   url: string;
   /** Stores card and bearer for the target, in the transaction that makes it. */
-  save: (transaction: Queries, targetId: string) => Promise<void>;
+  save: (transaction: Queries, target: { id: string; orgId: string }) => Promise<void>;
 }
 
 /** @throws {ApiError} 503 in a process that was started without the part that talks to agents. */

@@ -1,4 +1,4 @@
-import { Type } from "typebox";
+import { type Static, Type } from "typebox";
 import { isId } from "../db/ids.ts";
 import { ApiError, notFound } from "../http/errors.ts";
 import { type RouteDefinition, route } from "../http/route.ts";
@@ -8,7 +8,7 @@ import { createTarget } from "./createTarget.ts";
 import { deleteTarget } from "./deleteTarget.ts";
 import { handoffTargets } from "./handoffTargets.ts";
 import { deletePreviousSecret, rotateSecret } from "./rotateSecret.ts";
-import { Target, targetInputs } from "./schemas.ts";
+import { Consent, Target, targetInputs } from "./schemas.ts";
 import { listTargets, readTarget, type StoredTarget, tooManyTargets } from "./store.ts";
 import type { TargetDeps } from "./targetDeps.ts";
 import { updateTarget } from "./updateTarget.ts";
@@ -32,7 +32,7 @@ function collectionRoutes(
       },
       async ({ caller }) => {
         const targets = await listTargets(deps.queries, caller.orgId);
-        return { targets: targets.map((target) => targetAnswer(target)) };
+        return { targets: await withAgents(deps, targets) };
       },
     ),
     create: route(
@@ -45,12 +45,12 @@ function collectionRoutes(
       },
       async ({ caller, body }) => {
         const { target, secret } = await createTarget(deps, caller.orgId, body);
-        return targetAnswer(target, secret);
+        return withAgent(deps, target, secret);
       },
     ),
     read: route(
       { summary: "Read a target", params: IdParams, response: { 200: Target } },
-      async ({ caller, params }) => targetAnswer(await findTarget(deps, caller.orgId, params.id)),
+      async ({ caller, params }) => withAgent(deps, await findTarget(deps, caller.orgId, params.id)),
     ),
     update: route(
       {
@@ -62,7 +62,7 @@ function collectionRoutes(
       },
       async ({ caller, params, body }) => {
         const present = await findTarget(deps, caller.orgId, params.id);
-        return targetAnswer(await updateTarget(deps, caller.orgId, present, body));
+        return withAgent(deps, await updateTarget(deps, caller.orgId, present, body));
       },
     ),
     remove: route(
@@ -82,11 +82,25 @@ function collectionRoutes(
 function secretRoutes(deps: TargetDeps): Record<"refresh" | "rotate" | "deletePrevious", RouteDefinition> {
   return {
     refresh: route(
-      { summary: "Read the agent card of an a2a target again", params: IdParams, response: { 200: Target } },
-      async ({ caller, params }) => {
+      {
+        summary: "Read the agent card of an a2a target again",
+        description:
+          "The card is judged wholly before it takes the place of the last good one. A card that moves the agent to an origin that the bearer token was not given for waits for confirm_origin.",
+        params: IdParams,
+        body: Consent,
+        response: { 200: Target },
+        errors: {
+          409: "The card needs the owner's consent; the last good one stays in use",
+          502: "The card cannot be read or used; the last good one stays in use",
+        },
+      },
+      async ({ caller, params, body }) => {
         const { id } = await findTargetOfKind(deps, caller.orgId, params.id, "a2a");
-        await handoffTargets(deps).refresh(id);
-        return targetAnswer(await readTarget(deps.queries, caller.orgId, id));
+        await handoffTargets(deps).refresh(id, {
+          confirmOrigin: body?.confirm_origin,
+          confirmSignature: body?.confirm_signature,
+        });
+        return withAgent(deps, await readTarget(deps.queries, caller.orgId, id));
       },
     ),
     rotate: route(
@@ -100,7 +114,7 @@ function secretRoutes(deps: TargetDeps): Record<"refresh" | "rotate" | "deletePr
       async ({ caller, params }) => {
         const { id } = await findTargetOfKind(deps, caller.orgId, params.id, "webhook");
         const { target, secret } = await rotateSecret(deps, caller.orgId, id);
-        return targetAnswer(target, secret);
+        return targetAnswer(target, { secret });
       },
     ),
     deletePrevious: route(
@@ -117,6 +131,26 @@ function secretRoutes(deps: TargetDeps): Record<"refresh" | "rotate" | "deletePr
       },
     ),
   };
+}
+
+/** Targets as they are answered; one query more when there are agents among them. */
+async function withAgents(
+  deps: TargetDeps,
+  targets: readonly StoredTarget[],
+): Promise<Static<typeof Target>[]> {
+  const ids = targets.filter(({ kind }) => kind === "a2a").map(({ id }) => id);
+  const agents = ids.length === 0 ? undefined : await handoffTargets(deps).describe(ids);
+  return targets.map((target) => targetAnswer(target, { agent: agents?.get(target.id) }));
+}
+
+async function withAgent(
+  deps: TargetDeps,
+  target: StoredTarget,
+  secret?: string,
+): Promise<Static<typeof Target>> {
+  if (target.kind !== "a2a") return targetAnswer(target, { secret });
+  const agents = await handoffTargets(deps).describe([target.id]);
+  return targetAnswer(target, { agent: agents.get(target.id) });
 }
 
 async function findTarget(deps: TargetDeps, orgId: string, id: string): Promise<StoredTarget> {

@@ -1,10 +1,37 @@
 import { type Static, type TSchema, Type } from "typebox";
 import type { TargetKind } from "../db/tables.ts";
-import { Id, Timestamp } from "../http/schemas.ts";
+import { Id, NullableString, NullableTimestamp, Timestamp } from "../http/schemas.ts";
 
 export const signingScheme = "standard-webhooks-v1";
 
 const Kind = Type.Unsafe<TargetKind>({ type: "string", enum: ["webhook", "mailbox", "a2a"] });
+
+/** What an a2a target has beside the others. */
+const agent = {
+  agent_card_url: Type.String(),
+  auth: Type.Object({ type: Type.String({ description: "bearer or none; the token is never shown" }) }),
+  agent_name: Type.String({ description: "As the card says" }),
+  agent_version: Type.String({ description: "As the card says" }),
+  card_fetched_at: Type.Integer({ description: "When the card in use was last read, in Unix seconds" }),
+  card_error: Type.Union([Type.String(), Type.Null()], {
+    description: "Why the card could not be renewed since; the last good one stays in use",
+  }),
+  card_error_at: NullableTimestamp,
+  card_signature: Type.String({
+    description:
+      "verified; unverified when no key could be had; invalid when the key does not fit the card; or none",
+  }),
+  card_signature_keys: Type.Union([Type.String(), Type.Null()], {
+    description: "Whose keys verified the card: whoever controls this address vouches for it",
+  }),
+  card_signature_detail: NullableString,
+  offered_origin: Type.Union([Type.String(), Type.Null()], {
+    description: "Where a newer card moves the agent to, which waits for the owner's confirm_origin",
+  }),
+  result_target_id: Type.Union([Type.String(), Type.Null()], {
+    description: "The mailbox or webhook target that receives the end of each task as an item",
+  }),
+};
 
 /** A target as the interface answers it; `secret` only when it was just made. */
 export const Target = Type.Object(
@@ -35,6 +62,7 @@ export const Target = Type.Object(
           "How many claims a message of the mailbox may take before it is dead; null means any number",
       }),
     ),
+    ...allOptional(agent),
     created_at: Timestamp,
     updated_at: Timestamp,
   },
@@ -90,6 +118,15 @@ export function targetInputs(maxBodyBytes: number) {
       description: "Mailboxes: how many claims a message may take before it is dead; null means any number",
     }),
   };
+  const agentOptions = {
+    auth: Type.Object({
+      type: Type.String({ description: "bearer or none" }),
+      token: Type.Optional(Type.String({ minLength: 1, maxLength: 4096, pattern: "^[!-~]*$" })),
+    }),
+    result_target_id: Type.Union([Type.String({ pattern: "^[0-9a-f]{32}$" }), Type.Null()], {
+      description: "A mailbox or webhook target that receives the end of each task as an item; null for none",
+    }),
+  };
   const changes = { name: Name, url: Url, enabled: Type.Boolean(), ...options };
   return {
     newTarget: Type.Object(
@@ -98,21 +135,36 @@ export function targetInputs(maxBodyBytes: number) {
         name: Name,
         url: Type.Optional(Url),
         agent_card_url: Type.Optional(Url),
-        auth: Type.Optional(
-          Type.Object({
-            type: Type.String({ description: "bearer or none" }),
-            token: Type.Optional(Type.String({ minLength: 1, maxLength: 4096, pattern: "^[!-~]*$" })),
-          }),
-        ),
-        ...allOptional({ ...options, ...mailbox }),
+        ...allOptional({ ...options, ...mailbox, ...agentOptions }),
       },
       { title: "NewTarget" },
     ),
     newEndpoint: Type.Object({ name: Name, url: Url, ...allOptional(options) }, { title: "NewEndpoint" }),
-    targetChanges: Type.Object(allOptional({ ...changes, ...mailbox }), { title: "TargetChanges" }),
+    targetChanges: Type.Object(allOptional({ ...changes, ...mailbox, ...agentOptions }), {
+      title: "TargetChanges",
+    }),
     endpointChanges: Type.Object(allOptional(changes), { title: "EndpointChanges" }),
   };
 }
+
+/** What the owner agrees to when a card is read again. */
+export const Consent = Type.Union([
+  Type.Object(
+    {
+      confirm_origin: Type.Optional(
+        Type.String({
+          maxLength: 2048,
+          description: "The origin that the bearer token may go to from now on, as offered_origin says",
+        }),
+      ),
+      confirm_signature: Type.Optional(
+        Type.String({ description: "unverified, invalid or none: to use a card that was verified before" }),
+      ),
+    },
+    { title: "Consent" },
+  ),
+  Type.Null(),
+]);
 
 export type NewTarget = Static<ReturnType<typeof targetInputs>["newTarget"]>;
 export type NewEndpoint = Static<ReturnType<typeof targetInputs>["newEndpoint"]>;

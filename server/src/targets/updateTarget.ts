@@ -1,7 +1,8 @@
 import type { Updateable } from "kysely";
 import type { TargetKind, TargetRow } from "../db/tables.ts";
 import { ApiError } from "../http/errors.ts";
-import { checkUrl } from "./createTarget.ts";
+import { checkUrl, readAuth } from "./createTarget.ts";
+import { handoffTargets } from "./handoffTargets.ts";
 import type { TargetChanges } from "./schemas.ts";
 import { changeTarget, type StoredTarget } from "./store.ts";
 import type { TargetDeps } from "./targetDeps.ts";
@@ -20,7 +21,16 @@ const changeable: Record<TargetKind, readonly (keyof TargetChanges)[]> = {
     "retry_interval_seconds",
   ],
   mailbox: ["name", "description", "enabled", "max_payload_bytes", "max_claims"],
-  a2a: ["name", "description", "enabled", "max_payload_bytes", "max_retries", "retry_interval_seconds"],
+  a2a: [
+    "name",
+    "description",
+    "enabled",
+    "max_payload_bytes",
+    "max_retries",
+    "retry_interval_seconds",
+    "auth",
+    "result_target_id",
+  ],
 };
 
 /**
@@ -39,14 +49,27 @@ export async function updateTarget(
   const isEnabledAgain = changes.enabled === true && !present.enabled;
   // Before the target is enabled, so that no attempt is made under the old schedule.
   if (isEnabledAgain) await rescheduleWaiting(deps.queries, present.id, deps.nowMs());
-  const target = await changeTarget(
-    deps.queries,
-    { orgId, id: present.id },
-    { ...changes, ...consequences(changes) },
-    Math.floor(deps.nowMs() / 1000),
-  );
+  const target = await store(deps, { orgId, id: present.id }, changes);
   if (isEnabledAgain) deps.onDue();
   return target;
+}
+
+async function store(
+  deps: TargetDeps,
+  key: { orgId: string; id: string },
+  { auth, result_target_id: resultTargetId, ...changes }: TargetChanges,
+): Promise<StoredTarget> {
+  const row = { ...changes, ...consequences(changes) };
+  const nowSeconds = Math.floor(deps.nowMs() / 1000);
+  if (auth === undefined && resultTargetId === undefined) {
+    return changeTarget(deps.queries, key, row, nowSeconds);
+  }
+  const agent = { auth: auth && readAuth(auth), resultTargetId };
+  return deps.queries.transaction().execute(async (transaction) => {
+    const target = await changeTarget(transaction, key, row, nowSeconds);
+    await handoffTargets(deps).change(transaction, { ...key, url: target.url! }, agent);
+    return target;
+  });
 }
 
 function applicable(kind: TargetKind, input: TargetChanges): TargetChanges {

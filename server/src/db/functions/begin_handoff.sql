@@ -1,0 +1,66 @@
+-- Writes down that a message is about to be sent to an agent, in the name of whoever holds the delivery's lease.
+-- Codes:
+--   s send it
+--   u an earlier message went unanswered, at unanswered_since: look for its task before anything is sent
+--   a the agent has accepted it before; only the record of the attempt was lost
+--   l the lease has passed to another holder: do nothing
+drop function if exists begin_handoff;
+create function begin_handoff(
+  p_event_id uuid,
+  p_lease_token bigint,
+  out code text,
+  out unanswered_since bigint
+)
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set jit = off
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+declare
+  v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
+  v_bucket smallint := get_byte(uuid_send(p_event_id), 15);
+  v_delivery record;
+  v_handoff record;
+begin
+  select d.org_id, d.target_id
+  into v_delivery
+  from deliveries d
+  where d.bucket = v_bucket
+    and d.event_id = p_event_id
+    and d.lease_token = p_lease_token
+  for key share;
+  if not found then
+    code := 'l';
+    return;
+  end if;
+
+  insert into handoffs (bucket, event_id, org_id, target_id, unanswered_since, updated_at)
+  values (v_bucket, p_event_id, v_delivery.org_id, v_delivery.target_id, v_now_ms, v_now_ms)
+  on conflict do nothing;
+  if found then
+    code := 's';
+    return;
+  end if;
+
+  select h.accepted_at, h.unanswered_since
+  into v_handoff
+  from handoffs h
+  where h.bucket = v_bucket
+    and h.event_id = p_event_id
+  for update;
+  if v_handoff.accepted_at is not null then
+    code := 'a';
+  elsif v_handoff.unanswered_since is not null then
+    code := 'u';
+    unanswered_since := v_handoff.unanswered_since;
+  else
+    code := 's';
+    update handoffs h
+    set unanswered_since = v_now_ms
+    where h.bucket = v_bucket
+      and h.event_id = p_event_id;
+  end if;
+end
+$$;

@@ -1,0 +1,172 @@
+-- Writes down what is known of a task. p_fingerprint is null when nothing new was seen of it. An outcome ends the
+-- following, and puts the result into the target that is to receive it, in the same transaction and so exactly once;
+-- results are not billed and never go to an agent. Without an outcome the next look at the task is planned.
+-- p_lease_token is the lease of a poll, null for whoever holds none. Codes:
+--   r recorded
+--   a accepted before, under another task perhaps: the first acceptance stays
+--   e ended before: nothing changes any more
+--   l the poll's lease has passed to another holder
+--   n there is no such handoff
+--   t the target of results is another now: read it again
+drop function if exists record_handoff;
+create function record_handoff(
+  p_event_id uuid,
+  p_is_acceptance boolean,
+  p_lease_token bigint,
+  p_task_id text,
+  p_context_id text,
+  p_state text,
+  p_status_message text,
+  p_status_parts text,
+  p_artifacts text,
+  p_is_truncated boolean,
+  p_fingerprint text,
+  p_follow_error text,
+  p_outcome text,
+  p_poll_in_ms bigint,
+  p_deadline_in_ms bigint,
+  p_result_target uuid,
+  p_result_id uuid,
+  p_result_type text,
+  p_result_payload bytea
+)
+returns text
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set jit = off
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+declare
+  v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
+  v_bucket smallint := get_byte(uuid_send(p_event_id), 15);
+  v_handoff record;
+  v_target record;
+  v_result_target uuid;
+begin
+  select h.org_id, h.target_id, h.accepted_at, h.outcome
+  into v_handoff
+  from handoffs h
+  where h.bucket = v_bucket
+    and h.event_id = p_event_id
+  for update;
+  if not found then
+    delete from handoff_polls p
+    where p.bucket = v_bucket
+      and p.event_id = p_event_id;
+    return 'n';
+  end if;
+  if v_handoff.outcome is not null then
+    return 'e';
+  end if;
+  if p_is_acceptance and v_handoff.accepted_at is not null then
+    return 'a';
+  end if;
+  if p_lease_token is not null and not exists (
+    select
+    from handoff_polls p
+    where p.bucket = v_bucket
+      and p.event_id = p_event_id
+      and p.lease_token = p_lease_token
+  ) then
+    return 'l';
+  end if;
+
+  if p_outcome is not null then
+    select c.result_target_id
+    into v_result_target
+    from agent_cards c
+    where c.target_id = v_handoff.target_id;
+    if v_result_target is distinct from p_result_target then
+      return 't';
+    end if;
+  end if;
+
+  update handoffs h
+  set unanswered_since = null,
+    accepted_at = coalesce(h.accepted_at, v_now_ms),
+    task_id = case when p_fingerprint is null then h.task_id else p_task_id end,
+    context_id = case when p_fingerprint is null then h.context_id else p_context_id end,
+    state = case when p_fingerprint is null then h.state else p_state end,
+    status_message = case when p_fingerprint is null then h.status_message else p_status_message end,
+    status_parts = case when p_fingerprint is null then h.status_parts else p_status_parts end,
+    artifacts = case when p_fingerprint is null then h.artifacts else p_artifacts end,
+    is_truncated = case when p_fingerprint is null then h.is_truncated else p_is_truncated end,
+    fingerprint = coalesce(p_fingerprint, h.fingerprint),
+    follow_error = p_follow_error,
+    outcome = p_outcome,
+    updated_at = v_now_ms
+  where h.bucket = v_bucket
+    and h.event_id = p_event_id;
+
+  if p_outcome is null then
+    insert into handoff_polls (bucket, event_id, target_id, due_at, deadline_at)
+    values (v_bucket, p_event_id, v_handoff.target_id, v_now_ms + p_poll_in_ms, v_now_ms + p_deadline_in_ms)
+    on conflict (bucket, event_id) do update
+    set polls = 0,
+      missing = 0,
+      due_at = excluded.due_at,
+      deadline_at = excluded.deadline_at,
+      lease_until = null,
+      lease_token = null;
+    return 'r';
+  end if;
+
+  delete from handoff_polls p
+  where p.bucket = v_bucket
+    and p.event_id = p_event_id;
+
+  -- The lock keeps the target from being deleted before its item is there to be canceled.
+  select t.id, t.kind, t.max_retries, t.event_types
+  into v_target
+  from targets t
+  where t.id = v_result_target
+    and t.org_id = v_handoff.org_id
+    and t.kind in ('webhook', 'mailbox')
+  for key share;
+  if not found then
+    return 'r';
+  end if;
+
+  insert into events (
+    bucket, kind, max_retries, billable, target_id, id, org_id, event_type, correlation_id, payload
+  )
+  select
+    get_byte(uuid_send(p_result_id), 15),
+    case v_target.kind when 'mailbox' then 2 else 1 end,
+    v_target.max_retries,
+    false,
+    v_target.id,
+    p_result_id,
+    e.org_id,
+    p_result_type,
+    e.correlation_id,
+    p_result_payload
+  from events e
+  where e.bucket = v_bucket
+    and e.target_id = v_handoff.target_id
+    and e.id = p_event_id;
+  if not found then
+    return 'r';
+  end if;
+
+  if v_target.kind = 'mailbox' then
+    insert into messages (bucket, mailbox_id, id)
+    values (get_byte(uuid_send(p_result_id), 15), v_target.id, p_result_id);
+    insert into mailbox_activity (bucket, minute, accepted, acknowledged, held, mailbox_id)
+    values (get_byte(uuid_send(p_result_id), 15), v_now_ms / 60000, 1, 0, 1, v_target.id);
+  elsif cardinality(v_target.event_types) > 0 and not p_result_type = any (v_target.event_types) then
+    insert into settlements (bucket, status, event_id, org_id, target_id, settled_at)
+    values (
+      get_byte(uuid_send(p_result_id), 15), 'FILTERED', p_result_id, v_handoff.org_id, v_target.id, v_now_ms
+    );
+  else
+    insert into deliveries (bucket, kind, event_id, target_id, org_id, due_at)
+    values (
+      get_byte(uuid_send(p_result_id), 15), 1, p_result_id, v_target.id, v_handoff.org_id, v_now_ms
+    );
+  end if;
+  return 'r';
+end
+$$;

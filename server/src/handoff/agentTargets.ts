@@ -1,0 +1,156 @@
+import { sql } from "kysely";
+import type { Queries } from "../db/tables.ts";
+import { ApiError } from "../http/errors.ts";
+import { checkTargetUrl } from "../net/targetUrl.ts";
+import type {
+  AgentChanges,
+  AgentView,
+  HandoffAuth,
+  HandoffTargets,
+  PreparedHandoff,
+} from "../targets/handoffTargets.ts";
+import type { SecretBox } from "../targets/secretBox.ts";
+import { bearerContext } from "./agent.ts";
+import { cardColumns } from "./cardStore.ts";
+import { examineCard } from "./examineCard.ts";
+import { type CardConsent, refreshCard, type RefreshDeps } from "./refreshCard.ts";
+
+export interface AgentTargetsDeps extends RefreshDeps {
+  box: SecretBox;
+}
+
+/** The part of a2a targets that is not a target's: cards, bearers and where results go. */
+export function createAgentTargets(deps: AgentTargetsDeps): HandoffTargets {
+  return {
+    prepare: (input) => prepare(deps, input),
+    refresh: (targetId, consent) => refresh(deps, targetId, consent),
+    change: (transaction, target, changes) => change(deps, transaction, target, changes),
+    describe: (targetIds) => describe(deps.queries, targetIds),
+  };
+}
+
+async function prepare(
+  deps: AgentTargetsDeps,
+  input: Parameters<HandoffTargets["prepare"]>[0],
+): Promise<PreparedHandoff> {
+  const policy = { allowHttp: deps.config.allowHttpTargets, networks: deps.networks };
+  const check = await checkTargetUrl(input.agentCardUrl, policy);
+  if (!check.ok) throw new ApiError(400, `agent_card_url ${check.reason}`);
+  const found = await examineCard(deps, { url: input.agentCardUrl, etag: null });
+  if (found.kind === "bad") throw new ApiError(400, `agent_card_url: the agent card ${found.problem}`);
+  if (found.kind === "unchanged") throw new Error("a card was unchanged that had never been read");
+  const { card, freshForMs } = found;
+  return {
+    url: card.interface.url,
+    async save(transaction, target) {
+      await checkResultTarget(transaction, target.orgId, input.resultTargetId ?? null);
+      await transaction
+        .insertInto("agent_cards")
+        .values({
+          target_id: target.id,
+          card_url: input.agentCardUrl,
+          ...cardColumns(card, { nowMs: deps.nowMs(), freshForMs }),
+          ...sealedBearer(deps.box, target.id, input.auth, card.origin),
+          result_target_id: input.resultTargetId ?? null,
+        })
+        .execute();
+    },
+  };
+}
+
+async function refresh(deps: AgentTargetsDeps, targetId: string, consent: CardConsent): Promise<void> {
+  const outcome = await refreshCard(deps, targetId, consent);
+  switch (outcome.kind) {
+    case "current":
+    case "gone":
+      return;
+    case "failed":
+      throw new ApiError(502, `the agent card ${outcome.problem}; the last good one stays in use`);
+    case "held":
+      throw new ApiError(409, `the agent card ${outcome.problem}; the last good one stays in use`);
+  }
+}
+
+async function change(
+  deps: AgentTargetsDeps,
+  transaction: Queries,
+  target: { id: string; orgId: string; url: string },
+  { auth, resultTargetId }: AgentChanges,
+): Promise<void> {
+  if (resultTargetId !== undefined) await checkResultTarget(transaction, target.orgId, resultTargetId);
+  await transaction
+    .updateTable("agent_cards")
+    .set({
+      ...(resultTargetId !== undefined && { result_target_id: resultTargetId }),
+      ...(auth !== undefined && sealedBearer(deps.box, target.id, auth, new URL(target.url).origin)),
+    })
+    .where("target_id", "=", target.id)
+    .execute();
+}
+
+/** Results go to those who wait for them and never to another agent, so that no two agents keep each other busy. */
+async function checkResultTarget(
+  transaction: Queries,
+  orgId: string,
+  targetId: string | null,
+): Promise<void> {
+  if (targetId === null) return;
+  const found = await transaction
+    .selectFrom("targets")
+    .select("kind")
+    .where("id", "=", targetId)
+    .where("org_id", "=", orgId)
+    .executeTakeFirst();
+  if (found === undefined || found.kind === "a2a") {
+    throw new ApiError(400, "result_target_id must be a mailbox or webhook target of this workspace");
+  }
+}
+
+function sealedBearer(box: SecretBox, targetId: string, auth: HandoffAuth, origin: string) {
+  if (auth.type === "none") return { bearer: null, bearer_origin: null };
+  const bearer = box.seal(Buffer.from(auth.token), bearerContext(targetId));
+  return { bearer, bearer_origin: origin };
+}
+
+async function describe(queries: Queries, targetIds: readonly string[]): Promise<Map<string, AgentView>> {
+  if (targetIds.length === 0) return new Map();
+  const rows = await queries
+    .selectFrom("agent_cards")
+    .select([
+      "target_id",
+      "card_url",
+      "signature",
+      "key_set_url",
+      "signature_detail",
+      "fetched_at",
+      "last_error",
+      "last_error_at",
+      "offered_origin",
+      "bearer_origin",
+      "result_target_id",
+      sql<string>`card ->> 'name'`.as("name"),
+      sql<string>`card ->> 'version'`.as("version"),
+      sql<boolean>`bearer is not null`.as("has_bearer"),
+    ])
+    .where("target_id", "in", [...targetIds])
+    .execute();
+  return new Map(
+    rows.map((row) => [
+      row.target_id,
+      {
+        agent_card_url: row.card_url,
+        auth: { type: row.has_bearer ? "bearer" : "none" },
+        agent_name: row.name,
+        agent_version: row.version,
+        card_fetched_at: row.fetched_at,
+        card_error: row.last_error,
+        card_error_at: row.last_error_at,
+        card_signature: row.signature,
+        card_signature_keys: row.key_set_url,
+        card_signature_detail: row.signature_detail,
+        offered_origin: row.offered_origin,
+        result_target_id: row.result_target_id,
+      },
+    ]),
+  );
+}

@@ -1,0 +1,87 @@
+/** What travels with an item's payload. */
+export interface MessageParts {
+  /** Stable per item, so that a message sent twice can be recognized. */
+  messageId: string;
+  payload: Buffer;
+  metadata: Record<string, string>;
+  /** The task and context that the message belongs to; a first message has neither. */
+  taskId?: string | null;
+  contextId?: string | null;
+}
+
+export interface OutgoingMessage {
+  /** The message as JSON. */
+  json: Buffer;
+  /** Extensions that it names. */
+  extensions: string[];
+}
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+const maxExtensions = 20;
+
+/**
+ * An item as an A2A message (1.0, section 4.1.4). A payload that is a message of a user passes through, under our
+ * own id; a string, or an object with nothing but `text` (and `event_type`), becomes a text part; everything else a
+ * data part, whose bytes are the payload's own, so that no number changes on the way.
+ */
+export function toMessage(input: MessageParts): OutgoingMessage {
+  const text = input.payload.toString("utf8").replace(/^\ufeff/, "");
+  const value: unknown = JSON.parse(text);
+  const place = {
+    ...(input.taskId && { taskId: input.taskId }),
+    ...(input.contextId && { contextId: input.contextId }),
+  };
+  if (isUserMessage(value)) return passThrough(value, input, place);
+  const envelope = {
+    messageId: input.messageId,
+    role: "ROLE_USER",
+    ...place,
+    metadata: input.metadata,
+  };
+  const said = spokenText(value);
+  const part =
+    said === undefined
+      ? `{"data":${text},"mediaType":"application/json"}`
+      : JSON.stringify({ text: said, mediaType: "text/plain" });
+  const json = `${JSON.stringify(envelope).slice(0, -1)},"parts":[${part}]}`;
+  return { json: Buffer.from(json), extensions: [] };
+}
+
+function passThrough(message: JsonObject, input: MessageParts, place: object): OutgoingMessage {
+  const own = isObject(message["metadata"]) ? message["metadata"] : {};
+  const { messageId } = message;
+  const metadata = {
+    ...own,
+    ...(typeof messageId === "string" && { original_message_id: messageId }),
+    ...input.metadata,
+  };
+  const json = { ...message, ...place, messageId: input.messageId, metadata };
+  const named = Array.isArray(message["extensions"]) ? message["extensions"] : [];
+  const extensions = named.filter((uri): uri is string => typeof uri === "string").slice(0, maxExtensions);
+  return { json: Buffer.from(JSON.stringify(json)), extensions };
+}
+
+const contents = ["text", "raw", "url", "data"];
+
+/** A role makes the difference to data that only happens to have parts. */
+function isUserMessage(value: unknown): value is JsonObject {
+  if (!isObject(value) || value["role"] !== "ROLE_USER") return false;
+  const { parts } = value;
+  if (!Array.isArray(parts) || parts.length === 0) return false;
+  return parts.every(
+    (part: unknown) =>
+      isObject(part) && contents.filter((content) => Object.hasOwn(part, content)).length === 1,
+  );
+}
+
+function spokenText(value: unknown): string | undefined {
+  if (typeof value === "string") return value;
+  if (!isObject(value) || typeof value["text"] !== "string") return undefined;
+  const hasMore = Object.keys(value).some((name) => name !== "text" && name !== "event_type");
+  return hasMore ? undefined : value["text"];
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return value !== null && typeof value === "object" && !Array.isArray(value);
+}

@@ -1,0 +1,182 @@
+import { createHash } from "node:crypto";
+
+/** What the service keeps of a task, or of the message that an agent answered with in place of one. */
+export interface TaskView {
+  taskId: string | null;
+  contextId: string | null;
+  /** Without the protocol's prefix; null for a message. */
+  state: string | null;
+  /** The text of the status message, or of the message that was the answer. */
+  statusMessage: string | null;
+  /** JSON text of its parts. */
+  statusParts: string | null;
+  /** JSON text. */
+  artifacts: string | null;
+  /** Parts were left out because of their size. */
+  isTruncated: boolean;
+  /** How the work ended; null while it has not. */
+  outcome: Outcome | null;
+  /** Equal for equal views of all that the agent said, what was left out included. */
+  fingerprint: string;
+}
+
+export type Outcome = "COMPLETED" | "FAILED" | "CANCELED" | "REJECTED" | "UNKNOWN";
+
+/** `problem` completes a sentence that begins with `the agent's answer`. */
+export type Reading = { ok: true; view: TaskView } | { ok: false; problem: string };
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+const maxIdLength = 512;
+const maxTextLength = 4_096;
+const maxStatusBytes = 16 * 1024;
+const maxArtifactBytes = 64 * 1024;
+
+/** Reads the answer to a message (A2A 1.0, section 3.1.1): `{task}` or `{message}`. */
+export function readSendAnswer(value: unknown): Reading {
+  if (!isObject(value)) return wrong("is not a JSON object");
+  if (value["task"] !== undefined) return readTask(value["task"], "$.task");
+  if (value["message"] !== undefined) return readMessage(value["message"]);
+  return wrong("has neither $.task nor $.message");
+}
+
+/** Reads a task (section 4.1.1). A state that nobody here knows counts as one that has not ended. */
+export function readTask(task: unknown, path: string = "$"): Reading {
+  if (!isObject(task)) return wrong(`has no task at ${path}`);
+  const taskId = readId(task["id"]);
+  if (taskId === null) return wrong(`has no usable ${path}.id`);
+  const status = task["status"];
+  if (!isObject(status)) return wrong(`has no ${path}.status`);
+  const state = status["state"];
+  if (typeof state !== "string" || !/^[A-Z][A-Z0-9_]{0,63}$/.test(state)) {
+    return wrong(`has no task state at ${path}.status.state`);
+  }
+  const message = isObject(status["message"]) ? status["message"] : {};
+  const said = keepParts(message["parts"], maxStatusBytes);
+  const artifacts = keepArtifacts(task["artifacts"]);
+  const shortState = state.replace(/^TASK_STATE_/, "");
+  return {
+    ok: true,
+    view: {
+      taskId,
+      contextId: readId(task["contextId"]),
+      state: shortState,
+      statusMessage: textOf(message["parts"]),
+      statusParts: said.json,
+      artifacts: artifacts.json,
+      isTruncated: said.isTruncated || artifacts.isTruncated,
+      outcome: outcomeOf(shortState),
+      fingerprint: fingerprint([state, message["parts"], task["artifacts"]]),
+    },
+  };
+}
+
+/** Whether the task waits for its client (section 4.1.3). */
+export function isInterrupted(state: string | null): boolean {
+  return state === "INPUT_REQUIRED" || state === "AUTH_REQUIRED";
+}
+
+/** An agent that answers with a message has done its work, and there is no task to follow. */
+function readMessage(message: unknown): Reading {
+  if (!isObject(message) || !Array.isArray(message["parts"])) return wrong("has no $.message.parts");
+  const kept = keepParts(message["parts"], maxArtifactBytes);
+  return {
+    ok: true,
+    view: {
+      taskId: null,
+      contextId: readId(message["contextId"]),
+      state: null,
+      statusMessage: textOf(message["parts"]),
+      statusParts: kept.json,
+      artifacts: null,
+      isTruncated: kept.isTruncated,
+      outcome: "COMPLETED",
+      fingerprint: fingerprint([null, message["parts"], null]),
+    },
+  };
+}
+
+function outcomeOf(state: string): Outcome | null {
+  switch (state) {
+    case "COMPLETED":
+    case "FAILED":
+    case "CANCELED":
+    case "REJECTED":
+      return state;
+    default:
+      return null;
+  }
+}
+
+/** An id becomes part of a URL, in which `.` and `..` would mean something else. */
+function readId(value: unknown): string | null {
+  if (typeof value !== "string" || value === "" || value.length > maxIdLength) return null;
+  if (/[\p{Cc}\p{Cs}]/u.test(value) || /^\.{1,2}$/.test(value)) return null;
+  return value;
+}
+
+function textOf(parts: unknown): string | null {
+  if (!Array.isArray(parts)) return null;
+  const texts = parts.flatMap((part: unknown) =>
+    isObject(part) && typeof part["text"] === "string" ? [part["text"]] : [],
+  );
+  if (texts.length === 0) return null;
+  const text = texts.join("\n").replaceAll("\0", "\ufffd").toWellFormed();
+  return text.length > maxTextLength ? `${text.slice(0, maxTextLength - 1).toWellFormed()}…` : text;
+}
+
+interface Kept {
+  json: string | null;
+  isTruncated: boolean;
+}
+
+/** The parts that fit, in their order. */
+function keepParts(parts: unknown, limitBytes: number): Kept {
+  if (!Array.isArray(parts) || parts.length === 0) return { json: null, isTruncated: false };
+  const kept: string[] = [];
+  let leftBytes = limitBytes;
+  for (const part of parts as unknown[]) {
+    const json = JSON.stringify(part);
+    const bytes = Buffer.byteLength(json) + 1;
+    if (bytes > leftBytes) continue;
+    leftBytes -= bytes;
+    kept.push(json);
+  }
+  return { json: `[${kept.join(",")}]`, isTruncated: kept.length < parts.length };
+}
+
+/** Artifacts in their order, each with the parts that fit; one whose description alone is too large is left out. */
+function keepArtifacts(artifacts: unknown): Kept {
+  if (!Array.isArray(artifacts) || artifacts.length === 0) return { json: null, isTruncated: false };
+  const kept: string[] = [];
+  let isTruncated = false;
+  let leftBytes = maxArtifactBytes;
+  for (const artifact of artifacts as unknown[]) {
+    if (!isObject(artifact)) continue;
+    const { parts, ...description } = artifact;
+    const head = JSON.stringify(description);
+    const headBytes = Buffer.byteLength(head) + 16;
+    if (headBytes > leftBytes) {
+      isTruncated = true;
+      continue;
+    }
+    const keptParts = keepParts(parts, leftBytes - headBytes);
+    isTruncated ||= keptParts.isTruncated;
+    const json = `${head.slice(0, -1)}${head === "{}" ? "" : ","}"parts":${keptParts.json ?? "[]"}}`;
+    leftBytes -= Buffer.byteLength(json) + 1;
+    kept.push(json);
+  }
+  return { json: `[${kept.join(",")}]`, isTruncated };
+}
+
+function fingerprint(seen: unknown): string {
+  return createHash("sha256").update(JSON.stringify(seen)).digest("base64url").slice(0, 22);
+}
+
+function wrong(problem: string): Reading {
+  return { ok: false, problem };
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return value !== null && typeof value === "object" && !Array.isArray(value);
+}
