@@ -3,7 +3,7 @@ import { type EventFilter, type IdStatement, older, pageOf } from "./pageStateme
 import { databaseNowMs, type MailboxStatus } from "./statuses.ts";
 
 /** Up to this many unread messages are sorted for a page; past it, events are walked and looked up. */
-export const maxSortedMessages = 10_000;
+const maxSortedMessages = 10_000;
 
 /** Counts what may be unread in the mailboxes in question, up to one more than is sorted. */
 export function unreadCountStatement(filter: EventFilter): RawBuilder<{ count: number }> {

@@ -4,8 +4,8 @@ import type { Queries } from "../db/tables.ts";
 
 /** Rows per statement: each holds its locks for some 20 ms. */
 const chunkRows = 2_000;
-/** How much of a backlog one request works through; beyond it see each function. */
-const maxRowsPerRequest = 200_000;
+/** How much of a backlog one request works through, some 2 s; beyond it see each function. */
+const maxRowsPerRequest = 100_000;
 
 /**
  * Settles what waits for a deleted target as CANCELED. Past the bound the claim goes on with the rest, which
