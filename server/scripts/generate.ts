@@ -5,7 +5,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { configurationPage } from "./configurationPage.ts";
-import { openApiFile } from "./openApiFile.ts";
+import { openApiFile, sdkFile } from "./openApiFile.ts";
 
 interface GeneratedFile {
   /** Relative to the repository's root. */
@@ -18,6 +18,7 @@ const root = join(import.meta.dirname, "../..");
 const generatedFiles: readonly GeneratedFile[] = [
   { path: "docs/configuration.md", generate: configurationPage },
   { path: "openapi.json", generate: openApiFile },
+  { path: "sdk/src/operations.generated.ts", generate: sdkFile },
 ];
 
 const check = process.argv.includes("--check");

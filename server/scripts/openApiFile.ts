@@ -1,10 +1,21 @@
 import type { AppDeps } from "../src/app.ts";
 import { interfaceTable } from "../src/app.ts";
 import { loadConfig } from "../src/config.ts";
-import { openApiDocument } from "../src/http/openapi.ts";
+import { type OpenApiDocument, openApiDocument } from "../src/http/openapi.ts";
+import { sdkOperations } from "./sdkOperations.ts";
 
-/** The text of `openapi.json`. Describing routes calls none, so that they need no database or anything else. */
+/** The text of `openapi.json`. */
 export function openApiFile(): string {
+  return `${JSON.stringify(describeInterface(), undefined, 2)}\n`;
+}
+
+/** The text of the client's generated part. */
+export function sdkFile(): string {
+  return sdkOperations(describeInterface());
+}
+
+/** Describing routes calls none of them, so that they need no database or anything else. */
+function describeInterface(): OpenApiDocument {
   const deps = { config: loadConfig({}) } as AppDeps;
-  return `${JSON.stringify(openApiDocument(interfaceTable(deps)), undefined, 2)}\n`;
+  return openApiDocument(interfaceTable(deps));
 }

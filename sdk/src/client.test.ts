@@ -1,0 +1,181 @@
+import { createServer, type IncomingMessage, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, describe, expect, it } from "vitest";
+import { type Client, type ClientOptions, createClient, PostriderError } from "./client.ts";
+
+interface Seen {
+  method: string;
+  url: string;
+  headers: IncomingMessage["headers"];
+  body: string;
+}
+
+/** An answer, or what happens in its place. */
+type Scripted = { status: number; body?: unknown; headers?: Record<string, string> } | "reset" | "silence";
+
+let server: Server;
+let seen: Seen[];
+
+afterEach(async () => {
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+/** A service that answers by script, the last entry for ever. */
+async function clientOf(script: Scripted[], options: Partial<ClientOptions> = {}): Promise<Client> {
+  seen = [];
+  server = createServer((request, response) => {
+    let body = "";
+    request.on("data", (chunk: Buffer) => (body += chunk.toString()));
+    request.on("end", () => {
+      const { method = "", url = "", headers } = request;
+      const step = script[Math.min(seen.length, script.length - 1)]!;
+      seen.push({ method, url, headers, body });
+      if (step === "reset") request.socket.resetAndDestroy();
+      else if (step !== "silence") {
+        response.writeHead(step.status, { "content-type": "application/json", ...step.headers });
+        response.end(step.body === undefined ? "" : JSON.stringify(step.body));
+      }
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return createClient({ baseUrl: `http://127.0.0.1:${port}/`, retryBaseMs: 1, ...options });
+}
+
+const accepted = { status: 202, body: { id: "1", status: "QUEUED" } };
+const refused = { status: 409, body: { error: "the target is disabled" }, headers: { "x-request-id": "r1" } };
+
+describe("a call", () => {
+  it("puts parameters, body, headers and credentials where they belong", async () => {
+    const client = await clientOf([accepted], { apiKey: "ak_live_1", sessionToken: "ses_1" });
+    const options = {
+      idempotencyKey: "order 1",
+      eventType: "order.created",
+      correlationId: "c-1",
+      orderingKey: "customer 7",
+    };
+    expect(await client.sendItem("a/b", { total: 3 }, options)).toEqual({ id: "1", status: "QUEUED" });
+    expect(seen).toMatchObject([
+      {
+        method: "POST",
+        url: "/t/a%2Fb",
+        body: '{"total":3}',
+        headers: {
+          authorization: "Bearer ak_live_1",
+          "x-session-token": "ses_1",
+          "content-type": "application/json",
+          "idempotency-key": "order 1",
+          "x-event-type": "order.created",
+          "x-correlation-id": "c-1",
+          "x-ordering-key": "customer 7",
+        },
+      },
+    ]);
+  });
+
+  it("sends bytes as they are", async () => {
+    const client = await clientOf([accepted]);
+    await client.sendItem("1", new TextEncoder().encode('{"a": 1.0}'));
+    expect(seen[0]!.body).toBe('{"a": 1.0}');
+  });
+
+  it("leaves out of the query what is not given", async () => {
+    const client = await clientOf([{ status: 200, body: { events: [] } }]);
+    await client.listEvents({ limit: 5, status: "FAILED", correlation_id: undefined });
+    await client.listEvents();
+    expect(seen.map(({ url }) => url)).toEqual(["/api/v1/events?limit=5&status=FAILED", "/api/v1/events"]);
+  });
+
+  it("rejects with what the service said", async () => {
+    const client = await clientOf([refused]);
+    const error: unknown = await client.createTarget({ kind: "mailbox", name: "m" }).catch((e: unknown) => e);
+    expect(error).toBeInstanceOf(PostriderError);
+    expect(error).toMatchObject({ status: 409, message: "the target is disabled", requestId: "r1" });
+    expect(seen).toHaveLength(1);
+  });
+
+  it("rejects with the status alone when something else answers", async () => {
+    const client = await clientOf([{ status: 418, body: ["teapot"] }]);
+    await expect(client.readUsage()).rejects.toMatchObject({
+      status: 418,
+      message: "the service answered 418",
+    });
+  });
+});
+
+describe("a repetition", () => {
+  it("of an item carries the same key, so that it stays one item", async () => {
+    const client = await clientOf(["reset", { status: 502 }, accepted]);
+    await client.sendItem("1", {});
+    const keys = seen.map(({ headers }) => headers["idempotency-key"]);
+    expect(keys).toEqual([keys[0], keys[0], keys[0]]);
+    expect(keys[0]).toMatch(/^[0-9a-f-]{36}$/);
+    await client.sendItem("1", {});
+    expect(seen[3]!.headers["idempotency-key"]).not.toBe(keys[0]);
+  });
+
+  it("does not follow a failure whose fate is unknown when it could do a thing twice", async () => {
+    const client = await clientOf(["reset"]);
+    await expect(client.createTarget({ kind: "mailbox", name: "m" })).rejects.toMatchObject({
+      status: 0,
+      message: "the service could not be reached",
+    });
+    expect(seen).toHaveLength(1);
+  });
+
+  it("follows it for reads, and gives up after the last attempt", async () => {
+    const client = await clientOf(["reset"], { maxAttempts: 3 });
+    await expect(client.listTargets()).rejects.toMatchObject({ status: 0 });
+    expect(seen).toHaveLength(3);
+  });
+
+  it("follows a refusal that did nothing, after the time it names", async () => {
+    const busy = { status: 503, body: { error: "overloaded" }, headers: { "retry-after": "1" } };
+    const client = await clientOf([busy, { status: 200, body: { id: "1" } }]);
+    const startedAtMs = performance.now();
+    await client.createTarget({ kind: "mailbox", name: "m" });
+    expect(performance.now() - startedAtMs).toBeGreaterThan(990);
+    expect(seen).toHaveLength(2);
+  });
+
+  it("does not follow what the service is not set up for", async () => {
+    const client = await clientOf([{ status: 503, body: { error: "live billing is disabled" } }]);
+    await expect(client.openPortal()).rejects.toMatchObject({ status: 503 });
+    expect(seen).toHaveLength(1);
+  });
+
+  it("ends with the caller's signal, whose reason is what the call rejects with", async () => {
+    const client = await clientOf(["silence"]);
+    const reason = new Error("changed my mind");
+    const controller = new AbortController();
+    const call = client.listTargets({ signal: controller.signal });
+    await expect.poll(() => seen.length).toBe(1);
+    controller.abort(reason);
+    await expect(call).rejects.toBe(reason);
+  });
+
+  it("follows an attempt that took too long", async () => {
+    const client = await clientOf(["silence", { status: 200, body: { targets: [] } }], { timeoutMs: 50 });
+    expect(await client.listTargets()).toEqual({ targets: [] });
+    expect(seen).toHaveLength(2);
+  });
+});
+
+describe("iteration", () => {
+  it("asks for page after page and stops at the last", async () => {
+    const page = (from: number, count: number): Scripted => ({
+      status: 200,
+      body: { events: Array.from({ length: count }, (_, index) => ({ id: String(from + index) })) },
+    });
+    const client = await clientOf([page(0, 100), page(100, 100), page(200, 3)]);
+    const ids: string[] = [];
+    for await (const { id } of client.allEvents({ endpoint_id: "t" })) ids.push(id);
+    expect(ids).toEqual(Array.from({ length: 203 }, (_, index) => String(index)));
+    expect(seen.map(({ url }) => new URL(url, "http://x").searchParams.get("before"))).toEqual([
+      null,
+      "99",
+      "199",
+    ]);
+  });
+});

@@ -1,0 +1,98 @@
+import {
+  type EventSummary,
+  type MessageSummary,
+  type Operations,
+  operationTable,
+} from "./operations.generated.ts";
+import { callOperation, type Transport } from "./request.ts";
+
+export { PostriderError } from "./postriderError.ts";
+export type * from "./operations.generated.ts";
+export type { CallOptions } from "./request.ts";
+
+export interface ClientOptions {
+  /** Where the service is, such as `https://postrider.example.com`. */
+  baseUrl: string;
+  /** `ak_live_…`, for programs. */
+  apiKey?: string;
+  /** From signup or login, for what API keys may not do. */
+  sessionToken?: string;
+  /** For each attempt; 30 s unless given. */
+  timeoutMs?: number;
+  /** How often a call is tried in all; 5 unless given. */
+  maxAttempts?: number;
+  /** The first wait between attempts; it doubles with each. 500 ms unless given. */
+  retryBaseMs?: number;
+  /** In place of the global one. */
+  fetch?: typeof fetch;
+}
+
+/** A client of the service: one method for each operation, and iteration over long lists. */
+export interface Client extends Operations {
+  /** All events that fit, newest first, page by page. */
+  allEvents(filter?: Omit<Options<"listEvents">, "limit" | "offset">): AsyncGenerator<EventSummary, void>;
+  /** All messages of a mailbox that fit, oldest first, page by page. */
+  allMessages(
+    mailboxId: string,
+    filter?: Omit<Options<"listMessages">, "limit">,
+  ): AsyncGenerator<MessageSummary, void>;
+}
+
+type Options<Name extends keyof Operations> = NonNullable<Last<Parameters<Operations[Name]>>>;
+type Last<List extends unknown[]> = Required<List> extends [...unknown[], infer Tail] ? Tail : never;
+
+/** Creates a client. Every method rejects with a {@link PostriderError} when the service refuses or cannot be reached. */
+export function createClient(options: ClientOptions): Client {
+  const transport: Transport = {
+    baseUrl: options.baseUrl.replace(/\/+$/, ""),
+    headers: {
+      ...(options.apiKey !== undefined && { authorization: `Bearer ${options.apiKey}` }),
+      ...(options.sessionToken !== undefined && { "x-session-token": options.sessionToken }),
+    },
+    timeoutMs: options.timeoutMs ?? 30_000,
+    maxAttempts: options.maxAttempts ?? 5,
+    retryBaseMs: options.retryBaseMs ?? 500,
+    // Browsers refuse to call it as another object's method.
+    fetch: options.fetch ?? ((input, init) => fetch(input, init)),
+  };
+  const operations = Object.fromEntries(
+    Object.entries(operationTable).map(([name, row]) => [
+      name,
+      (...inputs: unknown[]) => callOperation(transport, row, inputs),
+    ]),
+  ) as unknown as Operations;
+  return {
+    ...operations,
+    allEvents: (filter) => allEvents(operations, filter),
+    allMessages: (mailboxId, filter) => allMessages(operations, mailboxId, filter),
+  };
+}
+
+const pageSize = 100;
+
+async function* allEvents(
+  operations: Pick<Operations, "listEvents">,
+  filter: Omit<Options<"listEvents">, "limit" | "offset"> = {},
+): AsyncGenerator<EventSummary, void> {
+  let { before } = filter;
+  for (;;) {
+    const { events } = await operations.listEvents({ ...filter, before, limit: pageSize });
+    yield* events;
+    if (events.length < pageSize) return;
+    before = events.at(-1)!.id;
+  }
+}
+
+async function* allMessages(
+  operations: Pick<Operations, "listMessages">,
+  mailboxId: string,
+  filter: Omit<Options<"listMessages">, "limit"> = {},
+): AsyncGenerator<MessageSummary, void> {
+  let { after } = filter;
+  for (;;) {
+    const { messages } = await operations.listMessages(mailboxId, { ...filter, after, limit: pageSize });
+    yield* messages;
+    if (messages.length < pageSize) return;
+    after = messages.at(-1)!.id;
+  }
+}

@@ -1,0 +1,239 @@
+import type { ClaimedMessage, Operations } from "./operations.generated.ts";
+import { PostriderError } from "./postriderError.ts";
+import { pause } from "./request.ts";
+
+const maxReasonLength = 1000;
+
+/** Thrown by a handler to end a message for good: it becomes dead with this reason, and is not claimed again. */
+export class RejectMessage extends Error {
+  override name = "RejectMessage";
+}
+
+/** What is done with a message; its end acknowledges, an error gives the message back. */
+export type MessageHandler = (message: ClaimedMessage, context: HandlerContext) => Promise<void> | void;
+
+export interface HandlerContext {
+  /** Aborts when the claim is lost: somebody else may have the message, so stop working on it. */
+  signal: AbortSignal;
+}
+
+export interface ConsumerOptions {
+  /** The most messages handled at the same time; 1 unless given. */
+  concurrency?: number;
+  /** How long a claim lasts without word from here; it is renewed while the handler works. 60 s unless given. */
+  leaseSeconds?: number;
+  /** How long one request waits for messages; 20 s unless given. */
+  waitSeconds?: number;
+  /** How long a message rests after its handler failed; 2, 4, 8 … up to 300 s unless given. */
+  retryDelaySeconds?: (message: ClaimedMessage) => number;
+  /** Told of handlers that failed, claims that were lost and requests that failed; work goes on. */
+  onError?: (error: unknown, message?: ClaimedMessage) => void;
+}
+
+export interface MailboxConsumer {
+  /** Claims no more, lets the handlers finish, and resolves when they have. */
+  stop(): Promise<void>;
+  /** Ends with `stop`; rejects when the service refuses for good, such as after the API key was deleted. */
+  finished: Promise<void>;
+}
+
+type MailboxClient = Pick<
+  Operations,
+  "claimMessages" | "acknowledgeMessages" | "extendClaims" | "releaseMessages" | "rejectMessages"
+>;
+
+/** Claims messages of a mailbox as they come and hands each to `handle`, until it is stopped. */
+export function consumeMailbox(
+  client: MailboxClient,
+  mailboxId: string,
+  handle: MessageHandler,
+  options: ConsumerOptions = {},
+): MailboxConsumer {
+  const consumer = new Consumer(client, mailboxId, handle, options);
+  const finished = consumer.run();
+  finished.catch(() => undefined);
+  return {
+    finished,
+    async stop() {
+      consumer.stop();
+      await finished;
+    },
+  };
+}
+
+const maxBatch = 100;
+/** How much longer than the service a waiting request may take. */
+const waitMarginMs = 15_000;
+const maxPauseMs = 30_000;
+
+interface InFlight {
+  message: ClaimedMessage;
+  lost: AbortController;
+  done: Promise<void>;
+}
+
+class Consumer {
+  readonly #client: MailboxClient;
+  readonly #mailboxId: string;
+  readonly #handle: MessageHandler;
+  readonly #options: Required<ConsumerOptions>;
+  readonly #stopping = new AbortController();
+  readonly #inFlight = new Map<string, InFlight>();
+
+  constructor(client: MailboxClient, mailboxId: string, handle: MessageHandler, options: ConsumerOptions) {
+    this.#client = client;
+    this.#mailboxId = mailboxId;
+    this.#handle = handle;
+    this.#options = {
+      concurrency: options.concurrency ?? 1,
+      leaseSeconds: options.leaseSeconds ?? 60,
+      waitSeconds: options.waitSeconds ?? 20,
+      retryDelaySeconds: options.retryDelaySeconds ?? (({ claim_count: count }) => Math.min(2 ** count, 300)),
+      onError: options.onError ?? (() => undefined),
+    };
+  }
+
+  stop(): void {
+    this.#stopping.abort(new Error("the consumer is stopping"));
+  }
+
+  async run(): Promise<void> {
+    const renewal = setInterval(() => void this.#renew(), (this.#options.leaseSeconds * 1000) / 3);
+    try {
+      let failures = 0;
+      while (!this.#stopping.signal.aborted) {
+        try {
+          await this.#claim();
+          failures = 0;
+        } catch (error) {
+          if (this.#stopping.signal.aborted) break;
+          if (isFinal(error)) throw error;
+          this.#options.onError(error);
+          const waitMs = Math.min(1000 * 2 ** failures++, maxPauseMs);
+          await pause(waitMs, this.#stopping.signal).catch(() => undefined);
+        }
+      }
+    } finally {
+      await Promise.all([...this.#inFlight.values()].map(({ done }) => done));
+      clearInterval(renewal);
+    }
+  }
+
+  /** Claims as many as there is room for, once there is room. */
+  async #claim(): Promise<void> {
+    const { concurrency, leaseSeconds, waitSeconds } = this.#options;
+    if (this.#inFlight.size >= concurrency) {
+      await Promise.race([...this.#inFlight.values()].map(({ done }) => done));
+      return;
+    }
+    const claimId = crypto.randomUUID();
+    const body = {
+      max: Math.min(concurrency - this.#inFlight.size, maxBatch),
+      wait_seconds: waitSeconds,
+      lease_seconds: leaseSeconds,
+    };
+    const timeoutMs = waitSeconds * 1000 + waitMarginMs;
+    const { signal } = this.#stopping;
+    try {
+      const { messages } = await this.#client.claimMessages(this.#mailboxId, body, {
+        claimId,
+        timeoutMs,
+        signal,
+      });
+      for (const message of messages) this.#start(message);
+    } catch (error) {
+      if (signal.aborted) await this.#giveBack(claimId, body);
+      throw error;
+    }
+  }
+
+  /** A claim whose answer was not waited for may have been made: the same Claim-Id finds it, so that nothing stays leased. */
+  async #giveBack(claimId: string, body: { max: number; lease_seconds: number }): Promise<void> {
+    try {
+      const { messages } = await this.#client.claimMessages(
+        this.#mailboxId,
+        { ...body, wait_seconds: 0 },
+        { claimId },
+      );
+      if (messages.length > 0) {
+        await this.#client.releaseMessages(this.#mailboxId, { messages: messages.map(claimOf) });
+      }
+    } catch (error) {
+      this.#options.onError(error);
+    }
+  }
+
+  #start(message: ClaimedMessage): void {
+    const lost = new AbortController();
+    const done = this.#work(message, lost.signal)
+      .catch((error: unknown) => this.#options.onError(error, message))
+      .finally(() => this.#inFlight.delete(message.id));
+    this.#inFlight.set(message.id, { message, lost, done });
+  }
+
+  async #work(message: ClaimedMessage, signal: AbortSignal): Promise<void> {
+    const messages = [claimOf(message)];
+    try {
+      await this.#handle(message, { signal });
+    } catch (error) {
+      if (signal.aborted) return;
+      this.#options.onError(error, message);
+      const { results } =
+        error instanceof RejectMessage
+          ? await this.#client.rejectMessages(this.#mailboxId, { messages, reason: reasonOf(error) })
+          : await this.#client.releaseMessages(this.#mailboxId, {
+              messages,
+              delay_seconds: this.#options.retryDelaySeconds(message),
+            });
+      requireSuccess(results);
+      return;
+    }
+    if (signal.aborted) return;
+    requireSuccess((await this.#client.acknowledgeMessages(this.#mailboxId, { messages })).results);
+  }
+
+  /** Renews every claim at hand; a handler whose claim is lost is told. */
+  async #renew(): Promise<void> {
+    const all = [...this.#inFlight.values()];
+    for (let start = 0; start < all.length; start += maxBatch) {
+      try {
+        await this.#renewBatch(all.slice(start, start + maxBatch));
+      } catch (error) {
+        this.#options.onError(error);
+      }
+    }
+  }
+
+  async #renewBatch(batch: readonly InFlight[]): Promise<void> {
+    const { results } = await this.#client.extendClaims(this.#mailboxId, {
+      messages: batch.map(({ message }) => claimOf(message)),
+      lease_seconds: this.#options.leaseSeconds,
+    });
+    for (const [index, { ok, error }] of results.entries()) {
+      const { message, lost } = batch[index]!;
+      if (ok || !this.#inFlight.has(message.id)) continue;
+      const reason = new Error(`the claim was lost: ${error}`);
+      lost.abort(reason);
+      this.#options.onError(reason, message);
+    }
+  }
+}
+
+function claimOf({ id, claim_token }: ClaimedMessage): { id: string; claim_token: string } {
+  return { id, claim_token };
+}
+
+function reasonOf({ message }: Error): string {
+  const reason = message.slice(0, maxReasonLength).toWellFormed();
+  return reason === "" ? "rejected" : reason;
+}
+
+function requireSuccess(results: readonly { ok: boolean; error?: string }[]): void {
+  const failed = results.find(({ ok }) => !ok);
+  if (failed !== undefined) throw new Error(`the claim was lost: ${failed.error}`);
+}
+
+/** Whether asking again cannot help: the key is gone, is of the wrong kind, or there is no such mailbox. */
+function isFinal(error: unknown): boolean {
+  return error instanceof PostriderError && [400, 401, 403, 404].includes(error.status);
+}

@@ -1,0 +1,690 @@
+// Generated from the OpenAPI document by `npm run generated`; change the routes' schemas instead.
+import type { CallOptions, OperationRow } from "./request.ts";
+
+export interface AcceptedItem {
+  id: string;
+  /** UNREAD for mailboxes */
+  status: "QUEUED" | "UNREAD";
+}
+
+export interface ApiKey {
+  id: string;
+  name: string;
+  /** The first 12 characters */
+  prefix: string;
+  /** Unix seconds */
+  created_at: number;
+  /** Unix seconds */
+  last_used_at: number | null;
+}
+
+export interface Billing {
+  status: "pending" | "active" | "grace" | "suspended" | "exempt";
+  billing_enabled: boolean;
+  /** Unix seconds */
+  grace_ends_at: number | null;
+  has_payment_method: boolean;
+  currency: string;
+  /** For each started unit */
+  price_cents: number;
+  /** Items in a unit */
+  unit_size: number;
+}
+
+export interface Claim {
+  messages: ClaimedMessage[];
+  /** What is left in the mailbox, each counted up to 100 */
+  remaining: {
+    ready: number;
+    claimed: number;
+  };
+}
+
+export interface ClaimResults {
+  results: {
+    id: string;
+    ok: boolean;
+    /** The HTTP status that a request for this message alone would get */
+    status: number;
+    /** Unix seconds */
+    claim_expires_at?: number;
+    error?: string;
+  }[];
+}
+
+export interface ClaimedMessage {
+  id: string;
+  mailbox_id: string;
+  status: "UNREAD" | "CLAIMED" | "ACKNOWLEDGED" | "EXPIRED" | "DEAD";
+  event_type: string | null;
+  correlation_id: string | null;
+  ordering_key: string | null;
+  /** The id of the API key that holds or acknowledged it */
+  claimed_by: string | null;
+  /** Unix seconds */
+  claim_expires_at: number | null;
+  claim_count: number;
+  /** Unix seconds */
+  created_at: number;
+  /** Unix seconds */
+  expires_at: number;
+  /** Unix seconds */
+  acknowledged_at: number | null;
+  dead_reason: string | null;
+  /** Proof of this claim; a later claim of the message has another */
+  claim_token: string;
+  /** The JSON as it was accepted; null once the message has expired */
+  payload: unknown;
+}
+
+export interface Consent {
+  /** The origin that the bearer token may go to from now on, as offered_origin says */
+  confirm_origin?: string;
+  /** unverified, invalid or none: to use a card that was verified before */
+  confirm_signature?: string;
+}
+
+export interface Deleted {
+  deleted: true;
+}
+
+export interface DeliveryAttempt {
+  id: string;
+  event_id: string;
+  /** 0 when there was no answer */
+  status_code: number;
+  duration_ms: number;
+  error: string | null;
+  /** Unix seconds */
+  attempted_at: number;
+  /** The first KiB of the answer, as text */
+  response_body: string | null;
+}
+
+export interface Endpoint {
+  id: string;
+  name: string;
+  url: string;
+  description: string;
+  /** The array of event types as JSON text; `[]` means all */
+  event_types: string;
+  max_payload_bytes: number;
+  max_retries: number;
+  retry_interval_seconds: number;
+  enabled: boolean;
+  /** Unix seconds */
+  created_at: number;
+  /** Unix seconds */
+  updated_at: number;
+}
+
+export interface EndpointChanges {
+  name?: string;
+  url?: string;
+  enabled?: boolean;
+  description?: string;
+  /** Which event types are delivered; empty means all */
+  event_types?: string[];
+  max_payload_bytes?: number;
+  /** Attempts after the first */
+  max_retries?: number;
+  retry_interval_seconds?: number;
+}
+
+export interface Event {
+  id: string;
+  org_id: string;
+  /** The target's id, whatever its kind */
+  endpoint_id: string;
+  target_kind: "webhook" | "mailbox" | "a2a";
+  /** Empty when the item had none */
+  event_type: string;
+  correlation_id: string | null;
+  /** From UNREAD on: what mailbox messages are */
+  status: "QUEUED" | "RETRYING" | "DELIVERED" | "FAILED" | "FILTERED" | "CANCELED" | "UNREAD" | "CLAIMED" | "ACKNOWLEDGED" | "EXPIRED" | "DEAD";
+  /** Attempts made after the first */
+  retry_count: number;
+  /** As its target had it when the item was accepted */
+  max_retries: number;
+  /** When the next attempt is due; null when one is under way or none will follow */
+  next_attempt_at: number | null;
+  is_replay: number;
+  source_event_id: string | null;
+  /** Unix seconds */
+  created_at: number;
+  /** Unix seconds */
+  updated_at: number;
+}
+
+export interface EventSummary {
+  id: string;
+  endpoint_id: string;
+  /** Empty when the item had none */
+  event_type: string;
+  /** From UNREAD on: what mailbox messages are */
+  status: "QUEUED" | "RETRYING" | "DELIVERED" | "FAILED" | "FILTERED" | "CANCELED" | "UNREAD" | "CLAIMED" | "ACKNOWLEDGED" | "EXPIRED" | "DEAD";
+  /** Unix seconds */
+  created_at: number;
+  /** Unix seconds */
+  updated_at: number;
+}
+
+export interface Invoice {
+  number: string | null;
+  /** Unix seconds */
+  date: number;
+  status: string | null;
+  /** In the currency's smallest unit */
+  amount_due: number;
+  /** In the currency's smallest unit */
+  amount_paid: number;
+  currency: string;
+  hosted_invoice_url: string | null;
+}
+
+export interface MailboxStats {
+  /** Claimable now */
+  ready: number;
+  claimed: number;
+  /** Released for a later moment */
+  delayed: number;
+  /** Behind an earlier message of their ordering key */
+  blocked: number;
+  dead: number;
+  /** Age of the oldest message that is UNREAD */
+  oldest_age_seconds: number | null;
+  /** Over the last five minutes */
+  accepted_per_minute: number;
+  /** Over the last five minutes */
+  acknowledged_per_minute: number;
+}
+
+export interface Message {
+  id: string;
+  mailbox_id: string;
+  status: "UNREAD" | "CLAIMED" | "ACKNOWLEDGED" | "EXPIRED" | "DEAD";
+  event_type: string | null;
+  correlation_id: string | null;
+  ordering_key: string | null;
+  /** The id of the API key that holds or acknowledged it */
+  claimed_by: string | null;
+  /** Unix seconds */
+  claim_expires_at: number | null;
+  claim_count: number;
+  /** Unix seconds */
+  created_at: number;
+  /** Unix seconds */
+  expires_at: number;
+  /** Unix seconds */
+  acknowledged_at: number | null;
+  dead_reason: string | null;
+  /** The JSON as it was accepted; null once the message has expired */
+  payload: unknown;
+}
+
+export interface MessageSummary {
+  id: string;
+  mailbox_id: string;
+  status: "UNREAD" | "CLAIMED" | "ACKNOWLEDGED" | "EXPIRED" | "DEAD";
+  event_type: string | null;
+  correlation_id: string | null;
+  ordering_key: string | null;
+  /** The id of the API key that holds or acknowledged it */
+  claimed_by: string | null;
+  /** Unix seconds */
+  claim_expires_at: number | null;
+  claim_count: number;
+  /** Unix seconds */
+  created_at: number;
+  /** Unix seconds */
+  expires_at: number;
+  /** Unix seconds */
+  acknowledged_at: number | null;
+  dead_reason: string | null;
+}
+
+export interface NewEndpoint {
+  name: string;
+  url: string;
+  description?: string;
+  /** Which event types are delivered; empty means all */
+  event_types?: string[];
+  max_payload_bytes?: number;
+  /** Attempts after the first */
+  max_retries?: number;
+  retry_interval_seconds?: number;
+}
+
+export interface NewTarget {
+  /** webhook, mailbox or a2a */
+  kind: string;
+  name: string;
+  url?: string;
+  agent_card_url?: string;
+  description?: string;
+  /** Which event types are delivered; empty means all */
+  event_types?: string[];
+  max_payload_bytes?: number;
+  /** Attempts after the first */
+  max_retries?: number;
+  retry_interval_seconds?: number;
+  /** Mailboxes: how many claims a message may take before it is dead; null means any number */
+  max_claims?: number | null;
+  auth?: {
+    /** bearer or none */
+    type: string;
+    token?: string;
+  };
+  /** A mailbox or webhook target that receives the end of each task as an item; null for none */
+  result_target_id?: string | null;
+}
+
+export interface Organization {
+  id: string;
+  name: string;
+  /** Unique; made at the creation and kept when the name changes */
+  slug: string;
+  billing_status: "pending" | "active" | "grace" | "suspended" | "exempt";
+  /** Unix seconds */
+  billing_grace_ends_at: number | null;
+  /** Unix seconds */
+  created_at: number;
+}
+
+export interface Reconciliation {
+  status: "disabled" | "pending" | "reconciled";
+  billing_enabled: boolean;
+  /** Unix seconds */
+  period_start: number;
+  /** Unix seconds */
+  period_end: number;
+  /** The local ledger's items of the month */
+  accepted_events: number;
+  /** Local items that are not confirmed at the processor */
+  pending_meter_events: number;
+  estimated_cents: number;
+  /** The meter's total of the month */
+  processor_events: number | null;
+  /** The processor's total minus the billable items of the local ledger */
+  difference_events: number | null;
+  latest_invoice: {
+    number: string | null;
+    status: string | null;
+    /** Unix seconds */
+    period_start: number;
+    /** Unix seconds */
+    period_end: number;
+    currency: string;
+    subtotal_cents: number;
+    /** What the local ledger of the invoice's month comes to */
+    local_estimate_cents: number;
+    /** Invoice minus local estimate */
+    difference_cents: number;
+  } | null;
+}
+
+export interface Replay {
+  id: string;
+  /** QUEUED; UNREAD in a mailbox */
+  status: string;
+  source_event_id: string;
+}
+
+export interface Target {
+  id: string;
+  kind: "webhook" | "mailbox" | "a2a";
+  name: string;
+  description: string;
+  enabled: boolean;
+  /** Why the service disabled the target by itself; absent otherwise */
+  disabled_reason?: string;
+  /** Where deliveries go; absent on mailboxes */
+  url?: string;
+  /** The signing secret (`whsec_…`), shown once on creation and on rotation */
+  secret?: string;
+  signing_scheme?: "standard-webhooks-v1";
+  /** True while a rotation is in progress and both secrets sign */
+  has_previous_signing_secret?: boolean;
+  /** Empty means all */
+  event_types?: string[];
+  max_payload_bytes?: number;
+  max_retries?: number;
+  retry_interval_seconds?: number;
+  /** How many claims a message of the mailbox may take before it is dead; null means any number */
+  max_claims?: number | null;
+  agent_card_url?: string;
+  auth?: {
+    /** bearer or none; the token is never shown */
+    type: string;
+  };
+  /** As the card says */
+  agent_name?: string;
+  /** As the card says */
+  agent_version?: string;
+  /** When the card in use was last read, in Unix seconds */
+  card_fetched_at?: number;
+  /** Why the card could not be renewed since; the last good one stays in use */
+  card_error?: string | null;
+  /** Unix seconds */
+  card_error_at?: number | null;
+  /** verified; unverified when no key could be had; invalid when the key does not fit the card; or none */
+  card_signature?: string;
+  /** Whose keys verified the card: whoever controls this address vouches for it */
+  card_signature_keys?: string | null;
+  card_signature_detail?: string | null;
+  /** Where a newer card moves the agent to, which waits for the owner's confirm_origin */
+  offered_origin?: string | null;
+  /** The mailbox or webhook target that receives the end of each task as an item */
+  result_target_id?: string | null;
+  /** Unix seconds */
+  created_at: number;
+  /** Unix seconds */
+  updated_at: number;
+}
+
+export interface TargetChanges {
+  name?: string;
+  url?: string;
+  enabled?: boolean;
+  description?: string;
+  /** Which event types are delivered; empty means all */
+  event_types?: string[];
+  max_payload_bytes?: number;
+  /** Attempts after the first */
+  max_retries?: number;
+  retry_interval_seconds?: number;
+  /** Mailboxes: how many claims a message may take before it is dead; null means any number */
+  max_claims?: number | null;
+  auth?: {
+    /** bearer or none */
+    type: string;
+    token?: string;
+  };
+  /** A mailbox or webhook target that receives the end of each task as an item; null for none */
+  result_target_id?: string | null;
+}
+
+export interface Usage {
+  /** Unix seconds */
+  period_start: number;
+  /** Unix seconds */
+  period_end: number;
+  /** Items newly accepted in the period */
+  accepted_events: number;
+  /** Started units of 1,000 items; 0 for an exempt workspace */
+  estimated_units: number;
+  /** US cents; 0 for an exempt workspace */
+  estimated_cents: number;
+  /** Items that wait for export to the payment processor */
+  pending_meter_events: number;
+}
+
+export interface User {
+  id: string;
+  email: string;
+  name: string;
+  org_id: string;
+  role: "admin";
+}
+
+/** The service's operations, one method each. */
+export interface Operations {
+  /** Create an account with an organization, a default API key and a session. A taken email is answered with `message` only, after as long, so that nobody learns who has an account. While live billing is on there is no `api_key`: the workspace is pending. Counted per client address in windows of 15 minutes: every request whose body is valid, whatever comes of it. `RateLimit` and `RateLimit-Policy` tell what is left; 429 carries `Retry-After`. */
+  signUp(body: {
+    email: string;
+    password: string;
+    /** The local part of the email unless given */
+    name?: string;
+  }, options?: CallOptions): Promise<{
+    user: User;
+    session_token: string;
+    /** Shown once */
+    api_key?: string;
+  } | {
+    message: string;
+  }>;
+  /** Start a session; a user's oldest beyond five ends. Counted per client address in windows of 15 minutes: every request whose body is valid, whatever comes of it. `RateLimit` and `RateLimit-Policy` tell what is left; 429 carries `Retry-After`. */
+  logIn(body: {
+    email: string;
+    password: string;
+  }, options?: CallOptions): Promise<{
+    user: User;
+    session_token: string;
+  }>;
+  /** End the session that the request carries. */
+  logOut(options?: CallOptions): Promise<{
+    ok: true;
+  }>;
+  /** End every session of the user. With an API key, which belongs to no user, every session of every user of the organization ends. */
+  logOutAll(options?: CallOptions): Promise<{
+    ok: true;
+    sessions_revoked: true;
+  }>;
+  /** Who calls: the user of a session, or the organization of an API key. */
+  readMe(options?: CallOptions): Promise<{
+    user: User | {
+      org_id: string;
+    };
+  }>;
+  /** Create an API key. Needs a session, so that a leaked key cannot make others. At most 5 per workspace; refused with 402 while it is suspended and 403 while it is pending. */
+  createKey(body: {
+    name: string;
+  }, options?: CallOptions): Promise<{
+    id: string;
+    name: string;
+    /** Shown once */
+    key: string;
+  }>;
+  /** List the API keys, oldest first. */
+  listKeys(options?: CallOptions): Promise<{
+    keys: ApiKey[];
+  }>;
+  /** Delete an API key. 409 for the last key, and for the key that authenticates the request. */
+  deleteKey(id: string, options?: CallOptions): Promise<Deleted>;
+  /** List targets, oldest first. */
+  listTargets(options?: CallOptions): Promise<{
+    targets: Target[];
+  }>;
+  /** Create a webhook, mailbox or a2a target. The answer of a webhook target holds its signing secret, this once. */
+  createTarget(body: NewTarget, options?: CallOptions): Promise<Target>;
+  /** Read a target. */
+  readTarget(id: string, options?: CallOptions): Promise<Target>;
+  /** Change a target. Enabling a target again gives what waits for it the full retry schedule, at once. */
+  updateTarget(id: string, body: TargetChanges, options?: CallOptions): Promise<Target>;
+  /** Delete a target; what is queued for it becomes CANCELED. */
+  deleteTarget(id: string, options?: CallOptions): Promise<Deleted>;
+  /** Read the agent card of an a2a target again. The card is judged wholly before it takes the place of the last good one. A card that moves the agent to an origin that the bearer token was not given for waits for confirm_origin. */
+  refreshTarget(id: string, body: Consent | null, options?: CallOptions): Promise<Target>;
+  /** Give a webhook target a new signing secret. Deliveries carry the signatures of both secrets until the previous one is deleted. Rotating again before that drops the oldest of the three. */
+  rotateSigningSecret(id: string, options?: CallOptions): Promise<Target>;
+  /** Delete the previous signing secret, which ends a rotation. Answers the same when no rotation is in progress, so that it is safe to repeat. */
+  deletePreviousSigningSecret(id: string, options?: CallOptions): Promise<Deleted>;
+  /** Accepts an item for a target. 202 leaves only after the item is durable. The body is any JSON document, kept byte for byte. */
+  sendItem(targetId: string, body: unknown, options?: CallOptions & { /** 1 to 255 characters; the same key is one item */ idempotencyKey?: string; /** Used when the body has no event_type */ eventType?: string; /** At most 128 letters, digits, - and _ */ correlationId?: string; /** Mailboxes: items of one key are claimed in order */ orderingKey?: string }): Promise<AcceptedItem>;
+  /** Accepts an event for a legacy endpoint. 202 leaves only after the item is durable. The body is any JSON document, kept byte for byte. */
+  sendEvent(endpointId: string, body: unknown, options?: CallOptions & { /** 1 to 255 characters; the same key is one item */ idempotencyKey?: string; /** Used when the body has no event_type */ eventType?: string; /** At most 128 letters, digits, - and _ */ correlationId?: string; /** Mailboxes: items of one key are claimed in order */ orderingKey?: string }): Promise<AcceptedItem>;
+  /** List endpoints, oldest first. */
+  listEndpoints(options?: CallOptions): Promise<{
+    endpoints: Endpoint[];
+  }>;
+  /** Create an endpoint; its signing secret is shown this once. */
+  createEndpoint(body: NewEndpoint, options?: CallOptions): Promise<{
+    id: string;
+    secret: string;
+  }>;
+  /** Read an endpoint. */
+  readEndpoint(id: string, options?: CallOptions): Promise<{
+    endpoint: Endpoint;
+  }>;
+  /** Change an endpoint. */
+  updateEndpoint(id: string, body: EndpointChanges, options?: CallOptions): Promise<{
+    endpoint: {
+      id: string;
+      name: string;
+      url: string;
+      description: string;
+      /** The array of event types as JSON text; `[]` means all */
+      event_types: string;
+      enabled: boolean;
+      /** Unix seconds */
+      updated_at: number;
+    };
+  }>;
+  /** Delete an endpoint; what is queued for it becomes CANCELED. */
+  deleteEndpoint(id: string, options?: CallOptions): Promise<Deleted>;
+  /** List a mailbox's messages, oldest first, without their payloads. Without `status` it lists what is UNREAD or CLAIMED. Changes nothing. */
+  listMessages(mailboxId: string, options?: CallOptions & { /** UNREAD, CLAIMED, ACKNOWLEDGED, EXPIRED, DEAD */ status?: string; limit?: number; /** The id of the message before the page */ after?: string }): Promise<{
+    messages: MessageSummary[];
+  }>;
+  /** Read a message and its payload. Changes nothing. */
+  readMessage(messageId: string, options?: CallOptions): Promise<Message>;
+  /** Claim a message. The lease lasts five minutes unless the service is set up otherwise. */
+  claimMessage(messageId: string, options?: CallOptions): Promise<ClaimedMessage>;
+  /** Acknowledge a message that this API key has claimed. With `claim_token`, the claim must be the one that the token is from; without it, any active claim of this API key will do. Acknowledging again is answered the same. */
+  acknowledgeMessage(messageId: string, body?: {
+    claim_token?: string;
+  }, options?: CallOptions): Promise<{
+    id: string;
+    status: "ACKNOWLEDGED";
+  }>;
+  /** Claim the oldest messages of a mailbox, waiting for some when there are none. The answer holds what there is, at most `max`; it is empty when nothing came within `wait_seconds`. Repeating a request with the same `Claim-Id` gives the same claim, as far as its messages are still claimed: a lost answer is not a lost claim. */
+  claimMessages(mailboxId: string, body?: {
+    /** 1 unless said */
+    max?: number;
+    /** 0 unless said */
+    wait_seconds?: number;
+    lease_seconds?: number;
+  }, options?: CallOptions & { /** 1 to 255 characters that name this claim */ claimId?: string }): Promise<Claim>;
+  /** Acknowledge claimed messages. Every message has its own result, in the order of the request: a stale `claim_token` gets 409 and leaves the others alone. */
+  acknowledgeMessages(mailboxId: string, body: {
+    messages: {
+      id: string;
+      claim_token: string;
+    }[];
+  }, options?: CallOptions): Promise<ClaimResults>;
+  /** Keep claimed messages longer: a new lease from now on. Every message has its own result, in the order of the request: a stale `claim_token` gets 409 and leaves the others alone. */
+  extendClaims(mailboxId: string, body: {
+    messages: {
+      id: string;
+      claim_token: string;
+    }[];
+    lease_seconds?: number;
+  }, options?: CallOptions): Promise<ClaimResults>;
+  /** Give claimed messages back, claimable at once or after a delay. Every message has its own result, in the order of the request: a stale `claim_token` gets 409 and leaves the others alone. */
+  releaseMessages(mailboxId: string, body: {
+    messages: {
+      id: string;
+      claim_token: string;
+    }[];
+    delay_seconds?: number;
+  }, options?: CallOptions): Promise<ClaimResults>;
+  /** Make claimed messages dead, with a reason. Every message has its own result, in the order of the request: a stale `claim_token` gets 409 and leaves the others alone. */
+  rejectMessages(mailboxId: string, body: {
+    messages: {
+      id: string;
+      claim_token: string;
+    }[];
+    reason?: string;
+  }, options?: CallOptions): Promise<ClaimResults>;
+  /** Bring dead messages of a mailbox back, oldest first. They are UNREAD again, in their old place, as if they had never been claimed. */
+  redriveMessages(mailboxId: string, body?: {
+    /** Ids; without them, any */
+    messages?: string[];
+    limit?: number;
+  }, options?: CallOptions): Promise<{
+    redriven: number;
+  }>;
+  /** What a mailbox holds, and how fast it moves. */
+  readMailboxStats(mailboxId: string, options?: CallOptions): Promise<MailboxStats>;
+  /** List events, newest first. One page without a total. An id that is no target of the workspace matches nothing. */
+  listEvents(options?: CallOptions & { limit?: number; /** What is skipped costs time; `before` does not */ offset?: number; /** Only events older than the one with this id */ before?: string; /** Only events of this target */ endpoint_id?: string; /** The same as endpoint_id */ target_id?: string; /** From UNREAD on: what mailbox messages are */ status?: "QUEUED" | "RETRYING" | "DELIVERED" | "FAILED" | "FILTERED" | "CANCELED" | "UNREAD" | "CLAIMED" | "ACKNOWLEDGED" | "EXPIRED" | "DEAD"; correlation_id?: string }): Promise<{
+    events: EventSummary[];
+  }>;
+  /** Read an event and its delivery attempts. */
+  readEvent(id: string, options?: CallOptions): Promise<{
+    event: Event;
+    delivery_attempts: DeliveryAttempt[];
+  }>;
+  /** Deliver an event's payload once more, as a new event that is not billed. */
+  replayEvent(id: string, options?: CallOptions): Promise<Replay>;
+  /** Read the caller's organization. */
+  readOrganization(options?: CallOptions): Promise<{
+    org: Organization;
+  }>;
+  /** Rename the caller's organization. */
+  renameOrganization(body: {
+    name: string;
+  }, options?: CallOptions): Promise<{
+    updated: true;
+  }>;
+  /** Billing state and price. */
+  readBilling(options?: CallOptions): Promise<Billing>;
+  /** Get a hosted page to set up payment. The body is ignored: price and return addresses are the service's own. 503 while live billing is disabled, 409 when the workspace is exempt or has a subscription. */
+  openCheckout(options?: CallOptions): Promise<{
+    url: string;
+  }>;
+  /** Get a short-lived address of the payment processor's customer portal. 503 while live billing is disabled, 409 before payment was set up. */
+  openPortal(options?: CallOptions): Promise<{
+    url: string;
+  }>;
+  /** List up to 12 recent invoices. */
+  listInvoices(options?: CallOptions): Promise<{
+    invoices: Invoice[];
+    billing_enabled: boolean;
+  }>;
+  /** Compare the local ledger with the payment processor. `reconciled` only when no item waits for export and the processor's total matches. `pending` does not mean lost usage: the processor counts with a delay. */
+  reconcile(options?: CallOptions): Promise<Reconciliation>;
+  /** Usage of the current month. */
+  readUsage(options?: CallOptions): Promise<{
+    usage: Usage;
+  }>;
+}
+
+/** How each operation travels. */
+export const operationTable = {
+  signUp: { method: "POST", path: "/api/v1/auth/signup", hasBody: true, headers: {}, query: [], idempotent: false },
+  logIn: { method: "POST", path: "/api/v1/auth/login", hasBody: true, headers: {}, query: [], idempotent: false },
+  logOut: { method: "POST", path: "/api/v1/auth/logout", hasBody: false, headers: {}, query: [], idempotent: true },
+  logOutAll: { method: "POST", path: "/api/v1/auth/logout-all", hasBody: false, headers: {}, query: [], idempotent: true },
+  readMe: { method: "GET", path: "/api/v1/auth/me", hasBody: false, headers: {}, query: [], idempotent: true },
+  createKey: { method: "POST", path: "/api/v1/keys", hasBody: true, headers: {}, query: [], idempotent: false },
+  listKeys: { method: "GET", path: "/api/v1/keys", hasBody: false, headers: {}, query: [], idempotent: true },
+  deleteKey: { method: "DELETE", path: "/api/v1/keys/{id}", hasBody: false, headers: {}, query: [], idempotent: false },
+  listTargets: { method: "GET", path: "/api/v1/targets", hasBody: false, headers: {}, query: [], idempotent: true },
+  createTarget: { method: "POST", path: "/api/v1/targets", hasBody: true, headers: {}, query: [], idempotent: false },
+  readTarget: { method: "GET", path: "/api/v1/targets/{id}", hasBody: false, headers: {}, query: [], idempotent: true },
+  updateTarget: { method: "PATCH", path: "/api/v1/targets/{id}", hasBody: true, headers: {}, query: [], idempotent: true },
+  deleteTarget: { method: "DELETE", path: "/api/v1/targets/{id}", hasBody: false, headers: {}, query: [], idempotent: false },
+  refreshTarget: { method: "POST", path: "/api/v1/targets/{id}/refresh", hasBody: true, headers: {}, query: [], idempotent: true },
+  rotateSigningSecret: { method: "POST", path: "/api/v1/targets/{id}/signing-secret/rotate", hasBody: false, headers: {}, query: [], idempotent: false },
+  deletePreviousSigningSecret: { method: "DELETE", path: "/api/v1/targets/{id}/signing-secret/previous", hasBody: false, headers: {}, query: [], idempotent: true },
+  sendItem: { method: "POST", path: "/t/{target_id}", hasBody: true, headers: { idempotencyKey: "idempotency-key", eventType: "x-event-type", correlationId: "x-correlation-id", orderingKey: "x-ordering-key" }, query: [], idempotent: false, key: "idempotencyKey" },
+  sendEvent: { method: "POST", path: "/e/{endpoint_id}", hasBody: true, headers: { idempotencyKey: "idempotency-key", eventType: "x-event-type", correlationId: "x-correlation-id", orderingKey: "x-ordering-key" }, query: [], idempotent: false, key: "idempotencyKey" },
+  listEndpoints: { method: "GET", path: "/api/v1/endpoints", hasBody: false, headers: {}, query: [], idempotent: true },
+  createEndpoint: { method: "POST", path: "/api/v1/endpoints", hasBody: true, headers: {}, query: [], idempotent: false },
+  readEndpoint: { method: "GET", path: "/api/v1/endpoints/{id}", hasBody: false, headers: {}, query: [], idempotent: true },
+  updateEndpoint: { method: "PATCH", path: "/api/v1/endpoints/{id}", hasBody: true, headers: {}, query: [], idempotent: true },
+  deleteEndpoint: { method: "DELETE", path: "/api/v1/endpoints/{id}", hasBody: false, headers: {}, query: [], idempotent: false },
+  listMessages: { method: "GET", path: "/api/v1/mailboxes/{mailbox_id}/messages", hasBody: false, headers: {}, query: ["status", "limit", "after"], idempotent: true },
+  readMessage: { method: "GET", path: "/api/v1/mailbox-messages/{message_id}", hasBody: false, headers: {}, query: [], idempotent: true },
+  claimMessage: { method: "POST", path: "/api/v1/mailbox-messages/{message_id}/claim", hasBody: false, headers: {}, query: [], idempotent: false },
+  acknowledgeMessage: { method: "POST", path: "/api/v1/mailbox-messages/{message_id}/ack", hasBody: true, headers: {}, query: [], idempotent: true },
+  claimMessages: { method: "POST", path: "/api/v1/mailboxes/{mailbox_id}/claim", hasBody: true, headers: { claimId: "claim-id" }, query: [], idempotent: false, key: "claimId" },
+  acknowledgeMessages: { method: "POST", path: "/api/v1/mailboxes/{mailbox_id}/ack", hasBody: true, headers: {}, query: [], idempotent: true },
+  extendClaims: { method: "POST", path: "/api/v1/mailboxes/{mailbox_id}/extend", hasBody: true, headers: {}, query: [], idempotent: true },
+  releaseMessages: { method: "POST", path: "/api/v1/mailboxes/{mailbox_id}/release", hasBody: true, headers: {}, query: [], idempotent: false },
+  rejectMessages: { method: "POST", path: "/api/v1/mailboxes/{mailbox_id}/reject", hasBody: true, headers: {}, query: [], idempotent: false },
+  redriveMessages: { method: "POST", path: "/api/v1/mailboxes/{mailbox_id}/redrive", hasBody: true, headers: {}, query: [], idempotent: false },
+  readMailboxStats: { method: "GET", path: "/api/v1/mailboxes/{mailbox_id}/stats", hasBody: false, headers: {}, query: [], idempotent: true },
+  listEvents: { method: "GET", path: "/api/v1/events", hasBody: false, headers: {}, query: ["limit", "offset", "before", "endpoint_id", "target_id", "status", "correlation_id"], idempotent: true },
+  readEvent: { method: "GET", path: "/api/v1/events/{id}", hasBody: false, headers: {}, query: [], idempotent: true },
+  replayEvent: { method: "POST", path: "/api/v1/events/{id}/replay", hasBody: false, headers: {}, query: [], idempotent: false },
+  readOrganization: { method: "GET", path: "/api/v1/orgs", hasBody: false, headers: {}, query: [], idempotent: true },
+  renameOrganization: { method: "PATCH", path: "/api/v1/orgs", hasBody: true, headers: {}, query: [], idempotent: true },
+  readBilling: { method: "GET", path: "/api/v1/billing", hasBody: false, headers: {}, query: [], idempotent: true },
+  openCheckout: { method: "POST", path: "/api/v1/billing/checkout", hasBody: false, headers: {}, query: [], idempotent: false },
+  openPortal: { method: "GET", path: "/api/v1/billing/portal", hasBody: false, headers: {}, query: [], idempotent: true },
+  listInvoices: { method: "GET", path: "/api/v1/billing/invoices", hasBody: false, headers: {}, query: [], idempotent: true },
+  reconcile: { method: "GET", path: "/api/v1/billing/reconciliation", hasBody: false, headers: {}, query: [], idempotent: true },
+  readUsage: { method: "GET", path: "/api/v1/usage", hasBody: false, headers: {}, query: [], idempotent: true },
+} as const satisfies Record<keyof Operations, OperationRow>;

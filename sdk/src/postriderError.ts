@@ -1,0 +1,24 @@
+/** Any refusal or failure of the service, or of the way to it. */
+export class PostriderError extends Error {
+  /** The HTTP status; 0 when no answer came. */
+  readonly status: number;
+  /** Names the request in the service's log. */
+  readonly requestId: string | undefined;
+  /** How long the service asks to wait, after which the client has given up by itself. */
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(message: string, details: PostriderErrorDetails) {
+    super(message, { cause: details.cause });
+    this.name = "PostriderError";
+    this.status = details.status;
+    this.requestId = details.requestId;
+    this.retryAfterSeconds = details.retryAfterSeconds;
+  }
+}
+
+interface PostriderErrorDetails {
+  status: number;
+  requestId?: string | undefined;
+  retryAfterSeconds?: number | undefined;
+  cause?: unknown;
+}

@@ -1,0 +1,169 @@
+import { PostriderError } from "./postriderError.ts";
+
+/** How an operation travels, as the generated table says it. */
+export interface OperationRow {
+  method: "GET" | "POST" | "PATCH" | "DELETE";
+  path: string;
+  hasBody: boolean;
+  /** Options that become headers, with the headers' names. */
+  headers: Readonly<Record<string, string>>;
+  /** Options that become parameters of the query. */
+  query: readonly string[];
+  /** Whether it may be sent again when it is unknown whether the first one arrived. */
+  idempotent: boolean;
+  /** The option that makes repetitions harmless; made up when it is not given. */
+  key?: string;
+}
+
+/** What every operation takes beside its own options. */
+export interface CallOptions {
+  signal?: AbortSignal;
+  /** For each attempt; the client's own unless given. */
+  timeoutMs?: number;
+}
+
+/** How a client reaches its service. */
+export interface Transport {
+  baseUrl: string;
+  headers: Readonly<Record<string, string>>;
+  timeoutMs: number;
+  maxAttempts: number;
+  retryBaseMs: number;
+  fetch: typeof fetch;
+}
+
+type Options = CallOptions & Record<string, unknown>;
+
+/** Longest wait between two attempts. */
+const maxWaitMs = 30_000;
+
+/**
+ * Calls an operation: path parameters first, then the body if it takes one, then options. Attempts that surely did
+ * nothing (429, 503) are repeated, and those whose fate is unknown when repeating is harmless.
+ * @throws {PostriderError} for a refusal, and when no attempt succeeded.
+ */
+export async function callOperation(
+  transport: Transport,
+  row: OperationRow,
+  inputs: readonly unknown[],
+): Promise<unknown> {
+  const rest = [...inputs];
+  const path = row.path.replaceAll(/\{\w+\}/g, () => encodeURIComponent(String(rest.shift())));
+  const body = row.hasBody ? rest.shift() : undefined;
+  const options = withKey(row, (rest[0] ?? {}) as Options);
+  const url = transport.baseUrl + path + queryOf(row, options);
+  const init = { method: row.method, ...contentOf(body), headers: headersOf(transport, row, body, options) };
+  const repeatable = row.idempotent || row.key !== undefined;
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await attemptOnce(transport, url, init, options);
+    } catch (error) {
+      const failure = toFailure(error, options.signal);
+      if (attempt >= transport.maxAttempts || !isWorthRepeating(failure, repeatable)) throw failure;
+      await pause(waitMs(transport, failure, attempt), options.signal);
+    }
+  }
+}
+
+function withKey({ key }: OperationRow, options: Options): Options {
+  return key === undefined || options[key] !== undefined
+    ? options
+    : { ...options, [key]: crypto.randomUUID() };
+}
+
+function queryOf(row: OperationRow, options: Options): string {
+  const query = new URLSearchParams();
+  for (const name of row.query) {
+    const value = options[name] as string | number | undefined;
+    if (value !== undefined) query.set(name, String(value));
+  }
+  return query.size === 0 ? "" : `?${query.toString()}`;
+}
+
+/** Bytes go as they are, everything else as JSON. */
+function contentOf(body: unknown): { body?: string | Uint8Array<ArrayBuffer> } {
+  if (body === undefined) return {};
+  return { body: body instanceof Uint8Array ? (body as Uint8Array<ArrayBuffer>) : JSON.stringify(body) };
+}
+
+function headersOf(
+  transport: Transport,
+  row: OperationRow,
+  body: unknown,
+  options: Options,
+): Record<string, string> {
+  const headers: Record<string, string> = { accept: "application/json", ...transport.headers };
+  if (body !== undefined) headers["content-type"] = "application/json";
+  for (const [option, name] of Object.entries(row.headers)) {
+    const value = options[option] as string | undefined;
+    if (value !== undefined) headers[name] = value;
+  }
+  return headers;
+}
+
+async function attemptOnce(
+  transport: Transport,
+  url: string,
+  init: RequestInit,
+  options: Options,
+): Promise<unknown> {
+  const timeout = AbortSignal.timeout(options.timeoutMs ?? transport.timeoutMs);
+  const signal = options.signal === undefined ? timeout : AbortSignal.any([options.signal, timeout]);
+  const response = await transport.fetch(url, { ...init, signal });
+  const text = await response.text();
+  if (response.ok) return text === "" ? undefined : (JSON.parse(text) as unknown);
+  throw new PostriderError(messageOf(text) ?? `the service answered ${response.status}`, {
+    status: response.status,
+    requestId: response.headers.get("x-request-id") ?? undefined,
+    retryAfterSeconds: secondsOf(response.headers.get("retry-after")),
+  });
+}
+
+function messageOf(text: string): string | undefined {
+  try {
+    const { error } = JSON.parse(text) as { error?: unknown };
+    return typeof error === "string" ? error : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function secondsOf(text: string | null): number | undefined {
+  return text !== null && /^\d{1,6}$/.test(text) ? Number(text) : undefined;
+}
+
+/** An abort that the caller asked for stays what it is. */
+function toFailure(error: unknown, signal: AbortSignal | undefined): PostriderError {
+  signal?.throwIfAborted();
+  if (error instanceof PostriderError) return error;
+  return new PostriderError("the service could not be reached", { status: 0, cause: error });
+}
+
+function isWorthRepeating({ status, retryAfterSeconds }: PostriderError, repeatable: boolean): boolean {
+  if (status === 429) return true;
+  // Without a time to wait, 503 is how the service is set up, not how it fares.
+  if (status === 503) return retryAfterSeconds !== undefined;
+  return repeatable && (status === 0 || status === 408 || status === 502 || status === 504);
+}
+
+/** What the service asks for, or a random part of a time that doubles with each attempt. */
+function waitMs(transport: Transport, { retryAfterSeconds }: PostriderError, attempt: number): number {
+  if (retryAfterSeconds !== undefined) return Math.min(retryAfterSeconds * 1000, maxWaitMs);
+  return Math.min(transport.retryBaseMs * 2 ** (attempt - 1), maxWaitMs) * (0.5 + Math.random() / 2);
+}
+
+/** Resolves after the time; rejects with the signal's reason when that comes first. */
+export function pause(durationMs: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => {
+      clearTimeout(timer);
+      reject(signal?.reason as Error);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", stop);
+      resolve();
+    }, durationMs);
+    if (signal?.aborted === true) stop();
+    else signal?.addEventListener("abort", stop, { once: true });
+  });
+}

@@ -1,0 +1,164 @@
+import type { Operation, OpenApiDocument } from "../src/http/openapi.ts";
+import type { JsonSchema } from "../src/http/openapiSchemas.ts";
+
+/** The text of the client's generated part: types of all schemas, a typed method and a table row per operation. */
+export function sdkOperations(document: OpenApiDocument): string {
+  const operations = Object.entries(document.paths)
+    .flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+    )
+    .filter(({ operation }) => !excludedTags.has(operation.tags[0]!) && !excluded.has(operation.operationId));
+  const schemas = Object.entries(document.components.schemas)
+    .filter(([name]) => name !== "Error")
+    .map(([name, schema]) => `export interface ${name} ${typeOf(schema)}\n`);
+  return [
+    preamble,
+    ...schemas,
+    `/** The service's operations, one method each. */\nexport interface Operations {\n${operations.map(methodOf).join("\n")}\n}\n`,
+    `/** How each operation travels. */\nexport const operationTable = {\n${operations.map(rowOf).join("\n")}\n} as const satisfies Record<keyof Operations, OperationRow>;\n`,
+  ].join("\n");
+}
+
+/** What operators and the payment processor call. */
+const excludedTags = new Set(["Operation"]);
+const excluded = new Set(["receiveBillingEvent"]);
+
+const preamble = `// Generated from the OpenAPI document by \`npm run generated\`; change the routes' schemas instead.
+import type { CallOptions, OperationRow } from "./request.ts";
+`;
+
+interface Described {
+  path: string;
+  method: string;
+  operation: Operation;
+}
+
+type Parameters = NonNullable<Operation["parameters"]>;
+
+function parametersIn({ parameters = [] }: Operation, place: Parameters[number]["in"]): Parameters {
+  return parameters.filter((one) => one.in === place);
+}
+
+function methodOf({ operation }: Described): string {
+  const { operationId, summary, description } = operation;
+  const inputs = parametersIn(operation, "path").map(({ name }) => `${camel(name)}: string`);
+  const body = bodyOf(operation);
+  if (body !== undefined) inputs.push(`body${body.required ? "" : "?"}: ${typeOf(body.schema, "  ")}`);
+  inputs.push(`options?: ${optionsOf(operation)}`);
+  const text = description === undefined ? `${summary}.` : `${summary}. ${description}`;
+  return `  /** ${text} */\n  ${operationId}(${inputs.join(", ")}): Promise<${answerOf(operation)}>;`;
+}
+
+function optionsOf(operation: Operation): string {
+  const headers = parametersIn(operation, "header").map(
+    ({ name, description }) => `/** ${description} */ ${camel(name)}?: string`,
+  );
+  const query = parametersIn(operation, "query").map(
+    ({ name, schema, description }) =>
+      `${description === undefined ? "" : `/** ${description} */ `}${name}?: ${typeOf(schema)}`,
+  );
+  const fields = [...headers, ...query];
+  return fields.length === 0 ? "CallOptions" : `CallOptions & { ${fields.join("; ")} }`;
+}
+
+function answerOf({ responses }: Operation): string {
+  const success = Object.entries(responses).find(([status]) => status.startsWith("2"))![1];
+  const content = success["content"] as Record<string, { schema: JsonSchema }>;
+  return typeOf(content["application/json"]!.schema, "  ");
+}
+
+/** `idempotent` operations may be sent again when it is unknown whether the first arrived. */
+function rowOf({ path, method, operation }: Described): string {
+  const keyed = parametersIn(operation, "header").find(({ name }) =>
+    /^(Idempotency-Key|Claim-Id)$/.test(name),
+  );
+  const headers = parametersIn(operation, "header").map(
+    ({ name }) => `${camel(name)}: "${name.toLowerCase()}"`,
+  );
+  const query = parametersIn(operation, "query").map(({ name }) => `"${name}"`);
+  const fields = [
+    `method: "${method.toUpperCase()}"`,
+    `path: "${path}"`,
+    `hasBody: ${bodyOf(operation) !== undefined}`,
+    `headers: { ${headers.join(", ")} }`.replace("{  }", "{}"),
+    `query: [${query.join(", ")}]`,
+    `idempotent: ${method === "get" || method === "patch" || repeatable.has(operation.operationId)}`,
+    ...(keyed === undefined ? [] : [`key: "${camel(keyed.name)}"`]),
+  ];
+  return `  ${operation.operationId}: { ${fields.join(", ")} },`;
+}
+
+/** Operations that answer the same when they are repeated. */
+const repeatable = new Set([
+  "logOut",
+  "logOutAll",
+  "refreshTarget",
+  "deletePreviousSigningSecret",
+  "acknowledgeMessage",
+  "acknowledgeMessages",
+  "extendClaims",
+]);
+
+/** `X-Event-Type` as `eventType`. */
+function camel(name: string): string {
+  return name
+    .toLowerCase()
+    .replace(/^x-/, "")
+    .replaceAll(/[-_](\w)/g, (_whole, letter: string) => letter.toUpperCase());
+}
+
+/** The schema of the body; undefined when there is nothing to say in it. */
+function bodyOf({ requestBody }: Operation): { schema: JsonSchema; required: boolean } | undefined {
+  if (requestBody === undefined) return undefined;
+  const schema = withoutNull(requestBody.content["application/json"].schema);
+  const isEmpty = schema["type"] === "object" && Object.keys(schema["properties"] ?? {}).length === 0;
+  return isEmpty ? undefined : { schema, required: requestBody.required };
+}
+
+function withoutNull(schema: JsonSchema): JsonSchema {
+  const { type } = schema;
+  return Array.isArray(type) ? { ...schema, type: type.find((one) => one !== "null") as unknown } : schema;
+}
+
+/** A JSON schema as a TypeScript type. */
+function typeOf(schema: JsonSchema, indent = ""): string {
+  if (typeof schema["$ref"] === "string") return schema["$ref"].split("/").at(-1)!;
+  if ("const" in schema) return JSON.stringify(schema["const"]);
+  if (Array.isArray(schema["enum"])) return schema["enum"].map((one) => JSON.stringify(one)).join(" | ");
+  if (Array.isArray(schema["anyOf"])) {
+    return schema["anyOf"].map((one) => typeOf(one as JsonSchema, indent)).join(" | ");
+  }
+  const { type } = schema;
+  if (Array.isArray(type))
+    return type.map((one) => typeOf({ ...schema, type: one as string }, indent)).join(" | ");
+  switch (type) {
+    case "object":
+      return objectTypeOf(schema, indent);
+    case "array": {
+      const element = typeOf((schema["items"] as JsonSchema | undefined) ?? {}, indent);
+      return element.includes(" | ") ? `(${element})[]` : `${element}[]`;
+    }
+    case "integer":
+    case "number":
+      return "number";
+    case "string":
+    case "boolean":
+    case "null":
+      return type;
+    default:
+      return "unknown";
+  }
+}
+
+function objectTypeOf(schema: JsonSchema, indent: string): string {
+  const properties = Object.entries((schema["properties"] as Record<string, JsonSchema> | undefined) ?? {});
+  if (properties.length === 0) return "Record<string, unknown>";
+  const required = (schema["required"] as string[] | undefined) ?? [];
+  const fields = properties.map(([name, property]) => {
+    const { description } = property;
+    const comment = typeof description === "string" ? `${indent}  /** ${description} */\n` : "";
+    const mark = required.includes(name) ? "" : "?";
+    return `${comment}${indent}  ${name}${mark}: ${typeOf(property, `${indent}  `)};`;
+  });
+  return `{\n${fields.join("\n")}\n${indent}}`;
+}
