@@ -1,0 +1,156 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type pg from "pg";
+import { createPool } from "../src/db/pool.ts";
+import { expectNothingLost } from "./support/afterwards.ts";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { type DatabaseProxy, startDatabaseProxy } from "./support/databaseProxy.ts";
+import { isRunning, until } from "./support/embeddedProcess.ts";
+import { createWebhookTarget, readEvent, sendItems, type WebhookTarget } from "./support/items.ts";
+import { type Load, startLoad } from "./support/load.ts";
+import { answerOk, type Receiver, startReceiver } from "./support/receiver.ts";
+import { startService, type ServiceProcess } from "./support/serviceProcess.ts";
+import { hotRows } from "./support/storedItems.ts";
+import { type Account, signUp } from "./support/testNode.ts";
+
+let database: TestDatabase;
+let proxy: DatabaseProxy;
+let pool: pg.Pool;
+let service: ServiceProcess;
+let receiver: Receiver;
+let account: Account;
+let targets: WebhookTarget[];
+let load: Load;
+
+beforeEach(async () => {
+  database = await createTestDatabase();
+  pool = createPool({ connection: database.connection, size: 2, onError: () => undefined });
+  proxy = await startDatabaseProxy(database);
+  receiver = await startReceiver();
+  service = await startService({
+    storage: { databaseUrl: proxy.url },
+    env: { POSTRIDER_DELIVERY_TIMEOUT_MS: "1000" },
+  });
+  account = await signUp(service);
+  targets = await Promise.all(
+    Array.from({ length: 8 }, (_, index) =>
+      createWebhookTarget(service, account, `${receiver.url}/${index}`),
+    ),
+  );
+});
+
+afterEach(async () => {
+  service.kill("SIGKILL");
+  await service.ended;
+  await receiver.stop();
+  await proxy.stop();
+  await pool.end();
+  await database.drop();
+});
+
+function beginLoad(): void {
+  load = startLoad({
+    service: () => service,
+    account,
+    targetIds: targets.map(({ id }) => id),
+    senders: 16,
+  });
+}
+
+async function acknowledgedReach(count: number): Promise<void> {
+  await until(`${count} items are acknowledged`, 30_000, () => load.acknowledged().length >= count);
+}
+
+/** Ends every session of the service's, as an administrator or a failover does. */
+async function terminateSessions(): Promise<number> {
+  const { rowCount } = await pool.query(
+    `select pg_terminate_backend(pid)
+     from pg_stat_activity
+     where datname = current_database()
+       and application_name = 'postrider'
+       and pid <> pg_backend_pid()`,
+  );
+  return rowCount ?? 0;
+}
+
+describe("the service goes on, and nothing is lost, when its database", () => {
+  it("ends its sessions again and again under load", async () => {
+    beginLoad();
+    await acknowledgedReach(200);
+    for (let round = 1; round <= 25; round++) {
+      await terminateSessions();
+      await acknowledgedReach(load.acknowledged().length + 40);
+    }
+    await load.stop();
+    expect(isRunning(service.pid)).toBe(true);
+    expect(load.refusals()).toBeGreaterThan(0);
+    await expectNothingLost({ pool, load, receiver });
+  });
+
+  it("loses answers after the commit, again and again", async () => {
+    beginLoad();
+    await acknowledgedReach(100);
+    for (const statement of [
+      "accept_items",
+      "finish_deliveries",
+      "accept_items",
+      "claim_deliveries",
+      "finish_deliveries",
+    ]) {
+      await proxy.swallowAnswerOf(statement);
+      await acknowledgedReach(load.acknowledged().length + 50);
+    }
+    await load.stop();
+    await expectNothingLost({ pool, load, receiver });
+  });
+
+  it("is away for a while, and comes back", async () => {
+    beginLoad();
+    await acknowledgedReach(200);
+    proxy.accepts = false;
+    proxy.sever();
+    const before = load.refusals();
+    await until("requests are answered with 503", 30_000, () => load.refusals() > before + 50);
+    const ready = await service.call("GET", "/readyz");
+    expect([ready.status, ready.headers["retry-after"]]).toEqual([503, expect.stringMatching(/^\d+$/)]);
+    expect((await service.call("GET", "/healthz")).status).toBe(200);
+    for (const [method, path] of [
+      ["GET", "/api/v1/targets"],
+      ["GET", "/api/v1/usage"],
+      ["POST", "/api/v1/targets"],
+    ] as const) {
+      const answer = await service.call(method, path, {
+        key: account.api_key,
+        body: method === "POST" ? { kind: "mailbox", name: "m" } : undefined,
+      });
+      expect([path, answer.status]).toEqual([path, 503]);
+    }
+    proxy.accepts = true;
+    await acknowledgedReach(load.acknowledged().length + 200);
+    await load.stop();
+    await expectNothingLost({ pool, load, receiver });
+  });
+});
+
+describe("a backlog drains, and the hot table is empty, when a receiver", () => {
+  it("was down, and is back: each item once more, in no particular order, none forgotten", async () => {
+    const schedule = { retry_interval_seconds: 1, max_retries: 20 };
+    const target = await createWebhookTarget(service, account, `${receiver.url}/down`, schedule);
+    receiver.answer = (_received, response) => response.writeHead(503).end();
+    const ids = await sendItems(service, account, target.id, 300);
+    await until("each waits for a retry or its turn", 10_000, async () => (await hotRows(pool)).waiting > 0);
+    await receiver.arrivals(10, { path: "/down" });
+    receiver.answer = answerOk;
+    await until("nothing waits", 40_000, async () => {
+      const { waiting, leased } = await hotRows(pool);
+      return waiting + leased === 0;
+    });
+    for (const id of ids.slice(0, 20)) {
+      expect((await readEvent(service, account, id)).event.status).toBe("DELIVERED");
+    }
+    const { rows } = await pool.query(
+      "select count(distinct event_id) as items from attempts where outcome = 1 and target_id = $1",
+      [target.id],
+    );
+    expect(rows[0].items).toBe(300);
+  });
+});

@@ -1,0 +1,79 @@
+import type pg from "pg";
+import { expect } from "vitest";
+import { until } from "./embeddedProcess.ts";
+import type { Load } from "./load.ts";
+import type { Receiver } from "./receiver.ts";
+import { hotRows } from "./storedItems.ts";
+
+const healLimitMs = 60_000;
+
+/** What must hold once every fault has healed, whatever the faults were. */
+export interface Afterwards {
+  pool: pg.Pool;
+  load: Load;
+  receiver: Receiver;
+}
+
+/**
+ * Waits until nothing is due or leased, and compares what senders were told, what is stored, what is charged and
+ * what receivers got: the promises 1, 2, 3 and 8.
+ */
+export async function expectNothingLost({ pool, load, receiver }: Afterwards): Promise<void> {
+  await until("nothing waits and nothing is leased", healLimitMs, async () => {
+    const { waiting, leased } = await hotRows(pool);
+    return waiting + leased === 0;
+  });
+  expect(load.unexpected).toEqual([]);
+  const stored = await storedIds(pool);
+  const acknowledged = new Set(load.acknowledged());
+  const delivered = new Set(receiver.received.map((one) => one.id));
+  expect([...acknowledged.difference(stored)]).toEqual([]);
+  expect([...stored.difference(delivered)]).toEqual([]);
+  expect([...delivered.difference(stored)]).toEqual([]);
+  expect(await chargedItems(pool)).toBe(stored.size);
+
+  // Each keyed item is one item, and every one without a key that was acknowledged is its own.
+  const keyed = load.sent.filter(
+    ({ idempotencyKey, id }) => idempotencyKey !== undefined && id !== undefined,
+  );
+  expect(new Set(keyed.map(({ id }) => id)).size).toBe(keyed.length);
+  expect(acknowledged.size).toBe(load.acknowledged().length);
+  // What nobody acknowledged may be stored all the same, once each: the answer was lost, not the item.
+  const unanswered = load.sent.filter(({ id }) => id === undefined).length;
+  expect(stored.size).toBeLessThanOrEqual(acknowledged.size + unanswered);
+  await expectAttemptsMatch(pool, stored.size);
+}
+
+async function storedIds(pool: pg.Pool): Promise<Set<string>> {
+  const { rows } = await pool.query<{ id: string }>("select id from events where billable");
+  return new Set(rows.map(({ id }) => id));
+}
+
+/** What the ledger holds, folded or not. */
+async function chargedItems(pool: pg.Pool): Promise<number> {
+  const { rows } = await pool.query<{ items: number }>(
+    `select (
+       (select coalesce(sum(items), 0) from usage_records) + (select coalesce(sum(items), 0) from usage_totals)
+     )::bigint as items`,
+  );
+  return rows[0]!.items;
+}
+
+/** Each stored item has exactly one attempt on record that delivered it, and its attempts are numbered from 1. */
+async function expectAttemptsMatch(pool: pg.Pool, stored: number): Promise<void> {
+  const { rows } = await pool.query<{ delivered: number; items: number; misnumbered: number }>(
+    `select
+       (select count(*) from attempts where outcome = 1) as delivered,
+       (select count(distinct event_id) from attempts where outcome = 1) as items,
+       (
+         select count(*)
+         from (
+           select event_id
+           from attempts
+           group by event_id
+           having count(*) <> max(number) or count(distinct number) <> count(*)
+         ) wrong
+       ) as misnumbered`,
+  );
+  expect(rows[0]).toEqual({ delivered: stored, items: stored, misnumbered: 0 });
+}

@@ -1,0 +1,94 @@
+import type { ServiceProcess } from "./serviceProcess.ts";
+import type { Account } from "./testNode.ts";
+
+/** What happened to an item, as its sender knows it. */
+export interface Sent {
+  /** The id in the 202; undefined while nobody has said that it was accepted. */
+  id?: string;
+  idempotencyKey: string | undefined;
+  targetId: string;
+}
+
+export interface Load {
+  /** Everything sent so far, acknowledged or not. */
+  sent: Sent[];
+  /** Ids answered with 202. */
+  acknowledged(): string[];
+  /** Answers other than 202 and 503, which must not be: what the service said, by status. */
+  unexpected: string[];
+  /** Answers with 503. */
+  refusals(): number;
+  stop(): Promise<void>;
+}
+
+export interface LoadOptions {
+  /** Whom to send to: asked anew for each request, because services come and go. */
+  service: () => Pick<ServiceProcess, "url">;
+  account: Pick<Account, "api_key">;
+  targetIds: readonly string[];
+  senders: number;
+}
+
+const retryPauseMs = 25;
+
+/**
+ * Sends items for as long as it is not stopped, as a careful client does: every second item has an idempotency key
+ * and is repeated until somebody answers 202; the others are sent once, whatever comes of them.
+ */
+export function startLoad({ service, account, targetIds, senders }: LoadOptions): Load {
+  const sent: Sent[] = [];
+  const unexpected: string[] = [];
+  let refused = 0;
+  const stopping = new AbortController();
+
+  /** @returns whether the item is accepted; false when nobody can say. */
+  async function attempt(item: Sent, number: number): Promise<boolean> {
+    try {
+      const response = await fetch(`${service().url}/t/${item.targetId}`, {
+        method: "POST",
+        headers: {
+          authorization: `Bearer ${account.api_key}`,
+          "content-type": "application/json",
+          ...(item.idempotencyKey !== undefined && { "idempotency-key": item.idempotencyKey }),
+        },
+        body: JSON.stringify({ number }),
+        signal: AbortSignal.timeout(60_000),
+      });
+      const text = await response.text();
+      if (response.status === 202) item.id = (JSON.parse(text) as { id: string }).id;
+      else if (response.status === 503) refused++;
+      else unexpected.push(`${response.status} ${text}`);
+      return response.status === 202;
+    } catch {
+      return false;
+    }
+  }
+
+  async function sendOn(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      const number = sent.length;
+      const isKeyed = number % 2 === 0;
+      const item: Sent = {
+        idempotencyKey: isKeyed ? `item-${number}` : undefined,
+        targetId: targetIds[number % targetIds.length]!,
+      };
+      sent.push(item);
+      while (!(await attempt(item, number))) {
+        await new Promise((resolve) => setTimeout(resolve, retryPauseMs));
+        if (!isKeyed) break;
+      }
+    }
+  }
+
+  const ended = Promise.all(Array.from({ length: senders }, sendOn));
+  return {
+    sent,
+    unexpected,
+    acknowledged: () => sent.flatMap(({ id }) => (id === undefined ? [] : [id])),
+    refusals: () => refused,
+    async stop() {
+      stopping.abort();
+      await ended;
+    },
+  };
+}
