@@ -1,0 +1,214 @@
+import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Client, createClient } from "../../sdk/src/client.ts";
+import { consumeMailbox, RejectMessage } from "../../sdk/src/consumeMailbox.ts";
+import { verifyWebhook } from "../../sdk/src/verifyWebhook.ts";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { createTestNode, newEmail, type TestNode } from "./support/testNode.ts";
+
+let database: TestDatabase;
+let node: TestNode;
+let baseUrl: string;
+let receiver: Server;
+let receiverUrl: string;
+const deliveries: { headers: IncomingHttpHeaders; body: Buffer }[] = [];
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  node = createTestNode(database, {
+    POSTRIDER_ALLOW_HTTP_TARGETS: "true",
+    POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8",
+  });
+  baseUrl = await node.listen();
+  node.service.start();
+  receiver = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      deliveries.push({ headers: request.headers, body: Buffer.concat(chunks) });
+      response.writeHead(204).end();
+    });
+  });
+  await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));
+  receiverUrl = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hooks`;
+});
+
+afterAll(async () => {
+  receiver.closeAllConnections();
+  await new Promise((resolve) => receiver.close(resolve));
+  await node.stop();
+  await database.drop();
+});
+
+/** Clients of a new account: one with its API key, one with its session. */
+async function newClients(): Promise<{ client: Client; owner: Client }> {
+  const nobody = createClient({ baseUrl });
+  const account = await nobody.signUp({ email: newEmail(), password: "correct horse battery" });
+  if (!("user" in account)) throw new Error(account.message);
+  return {
+    client: createClient({ baseUrl, apiKey: account.api_key }),
+    owner: createClient({ baseUrl, sessionToken: account.session_token }),
+  };
+}
+
+describe("through the client alone", () => {
+  it("an item reaches its receiver, signed, and its story can be read", async () => {
+    const { client } = await newClients();
+    const target = await client.createTarget({ kind: "webhook", name: "receiver", url: receiverUrl });
+    const item = { event_type: "order.created", order: 1001 };
+    const { id, status } = await client.sendItem(target.id, item, { correlationId: "checkout-7" });
+    expect(status).toBe("QUEUED");
+    await expect.poll(() => deliveries.map(({ headers }) => headers["webhook-id"])).toContain(id);
+    const { headers, body } = deliveries.find((one) => one.headers["webhook-id"] === id)!;
+    expect(await verifyWebhook(target.secret!, headers, body)).toMatchObject({ id, payload: item });
+    await expect.poll(async () => (await client.readEvent(id)).event.status).toBe("DELIVERED");
+    const found = await Array.fromAsync(client.allEvents({ correlation_id: "checkout-7" }));
+    expect(found).toMatchObject([{ id, status: "DELIVERED", event_type: "order.created" }]);
+    expect(await client.replayEvent(id)).toMatchObject({ source_event_id: id });
+    expect((await client.readUsage()).usage.accepted_events).toBe(1);
+  });
+
+  it("a repeated item is one item", async () => {
+    const { client } = await newClients();
+    const { id: mailbox } = await client.createTarget({ kind: "mailbox", name: "jobs" });
+    const first = await client.sendItem(mailbox, { job: 1 }, { idempotencyKey: "job-1" });
+    const again = await client.sendItem(mailbox, { job: 1 }, { idempotencyKey: "job-1" });
+    expect(again.id).toBe(first.id);
+    await expect(client.sendItem(mailbox, { job: 2 }, { idempotencyKey: "job-1" })).rejects.toMatchObject({
+      status: 409,
+      requestId: expect.any(String),
+    });
+    expect(await Array.fromAsync(client.allMessages(mailbox))).toHaveLength(1);
+  });
+
+  it("keys and organization are managed with a session", async () => {
+    const { client, owner } = await newClients();
+    const { key, id } = await owner.createKey({ name: "worker" });
+    expect((await createClient({ baseUrl, apiKey: key }).listKeys()).keys).toHaveLength(2);
+    await expect(client.createKey({ name: "no" })).rejects.toMatchObject({ status: 403 });
+    await client.deleteKey(id);
+    await expect(createClient({ baseUrl, apiKey: key }).readMe()).rejects.toMatchObject({ status: 401 });
+    await owner.renameOrganization({ name: "Workshop" });
+    expect((await client.readOrganization()).org.name).toBe("Workshop");
+  });
+});
+
+describe("a mailbox's consumer", () => {
+  it("handles each message once, some at a time, and acknowledges it", async () => {
+    const { client } = await newClients();
+    const { id: mailbox } = await client.createTarget({ kind: "mailbox", name: "jobs" });
+    const handled: unknown[] = [];
+    let atOnce = 0;
+    let mostAtOnce = 0;
+    const consumer = consumeMailbox(
+      client,
+      mailbox,
+      async ({ payload }) => {
+        mostAtOnce = Math.max(mostAtOnce, ++atOnce);
+        await new Promise((resolve) => setImmediate(resolve));
+        atOnce--;
+        handled.push(payload);
+      },
+      { concurrency: 4, waitSeconds: 5 },
+    );
+    await Promise.all(Array.from({ length: 25 }, (_, job) => client.sendItem(mailbox, job)));
+    await expect.poll(() => handled.length, { timeout: 10_000 }).toBe(25);
+    await consumer.stop();
+    expect(handled.map(Number).sort((a, b) => a - b)).toEqual(Array.from({ length: 25 }, (_, job) => job));
+    expect(mostAtOnce).toBeLessThanOrEqual(4);
+    const stats = await client.readMailboxStats(mailbox);
+    expect(stats).toMatchObject({ ready: 0, claimed: 0, dead: 0 });
+  });
+
+  it("gives a message back when its handler fails, and makes it dead when it is rejected", async () => {
+    const { client } = await newClients();
+    const { id: mailbox } = await client.createTarget({ kind: "mailbox", name: "jobs" });
+    const errors: string[] = [];
+    const claims: number[] = [];
+    const consumer = consumeMailbox(
+      client,
+      mailbox,
+      ({ payload, claim_count: count }) => {
+        if (payload === "bad") throw new RejectMessage("not a job");
+        claims.push(count);
+        if (count === 1) throw new Error("not today");
+      },
+      {
+        waitSeconds: 5,
+        retryDelaySeconds: () => 0,
+        onError: (error) => errors.push((error as Error).message),
+      },
+    );
+    await client.sendItem(mailbox, "good");
+    await client.sendItem(mailbox, "bad");
+    await expect.poll(async () => (await client.readMailboxStats(mailbox)).dead).toBe(1);
+    await expect.poll(() => claims).toEqual([1, 2]);
+    await consumer.stop();
+    expect(errors.sort()).toEqual(["not a job", "not today"]);
+    const dead = await Array.fromAsync(client.allMessages(mailbox, { status: "DEAD" }));
+    expect(dead).toMatchObject([{ dead_reason: "not a job" }]);
+  });
+
+  it("keeps a claim for as long as the handler works", async () => {
+    const { client } = await newClients();
+    const { id: mailbox } = await client.createTarget({ kind: "mailbox", name: "jobs" });
+    const { id } = await client.sendItem(mailbox, "long");
+    let finish = (): void => undefined;
+    const work = new Promise<void>((resolve) => (finish = resolve));
+    const consumer = consumeMailbox(client, mailbox, () => work, { leaseSeconds: 5, waitSeconds: 1 });
+    const expiry = async (): Promise<number> => (await client.readMessage(id)).claim_expires_at ?? 0;
+    await expect.poll(expiry).toBeGreaterThan(0);
+    const first = await expiry();
+    await expect.poll(expiry, { timeout: 10_000 }).toBeGreaterThan(first);
+    finish();
+    await consumer.stop();
+    expect((await client.readMessage(id)).status).toBe("ACKNOWLEDGED");
+  });
+
+  it("tells a handler that its claim was lost, and does not acknowledge then", async () => {
+    const { client } = await newClients();
+    const { id: mailbox } = await client.createTarget({ kind: "mailbox", name: "jobs" });
+    const { id } = await client.sendItem(mailbox, "taken away");
+    let wasTold = false;
+    const consumer = consumeMailbox(
+      client,
+      mailbox,
+      async (message, { signal }) => {
+        if (message.claim_count > 1) return;
+        await client.releaseMessages(mailbox, { messages: [message], delay_seconds: 3600 });
+        await new Promise((resolve) => signal.addEventListener("abort", resolve));
+        wasTold = true;
+      },
+      { leaseSeconds: 5, waitSeconds: 1 },
+    );
+    await expect.poll(() => wasTold, { timeout: 10_000 }).toBe(true);
+    await consumer.stop();
+    expect((await client.readMessage(id)).status).toBe("UNREAD");
+  });
+
+  it("leaves nothing claimed when it stops while it waits", async () => {
+    const { client } = await newClients();
+    const { id: mailbox } = await client.createTarget({ kind: "mailbox", name: "jobs" });
+    const handled: string[] = [];
+    for (let round = 0; round < 10; round++) {
+      const consumer = consumeMailbox(client, mailbox, ({ id }) => void handled.push(id));
+      const sent = client.sendItem(mailbox, round);
+      await consumer.stop();
+      await sent;
+      expect((await client.readMailboxStats(mailbox)).claimed).toBe(0);
+    }
+    const { ready } = await client.readMailboxStats(mailbox);
+    expect(ready + new Set(handled).size).toBe(10);
+  });
+
+  it("ends with the refusal when its key is deleted", async () => {
+    const { client, owner } = await newClients();
+    const { id: mailbox } = await client.createTarget({ kind: "mailbox", name: "jobs" });
+    const { id, key } = await owner.createKey({ name: "worker" });
+    const worker = createClient({ baseUrl, apiKey: key });
+    const consumer = consumeMailbox(worker, mailbox, () => undefined, { waitSeconds: 1 });
+    await owner.deleteKey(id);
+    await expect(consumer.finished).rejects.toMatchObject({ status: 401 });
+  });
+});
