@@ -35,10 +35,11 @@ async function openEmbedded(config: Config, log: Log, say: (line: string) => voi
     dataDir: config.dataDir,
     log: (level, message) => log[level]({}, message),
   });
+  let isClosing = false;
   const pool = createPool({
     connection: server.connection,
     size: config.databasePool,
-    onError: poolError(log),
+    onError: poolError(log, () => isClosing),
   });
   try {
     const encryptionKey = config.encryptionKey ?? loadOrMakeKey(config.dataDir);
@@ -50,6 +51,8 @@ async function openEmbedded(config: Config, log: Log, say: (line: string) => voi
       pool,
       encryptionKey,
       async close() {
+        // The pool's promise resolves before its sessions are gone, so the stopping server still meets some.
+        isClosing = true;
         await pool.end();
         await server.stop();
       },
@@ -126,6 +129,8 @@ async function prepare(pool: pg.Pool, log: Log): Promise<void> {
   if (applied.length > 0) log.info({ applied }, "schema brought up to date");
 }
 
-function poolError(log: Log): (error: Error) => void {
-  return (error) => log.warn({ err: error }, "a database connection was lost; another takes its place");
+function poolError(log: Log, isClosing: () => boolean = () => false): (error: Error) => void {
+  return (error) => {
+    if (!isClosing()) log.warn({ err: error }, "a database connection was lost; another takes its place");
+  };
 }

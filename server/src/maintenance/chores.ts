@@ -6,6 +6,8 @@ import type { Config } from "../config.ts";
 import { ensurePartitions } from "../db/partitions.ts";
 import { retentionMs } from "../mailbox/mailboxDeps.ts";
 import { foldMailboxActivity, sweepClaimIds, sweepExpiredMessages } from "../mailbox/sweepMessages.ts";
+import type { Handoffs } from "../handoff/handoffs.ts";
+import { sweepPolls } from "../handoff/pollStore.ts";
 import type { Log } from "../telemetry/log.ts";
 import { analyzePartitions } from "./analyzePartitions.ts";
 import { cancelOrphans } from "./cancelOrphans.ts";
@@ -18,6 +20,7 @@ export interface MaintenanceDeps {
   pool: pg.Pool;
   log: Log;
   nowMs: () => number;
+  handoffs: Pick<Handoffs, "refreshDueCards">;
 }
 
 const seconds = 1_000;
@@ -33,9 +36,19 @@ export function startMaintenance(deps: MaintenanceDeps): { stop(): Promise<void>
   };
 }
 
-function choreList({ config, pool, nowMs }: MaintenanceDeps): Chore[] {
+function choreList({ config, pool, nowMs, handoffs }: MaintenanceDeps): Chore[] {
   return [
     { name: "lease sweep", everyMs: 2 * seconds, runOnce: async () => ({ leases: await sweepLeases(pool) }) },
+    {
+      name: "polls of stopped nodes",
+      everyMs: 5 * seconds,
+      runOnce: async () => ({ polls: await sweepPolls(pool) }),
+    },
+    {
+      name: "agent cards",
+      everyMs: 10 * seconds,
+      runOnce: () => handoffs.refreshDueCards(),
+    },
     {
       name: "usage folding",
       everyMs: 5 * seconds,
@@ -74,7 +87,10 @@ function choreList({ config, pool, nowMs }: MaintenanceDeps): Chore[] {
     {
       name: "statistics",
       everyMs: 60 * minutes,
-      runOnce: async () => ({ tables: await analyzePartitions(pool) }),
+      runOnce: async () => {
+        await analyzePartitions(pool);
+        return {};
+      },
     },
     {
       name: "expired sessions",

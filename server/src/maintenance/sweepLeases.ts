@@ -14,6 +14,9 @@ export async function sweepLeases(pool: pg.Pool): Promise<number> {
  * leased then belongs to a process that is gone.
  */
 export async function endAllLeases(pool: pg.Pool): Promise<number> {
+  await pool.query(
+    "update handoff_polls set lease_until = null, lease_token = null where lease_until is not null",
+  );
   const { rowCount } = await pool.query(
     "update deliveries set lease_until = null, lease_token = null where lease_until is not null",
   );
