@@ -9,6 +9,8 @@ import { type BillingWorker, startBillingWorker } from "./billing/worker.ts";
 import type { Config } from "./config.ts";
 import { createQueries } from "./db/tables.ts";
 import { createDelivery } from "./delivery/createDelivery.ts";
+import type { Dispatcher } from "./delivery/dispatcher.ts";
+import { createHandoffs } from "./handoff/handoffs.ts";
 import { closeServer } from "./http/closeServer.ts";
 import { createIntake } from "./intake/intake.ts";
 import { createMailboxes, type Mailboxes } from "./mailbox/mailboxes.ts";
@@ -43,6 +45,7 @@ export interface Service {
 
 /** Wires the parts of a process together: what each part needs is spelled out here and nowhere else. */
 export function createService({ config, pool, encryptionKey, log, nowMs = Date.now }: ServiceDeps): Service {
+  const queries = createQueries(pool);
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   registerDatabaseMetrics(registry, pool);
@@ -50,12 +53,35 @@ export function createService({ config, pool, encryptionKey, log, nowMs = Date.n
   const outbound = connectOutbound(config, networks);
   const box = createSecretBox({ current: encryptionKey, previous: config.previousEncryptionKeys });
   const keyUsage = createKeyUsage(pool, log);
-  const dispatcher = createDelivery({ config, pool, box, outbound, log, registry, nowMs });
-  const mailboxes = createMailboxes({
+  const handoffs = createHandoffs({
+    config,
+    pool,
+    queries,
+    box,
+    encryptionKey,
+    outbound,
+    networks,
+    log,
+    registry,
+    nowMs,
+    onDue: () => dispatcher.onDue(),
+    onMailboxItems: (mailboxIds) => mailboxes.onMailboxItems(mailboxIds),
+  });
+  const dispatcher: Dispatcher = createDelivery({
+    config,
+    pool,
+    box,
+    outbound,
+    log,
+    registry,
+    nowMs,
+    sendHandoff: (delivery, target) => handoffs.send(delivery, target),
+  });
+  const mailboxes: Mailboxes = createMailboxes({
     pool,
     log,
     retentionMs: retentionMs(config),
-    onKeyUsed: (keyId) => keyUsage.note(keyId),
+    onKeyUsed: (key) => keyUsage.noteKey(key),
   });
   const intake = createIntake(pool, {
     hasRoom: (targetId) => dispatcher.hasRoom(targetId),
@@ -69,13 +95,14 @@ export function createService({ config, pool, encryptionKey, log, nowMs = Date.n
   const app = createApp({
     config,
     pool,
-    queries: createQueries(pool),
+    queries,
     passwords: createPasswords(),
     box,
     outbound,
     networks,
     intake,
     mailboxes,
+    handoffs,
     log,
     registry,
     metrics: createRequestMetrics(registry),
@@ -94,9 +121,10 @@ export function createService({ config, pool, encryptionKey, log, nowMs = Date.n
     mailboxes,
     start() {
       dispatcher.start();
+      handoffs.start();
       if (config.roles.has("api")) mailboxes.start();
       if (!config.roles.has("maintenance")) return;
-      maintenance = startMaintenance({ config, pool, log, nowMs });
+      maintenance = startMaintenance({ config, pool, log, nowMs, handoffs });
       billing = startBillingWorker({ config, pool, log, nowMs });
     },
     async stop() {
@@ -105,7 +133,7 @@ export function createService({ config, pool, encryptionKey, log, nowMs = Date.n
       await closeServer(app);
       await intake.drained();
       await mailboxes.stop();
-      await Promise.all([dispatcher.stop(), maintenance?.stop(), billing?.stop()]);
+      await Promise.all([dispatcher.stop(), handoffs.stop(), maintenance?.stop(), billing?.stop()]);
       await keyUsage.stop();
       outbound.close();
     },

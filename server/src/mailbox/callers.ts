@@ -5,8 +5,6 @@ import { byteaArray, int2Array } from "../db/binaryArray.ts";
 export interface BatchKeys {
   keyHashes: Buffer;
   keyNumbers: Buffer;
-  /** The distinct keys as presented, in the order of their numbers. */
-  keys: string[];
 }
 
 /** Numbers the API keys of a batch's requests. */
@@ -20,11 +18,9 @@ export function numberKeys(requests: readonly { key: string }[]): BatchKeys {
     }
     return number;
   });
-  const keys = [...numbers.keys()];
   return {
-    keyHashes: byteaArray(keys.map((key) => hash("sha256", key, "buffer"))),
+    keyHashes: byteaArray([...numbers.keys()].map((key) => hash("sha256", key, "buffer"))),
     keyNumbers: int2Array(keyNumbers),
-    keys,
   };
 }
 

@@ -24,7 +24,6 @@ export interface ClaimChangeOutcome {
 
 interface ReleaseRow {
   codes: string;
-  key_ids: (string | null)[] | null;
   freed_mailbox_ids: string[] | null;
   now_ms: number;
 }
@@ -105,12 +104,12 @@ async function changeDistinct(
       isUnclaimed,
     ],
   });
-  const { codes, key_ids: keyIds, freed_mailbox_ids: freed, now_ms: nowMs } = rows[0]!;
-  for (const keyId of idsOf(keyIds)) deps.onKeyUsed(keyId);
+  const { codes, freed_mailbox_ids: freed, now_ms: nowMs } = rows[0]!;
   if (freed !== null) deps.onMessagesReady(idsOf(freed));
   const outcomes: ClaimChangeOutcome[] = [];
   order.forEach((index, place) => {
-    const { leaseMs } = requests[index]!;
+    const { key, leaseMs } = requests[index]!;
+    if (codes[place] !== "u") deps.onKeyUsed(key);
     outcomes[index] = {
       code: codes[place] as ChangeCode,
       leaseUntilMs: leaseMs === null ? null : nowMs + leaseMs,

@@ -25,7 +25,7 @@ export type ClaimOutcome =
   | { kind: "unauthorized" }
   | { kind: "notFound" };
 
-/** What is left in the mailbox; counted up to 1000. */
+/** What is left in the mailbox; counted up to 100. */
 export interface Remaining {
   ready: number;
   claimed: number;
@@ -35,24 +35,26 @@ export interface ClaimDeps {
   pool: pg.Pool;
   /** Milliseconds after acceptance at which a message expires. */
   retentionMs: number;
-  onKeyUsed: (keyId: string) => void;
+  /** Told of each API key that a request was made with, as presented. */
+  onKeyUsed: (key: string) => void;
 }
 
 interface ClaimRow {
-  request: number;
-  code: "c" | "e" | "r" | "u" | "n" | null;
-  key_id: string | null;
-  claim_token: string | null;
-  ready_left: number | null;
-  claimed_left: number | null;
-  next_in_ms: number | null;
+  request: number | null;
+  code: "b" | "r" | "u" | "n" | null;
+  /** Of the message, or of the mailbox on a row `b`. */
   id: string;
+  claimed_by: string;
+  claim_token: string;
   claim_count: number;
   lease_until: number;
   ordering_key: string | null;
   event_type: string | null;
   correlation_id: string | null;
   payload: string;
+  ready_left: number;
+  claimed_left: number;
+  next_in_ms: number | null;
 }
 
 /** Claims for many requests in one transaction; gives an outcome per request, in order. */
@@ -88,7 +90,6 @@ function repeatedClaimIds(requests: readonly ClaimRequest[]): Set<number> {
 
 async function claimDistinct(deps: ClaimDeps, requests: readonly ClaimRequest[]): Promise<ClaimOutcome[]> {
   const { keyHashes, keyNumbers } = numberKeys(requests);
-  const tokens = requests.map(newClaimToken);
   const hasClaimIds = requests.some((request) => request.claimId !== null);
   const { rows } = await deps.pool.query<ClaimRow>({
     name: "claim_messages",
@@ -98,13 +99,17 @@ async function claimDistinct(deps: ClaimDeps, requests: readonly ClaimRequest[])
       keyHashes,
       keyNumbers,
       uuidArray(requests.map((request) => request.mailboxId)),
-      uuidArray(tokens),
+      uuidArray(requests.map(newClaimToken)),
       int2Array(requests.map((request) => request.max)),
       int4Array(requests.map((request) => request.leaseMs)),
       hasClaimIds ? byteaArray(requests.map(({ claimId }) => digestOf(claimId))) : null,
     ],
   });
-  return readOutcomes(deps, requests, tokens, rows);
+  const outcomes = readOutcomes(requests, rows);
+  requests.forEach(({ key }, index) => {
+    if (outcomes[index]!.kind !== "unauthorized") deps.onKeyUsed(key);
+  });
+  return outcomes;
 }
 
 const digestBytes = 16;
@@ -113,50 +118,40 @@ function digestOf(claimId: string | null): Buffer | null {
   return claimId === null ? null : hash("sha256", claimId, "buffer").subarray(0, digestBytes);
 }
 
-function readOutcomes(
-  deps: ClaimDeps,
-  requests: readonly ClaimRequest[],
-  tokens: string[],
-  rows: ClaimRow[],
-): ClaimOutcome[] {
-  const headers: ClaimRow[] = [];
-  const claimed: ClaimRow[][] = requests.map(() => []);
+function readOutcomes(requests: readonly ClaimRequest[], rows: readonly ClaimRow[]): ClaimOutcome[] {
+  const boxes = new Map<string, ClaimRow>();
+  const codes: ClaimRow["code"][] = [];
+  const claimed: ClaimedMessage[][] = requests.map(() => []);
   for (const row of rows) {
-    if (row.code === null) claimed[row.request - 1]!.push(row);
-    else headers[row.request - 1] = row;
+    if (row.code === "b") boxes.set(row.id, row);
+    else if (row.code === null) claimed[row.request! - 1]!.push(claimedMessage(row, requests));
+    else codes[row.request! - 1] = row.code;
   }
-  return requests.map((request, index) => {
-    const header = headers[index]!;
-    if (header.key_id !== null) deps.onKeyUsed(header.key_id);
-    const remaining = { ready: header.ready_left ?? 0, claimed: header.claimed_left ?? 0 };
-    switch (header.code) {
+  return requests.map(({ mailboxId }, index) => {
+    const box = boxes.get(mailboxId);
+    const remaining = { ready: box?.ready_left ?? 0, claimed: box?.claimed_left ?? 0 };
+    const messages = claimed[index]!;
+    switch (codes[index]) {
       case "u":
         return { kind: "unauthorized" };
       case "n":
         return { kind: "notFound" };
-      case "e":
-        return { kind: "empty", retryInMs: header.next_in_ms, remaining };
-      case "c":
       case "r":
-      case null: {
-        const isRepeated = header.code === "r";
-        const claimToken = isRepeated ? header.claim_token! : tokens[index]!;
-        const messages = claimed[index]!.map((row) =>
-          claimedMessage(row, { mailboxId: request.mailboxId, claimedBy: header.key_id!, claimToken }),
-        );
-        return { kind: "claimed", messages, isRepeated, remaining };
-      }
+        return { kind: "claimed", messages, isRepeated: true, remaining };
+      default:
+        return messages.length > 0
+          ? { kind: "claimed", messages, isRepeated: false, remaining }
+          : { kind: "empty", retryInMs: box?.next_in_ms ?? null, remaining };
     }
   });
 }
 
-function claimedMessage(
-  row: ClaimRow,
-  claim: Pick<ClaimedMessage, "mailboxId" | "claimedBy" | "claimToken">,
-): ClaimedMessage {
+function claimedMessage(row: ClaimRow, requests: readonly ClaimRequest[]): ClaimedMessage {
   return {
     id: row.id,
-    ...claim,
+    mailboxId: requests[row.request! - 1]!.mailboxId,
+    claimedBy: row.claimed_by,
+    claimToken: row.claim_token,
     claimCount: row.claim_count,
     leaseUntilMs: row.lease_until,
     orderingKey: row.ordering_key,

@@ -54,7 +54,7 @@ export async function claimNamedMessages(
   const outcomes: NamedClaimOutcome[] = [];
   for (const row of rows) {
     const index = row.request - 1;
-    if (row.key_id !== null) deps.onKeyUsed(row.key_id);
+    if (row.code !== "u") deps.onKeyUsed(requests[index]!.key);
     outcomes[index] =
       row.code === "c"
         ? { kind: "claimed", message: readMessage(row, requests[index]!.messageId, tokens[index]!) }

@@ -22,7 +22,6 @@ export type ChangeCode = "k" | "r" | "u" | "f" | "s" | "x" | "n";
 
 interface AckRow {
   codes: string;
-  key_ids: (string | null)[] | null;
   freed_mailbox_ids: string[] | null;
 }
 
@@ -47,12 +46,12 @@ export async function endMessages(
       textArray(sorted.map((request) => request.reason)),
     ],
   });
-  const { codes, key_ids: keyIds, freed_mailbox_ids: freed } = rows[0]!;
-  for (const keyId of idsOf(keyIds)) deps.onKeyUsed(keyId);
+  const { codes, freed_mailbox_ids: freed } = rows[0]!;
   if (freed !== null) deps.onMessagesReady(idsOf(freed));
   const result: ChangeCode[] = [];
   order.forEach((index, place) => {
     result[index] = codes[place] as ChangeCode;
+    if (result[index] !== "u") deps.onKeyUsed(requests[index]!.key);
   });
   return result;
 }

@@ -31,7 +31,8 @@ export interface MailboxesDeps {
   pool: pg.Pool;
   log: Pick<Log, "warn">;
   retentionMs: number;
-  onKeyUsed: (keyId: string) => void;
+  /** Told of each API key that a request was made with, as presented. */
+  onKeyUsed: (key: string) => void;
 }
 
 /** Batches take at most so many requests and messages, which bounds how long others wait for them. */

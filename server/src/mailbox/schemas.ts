@@ -45,7 +45,7 @@ export const Claim = Type.Object(
     messages: Type.Array(Claimed),
     remaining: Type.Object(
       { ready: Type.Integer(), claimed: Type.Integer() },
-      { description: "What is left in the mailbox, each counted up to 1000" },
+      { description: "What is left in the mailbox, each counted up to 100" },
     ),
   },
   { title: "Claim" },

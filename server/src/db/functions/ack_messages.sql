@@ -2,7 +2,8 @@
 -- API key and its token; without a token the key is enough. Checks the keys, so that a deleted key ends nothing.
 -- The caller sorts by id, so that two calls cannot wait for each other in a circle.
 --
--- Gives one character per message: k done, u unauthorized, and those of message_refusal; and the ids of the keys.
+-- Gives one character per message: k done, u unauthorized, and those of message_refusal;
+-- and the mailboxes in which other messages became ready.
 drop function if exists ack_messages;
 create function ack_messages(
   p_retention_ms bigint,
@@ -13,7 +14,6 @@ create function ack_messages(
   p_claim_tokens uuid[],
   p_reasons text[],
   out codes text,
-  out key_ids uuid[],
   out freed_mailbox_ids uuid[]
 )
 language plpgsql
@@ -26,6 +26,7 @@ as $$
 declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
   v_expired_before uuid := first_id_at(v_now_ms - p_retention_ms);
+  v_key_ids uuid[];
   v_key_orgs uuid[];
   v_done integer[];
   v_keyed_mailboxes uuid[];
@@ -34,7 +35,7 @@ declare
   v_unparked integer;
 begin
   select array_agg(k.id order by p.number), array_agg(k.org_id order by p.number)
-  into key_ids, v_key_orgs
+  into v_key_ids, v_key_orgs
   from unnest(p_key_hashes) with ordinality as p (key_hash, number)
   left join api_keys k on k.key_hash = p.key_hash;
 
@@ -47,7 +48,7 @@ begin
       -- The sums keep the planner from taking the index of waiting messages for that of ids.
       and m.state + 0 = 2
       and m.claimable_at + 0 > v_now_ms
-      and m.claimed_by = key_ids[i.key]
+      and m.claimed_by = v_key_ids[i.key]
       and m.id >= v_expired_before
       and (i.claim_token is null or m.claim_token = i.claim_token)
       and (i.mailbox_id is null or m.mailbox_id = i.mailbox_id)
@@ -119,9 +120,9 @@ begin
   select string_agg(
     case
       when i.number = any (v_done) then 'k'
-      when key_ids[i.key] is null then 'u'
+      when v_key_ids[i.key] is null then 'u'
       else message_refusal(
-        i.id, key_ids[i.key], v_key_orgs[i.key], i.mailbox_id, i.claim_token, i.reason is not null, v_now_ms,
+        i.id, v_key_ids[i.key], v_key_orgs[i.key], i.mailbox_id, i.claim_token, i.reason is not null, v_now_ms,
         v_expired_before
       )
     end,

@@ -2,11 +2,13 @@
 -- share one walk over its ready messages and get them in the order of the requests. Checks the API keys, so that
 -- a deleted key claims nothing.
 --
--- Every request has one header row (its code is set) and a row per message. Codes:
---   c claimed    r repeated: what its Claim-Id was answered, as far as that is still claimed
---   e empty      u unauthorized      n no such mailbox in the key's organization
--- ready_left and claimed_left count at most 1000. next_in_ms is when an empty request should ask again, as far as
--- this transaction could tell: 0 when something is claimable that it had to pass over, null while nothing waits.
+-- Gives a row per claimed message (its code is null) and rows with a code:
+--   b what is left in a mailbox, named by `id`: ready_left and claimed_left count at most 100, and next_in_ms is
+--     when an empty request should ask again as far as this transaction could tell (0 when something is claimable
+--     that it had to pass over, null while nothing waits)
+--   r a repeated request: what its Claim-Id was answered follows, as far as that is still claimed
+--   u unauthorized      n no such mailbox in the key's organization
+-- A request without any row is empty.
 drop function if exists claim_messages;
 create function claim_messages(
   p_retention_ms bigint,
@@ -21,18 +23,18 @@ create function claim_messages(
 returns table (
   request integer,
   code text,
-  key_id uuid,
-  claim_token uuid,
-  ready_left integer,
-  claimed_left integer,
-  next_in_ms bigint,
   id uuid,
+  claimed_by uuid,
+  claim_token uuid,
   claim_count integer,
   lease_until bigint,
   ordering_key text,
   event_type text,
   correlation_id text,
-  payload text
+  payload text,
+  ready_left integer,
+  claimed_left integer,
+  next_in_ms bigint
 )
 language plpgsql
 set plan_cache_mode = force_generic_plan
@@ -48,13 +50,12 @@ declare
   v_expired_before uuid := first_id_at(v_now_ms - p_retention_ms);
   -- How long the answer to a Claim-Id is kept past the end of its lease.
   v_keep_ms constant integer := 60000;
+  v_max_counted constant integer := 100;
   v_key_ids uuid[];
   v_key_orgs uuid[];
   v_box record;
-  v_stored record;
-  v_request integer;
+  -- The request of each message that is wanted.
   v_slots integer[];
-  v_asking integer[];
   v_wanted integer;
   v_taken integer;
   v_limit integer;
@@ -71,9 +72,6 @@ declare
   v_choice record;
   v_low uuid;
   v_high uuid;
-  v_ready_left integer;
-  v_claimed_left integer;
-  v_next_in_ms bigint;
 begin
   select array_agg(k.id order by p.number), array_agg(k.org_id order by p.number)
   into v_key_ids, v_key_orgs
@@ -95,66 +93,90 @@ begin
     select
       i.mailbox_id as id,
       get_byte(uuid_send(i.mailbox_id), 15)::smallint as bucket,
-      t.org_id,
       t.max_claims,
-      array_agg(i.number::integer order by i.number) as requests
-    from unnest(p_mailbox_ids) with ordinality as i (mailbox_id, number)
+      array_agg(i.number::integer order by i.number) filter (where t.org_id = v_key_orgs[i.key]) as slots,
+      array_agg(distinct i.number::integer) filter (where (t.org_id = v_key_orgs[i.key]) is not true) as refused
+    from unnest(p_mailbox_ids, p_keys, p_maxes) with ordinality as i (mailbox_id, key, max, number)
     left join targets t on t.id = i.mailbox_id and t.kind = 'mailbox'
-    group by i.mailbox_id, t.org_id, t.max_claims
+    cross join generate_series(1, i.max)
+    group by i.mailbox_id, t.max_claims
     order by i.mailbox_id
   loop
-    v_slots := '{}';
-    v_asking := '{}';
-    foreach v_request in array v_box.requests loop
-      if v_key_ids[p_keys[v_request]] is null then
-        request := v_request;
-        code := 'u';
-        key_id := null;
-        return next;
-        continue;
-      end if;
-      key_id := v_key_ids[p_keys[v_request]];
-      if v_box.org_id is distinct from v_key_orgs[p_keys[v_request]] then
-        request := v_request;
-        code := 'n';
-        return next;
-        continue;
-      end if;
-      if p_claim_digests[v_request] is not null then
-        select c.claim_token, c.message_ids
-        into v_stored
-        from message_claims c
-        where c.bucket = v_box.bucket
-          and c.mailbox_id = v_box.id
-          and c.key_id = v_key_ids[p_keys[v_request]]
-          and c.claim_digest = p_claim_digests[v_request];
-        if found then
-          request := v_request;
-          code := 'r';
-          claim_token := v_stored.claim_token;
-          return next;
-          return query
-          select
-            v_request, null::text, null::uuid, null::uuid, null::integer, null::integer, null::bigint,
-            m.id, m.claim_count, m.claimable_at, m.ordering_key, e.event_type, e.correlation_id,
-            convert_from(e.payload, 'UTF8')
-          from unnest(v_stored.message_ids) with ordinality as i (id, number)
-          join messages m on m.bucket = v_box.bucket and m.id = i.id
-          join events e on e.bucket = m.bucket and e.target_id = m.mailbox_id and e.id = m.id
-          where m.claim_token = v_stored.claim_token
-            and m.claimable_at > v_now_ms
-            and m.id >= v_expired_before
-          order by i.number;
-          continue;
-        end if;
-      end if;
-      v_slots := v_slots || array_fill(v_request, array[p_maxes[v_request]::integer]);
-      v_asking := v_asking || v_request;
-    end loop;
-    v_wanted := cardinality(v_slots);
-    continue when v_wanted = 0;
+    if v_box.refused is not null then
+      return query
+      select n, case when v_key_ids[p_keys[n]] is null then 'u' else 'n' end,
+        null::uuid, null::uuid, null::uuid, null::integer, null::bigint, null::text, null::text, null::text,
+        null::text, null::integer, null::integer, null::bigint
+      from unnest(v_box.refused) as n;
+    end if;
+    continue when v_box.slots is null;
+    v_slots := v_box.slots;
 
-    perform return_messages(v_box.bucket, v_box.id, v_box.max_claims, v_now_ms, v_expired_before, 500);
+    if p_claim_digests is not null then
+      return query
+      with repeated as (
+        select n, c.claim_token, c.message_ids
+        from (select distinct n from unnest(v_slots) as n) asking
+        join message_claims c
+          on c.bucket = v_box.bucket
+          and c.mailbox_id = v_box.id
+          and c.key_id = v_key_ids[p_keys[n]]
+          and c.claim_digest = p_claim_digests[n]
+      ),
+      held as (
+        select r.n, i.number, m.id, m.claimed_by, m.claim_token, m.claim_count, m.claimable_at, m.ordering_key
+        from repeated r
+        cross join unnest(r.message_ids) with ordinality as i (id, number)
+        join messages m on m.bucket = v_box.bucket and m.id = i.id
+        where m.claim_token = r.claim_token
+          and m.claimable_at > v_now_ms
+          and m.id >= v_expired_before
+      )
+      select r.n, 'r', null::uuid, null::uuid, null::uuid, null::integer, null::bigint, null::text, null::text,
+        null::text, null::text, null::integer, null::integer, null::bigint
+      from repeated r
+      union all
+      (
+        select h.n, null, h.id, h.claimed_by, h.claim_token, h.claim_count, h.claimable_at, h.ordering_key,
+          e.event_type, e.correlation_id, convert_from(e.payload, 'UTF8'), null, null, null
+        from held h
+        cross join lateral (
+          select x.event_type, x.correlation_id, x.payload
+          from events x
+          where x.bucket = v_box.bucket
+            and x.target_id = v_box.id
+            and x.id = h.id
+          limit 1
+        ) e
+        order by h.n, h.number
+      );
+      v_slots := array(
+        select s.n
+        from unnest(v_slots) with ordinality as s (n, number)
+        where not exists (
+          select
+          from message_claims c
+          where c.bucket = v_box.bucket
+            and c.mailbox_id = v_box.id
+            and c.key_id = v_key_ids[p_keys[s.n]]
+            and c.claim_digest = p_claim_digests[s.n]
+        )
+        order by s.number
+      );
+      continue when cardinality(v_slots) = 0;
+    end if;
+    v_wanted := cardinality(v_slots);
+
+    if exists (
+      select
+      from messages m
+      where m.bucket = v_box.bucket
+        and m.mailbox_id = v_box.id
+        and m.state <> 1
+        and m.claimable_at <= v_now_ms
+    ) then
+      perform return_messages(v_box.bucket, v_box.id, v_box.max_claims, v_now_ms, v_expired_before, 500);
+    end if;
 
     v_taken := 0;
     v_tries := 0;
@@ -165,8 +187,15 @@ begin
     v_all_ids := '{}';
     loop
       v_tries := v_tries + 1;
-      select array_agg(p.id), array_agg(p.ordering_key), bool_or(p.ordering_key is not null), max(p.position)
-      into v_ids, v_keys, v_is_keyed, v_last_position
+      -- The range of ids as plain variables lets the executor leave out the other days of `events` at its start.
+      select
+        array_agg(p.id),
+        array_agg(p.ordering_key),
+        bool_or(p.ordering_key is not null),
+        max(p.position),
+        min(p.id::text collate "C")::uuid,
+        max(p.id::text collate "C")::uuid
+      into v_ids, v_keys, v_is_keyed, v_last_position, v_low, v_high
       from (
         select m.id, m.ordering_key, m.position
         from messages m
@@ -181,13 +210,10 @@ begin
         for update skip locked
       ) p;
       v_is_last := v_ids is null or cardinality(v_ids) < v_limit;
-      if v_ids is null then
-        v_is_restarted := false;
-        exit;
-      end if;
+      v_is_restarted := false;
+      exit when v_ids is null;
       v_from := v_last_position;
 
-      v_is_restarted := false;
       if v_is_keyed then
         v_choice := choose_keyed_messages(
           v_box.bucket, v_box.id, v_ids, v_keys, v_now_ms, v_expired_before
@@ -203,10 +229,6 @@ begin
       end if;
 
       if cardinality(v_ids) > 0 then
-        -- Bounds that are plain parameters let the executor leave out the other days of `events` at its start.
-        select min(i.id::text collate "C")::uuid, max(i.id::text collate "C")::uuid
-        into v_low, v_high
-        from unnest(v_ids) as i (id);
         return query
         with leased as (
           update messages m
@@ -219,12 +241,13 @@ begin
             as i (id, request, number)
           where m.bucket = v_box.bucket
             and m.id = i.id
-          returning i.number, i.request, m.id, m.claim_count, m.claimable_at, m.ordering_key
+          returning
+            i.number, i.request, m.id, m.claimed_by, m.claim_token, m.claim_count, m.claimable_at, m.ordering_key
         )
         select
-          l.request, null::text, null::uuid, null::uuid, null::integer, null::integer, null::bigint,
-          l.id, l.claim_count, l.claimable_at, l.ordering_key, e.event_type, e.correlation_id,
-          convert_from(e.payload, 'UTF8')
+          l.request, null::text, l.id, l.claimed_by, l.claim_token, l.claim_count, l.claimable_at, l.ordering_key,
+          e.event_type, e.correlation_id, convert_from(e.payload, 'UTF8'),
+          null::integer, null::integer, null::bigint
         from leased l
         -- The limit keeps the planner from reading the whole range for a join.
         cross join lateral (
@@ -260,55 +283,52 @@ begin
       group by i.request;
     end if;
 
-    v_ready_left := 0;
-    v_next_in_ms := null;
-    if v_taken = v_wanted then
-      select count(*)
-      into v_ready_left
-      from (
-        select
-        from messages m
-        where m.bucket = v_box.bucket
-          and m.mailbox_id = v_box.id
-          and m.state = 1
-          and m.position > v_from
-        limit 1000
-      ) ready;
-    elsif v_is_busy or v_is_restarted or not v_is_last then
-      v_next_in_ms := 0;
-    else
-      select min(m.claimable_at) - v_now_ms
-      into v_next_in_ms
-      from messages m
-      where m.bucket = v_box.bucket
-        and m.mailbox_id = v_box.id
-        and m.state <> 1;
-      if v_next_in_ms < 0 then
-        v_next_in_ms := 0;
-      end if;
-    end if;
-    select count(*)
-    into v_claimed_left
-    from (
-      select
-      from messages m
-      where m.bucket = v_box.bucket
-        and m.mailbox_id = v_box.id
-        and m.state <> 1
-        and m.claimable_at > v_now_ms
-        and m.state = 2
-      limit 1000
-    ) claimed;
-
-    foreach v_request in array v_asking loop
-      request := v_request;
-      code := case when v_request = any (v_slots[1 : v_taken]) then 'c' else 'e' end;
-      key_id := v_key_ids[p_keys[v_request]];
-      ready_left := v_ready_left;
-      claimed_left := v_claimed_left;
-      next_in_ms := v_next_in_ms;
-      return next;
-    end loop;
+    code := 'b';
+    id := v_box.id;
+    select
+      case
+        when v_taken = v_wanted then (
+          select count(*)
+          from (
+            select
+            from messages m
+            where m.bucket = v_box.bucket
+              and m.mailbox_id = v_box.id
+              and m.state = 1
+              and m.position > v_from
+            limit v_max_counted
+          ) ready
+        )
+        else 0
+      end,
+      (
+        select count(*)
+        from (
+          select
+          from messages m
+          where m.bucket = v_box.bucket
+            and m.mailbox_id = v_box.id
+            and m.state <> 1
+            and m.state = 2
+            and m.claimable_at > v_now_ms
+          limit v_max_counted
+        ) claimed
+      ),
+      case
+        when v_taken = v_wanted then null
+        when v_is_busy or v_is_restarted or not v_is_last then 0
+        else (
+          select case when m.claimable_at > v_now_ms then m.claimable_at - v_now_ms else 0 end
+          from messages m
+          where m.bucket = v_box.bucket
+            and m.mailbox_id = v_box.id
+            and m.state <> 1
+          order by m.claimable_at
+          limit 1
+        )
+      end
+    into ready_left, claimed_left, next_in_ms;
+    return next;
   end loop;
 end
 $$;

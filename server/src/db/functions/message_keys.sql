@@ -1,6 +1,7 @@
 -- Ordering keys. Whoever decides on the next message of a key holds the key's lock to the end of its transaction
 -- and looks at the key's messages in a statement begun after that; so two decisions never rest on the same state.
 -- Claims only try for the lock and pass over a key that is busy: they never wait while they hold rows.
+-- These are called from functions that steer the planner, and inherit that.
 
 drop function if exists message_key_lock;
 create function message_key_lock(p_mailbox uuid, p_key text)
@@ -53,10 +54,6 @@ create function unpark_messages(
 )
 returns integer
 language plpgsql
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
 as $$
 declare
   v_count integer;
@@ -113,10 +110,6 @@ create function choose_keyed_messages(
   out unparked boolean
 )
 language plpgsql
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
 as $$
 declare
   v_park_ms constant integer := 600000;

@@ -3,6 +3,7 @@
 --   f another key has claimed it
 --   s no active claim, or one with another token
 --   x expired      n not found
+-- Called from functions that steer the planner, and inherits that.
 -- p_dead says whether the holder asked to make it dead rather than acknowledged; null when it asked for neither.
 drop function if exists message_refusal;
 create function message_refusal(
@@ -17,10 +18,6 @@ create function message_refusal(
 )
 returns text
 language plpgsql
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
 as $$
 declare
   v_bucket smallint := get_byte(uuid_send(p_id), 15);

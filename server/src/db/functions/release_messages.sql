@@ -15,7 +15,6 @@ create function release_messages(
   p_delays_ms integer[],
   p_unclaimed boolean,
   out codes text,
-  out key_ids uuid[],
   out freed_mailbox_ids uuid[],
   out now_ms bigint
 )
@@ -29,13 +28,14 @@ as $$
 declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
   v_expired_before uuid := first_id_at(v_now_ms - p_retention_ms);
+  v_key_ids uuid[];
   v_key_orgs uuid[];
   v_done integer[];
   v_box record;
 begin
   now_ms := v_now_ms;
   select array_agg(k.id order by p.number), array_agg(k.org_id order by p.number)
-  into key_ids, v_key_orgs
+  into v_key_ids, v_key_orgs
   from unnest(p_key_hashes) with ordinality as p (key_hash, number)
   left join api_keys k on k.key_hash = p.key_hash;
 
@@ -80,7 +80,7 @@ begin
           -- The sums keep the planner from taking the index of waiting messages for that of ids.
           and m.state + 0 = 2
           and m.claimable_at + 0 > v_now_ms
-          and m.claimed_by = key_ids[p_keys[n]]
+          and m.claimed_by = v_key_ids[p_keys[n]]
           and m.claim_token = p_claim_tokens[n]
           and m.id >= v_expired_before
           and (p_mailbox_ids[n] is null or m.mailbox_id = p_mailbox_ids[n])
@@ -114,9 +114,9 @@ begin
   select string_agg(
     case
       when i.number = any (v_done) then 'k'
-      when key_ids[i.key] is null then 'u'
+      when v_key_ids[i.key] is null then 'u'
       else message_refusal(
-        i.id, key_ids[i.key], v_key_orgs[i.key], i.mailbox_id, i.claim_token, null, v_now_ms, v_expired_before
+        i.id, v_key_ids[i.key], v_key_orgs[i.key], i.mailbox_id, i.claim_token, null, v_now_ms, v_expired_before
       )
     end,
     ''

@@ -1,3 +1,5 @@
+-- Both are called from functions that steer the planner, and inherit that.
+
 -- Moves messages to the dead ones. With ordering keys, only those whose key is free at once: the others stay as
 -- they are and read as dead all the same. The caller holds the rows. Gives how many were moved.
 drop function if exists bury_messages;
@@ -11,10 +13,6 @@ create function bury_messages(
 )
 returns integer
 language plpgsql
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
 as $$
 declare
   v_keys text[] := array(select distinct k from unnest(p_keys) as k where k is not null);
@@ -71,10 +69,6 @@ create function return_messages(
 )
 returns integer
 language plpgsql
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
 as $$
 declare
   v_ids uuid[];
