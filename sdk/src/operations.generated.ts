@@ -169,6 +169,32 @@ export interface EventSummary {
   updated_at: number;
 }
 
+export interface Handoff {
+  /** Null when the agent answered with a message in place of a task */
+  task_id: string | null;
+  context_id: string | null;
+  /** The task's state as the agent last said, such as WORKING or INPUT_REQUIRED */
+  state: string | null;
+  /** The text of the agent's message: about its state, or its answer */
+  status_message: string | null;
+  /** All parts of that message */
+  status_parts: unknown[];
+  /** What the task has made; at most 64 KiB of it */
+  artifacts: unknown[];
+  /** Parts were left out because of their size */
+  artifacts_truncated: boolean;
+  /** COMPLETED, FAILED, CANCELED, REJECTED; UNKNOWN when the task cannot be followed any more; null before its end */
+  outcome: string | null;
+  /** What keeps the task from being followed, or why its outcome is unknown */
+  error: string | null;
+  /** The message was sent again although it could not be known whether a task had been made */
+  possible_duplicate: boolean;
+  /** Unix seconds */
+  accepted_at: number;
+  /** Unix seconds */
+  updated_at: number;
+}
+
 export interface Invoice {
   number: string | null;
   /** Unix seconds */
@@ -604,9 +630,19 @@ export interface Operations {
   readEvent(id: string, options?: CallOptions): Promise<{
     event: Event;
     delivery_attempts: DeliveryAttempt[];
+    /** Only for a2a targets; null before the agent has accepted the item */
+    handoff?: Handoff | null;
   }>;
   /** Deliver an event's payload once more, as a new event that is not billed. */
   replayEvent(id: string, options?: CallOptions): Promise<Replay>;
+  /** Answer an agent whose task waits for input. The body is made a message as an item's is, and sent to the task. Not billed. With an Idempotency-Key a repeated request is sent once, as far as the agent keeps its task's history. */
+  answerAgent(id: string, body: unknown, options?: CallOptions & { /** 1 to 255 characters */ idempotencyKey?: string }): Promise<{
+    handoff: Handoff;
+  }>;
+  /** Ask an agent to cancel a task. The answer shows what became of it; an agent may take its time. */
+  cancelTask(id: string, options?: CallOptions): Promise<{
+    handoff: Handoff;
+  }>;
   /** Read the caller's organization. */
   readOrganization(options?: CallOptions): Promise<{
     org: Organization;
@@ -679,6 +715,8 @@ export const operationTable = {
   listEvents: { method: "GET", path: "/api/v1/events", hasBody: false, headers: {}, query: ["limit", "offset", "before", "endpoint_id", "target_id", "status", "correlation_id"], idempotent: true },
   readEvent: { method: "GET", path: "/api/v1/events/{id}", hasBody: false, headers: {}, query: [], idempotent: true },
   replayEvent: { method: "POST", path: "/api/v1/events/{id}/replay", hasBody: false, headers: {}, query: [], idempotent: false },
+  answerAgent: { method: "POST", path: "/api/v1/events/{id}/handoff/message", hasBody: true, headers: { idempotencyKey: "idempotency-key" }, query: [], idempotent: false, key: "idempotencyKey" },
+  cancelTask: { method: "POST", path: "/api/v1/events/{id}/handoff/cancel", hasBody: false, headers: {}, query: [], idempotent: false },
   readOrganization: { method: "GET", path: "/api/v1/orgs", hasBody: false, headers: {}, query: [], idempotent: true },
   renameOrganization: { method: "PATCH", path: "/api/v1/orgs", hasBody: true, headers: {}, query: [], idempotent: true },
   readBilling: { method: "GET", path: "/api/v1/billing", hasBody: false, headers: {}, query: [], idempotent: true },

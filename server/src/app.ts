@@ -7,6 +7,8 @@ import { billingRoutes } from "./billing/routes.ts";
 import type { Config } from "./config.ts";
 import type { Queries } from "./db/tables.ts";
 import { eventRoutes } from "./events/routes.ts";
+import type { Handoffs } from "./handoff/handoffs.ts";
+import { handoffRoutes } from "./handoff/routes.ts";
 import { addDocumentation } from "./http/documentation.ts";
 import { type HealthDeps, healthRoutes } from "./http/health.ts";
 import { addRoutes, createServer, type RouteRow, type ServerDeps } from "./http/server.ts";
@@ -18,7 +20,6 @@ import { mailboxRoutes } from "./mailbox/routes.ts";
 import type { ParsedNetworks } from "./net/addressGuard.ts";
 import type { Outbound } from "./net/outbound.ts";
 import { endpointRoutes } from "./targets/endpointRoutes.ts";
-import type { HandoffTargets } from "./targets/handoffTargets.ts";
 import { targetRoutes } from "./targets/routes.ts";
 import type { SecretBox } from "./targets/secretBox.ts";
 
@@ -33,8 +34,7 @@ export interface AppDeps extends ServerDeps, HealthDeps {
   networks: ParsedNetworks;
   intake: Intake;
   mailboxes: Mailboxes;
-  /** Cards and bearers of a2a targets. */
-  handoffTargets?: HandoffTargets;
+  handoffs?: Handoffs;
   nowMs: () => number;
   randomBytes: (size: number) => Buffer;
   /** Tells the local dispatcher that something became due. */
@@ -65,6 +65,7 @@ export function interfaceTable(deps: AppDeps): RouteRow[] {
   const mailboxes = mailboxRoutes(deps);
   const consumers = consumerRoutes(deps);
   const events = eventRoutes(deps);
+  const handoffs = handoffRoutes(deps);
   return [
     ["POST", "/api/v1/auth/signup", "none", auth.signup],
     ["POST", "/api/v1/auth/login", "none", auth.login],
@@ -109,6 +110,9 @@ export function interfaceTable(deps: AppDeps): RouteRow[] {
     ["GET", "/api/v1/events", "either", events.list],
     ["GET", "/api/v1/events/:id", "either", events.read],
     ["POST", "/api/v1/events/:id/replay", "either", events.replay],
+    ["POST", "/api/v1/events/:id/handoff/message", "either", handoffs.answer],
+    ["POST", "/api/v1/events/:id/handoff/cancel", "either", handoffs.cancel],
+    ["POST", "/a2a/notifications/:token", "none", handoffs.notified],
 
     ["GET", "/api/v1/orgs", "either", organization.read],
     ["PATCH", "/api/v1/orgs", "either", organization.rename],

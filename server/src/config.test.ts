@@ -42,6 +42,7 @@ describe("defaults", () => {
       allowHttpTargets: false,
       allowedNetworks: [],
       deliveryTimeoutMs: 15_000,
+      handoffDeadlineSeconds: 86_400,
       connectTimeoutMs: 5000,
       targetConcurrency: 32,
       maxInFlight: 512,

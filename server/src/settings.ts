@@ -170,6 +170,16 @@ const outbound = {
   }),
 };
 
+const agents = {
+  handoffDeadlineSeconds: always({
+    name: "POSTRIDER_HANDOFF_DEADLINE_SECONDS",
+    parse: integer(1, 30 * day),
+    default: "86400",
+    description:
+      "How long a task handed to an agent is followed without any change before its outcome is `UNKNOWN`; seven times as long while it waits for its client.",
+  }),
+};
+
 const accounts = {
   signupLimit: always({
     name: "POSTRIDER_SIGNUP_LIMIT",
@@ -261,13 +271,14 @@ export const sections = [
   { heading: "Listening", settings: listening },
   { heading: "Storage", settings: storage },
   { heading: "Outbound requests", settings: outbound },
+  { heading: "Agents", settings: agents },
   { heading: "Accounts", settings: accounts },
   { heading: "Mailboxes", settings: mailboxes },
   { heading: "Billing", settings: billing },
 ] as const;
 
 /** All settings in one record; a key here is the key of the parsed value. */
-export const settings = { ...listening, ...storage, ...outbound, ...accounts, ...mailboxes, ...billing };
+export const settings = { ...listening, ...storage, ...outbound, ...agents, ...accounts, ...mailboxes, ...billing };
 
 function always<T>(setting: Defaulted<T>): Defaulted<T> {
   return setting;

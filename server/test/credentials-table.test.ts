@@ -231,6 +231,7 @@ describe("the table", () => {
     expect(withCredential("none")).toEqual([
       "POST /api/v1/auth/signup",
       "POST /api/v1/auth/login",
+      "POST /a2a/notifications/:token",
       "POST /api/v1/billing/webhook",
       "GET /healthz",
       "GET /readyz",

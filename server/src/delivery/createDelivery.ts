@@ -6,7 +6,7 @@ import type { Outbound } from "../net/outbound.ts";
 import type { SecretBox } from "../targets/secretBox.ts";
 import { createDeliveryMetrics } from "../telemetry/deliveryMetrics.ts";
 import type { Log } from "../telemetry/log.ts";
-import { Dispatcher } from "./dispatcher.ts";
+import { Dispatcher, type Sender } from "./dispatcher.ts";
 import { createAttemptRecorder } from "./recordAttempts.ts";
 import { sendWebhook } from "./sendWebhook.ts";
 import { createSettler } from "./settleAttempt.ts";
@@ -19,6 +19,8 @@ export interface DeliveryDeps {
   log: Log;
   registry: Registry;
   nowMs: () => number;
+  /** How a delivery to an agent is attempted. */
+  sendHandoff: Sender;
 }
 
 /** The parts of delivery, put together for one process. */
@@ -38,7 +40,7 @@ export function createDelivery(deps: DeliveryDeps): Dispatcher {
     metrics,
     recorder,
     settler: createSettler({ pool, log, metrics, recorder, nowMs, random: Math.random }),
-    senders: { 1: (delivery, target) => sendWebhook(sendDeps, delivery, target) },
+    senders: { 1: (delivery, target) => sendWebhook(sendDeps, delivery, target), 3: deps.sendHandoff },
     enabled: config.roles.has("dispatcher"),
     timeoutMs: config.deliveryTimeoutMs,
     targetConcurrency: config.targetConcurrency,

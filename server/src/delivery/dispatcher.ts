@@ -43,7 +43,10 @@ export interface DispatcherDeps {
   newToken: () => number;
 }
 
-type Senders = Partial<Record<1 | 3, (delivery: Delivery, target: TargetConfig) => Promise<AttemptResult>>>;
+type Senders = Record<1 | 3, Sender>;
+
+/** Makes one attempt at a delivery. */
+export type Sender = (delivery: Delivery, target: TargetConfig) => Promise<AttemptResult>;
 
 /** A lease outlives an attempt by this much, which is how long an item may wait in memory. */
 const leaseMarginMs = 10_000;
@@ -271,7 +274,7 @@ export class Dispatcher implements DeliveryGauges {
   /** Never rejects: a fault of ours is an attempt that failed, and no reason to lose the item or the lane. */
   async #send(delivery: Delivery, target: TargetConfig): Promise<AttemptResult> {
     try {
-      return await this.#deps.senders[delivery.kind]!(delivery, target);
+      return await this.#deps.senders[delivery.kind](delivery, target);
     } catch (error) {
       this.#deps.log.error({ err: error, event_id: delivery.eventId }, "an attempt could not be made");
       return notSent("the service could not make the attempt");

@@ -1,4 +1,5 @@
-import type { Queries } from "../db/tables.ts";
+import type { HandoffRow, Queries } from "../db/tables.ts";
+import { readHandoff } from "../handoff/handoffAnswer.ts";
 import { notFound } from "../http/errors.ts";
 import { inSnapshot } from "./listEvents.ts";
 import {
@@ -15,6 +16,8 @@ export interface EventStory {
   attempts: StoredAttempt[];
   /** Unix milliseconds; null unless it waits. */
   dueAtMs: number | null;
+  /** What became of the work; undefined unless its target is an agent that was tried. */
+  handoff: HandoffRow | undefined;
 }
 
 /** An event and what was tried, all as of one moment. @throws {ApiError} 404 when the organization has no such event. */
@@ -27,6 +30,7 @@ export async function readEvent(queries: Queries, scope: EventScope, id: string)
       event,
       attempts: await readAttempts(snapshot, scope.orgId, id),
       dueAtMs: isWaiting ? await readDueAt(snapshot, id) : null,
+      handoff: event.kind === 3 ? await readHandoff(snapshot, scope.orgId, id) : undefined,
     };
   });
 }

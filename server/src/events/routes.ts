@@ -2,6 +2,7 @@ import { type Static, Type } from "typebox";
 import type { Caller } from "../accounts/credentials.ts";
 import { isId } from "../db/ids.ts";
 import { ApiError, notFound } from "../http/errors.ts";
+import { Handoff, handoffAnswer } from "../handoff/handoffAnswer.ts";
 import { type RouteDefinition, route } from "../http/route.ts";
 import { IdParams } from "../http/schemas.ts";
 import { attemptAnswer, eventAnswer, summaryAnswer } from "./answers.ts";
@@ -37,15 +38,28 @@ export function eventRoutes(deps: ReplayDeps): Record<"list" | "read" | "replay"
         summary: "Read an event and its delivery attempts",
         params: IdParams,
         response: {
-          200: Type.Object({ event: Event, delivery_attempts: Type.Array(DeliveryAttempt) }),
+          200: Type.Object({
+            event: Event,
+            delivery_attempts: Type.Array(DeliveryAttempt),
+            handoff: Type.Optional(
+              Type.Union([Handoff, Type.Null()], {
+                description: "Only for a2a targets; null before the agent has accepted the item",
+              }),
+            ),
+          }),
         },
       },
       async ({ caller, params }) => {
         if (!isId(params.id)) throw notFound();
-        const { event, attempts, dueAtMs } = await readEvent(deps.queries, scopeOf(caller), params.id);
+        const { event, attempts, dueAtMs, handoff } = await readEvent(
+          deps.queries,
+          scopeOf(caller),
+          params.id,
+        );
         return {
           event: eventAnswer(event, attempts, dueAtMs),
           delivery_attempts: attempts.map((attempt) => attemptAnswer(event.id, attempt)),
+          ...(event.kind === 3 && { handoff: handoffAnswer(handoff) }),
         };
       },
     ),

@@ -6,7 +6,7 @@ import { parseJson } from "./json.ts";
 const maxDepth = 64;
 
 /**
- * Takes `application/json` bodies only. Routes with `rawBody` get the bytes as received; the others get the parsed
+ * Takes `application/json` bodies only, but for routes with `anyBody`, which let every other body pass unread. Routes with `rawBody` get the bytes as received; the others get the parsed
  * value, in which no string holds what PostgreSQL cannot store.
  */
 export function registerBodyParser(app: FastifyInstance): void {
@@ -17,6 +17,14 @@ export function registerBodyParser(app: FastifyInstance): void {
     } catch (error) {
       done(error as Error);
     }
+  });
+  app.addContentTypeParser("*", (request, payload, done) => {
+    if (request.routeOptions.config.anyBody !== true) {
+      done(new ApiError(415, "the content type must be application/json"));
+      return;
+    }
+    payload.resume();
+    done(null);
   });
 }
 

@@ -59,6 +59,8 @@ export const operationNames: Record<string, readonly [tag: Tag, operationId: str
   "GET /api/v1/events": ["Events", "listEvents"],
   "GET /api/v1/events/:id": ["Events", "readEvent"],
   "POST /api/v1/events/:id/replay": ["Events", "replayEvent"],
+  "POST /api/v1/events/:id/handoff/message": ["Events", "answerAgent"],
+  "POST /api/v1/events/:id/handoff/cancel": ["Events", "cancelTask"],
 
   "GET /api/v1/orgs": ["Organization", "readOrganization"],
   "PATCH /api/v1/orgs": ["Organization", "renameOrganization"],
@@ -71,6 +73,7 @@ export const operationNames: Record<string, readonly [tag: Tag, operationId: str
   "GET /api/v1/usage": ["Billing", "readUsage"],
   "POST /api/v1/billing/webhook": ["Billing", "receiveBillingEvent"],
 
+  "POST /a2a/notifications/:token": ["Operation", "receiveAgentNotification"],
   "GET /healthz": ["Operation", "isAlive"],
   "GET /readyz": ["Operation", "isReady"],
   "GET /metrics": ["Operation", "readMetrics"],

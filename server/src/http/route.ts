@@ -44,6 +44,8 @@ export interface RouteDefinition {
   handle(call: RouteCall<RouteSchema>): unknown;
   /** Whether the handler takes the body's bytes as received (a Buffer) in place of parsed JSON. */
   rawBody?: boolean;
+  /** Whether the body may be of any content type; it is then not looked at. */
+  anyBody?: boolean;
   /** What to answer, with 400, in place of "<field> is required" when the body lacks one of its required fields. */
   missingFields?: string;
 }
@@ -52,7 +54,7 @@ export interface RouteDefinition {
 export function route<const S extends RouteSchema>(
   schema: S,
   handle: (call: RouteCall<S>) => unknown,
-  options: Pick<RouteDefinition, "rawBody" | "missingFields"> = {},
+  options: Pick<RouteDefinition, "rawBody" | "anyBody" | "missingFields"> = {},
 ): RouteDefinition {
   return { schema, handle, ...options };
 }

@@ -40,6 +40,7 @@ declare module "fastify" {
   interface FastifyContextConfig {
     credential?: Credential;
     rawBody?: boolean;
+    anyBody?: boolean;
     missingFields?: string | undefined;
   }
   interface FastifyRequest {
@@ -126,7 +127,12 @@ export function addRoutes(app: FastifyInstance, deps: ServerDeps, rows: readonly
       schema: { ...inputs, response, summary, ...(description && { description }) },
       // A raw body's route reads its inputs itself, on the hot path; its schema is documentation.
       ...(route.rawBody && { validatorCompiler: () => () => true }),
-      config: { rawBody: route.rawBody === true, credential, missingFields: route.missingFields },
+      config: {
+        rawBody: route.rawBody === true,
+        anyBody: route.anyBody === true,
+        credential,
+        missingFields: route.missingFields,
+      },
       onRequest: [nameRoute(path, route.rawBody === true), ...credentialCheck(deps, credential)],
       preValidation: queryNumbers(inputs.querystring),
       handler: (request, reply) =>

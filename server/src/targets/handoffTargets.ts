@@ -64,7 +64,7 @@ export interface PreparedHandoff {
 }
 
 /** @throws {ApiError} 503 in a process that was started without the part that talks to agents. */
-export function handoffTargets(deps: { handoffTargets?: HandoffTargets }): HandoffTargets {
-  if (deps.handoffTargets === undefined) throw new ApiError(503, "this process does not serve a2a targets");
-  return deps.handoffTargets;
+export function handoffTargets(deps: { handoffs?: { targets: HandoffTargets } }): HandoffTargets {
+  if (deps.handoffs === undefined) throw new ApiError(503, "this process does not serve a2a targets");
+  return deps.handoffs.targets;
 }

@@ -12,7 +12,7 @@ export interface TargetDeps {
   /** Networks exempt from the address guard. */
   networks: ParsedNetworks;
   /** The part of a2a targets that is not a target's: cards and bearers. */
-  handoffTargets?: HandoffTargets;
+  handoffs?: { targets: HandoffTargets };
   nowMs: () => number;
   randomBytes: (size: number) => Buffer;
   /** Tells the local dispatcher that something may have become due. */

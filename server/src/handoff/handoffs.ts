@@ -1,0 +1,105 @@
+import { randomInt } from "node:crypto";
+import type pg from "pg";
+import type { Registry } from "prom-client";
+import type { Config } from "../config.ts";
+import type { Queries } from "../db/tables.ts";
+import type { AttemptResult, Delivery } from "../delivery/delivery.ts";
+import type { TargetConfig } from "../delivery/targetConfig.ts";
+import type { ParsedNetworks } from "../net/addressGuard.ts";
+import type { Outbound } from "../net/outbound.ts";
+import type { HandoffTargets } from "../targets/handoffTargets.ts";
+import type { SecretBox } from "../targets/secretBox.ts";
+import { createHandoffMetrics } from "../telemetry/handoffMetrics.ts";
+import type { Log } from "../telemetry/log.ts";
+import { createAgents } from "./agent.ts";
+import { createAgentTargets } from "./agentTargets.ts";
+import { Follower } from "./follower.ts";
+import type { HandoffAnswer } from "./handoffAnswer.ts";
+import { notificationKey, notificationUrl, readNotificationToken } from "./notifications.ts";
+import { hastenPoll } from "./pollStore.ts";
+import { createCardRereader, refreshDueCards } from "./refreshCard.ts";
+import { sendHandoff } from "./sendHandoff.ts";
+import { answerTask, cancelTask } from "./steerTask.ts";
+
+export interface HandoffsDeps {
+  config: Config;
+  pool: pg.Pool;
+  queries: Queries;
+  box: SecretBox;
+  encryptionKey: Buffer;
+  outbound: Outbound;
+  networks: ParsedNetworks;
+  log: Log;
+  registry: Registry;
+  nowMs: () => number;
+  /** Tells the local dispatcher that something became due. */
+  onDue: () => void;
+  /** Tells those who wait for messages that these mailboxes have some. */
+  onMailboxItems: (mailboxIds: string[]) => void;
+}
+
+/** The part of a process that talks to agents. */
+export interface Handoffs {
+  /** The part of a2a targets that is not a target's. */
+  targets: HandoffTargets;
+  /** How a delivery to an a2a target is attempted. */
+  send(delivery: Delivery, target: TargetConfig): Promise<AttemptResult>;
+  answer(input: {
+    orgId: string;
+    eventId: string;
+    payload: Buffer;
+    key: string | null;
+  }): Promise<{ handoff: HandoffAnswer; isReplayed: boolean }>;
+  cancel(input: { orgId: string; eventId: string }): Promise<HandoffAnswer>;
+  /** An agent says that something has changed; false for a token that the service did not make. */
+  notified(token: string): Promise<boolean>;
+  /** Reads again the cards whose time has come. */
+  refreshDueCards(): Promise<{ cards: number; failed: number }>;
+  /** Starts to follow tasks, where the process is to. */
+  start(): void;
+  /** Ends when what is under way has ended. */
+  stop(): Promise<void>;
+}
+
+/** The parts of handoffs, put together for one process. */
+export function createHandoffs(deps: HandoffsDeps): Handoffs {
+  const { config, pool, box, registry } = deps;
+  const key = notificationKey(deps.encryptionKey);
+  const agents = createAgents(pool, box);
+  const rereadCard = createCardRereader(deps);
+  const quietMs = config.handoffDeadlineSeconds * 1000;
+  const { publicUrl } = config;
+  const sendDeps = {
+    ...deps,
+    agents,
+    rereadCard,
+    quietMs,
+    timeoutMs: config.deliveryTimeoutMs,
+    notificationUrl:
+      publicUrl === undefined ? null : (eventId: string) => notificationUrl(publicUrl, key, eventId),
+  };
+  const followDeps = { ...deps, agents, rereadCard, quietMs, random: Math.random };
+  const follower = new Follower({
+    ...followDeps,
+    metrics: createHandoffMetrics(registry),
+    newToken: () => randomInt(2 ** 47),
+  });
+  const isFollowing = config.roles.has("dispatcher");
+  return {
+    targets: createAgentTargets(deps),
+    send: (delivery, target) => sendHandoff(sendDeps, delivery, target),
+    answer: (input) => answerTask(followDeps, input),
+    cancel: (input) => cancelTask(followDeps, input),
+    async notified(token) {
+      const eventId = readNotificationToken(key, token);
+      if (eventId === undefined) return false;
+      if (await hastenPoll(pool, eventId)) follower.wake();
+      return true;
+    },
+    refreshDueCards: () => refreshDueCards(deps),
+    start() {
+      if (isFollowing) follower.start();
+    },
+    stop: () => follower.stop(),
+  };
+}

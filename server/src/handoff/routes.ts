@@ -1,0 +1,78 @@
+import { Type } from "typebox";
+import { notFound } from "../http/errors.ts";
+import { type RouteDefinition, route } from "../http/route.ts";
+import { IdParams } from "../http/schemas.ts";
+import { readItem } from "../intake/readItem.ts";
+import { Handoff } from "./handoffAnswer.ts";
+import type { Handoffs } from "./handoffs.ts";
+
+export interface HandoffRouteDeps {
+  /** Absent where the interface is only described. */
+  handoffs?: Handoffs;
+}
+
+const refusals = {
+  409: "There is no task that could be steered: not handed over, ended, or not waiting for input",
+  502: "The agent did not answer or did not do it",
+};
+
+/** What a client and an agent have to say about a task that is under way. */
+export function handoffRoutes(
+  deps: HandoffRouteDeps,
+): Record<"answer" | "cancel" | "notified", RouteDefinition> {
+  return {
+    answer: route(
+      {
+        summary: "Answer an agent whose task waits for input",
+        description:
+          "The body is made a message as an item's is, and sent to the task. Not billed. With an Idempotency-Key a repeated request is sent once, as far as the agent keeps its task's history.",
+        params: IdParams,
+        headers: Type.Object({
+          "idempotency-key": Type.Optional(Type.String({ description: "1 to 255 characters" })),
+        }),
+        response: { 200: Type.Object({ handoff: Handoff }) },
+        errors: refusals,
+      },
+      async ({ caller, params, request, reply }) => {
+        const payload = (request.body as Buffer | undefined) ?? Buffer.alloc(0);
+        const { idempotencyKey: key } = readItem(request.headers, payload);
+        const input = { orgId: caller.orgId, eventId: params.id, payload, key };
+        const { handoff, isReplayed } = await present(deps).answer(input);
+        if (isReplayed) void reply.header("idempotency-replayed", "true");
+        return { handoff };
+      },
+      { rawBody: true },
+    ),
+    cancel: route(
+      {
+        summary: "Ask an agent to cancel a task",
+        description: "The answer shows what became of it; an agent may take its time.",
+        params: IdParams,
+        response: { 200: Type.Object({ handoff: Handoff }) },
+        errors: refusals,
+      },
+      async ({ caller, params }) => ({
+        handoff: await present(deps).cancel({ orgId: caller.orgId, eventId: params.id }),
+      }),
+    ),
+    notified: route(
+      {
+        summary: "Where agents tell that a task has changed",
+        description:
+          "The address holds a secret that the agent was given. What the agent sends is not read: the service looks at the task itself.",
+        params: Type.Object({ token: Type.String() }),
+        response: { 200: Type.Object({ ok: Type.Literal(true) }) },
+      },
+      async ({ params }) => {
+        if (!(await present(deps).notified(params.token))) throw notFound();
+        return { ok: true };
+      },
+      { rawBody: true, anyBody: true },
+    ),
+  };
+}
+
+function present({ handoffs }: HandoffRouteDeps): Handoffs {
+  if (handoffs === undefined) throw notFound();
+  return handoffs;
+}
