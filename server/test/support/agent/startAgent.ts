@@ -1,0 +1,73 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import type { AgentOptions, AgentReport, SeenRequest } from "./agentOptions.ts";
+
+/** A peer agent, made with the official SDK, in a process of its own. */
+export interface Agent {
+  port: number;
+  cardUrl: string;
+  report(): Promise<AgentReport>;
+  /** The messages it was sent, in order. */
+  messages(): Promise<SeenRequest[]>;
+  /** SIGSTOP: connections are accepted by the kernel, and nothing is answered. */
+  freeze(): void;
+  thaw(): void;
+  /** Ends the process at once. */
+  kill(): Promise<void>;
+  /** Ends it, when it runs, and starts another on the same port, with other options when given. */
+  restart(changes?: AgentOptions): Promise<void>;
+}
+
+const startLimitMs = 30_000;
+const mainPath = fileURLToPath(new URL("./agentMain.ts", import.meta.url));
+
+/** Starts an agent and resolves once it listens. */
+export async function startAgent(options: AgentOptions = {}): Promise<Agent> {
+  let present = options;
+  let { child, port } = await spawnAgent(options);
+  const url = `http://127.0.0.1:${port}`;
+  const report = async (): Promise<AgentReport> =>
+    (await (await fetch(`${url}/control/report`)).json()) as AgentReport;
+  const kill = async (): Promise<void> => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const ended = new Promise((resolve) => child.once("exit", resolve));
+    child.kill("SIGKILL");
+    await ended;
+  };
+  return {
+    port,
+    cardUrl: `${url}/card.json`,
+    report,
+    messages: async () => (await report()).requests.filter(({ path }) => path.endsWith("/message:send")),
+    freeze: () => void child.kill("SIGSTOP"),
+    thaw: () => void child.kill("SIGCONT"),
+    kill,
+    async restart(changes = {}) {
+      await kill();
+      present = { ...present, ...changes };
+      ({ child, port } = await spawnAgent({ ...present, port }));
+    },
+  };
+}
+
+async function spawnAgent(options: AgentOptions): Promise<{ child: ChildProcess; port: number }> {
+  const child = spawn(process.execPath, [mainPath, JSON.stringify(options)], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const lines: string[] = [];
+  const port = await new Promise<number>((resolve, reject) => {
+    const fail = (what: string): void => reject(new Error(`the agent ${what}:\n${lines.join("\n")}`));
+    const timer = setTimeout(fail, startLimitMs, "does not start");
+    child.once("exit", (code) => fail(`ended with ${code}`));
+    createInterface(child.stderr).on("line", (line) => lines.push(line));
+    createInterface(child.stdout).on("line", (line) => {
+      lines.push(line);
+      const found = /^listening on (\d+)$/.exec(line);
+      if (found === null) return;
+      clearTimeout(timer);
+      resolve(Number(found[1]));
+    });
+  });
+  return { child, port };
+}
