@@ -1,0 +1,65 @@
+import type pg from "pg";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { listInvoices } from "../src/billing/invoices.ts";
+import { periodBounds, periodOf } from "../src/billing/period.ts";
+import { createPool } from "../src/db/pool.ts";
+import { createLab, type Lab } from "./support/billing/lab.ts";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { type StandIn, startStandIn } from "./support/stripeStandIn/client.ts";
+
+let database: TestDatabase;
+let standIn: StandIn;
+let pool: pg.Pool;
+let lab: Lab;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  standIn = await startStandIn();
+  pool = createPool({ connection: database.connection, size: 4, onError: () => undefined });
+  lab = await createLab(pool, standIn.account("invoices"), Date.UTC(2025, 0, 10) / 1000);
+});
+
+afterAll(async () => {
+  await lab.close();
+  await pool.end();
+  await database.drop();
+  await standIn.stop();
+});
+
+/** Ends the month and waits out the hour in which its invoice is a draft. */
+async function endMonth(): Promise<void> {
+  const { endSeconds } = periodBounds(periodOf(lab.nowSeconds() * 1000));
+  for (const second of [0, 300, 3600, 3900]) {
+    await lab.setClock(endSeconds + second);
+    await lab.exportOnce();
+    await lab.settleNotices();
+  }
+}
+
+it("of fourteen months' invoices the last twelve are shown, newest first, with the contract's fields", async () => {
+  const orgId = await lab.createOrganization();
+  await lab.subscribe(orgId);
+  await lab.settleNotices();
+  for (let month = 1; month <= 14; month++) {
+    await lab.addUsage(orgId, month * 1000);
+    await endMonth();
+  }
+  const [{ customer }] = (await lab.account.state()).subscriptions as [{ customer: string }];
+  const invoices = await listInvoices(lab.stripe, customer);
+  expect(invoices.map(({ amount_paid: paid }) => paid)).toEqual(
+    Array.from({ length: 12 }, (_, index) => (14 - index) * 10),
+  );
+  const dates = invoices.map(({ date }) => date);
+  expect(dates).toEqual(dates.toSorted((a, b) => b - a));
+  for (const invoice of invoices) {
+    expect(invoice).toEqual({
+      number: expect.any(String),
+      date: expect.any(Number),
+      status: "paid",
+      amount_due: invoice.amount_paid,
+      amount_paid: expect.any(Number),
+      currency: "usd",
+      hosted_invoice_url: expect.stringMatching(/^https?:/),
+    });
+  }
+});
