@@ -87,7 +87,7 @@ app.use(
     if (request.header("if-none-match") !== undefined) report.conditionalReads++;
     next();
   },
-  agentCardHandler({ agentCardProvider: async () => ({ ...card, ...options.card }) as AgentCard }),
+  agentCardHandler({ agentCardProvider: async () => ({ ...card, ...options.card }) }),
 );
 app.use(path, express.json({ type: () => true, limit: "8mb" }), watch);
 if (options.taskList === "absent") {

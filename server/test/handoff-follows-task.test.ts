@@ -1,0 +1,154 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Agent, startAgent } from "./support/agent/startAgent.ts";
+import { createAgentTarget, untilHandedOver } from "./support/agentTargets.ts";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { acceptedEvents, sendItem } from "./support/items.ts";
+import { startService, type ServiceProcess } from "./support/serviceProcess.ts";
+import { type Account, signUp } from "./support/testNode.ts";
+
+let database: TestDatabase;
+let service: ServiceProcess;
+let account: Account;
+let agent: Agent;
+let targetId: string;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  [service, agent] = await Promise.all([
+    startService({ storage: { databaseUrl: database.url } }),
+    startAgent({ tenant: "blue team" }),
+  ]);
+  account = await signUp(service);
+  targetId = await createAgentTarget(service, account, agent.cardUrl);
+});
+
+afterAll(async () => {
+  await agent.kill();
+  await service.stop();
+  await database.drop();
+});
+
+/** Hands one item over and waits for the work's end. */
+async function run(payload: unknown) {
+  const id = await sendItem(service, account, targetId, payload);
+  const seen = await untilHandedOver(service, account, id, ({ handoff }) => handoff?.outcome != null);
+  const message = (await agent.messages()).find(({ body }) => body?.message?.messageId === id);
+  return { id, ...seen, handoff: seen.handoff!, message: message! };
+}
+
+describe("an item becomes a message", () => {
+  it("as data, byte for byte, with its description as metadata", async () => {
+    const answer = await service.call("POST", `/t/${targetId}`, {
+      key: account.api_key,
+      payload: '{"event_type":"order.created","n":12345678901234567890,"x":1.0}',
+      headers: { "x-correlation-id": "c-1" },
+    });
+    const id = answer.body.id as string;
+    const seen = await untilHandedOver(service, account, id, ({ handoff }) => handoff?.outcome != null);
+    expect(seen).toMatchObject({
+      event: { status: "DELIVERED" },
+      handoff: { state: "COMPLETED", outcome: "COMPLETED", status_message: "done" },
+    });
+    const message = (await agent.messages()).find(({ body }) => body?.message?.messageId === id)!;
+    expect(message).toMatchObject({
+      path: "/blue%20team/message:send",
+      version: "1.0",
+      authorization: null,
+      body: {
+        tenant: "blue team",
+        configuration: { returnImmediately: true },
+        message: {
+          role: "ROLE_USER",
+          parts: [{ data: { event_type: "order.created" }, mediaType: "application/json" }],
+          metadata: { event_id: id, event_type: "order.created", correlation_id: "c-1" },
+        },
+      },
+    });
+    expect(message.body!.message).not.toHaveProperty("taskId");
+  });
+
+  it.each([["complete"], [{ text: "complete" }], [{ text: "complete", event_type: "greeting" }]])(
+    "as text when it is %j",
+    async (payload) => {
+      const { message } = await run(payload);
+      expect(message.body!.message!.parts).toEqual([{ text: "complete", mediaType: "text/plain" }]);
+    },
+  );
+
+  it("unchanged when it is one, but for its id", async () => {
+    const { id, message } = await run({
+      role: "ROLE_USER",
+      messageId: "mine",
+      parts: [{ text: "complete" }, { url: "https://example.com/a.png", mediaType: "image/png" }],
+      metadata: { own: true },
+      extensions: ["urn:test:extension", "urn:unknown"],
+    });
+    expect(message.extensions).toBe("urn:test:extension");
+    expect(message.body!.message).toEqual({
+      role: "ROLE_USER",
+      messageId: id,
+      parts: [{ text: "complete" }, { url: "https://example.com/a.png", mediaType: "image/png" }],
+      metadata: { own: true, original_message_id: "mine", event_id: id },
+      extensions: ["urn:test:extension", "urn:unknown"],
+    });
+  });
+});
+
+describe("what came of the work", () => {
+  it("is shown apart from the delivery while the agent works, and at its end", async () => {
+    const id = await sendItem(service, account, targetId, "slow 1500");
+    const working = await untilHandedOver(
+      service,
+      account,
+      id,
+      ({ handoff }) => handoff?.state === "WORKING",
+    );
+    expect(working).toMatchObject({
+      event: { status: "DELIVERED", retry_count: 0 },
+      delivery_attempts: [{ status_code: 200, error: null }],
+      handoff: { outcome: null, status_message: "thinking", error: null, possible_duplicate: false },
+    });
+    const ended = await untilHandedOver(service, account, id, ({ handoff }) => handoff?.outcome != null);
+    expect(ended.handoff).toMatchObject({
+      task_id: working.handoff!.task_id,
+      outcome: "COMPLETED",
+      artifacts: [{ name: "echo", parts: [{ text: "slow 1500" }] }],
+      artifacts_truncated: false,
+    });
+    expect(ended.delivery_attempts).toHaveLength(1);
+    expect((await agent.messages()).filter(({ body }) => body?.message?.messageId === id)).toHaveLength(1);
+  });
+
+  it.each([
+    ["fail", "FAILED", "it broke"],
+    ["reject", "REJECTED", "not my kind of work"],
+  ])("%s: the item was delivered all the same", async (order, outcome, text) => {
+    const { event, handoff } = await run(order);
+    expect(event.status).toBe("DELIVERED");
+    expect(handoff).toMatchObject({ state: outcome, outcome, status_message: text });
+  });
+
+  it("is the message when the agent answers with one in place of a task", async () => {
+    const { event, handoff } = await run("message");
+    expect(event.status).toBe("DELIVERED");
+    expect(handoff).toMatchObject({
+      task_id: null,
+      state: null,
+      outcome: "COMPLETED",
+      status_message: "no task is needed",
+      status_parts: [{ text: "no task is needed" }],
+    });
+  });
+
+  it("keeps what fits of large artifacts", async () => {
+    const { handoff } = await run("large 200000");
+    expect(handoff.artifacts_truncated).toBe(true);
+    expect(handoff.artifacts[0]!.parts).toMatchObject([{ text: "large 200000" }]);
+  });
+
+  it("costs one item, whatever became of it", async () => {
+    const before = await acceptedEvents(service, account);
+    await run("fail");
+    expect(await acceptedEvents(service, account)).toBe(before + 1);
+  });
+});
