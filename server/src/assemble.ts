@@ -10,7 +10,7 @@ import type { Config } from "./config.ts";
 import { createQueries } from "./db/tables.ts";
 import { createDelivery } from "./delivery/createDelivery.ts";
 import type { Dispatcher } from "./delivery/dispatcher.ts";
-import { createHandoffs } from "./handoff/handoffs.ts";
+import { createHandoffs, type Handoffs } from "./handoff/handoffs.ts";
 import { closeServer } from "./http/closeServer.ts";
 import { createIntake } from "./intake/intake.ts";
 import { createMailboxes, type Mailboxes } from "./mailbox/mailboxes.ts";
@@ -37,6 +37,7 @@ export interface ServiceDeps {
 export interface Service {
   app: FastifyInstance;
   mailboxes: Mailboxes;
+  handoffs: Handoffs;
   /** Starts dispatch and maintenance, as the roles say. */
   start(): void;
   /** Takes no more, finishes what is under way and gives the rest back. The pool stays open. */
@@ -119,6 +120,7 @@ export function createService({ config, pool, encryptionKey, log, nowMs = Date.n
   return {
     app,
     mailboxes,
+    handoffs,
     start() {
       dispatcher.start();
       handoffs.start();

@@ -1,0 +1,331 @@
+import type { ServerResponse } from "node:http";
+import { exportJWK, FlattenedSign, generateKeyPair, type JWK } from "jose";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { canonicalJson } from "../src/handoff/canonicalCard.ts";
+import { createAgentTarget, requestAgentTarget } from "./support/agentTargets.ts";
+import { answerJson, type CardServer, startCardServer, wholeCard } from "./support/cardServer.ts";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { type Account, type Answer, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+
+let database: TestDatabase;
+let node: TestNode;
+let account: Account;
+let cards: CardServer;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  node = createTestNode(database, {
+    POSTRIDER_ALLOW_HTTP_TARGETS: "true",
+    POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8",
+  });
+  account = await signUp(node);
+});
+
+beforeEach(async () => {
+  cards = await startCardServer();
+  return () => cards.stop();
+});
+
+afterAll(async () => {
+  await node.stop();
+  await database.drop();
+});
+
+function create(fields: Record<string, unknown> = {}): Promise<Answer> {
+  return requestAgentTarget(node, account, { agent_card_url: cards.url, ...fields });
+}
+
+function serve(document: unknown, headers: Record<string, string> = {}): void {
+  cards.answer = (response: ServerResponse) => answerJson(response, document, headers);
+}
+
+async function read(id: string) {
+  const { body } = await node.call("GET", `/api/v1/targets/${id}`, { key: account.api_key });
+  return body as Record<string, unknown>;
+}
+
+function refresh(id: string, body?: unknown): Promise<Answer> {
+  return node.call("POST", `/api/v1/targets/${id}/refresh`, {
+    key: account.api_key,
+    ...(body !== undefined && { body }),
+  });
+}
+
+describe("an a2a target", () => {
+  it("shows the interface its card names, and no token", async () => {
+    const answer = await create({ auth: { type: "bearer", token: "very-secret" } });
+    expect(answer.status).toBe(200);
+    expect(answer.body).toMatchObject({
+      kind: "a2a",
+      url: `${cards.origin}/a2a`,
+      agent_card_url: cards.url,
+      auth: { type: "bearer" },
+      agent_name: "Card agent",
+      agent_version: "7",
+      card_signature: "none",
+      card_error: null,
+      result_target_id: null,
+    });
+    expect(JSON.stringify(answer.body)).not.toContain("very-secret");
+    expect(await read(answer.body.id as string)).toEqual(answer.body);
+    const { body } = await node.call("GET", "/api/v1/targets", { key: account.api_key });
+    expect(body.targets).toContainEqual(answer.body);
+    expect(cards.reads[0]).toMatchObject({ "a2a-version": "1.0" });
+    expect(cards.reads[0]).not.toHaveProperty("authorization");
+  });
+
+  it("takes the first interface that fits, and judges no other's URL", async () => {
+    serve(
+      wholeCard("x", {
+        supportedInterfaces: [
+          { url: "host:50051", protocolBinding: "GRPC", protocolVersion: "1.0" },
+          { url: `${cards.origin}/rest`, protocolBinding: "HTTP+JSON", protocolVersion: "1.0" },
+          { url: "ftp://elsewhere", protocolBinding: "HTTP+JSON", protocolVersion: "1.0" },
+        ],
+      }),
+    );
+    expect((await create()).body.url).toBe(`${cards.origin}/rest`);
+  });
+
+  it("stores nothing of a card that is refused", async () => {
+    serve("<html>");
+    const before = await node.call("GET", "/api/v1/targets", { key: account.api_key });
+    expect((await create()).status).toBe(400);
+    const after = await node.call("GET", "/api/v1/targets", { key: account.api_key });
+    expect(after.body).toEqual(before.body);
+  });
+});
+
+describe("a card is refused with what is wrong and where", () => {
+  const { supportedInterfaces: _none, ...older } = wholeCard("x");
+  const withUrl = (url: string): unknown => wholeCard(url);
+  it.each<[string, unknown, string]>([
+    ["no JSON", "<html>", "is not JSON"],
+    ["a card of 0.3", { ...older, url: "https://a.example", protocolVersion: "0.3.0" }, "is of A2A 0.3.0"],
+    [
+      "no HTTP+JSON",
+      wholeCard("x", {
+        supportedInterfaces: [{ url: "x", protocolBinding: "JSONRPC", protocolVersion: "1.0" }],
+      }),
+      "offers no HTTP+JSON interface of A2A 1.0 in $.supportedInterfaces, only JSONRPC 1.0",
+    ],
+    [
+      "a required extension",
+      wholeCard("x", { capabilities: { extensions: [{ uri: "urn:must", required: true }] } }),
+      "requires the extension urn:must (at $.capabilities.extensions[0])",
+    ],
+    [
+      "an interface that is no URL",
+      withUrl("agent.example.com"),
+      "($.supportedInterfaces[0].url) must be an absolute",
+    ],
+    [
+      "a private interface",
+      withUrl("https://10.0.0.1/a2a"),
+      "($.supportedInterfaces[0].url) points to 10.0.0.1",
+    ],
+    ["a password", withUrl("https://u:p@a.example/"), "must not contain a user name or password"],
+    ["a missing field", wholeCard("x", { skills: undefined }), "lacks $.skills"],
+    [
+      "a huge card",
+      JSON.stringify(wholeCard("x", { padding: "x".repeat(1024 * 1024) })),
+      "is larger than 1 MiB",
+    ],
+  ])("%s", async (_name, document, problem) => {
+    serve(document);
+    const answer = await create();
+    expect(answer.status).toBe(400);
+    expect(answer.body.error).toMatch(/^agent_card_url: the agent card /);
+    expect(answer.body.error).toContain(problem);
+  });
+
+  it.each<[string, CardServer["answer"], string]>([
+    ["a missing page", (response) => response.writeHead(404).end(), "its address answered 404"],
+    [
+      "a redirect",
+      (response) => response.writeHead(302, { location: "https://elsewhere.example/" }).end(),
+      "its address answered 302 redirect to https://elsewhere.example/; redirects are not followed",
+    ],
+    ["a broken connection", (response) => response.destroy(), "could not be read: "],
+  ])("%s", async (_name, answerWith, problem) => {
+    cards.answer = answerWith;
+    const answer = await create();
+    expect(answer.status).toBe(400);
+    expect(answer.body.error).toContain(problem);
+  });
+
+  it("one that does not end within ten seconds", async () => {
+    cards.answer = (response) => void response.writeHead(200).write("{");
+    const startedAt = Date.now();
+    const answer = await create();
+    expect(answer.body.error).toContain("the answer (200) did not end within 10 s");
+    expect(Date.now() - startedAt).toBeLessThan(15_000);
+  });
+
+  it("an address that the service must not call", async () => {
+    const strict = createTestNode(database, { POSTRIDER_ALLOWED_NETWORKS: "" });
+    for (const [url, problem] of [
+      ["http://agent.example.com/card.json", "agent_card_url must use https"],
+      ["https://127.0.0.1/card.json", "agent_card_url points to 127.0.0.1, which is loopback"],
+      ["https://[::ffff:169.254.169.254]/", "agent_card_url points to"],
+    ] as const) {
+      const answer = await requestAgentTarget(strict, account, { agent_card_url: url });
+      expect(answer.status).toBe(400);
+      expect(answer.body.error).toContain(problem);
+    }
+    await strict.stop();
+  });
+
+  it.each([
+    [{ auth: { type: "basic" } }, "auth.type must be bearer or none"],
+    [{ auth: { type: "bearer" } }, "auth.token is required"],
+    [{ agent_card_url: undefined }, "agent_card_url is required"],
+    [{ result_target_id: "0".repeat(32) }, "result_target_id must be a mailbox or webhook target"],
+  ])("fields: %j", async (fields, problem) => {
+    const answer = await create(fields);
+    expect(answer.status).toBe(400);
+    expect(answer.body.error).toContain(problem);
+  });
+});
+
+describe("refreshing", () => {
+  it("asks conditionally, and takes 304 as the card it has", async () => {
+    serve(wholeCard(`${cards.origin}/a2a`), { etag: '"one"', "cache-control": "max-age=600" });
+    const id = await createAgentTarget(node, account, cards.url);
+    cards.answer = (response) => void response.writeHead(304).end();
+    const answer = await refresh(id);
+    expect(answer.status).toBe(200);
+    expect(cards.reads[1]).toMatchObject({ "if-none-match": '"one"' });
+    expect(cards.reads[1]).not.toHaveProperty("cache-control", "no-cache");
+    expect(answer.body).toMatchObject({ url: `${cards.origin}/a2a`, card_error: null });
+  });
+
+  it("puts a good card in the place of the last, and keeps the last in the place of a bad one", async () => {
+    const id = await createAgentTarget(node, account, cards.url);
+    serve(wholeCard(`${cards.origin}/next`, { version: "8" }));
+    const moved = await refresh(id);
+    expect(moved.body).toMatchObject({ url: `${cards.origin}/next`, agent_version: "8" });
+
+    serve(wholeCard("https://10.0.0.1/", { version: "9" }));
+    const failed = await refresh(id);
+    expect(failed.status).toBe(502);
+    expect(failed.body.error).toContain("($.supportedInterfaces[0].url) points to 10.0.0.1");
+    const shown = await read(id);
+    expect(shown).toMatchObject({ url: `${cards.origin}/next`, agent_version: "8" });
+    expect(shown["card_error"]).toContain("points to 10.0.0.1");
+    expect(shown["card_error_at"]).toBeGreaterThan(1_700_000_000);
+
+    serve(wholeCard(`${cards.origin}/next`));
+    expect((await refresh(id)).body).toMatchObject({ card_error: null, card_error_at: null });
+  });
+
+  it("is for agents only, and for their owner", async () => {
+    const id = await createAgentTarget(node, account, cards.url);
+    const stranger = await signUp(node);
+    const foreign = await node.call("POST", `/api/v1/targets/${id}/refresh`, { key: stranger.api_key });
+    expect(foreign.status).toBe(404);
+    const mailbox = await node.call("POST", "/api/v1/targets", {
+      key: account.api_key,
+      body: { kind: "mailbox", name: "m" },
+    });
+    expect((await refresh(mailbox.body.id as string)).status).toBe(400);
+  });
+
+  it("happens by itself when a card has expired", async () => {
+    const id = await createAgentTarget(node, account, cards.url);
+    await node.pool.query("update agent_cards set refresh_at = 0 where target_id = $1", [id]);
+    serve(wholeCard(`${cards.origin}/later`));
+    const counts = await node.service.handoffs.refreshDueCards();
+    expect(counts.cards).toBeGreaterThan(0);
+    expect(await read(id)).toMatchObject({ url: `${cards.origin}/later` });
+    await node.pool.query("update agent_cards set refresh_at = 0 where target_id = $1", [id]);
+    cards.answer = (response) => void response.writeHead(500).end();
+    await node.service.handoffs.refreshDueCards();
+    expect(await read(id)).toMatchObject({
+      url: `${cards.origin}/later`,
+      card_error: "could not be read: its address answered 500",
+    });
+  });
+});
+
+describe("a card that moves the agent to another origin", () => {
+  it("waits for the owner while there is a bearer token", async () => {
+    const answer = await create({ auth: { type: "bearer", token: "t" } });
+    const id = answer.body.id as string;
+    const origin = "https://moved.example.com";
+    serve(wholeCard(`${origin}/a2a`));
+    for (const body of [undefined, { confirm_origin: "https://other.example.com" }]) {
+      const held = await refresh(id, body);
+      expect(held.status).toBe(409);
+      expect(held.body.error).toContain(`{"confirm_origin": "${origin}"}`);
+    }
+    expect(await read(id)).toMatchObject({ url: `${cards.origin}/a2a`, offered_origin: origin });
+    expect((await read(id))["card_error"]).toContain(origin);
+
+    const confirmed = await refresh(id, { confirm_origin: origin });
+    expect(confirmed.body).toMatchObject({ url: `${origin}/a2a`, offered_origin: null, card_error: null });
+    serve(wholeCard(`${origin}/v2`));
+    expect((await refresh(id)).body.url).toBe(`${origin}/v2`);
+  });
+
+  it("is followed at once when there is nothing to give away", async () => {
+    const id = await createAgentTarget(node, account, cards.url);
+    serve(wholeCard("https://moved.example.com/a2a"));
+    expect((await refresh(id)).body.url).toBe("https://moved.example.com/a2a");
+    const given = await node.call("PATCH", `/api/v1/targets/${id}`, {
+      key: account.api_key,
+      body: { auth: { type: "bearer", token: "t2" } },
+    });
+    expect(given.body.auth).toEqual({ type: "bearer" });
+    serve(wholeCard(`${cards.origin}/back`));
+    expect((await refresh(id)).status).toBe(409);
+  });
+});
+
+describe("a signed card", () => {
+  let jwk: JWK;
+  let signed: (card: Record<string, unknown>) => Promise<Record<string, unknown>>;
+
+  beforeEach(async () => {
+    const keys = await startCardServer();
+    const { privateKey, publicKey } = await generateKeyPair("ES256", { extractable: true });
+    jwk = { ...(await exportJWK(publicKey)), kid: "k" };
+    keys.answer = (response) => answerJson(response, { keys: [jwk] });
+    signed = async (card) => {
+      const jws = await new FlattenedSign(Buffer.from(canonicalJson(card)))
+        .setProtectedHeader({ alg: "ES256", kid: "k", typ: "JOSE", jku: keys.url })
+        .sign(privateKey);
+      return { ...card, signatures: [{ protected: jws.protected, signature: jws.signature }] };
+    };
+    return () => keys.stop();
+  });
+
+  it("is shown as verified, with whose keys", async () => {
+    serve(await signed(wholeCard(`${cards.origin}/a2a`)));
+    const { body } = await create();
+    expect(body).toMatchObject({ card_signature: "verified", card_signature_detail: null });
+    expect(body.card_signature_keys).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/card\.json$/);
+  });
+
+  it("is shown as invalid when it was changed, and as unverified when its keys cannot be had", async () => {
+    const card = await signed(wholeCard(`${cards.origin}/a2a`));
+    serve({ ...card, description: "changed" });
+    expect((await create()).body).toMatchObject({ card_signature: "invalid", card_signature_keys: null });
+    jwk = { ...jwk, kid: "another" };
+    serve(card);
+    const { body } = await create();
+    expect(body).toMatchObject({ card_signature: "unverified" });
+    expect(body.card_signature_detail).toContain("$.signatures[0]: the key set has no public key named k");
+  });
+
+  it("is not replaced by one that is worse without the owner's word", async () => {
+    serve(await signed(wholeCard(`${cards.origin}/a2a`)));
+    const id = (await create()).body.id as string;
+    serve(wholeCard(`${cards.origin}/unsigned`));
+    const held = await refresh(id);
+    expect(held.status).toBe(409);
+    expect(await read(id)).toMatchObject({ url: `${cards.origin}/a2a`, card_signature: "verified" });
+    const agreed = await refresh(id, { confirm_signature: "none" });
+    expect(agreed.body).toMatchObject({ url: `${cards.origin}/unsigned`, card_signature: "none" });
+  });
+});
