@@ -1,9 +1,10 @@
 import { hash } from "node:crypto";
 import type pg from "pg";
-import { byteaArray, int2Array, int4Array, uuidArray } from "../db/binaryArray.ts";
+import { byteaArray, int2Array, int4Array, int8Array, uuidArray } from "../db/binaryArray.ts";
 import { numberKeys } from "./callers.ts";
 import { newClaimToken } from "./claimTokens.ts";
 import type { ClaimedMessage } from "./message.ts";
+import type { Places } from "./places.ts";
 
 /** One request for the oldest messages of a mailbox. */
 export interface ClaimRequest {
@@ -55,11 +56,12 @@ interface ClaimRow {
   ready_left: number;
   claimed_left: number;
   next_in_ms: number | null;
+  place: number;
 }
 
 /** Claims for many requests in one transaction; gives an outcome per request, in order. */
 export async function claimMessages(
-  deps: ClaimDeps,
+  deps: ClaimDeps & { places: Places },
   requests: readonly ClaimRequest[],
 ): Promise<ClaimOutcome[]> {
   // Requests with the same Claim-Id go one after the other: the later one finds the answer of the earlier.
@@ -88,12 +90,15 @@ function repeatedClaimIds(requests: readonly ClaimRequest[]): Set<number> {
   return later;
 }
 
-async function claimDistinct(deps: ClaimDeps, requests: readonly ClaimRequest[]): Promise<ClaimOutcome[]> {
+async function claimDistinct(
+  deps: ClaimDeps & { places: Places },
+  requests: readonly ClaimRequest[],
+): Promise<ClaimOutcome[]> {
   const { keyHashes, keyNumbers } = numberKeys(requests);
   const hasClaimIds = requests.some((request) => request.claimId !== null);
   const { rows } = await deps.pool.query<ClaimRow>({
     name: "claim_messages",
-    text: "select * from claim_messages($1, $2, $3, $4, $5, $6, $7, $8)",
+    text: "select * from claim_messages($1, $2, $3, $4, $5, $6, $7, $8, $9)",
     values: [
       deps.retentionMs,
       keyHashes,
@@ -103,8 +108,14 @@ async function claimDistinct(deps: ClaimDeps, requests: readonly ClaimRequest[])
       int2Array(requests.map((request) => request.max)),
       int4Array(requests.map((request) => request.leaseMs)),
       hasClaimIds ? byteaArray(requests.map(({ claimId }) => digestOf(claimId))) : null,
+      int8Array(requests.map(({ mailboxId }) => deps.places.of(mailboxId))),
     ],
   });
+  for (const row of rows) {
+    if (row.code !== "b") continue;
+    // What was passed over because it was busy is before this place.
+    deps.places.note(row.id, row.next_in_ms === 0 ? 0 : row.place);
+  }
   const outcomes = readOutcomes(requests, rows);
   requests.forEach(({ key }, index) => {
     if (outcomes[index]!.kind !== "unauthorized") deps.onKeyUsed(key);

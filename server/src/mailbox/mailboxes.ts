@@ -7,6 +7,7 @@ import { changeClaims, type ClaimChange, type ClaimChangeOutcome, undoClaims } f
 import { claimMessages, type ClaimOutcome, type ClaimRequest } from "./claimMessages.ts";
 import { claimNamedMessages, type NamedClaimOutcome, type NamedClaimRequest } from "./claimNamedMessages.ts";
 import { type ChangeCode, endMessages, type EndRequest } from "./endMessages.ts";
+import { createPlaces } from "./places.ts";
 import { type WaitingClaim, Waiters } from "./waiters.ts";
 import { createWakeups } from "./wakeups.ts";
 
@@ -46,8 +47,9 @@ const maxBusyRetries = 20;
 /** The mailboxes of one node. */
 export function createMailboxes(input: MailboxesDeps): Mailboxes {
   const deps = { ...input, onMessagesReady: (ids: string[]) => wakeups.announce(ids) };
+  const places = createPlaces(() => performance.now());
   const claims = commits<ClaimRequest, ClaimOutcome>({
-    run: (requests) => claimMessages(deps, requests),
+    run: (requests) => claimMessages({ ...deps, places }, requests),
     sizeOf: (request) => request.max,
   });
   const namedClaims = commits<NamedClaimRequest, NamedClaimOutcome>({

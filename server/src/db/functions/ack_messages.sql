@@ -105,7 +105,8 @@ begin
     loop
       perform lock_message_keys(v_keyed.mailbox_id, v_keyed.keys);
       v_unparked := unpark_messages(
-        get_byte(uuid_send(v_keyed.mailbox_id), 15)::smallint, v_keyed.mailbox_id, v_keyed.keys, v_expired_before
+        get_byte(uuid_send(v_keyed.mailbox_id), 15)::smallint, v_keyed.mailbox_id, v_keyed.keys, v_now_ms,
+        v_expired_before
       );
       if v_unparked > 0 then
         freed_mailbox_ids := freed_mailbox_ids || v_keyed.mailbox_id;

@@ -5,10 +5,16 @@
 -- Gives a row per claimed message (its code is null) and rows with a code:
 --   b what is left in a mailbox, named by `id`: ready_left and claimed_left count at most 100, and next_in_ms is
 --     when an empty request should ask again as far as this transaction could tell (0 when something is claimable
---     that it had to pass over, null while nothing waits)
+--     that it had to pass over, null while nothing waits); `place` is how far the ready messages were walked
 --   r a repeated request: what its Claim-Id was answered follows, as far as that is still claimed
 --   u unauthorized      n no such mailbox in the key's organization
 -- A request without any row is empty.
+--
+-- p_places has for each request a position before which its mailbox has no ready message as far as the caller
+-- knows (0 when it knows nothing): between two vacuums, the walk from the very first one would pass the index
+-- entries of all that was claimed meanwhile. Only new messages become ready, so what is returned or
+-- redriven is not missed; a message whose transaction committed late is, until a walk from 0, which this function
+-- takes by itself before it answers that there are not enough.
 drop function if exists claim_messages;
 create function claim_messages(
   p_retention_ms bigint,
@@ -18,7 +24,8 @@ create function claim_messages(
   p_claim_tokens uuid[],
   p_maxes smallint[],
   p_leases_ms integer[],
-  p_claim_digests bytea[]
+  p_claim_digests bytea[],
+  p_places bigint[]
 )
 returns table (
   request integer,
@@ -34,7 +41,8 @@ returns table (
   payload text,
   ready_left integer,
   claimed_left integer,
-  next_in_ms bigint
+  next_in_ms bigint,
+  place bigint
 )
 language plpgsql
 set plan_cache_mode = force_generic_plan
@@ -61,6 +69,8 @@ declare
   v_limit integer;
   v_tries integer;
   v_from bigint;
+  v_is_whole boolean;
+  v_chosen integer;
   v_is_last boolean;
   v_is_busy boolean;
   v_is_keyed boolean;
@@ -106,7 +116,7 @@ begin
       return query
       select n, case when v_key_ids[p_keys[n]] is null then 'u' else 'n' end,
         null::uuid, null::uuid, null::uuid, null::integer, null::bigint, null::text, null::text, null::text,
-        null::text, null::integer, null::integer, null::bigint
+        null::text, null::integer, null::integer, null::bigint, null::bigint
       from unnest(v_box.refused) as n;
     end if;
     continue when v_box.slots is null;
@@ -133,12 +143,12 @@ begin
           and m.id >= v_expired_before
       )
       select r.n, 'r', null::uuid, null::uuid, null::uuid, null::integer, null::bigint, null::text, null::text,
-        null::text, null::text, null::integer, null::integer, null::bigint
+        null::text, null::text, null::integer, null::integer, null::bigint, null::bigint
       from repeated r
       union all
       (
         select h.n, null, h.id, h.claimed_by, h.claim_token, h.claim_count, h.claimable_at, h.ordering_key,
-          e.event_type, e.correlation_id, convert_from(e.payload, 'UTF8'), null, null, null
+          e.event_type, e.correlation_id, convert_from(e.payload, 'UTF8'), null, null, null, null
         from held h
         cross join lateral (
           select x.event_type, x.correlation_id, x.payload
@@ -167,53 +177,108 @@ begin
     end if;
     v_wanted := cardinality(v_slots);
 
-    if exists (
-      select
-      from messages m
-      where m.bucket = v_box.bucket
-        and m.mailbox_id = v_box.id
-        and m.state <> 1
-        and m.claimable_at <= v_now_ms
-    ) then
-      perform return_messages(v_box.bucket, v_box.id, v_box.max_claims, v_now_ms, v_expired_before, 500);
-    end if;
-
     v_taken := 0;
     v_tries := 0;
-    v_from := 0;
+    v_from := p_places[v_slots[1]];
+    v_is_whole := v_from = 0;
     v_limit := v_wanted;
     v_is_busy := false;
     v_is_restarted := false;
     v_all_ids := '{}';
     loop
       v_tries := v_tries + 1;
-      -- The range of ids as plain variables lets the executor leave out the other days of `events` at its start.
-      select
-        array_agg(p.id),
-        array_agg(p.ordering_key),
-        bool_or(p.ordering_key is not null),
-        max(p.position),
-        min(p.id::text collate "C")::uuid,
-        max(p.id::text collate "C")::uuid
-      into v_ids, v_keys, v_is_keyed, v_last_position, v_low, v_high
-      from (
-        select m.id, m.ordering_key, m.position
+      -- In both ways, the range of ids as plain variables lets the executor leave out the other days of `events` at
+      -- its start, and "is true" keeps the planner from walking the ids.
+      if exists (
+        select
         from messages m
         where m.bucket = v_box.bucket
           and m.mailbox_id = v_box.id
-          and m.state = 1
-          and m.position > v_from
-          -- "is true" keeps the planner from walking the ids.
-          and (m.id >= v_expired_before) is true
-        order by m.position
-        limit v_limit
-        for update skip locked
-      ) p;
-      v_is_last := v_ids is null or cardinality(v_ids) < v_limit;
-      v_is_restarted := false;
-      exit when v_ids is null;
-      v_from := v_last_position;
+          and m.state <> 1
+          and m.claimable_at <= v_now_ms
+      ) then
+        -- The returned ones, oldest first as far as the first thousand go, merged with the ready ones.
+        perform return_messages(v_box.bucket, v_box.id, v_box.max_claims, v_now_ms, v_expired_before, 1000);
+        v_ids := array(
+          select c.id
+          from (
+            (
+              select r.id, r.position
+              from (
+                select m.id, m.position
+                from messages m
+                where m.bucket = v_box.bucket
+                  and m.mailbox_id = v_box.id
+                  and m.state <> 1
+                  and m.state <> 2
+                  and m.claimable_at <= v_now_ms
+                  and (m.id >= v_expired_before) is true
+                order by m.claimable_at
+                limit 1000
+              ) r
+              order by r.position
+              limit v_limit
+            )
+            union all
+            (
+              select m.id, m.position
+              from messages m
+              where m.bucket = v_box.bucket
+                and m.mailbox_id = v_box.id
+                and m.state = 1
+                and m.position > v_from
+                and (m.id >= v_expired_before) is true
+              order by m.position
+              limit v_limit
+            )
+          ) c
+          order by c.position
+          limit v_limit
+        );
+        v_chosen := cardinality(v_ids);
+        select
+          array_agg(p.id order by p.position),
+          array_agg(p.ordering_key order by p.position),
+          bool_or(p.ordering_key is not null),
+          min(p.id::text collate "C")::uuid,
+          max(p.id::text collate "C")::uuid
+        into v_ids, v_keys, v_is_keyed, v_low, v_high
+        from (
+          select m.id, m.ordering_key, m.position
+          from unnest(v_ids) as i (id)
+          join messages m on m.bucket = v_box.bucket and m.id = i.id
+          where m.state = 1
+            or (m.state > 2 and m.claimable_at <= v_now_ms)
+          for update of m skip locked
+        ) p;
+        v_is_last := v_chosen < v_limit;
+        v_is_busy := v_is_busy or v_chosen > coalesce(cardinality(v_ids), 0);
+      else
+        select
+          array_agg(p.id),
+          array_agg(p.ordering_key),
+          bool_or(p.ordering_key is not null),
+          max(p.position),
+          min(p.id::text collate "C")::uuid,
+          max(p.id::text collate "C")::uuid
+        into v_ids, v_keys, v_is_keyed, v_last_position, v_low, v_high
+        from (
+          select m.id, m.ordering_key, m.position
+          from messages m
+          where m.bucket = v_box.bucket
+            and m.mailbox_id = v_box.id
+            and m.state = 1
+            and m.position > v_from
+            and (m.id >= v_expired_before) is true
+          order by m.position
+          limit v_limit
+          for update skip locked
+        ) p;
+        v_is_last := v_ids is null or cardinality(v_ids) < v_limit;
+        v_from := coalesce(v_last_position, v_from);
+      end if;
 
+      v_is_restarted := false;
       if v_is_keyed then
         v_choice := choose_keyed_messages(
           v_box.bucket, v_box.id, v_ids, v_keys, v_now_ms, v_expired_before
@@ -222,13 +287,10 @@ begin
         v_is_busy := v_is_busy or v_choice.skipped;
         -- Those passed over are before the rest, and many may be of one key: look further at once.
         v_limit := greatest(v_wanted - v_taken - cardinality(v_ids), 64);
-        if v_choice.unparked then
-          v_from := 0;
-          v_is_restarted := true;
-        end if;
+        v_is_restarted := v_choice.unparked;
       end if;
 
-      if cardinality(v_ids) > 0 then
+      if v_ids <> '{}' then
         return query
         with leased as (
           update messages m
@@ -247,7 +309,7 @@ begin
         select
           l.request, null::text, l.id, l.claimed_by, l.claim_token, l.claim_count, l.claimable_at, l.ordering_key,
           e.event_type, e.correlation_id, convert_from(e.payload, 'UTF8'),
-          null::integer, null::integer, null::bigint
+          null::integer, null::integer, null::bigint, null::bigint
         from leased l
         -- The limit keeps the planner from reading the whole range for a join.
         cross join lateral (
@@ -263,7 +325,12 @@ begin
         v_taken := v_taken + cardinality(v_ids);
         v_all_ids := v_all_ids || v_ids;
       end if;
-      exit when v_taken = v_wanted or (v_is_last and not v_is_restarted) or v_tries = 8;
+      exit when v_taken = v_wanted or v_tries = 8;
+      if v_is_last and not v_is_restarted then
+        exit when v_is_whole;
+        v_is_whole := true;
+        v_from := 0;
+      end if;
     end loop;
 
     if p_claim_digests is not null and v_taken > 0 then
@@ -285,22 +352,35 @@ begin
 
     code := 'b';
     id := v_box.id;
+    place := v_from;
     select
-      case
-        when v_taken = v_wanted then (
-          select count(*)
-          from (
+      (
+        select count(*)
+        from (
+          (
             select
             from messages m
-            where m.bucket = v_box.bucket
+            where v_taken = v_wanted
+              and m.bucket = v_box.bucket
               and m.mailbox_id = v_box.id
               and m.state = 1
               and m.position > v_from
             limit v_max_counted
-          ) ready
-        )
-        else 0
-      end,
+          )
+          union all
+          (
+            select
+            from messages m
+            where m.bucket = v_box.bucket
+              and m.mailbox_id = v_box.id
+              and m.state <> 1
+              and m.state <> 2
+              and m.claimable_at <= v_now_ms
+            limit v_max_counted
+          )
+          limit v_max_counted
+        ) ready
+      ),
       (
         select count(*)
         from (

@@ -43,13 +43,14 @@ begin
 end
 $$;
 
--- Makes the first message of each key ready if it was parked and none of its key is claimed. The caller holds
--- the keys' locks.
+-- Makes the first message of each key claimable if it was parked and none of its key is claimed. The caller
+-- holds the keys' locks.
 drop function if exists unpark_messages;
 create function unpark_messages(
   p_bucket smallint,
   p_mailbox uuid,
   p_keys text[],
+  p_now_ms bigint,
   p_expired_before uuid
 )
 returns integer
@@ -59,8 +60,8 @@ declare
   v_count integer;
 begin
   update messages m
-  set state = 1,
-    claimable_at = null
+  set state = 3,
+    claimable_at = p_now_ms
   from (
     select head.id
     from unnest(p_keys) as k (ordering_key)
@@ -92,11 +93,11 @@ begin
 end
 $$;
 
--- Of ready messages with ordering keys that the caller has locked, gives those that may be claimed: first of
--- their key, and none of their key claimed. Parks what waits behind another (more of it than was asked about, so
--- that a long queue of one key leaves the way of the others), and looks again at parked messages after
--- p_park_ms, which nothing depends on. `skipped` says that some key was busy, `unparked` that messages before
--- those asked about became ready.
+-- Of claimable messages that the caller has locked, some with ordering keys, gives those that may be claimed: first
+-- of their key, and none of their key claimed. Parks what waits behind another (more of it than was asked about,
+-- so that a long queue of one key leaves the way of the others); parked messages are looked at again after ten
+-- minutes, which nothing depends on. `skipped` says that some key was busy, `unparked` that messages other
+-- than those asked about became claimable.
 drop function if exists choose_keyed_messages;
 create function choose_keyed_messages(
   p_bucket smallint,
@@ -156,7 +157,7 @@ begin
         where b.bucket = p_bucket
           and b.mailbox_id = p_mailbox
           and b.ordering_key = k.ordering_key
-          and b.state = 1
+          and (b.state = 1 or (b.state > 2 and b.claimable_at <= p_now_ms))
           and b.id is distinct from k.head_id
         order by b.position
         limit 1 + 1000 / cardinality(v_locked)
@@ -167,12 +168,13 @@ begin
       and m.id = behind.id;
 
     update messages m
-    set state = 1,
-      claimable_at = null
+    set state = 3,
+      claimable_at = p_now_ms
     from unnest(v_heads) as head (id)
     where m.bucket = p_bucket
       and m.id = head.id
-      and m.state = 4;
+      and m.state = 4
+      and m.claimable_at > p_now_ms;
     unparked := found;
   end if;
 

@@ -46,8 +46,8 @@ begin
       and c.id = dead.id
     returning c.id, c.position, c.ordering_key
   )
-  insert into messages (bucket, mailbox_id, id, position, ordering_key)
-  select p_bucket, p_mailbox, b.id, b.position, b.ordering_key
+  insert into messages (bucket, state, mailbox_id, id, position, claimable_at, ordering_key)
+  select p_bucket, 3, p_mailbox, b.id, b.position, v_now_ms, b.ordering_key
   from back b;
   get diagnostics v_count = row_count;
   if v_count > 0 then

@@ -61,15 +61,8 @@ begin
     begin
       with changed as (
         update messages m
-        set state = case
-            when p_leases_ms[n] >= 0 then 2
-            when p_delays_ms[n] > 0 then 3
-            else 1
-          end,
-          claimable_at = case
-            when p_leases_ms[n] >= 0 then v_now_ms + p_leases_ms[n]
-            when p_delays_ms[n] > 0 then v_now_ms + p_delays_ms[n]
-          end,
+        set state = case when p_leases_ms[n] >= 0 then 2 else 3 end,
+          claimable_at = v_now_ms + case when p_leases_ms[n] >= 0 then p_leases_ms[n] else p_delays_ms[n] end,
           claimed_by = case when p_leases_ms[n] >= 0 then m.claimed_by end,
           claim_token = case when p_leases_ms[n] >= 0 then m.claim_token end,
           claim_count = m.claim_count - p_unclaimed::integer
@@ -98,7 +91,7 @@ begin
       v_done := v_done || v_numbers;
       if v_returned_keys is not null then
         perform lock_message_keys(v_box.mailbox_id, v_returned_keys);
-        perform unpark_messages(v_box.bucket, v_box.mailbox_id, v_returned_keys, v_expired_before);
+        perform unpark_messages(v_box.bucket, v_box.mailbox_id, v_returned_keys, v_now_ms, v_expired_before);
       end if;
       if v_poison_ids is not null then
         perform bury_messages(

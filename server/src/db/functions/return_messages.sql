@@ -50,14 +50,14 @@ begin
     values (p_bucket, p_now_ms / 60000, 0, 0, -v_count, p_mailbox);
   end if;
   if cardinality(v_locked) > 0 then
-    perform unpark_messages(p_bucket, p_mailbox, v_locked, p_expired_before);
+    perform unpark_messages(p_bucket, p_mailbox, v_locked, p_now_ms, p_expired_before);
   end if;
   return v_count;
 end
 $$;
 
--- Makes ready what is claimable again in one mailbox: lapsed claims and ended delays, in the order in which they
--- ended. A lapsed claim that was the last one allowed becomes dead. At most p_limit messages.
+-- Takes lapsed claims from their holders, in the order in which they lapsed: the messages are as good as returned
+-- at the end of the lease, or dead when the claim was the last one allowed. At most p_limit; gives how many.
 drop function if exists return_messages;
 create function return_messages(
   p_bucket smallint,
@@ -81,11 +81,12 @@ begin
     array_agg(r.ordering_key) filter (where r.is_poison)
   into v_ids, v_poison_ids, v_poison_keys
   from (
-    select m.id, m.ordering_key, coalesce(m.state = 2 and m.claim_count >= p_max_claims, false) as is_poison
+    select m.id, m.ordering_key, coalesce(m.claim_count >= p_max_claims, false) as is_poison
     from messages m
     where m.bucket = p_bucket
       and m.mailbox_id = p_mailbox
       and m.state <> 1
+      and m.state = 2
       and m.claimable_at <= p_now_ms
     order by m.claimable_at
     limit p_limit
@@ -93,8 +94,7 @@ begin
   ) r;
   if v_ids is not null then
     update messages m
-    set state = 1,
-      claimable_at = null,
+    set state = 3,
       claimed_by = null,
       claim_token = null
     from unnest(v_ids) as i (id)

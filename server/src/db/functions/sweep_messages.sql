@@ -51,7 +51,7 @@ begin
     into v_gone, v_mailboxes, v_keys
     from gone g;
     v_count := v_count + v_gone;
-    perform unpark_messages(v_bucket::smallint, k.mailbox_id, array_agg(distinct k.ordering_key), v_expired_before)
+    perform unpark_messages(v_bucket::smallint, k.mailbox_id, array_agg(distinct k.ordering_key), v_now_ms, v_expired_before)
     from unnest(v_mailboxes, v_keys) as k (mailbox_id, ordering_key)
     group by k.mailbox_id;
   end loop;

@@ -11,17 +11,18 @@ create sequence message_positions;
 
 -- What is neither acknowledged nor dead nor expired: narrow, no payload, deleted at the end.
 --
---             claim                  acknowledge, reject
---   1 ready ────────→ 2 claimed ───────────────────────→ closed_messages
---      ↑  ↑              │ │
---      │  └──────────────┘ │ release with a delay
---      │  release, or      ↓
---      │  the lease ends   3 delayed
---      └───────────────────┘ the delay ends
+--             claim                acknowledge, reject
+--   1 ready ───────→ 2 claimed ──────────────────────→ closed_messages
+--                     │      ↑                              │
+--    release, or the  │      │ claim                        │ redrive
+--    lease ends       ↓      │                              │
+--                   3 returned, claimable from claimable_at on
+--                            ↑
+--   4 parked ────────────────┘ the earlier message of its ordering key is done
 --
---   4 parked: behind an earlier message of its ordering key; ready when that one is done.
---
--- What a row means is computed from its moments: a claim that has lapsed is as good as ready although its state
+-- Only new messages are ready, so that they come and go in the order of their positions. What is claimable and
+-- behind an earlier message of its ordering key is parked by the claim that meets it.
+-- What a row means is computed from its moments: a claim that has lapsed is as good as returned although its state
 -- still says claimed, and whoever claims next moves it.
 create table messages (
   bucket smallint not null,
@@ -55,8 +56,8 @@ create table messages (
   autovacuum_vacuum_cost_delay = 0,
   autovacuum_analyze_scale_factor = 0.2
 );
--- A row is in exactly one of these two: claims walk the ready ones in order, and find what has lapsed first in
--- the other, however many are leased.
+-- A row is in exactly one of these two: claims walk the ready ones in order, and find in the other what has
+-- become claimable, however many are leased.
 create index messages_ready on messages (bucket, mailbox_id, position)
   where state = 1;
 create index messages_waiting on messages (bucket, mailbox_id, claimable_at)
