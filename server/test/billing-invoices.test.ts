@@ -44,7 +44,7 @@ it("of fourteen months' invoices the last twelve are shown, newest first, with t
     await lab.addUsage(orgId, month * 1000);
     await endMonth();
   }
-  const [{ customer }] = (await lab.account.state()).subscriptions as [{ customer: string }];
+  const { customer } = (await lab.account.state()).subscriptions[0]!;
   const invoices = await listInvoices(lab.stripe, customer);
   expect(invoices.map(({ amount_paid: paid }) => paid)).toEqual(
     Array.from({ length: 12 }, (_, index) => (14 - index) * 10),

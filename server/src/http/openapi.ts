@@ -104,13 +104,14 @@ const security: Record<Credential, Record<string, string[]>[]> = {
 };
 
 function describeOperation(row: RouteRow, named: NamedSchemas): Operation {
-  const [method, path, credential, { schema, rawBody }] = row;
+  const [method, path, credential, { schema, rawBody, anyBody }] = row;
   const name = operationNames[`${method} ${path}`];
   if (name === undefined) {
     throw new Error(`${method} ${path} has no name: give it a tag and an operationId in openapiNames.ts`);
   }
   const parameters = describeParameters(row, named);
-  const body = rawBody === true ? {} : schema.body && describeSchema(schema.body, named);
+  const anyJson = rawBody === true && anyBody !== true ? {} : undefined;
+  const body = schema.body === undefined ? anyJson : describeSchema(schema.body, named);
   return {
     operationId: name[1],
     tags: [name[0]],

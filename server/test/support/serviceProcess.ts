@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { contractProblem, documentedPath } from "./contract.ts";
 import type { Answer, CallOptions } from "./testNode.ts";
 
 export interface ServiceOptions {
@@ -19,7 +20,7 @@ export interface ServiceProcess {
   url: string;
   port: number;
   pid: number;
-  /** One request; rejects when the service cannot be reached or dies meanwhile. */
+  /** One request; rejects when the service cannot be reached, dies meanwhile, or answers unlike its document. */
   call(method: "GET" | "POST" | "PATCH" | "DELETE", path: string, options?: ServiceCall): Promise<Answer>;
   kill(signal: NodeJS.Signals): void;
   /** SIGTERM, and the exit code; null when it had to be killed. */
@@ -118,9 +119,15 @@ async function callOver(
     ...(payload !== undefined && { body: payload }),
   });
   const text = await response.text();
-  return {
-    status: response.status,
-    body: text === "" ? undefined : JSON.parse(text),
-    headers: Object.fromEntries(response.headers),
-  };
+  const { status } = response;
+  const answered = Object.fromEntries(response.headers);
+  const problem = contractProblem({
+    method,
+    path: documentedPath(path),
+    status,
+    headers: answered,
+    text,
+  });
+  if (problem !== undefined) throw new Error(`the answer breaks the OpenAPI document: ${problem}`);
+  return { status, body: text === "" ? undefined : JSON.parse(text), headers: answered };
 }
