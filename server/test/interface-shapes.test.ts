@@ -171,10 +171,7 @@ describe("the routes of the contract answer with its status and fields", () => {
     const content = responses[success]!["content"] as Record<string, { schema: JsonSchema }>;
     const { schema } = content["application/json"]!;
     const reference = schema["$ref"];
-    const { required = [] } =
-      typeof reference === "string"
-        ? schemaOf(reference.split("/").at(-1)!)
-        : schema;
+    const { required = [] } = typeof reference === "string" ? schemaOf(reference.split("/").at(-1)!) : schema;
     expect(required).toEqual(expect.arrayContaining(fields));
   });
 });

@@ -7,8 +7,7 @@ import type { TSchema } from "typebox";
  * coercion would also take `1e3`, `0x10` and blanks, and bodies must not be coerced at all.
  */
 export function queryNumbers(schema: TSchema | undefined): preValidationHookHandler[] {
-  const properties =
-    (schema as { properties?: Record<string, { type?: unknown }> } | undefined)?.properties ?? {};
+  const { properties = {} } = (schema ?? {}) as { properties?: Record<string, { type?: unknown }> };
   const names = Object.keys(properties).filter((name) => properties[name]!.type === "integer");
   if (names.length === 0) return [];
   return [
