@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Agent, startAgent } from "./support/agent/startAgent.ts";
-import { createAgentTarget, untilHandedOver } from "./support/agentTargets.ts";
+import { createAgentTarget, untilEnded, untilHandedOver } from "./support/agentTargets.ts";
 import { createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { acceptedEvents, sendItem } from "./support/items.ts";
 import { startService, type ServiceProcess } from "./support/serviceProcess.ts";
@@ -31,9 +31,9 @@ afterAll(async () => {
 /** Hands one item over and waits for the work's end. */
 async function run(payload: unknown) {
   const id = await sendItem(service, account, targetId, payload);
-  const seen = await untilHandedOver(service, account, id, ({ handoff }) => handoff?.outcome != null);
+  const seen = await untilEnded(service, account, id);
   const message = (await agent.messages()).find(({ body }) => body?.message?.messageId === id);
-  return { id, ...seen, handoff: seen.handoff!, message: message! };
+  return { id, ...seen, message: message! };
 }
 
 describe("an item becomes a message", () => {
@@ -44,7 +44,7 @@ describe("an item becomes a message", () => {
       headers: { "x-correlation-id": "c-1" },
     });
     const id = answer.body.id as string;
-    const seen = await untilHandedOver(service, account, id, ({ handoff }) => handoff?.outcome != null);
+    const seen = await untilEnded(service, account, id);
     expect(seen).toMatchObject({
       event: { status: "DELIVERED" },
       handoff: { state: "COMPLETED", outcome: "COMPLETED", status_message: "done" },
@@ -108,7 +108,7 @@ describe("what came of the work", () => {
       delivery_attempts: [{ status_code: 200, error: null }],
       handoff: { outcome: null, status_message: "thinking", error: null, possible_duplicate: false },
     });
-    const ended = await untilHandedOver(service, account, id, ({ handoff }) => handoff?.outcome != null);
+    const ended = await untilEnded(service, account, id);
     expect(ended.handoff).toMatchObject({
       task_id: working.handoff!.task_id,
       outcome: "COMPLETED",

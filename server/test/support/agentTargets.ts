@@ -66,3 +66,17 @@ export function untilHandedOver(
 ): Promise<HandedOver> {
   return until(() => readHandedOver(service, account, id), isWanted, limitMs);
 }
+
+/** Waits until an item was handed over and the work has ended, both written down. */
+export function untilEnded(
+  service: Caller,
+  account: Key,
+  id: string,
+  limitMs: number = 60_000,
+): Promise<HandedOver & { handoff: HandoffView }> {
+  const hasEnded = ({ event, handoff }: HandedOver): boolean =>
+    event.status === "DELIVERED" && handoff?.outcome != null;
+  return untilHandedOver(service, account, id, hasEnded, limitMs) as Promise<
+    HandedOver & { handoff: HandoffView }
+  >;
+}

@@ -1,0 +1,132 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Agent, startAgent } from "./support/agent/startAgent.ts";
+import { createAgentTarget, untilEnded, untilHandedOver } from "./support/agentTargets.ts";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { acceptedEvents, createWebhookTarget, sendItem } from "./support/items.ts";
+import { startService, type ServiceProcess } from "./support/serviceProcess.ts";
+import { type Account, type Answer, signUp } from "./support/testNode.ts";
+
+let database: TestDatabase;
+let service: ServiceProcess;
+let account: Account;
+let agent: Agent;
+let targetId: string;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  [service, agent] = await Promise.all([
+    startService({ storage: { databaseUrl: database.url } }),
+    startAgent(),
+  ]);
+  account = await signUp(service);
+  targetId = await createAgentTarget(service, account, agent.cardUrl);
+});
+
+afterAll(async () => {
+  await agent.kill();
+  await service.stop();
+  await database.drop();
+});
+
+/** Hands an item over and waits until its task is in `state`. */
+async function reach(order: string, state: string): Promise<string> {
+  const id = await sendItem(service, account, targetId, order);
+  await untilHandedOver(service, account, id, ({ handoff }) => handoff?.state === state);
+  return id;
+}
+
+function answer(id: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+  return service.call("POST", `/api/v1/events/${id}/handoff/message`, {
+    key: account.api_key,
+    body,
+    headers,
+  });
+}
+
+function cancel(id: string, key: string = account.api_key): Promise<Answer> {
+  return service.call("POST", `/api/v1/events/${id}/handoff/cancel`, { key });
+}
+
+describe("a task that waits for input", () => {
+  it("is answered and goes on to its end", async () => {
+    const before = await acceptedEvents(service, account);
+    const id = await reach("input", "INPUT_REQUIRED");
+    const answered = await answer(id, { text: "the blue one" });
+    expect(answered).toMatchObject({ status: 200, body: { handoff: { outcome: null } } });
+    const ended = await untilEnded(service, account, id);
+    expect(ended.handoff).toMatchObject({
+      outcome: "COMPLETED",
+      task_id: answered.body.handoff.task_id,
+      artifacts: [{ parts: [{ text: "the blue one" }] }],
+    });
+    const [, second] = (await agent.messages()).filter(
+      ({ body }) => body?.message?.metadata["event_id"] === id,
+    );
+    expect(second!.body!.message).toMatchObject({
+      taskId: ended.handoff.task_id,
+      contextId: ended.handoff.context_id,
+      parts: [{ text: "the blue one" }],
+    });
+    expect(await acceptedEvents(service, account)).toBe(before + 1);
+  });
+
+  it("is answered once under one Idempotency-Key", async () => {
+    const id = await reach("input", "INPUT_REQUIRED");
+    const headers = { "idempotency-key": "k1" };
+    expect((await answer(id, "yes", headers)).headers["idempotency-replayed"]).toBeUndefined();
+    const sent = (await agent.messages()).length;
+    const again = await answer(id, "yes", headers);
+    expect(again.headers["idempotency-replayed"] === "true" || again.status === 409).toBe(true);
+    expect(await agent.messages()).toHaveLength(sent);
+  });
+
+  it("may be canceled in place of an answer", async () => {
+    const id = await reach("auth", "AUTH_REQUIRED");
+    expect(await cancel(id)).toMatchObject({
+      status: 200,
+      body: { handoff: { state: "CANCELED", outcome: "CANCELED" } },
+    });
+    expect((await answer(id, "too late")).body).toEqual({ error: "the task has ended: CANCELED" });
+  });
+});
+
+describe("what cannot be steered is refused with the reason", () => {
+  it("a task that works is not answered, but canceled", async () => {
+    const id = await reach("hang", "WORKING");
+    expect(await answer(id, "hello?")).toMatchObject({
+      status: 409,
+      body: { error: "the task does not wait for input: it is WORKING" },
+    });
+    expect((await cancel(id)).body.handoff.outcome).toBe("CANCELED");
+    expect(await cancel(id)).toMatchObject({ status: 409, body: { error: "the task has ended: CANCELED" } });
+  });
+
+  it("a task that ended while nobody looked", async () => {
+    const id = await reach("complete", "SUBMITTED");
+    const answered = await answer(id, "more");
+    expect(answered).toMatchObject({ status: 409, body: { error: "the task has ended: COMPLETED" } });
+    expect((await untilEnded(service, account, id)).handoff.outcome).toBe("COMPLETED");
+  });
+
+  it("an item of another kind, of another organization, or unknown", async () => {
+    const webhook = await createWebhookTarget(service, account, "http://127.0.0.1:9/");
+    const item = await sendItem(service, account, webhook.id);
+    expect((await cancel(item)).status).toBe(409);
+    const id = await reach("hang", "WORKING");
+    const stranger = await signUp(service);
+    expect((await cancel(id, stranger.api_key)).status).toBe(404);
+    expect((await cancel("0".repeat(32))).status).toBe(404);
+    expect((await cancel("nonsense")).status).toBe(404);
+    await cancel(id);
+  });
+
+  it("an agent that does not answer", async () => {
+    const id = await reach("hang", "WORKING");
+    await agent.kill();
+    expect(await cancel(id)).toMatchObject({
+      status: 502,
+      body: { error: "the agent did not show its task: connection refused" },
+    });
+    await agent.restart();
+  });
+});
