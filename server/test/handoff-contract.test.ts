@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { examineCard } from "../src/handoff/examineCard.ts";
+import { parseNetworks } from "../src/net/addressGuard.ts";
+import { createOutbound } from "../src/net/outbound.ts";
+import { requestAgentTarget } from "./support/agentTargets.ts";
+import { answerJson, type CardServer, startCardServer, wholeCard } from "./support/cardServer.ts";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+
+let database: TestDatabase;
+let node: TestNode;
+let cards: CardServer;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  node = createTestNode(database, {
+    POSTRIDER_ALLOW_HTTP_TARGETS: "true",
+    POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8",
+  });
+  cards = await startCardServer();
+});
+
+afterAll(async () => {
+  await cards.stop();
+  await node.stop();
+  await database.drop();
+});
+
+describe("an a2a target", () => {
+  it("keeps its bearer token encrypted, in no column as it is", async () => {
+    const token = "a-token-that-nobody-else-has";
+    const account = await signUp(node);
+    const auth = { type: "bearer", token };
+    expect((await requestAgentTarget(node, account, { agent_card_url: cards.url, auth })).status).toBe(200);
+    const { rows: tables } = await node.pool.query<{ name: string }>(
+      `select format('%I', c.relname) as name
+       from pg_class c
+       join pg_namespace n on n.oid = c.relnamespace
+       where n.nspname = 'public'
+         and c.relkind = 'r'`,
+    );
+    expect(tables.length).toBeGreaterThan(10);
+    const hex = Buffer.from(token).toString("hex");
+    for (const { name } of tables) {
+      const { rows } = await node.pool.query<{ row: string }>(`select t::text as row from ${name} t`);
+      const stored = rows.map(({ row }) => row).join("\n");
+      expect(stored).not.toContain(token);
+      expect(stored).not.toContain(hex);
+    }
+  });
+
+  it("is refused when its card's interface is not HTTPS, unless the operator allows it", async () => {
+    const networks = parseNetworks(["127.0.0.0/8"]);
+    const outbound = createOutbound({
+      allowHttp: true,
+      networks,
+      userAgent: "test",
+      connectTimeoutMs: 1000,
+      maxConnectionsPerOrigin: 1,
+    });
+    const examine = (allowHttpTargets: boolean) =>
+      examineCard({ outbound, networks, config: { allowHttpTargets } }, { url: cards.url, etag: null });
+    cards.answer = (response) => answerJson(response, wholeCard(`${cards.origin}/a2a`));
+    expect(await examine(false)).toEqual({
+      kind: "bad",
+      problem: expect.stringMatching(/^names an interface whose URL .* must use https$/),
+    });
+    expect(await examine(true)).toMatchObject({ kind: "good" });
+    outbound.close();
+  });
+});
