@@ -90,7 +90,7 @@ interface FuzzCase {
 }
 
 /** Sends the cases over a few connections at a time; gives every complaint, at most twenty. */
-async function run(cases: readonly FuzzCase[]): Promise<string[]> {
+async function run(cases: readonly FuzzCase[], toPort = port): Promise<string[]> {
   const complaints: string[] = [];
   let next = 0;
   const work = async (): Promise<void> => {
@@ -101,7 +101,7 @@ async function run(cases: readonly FuzzCase[]): Promise<string[]> {
         validDraft(subject, fixtureFor(subject)),
       );
       const what = `${subject.operationId}: ${mutations.map((one) => one.what).join(" + ")}`;
-      const complaint = await judge(toRequest(draft), mayClose(draft));
+      const complaint = await judge(toRequest(draft), { toPort, mayClose: mayClose(draft) });
       if (complaint !== undefined) complaints.push(`${what}: ${complaint}`);
       if (destructive.includes(subject.operationId)) await renewExpendable();
     }
@@ -124,10 +124,13 @@ function mayClose({ headers, rawBody }: Draft): boolean {
   return rawBody !== undefined && headers.some((line) => line.startsWith("Upgrade:"));
 }
 
-async function judge(request: RawRequest, closes = false): Promise<string | undefined> {
+async function judge(
+  request: RawRequest,
+  options: { toPort?: number; mayClose?: boolean } = {},
+): Promise<string | undefined> {
   try {
-    const answer = await sendRaw(port, request, answerLimitMs);
-    if (closes && answer.status === 0) return undefined;
+    const answer = await sendRaw(options.toPort ?? port, request, answerLimitMs);
+    if (options.mayClose === true && answer.status === 0) return undefined;
     return complaintAbout(answer);
   } catch (error) {
     return (error as Error).message;
@@ -207,6 +210,62 @@ describe(`malformed requests (seed ${seed})`, () => {
     const made = await makeIds(fresh.api_key);
     const read = await node.call("GET", `/api/v1/events/${made["events"]}`, { key: fresh.api_key });
     expect(read).toMatchObject({ status: 200, body: { event: { id: made["events"], is_replay: 0 } } });
+  });
+});
+
+describe("the payment processor's webhook with live billing", () => {
+  it("refuses what is broken in every way, and stores nothing", async () => {
+    const live = createTestNode(database, {
+      POSTRIDER_BILLING: "stripe",
+      POSTRIDER_ROLES: "api",
+      STRIPE_SECRET_KEY: "sk_test_1",
+      STRIPE_WEBHOOK_SECRET: "whsec_test",
+      STRIPE_PRICE_ID: "price_1",
+      STRIPE_METER_EVENT_NAME: "items",
+      STRIPE_METER_ID: "mtr_1",
+      STRIPE_API_BASE: "http://127.0.0.1:1",
+    });
+    const livePort = Number(new URL(await live.listen()).port);
+    const subject = subjects.find(({ operationId }) => operationId === "receiveBillingEvent")!;
+    const cases = mutationsOf(subject, fixtureFor(subject)).map((mutation) => ({
+      subject,
+      mutations: [mutation],
+    }));
+    expect(await run(cases, livePort)).toEqual([]);
+    const { rows } = await live.pool.query("select count(*)::int as stored from billing_events");
+    expect(rows).toEqual([{ stored: 0 }]);
+    await live.stop();
+  });
+});
+
+describe("the judge of the answers", () => {
+  const headers = { "x-request-id": "1", "content-length": "9" };
+  const about = (status: number, body: string): string | undefined =>
+    complaintAbout({ status, headers, body, durationMs: 1 });
+
+  it.each([
+    [500, '{"error":"internal error"}'],
+    [503, '{"error":"the service cannot reach its database: try again"}'],
+    [400, '{"error":"invalid input syntax for type uuid"}'],
+    [400, '{"error":"invalid byte sequence for encoding \\"UTF8\\": 0x00"}'],
+    [400, '{"error":"body/name must match pattern"}'],
+    [404, '{"error":"ENOENT: no such file, open /work/x"}'],
+    [400, '{"error":"Cannot read properties of undefined"}'],
+    [400, '{"statusCode":400,"error":"Bad Request","message":"x"}'],
+    [400, "<html>Bad Request</html>"],
+    [400, `{"error":"${"x".repeat(400)}"}`],
+    [0, ""],
+  ])("objects to %i %s", (status, body) => {
+    expect(about(status, body)).toBeDefined();
+  });
+
+  it.each([
+    [400, '{"error":"name must be a string"}'],
+    [404, '{"error":"not found"}'],
+    [503, '{"error":"live billing is disabled"}'],
+    [200, "{}"],
+  ])("takes %i %s", (status, body) => {
+    expect(about(status, body)).toBeUndefined();
   });
 });
 
