@@ -10,7 +10,7 @@ import {
 
 /**
  * An agent that does as its message says, in the first word of its text or in `do` of its data:
- * `complete`, `slow` (and how many ms), `fail`, `reject`, `input`, `auth`, `message`, `hang` (for good),
+ * `complete`, `slow` (and how many ms), `fail`, `reject`, `input`, `auth` (and after how many ms it goes on by itself), `message`, `hang` (for good),
  * `large` (an artifact of so many bytes). Anything else is echoed and completed.
  */
 export class ObedientExecutor implements AgentExecutor {
@@ -84,7 +84,10 @@ export class ObedientExecutor implements AgentExecutor {
       case "input":
         return become(TaskState.TASK_STATE_INPUT_REQUIRED, "which one?");
       case "auth":
-        return become(TaskState.TASK_STATE_AUTH_REQUIRED, "who are you?");
+        become(TaskState.TASK_STATE_AUTH_REQUIRED, "who are you?");
+        if (argument === undefined) return undefined;
+        await delay(Number(argument));
+        break;
       case "hang":
         become(TaskState.TASK_STATE_WORKING);
         await delay(3_600_000, undefined, { ref: false });

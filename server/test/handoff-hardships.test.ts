@@ -1,0 +1,201 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { AgentOptions } from "./support/agent/agentOptions.ts";
+import { type Agent, startAgent } from "./support/agent/startAgent.ts";
+import { createAgentTarget, readHandedOver, untilEnded, untilHandedOver } from "./support/agentTargets.ts";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { sendItem } from "./support/items.ts";
+import { startService, type ServiceProcess } from "./support/serviceProcess.ts";
+import { type Account, signUp } from "./support/testNode.ts";
+
+let database: TestDatabase;
+let service: ServiceProcess;
+let account: Account;
+let agents: Agent[];
+let folder: string;
+
+beforeEach(async () => {
+  agents = [];
+  folder = await mkdtemp(join(tmpdir(), "agent-"));
+  database = await createTestDatabase();
+});
+
+afterEach(async () => {
+  for (const agent of agents) {
+    agent.thaw();
+    await agent.kill();
+  }
+  await service.stop();
+  await database.drop();
+  await rm(folder, { recursive: true });
+});
+
+async function begin(env: Record<string, string> = {}): Promise<void> {
+  service = await startService({ storage: { databaseUrl: database.url }, env });
+  account = await signUp(service);
+}
+
+async function newAgent(options: AgentOptions = {}): Promise<Agent> {
+  const agent = await startAgent(options);
+  agents.push(agent);
+  return agent;
+}
+
+function targetFor(agent: Agent, fields: object = {}): Promise<string> {
+  return createAgentTarget(service, account, agent.cardUrl, { retry_interval_seconds: 1, ...fields });
+}
+
+/** Hands an item over and waits until the agent works on it. */
+async function handOver(targetId: string, order: string, state: string): Promise<string> {
+  const id = await sendItem(service, account, targetId, order);
+  await untilHandedOver(service, account, id, ({ handoff }) => handoff?.state === state);
+  return id;
+}
+
+describe("an agent", () => {
+  it("that is down gets its items when it is up again", async () => {
+    await begin();
+    const agent = await newAgent();
+    const targetId = await targetFor(agent);
+    await agent.kill();
+    const id = await sendItem(service, account, targetId, "complete");
+    const waiting = await untilHandedOver(service, account, id, ({ event }) => event.status === "RETRYING");
+    expect(waiting.delivery_attempts[0]!.error).toBe("connection refused");
+    expect(waiting.handoff).toBeNull();
+    await agent.restart();
+    const { handoff } = await untilEnded(service, account, id);
+    expect(handoff).toMatchObject({ outcome: "COMPLETED", possible_duplicate: false });
+  });
+
+  it("that restarts with its tasks is followed on", async () => {
+    await begin();
+    const agent = await newAgent({ storePath: join(folder, "tasks.json") });
+    const id = await handOver(await targetFor(agent), "input", "INPUT_REQUIRED");
+    await agent.restart();
+    await service.call("POST", `/api/v1/events/${id}/handoff/message`, { key: account.api_key, body: "go" });
+    expect((await untilEnded(service, account, id)).handoff.outcome).toBe("COMPLETED");
+  });
+
+  it("that loses its tasks leaves the outcome unknown, and the item delivered", async () => {
+    await begin();
+    const agent = await newAgent();
+    const id = await handOver(await targetFor(agent), "hang", "WORKING");
+    await agent.restart();
+    const { event, handoff } = await untilEnded(service, account, id);
+    expect(event).toMatchObject({ status: "DELIVERED", retry_count: 0 });
+    expect(handoff).toMatchObject({ state: "WORKING", outcome: "UNKNOWN" });
+    expect(handoff.error).toContain("the agent no longer knows the task: the agent answered 404");
+    expect(await agent.messages()).toEqual([]);
+  });
+
+  it("that never comes to an end is given up on, and never sent the item again", async () => {
+    await begin({ POSTRIDER_HANDOFF_DEADLINE_SECONDS: "3" });
+    const agent = await newAgent();
+    const id = await handOver(await targetFor(agent), "hang", "WORKING");
+    const { handoff } = await untilEnded(service, account, id);
+    expect(handoff).toMatchObject({ outcome: "UNKNOWN", state: "WORKING" });
+    expect(handoff.error).toBe("no longer followed: the task has been WORKING for too long");
+    expect(await agent.messages()).toHaveLength(1);
+  });
+
+  it("that moves is found again by its card, within the attempt that met the old place", async () => {
+    await begin();
+    const agent = await newAgent({ path: "/old" });
+    const targetId = await targetFor(agent);
+    await agent.restart({ path: "/new" });
+    const id = await sendItem(service, account, targetId, "complete");
+    const seen = await untilEnded(service, account, id);
+    expect(seen.handoff.outcome).toBe("COMPLETED");
+    expect(seen.delivery_attempts).toHaveLength(1);
+    const { body } = await service.call("GET", `/api/v1/targets/${targetId}`, { key: account.api_key });
+    expect(body.url).toMatch(/\/new$/);
+  });
+
+  it("that refuses a message for good fails the item at once", async () => {
+    await begin();
+    const agent = await newAgent();
+    const targetId = await targetFor(agent);
+    const id = await sendItem(service, account, targetId, {
+      role: "ROLE_USER",
+      taskId: "no-such-task",
+      parts: [{ text: "complete" }],
+    });
+    const seen = await untilHandedOver(service, account, id, ({ event }) => event.status === "FAILED");
+    expect(seen.delivery_attempts).toMatchObject([
+      { status_code: 404, error: "the agent answered 404: Task not found: no-such-task" },
+    ]);
+    expect(seen.handoff).toBeNull();
+  });
+
+  it("whose target is deleted is followed no further", async () => {
+    await begin();
+    const agent = await newAgent();
+    const targetId = await targetFor(agent);
+    const id = await handOver(targetId, "hang", "WORKING");
+    await service.call("DELETE", `/api/v1/targets/${targetId}`, { key: account.api_key });
+    const { handoff } = await untilEnded(service, account, id);
+    expect(handoff).toMatchObject({ outcome: "UNKNOWN", error: "the target was deleted" });
+  });
+});
+
+describe("following", () => {
+  it("goes on after the service was killed", async () => {
+    await begin();
+    const agent = await newAgent();
+    const id = await handOver(await targetFor(agent), "slow 4000", "WORKING");
+    service.kill("SIGKILL");
+    await service.ended;
+    service = await startService({ storage: { databaseUrl: database.url } });
+    expect((await untilEnded(service, account, id)).handoff.outcome).toBe("COMPLETED");
+    expect(await agent.messages()).toHaveLength(1);
+  });
+
+  it("of one agent's tasks does not wait for another that hangs", async () => {
+    await begin();
+    const [hanging, healthy] = [await newAgent(), await newAgent()];
+    const [hangingId, healthyId] = [await targetFor(hanging), await targetFor(healthy)];
+    const stuck: string[] = [];
+    for (let count = 0; count < 40; count++) stuck.push(await sendItem(service, account, hangingId, "hang"));
+    for (const id of stuck) {
+      await untilHandedOver(service, account, id, ({ handoff }) => handoff?.state === "WORKING");
+    }
+    hanging.freeze();
+    for (let count = 0; count < 5; count++) {
+      const id = await sendItem(service, account, healthyId, "slow 500");
+      await untilEnded(service, account, id, 10_000);
+    }
+    hanging.thaw();
+    expect((await readHandedOver(service, account, stuck[0]!)).handoff).toMatchObject({ outcome: null });
+  });
+
+  it("is hastened by the agent's notifications, which need no more than their address", async () => {
+    const port = await freePort();
+    await begin({ PORT: String(port), POSTRIDER_PUBLIC_URL: `http://127.0.0.1:${port}` });
+    const agent = await newAgent({ pushNotifications: true });
+    const id = await sendItem(service, account, await targetFor(agent), "auth 3000");
+    // A task that waits for somebody is looked at once a minute.
+    const { handoff } = await untilEnded(service, account, id, 20_000);
+    expect(handoff.outcome).toBe("COMPLETED");
+    const [message] = await agent.messages();
+    const { url } = message!.body!.configuration!["taskPushNotificationConfig"] as { url: string };
+    expect(url).toMatch(new RegExp(`^${service.url}/a2a/notifications/${id}[\\w-]{43}$`));
+    const notify = (address: string): Promise<Response> =>
+      fetch(address, { method: "POST", body: "{", headers: { "content-type": "application/a2a+json" } });
+    expect((await notify(url)).status).toBe(200);
+    const forged = url.slice(0, -1) + (url.endsWith("A") ? "B" : "A");
+    expect((await notify(forged)).status).toBe(404);
+  });
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => {
+    server.listen(0, "127.0.0.1", resolve);
+  });
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
