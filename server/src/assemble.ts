@@ -44,8 +44,11 @@ export interface Service {
   stop(): Promise<void>;
 }
 
-/** Wires the parts of a process together: what each part needs is spelled out here and nowhere else. */
-export function createService({ config, pool, encryptionKey, log, nowMs = Date.now }: ServiceDeps): Service {
+/** The parts that see items through, before anything listens. */
+type Parts = ReturnType<typeof assembleParts>;
+
+/** Wires the parts together: what each part needs is spelled out here and nowhere else. */
+function assembleParts({ config, pool, encryptionKey, log, nowMs = Date.now }: ServiceDeps) {
   const queries = createQueries(pool);
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -92,31 +95,43 @@ export function createService({ config, pool, encryptionKey, log, nowMs = Date.n
     onMailboxItems: (mailboxIds) => mailboxes.onMailboxItems(mailboxIds),
     onKeyUsed: (key) => keyUsage.noteKey(key),
   });
-  let isStopping = false;
-  const app = createApp({
-    config,
+  return {
     pool,
     queries,
-    passwords: createPasswords(),
-    box,
-    outbound,
-    networks,
-    intake,
-    mailboxes,
-    handoffs,
-    log,
     registry,
-    metrics: createRequestMetrics(registry),
+    networks,
+    outbound,
+    box,
+    keyUsage,
+    handoffs,
+    dispatcher,
+    mailboxes,
+    intake,
+  };
+}
+
+/** Puts a process together: the parts, the interface in front of them, and the order in which they start and stop. */
+export function createService(deps: ServiceDeps): Service {
+  const { config, pool, log, nowMs = Date.now } = deps;
+  const parts = assembleParts(deps);
+  const { dispatcher, handoffs, mailboxes } = parts;
+  let isStopping = false;
+  let maintenance: { stop(): Promise<void> } | undefined;
+  let billing: BillingWorker | undefined;
+  const app = createApp({
+    ...parts,
+    config,
+    log,
     nowMs,
     randomBytes,
     version,
-    onKeyUsed: (keyId) => keyUsage.note(keyId),
+    passwords: createPasswords(),
+    metrics: createRequestMetrics(parts.registry),
+    onKeyUsed: (keyId) => parts.keyUsage.note(keyId),
     onDue: () => dispatcher.onDue(),
     onBillingEvent: () => billing?.wake(),
     isStopping: () => isStopping,
   });
-  let maintenance: { stop(): Promise<void> } | undefined;
-  let billing: BillingWorker | undefined;
   return {
     app,
     mailboxes,
@@ -133,13 +148,22 @@ export function createService({ config, pool, encryptionKey, log, nowMs = Date.n
       isStopping = true;
       mailboxes.stopWaiting();
       await closeServer(app);
-      await intake.drained();
-      await mailboxes.stop();
-      await Promise.all([dispatcher.stop(), handoffs.stop(), maintenance?.stop(), billing?.stop()]);
-      await keyUsage.stop();
-      outbound.close();
+      await stopParts(parts, [maintenance, billing]);
     },
   };
+}
+
+/** In the order in which one part hands its work to the next. */
+async function stopParts(parts: Parts, workers: ({ stop(): Promise<void> } | undefined)[]): Promise<void> {
+  await parts.intake.drained();
+  await parts.mailboxes.stop();
+  await Promise.all([
+    parts.dispatcher.stop(),
+    parts.handoffs.stop(),
+    ...workers.map((worker) => worker?.stop()),
+  ]);
+  await parts.keyUsage.stop();
+  parts.outbound.close();
 }
 
 function connectOutbound(config: Config, networks: ParsedNetworks): Outbound {
