@@ -1,0 +1,118 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import type pg from "pg";
+import { createPool } from "../src/db/pool.ts";
+import { type Agent, startAgent } from "./support/agent/startAgent.ts";
+import { createAgentTarget, untilEnded, untilHandedOver } from "./support/agentTargets.ts";
+import { answerJson, type CardServer, startCardServer, wholeCard } from "./support/cardServer.ts";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { sendItem } from "./support/items.ts";
+import { startService, type ServiceCall, type ServiceProcess } from "./support/serviceProcess.ts";
+import { type Account, signUp } from "./support/testNode.ts";
+
+const token = 'bearer-that-"nobody"-may-see';
+const otherToken = "another-bearer-that-nobody-may-see";
+let database: TestDatabase;
+let pool: pg.Pool;
+let service: ServiceProcess;
+let account: Account;
+let agent: Agent;
+let cards: CardServer;
+/** Everything the service answered. */
+const answers: string[] = [];
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  pool = createPool({ connection: database.connection, size: 1, onError: () => undefined });
+  const started = await startService({
+    storage: { databaseUrl: database.url },
+    env: { LOG_LEVEL: "trace" },
+  });
+  service = {
+    ...started,
+    async call(method, path, options?: ServiceCall) {
+      const answer = await started.call(method, path, options);
+      answers.push(JSON.stringify([answer.body, answer.headers]));
+      return answer;
+    },
+  };
+  account = await signUp(service);
+  agent = await startAgent({ token });
+  cards = await startCardServer();
+});
+
+afterAll(async () => {
+  await agent.kill();
+  await cards.stop();
+  await service.stop();
+  await pool.end();
+  await database.drop();
+});
+
+it("the bearer goes to the agent and nowhere else, even when the agent repeats it", async () => {
+  const key = account.api_key;
+  const targetId = await createAgentTarget(service, account, agent.cardUrl, {
+    auth: { type: "bearer", token },
+    retry_interval_seconds: 1,
+    max_retries: 1,
+  });
+  const done = await sendItem(service, account, targetId, "complete");
+  await untilEnded(service, account, done);
+  expect((await agent.messages())[0]!.authorization).toBe(`Bearer ${token}`);
+
+  // The agent refuses another token, and repeats it in its answer.
+  await service.call("PATCH", `/api/v1/targets/${targetId}`, {
+    key,
+    body: { auth: { type: "bearer", token: otherToken } },
+  });
+  const refused = await sendItem(service, account, targetId, "complete");
+  const failed = await untilHandedOver(service, account, refused, ({ event }) => event.status === "FAILED");
+  expect(failed.delivery_attempts[0]!.error).toBe("the agent answered 401: who is Bearer [token]?");
+  expect(failed.delivery_attempts[0]!.response_body).toContain("[token]");
+  await service.call("POST", `/api/v1/events/${done}/handoff/cancel`, { key });
+  await service.call("POST", `/api/v1/targets/${targetId}/refresh`, { key });
+  await service.call("GET", `/api/v1/targets/${targetId}`, { key });
+  await service.call("GET", "/api/v1/targets", { key });
+  await service.call("POST", "/api/v1/targets", {
+    key,
+    body: { kind: "a2a", name: "x", agent_card_url: "nonsense", auth: { type: "bearer", token } },
+  });
+  await service.call("POST", "/api/v1/targets", {
+    key,
+    body: { kind: "a2a", name: 7, auth: { type: "bearer", token } },
+  });
+  answers.push(await (await fetch(`${service.url}/metrics`)).text());
+  await service.stop();
+
+  for (const secret of [token, JSON.stringify(token).slice(1, -1), otherToken]) {
+    for (const answer of answers) expect(answer).not.toContain(secret);
+    expect(service.output()).not.toContain(secret);
+    expect(service.output()).not.toContain(Buffer.from(secret).toString("base64"));
+    for (const table of ["agent_cards", "targets", "attempts", "handoffs", "events"]) {
+      const { rows } = await pool.query<{ row: string }>(`select t::text as row from ${table} t`);
+      for (const { row } of rows) {
+        expect(row).not.toContain(secret);
+        expect(row).not.toContain(Buffer.from(secret).toString("hex"));
+      }
+    }
+  }
+});
+
+it("the bearer does not follow the agent to another origin before its owner says so", async () => {
+  service = await startService({ storage: { databaseUrl: database.url } });
+  const elsewhere = await startAgent();
+  cards.answer = (response) => answerJson(response, wholeCard(`http://127.0.0.1:${agent.port}/a2a`));
+  const targetId = await createAgentTarget(service, account, cards.url, {
+    auth: { type: "bearer", token },
+  });
+  cards.answer = (response) => answerJson(response, wholeCard(`http://127.0.0.1:${elsewhere.port}/a2a`));
+  const refresh = (body: object): Promise<{ status: number }> =>
+    service.call("POST", `/api/v1/targets/${targetId}/refresh`, { key: account.api_key, body });
+  expect((await refresh({})).status).toBe(409);
+  await untilEnded(service, account, await sendItem(service, account, targetId, "complete"));
+  expect((await elsewhere.report()).requests).toEqual([]);
+
+  expect((await refresh({ confirm_origin: `http://127.0.0.1:${elsewhere.port}` })).status).toBe(200);
+  await untilEnded(service, account, await sendItem(service, account, targetId, "complete"));
+  expect((await elsewhere.messages())[0]!.authorization).toBe(`Bearer ${token}`);
+  await elsewhere.kill();
+});
