@@ -67,7 +67,11 @@ export async function callAgent(outbound: Outbound, agent: Agent, call: AgentCal
   const { status, durationMs } = result;
   const body = withoutToken(result.body, authorization.header);
   const value = result.truncated ? undefined : parseJson(body);
-  if (status < 200 || status > 299) return refusal({ ...result, body }, value);
+  if (status < 200 || status > 299) {
+    const message = describe(result, saidIn(value));
+    const shown = withoutToken(Buffer.from(message), authorization.header).toString("utf8");
+    return refusal({ ...result, body }, value, printable(shown));
+  }
   if (result.truncated) return { kind: "garbled", status, durationMs, problem: "is larger than 4 MiB", body };
   if (value === undefined) return { kind: "garbled", status, durationMs, problem: "is not JSON", body };
   return { kind: "answered", status, durationMs, value, body };
@@ -101,15 +105,15 @@ function withoutToken(body: Buffer, header: string | null): Buffer {
 function refusal(
   response: { status: number; durationMs: number; headers: ExchangeHeaders; body: Buffer },
   value: unknown,
+  message: string,
 ): Refusal {
-  const error = (value as { error?: unknown } | null | undefined)?.error;
-  const { message, details } = (isObject(error) ? error : {}) as { message?: unknown; details?: unknown };
+  const details = (errorIn(value) as { details?: unknown }).details;
   return {
     kind: "refused",
     status: response.status,
     durationMs: response.durationMs,
     reason: Array.isArray(details) ? reasonOf(details) : null,
-    message: describe(response, typeof message === "string" ? message : null),
+    message,
     retryAfter: response.headers["retry-after"] ?? null,
     body: response.body,
   };
@@ -120,10 +124,20 @@ function describe(
   said: string | null,
 ): string {
   if (status >= 300 && status < 400) {
-    const to = headers.location ? ` redirect to ${printable(headers.location)}` : "";
+    const to = headers.location ? ` redirect to ${headers.location}` : "";
     return `the agent answered ${status}${to}; redirects are not followed`;
   }
-  return `the agent answered ${status}${said ? `: ${printable(said)}` : ""}`;
+  return `the agent answered ${status}${said ? `: ${said}` : ""}`;
+}
+
+function saidIn(value: unknown): string | null {
+  const { message } = errorIn(value) as { message?: unknown };
+  return typeof message === "string" ? message : null;
+}
+
+function errorIn(value: unknown): object {
+  const error = (value as { error?: unknown } | null | undefined)?.error;
+  return isObject(error) ? error : {};
 }
 
 /** `google.rpc.ErrorInfo` (section 11.6); lenient about its type's name. */
@@ -151,7 +165,7 @@ function isObject(value: unknown): value is object {
 /** What an agent says goes to logs, to attempts and to the owner: one line, bounded. */
 function printable(text: string): string {
   const line = text
-    .replaceAll(/[\p{Cc}\p{Cs}]+/gu, " ")
+    .replaceAll(/[\s\p{Cc}\p{Cs}]+/gu, " ")
     .trim()
     .toWellFormed();
   return line.length > maxMessageLength ? `${line.slice(0, maxMessageLength).toWellFormed()}…` : line;

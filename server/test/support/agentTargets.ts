@@ -62,9 +62,8 @@ export function untilHandedOver(
   account: Key,
   id: string,
   isWanted: (seen: HandedOver) => boolean,
-  limitMs: number = 30_000,
 ): Promise<HandedOver> {
-  return until(() => readHandedOver(service, account, id), isWanted, limitMs);
+  return until(() => readHandedOver(service, account, id), isWanted, 30_000);
 }
 
 /** Waits until an item was handed over and the work has ended, both written down. */
@@ -75,8 +74,8 @@ export function untilEnded(
   limitMs: number = 60_000,
 ): Promise<HandedOver & { handoff: HandoffView }> {
   const hasEnded = ({ event, handoff }: HandedOver): boolean =>
-    event.status === "DELIVERED" && handoff?.outcome != null;
-  return untilHandedOver(service, account, id, hasEnded, limitMs) as Promise<
+    event.status === "DELIVERED" && typeof handoff?.outcome === "string";
+  return until(() => readHandedOver(service, account, id), hasEnded, limitMs) as Promise<
     HandedOver & { handoff: HandoffView }
   >;
 }

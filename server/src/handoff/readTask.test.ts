@@ -1,0 +1,111 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { readSendAnswer, readTask, type TaskView } from "./readTask.ts";
+
+const task = {
+  id: "t1",
+  contextId: "c1",
+  status: { state: "TASK_STATE_WORKING", message: { parts: [{ text: "a" }, { data: 1 }, { text: "b" }] } },
+  artifacts: [{ artifactId: "x", parts: [{ text: "out" }] }],
+};
+
+function view(value: unknown): TaskView {
+  const reading = readTask(value);
+  if (!reading.ok) throw new Error(reading.problem);
+  return reading.view;
+}
+
+describe("a task", () => {
+  it("is kept without the prefix of its state, with its message's text", () => {
+    expect(view(task)).toMatchObject({
+      taskId: "t1",
+      contextId: "c1",
+      state: "WORKING",
+      statusMessage: "a\nb",
+      statusParts: '[{"text":"a"},{"data":1},{"text":"b"}]',
+      artifacts: '[{"artifactId":"x","parts":[{"text":"out"}]}]',
+      isTruncated: false,
+      outcome: null,
+    });
+  });
+
+  it.each(["COMPLETED", "FAILED", "CANCELED", "REJECTED"])("has ended when it is %s", (state) => {
+    expect(view({ ...task, status: { state: `TASK_STATE_${state}` } }).outcome).toBe(state);
+  });
+
+  it.each(["SUBMITTED", "INPUT_REQUIRED", "AUTH_REQUIRED", "UNSPECIFIED", "SOMETHING_NEW"])(
+    "has not ended when it is %s",
+    (state) => {
+      expect(view({ ...task, status: { state: `TASK_STATE_${state}` } }).outcome).toBeNull();
+    },
+  );
+
+  it("is the same as long as what it says is the same, its history apart", () => {
+    const { fingerprint } = view(task);
+    expect(view({ ...task, history: [{ parts: [] }] }).fingerprint).toBe(fingerprint);
+    expect(view({ ...task, artifacts: [] }).fingerprint).not.toBe(fingerprint);
+  });
+
+  it("is kept to a size: parts that do not fit are left out, and what is left is whole", () => {
+    const large = view({
+      ...task,
+      artifacts: [
+        { artifactId: "a", parts: [{ text: "x".repeat(70_000) }, { text: "small" }] },
+        { artifactId: "b", description: "y".repeat(70_000), parts: [] },
+        { artifactId: "c", parts: [{ text: "also" }] },
+      ],
+    });
+    expect(large.isTruncated).toBe(true);
+    expect(JSON.parse(large.artifacts!)).toEqual([
+      { artifactId: "a", parts: [{ text: "small" }] },
+      { artifactId: "c", parts: [{ text: "also" }] },
+    ]);
+  });
+
+  it("has text that can be stored", () => {
+    const odd = view({ ...task, status: { state: "WORKING", message: { parts: [{ text: "a\0\ud800" }] } } });
+    expect(odd.statusMessage).toBe("a\ufffd\ufffd");
+  });
+
+  it.each([
+    [{}, "no usable $.id"],
+    [{ ...task, id: ".." }, "no usable $.id"],
+    [{ ...task, id: "a\nb" }, "no usable $.id"],
+    [{ ...task, status: undefined }, "no $.status"],
+    [{ ...task, status: { state: 3 } }, "no task state at $.status.state"],
+    [{ ...task, status: { state: "completed" } }, "no task state at $.status.state"],
+    [[], "no task at $"],
+  ])("that is none is refused: %j", (value, problem) => {
+    expect(readTask(value)).toMatchObject({ ok: false, problem: expect.stringContaining(problem) as string });
+  });
+
+  it("whatever it is, within its limits and without throwing", () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.jsonValue(), fc.jsonValue(), (message, artifacts, parts) => {
+        const reading = readTask({
+          id: "t",
+          status: { state: "TASK_STATE_WORKING", message },
+          artifacts: [artifacts, { parts }],
+        });
+        expect(reading.ok && (reading.view.artifacts ?? "").length <= 66_000).toBe(true);
+      }),
+    );
+  });
+});
+
+describe("the answer to a message", () => {
+  it("is a task, or a message that is all there is", () => {
+    expect(readSendAnswer({ task })).toMatchObject({ ok: true, view: { taskId: "t1" } });
+    expect(readSendAnswer({ message: { parts: [{ text: "hi" }] } })).toMatchObject({
+      ok: true,
+      view: { taskId: null, state: null, statusMessage: "hi", outcome: "COMPLETED" },
+    });
+  });
+
+  it.each([null, "x", {}, { task: null }, { message: {} }, { result: task }])(
+    "and nothing else: %j",
+    (value) => {
+      expect(readSendAnswer(value).ok).toBe(false);
+    },
+  );
+});
