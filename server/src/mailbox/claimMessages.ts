@@ -111,11 +111,7 @@ async function claimDistinct(
       int8Array(requests.map(({ mailboxId }) => deps.places.of(mailboxId))),
     ],
   });
-  for (const row of rows) {
-    if (row.code !== "b") continue;
-    // What was passed over because it was busy is before this place.
-    deps.places.note(row.id, row.next_in_ms === 0 ? 0 : row.place);
-  }
+  for (const row of rows) if (row.code === "b") deps.places.note(row.id, row.place);
   const outcomes = readOutcomes(requests, rows);
   requests.forEach(({ key }, index) => {
     if (outcomes[index]!.kind !== "unauthorized") deps.onKeyUsed(key);

@@ -17,6 +17,7 @@ export interface WaitersDeps {
 const maxAsking = 32;
 /** A message that another transaction holds for a moment is asked for again so often, then left to a later wake. */
 const maxBusyRetries = 20;
+const busyDelayMs = 20;
 const maxTimerMs = 2 ** 31 - 1;
 
 const nothing: ClaimOutcome = { kind: "empty", retryInMs: null, remaining: { ready: 0, claimed: 0 } };
@@ -168,8 +169,9 @@ export class Waiters {
   /** The end of a lease or delay wakes the mailbox without anybody asking the database in between. */
   #wakeLater(box: Box, afterMs: number | null): void {
     if (afterMs === null) return;
+    const delayMs = afterMs === 0 ? busyDelayMs : Math.min(afterMs + 1, maxTimerMs);
     clearTimeout(box.timer);
-    box.timer = setTimeout(() => this.#wakeBox(box), Math.min(afterMs + 1, maxTimerMs));
+    box.timer = setTimeout(() => this.#wakeBox(box), delayMs);
   }
 
   /** Serves those who wait until there is nothing left for the next. */

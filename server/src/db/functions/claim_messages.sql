@@ -5,7 +5,8 @@
 -- Gives a row per claimed message (its code is null) and rows with a code:
 --   b what is left in a mailbox, named by `id`: ready_left and claimed_left count at most 100, and next_in_ms is
 --     when an empty request should ask again as far as this transaction could tell (0 when something is claimable
---     that it had to pass over, null while nothing waits); `place` is how far the ready messages were walked
+--     that it had to pass over, null while nothing waits); `place` is how far the ready messages have been
+--     claimed, 0 when some had to be passed over
 --   r a repeated request: what its Claim-Id was answered follows, as far as that is still claimed
 --   u unauthorized      n no such mailbox in the key's organization
 -- A request without any row is empty.
@@ -78,7 +79,8 @@ declare
   v_ids uuid[];
   v_all_ids uuid[];
   v_keys text[];
-  v_last_position bigint;
+  v_picked uuid[];
+  v_positions bigint[];
   v_choice record;
   v_low uuid;
   v_high uuid;
@@ -196,6 +198,7 @@ begin
           and m.mailbox_id = v_box.id
           and m.state <> 1
           and m.claimable_at <= v_now_ms
+          and (m.id >= v_expired_before) is true
       ) then
         -- The returned ones, oldest first as far as the first thousand go, merged with the ready ones.
         perform return_messages(v_box.bucket, v_box.id, v_box.max_claims, v_now_ms, v_expired_before, 1000);
@@ -251,6 +254,7 @@ begin
             or (m.state > 2 and m.claimable_at <= v_now_ms)
           for update of m skip locked
         ) p;
+        v_positions := null;
         v_is_last := v_chosen < v_limit;
         v_is_busy := v_is_busy or v_chosen > coalesce(cardinality(v_ids), 0);
       else
@@ -258,10 +262,10 @@ begin
           array_agg(p.id),
           array_agg(p.ordering_key),
           bool_or(p.ordering_key is not null),
-          max(p.position),
+          array_agg(p.position),
           min(p.id::text collate "C")::uuid,
           max(p.id::text collate "C")::uuid
-        into v_ids, v_keys, v_is_keyed, v_last_position, v_low, v_high
+        into v_ids, v_keys, v_is_keyed, v_positions, v_low, v_high
         from (
           select m.id, m.ordering_key, m.position
           from messages m
@@ -275,19 +279,24 @@ begin
           for update skip locked
         ) p;
         v_is_last := v_ids is null or cardinality(v_ids) < v_limit;
-        v_from := coalesce(v_last_position, v_from);
+        v_from := coalesce(v_positions[cardinality(v_positions)], v_from);
       end if;
 
+      v_picked := v_ids;
       v_is_restarted := false;
       if v_is_keyed then
         v_choice := choose_keyed_messages(
           v_box.bucket, v_box.id, v_ids, v_keys, v_now_ms, v_expired_before
         );
-        v_ids := v_choice.ids[1 : v_wanted - v_taken];
+        v_ids := v_choice.ids;
         v_is_busy := v_is_busy or v_choice.skipped;
-        -- Those passed over are before the rest, and many may be of one key: look further at once.
-        v_limit := greatest(v_wanted - v_taken - cardinality(v_ids), 64);
         v_is_restarted := v_choice.unparked;
+      end if;
+      if cardinality(v_ids) > v_wanted - v_taken then
+        v_ids := v_ids[1 : v_wanted - v_taken];
+        if v_positions is not null then
+          v_from := v_positions[array_position(v_picked, v_ids[v_wanted - v_taken])];
+        end if;
       end if;
 
       if v_ids <> '{}' then
@@ -325,6 +334,8 @@ begin
         v_taken := v_taken + cardinality(v_ids);
         v_all_ids := v_all_ids || v_ids;
       end if;
+      -- Those passed over are before the rest, and many may be of one key: look further at once.
+      v_limit := v_wanted - v_taken + case when v_is_keyed then 64 else 0 end;
       exit when v_taken = v_wanted or v_tries = 8;
       if v_is_last and not v_is_restarted then
         exit when v_is_whole;
@@ -352,7 +363,7 @@ begin
 
     code := 'b';
     id := v_box.id;
-    place := v_from;
+    place := case when v_is_busy then 0 else v_from end;
     select
       (
         select count(*)
@@ -403,6 +414,7 @@ begin
           where m.bucket = v_box.bucket
             and m.mailbox_id = v_box.id
             and m.state <> 1
+            and (m.id >= v_expired_before) is true
           order by m.claimable_at
           limit 1
         )

@@ -16,25 +16,35 @@ as $$
 declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
   v_expired_before uuid := first_id_at(v_now_ms - p_retention_ms);
+  v_bucket smallint;
   v_count integer := 0;
   v_gone integer;
   v_mailboxes uuid[];
   v_keys text[];
 begin
-  for v_bucket in 0..255 loop
+  for v_bucket in
+    select b
+    from generate_series(0, 255) as b
+    where exists (
+      select
+      from messages m
+      where m.bucket = b
+        and m.id < v_expired_before
+    )
+  loop
     with gone as (
       delete from messages m
       using (
         select x.id
         from messages x
-        where x.bucket = v_bucket::smallint
+        where x.bucket = v_bucket
           and x.id < v_expired_before
           -- A key that is busy is left for the next time: its next message must be looked for under its lock.
           and (x.ordering_key is null or pg_try_advisory_xact_lock(message_key_lock(x.mailbox_id, x.ordering_key)))
         limit p_limit
         for update skip locked
       ) old
-      where m.bucket = v_bucket::smallint
+      where m.bucket = v_bucket
         and m.id = old.id
       returning m.mailbox_id, m.ordering_key
     ),
@@ -51,7 +61,7 @@ begin
     into v_gone, v_mailboxes, v_keys
     from gone g;
     v_count := v_count + v_gone;
-    perform unpark_messages(v_bucket::smallint, k.mailbox_id, array_agg(distinct k.ordering_key), v_now_ms, v_expired_before)
+    perform unpark_messages(v_bucket, k.mailbox_id, array_agg(distinct k.ordering_key), v_now_ms, v_expired_before)
     from unnest(v_mailboxes, v_keys) as k (mailbox_id, ordering_key)
     group by k.mailbox_id;
   end loop;

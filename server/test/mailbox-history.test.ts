@@ -1,0 +1,262 @@
+import { readFile } from "node:fs/promises";
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createService, type Service } from "../src/assemble.ts";
+import { loadConfig } from "../src/config.ts";
+import { createPool } from "../src/db/pool.ts";
+import { createLog } from "../src/telemetry/log.ts";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { createMailbox } from "./support/mailbox.ts";
+import { type Call, violations } from "./support/mailboxHistory.ts";
+import { createTestNode, type TestNode } from "./support/testNode.ts";
+
+const leaseMs = 1_000;
+const settings = { LOG_LEVEL: "silent", POSTRIDER_MAILBOX_LEASE_SECONDS: String(leaseMs / 1000) };
+const keyNames = ["k1", "k2", "k3", "k4", null, null];
+const messagesPerProducer = 60;
+const consumers = 16;
+const chaosMs = 6_000;
+
+interface Message {
+  id: string;
+  claim_token: string;
+}
+
+/** A service whose clock is wrong by `skewMs`. */
+interface SkewedNode {
+  service: Service;
+  stop(): Promise<void>;
+}
+
+function startSkewed(database: TestDatabase, skewMs: number): SkewedNode {
+  const pool = createPool({ connection: database.connection, size: 8, onError: () => undefined });
+  const config = loadConfig(settings);
+  const service = createService({
+    config,
+    pool,
+    encryptionKey: Buffer.alloc(32, 7),
+    log: createLog(config.logLevel),
+    nowMs: () => Date.now() + skewMs,
+  });
+  return {
+    service,
+    async stop() {
+      await service.stop();
+      await pool.end();
+    },
+  };
+}
+
+/** A small generator of numbers from 0 to 1 (mulberry32), so that a run's choices follow from its seed. */
+function randomFrom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** The calls of everybody in one mailbox, and the record of them. */
+class Run {
+  readonly calls: Call[] = [];
+  readonly #nodes: SkewedNode[];
+  readonly #keys: string[];
+  readonly #mailboxId: string;
+  readonly #random: () => number;
+  isOver = false;
+
+  constructor(nodes: SkewedNode[], keys: string[], mailboxId: string, seed: number) {
+    this.#nodes = nodes;
+    this.#keys = keys;
+    this.#mailboxId = mailboxId;
+    this.#random = randomFrom(seed);
+  }
+
+  chance(share: number): boolean {
+    return this.#random() < share;
+  }
+
+  pick<T>(options: readonly T[]): T {
+    return options[Math.floor(this.#random() * options.length)]!;
+  }
+
+  /** Sends one after the other, each when the one before is accepted, through any node. */
+  async produce(orderingKey: string | null): Promise<void> {
+    for (let n = 0; n < messagesPerProducer; n++) {
+      const startedAtMs = performance.now();
+      const headers: Record<string, string> = orderingKey === null ? {} : { "x-ordering-key": orderingKey };
+      const { body } = await this.#post(`/t/${this.#mailboxId}`, { n }, this.#keys[0]!, headers);
+      this.calls.push({ kind: "send", id: body.id, orderingKey, startedAtMs, endedAtMs: performance.now() });
+      await delay(this.#random() * 20);
+    }
+  }
+
+  /** Claims some and does with each what careless, slow and crashing consumers do. */
+  async consumeBadly(): Promise<void> {
+    const key = this.pick(this.#keys);
+    const isLost = this.chance(0.05);
+    const messages = await this.#claim(key, 1 + Math.floor(this.#random() * 4), isLost);
+    await Promise.all(messages.map((message) => this.#mishandle(key, message)));
+  }
+
+  /** Claims and acknowledges without fault. */
+  async consumeWell(): Promise<void> {
+    const key = this.pick(this.#keys);
+    for (const message of await this.#claim(key, 20, false)) await this.#change("ack", key, message);
+  }
+
+  async read(id: string): Promise<string> {
+    const startedAtMs = performance.now();
+    const { body } = await this.#request("GET", `/api/v1/mailbox-messages/${id}`, this.#keys[0]!);
+    this.calls.push({ kind: "read", id, state: body.status, startedAtMs, endedAtMs: performance.now() });
+    return body.status;
+  }
+
+  async #mishandle(key: string, message: Message): Promise<void> {
+    const luck = this.#random();
+    if (luck < 0.08) return;
+    if (luck < 0.18) await delay(leaseMs * (0.95 + this.#random() * 0.8));
+    else if (luck < 0.24) await this.#change("release", key, message);
+    else if (luck < 0.28) return this.#change("reject", key, message);
+    else if (luck < 0.36) {
+      await delay(leaseMs * 0.6);
+      await this.#change("extend", key, message);
+      await delay(leaseMs * (0.3 + this.#random()));
+    } else await delay(this.#random() * 30);
+    await this.#change("ack", key, message, this.chance(0.1));
+    if (this.chance(0.2)) await this.#change("ack", key, message);
+  }
+
+  async #claim(key: string, max: number, isLost: boolean): Promise<Message[]> {
+    const startedAtMs = performance.now();
+    const path = `/api/v1/mailboxes/${this.#mailboxId}/claim`;
+    const { body } = await this.#post(path, { max, wait_seconds: 1 }, key);
+    const messages: Message[] = isLost ? [] : body.messages;
+    this.calls.push({
+      kind: "claim",
+      claims: isLost ? null : messages.map(({ id, claim_token: token }) => ({ id, token })),
+      startedAtMs,
+      endedAtMs: performance.now(),
+    });
+    return messages;
+  }
+
+  async #change(
+    kind: "ack" | "reject" | "release" | "extend",
+    key: string,
+    { id, claim_token }: Message,
+    isLost = false,
+  ): Promise<void> {
+    const startedAtMs = performance.now();
+    const isSingle = kind === "ack" && this.chance(0.5);
+    const { status, body } = isSingle
+      ? await this.#post(`/api/v1/mailbox-messages/${id}/ack`, { claim_token }, key)
+      : await this.#post(
+          `/api/v1/mailboxes/${this.#mailboxId}/${kind}`,
+          { messages: [{ id, claim_token }] },
+          key,
+        );
+    const answered = isSingle ? status : body.results[0].status;
+    this.calls.push({
+      kind,
+      id,
+      token: claim_token,
+      status: isLost ? null : answered,
+      startedAtMs,
+      endedAtMs: performance.now(),
+    });
+  }
+
+  #post(path: string, body: object, key: string, headers: Record<string, string> = {}) {
+    return this.#request("POST", path, key, body, headers);
+  }
+
+  // oxlint-disable-next-line eslint/max-params -- what a request is made of
+  async #request(
+    method: "GET" | "POST",
+    path: string,
+    key: string,
+    body?: object,
+    headers: Record<string, string> = {},
+    // oxlint-disable-next-line typescript/no-explicit-any -- the record keeps what it needs of it
+  ): Promise<{ status: number; body: any }> {
+    const response = await this.pick(this.#nodes).service.app.inject({
+      method,
+      url: path,
+      headers: {
+        authorization: `Bearer ${key}`,
+        ...(body && { "content-type": "application/json" }),
+        ...headers,
+      },
+      ...(body && { payload: JSON.stringify(body) }),
+    });
+    if (response.statusCode >= 500) throw new Error(`${path} answered ${response.statusCode}`);
+    return { status: response.statusCode, body: response.json() };
+  }
+}
+
+/** Producers and consumers at once with everything that goes wrong, then what is left without fault. */
+async function record(database: TestDatabase, helper: TestNode, seed: number): Promise<Call[]> {
+  const box = await createMailbox(helper);
+  const keys = [box.account.api_key, await box.newKey()];
+  const nodes = [startSkewed(database, 17_000), startSkewed(database, -23_000)];
+  for (const { service } of nodes) service.mailboxes.start();
+  try {
+    const run = new Run(nodes, keys, box.id, seed);
+    const producing = Promise.all(keyNames.map((name) => run.produce(name)));
+    const endAtMs = performance.now() + chaosMs;
+    const consumer = async (): Promise<void> => {
+      while (performance.now() < endAtMs) await run.consumeBadly();
+    };
+    await Promise.all([producing, ...Array.from({ length: consumers }, consumer)]);
+    const isEmpty = async (): Promise<boolean> => (await box.list("?limit=1")).length === 0;
+    while (!(await isEmpty())) await run.consumeWell();
+    for (const call of run.calls.slice()) if (call.kind === "send") await run.read(call.id);
+    return run.calls;
+  } finally {
+    for (const node of nodes) await node.stop();
+  }
+}
+
+let database: TestDatabase;
+let helper: TestNode;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  helper = createTestNode(database);
+});
+
+afterAll(async () => {
+  await helper.stop();
+  await database.drop();
+});
+
+describe("the history of a mailbox under crashes, pauses, late and repeated calls and skewed clocks", () => {
+  it.each([1, 2])(
+    "has no overlapping claims, no loss, no double end, and keeps its order (seed %i)",
+    async (seed) => {
+      const calls = await record(database, helper, seed);
+      const sent = calls.filter((call) => call.kind === "send");
+      const late = calls.filter((call) => call.kind === "ack" && call.status === 409);
+      expect(sent).toHaveLength(keyNames.length * messagesPerProducer);
+      expect(late.length, "the run had late acknowledgements").toBeGreaterThan(3);
+      expect(violations(calls, leaseMs)).toEqual([]);
+    },
+  );
+
+  it("shows violations in a build whose acknowledgement does not check the token", async () => {
+    const file = new URL("../src/db/functions/ack_messages.sql", import.meta.url);
+    const text = await readFile(file, "utf8");
+    const check = "and (i.claim_token is null or m.claim_token = i.claim_token)";
+    expect(text).toContain(check);
+    await helper.pool.query(text.replace(check, ""));
+    try {
+      const calls = await record(database, helper, 3);
+      expect(violations(calls, leaseMs)).not.toEqual([]);
+    } finally {
+      await helper.pool.query(text);
+    }
+  });
+});
