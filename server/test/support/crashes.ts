@@ -1,12 +1,20 @@
+import { mkdtempSync, rmSync } from "node:fs";
 import { readFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Random } from "./billing/random.ts";
+import { runningConnection } from "../../src/db/embedded/runningConnection.ts";
+import { createPool } from "../../src/db/pool.ts";
+import { expectNothingLost } from "./afterwards.ts";
+import { createRandom, type Random } from "./billing/random.ts";
 import { until } from "./embeddedProcess.ts";
-import type { Load } from "./load.ts";
+import { createWebhookTarget } from "./items.ts";
+import { type Load, startLoad } from "./load.ts";
+import { answerOk, type AnswerTo, type Receiver, startReceiver } from "./receiver.ts";
 import { startService, type ServiceProcess } from "./serviceProcess.ts";
+import { type Account, signUp } from "./testNode.ts";
 
 /** A service with its own database, and the ways in which a machine can end its processes. */
-export interface Mortal {
+interface Mortal {
   /** The service that runs now; another process after each of its deaths. */
   service(): ServiceProcess;
   /** Ends something without warning, chosen by chance, and brings back what does not come back by itself. */
@@ -15,7 +23,7 @@ export interface Mortal {
 
 const ways = ["the service", "its database", "both at once"] as const;
 
-export async function startMortal(dataDir: string, env: Record<string, string>): Promise<Mortal> {
+async function startMortal(dataDir: string, env: Record<string, string>): Promise<Mortal> {
   let service = await startService({ storage: { dataDir }, env });
 
   async function killDatabase(): Promise<void> {
@@ -43,8 +51,66 @@ export async function startMortal(dataDir: string, env: Record<string, string>):
   };
 }
 
-/** Crashes again and again, each time after some more items were acknowledged; says what it did. */
-export async function crashUnderLoad(
+/**
+ * Kills the service and its database again and again under load, and compares afterwards what was promised with what
+ * came of it. @returns what was killed, in order.
+ */
+export async function surviveCrashes({ seed, rounds }: { seed: number; rounds: number }): Promise<string[]> {
+  const random = createRandom(seed);
+  const dataDir = mkdtempSync(join(tmpdir(), "postrider-crashes-"));
+  const receiver = await startReceiver(unreliable(random));
+  const mortal = await startMortal(dataDir, { POSTRIDER_DELIVERY_TIMEOUT_MS: "1000" });
+  try {
+    const account = await signUp(mortal.service());
+    const load = startLoad({
+      service: () => mortal.service(),
+      account,
+      targetIds: await retryingTargets(mortal.service(), account, receiver),
+      senders: 16,
+    });
+    const crashes = await crashUnderLoad(mortal, load, { random, rounds });
+    await load.stop();
+    const connection = await runningConnection(dataDir);
+    const pool = createPool({ connection: connection!, size: 1, onError: () => undefined });
+    await expectNothingLost({ pool, load, receiver });
+    await pool.end();
+    await mortal.service().stop();
+    return crashes;
+  } finally {
+    mortal.service().kill("SIGKILL");
+    await mortal.service().ended;
+    await receiver.stop();
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+}
+
+/** A receiver of whose answers some get lost and some are failures, so that always something waits for a retry. */
+export function unreliable(random: Random): AnswerTo {
+  return (received, response) => {
+    const luck = random.integer(1, 20);
+    if (luck === 1) response.destroy();
+    else if (luck === 2) response.writeHead(500).end();
+    else answerOk(received, response);
+  };
+}
+
+/** Targets that try again soon, and for longer than any fault lasts. */
+export async function retryingTargets(
+  service: ServiceProcess,
+  account: Account,
+  receiver: Receiver,
+): Promise<string[]> {
+  const schedule = { retry_interval_seconds: 1, max_retries: 50 };
+  const targets = await Promise.all(
+    Array.from({ length: 5 }, (_, index) =>
+      createWebhookTarget(service, account, `${receiver.url}/${index}`, schedule),
+    ),
+  );
+  return targets.map(({ id }) => id);
+}
+
+/** Each crash comes after some more items were acknowledged; after the last, some more are. */
+async function crashUnderLoad(
   mortal: Mortal,
   load: Load,
   { random, rounds }: { random: Random; rounds: number },

@@ -12,7 +12,7 @@ export interface Received {
   atMs: number;
 }
 
-type AnswerTo = (received: Received, response: ServerResponse) => void;
+export type AnswerTo = (received: Received, response: ServerResponse) => void;
 
 export interface Receiver {
   /** Its root, without a slash at the end: deliveries to any path under it are received. */

@@ -1,0 +1,128 @@
+/** A fault that somebody could bring into the service, and the test that must notice it. */
+export interface Mutant {
+  /** What the bad build does. */
+  name: string;
+  /** Below `server/src`. */
+  file: string;
+  /** Every occurrence is replaced. */
+  find: string;
+  replace: string;
+  /** Of `server/test`, without its ending. */
+  test: string;
+  /** Part of a test's name, where one of the file is enough. */
+  pattern?: string;
+}
+
+export const mutants: readonly Mutant[] = [
+  {
+    name: "answers 202 before the commit",
+    file: "intake/intake.ts",
+    find: "run: (items) => acceptBatch(pool, sink, items),",
+    replace: `run: (items) => {
+      acceptBatch(pool, sink, items).catch(() => undefined);
+      return Promise.resolve(items.map(({ id }) => ({ code: "a", id, kind: 1, targetVersion: 1 })));
+    },`,
+    test: "accepted-item-survives-crash",
+  },
+  {
+    name: "keeps what it dispatches at once in memory only",
+    file: "db/functions/accept_items.sql",
+    find: "where i.code in ('a', 'A')\n      and i.kind <> 2",
+    replace: "where i.code = 'a'\n      and i.kind <> 2",
+    test: "accepted-item-survives-crash",
+  },
+  {
+    name: "finishes without the lease's token",
+    file: "db/functions/finish_deliveries.sql",
+    find: "and d.lease_token = i.lease_token",
+    replace: "",
+    test: "dead-node-is-taken-over",
+    pattern: "frozen",
+  },
+  {
+    name: "never sweeps leases",
+    file: "db/functions/release_deliveries.sql",
+    find: "where d.lease_until < v_now_ms",
+    replace: "where false",
+    test: "dead-node-is-taken-over",
+    pattern: "killed",
+  },
+  {
+    name: "looks for the winner of an idempotency key before it inserts",
+    file: "db/functions/accept_items.sql",
+    find: "when winners[i.ord] <> i.id and i.body_digest = v_winner_bodies[i.ord] then 'r'\n        when winners[i.ord] <> i.id then 'c'",
+    replace: "when exists (select from events e where e.id = winners[i.ord]) then 'r'",
+    test: "one-item-per-idempotency-key",
+  },
+  {
+    name: "charges duplicates",
+    file: "db/functions/accept_items.sql",
+    find: "from item i\n    where i.code in ('a', 'A', 'f')\n    group by i.org_id",
+    replace: "from item i\n    where i.code in ('a', 'A', 'f', 'r')\n    group by i.org_id",
+    test: "one-usage-record-per-item",
+  },
+  {
+    name: "takes a target as it was a second ago",
+    file: "delivery/dispatcher.ts",
+    find: "lane.config.version < next.targetVersion ||",
+    replace: "",
+    test: "revocation-is-immediate",
+    pattern: "rotated secret",
+  },
+  {
+    name: "accepts for disabled targets",
+    file: "db/functions/accept_items.sql",
+    find: "when not t.enabled then 'd'",
+    replace: "",
+    test: "revocation-is-immediate",
+    pattern: "disabled target",
+  },
+  {
+    name: "lets one target have every connection",
+    file: "delivery/lane.ts",
+    find: "if (lane.inFlight >= lane.window || lane.inFlight >= share) return false;",
+    replace: "if (lane.inFlight >= 32) return false;",
+    test: "broken-target-delays-no-other",
+    pattern: "40 targets hang",
+  },
+  {
+    name: "stops without giving its leases back",
+    file: "delivery/dispatcher.ts",
+    find: "for (const lane of this.#lanes.values()) this.#releaseWaiting(lane);",
+    replace: "",
+    test: "graceful-stop-loses-nothing",
+    pattern: "with a backlog",
+  },
+  {
+    name: "forgets an item that is to be retried",
+    file: "db/functions/finish_deliveries.sql",
+    find: "and i.outcome <> 2\n",
+    replace: "\n",
+    test: "retries-follow-the-schedule",
+    pattern: "after the interval",
+  },
+  {
+    name: "retries at once",
+    file: "db/functions/finish_deliveries.sql",
+    find: "due_at = v_now_ms + i.delay_ms",
+    replace: "due_at = v_now_ms",
+    test: "retries-follow-the-schedule",
+    pattern: "after the interval",
+  },
+  {
+    name: "stores the payload as it understands it",
+    file: "intake/routes.ts",
+    find: "payload: body,",
+    replace: "payload: Buffer.from(JSON.stringify(JSON.parse(body.toString()))),",
+    test: "standard-webhooks-delivery",
+    pattern: "exactly as received",
+  },
+  {
+    name: "keeps its claimed items to itself when the answer was lost",
+    file: "db/functions/claim_deliveries.sql",
+    find: "set lease_until = v_now_ms + p_lease_ms,",
+    replace: "set lease_until = v_now_ms + 86400000,",
+    test: "backlog-drains-after-faults",
+    pattern: "loses answers",
+  },
+];
