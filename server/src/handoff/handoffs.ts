@@ -84,6 +84,7 @@ export function createHandoffs(deps: HandoffsDeps): Handoffs {
     metrics: createHandoffMetrics(registry),
     newToken: () => randomInt(2 ** 47),
   });
+  let isStopping = false;
   const isFollowing = config.roles.has("dispatcher");
   return {
     targets: createAgentTargets(deps),
@@ -96,10 +97,13 @@ export function createHandoffs(deps: HandoffsDeps): Handoffs {
       if (await hastenPoll(pool, eventId)) follower.wake();
       return true;
     },
-    refreshDueCards: () => refreshDueCards(deps),
+    refreshDueCards: () => refreshDueCards(deps, () => isStopping),
     start() {
       if (isFollowing) follower.start();
     },
-    stop: () => follower.stop(),
+    stop() {
+      isStopping = true;
+      return follower.stop();
+    },
   };
 }

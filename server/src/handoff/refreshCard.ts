@@ -97,17 +97,24 @@ function originProblem(origin: string): string {
   return `names an interface at ${origin}, and the bearer token was given for another origin: to send it there, refresh with {"confirm_origin": "${origin}"}`;
 }
 
-const dueLimit = 20;
-const concurrency = 4;
+const dueLimit = 50;
+const concurrency = 8;
 /** Longer than an examination takes; if the process dies, the card is due again after this. */
 const holdMs = 120_000;
 
-/** Reads again the cards whose time has come. @returns how many were read, and how many were not good. */
-export async function refreshDueCards(deps: RefreshDeps): Promise<{ cards: number; failed: number }> {
+/**
+ * Reads again the cards whose time has come, until `isStopping`.
+ * @returns how many were read, and how many were not good.
+ */
+export async function refreshDueCards(
+  deps: RefreshDeps,
+  isStopping: () => boolean,
+): Promise<{ cards: number; failed: number }> {
   const due = await takeDueCards(deps.queries, { nowMs: deps.nowMs(), limit: dueLimit, holdMs });
-  const counts = { cards: due.length, failed: 0 };
+  const counts = { cards: 0, failed: 0 };
   const work = async (): Promise<void> => {
-    for (let id = due.pop(); id !== undefined; id = due.pop()) {
+    for (let id = due.pop(); id !== undefined && !isStopping(); id = due.pop()) {
+      counts.cards++;
       const outcome = await refreshCard(deps, id);
       if (outcome.kind !== "failed" && outcome.kind !== "held") continue;
       counts.failed++;
