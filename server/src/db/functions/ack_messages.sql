@@ -45,11 +45,11 @@ begin
       as i (id, key, mailbox_id, claim_token, reason, number)
     where m.bucket = get_byte(uuid_send(i.id), 15)
       and m.id = i.id
-      -- The sums keep the planner from taking the index of waiting messages for that of ids.
+      -- The sums and "is true" keep the planner from every way but looking each id up.
       and m.state + 0 = 2
       and m.claimable_at + 0 > v_now_ms
       and m.claimed_by = v_key_ids[i.key]
-      and m.id >= v_expired_before
+      and (m.id >= v_expired_before) is true
       and (i.claim_token is null or m.claim_token = i.claim_token)
       and (i.mailbox_id is null or m.mailbox_id = i.mailbox_id)
     returning

@@ -139,10 +139,10 @@ begin
         select r.n, i.number, m.id, m.claimed_by, m.claim_token, m.claim_count, m.claimable_at, m.ordering_key
         from repeated r
         cross join unnest(r.message_ids) with ordinality as i (id, number)
-        join messages m on m.bucket = v_box.bucket and m.id = i.id
+        join messages m on m.bucket = get_byte(uuid_send(i.id), 15) and m.id = i.id
         where m.claim_token = r.claim_token
           and m.claimable_at > v_now_ms
-          and m.id >= v_expired_before
+          and (m.id >= v_expired_before) is true
       )
       select r.n, 'r', null::uuid, null::uuid, null::uuid, null::integer, null::bigint, null::text, null::text,
         null::text, null::text, null::integer, null::integer, null::bigint, null::bigint
@@ -249,7 +249,7 @@ begin
         from (
           select m.id, m.ordering_key, m.position
           from unnest(v_ids) as i (id)
-          join messages m on m.bucket = v_box.bucket and m.id = i.id
+          join messages m on m.bucket = get_byte(uuid_send(i.id), 15) and m.id = i.id
           where m.state = 1
             or (m.state > 2 and m.claimable_at <= v_now_ms)
           for update of m skip locked
@@ -310,7 +310,9 @@ begin
             claim_token = p_claim_tokens[i.request]
           from unnest(v_ids, v_slots[v_taken + 1 : v_taken + cardinality(v_ids)]) with ordinality
             as i (id, request, number)
-          where m.bucket = v_box.bucket
+          -- The bucket comes from each id here and wherever ids are looked up: with one bucket for all, a plan
+          -- made while the table was empty reads the whole bucket to find ten messages.
+          where m.bucket = get_byte(uuid_send(i.id), 15)
             and m.id = i.id
           returning
             i.number, i.request, m.id, m.claimed_by, m.claim_token, m.claim_count, m.claimable_at, m.ordering_key

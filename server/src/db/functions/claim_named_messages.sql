@@ -94,7 +94,7 @@ begin
     ) i
     join messages m on m.bucket = get_byte(uuid_send(i.id), 15) and m.id = i.id
     join targets t on t.id = m.mailbox_id and t.org_id = v_key_orgs[i.key]
-    where m.id >= v_expired_before
+    where (m.id >= v_expired_before) is true
       and (
         m.state <> 2
         or (m.claimable_at <= v_now_ms and (t.max_claims is null or m.claim_count < t.max_claims))
@@ -110,7 +110,7 @@ begin
       claimed_by = v_key_ids[p_keys[p.number]],
       claim_token = p_claim_tokens[p.number]
     from picked p
-    where m.bucket = p.bucket
+    where m.bucket = get_byte(uuid_send(p.id), 15)
       and m.id = p.id
     returning
       p.number, m.bucket, m.mailbox_id, m.id, m.claim_count, m.claimable_at, m.claimed_by, m.ordering_key

@@ -85,7 +85,7 @@ begin
           and c.state = 2
       )
   ) head
-  where m.bucket = p_bucket
+  where m.bucket = get_byte(uuid_send(head.id), 15)
     and m.id = head.id
     and m.state = 4;
   get diagnostics v_count = row_count;
@@ -164,14 +164,14 @@ begin
         for update skip locked
       ) behind
     ) behind
-    where m.bucket = p_bucket
+    where m.bucket = get_byte(uuid_send(behind.id), 15)
       and m.id = behind.id;
 
     update messages m
     set state = 3,
       claimable_at = p_now_ms
     from unnest(v_heads) as head (id)
-    where m.bucket = p_bucket
+    where m.bucket = get_byte(uuid_send(head.id), 15)
       and m.id = head.id
       and m.state = 4
       and m.claimable_at > p_now_ms;

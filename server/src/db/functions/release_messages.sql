@@ -67,15 +67,15 @@ begin
           claim_token = case when p_leases_ms[n] >= 0 then m.claim_token end,
           claim_count = m.claim_count - p_unclaimed::integer
         from unnest(v_box.numbers) as n
-        where m.bucket = v_box.bucket
+        where m.bucket = get_byte(uuid_send(p_ids[n]), 15)
           and m.mailbox_id = v_box.mailbox_id
           and m.id = p_ids[n]
-          -- The sums keep the planner from taking the index of waiting messages for that of ids.
+          -- The sums and "is true" keep the planner from every way but looking each id up.
           and m.state + 0 = 2
           and m.claimable_at + 0 > v_now_ms
           and m.claimed_by = v_key_ids[p_keys[n]]
           and m.claim_token = p_claim_tokens[n]
-          and m.id >= v_expired_before
+          and (m.id >= v_expired_before) is true
           and (p_mailbox_ids[n] is null or m.mailbox_id = p_mailbox_ids[n])
         returning n, m.id, m.state, m.ordering_key, m.claim_count >= v_box.max_claims as is_last
       )

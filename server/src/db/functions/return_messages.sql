@@ -25,7 +25,7 @@ begin
   with gone as (
     delete from messages m
     using unnest(p_ids, p_keys) as i (id, ordering_key)
-    where m.bucket = p_bucket
+    where m.bucket = get_byte(uuid_send(i.id), 15)
       and m.id = i.id
       and (i.ordering_key is null or i.ordering_key = any (v_locked))
     returning m.claim_count, m.id, m.position, m.ordering_key
@@ -98,7 +98,7 @@ begin
       claimed_by = null,
       claim_token = null
     from unnest(v_ids) as i (id)
-    where m.bucket = p_bucket
+    where m.bucket = get_byte(uuid_send(i.id), 15)
       and m.id = i.id;
   end if;
   if v_poison_ids is not null then

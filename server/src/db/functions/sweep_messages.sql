@@ -44,7 +44,7 @@ begin
         limit p_limit
         for update skip locked
       ) old
-      where m.bucket = v_bucket
+      where m.bucket = get_byte(uuid_send(old.id), 15)
         and m.id = old.id
       returning m.mailbox_id, m.ordering_key
     ),
