@@ -5,6 +5,7 @@ import { recordHandoff, type RecordDeps } from "./handoffStore.ts";
 import { deadlineMs, firstPollMs, nextPollMs } from "./pollSchedule.ts";
 import { dropPoll, noteFollowError, type Poll, postponePoll } from "./pollStore.ts";
 import { readTask, type TaskView } from "./readTask.ts";
+import type { RereadCard } from "./refreshCard.ts";
 
 export interface FollowDeps extends RecordDeps {
   outbound: Outbound;
@@ -12,7 +13,7 @@ export interface FollowDeps extends RecordDeps {
   random: () => number;
   /** How long a task is followed without change, in milliseconds. */
   quietMs: number;
-  rereadCard: (targetId: string, timeoutMs: number) => Promise<boolean>;
+  rereadCard: RereadCard;
 }
 
 /** What one look at a task came to: `trouble` when the agent could not be asked. */

@@ -43,7 +43,11 @@ describe("an answer to a message means", () => {
     [410, null, "gone"],
     [501, null, "retry"],
   ])("%i %s: the card is read again, and without news %s", (status, reason, outcome) => {
-    expect(judgeAnswer(refused(status, reason))).toMatchObject({ kind: "moved", verdict: { outcome } });
+    expect(judgeAnswer(refused(status, reason))).toMatchObject({
+      kind: "moved",
+      verdict: { outcome },
+      unsure: { outcome: "retry" },
+    });
   });
 
   it.each([500, 502, 504])("%i: the work may have been begun", (status) => {

@@ -9,15 +9,17 @@ export type Judgement =
   | { kind: "declined"; verdict: AttemptVerdict }
   /** It may have taken the message. `isNow` when it is worth asking at once, because nobody answered. */
   | { kind: "unclear"; error: string; slowDown: boolean; isNow: boolean }
-  /** The version or the route is gone: the card may say where to. `verdict` holds when it does not. */
-  | { kind: "moved"; verdict: AttemptVerdict };
+  /**
+   * The version or the route is gone, and the card may say where to: `verdict` holds when it names the same interface
+   * as before, `unsure` when it cannot be read.
+   */
+  | { kind: "moved"; verdict: AttemptVerdict; unsure: AttemptVerdict };
 
 const askingForTime = new Set([408, 425, 429, 503]);
 /** These may come from something in between, or after the work was begun. */
 const perhapsTaken = new Set([500, 502, 504]);
 /** The message itself is refused, and would be again. */
 const refusedForGood = new Set([400, 409, 411, 413, 414, 415, 422, 431]);
-const movedReasons = new Set(["VERSION_NOT_SUPPORTED"]);
 
 /** Judges the answer to `message:send` (A2A 1.0, sections 3.1.1, 3.3.2 and 11.6). */
 export function judgeAnswer(answer: AgentAnswer): Judgement {
@@ -49,12 +51,11 @@ export function judgeAnswer(answer: AgentAnswer): Judgement {
 
 function judgeRefusal(refusal: Refusal): Judgement {
   const { status, reason, message: error } = refusal;
-  if (reason !== null && movedReasons.has(reason))
-    return { kind: "moved", verdict: { outcome: "failed", error } };
+  if (reason === "VERSION_NOT_SUPPORTED") return moved(refusal, { outcome: "failed", error });
   // A message may name a task to continue, which the agent does not know.
   if (status === 404 && reason === "TASK_NOT_FOUND") return declined({ outcome: "failed", error });
-  if (status === 410) return { kind: "moved", verdict: { outcome: "gone", error } };
-  if (status === 404 || status === 405 || status === 501) return { kind: "moved", verdict: again(refusal) };
+  if (status === 410) return moved(refusal, { outcome: "gone", error });
+  if (status === 404 || status === 405 || status === 501) return moved(refusal, again(refusal));
   if (perhapsTaken.has(status)) {
     return { kind: "unclear", error, slowDown: status !== 500, isNow: false };
   }
@@ -69,6 +70,10 @@ function again({ status, message: error }: Refusal): AttemptVerdict {
     countsTowardDisabling: !askingForTime.has(status),
     slowDown: status === 429 || status === 503,
   };
+}
+
+function moved(refusal: Refusal, verdict: AttemptVerdict): Judgement {
+  return { kind: "moved", verdict, unsure: again(refusal) };
 }
 
 function declined(verdict: AttemptVerdict): Judgement {

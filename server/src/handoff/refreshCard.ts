@@ -129,28 +129,37 @@ const rereadPauseMs = 60_000;
 const maxRemembered = 1_000;
 
 /**
- * Rereads a card on an agent's hint that its interface is gone: one read at a time for a target, and none within a
- * minute of the last. The result says whether the interface is another now.
+ * What a card says on an agent's hint that its interface is gone: another interface, the same, or nothing that could
+ * be read and used.
  */
-export function createCardRereader(
-  deps: RefreshDeps,
-): (targetId: string, timeoutMs: number) => Promise<boolean> {
-  const underWay = new Map<string, Promise<boolean>>();
-  const lastAtMs = new Map<string, number>();
+export type Reread = "moved" | "same" | "unknown";
 
-  async function reread(targetId: string, timeoutMs: number): Promise<boolean> {
+/** Rereads a card within `timeoutMs`. */
+export type RereadCard = (targetId: string, timeoutMs: number) => Promise<Reread>;
+
+/** One read at a time for a target, and none within a minute of the last, whose result then still holds. */
+export function createCardRereader(deps: RefreshDeps): RereadCard {
+  const underWay = new Map<string, Promise<Reread>>();
+  const last = new Map<string, { atMs: number; isSame: boolean }>();
+
+  async function reread(targetId: string, timeoutMs: number): Promise<Reread> {
+    const atMs = performance.now();
+    if (last.size >= maxRemembered) last.clear();
+    last.set(targetId, { atMs, isSame: false });
     const outcome = await refreshCard(deps, targetId, { timeoutMs });
-    return outcome.kind === "current" && outcome.isInterfaceChanged;
+    if (outcome.kind !== "current") return "unknown";
+    if (outcome.isInterfaceChanged) return "moved";
+    last.set(targetId, { atMs, isSame: true });
+    return "same";
   }
 
   return (targetId, timeoutMs) => {
     const present = underWay.get(targetId);
     if (present !== undefined) return present;
-    const nowMs = performance.now();
-    if (nowMs - (lastAtMs.get(targetId) ?? Number.NEGATIVE_INFINITY) < rereadPauseMs)
-      return Promise.resolve(false);
-    if (lastAtMs.size >= maxRemembered) lastAtMs.clear();
-    lastAtMs.set(targetId, nowMs);
+    const known = last.get(targetId);
+    if (known !== undefined && performance.now() - known.atMs < rereadPauseMs) {
+      return Promise.resolve(known.isSame ? "same" : "unknown");
+    }
     const work = reread(targetId, timeoutMs).finally(() => underWay.delete(targetId));
     underWay.set(targetId, work);
     return work;

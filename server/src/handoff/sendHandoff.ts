@@ -17,6 +17,7 @@ import { judgeAnswer } from "./judgeAnswer.ts";
 import { toMessage } from "./message.ts";
 import { deadlineMs, firstPollMs } from "./pollSchedule.ts";
 import type { TaskView } from "./readTask.ts";
+import type { RereadCard } from "./refreshCard.ts";
 
 export interface SendHandoffDeps extends RecordDeps {
   pool: pg.Pool;
@@ -29,11 +30,8 @@ export interface SendHandoffDeps extends RecordDeps {
   quietMs: number;
   /** Where an agent may notify of an event's task; null when nobody could reach it. */
   notificationUrl: ((eventId: string) => string) | null;
-  /**
-   * Reads an agent's card again, because the agent says that its interface is gone. True when the interface is
-   * another now; false at once when the card was read a moment ago.
-   */
-  rereadCard: (targetId: string, timeoutMs: number) => Promise<boolean>;
+  /** Reads an agent's card again, because the agent says that its interface is gone. */
+  rereadCard: RereadCard;
 }
 
 /** The part of an attempt that the message itself may take; the rest is for finding out what became of it. */
@@ -142,8 +140,9 @@ class Attempt {
       case "unclear":
         return this.#clarify(agent, judgement, sentAtMs);
       case "moved": {
-        const moved = isSecond ? undefined : await this.#movedTo(agent);
-        return moved === undefined ? this.#decline(judgement.verdict) : this.#send(moved, true);
+        const present = isSecond ? "same" : await this.#lookUpAgain(agent);
+        if (present === "same") return this.#decline(judgement.verdict);
+        return present === "unknown" ? this.#decline(judgement.unsure) : this.#send(present, true);
       }
     }
   }
@@ -228,14 +227,16 @@ class Attempt {
     });
   }
 
-  /** The agent at its present interface, when its card names another one than was just tried. */
-  async #movedTo(agent: Agent): Promise<Agent | undefined> {
+  /** The agent at the interface that its card names now, when that is another than was just tried. */
+  async #lookUpAgain(agent: Agent): Promise<Agent | "same" | "unknown"> {
     const limitMs = this.#leftMs() - minRequestMs;
-    if (limitMs < minRequestMs) return undefined;
-    const isAnother = await this.#deps.rereadCard(agent.targetId, limitMs);
-    if (!isAnother) return undefined;
+    if (limitMs < minRequestMs) return "unknown";
+    const said = await this.#deps.rereadCard(agent.targetId, limitMs);
+    // Somebody else may have read it meanwhile.
     const present = await this.#deps.agents.get(agent.targetId, agent.version + 1);
-    return present === undefined || "fault" in present.authorization ? undefined : present;
+    if (present === undefined || "fault" in present.authorization) return "unknown";
+    if (present.url !== agent.url || present.tenant !== agent.tenant) return present;
+    return said === "same" ? "same" : "unknown";
   }
 
   async #decline(verdict: AttemptVerdict): Promise<AttemptResult> {
