@@ -1,0 +1,203 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { bucketOf } from "../src/db/ids.ts";
+import {
+  beginHandoff,
+  type HandoffRecord,
+  noteNothingSent,
+  recordHandoff,
+  type RecordDeps,
+} from "../src/handoff/handoffStore.ts";
+import { claimPolls, firstPollCursor, postponePoll, sweepPolls } from "../src/handoff/pollStore.ts";
+import { readSendAnswer, type TaskView } from "../src/handoff/readTask.ts";
+import { createAgentTarget } from "./support/agentTargets.ts";
+import { type CardServer, startCardServer } from "./support/cardServer.ts";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { sendItem } from "./support/items.ts";
+import { createMailbox, type TestMailbox } from "./support/mailbox.ts";
+import { type Account, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+
+let database: TestDatabase;
+let node: TestNode;
+let account: Account;
+let cards: CardServer;
+let mailbox: TestMailbox;
+let targetId: string;
+let eventId: string;
+let deps: RecordDeps;
+let announced: string[];
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  node = createTestNode(database, {
+    POSTRIDER_ALLOW_HTTP_TARGETS: "true",
+    POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8",
+    POSTRIDER_ROLES: "api",
+  });
+  account = await signUp(node);
+  cards = await startCardServer();
+});
+
+afterAll(async () => {
+  await node.stop();
+  await cards.stop();
+  await database.drop();
+});
+
+beforeEach(async () => {
+  await node.pool.query("delete from handoff_polls");
+  mailbox = await createMailbox(node, {}, account);
+  targetId = await createAgentTarget(node, account, cards.url, { result_target_id: mailbox.id });
+  eventId = await sendItem(node, account, targetId);
+  announced = [];
+  deps = {
+    pool: node.pool,
+    nowMs: Date.now,
+    onDue: () => undefined,
+    onMailboxItems: (ids) => announced.push(...ids),
+  };
+});
+
+/** Leases the item's delivery, as a claim would. */
+async function lease(leaseToken: number): Promise<void> {
+  await node.pool.query(
+    "update deliveries set lease_until = 9e15, lease_token = $3 where bucket = $1 and event_id = $2",
+    [bucketOf(eventId), eventId, leaseToken],
+  );
+}
+
+function viewOf(state: string, id: string = "t1"): TaskView {
+  const reading = readSendAnswer({ task: { id, contextId: "c", status: { state: `TASK_STATE_${state}` } } });
+  if (!reading.ok) throw new Error(reading.problem);
+  return reading.view;
+}
+
+function record(fields: Partial<HandoffRecord>): ReturnType<typeof recordHandoff> {
+  const times = { pollInMs: 0, deadlineInMs: 60_000 };
+  return recordHandoff(deps, { eventId, targetId, view: null, outcome: null, ...times, ...fields });
+}
+
+function accept(view: TaskView): ReturnType<typeof recordHandoff> {
+  return record({ isAcceptance: true, view, outcome: view.outcome });
+}
+
+describe("what is about to be sent is known before it is", () => {
+  it("and afterwards, until the agent has certainly not taken it", async () => {
+    await lease(1);
+    expect(await beginHandoff(node.pool, { eventId, leaseToken: 1 })).toEqual({ kind: "send" });
+    await lease(2);
+    const again = await beginHandoff(node.pool, { eventId, leaseToken: 2 });
+    expect(again).toMatchObject({ kind: "unanswered" });
+    await noteNothingSent(node.pool, eventId);
+    expect(await beginHandoff(node.pool, { eventId, leaseToken: 2 })).toEqual({ kind: "send" });
+  });
+
+  it("by whoever holds the lease, and nobody else", async () => {
+    await lease(2);
+    expect(await beginHandoff(node.pool, { eventId, leaseToken: 1 })).toEqual({ kind: "stale" });
+    const { rows } = await node.pool.query("select from handoffs where event_id = $1", [eventId]);
+    expect(rows).toEqual([]);
+  });
+
+  it("and never again once the agent has taken it", async () => {
+    await lease(1);
+    await beginHandoff(node.pool, { eventId, leaseToken: 1 });
+    expect(await accept(viewOf("WORKING", "first"))).toBe("recorded");
+    expect(await accept(viewOf("WORKING", "second"))).toBe("accepted before");
+    expect(await beginHandoff(node.pool, { eventId, leaseToken: 1 })).toEqual({ kind: "accepted" });
+    const { body } = await node.call("GET", `/api/v1/events/${eventId}`, { key: account.api_key });
+    expect(body.handoff.task_id).toBe("first");
+  });
+});
+
+describe("the end of a task", () => {
+  beforeEach(async () => {
+    await lease(1);
+    await beginHandoff(node.pool, { eventId, leaseToken: 1 });
+  });
+
+  it("is written once, and its result stored once, however many see it at the same moment", async () => {
+    await accept(viewOf("WORKING"));
+    const view = viewOf("COMPLETED");
+    const seen = await Promise.all(Array.from({ length: 10 }, () => record({ view, outcome: view.outcome })));
+    expect(seen.filter((outcome) => outcome === "recorded")).toHaveLength(1);
+    expect(seen.filter((outcome) => outcome === "ended before")).toHaveLength(9);
+    expect(await mailbox.list()).toHaveLength(1);
+    expect(announced).toEqual([mailbox.id]);
+    expect(await record({ outcome: "UNKNOWN" })).toBe("ended before");
+  });
+
+  it("may come with the acceptance", async () => {
+    expect(await accept(viewOf("REJECTED"))).toBe("recorded");
+    expect(await mailbox.list()).toMatchObject([{ event_type: "handoff.rejected" }]);
+    expect((await claim(5)).polls).toEqual([]);
+  });
+
+  it("that nobody saw keeps what was seen last", async () => {
+    await accept(viewOf("WORKING"));
+    await record({ outcome: "UNKNOWN", followError: "no longer followed" });
+    const { body } = await node.call("GET", `/api/v1/events/${eventId}`, { key: account.api_key });
+    expect(body.handoff).toMatchObject({ state: "WORKING", outcome: "UNKNOWN", error: "no longer followed" });
+  });
+});
+
+function claim(leaseToken: number): ReturnType<typeof claimPolls> {
+  return claimPolls(node.pool, {
+    leaseMs: 60_000,
+    leaseToken,
+    cursor: firstPollCursor,
+    skip: [],
+    limit: 100,
+    perTarget: 100,
+  });
+}
+
+describe("a look at a task", () => {
+  beforeEach(async () => {
+    await lease(1);
+    await beginHandoff(node.pool, { eventId, leaseToken: 1 });
+    await accept(viewOf("WORKING"));
+  });
+
+  it("is leased to one at a time, and changes nothing once its lease has passed on", async () => {
+    const { polls } = await claim(7);
+    expect(polls).toMatchObject([{ eventId, taskId: "t1", state: "WORKING", polls: 0 }]);
+    expect((await claim(8)).polls).toEqual([]);
+    await node.pool.query("update handoff_polls set lease_until = 0");
+    expect(await sweepPolls(node.pool)).toBe(1);
+    expect((await claim(9)).polls).toHaveLength(1);
+    const view = viewOf("FAILED");
+    expect(await record({ leaseToken: 7, view, outcome: view.outcome })).toBe("stale");
+    await postponePoll(node.pool, { eventId, leaseToken: 7 }, { polls: 5, missing: 0, inMs: 0 });
+    expect(await record({ leaseToken: 9, view, outcome: view.outcome })).toBe("recorded");
+  });
+
+  it("that found nothing new is planned again, and one that did begins afresh", async () => {
+    const [poll] = (await claim(1)).polls;
+    await postponePoll(node.pool, poll!, { polls: 4, missing: 1, inMs: 0 });
+    const [next] = (await claim(2)).polls;
+    expect(next).toMatchObject({ polls: 4, missing: 1 });
+    await record({ leaseToken: 2, view: viewOf("INPUT_REQUIRED") });
+    expect((await claim(3)).polls).toMatchObject([{ polls: 0, missing: 0, state: "INPUT_REQUIRED" }]);
+  });
+
+  it("goes around the targets, a few of each, and skips those that have no room", async () => {
+    const other = await createAgentTarget(node, account, cards.url);
+    for (const target of [targetId, other]) {
+      for (let count = 0; count < 3; count++) {
+        const id = await sendItem(node, account, target);
+        await node.pool.query(
+          `insert into handoff_polls (bucket, event_id, target_id, due_at, deadline_at)
+           values ($1, $2, $3, 0, 0)`,
+          [bucketOf(id), id, target],
+        );
+      }
+    }
+    const few = { leaseMs: 60_000, cursor: firstPollCursor, limit: 100, perTarget: 2 };
+    const first = await claimPolls(node.pool, { ...few, leaseToken: 1, skip: [] });
+    expect(first.polls.filter((poll) => poll.targetId === other)).toHaveLength(2);
+    expect(first.polls.filter((poll) => poll.targetId === targetId)).toHaveLength(2);
+    expect(first.isCircleClosed).toBe(true);
+    const rest = await claimPolls(node.pool, { ...few, leaseToken: 2, skip: [other] });
+    expect(new Set(rest.polls.map((poll) => poll.targetId))).toEqual(new Set([targetId]));
+  });
+});
