@@ -1,5 +1,6 @@
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
+import { mailboxFigures, mailboxStoredFigures } from "./mailbox.ts";
 import {
   type BenchSize,
   drainFigures,
@@ -11,7 +12,7 @@ import {
 } from "./scenarios.ts";
 
 /*
- * npm run bench [-- --quick] [intake] [in-and-out] [latency] [drain] [stored]
+ * npm run bench [-- --quick] [intake] [in-and-out] [latency] [drain] [stored] [mailbox] [mailbox-stored]
  * Each figure is measured against its own ceiling in the same run, because machines and their noise differ;
  * compare ratios, not absolute figures.
  */
@@ -21,6 +22,8 @@ const scenarios: Record<string, (size: BenchSize) => Promise<Figure[]>> = {
   latency: latencyFigures,
   drain: drainFigures,
   stored: storedFigures,
+  mailbox: mailboxFigures,
+  "mailbox-stored": mailboxStoredFigures,
 };
 
 const { values, positionals } = parseArgs({
