@@ -10,8 +10,8 @@ export interface ClaimLoop {
   start(): void;
   /** Something is due: look now rather than at the next poll. */
   wake(): void;
-  /** A lane or the memory has room again; looks now if the last claim left something for want of it. */
-  roomAppeared(): void;
+  /** A target, and so the memory, has room again; looks now if the last claim left something for want of it. */
+  roomAppeared(targetId: string): void;
   stop(): Promise<void>;
 }
 
@@ -38,12 +38,23 @@ const firstGuessBytes = 64 * 1024;
 /** How long nothing may be due before the database is asked again. */
 const pollMs = 200;
 const errorPauseMs = 1_000;
+/**
+ * A claim that brings less than this was mostly spent on targets that wait for a later moment. Such claims pause for as
+ * long as they took, so that thousands of those targets cost a fraction of a core and not a whole one.
+ */
+const sparseClaim = 16;
+/** And for this many times as long when a whole circle brought nothing. */
+const idlePauses = 4;
+const maxIdlePauseMs = 1_000;
 
 export function createClaimLoop(deps: ClaimLoopDeps): ClaimLoop {
   const sleeper = createSleeper();
   let cursor = firstCursor;
   let seen: Seen = { targets: 1, bytesPerDelivery: firstGuessBytes };
-  let wasRoomShort = false;
+  /** For want of what the last claim left something: targets' room, or memory for all. */
+  let skipped = new Set<string>();
+  let wasMemoryShort = false;
+  let circleMs = 0;
   let stopping = new AbortController();
   let ended: Promise<void> = Promise.resolve();
 
@@ -59,9 +70,11 @@ export function createClaimLoop(deps: ClaimLoopDeps): ClaimLoop {
   async function claimOnce(): Promise<number> {
     const size = sizeClaim(deps.room(), seen);
     const skip = deps.fullTargets();
-    wasRoomShort = size.limit < maxPerClaim || skip.length > 0;
+    skipped = new Set(skip);
+    wasMemoryShort = size.limit < maxPerClaim;
     if (size.limit === 0) return pollMs;
     const lease = deps.newLease();
+    const startedAtMs = performance.now();
     try {
       const claim = await claimDeliveries(deps.pool, {
         leaseMs: lease.durationMs,
@@ -72,11 +85,19 @@ export function createClaimLoop(deps: ClaimLoopDeps): ClaimLoop {
         ...size,
       });
       cursor = claim.cursor;
-      if (claim.deliveries.length === 0) return claim.isCircleClosed ? pollMs : 0;
-      seen = lookAt(claim.deliveries, seen);
-      deps.metrics.claimed(claim.deliveries.length);
-      deps.take(claim.deliveries);
-      return 0;
+      const tookMs = performance.now() - startedAtMs;
+      circleMs += tookMs;
+      if (claim.deliveries.length > 0) {
+        seen = lookAt(claim.deliveries, seen);
+        deps.metrics.claimed(claim.deliveries.length);
+        deps.take(claim.deliveries);
+        circleMs = 0;
+        return claim.deliveries.length < sparseClaim ? tookMs : 0;
+      }
+      if (!claim.isCircleClosed) return tookMs;
+      const idleMs = Math.min(maxIdlePauseMs, circleMs * idlePauses);
+      circleMs = 0;
+      return Math.max(pollMs, idleMs);
     } catch (error) {
       deps.log.warn({ err: error }, "due deliveries could not be claimed; trying again");
       return errorPauseMs;
@@ -89,8 +110,10 @@ export function createClaimLoop(deps: ClaimLoopDeps): ClaimLoop {
       ended = run();
     },
     wake: () => sleeper.wake(),
-    roomAppeared() {
-      if (wasRoomShort) sleeper.wake();
+    roomAppeared(targetId) {
+      if (!skipped.delete(targetId) && !wasMemoryShort) return;
+      wasMemoryShort = false;
+      sleeper.wake();
     },
     async stop() {
       stopping.abort();

@@ -267,7 +267,7 @@ export class Dispatcher implements DeliveryGauges {
     this.#deps.settler.settle(delivery, target, result, attemptedAtMs);
     if (this.#turns.length > 1) this.#pump();
     else if (waiting(lane) > 0) this.#startFrom(lane);
-    if (hasRoom(lane, performance.now(), this.#memoryShare())) this.#claims?.roomAppeared();
+    if (hasRoom(lane, performance.now(), this.#memoryShare())) this.#claims?.roomAppeared(lane.targetId);
     if (this.#inFlight === 0) this.#onIdle?.();
   }
 

@@ -34,7 +34,8 @@ const firstWindow = 1;
 const failuresToOpen = 10;
 const firstOpenMs = 1_000;
 const maxOpenMs = 30_000;
-/** What may wait in memory, in windows, however slow the target is; and however fast. */
+/** What may wait in memory however slow the target is, as a number and in windows; and however fast it is. */
+const minAhead = 8;
 const windowsAhead = 4;
 const maxAhead = 1_024;
 
@@ -105,7 +106,7 @@ export function hasRoom(lane: Lane, nowMs: number, share: Share): boolean {
   if (lane.openUntilMs > nowMs) return false;
   const count = waiting(lane);
   if (count === 0) return true;
-  const wanted = lane.window * windowsAhead + Math.max(lane.recent, lane.previous);
+  const wanted = Math.max(minAhead, lane.window * windowsAhead) + Math.max(lane.recent, lane.previous);
   const ahead = Math.min(maxAhead, wanted, share.deliveries);
   return count < ahead && lane.bytes < share.bytes;
 }

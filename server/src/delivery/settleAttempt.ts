@@ -29,7 +29,7 @@ export function createSettler(deps: SettlerDeps): Settler {
   return {
     settle(delivery, target, result, attemptedAtMs) {
       const step = nextStep(deps, delivery, target, result);
-      const error = result.verdict.outcome === "delivered" ? null : result.verdict.error;
+      const error = result.verdict.outcome === "delivered" ? null : storable(result.verdict.error);
       const record: AttemptRecord = {
         eventId: delivery.eventId,
         leaseToken: delivery.leaseToken,
@@ -53,6 +53,13 @@ export function createSettler(deps: SettlerDeps): Settler {
       noteHealth(deps, target, result.verdict);
     },
   };
+}
+
+const maxErrorLength = 1_000;
+
+/** An error may quote what a receiver said. What cannot be stored would keep the attempt from being recorded at all. */
+function storable(error: string): string {
+  return error.slice(0, maxErrorLength).replaceAll("\0", "\ufffd").toWellFormed();
 }
 
 interface Step {

@@ -1,0 +1,132 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { createGroupCommit, type GroupCommit, QueueFullError } from "./groupCommit.ts";
+
+interface Run {
+  batch: number[];
+  commit: () => void;
+  fail: (error: Error) => void;
+}
+
+/** A group commit whose batches end when the test says so. */
+function controlled(options: { maxBatch?: number; maxQueued?: number; secondBatchAt?: number } = {}): {
+  commits: GroupCommit<number, number>;
+  runs: Run[];
+  begun: (count: number) => Promise<void>;
+} {
+  const runs: Run[] = [];
+  const commits = createGroupCommit<number, number>({
+    run: (batch) =>
+      new Promise((resolve, reject) => {
+        runs.push({ batch, commit: () => resolve(batch.map((work) => work * 2)), fail: reject });
+      }),
+    isPieceAtFault: (error) => (error as Error).message === "a piece",
+    sizeOf: () => 1,
+    maxBatch: 100,
+    maxBatchBytes: 1_000,
+    secondBatchAt: 32,
+    maxQueued: 1_000,
+    ...options,
+  });
+  return {
+    commits,
+    runs,
+    async begun(count) {
+      while (runs.length < count) await new Promise((resolve) => setImmediate(resolve));
+    },
+  };
+}
+
+describe("a group commit", () => {
+  it("gives each caller its own result, in whatever batches the pieces end up", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.integer({ min: 0, max: 1_000 }), { minLength: 1, maxLength: 200 }),
+        fc.integer({ min: 1, max: 50 }),
+        fc.integer({ min: 1, max: 200 }),
+        async (works, maxBatch, maxBatchBytes) => {
+          const sizes: number[] = [];
+          const commits = createGroupCommit<number, number>({
+            run: (batch) => {
+              sizes.push(batch.length);
+              return Promise.resolve(batch.map((work) => work * 2));
+            },
+            isPieceAtFault: () => false,
+            sizeOf: (work) => work,
+            maxBatch,
+            maxBatchBytes,
+            secondBatchAt: 5,
+            maxQueued: 1_000,
+          });
+          expect(await Promise.all(works.map((work) => commits.add(work)))).toEqual(
+            works.map((work) => work * 2),
+          );
+          expect(Math.max(...sizes)).toBeLessThanOrEqual(maxBatch);
+          await commits.drained();
+          expect(commits.pending()).toBe(0);
+        },
+      ),
+      { numRuns: 50 },
+    );
+  });
+
+  it("forms the next batch while one commits, and a second only when enough waits", async () => {
+    const { commits, runs, begun } = controlled();
+    const first = commits.add(1);
+    await begun(1);
+    const few = [2, 3].map((work) => commits.add(work));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(runs).toHaveLength(1);
+    const many = Array.from({ length: 40 }, (_, index) => commits.add(index));
+    await begun(2);
+    expect(runs[1]!.batch).toHaveLength(42);
+    for (const run of runs) run.commit();
+    await Promise.all([first, ...few, ...many]);
+  });
+
+  it("fails the piece that is at fault, and none of its neighbours", async () => {
+    const commits = createGroupCommit<number, number>({
+      run: (batch) =>
+        batch.includes(13)
+          ? Promise.reject(new Error("a piece"))
+          : Promise.resolve(batch.map((work) => work * 2)),
+      isPieceAtFault: (error) => (error as Error).message === "a piece",
+      sizeOf: () => 1,
+      maxBatch: 100,
+      maxBatchBytes: 1_000,
+      secondBatchAt: 32,
+      maxQueued: 1_000,
+    });
+    const works = Array.from({ length: 30 }, (_, index) => index);
+    const results = await Promise.allSettled(works.map((work) => commits.add(work)));
+    expect(results.map(({ status }) => status)).toEqual(
+      works.map((work) => (work === 13 ? "rejected" : "fulfilled")),
+    );
+  });
+
+  it("fails the whole batch when the database is at fault: nobody knows what was committed", async () => {
+    const { commits, runs, begun } = controlled();
+    const both = Promise.allSettled([commits.add(1), commits.add(2)]);
+    await begun(1);
+    runs[0]!.fail(new Error("the database is away"));
+    expect((await both).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+    expect(runs).toHaveLength(1);
+  });
+
+  it("refuses more than it may queue, and takes more again when some is done", async () => {
+    const { commits, runs, begun } = controlled({ maxBatch: 1, maxQueued: 2, secondBatchAt: 100 });
+    const first = commits.add(1);
+    await begun(1);
+    const waiting = [commits.add(2), commits.add(3)];
+    await expect(commits.add(4)).rejects.toBeInstanceOf(QueueFullError);
+    runs[0]!.commit();
+    await first;
+    await begun(2);
+    const another = commits.add(5);
+    for (let run = 1; run < 4; run++) {
+      await begun(run + 1);
+      runs[run]!.commit();
+    }
+    expect(await Promise.all([...waiting, another])).toEqual([4, 6, 10]);
+  });
+});
