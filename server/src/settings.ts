@@ -278,7 +278,15 @@ export const sections = [
 ] as const;
 
 /** All settings in one record; a key here is the key of the parsed value. */
-export const settings = { ...listening, ...storage, ...outbound, ...agents, ...accounts, ...mailboxes, ...billing };
+export const settings = {
+  ...listening,
+  ...storage,
+  ...outbound,
+  ...agents,
+  ...accounts,
+  ...mailboxes,
+  ...billing,
+};
 
 function always<T>(setting: Defaulted<T>): Defaulted<T> {
   return setting;

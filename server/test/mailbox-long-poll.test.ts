@@ -126,9 +126,9 @@ describe("a claim that waits", () => {
     await waiting(node, 20);
     await waiting(other, 20);
     const ids = new Set<string>();
-    let answered = 0;
-    for (const claim of claims) void claim.then(() => answered++);
-    while (answered < 40) ids.add(await box.send({}));
+    const progress = { answered: 0 };
+    for (const claim of claims) void claim.then(() => progress.answered++);
+    while (progress.answered < 40) ids.add(await box.send({}));
     const claimed = (await Promise.all(claims)).flatMap(idsOf);
     expect(new Set(claimed).size).toBe(claimed.length);
     expect(claimed.every((id) => ids.has(id))).toBe(true);

@@ -31,7 +31,12 @@ interface NewKeys {
 
 async function newKeys(count: number): Promise<NewKeys> {
   return inTransaction(pool, async (client) => {
-    const { id: orgId } = await createOrganization(client, { name: "keys", billingStatus: "active", cause: "test", nowMs });
+    const { id: orgId } = await createOrganization(client, {
+      name: "keys",
+      billingStatus: "active",
+      cause: "test",
+      nowMs,
+    });
     const keys: { id: string; key: string }[] = [];
     while (keys.length < count) keys.push(await insertKey(client, { orgId, name: "key", nowMs }));
     return { orgId, keys };

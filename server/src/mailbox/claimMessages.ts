@@ -138,18 +138,12 @@ function readOutcomes(requests: readonly ClaimRequest[], rows: readonly ClaimRow
     const box = boxes.get(mailboxId);
     const remaining = { ready: box?.ready_left ?? 0, claimed: box?.claimed_left ?? 0 };
     const messages = claimed[index]!;
-    switch (codes[index]) {
-      case "u":
-        return { kind: "unauthorized" };
-      case "n":
-        return { kind: "notFound" };
-      case "r":
-        return { kind: "claimed", messages, isRepeated: true, remaining };
-      default:
-        return messages.length > 0
-          ? { kind: "claimed", messages, isRepeated: false, remaining }
-          : { kind: "empty", retryInMs: box?.next_in_ms ?? null, remaining };
-    }
+    const code = codes[index];
+    if (code === "u") return { kind: "unauthorized" };
+    if (code === "n") return { kind: "notFound" };
+    if (code === "r") return { kind: "claimed", messages, isRepeated: true, remaining };
+    if (messages.length > 0) return { kind: "claimed", messages, isRepeated: false, remaining };
+    return { kind: "empty", retryInMs: box?.next_in_ms ?? null, remaining };
   });
 }
 

@@ -152,7 +152,7 @@ export class Waiters {
         },
         fail(error) {
           leave();
-          reject(error as Error);
+          reject(error);
         },
       };
       request.signal.addEventListener("abort", onOver);
