@@ -52,8 +52,11 @@ export type Sender = (delivery: Delivery, target: TargetConfig) => Promise<Attem
 const leaseMarginMs = 10_000;
 /** What must be left of the margin when the attempt starts. */
 const leaseReserveMs = 2_000;
-/** A target's configuration is looked up again before use when nothing confirmed it for this long. */
-const configAgeLimitMs = 1_000;
+/**
+ * A target's configuration is looked up again before use when no acceptance or claim confirmed it for this long. By
+ * so much may an item that waits in memory miss that its target was deleted, disabled or changed.
+ */
+const configAgeLimitMs = 200;
 const tickMs = 500;
 const maxInMemory = 8_192;
 const maxBytesInMemory = 128 * 1024 * 1024;
@@ -149,9 +152,7 @@ export class Dispatcher implements DeliveryGauges {
       leaseToken: lease.token,
       leaseDeadlineMs: deadlineMs,
     };
-    const lane = this.#add(delivery);
-    if (lane.config?.version === acceptance.targetVersion) lane.checkedAtMs = performance.now();
-    this.#startFrom(lane);
+    this.#startFrom(this.#add(delivery));
   }
 
   /** Something became due that this node does not hold. */
@@ -183,6 +184,7 @@ export class Dispatcher implements DeliveryGauges {
     this.#inMemory++;
     this.#bytesInMemory += delivery.payload.length;
     put(lane, delivery);
+    if (lane.config?.version === delivery.targetVersion) lane.checkedAtMs = performance.now();
     if (waiting(lane) === 1) this.#turns.push(lane);
     return lane;
   }
