@@ -1,5 +1,5 @@
 /* A peer for tests: an agent made with the official SDK, in a process of its own. Options come as JSON in argv. */
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { type AgentCard, type ListTasksRequest, type ListTasksResponse, Task } from "@a2a-js/sdk";
 import { DefaultRequestHandler, InMemoryTaskStore, type ServerCallContext } from "@a2a-js/sdk/server";
@@ -22,7 +22,9 @@ class FileTaskStore extends InMemoryTaskStore {
     await super.save(task, context);
     if (options.storePath === undefined) return;
     this.#tasks[task.id] = Task.toJSON(task);
-    writeFileSync(options.storePath, JSON.stringify(this.#tasks));
+    // Whole or not at all, because tests kill the agent at any moment.
+    writeFileSync(`${options.storePath}.next`, JSON.stringify(this.#tasks));
+    renameSync(`${options.storePath}.next`, options.storePath);
   }
 
   override async load(taskId: string, context: ServerCallContext): Promise<Task | undefined> {
