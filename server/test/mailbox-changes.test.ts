@@ -55,6 +55,21 @@ describe("a batch claim", () => {
     expect((await box.post("claim")).body.messages).toEqual([]);
   });
 
+  it("answers at most 16 MiB of payloads, and the rest to the next", async () => {
+    const box = await createMailbox(node);
+    const big = "x".repeat(1_000_000);
+    for (let n = 0; n < 20; n++) await box.send({ n, big });
+    const [first, second] = [await box.post("claim", { max: 100 }), await box.post("claim", { max: 100 })];
+    const numbers = [first, second].flatMap(({ body }) =>
+      body.messages.map((message: { payload: { n: number } }) => message.payload.n),
+    );
+    expect(first.body.messages).toHaveLength(16);
+    expect(numbers).toEqual(Array.from({ length: 20 }, (_, n) => n));
+    for (let n = 0; n < 20; n++) await box.send({ n, big });
+    const claims = await Promise.all(Array.from({ length: 10 }, () => box.post("claim", { max: 4 })));
+    expect(claims.flatMap(({ body }) => body.messages)).toHaveLength(20);
+  });
+
   it("gives every message to exactly one of many claims", async () => {
     const box = await createMailbox(node);
     const ids = await sendMany(box, 60);

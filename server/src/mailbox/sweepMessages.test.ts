@@ -3,7 +3,12 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../test/support/database.ts";
 import { createPool } from "../db/pool.ts";
 import { newId, newRootId } from "../db/ids.ts";
-import { foldMailboxActivity, sweepClaimIds, sweepExpiredMessages } from "./sweepMessages.ts";
+import {
+  foldMailboxActivity,
+  forgetDeletedMailboxes,
+  sweepClaimIds,
+  sweepExpiredMessages,
+} from "./sweepMessages.ts";
 
 let database: TestDatabase;
 let pool: pg.Pool;
@@ -103,5 +108,8 @@ describe("sweeping", () => {
       { minute: 0, accepted: 0, acknowledged: 0, held: 3 },
       { minute, accepted: 6, acknowledged: 3, held: 3 },
     ]);
+    expect(await forgetDeletedMailboxes(pool)).toBe(0);
+    await pool.query("delete from targets");
+    expect(await forgetDeletedMailboxes(pool)).toBe(1);
   });
 });

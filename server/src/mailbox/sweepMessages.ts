@@ -43,8 +43,7 @@ export async function sweepClaimIds(pool: pg.Pool): Promise<number> {
 }
 
 /**
- * Folds the ledger of mailboxes into minutes, and minutes past their hour into one sum; the ledger of deleted
- * mailboxes ends. @returns how many rows were folded.
+ * Folds the ledger of mailboxes into minutes, and minutes past their hour into one sum. @returns how many rows were folded.
  */
 export async function foldMailboxActivity(pool: pg.Pool): Promise<number> {
   let total = 0;
@@ -111,4 +110,15 @@ async function foldMinutes(pool: pg.Pool): Promise<number> {
     values: [minutesKept, rowsPerStatement],
   });
   return rows[0]!.folded;
+}
+
+/** Ends the ledger of deleted mailboxes. @returns how many rows were removed. */
+export async function forgetDeletedMailboxes(pool: pg.Pool): Promise<number> {
+  const { rowCount } = await pool.query({
+    name: "forget_deleted_mailboxes",
+    text: `delete from mailbox_minutes n
+           where n.minute = 0
+             and not exists (select from targets t where t.id = n.mailbox_id)`,
+  });
+  return rowCount ?? 0;
 }

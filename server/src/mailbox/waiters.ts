@@ -41,7 +41,7 @@ interface Waiter {
   /** Whether its time is up or its requester gone: it takes what comes of a claim under way and asks no more. */
   isOver: boolean;
   settle: (outcome: ClaimOutcome) => void;
-  fail: (error: unknown) => void;
+  fail: (error: Error) => void;
 }
 
 /**
@@ -152,7 +152,7 @@ export class Waiters {
         },
         fail(error) {
           leave();
-          reject(error);
+          reject(error instanceof Error ? error : new Error(String(error)));
         },
       };
       request.signal.addEventListener("abort", onOver);
@@ -199,7 +199,7 @@ export class Waiters {
       }
       waiter.settle(outcome);
     } catch (error) {
-      waiter.fail(error);
+      waiter.fail(error as Error);
     }
     return true;
   }

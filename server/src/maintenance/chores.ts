@@ -5,7 +5,12 @@ import { foldUsage } from "../billing/foldUsage.ts";
 import type { Config } from "../config.ts";
 import { ensurePartitions } from "../db/partitions.ts";
 import { retentionMs } from "../mailbox/mailboxDeps.ts";
-import { foldMailboxActivity, sweepClaimIds, sweepExpiredMessages } from "../mailbox/sweepMessages.ts";
+import {
+  foldMailboxActivity,
+  forgetDeletedMailboxes,
+  sweepClaimIds,
+  sweepExpiredMessages,
+} from "../mailbox/sweepMessages.ts";
 import type { Handoffs } from "../handoff/handoffs.ts";
 import { sweepPolls } from "../handoff/pollStore.ts";
 import type { Log } from "../telemetry/log.ts";
@@ -28,7 +33,8 @@ const minutes = 60 * seconds;
 
 /** Everything the service does by itself. Each chore may run on several nodes at once without harm. */
 export function startMaintenance(deps: MaintenanceDeps): { stop(): Promise<void> } {
-  const loops = choreList(deps).map((chore) => startLoop(chore, deps.log));
+  const chores = [...itemChores(deps), ...mailboxChores(deps), ...storageChores(deps)];
+  const loops = chores.map((chore) => startLoop(chore, deps.log));
   return {
     async stop() {
       await Promise.all(loops.map((loop) => loop.stop()));
@@ -36,7 +42,7 @@ export function startMaintenance(deps: MaintenanceDeps): { stop(): Promise<void>
   };
 }
 
-function choreList({ config, pool, nowMs, handoffs }: MaintenanceDeps): Chore[] {
+function itemChores({ pool, handoffs }: MaintenanceDeps): Chore[] {
   return [
     { name: "lease sweep", everyMs: 2 * seconds, runOnce: async () => ({ leases: await sweepLeases(pool) }) },
     {
@@ -55,6 +61,16 @@ function choreList({ config, pool, nowMs, handoffs }: MaintenanceDeps): Chore[] 
       runOnce: async () => ({ records: await foldUsage(pool) }),
     },
     {
+      name: "deliveries of deleted targets",
+      everyMs: 30 * seconds,
+      runOnce: async () => ({ canceled: await cancelOrphans(pool) }),
+    },
+  ];
+}
+
+function mailboxChores({ config, pool }: MaintenanceDeps): Chore[] {
+  return [
+    {
       name: "expired messages",
       everyMs: 10 * seconds,
       runOnce: async () => ({ messages: await sweepExpiredMessages(pool, retentionMs(config)) }),
@@ -70,10 +86,18 @@ function choreList({ config, pool, nowMs, handoffs }: MaintenanceDeps): Chore[] 
       runOnce: async () => ({ rows: await foldMailboxActivity(pool) }),
     },
     {
-      name: "deliveries of deleted targets",
-      everyMs: 30 * seconds,
-      runOnce: async () => ({ canceled: await cancelOrphans(pool) }),
+      name: "ledger of deleted mailboxes",
+      everyMs: 30 * minutes,
+      runOnce: async () => ({ rows: await forgetDeletedMailboxes(pool) }),
     },
+  ];
+}
+
+function storageChores({ config, pool, nowMs }: MaintenanceDeps): Chore[] {
+  // Messages share their payload with their events, so events stay for as long as messages do.
+  const mailboxDays = Math.ceil(config.mailboxRetentionSeconds / 86_400);
+  const retentionDays = Math.max(config.retentionDays, mailboxDays);
+  return [
     {
       name: "partitions ahead",
       everyMs: 30 * minutes,
@@ -82,7 +106,7 @@ function choreList({ config, pool, nowMs, handoffs }: MaintenanceDeps): Chore[] 
     {
       name: "retention",
       everyMs: 30 * minutes,
-      runOnce: () => dropOldPartitions(pool, { retentionDays: config.retentionDays, nowMs: nowMs() }),
+      runOnce: () => dropOldPartitions(pool, { retentionDays, nowMs: nowMs() }),
     },
     {
       name: "statistics",

@@ -253,15 +253,15 @@ begin
   -- batch, which is the order of acceptance.
   if 2 = any (pair_kinds) then
     with message as (
-      select i.ord, i.id, p_pair_target_ids[i.pair] as mailbox_id, i.ordering_key
-      from unnest(p_ids, p_pairs, p_ordering_keys, string_to_array(codes, null)) with ordinality
-        as i (id, pair, ordering_key, code, ord)
+      select i.ord, i.id, i.size, p_pair_target_ids[i.pair] as mailbox_id, i.ordering_key
+      from unnest(p_ids, p_pairs, p_sizes, p_ordering_keys, string_to_array(codes, null)) with ordinality
+        as i (id, pair, size, ordering_key, code, ord)
       where i.code = 'a'
         and pair_kinds[i.pair] = 2
     ),
     held as (
-      insert into messages (bucket, mailbox_id, id, ordering_key)
-      select get_byte(uuid_send(m.id), 15), m.mailbox_id, m.id, m.ordering_key
+      insert into messages (bucket, size, mailbox_id, id, ordering_key)
+      select get_byte(uuid_send(m.id), 15), m.size, m.mailbox_id, m.id, m.ordering_key
       from message m
       order by m.ord
     )

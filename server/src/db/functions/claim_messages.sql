@@ -9,7 +9,8 @@
 --     claimed, 0 when some had to be passed over
 --   r a repeated request: what its Claim-Id was answered follows, as far as that is still claimed
 --   u unauthorized      n no such mailbox in the key's organization
--- A request without any row is empty.
+-- A request without any row is empty. One call claims at most some 16 MiB of payloads in a mailbox (or one message);
+-- the requests that get less than there is ask again.
 --
 -- p_places has for each request a position before which its mailbox has no ready message as far as the caller
 -- knows (0 when it knows nothing): between two vacuums, the walk from the very first one would pass the index
@@ -60,6 +61,7 @@ declare
   -- How long the answer to a Claim-Id is kept past the end of its lease.
   v_keep_ms constant integer := 60000;
   v_max_counted constant integer := 100;
+  v_max_bytes constant integer := 16777216;
   v_key_ids uuid[];
   v_key_orgs uuid[];
   v_box record;
@@ -81,6 +83,10 @@ declare
   v_keys text[];
   v_picked uuid[];
   v_positions bigint[];
+  v_bytes bigint;
+  v_all_bytes bigint;
+  v_room integer;
+  v_is_cut boolean;
   v_choice record;
   v_low uuid;
   v_high uuid;
@@ -186,6 +192,8 @@ begin
     v_limit := v_wanted;
     v_is_busy := false;
     v_is_restarted := false;
+    v_is_cut := false;
+    v_all_bytes := 0;
     v_all_ids := '{}';
     loop
       v_tries := v_tries + 1;
@@ -243,11 +251,12 @@ begin
           array_agg(p.id order by p.position),
           array_agg(p.ordering_key order by p.position),
           bool_or(p.ordering_key is not null),
+          sum(p.size),
           min(p.id::text collate "C")::uuid,
           max(p.id::text collate "C")::uuid
-        into v_ids, v_keys, v_is_keyed, v_low, v_high
+        into v_ids, v_keys, v_is_keyed, v_bytes, v_low, v_high
         from (
-          select m.id, m.ordering_key, m.position
+          select m.id, m.ordering_key, m.position, m.size
           from unnest(v_ids) as i (id)
           join messages m on m.bucket = get_byte(uuid_send(i.id), 15) and m.id = i.id
           where m.state = 1
@@ -262,12 +271,13 @@ begin
           array_agg(p.id),
           array_agg(p.ordering_key),
           bool_or(p.ordering_key is not null),
+          sum(p.size),
           array_agg(p.position),
           min(p.id::text collate "C")::uuid,
           max(p.id::text collate "C")::uuid
-        into v_ids, v_keys, v_is_keyed, v_positions, v_low, v_high
+        into v_ids, v_keys, v_is_keyed, v_bytes, v_positions, v_low, v_high
         from (
-          select m.id, m.ordering_key, m.position
+          select m.id, m.ordering_key, m.position, m.size
           from messages m
           where m.bucket = v_box.bucket
             and m.mailbox_id = v_box.id
@@ -292,10 +302,23 @@ begin
         v_is_busy := v_is_busy or v_choice.skipped;
         v_is_restarted := v_choice.unparked;
       end if;
-      if cardinality(v_ids) > v_wanted - v_taken then
-        v_ids := v_ids[1 : v_wanted - v_taken];
+      v_room := v_wanted - v_taken;
+      if v_all_bytes + v_bytes > v_max_bytes then
+        select greatest(count(*) filter (where s.total <= v_max_bytes - v_all_bytes), (v_taken = 0)::integer)
+        into v_room
+        from (
+          select sum(m.size) over (order by i.number) as total
+          from unnest(v_ids[1 : v_room]) with ordinality as i (id, number)
+          join messages m on m.bucket = get_byte(uuid_send(i.id), 15) and m.id = i.id
+        ) s;
+        v_wanted := v_taken + v_room;
+        v_is_cut := true;
+      end if;
+      v_all_bytes := v_all_bytes + coalesce(v_bytes, 0);
+      if cardinality(v_ids) > v_room then
+        v_ids := v_ids[1 : v_room];
         if v_positions is not null then
-          v_from := v_positions[array_position(v_picked, v_ids[v_wanted - v_taken])];
+          v_from := coalesce(v_positions[array_position(v_picked, v_ids[v_room])], 0);
         end if;
       end if;
 
@@ -338,7 +361,7 @@ begin
       end if;
       -- Those passed over are before the rest, and many may be of one key: look further at once.
       v_limit := v_wanted - v_taken + case when v_is_keyed then 64 else 0 end;
-      exit when v_taken = v_wanted or v_tries = 8;
+      exit when v_taken >= v_wanted or v_tries = 8;
       if v_is_last and not v_is_restarted then
         exit when v_is_whole;
         v_is_whole := true;
@@ -408,6 +431,7 @@ begin
         ) claimed
       ),
       case
+        when v_is_cut then 0
         when v_taken = v_wanted then null
         when v_is_busy or v_is_restarted or not v_is_last then 0
         else (

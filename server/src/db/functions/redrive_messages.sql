@@ -46,8 +46,22 @@ begin
       and c.id = dead.id
     returning c.id, c.position, c.ordering_key
   )
-  insert into messages (bucket, state, mailbox_id, id, position, claimable_at, ordering_key)
-  select p_bucket, 3, p_mailbox, b.id, b.position, v_now_ms, b.ordering_key
+  insert into messages (bucket, state, size, mailbox_id, id, position, claimable_at, ordering_key)
+  select
+    p_bucket,
+    3,
+    (
+      select octet_length(e.payload)
+      from events e
+      where e.bucket = p_bucket
+        and e.target_id = p_mailbox
+        and e.id = b.id
+    ),
+    p_mailbox,
+    b.id,
+    b.position,
+    v_now_ms,
+    b.ordering_key
   from back b;
   get diagnostics v_count = row_count;
   if v_count > 0 then

@@ -77,8 +77,8 @@ begin
     and e.id = p_source;
 
   if kind = 2 then
-    insert into messages (bucket, mailbox_id, id, ordering_key)
-    select e.bucket, e.target_id, e.id, e.ordering_key
+    insert into messages (bucket, size, mailbox_id, id, ordering_key)
+    select e.bucket, octet_length(e.payload), e.target_id, e.id, e.ordering_key
     from events e
     where e.bucket = v_bucket
       and e.target_id = replay_event.target_id

@@ -28,6 +28,8 @@ create table messages (
   bucket smallint not null,
   state smallint not null default 1,
   claim_count integer not null default 0,
+  -- Bytes of the payload, so that what one claim answers can be bounded.
+  size integer not null default 0,
   mailbox_id uuid not null,
   id uuid not null,
   position bigint not null default nextval('message_positions'),
