@@ -1,10 +1,9 @@
 import type pg from "pg";
-import { dayMs, dayName } from "../db/partitions.ts";
+import { dayMs, dayName, tablesById } from "../db/partitions.ts";
 import { firstIdAt } from "../db/ids.ts";
 
 /** Days that idempotency keys are kept at least; the day they were written comes on top. */
 const keyDays = 1;
-const keepers = ["events", "attempts", "settlements", "closed_messages", "handoffs"] as const;
 
 export interface Retention {
   retentionDays: number;
@@ -32,7 +31,7 @@ export async function dropOldPartitions(
   );
   const old = rows.filter(({ parent, name }) => {
     const firstDay = parent === "idempotency_keys" ? today - keyDays : firstKept;
-    const isOurs = parent === "idempotency_keys" || keepers.some((table) => table === parent);
+    const isOurs = parent === "idempotency_keys" || tablesById.some((table) => table === parent);
     return isOurs && name < `${parent}_${dayName(firstDay)}`;
   });
   if (old.length === 0) return { partitions: 0, deliveries: 0 };

@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type pg from "pg";
+import { createTestDatabase, type TestDatabase } from "../../test/support/database.ts";
+import { newId } from "../db/ids.ts";
+import { dayMs, ensurePartitions, tablesById } from "../db/partitions.ts";
+import { createPool } from "../db/pool.ts";
+import { dropOldPartitions } from "./dropOldPartitions.ts";
+
+let database: TestDatabase;
+let pool: pg.Pool;
+const nowMs = Date.now();
+const target = newId(7, nowMs);
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  pool = createPool({ connection: database.connection, size: 2, onError: () => undefined });
+});
+
+afterAll(async () => {
+  await pool.end();
+  await database.drop();
+});
+
+async function storeEvent(atMs: number): Promise<string> {
+  const id = newId(7, atMs);
+  await pool.query(
+    `insert into events (bucket, kind, max_retries, billable, target_id, id, org_id, payload)
+     values (7, 1, 8, true, $1, $2, $1, '{}')`,
+    [target, id],
+  );
+  await pool.query(
+    "insert into deliveries (bucket, kind, event_id, target_id, org_id, due_at) values (7, 1, $1, $2, $2, $3)",
+    [id, target, atMs],
+  );
+  return id;
+}
+
+async function ids(table: string, column: string): Promise<string[]> {
+  const { rows } = await pool.query<{ id: string }>(
+    `select ${column} as id from ${table} order by ${column}`,
+  );
+  return rows.map((row) => row.id);
+}
+
+test("whole days past retention go with what still waits of them; all later days stay", async () => {
+  const today = await storeEvent(nowMs);
+  const laterMs = nowMs + 40 * dayMs;
+  expect(await ensurePartitions(pool, laterMs)).toBe(9 * (tablesById.length + 1));
+  const later = await storeEvent(laterMs);
+
+  const kept = await dropOldPartitions(pool, { retentionDays: 60, nowMs: laterMs });
+  expect(kept.deliveries).toBe(0);
+  expect(await ids("events", "id")).toEqual([today, later]);
+
+  const dropped = await dropOldPartitions(pool, { retentionDays: 30, nowMs: laterMs });
+  expect(dropped.deliveries).toBe(1);
+  expect(dropped.partitions).toBeGreaterThanOrEqual(tablesById.length);
+  expect(await ids("events", "id")).toEqual([later]);
+  expect(await ids("deliveries", "event_id")).toEqual([later]);
+  expect(await dropOldPartitions(pool, { retentionDays: 30, nowMs: laterMs })).toEqual({
+    partitions: 0,
+    deliveries: 0,
+  });
+});
+
+test("partitions exist a week ahead, and are made once", async () => {
+  expect(await ensurePartitions(pool, nowMs + 41 * dayMs)).toBe(tablesById.length + 1);
+  expect(await ensurePartitions(pool, nowMs + 41 * dayMs)).toBe(0);
+  await storeEvent(nowMs + 47 * dayMs);
+});
