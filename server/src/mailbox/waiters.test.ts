@@ -1,0 +1,167 @@
+import { describe, expect, it } from "vitest";
+import type { ClaimOutcome, ClaimRequest } from "./claimMessages.ts";
+import { type WaitingClaim, Waiters } from "./waiters.ts";
+
+const remaining = { ready: 0, claimed: 0 };
+
+function claimed(id: string): ClaimOutcome {
+  return { kind: "claimed", messages: [{ id }] as never, isRepeated: false, remaining };
+}
+
+function empty(retryInMs: number | null = null): ClaimOutcome {
+  return { kind: "empty", retryInMs, remaining };
+}
+
+/** Waiters over a database whose answers are given one by one. */
+function setUp() {
+  const asked: { request: ClaimRequest; answer: (outcome: ClaimOutcome) => void }[] = [];
+  const undone: ClaimOutcome[] = [];
+  let onAsked = (): void => undefined;
+  const waiters = new Waiters({
+    claim: (request) =>
+      new Promise((resolve) => {
+        asked.push({ request, answer: resolve });
+        onAsked();
+      }),
+    undo: (_request, outcome) => {
+      if (outcome.kind === "claimed") undone.push(outcome);
+    },
+  });
+  return {
+    waiters,
+    undone,
+    /** The next question that the database is asked. */
+    next: async () => {
+      while (asked.length === 0) await new Promise<void>((resolve) => (onAsked = resolve));
+      return asked.shift()!;
+    },
+    questions: () => asked.length,
+  };
+}
+
+function request(overrides: Partial<WaitingClaim> = {}): WaitingClaim {
+  return {
+    key: "k",
+    mailboxId: "box",
+    max: 1,
+    leaseMs: 1_000,
+    claimId: null,
+    waitMs: 10_000,
+    signal: new AbortController().signal,
+    ...overrides,
+  };
+}
+
+/** Lets everything run that is ready to. */
+function settle(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+describe("waiters", () => {
+  it("do not miss a wake that comes while their first claim is under way", async () => {
+    const { waiters, next } = setUp();
+    const outcome = waiters.claim(request());
+    const first = await next();
+    waiters.wake(["box"]);
+    first.answer(empty());
+    (await next()).answer(claimed("a"));
+    expect(await outcome).toEqual(claimed("a"));
+    expect(waiters.count()).toBe(0);
+  });
+
+  it("do not miss a wake that comes while they ask again", async () => {
+    const { waiters, next } = setUp();
+    const outcome = waiters.claim(request());
+    (await next()).answer(empty());
+    await settle();
+    waiters.wake(["box"]);
+    const second = await next();
+    waiters.wake(["box"]);
+    second.answer(empty());
+    (await next()).answer(claimed("a"));
+    expect(await outcome).toEqual(claimed("a"));
+  });
+
+  it("are served in the order of their requests, and the next only while there is something left", async () => {
+    const { waiters, next, questions } = setUp();
+    const outcomes = [waiters.claim(request()), waiters.claim(request())];
+    for (const _ of outcomes) (await next()).answer(empty());
+    await settle();
+    expect(waiters.count()).toBe(2);
+    waiters.wake(["elsewhere"]);
+    expect(questions()).toBe(0);
+    waiters.wake(["box"]);
+    (await next()).answer(claimed("a"));
+    (await next()).answer(empty());
+    expect(await outcomes[0]).toEqual(claimed("a"));
+    await settle();
+    expect([waiters.count(), questions()]).toEqual([1, 0]);
+    waiters.stop();
+    expect(await outcomes[1]).toMatchObject({ kind: "empty" });
+  });
+
+  it("give back what was claimed for a requester who has gone meanwhile", async () => {
+    const { waiters, next, undone } = setUp();
+    const gone = new AbortController();
+    const outcome = waiters.claim(request({ signal: gone.signal }));
+    (await next()).answer(empty());
+    await settle();
+    waiters.wake(["box"]);
+    const second = await next();
+    gone.abort();
+    second.answer(claimed("a"));
+    await outcome;
+    expect(undone).toEqual([claimed("a")]);
+  });
+
+  it("ask nothing for a requester who has gone", async () => {
+    const { waiters, next, questions } = setUp();
+    const gone = new AbortController();
+    const outcome = waiters.claim(request({ signal: gone.signal }));
+    (await next()).answer(empty());
+    await settle();
+    gone.abort();
+    expect(await outcome).toMatchObject({ kind: "empty" });
+    waiters.wake(["box"]);
+    expect(questions()).toBe(0);
+    expect(waiters.mailboxIds()).toEqual([]);
+  });
+
+  it("ask again at the end of a lease, without being woken", async () => {
+    const { waiters, next } = setUp();
+    const outcome = waiters.claim(request());
+    (await next()).answer(empty(30));
+    (await next()).answer(claimed("a"));
+    expect(await outcome).toEqual(claimed("a"));
+  });
+
+  it("ask again at once for what is busy, also for those who do not wait", async () => {
+    const { waiters, next } = setUp();
+    const outcome = waiters.claim(request({ waitMs: 0 }));
+    (await next()).answer(empty(0));
+    (await next()).answer(empty(0));
+    (await next()).answer(claimed("a"));
+    expect(await outcome).toEqual(claimed("a"));
+  });
+
+  it("give a claim that is under way its time when the node stops", async () => {
+    const { waiters, next } = setUp();
+    const outcome = waiters.claim(request());
+    (await next()).answer(empty());
+    await settle();
+    waiters.wake(["box"]);
+    const second = await next();
+    waiters.stop();
+    second.answer(claimed("a"));
+    expect(await outcome).toEqual(claimed("a"));
+    const late = waiters.claim(request());
+    (await next()).answer(empty());
+    expect(await late).toMatchObject({ kind: "empty" });
+  });
+
+  it("hand on the database's error", async () => {
+    const waiters = new Waiters({ claim: () => Promise.reject(new Error("away")), undo: () => undefined });
+    await expect(waiters.claim(request())).rejects.toThrow("away");
+    expect(waiters.mailboxIds()).toEqual([]);
+  });
+});
