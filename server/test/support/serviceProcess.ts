@@ -55,6 +55,10 @@ export async function startService({ storage, env = {} }: ServiceOptions): Promi
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...inherited(), ...defaults, ...storageVariables(storage), ...env },
   });
+  // A test that fails half-way must not leave a service behind.
+  const killAtExit = (): void => void child.kill("SIGKILL");
+  process.once("exit", killAtExit);
+  child.once("exit", () => process.off("exit", killAtExit));
   const lines: string[] = [];
   createInterface(child.stdout).on("line", (line) => lines.push(line));
   const ended = new Promise<number | null>((resolve) => child.once("exit", (code) => resolve(code)));
