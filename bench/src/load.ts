@@ -186,3 +186,8 @@ export function postBytes(path: string, lines: string[], body: string): Buffer {
   ];
   return Buffer.from(`${head.join("\r\n")}\r\n\r\n${body}`);
 }
+
+/** Milliseconds of the machine's monotonic clock, which all processes share, unlike `performance.now()`. */
+export function monotonicMs(): number {
+  return Number(process.hrtime.bigint()) / 1e6;
+}

@@ -1,8 +1,9 @@
 import { createServer } from "node:http";
+import { monotonicMs } from "./load.ts";
 
 /*
  * The receiver of deliveries: answers 200 at once, and counts. `GET /count` says how many came, `GET /latency`
- * how long the items of the last run took from the `sent_at` (milliseconds) in their body, and forgets them.
+ * how long the items of the last run took from the `sent_at` (of the monotonic clock, in milliseconds) in their body, and forgets them.
  * Prints its port.
  */
 let count = 0;
@@ -24,7 +25,7 @@ const server = createServer((request, response) => {
     count++;
     if (measures) {
       const { sent_at } = JSON.parse(Buffer.concat(chunks).toString()) as { sent_at: number };
-      latencies.push(performance.timeOrigin + performance.now() - sent_at);
+      latencies.push(monotonicMs() - sent_at);
     }
     response.writeHead(200, { "content-length": 0 });
     response.end();

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { type LoadResult, postBytes, runLoad, summarize } from "./load.ts";
+import { type LoadResult, monotonicMs, postBytes, runLoad, summarize } from "./load.ts";
 import { startProgram } from "./processes.ts";
 import { type BenchService, databaseCost, startService } from "./benchService.ts";
 
@@ -144,10 +144,7 @@ export async function latencyFigures(size: BenchSize): Promise<Figure[]> {
     const target = await service.createTarget({ kind: "webhook", name: "bench", url });
     const authorization = `authorization: Bearer ${service.key}`;
     const request = (): Buffer => {
-      const body = JSON.stringify({
-        sent_at: performance.timeOrigin + performance.now(),
-        data: "x".repeat(440),
-      });
+      const body = JSON.stringify({ sent_at: monotonicMs(), data: "x".repeat(440) });
       return postBytes(`/t/${target}`, [authorization], body);
     };
     const run = { host, port: service.port, connections, expect: 202, rate: 1_000, request };
