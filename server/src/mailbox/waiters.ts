@@ -63,13 +63,13 @@ export class Waiters {
    * a request whose `signal` has aborted.
    */
   async claim(request: WaitingClaim): Promise<ClaimOutcome> {
+    if (request.waitMs === 0) return this.#ask(request);
     const box = this.#enter(request.mailboxId);
     try {
       for (;;) {
         const { wakes } = box;
         const outcome = await this.#ask(request);
-        const isFinal = outcome.kind !== "empty" || request.waitMs === 0;
-        if (isFinal || this.#isStopped || request.signal.aborted) return outcome;
+        if (outcome.kind !== "empty" || this.#isStopped || request.signal.aborted) return outcome;
         if (box.wakes !== wakes) continue;
         this.#wakeLater(box, outcome.retryInMs);
         return await this.#wait(box, request);
