@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { createServer } from "node:net";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { runningConnection } from "../../server/src/db/embedded/runningConnection.ts";
@@ -27,7 +28,7 @@ const cli = fileURLToPath(new URL("../../server/src/cli.ts", import.meta.url));
 
 /** Starts `postrider serve` as its users do, apart from permission to deliver to this machine. */
 export async function startService(options: BenchServiceOptions): Promise<BenchService> {
-  const port = 20_000 + Math.floor(Math.random() * 20_000);
+  const port = await freePort();
   const child = spawn(
     process.execPath,
     [cli, "serve", ...(options.roles ? ["--roles", options.roles] : [])],
@@ -66,6 +67,15 @@ export async function startService(options: BenchServiceOptions): Promise<BenchS
       await stopProcess(child);
     },
   };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (typeof address === "object" && address !== null) return address.port;
+  throw new Error("this machine has no free port");
 }
 
 async function untilReady(port: number, hasEnded: () => boolean, said: string[]): Promise<void> {
