@@ -167,7 +167,7 @@ function errorMessage(body: string): string | undefined {
 const internals = new RegExp(
   [
     String.raw`(?:[A-Z]\w*Error|E(?:CONN|NOENT|PIPE|ACCES|ADDR|TIMEDOUT|HOST|BADF)|FST_|HPE_)`,
-    String.raw`(?:/work/|/src/|node_modules|file:|\.[jt]s\b|\bat \S+ \()`,
+    String.raw`(?:/home/|/src/|node_modules|file:|\.[jt]s\b|\bat \S+ \()`,
     String.raw`\b(?:[Uu]uid|bytea|relation|violates|constraint|encoding|[Pp]ostgres|pg|SQL|[Ss]yntax|[Ss]tack)\b`,
     String.raw`\b(?:ajv|[Ss]chema|[Ff]astify|undefined|NaN|prototype|function|regular expression|pattern)\b`,
     String.raw`\[object|\b(?:select|insert into|update|delete from) `,
@@ -249,7 +249,7 @@ describe("the judge of the answers", () => {
     [400, '{"error":"invalid input syntax for type uuid"}'],
     [400, '{"error":"invalid byte sequence for encoding \\"UTF8\\": 0x00"}'],
     [400, '{"error":"body/name must match pattern"}'],
-    [404, '{"error":"ENOENT: no such file, open /work/x"}'],
+    [404, '{"error":"ENOENT: no such file, open /home/x"}'],
     [400, '{"error":"Cannot read properties of undefined"}'],
     [400, '{"statusCode":400,"error":"Bad Request","message":"x"}'],
     [400, "<html>Bad Request</html>"],
