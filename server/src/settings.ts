@@ -206,7 +206,8 @@ const mailboxes = {
     name: "POSTRIDER_MAILBOX_RETENTION_SECONDS",
     parse: integer(1, 365 * day),
     default: "604800",
-    description: "How long after acceptance a message expires, whatever its state.",
+    description:
+      "How long after acceptance a message expires, whatever its state; never later than its item (POSTRIDER_RETENTION_DAYS).",
   }),
 };
 

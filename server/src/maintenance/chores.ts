@@ -94,9 +94,6 @@ function mailboxChores({ config, pool }: MaintenanceDeps): Chore[] {
 }
 
 function storageChores({ config, pool, nowMs }: MaintenanceDeps): Chore[] {
-  // Messages share their payload with their events, so events stay for as long as messages do.
-  const mailboxDays = Math.ceil(config.mailboxRetentionSeconds / 86_400);
-  const retentionDays = Math.max(config.retentionDays, mailboxDays);
   return [
     {
       name: "partitions ahead",
@@ -106,7 +103,7 @@ function storageChores({ config, pool, nowMs }: MaintenanceDeps): Chore[] {
     {
       name: "retention",
       everyMs: 30 * minutes,
-      runOnce: () => dropOldPartitions(pool, { retentionDays, nowMs: nowMs() }),
+      runOnce: () => dropOldPartitions(pool, { retentionDays: config.retentionDays, nowMs: nowMs() }),
     },
     {
       name: "statistics",
