@@ -1,7 +1,9 @@
+import { setTimeout } from "node:timers/promises";
 import type pg from "pg";
 import type { Config } from "./config.ts";
 import { runningConnection } from "./db/embedded/runningConnection.ts";
 import { startEmbedded } from "./db/embedded/startEmbedded.ts";
+import { makeWalAhead } from "./db/embedded/walAhead.ts";
 import { migrate } from "./db/migrate.ts";
 import { createPool, isDatabaseAway } from "./db/pool.ts";
 import { loadOrMakeKey } from "./encryptionKey.ts";
@@ -19,6 +21,7 @@ const oldestVersion = 15;
 /** How long a configured database may take to answer at start, as when both are started together. */
 const connectLimitMs = 60_000;
 const connectPauseMs = 1_000;
+const walAheadDelayMs = 1_000;
 
 /** Opens the configured database, or starts the embedded one; brings its schema up to date. */
 export async function openDatabase(
@@ -47,10 +50,14 @@ async function openEmbedded(config: Config, log: Log, say: (line: string) => voi
     // This process has the database to itself, so whatever is leased was held by one that is gone.
     const taken = await endAllLeases(pool);
     if (taken > 0) log.info({ deliveries: taken }, "took over what an earlier process left");
+    const closing = new AbortController();
+    const walAhead = makeWalAheadLater(pool, log, closing.signal);
     return {
       pool,
       encryptionKey,
       async close() {
+        closing.abort();
+        await walAhead;
         // The pool's promise resolves before its sessions are gone, so the stopping server still meets some.
         isClosing = true;
         await pool.end();
@@ -61,6 +68,17 @@ async function openEmbedded(config: Config, log: Log, say: (line: string) => voi
     await pool.end();
     await server.stop();
     throw error;
+  }
+}
+
+/** Not at once: a start has better things to do, and a short command ends before. Never rejects. */
+async function makeWalAheadLater(pool: pg.Pool, log: Log, signal: AbortSignal): Promise<void> {
+  try {
+    await setTimeout(walAheadDelayMs, undefined, { signal, ref: false });
+    const made = await makeWalAhead(pool, signal);
+    if (made > 0) log.info({ segments: made }, "WAL segments made ahead");
+  } catch (error) {
+    if (!signal.aborted) log.warn({ err: error }, "WAL segments were not made ahead; commits make them");
   }
 }
 
@@ -119,7 +137,7 @@ async function waitForDatabase(pool: pg.Pool, say: (line: string) => void): Prom
         });
       }
       if (isFirst) say("Waiting for the database of DATABASE_URL …");
-      await new Promise((resolve) => setTimeout(resolve, connectPauseMs));
+      await setTimeout(connectPauseMs);
     }
   }
 }

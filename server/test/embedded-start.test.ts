@@ -14,6 +14,8 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { createPool } from "../src/db/pool.ts";
+import { makeWalAhead } from "../src/db/embedded/walAhead.ts";
 import { runningConnection } from "../src/db/embedded/runningConnection.ts";
 import {
   processesSaying,
@@ -98,6 +100,21 @@ describe.runIf(!root || everyoneReads)("embedded database, an ordinary user", ()
     expect(linux && listensOnTcp(pid as number)).toBe(false);
     expect(await runningConnection(dataDir)).toEqual(connection);
     expect(readdirSync(dataDir).sort()).toEqual(["postgresql", "service.lock", "service.pid"]);
+  });
+
+  it("makes WAL segments ahead, once", async () => {
+    const { connection } = await run(dataDir, ordinary).next("ready");
+    const pool = createPool({ connection: connection!, size: 1, onError: () => undefined });
+    const { signal } = new AbortController();
+    expect(await makeWalAhead(pool, signal, 48)).toBeGreaterThanOrEqual(32);
+    const { rows } = await pool.query<{ ahead: number }>(
+      `select count(*)::integer as ahead
+       from pg_ls_waldir()
+       where name > pg_walfile_name(pg_current_wal_insert_lsn())`,
+    );
+    expect(rows[0]!.ahead).toBeGreaterThanOrEqual(40);
+    expect(await makeWalAhead(pool, signal, 48)).toBe(0);
+    await pool.end();
   });
 
   it("refuses a second service on the directory with a sentence, and leaves the first alone", async () => {
