@@ -1,123 +1,127 @@
 /*
- * Arrays in PostgreSQL's binary wire format. The driver sends a Buffer parameter as binary, which the server
- * reads 1.5 to 1.8 times as fast as its text form, and payload bytes need no escaping.
+ * Arrays in PostgreSQL's binary wire format. The server reads it 1.5 to 1.8 times as fast as the text form, and
+ * payload bytes need no escaping.
  * Layout (src/backend/utils/adt/arrayfuncs.c, array_recv): dimensions, has-null flag, element type, then
  * length and lower bound of the dimension, then each element as length and bytes; a null has length −1.
  * Every function here takes at least one element: a batch is never empty.
  */
 
+/** A parameter that knows its size and is written straight into the message that carries it. */
+export interface BinaryParameter {
+  /** Bytes. */
+  readonly size: number;
+  /** Writes `size` bytes at `at`. */
+  writeTo(out: Buffer, at: number): void;
+}
+
 const oid = { bool: 16, bytea: 17, int8: 20, int2: 21, int4: 23, text: 25, uuid: 2950 } as const;
 const headerBytes = 20;
+const lengthBytes = 4;
 
 /** `uuid[]` from ids of 32 hex characters; null stays null. */
-export function uuidArray(ids: readonly (string | null)[]): Buffer {
-  const out = Buffer.allocUnsafe(headerBytes + ids.length * 20);
-  let at = writeHeader(out, oid.uuid, ids.length, ids.includes(null));
-  for (const id of ids) {
-    if (id === null) {
-      at = out.writeInt32BE(-1, at);
-      continue;
-    }
-    at = out.writeInt32BE(16, at);
-    out.write(id, at, 16, "hex");
-    at += 16;
-  }
-  return out.subarray(0, at);
+export function uuidArray(ids: readonly (string | null)[]): BinaryParameter {
+  return arrayOf(
+    oid.uuid,
+    ids,
+    () => 16,
+    (out, id, at) => out.write(id, at, 16, "hex"),
+  );
 }
 
 /** `bytea[]`; null stays null. */
-export function byteaArray(values: readonly (Uint8Array | null)[]): Buffer {
-  let size = headerBytes;
-  let hasNull = false;
-  for (const value of values) {
-    size += 4 + (value === null ? 0 : value.length);
-    hasNull ||= value === null;
-  }
-  const out = Buffer.allocUnsafe(size);
-  let at = writeHeader(out, oid.bytea, values.length, hasNull);
-  for (const value of values) {
-    if (value === null) {
-      at = out.writeInt32BE(-1, at);
-      continue;
-    }
-    at = out.writeInt32BE(value.length, at);
-    out.set(value, at);
-    at += value.length;
-  }
-  return out;
+export function byteaArray(values: readonly (Uint8Array | null)[]): BinaryParameter {
+  return arrayOf(oid.bytea, values, byteLengthOf, (out, value, at) => out.set(value, at));
 }
 
 /** `text[]`, as UTF-8; null stays null. The caller has refused NUL characters, which PostgreSQL cannot store. */
-export function textArray(values: readonly (string | null)[]): Buffer {
-  let size = headerBytes;
-  let hasNull = false;
-  for (const value of values) {
-    size += 4 + (value === null ? 0 : Buffer.byteLength(value));
-    hasNull ||= value === null;
-  }
-  const out = Buffer.allocUnsafe(size);
-  let at = writeHeader(out, oid.text, values.length, hasNull);
-  for (const value of values) {
-    if (value === null) {
-      at = out.writeInt32BE(-1, at);
-      continue;
-    }
-    const length = out.write(value, at + 4);
-    out.writeInt32BE(length, at);
-    at += 4 + length;
-  }
-  return out;
+export function textArray(values: readonly (string | null)[]): BinaryParameter {
+  return arrayOf(oid.text, values, Buffer.byteLength, (out, value, at) => out.write(value, at));
 }
 
 /** `smallint[]`. */
-export function int2Array(values: readonly number[]): Buffer {
-  const out = Buffer.allocUnsafe(headerBytes + values.length * 6);
-  let at = writeHeader(out, oid.int2, values.length, false);
-  for (const value of values) {
-    at = out.writeInt32BE(2, at);
-    at = out.writeInt16BE(value, at);
-  }
-  return out;
+export function int2Array(values: readonly number[]): BinaryParameter {
+  return arrayOf(
+    oid.int2,
+    values,
+    () => 2,
+    (out, value, at) => out.writeInt16BE(value, at),
+  );
 }
 
 /** `integer[]`. */
-export function int4Array(values: readonly number[]): Buffer {
-  const out = Buffer.allocUnsafe(headerBytes + values.length * 8);
-  let at = writeHeader(out, oid.int4, values.length, false);
-  for (const value of values) {
-    at = out.writeInt32BE(4, at);
-    at = out.writeInt32BE(value, at);
-  }
-  return out;
+export function int4Array(values: readonly number[]): BinaryParameter {
+  return arrayOf(
+    oid.int4,
+    values,
+    () => 4,
+    (out, value, at) => out.writeInt32BE(value, at),
+  );
 }
 
 /** `bigint[]` from whole numbers below 2^53. */
-export function int8Array(values: readonly number[]): Buffer {
-  const out = Buffer.allocUnsafe(headerBytes + values.length * 12);
-  let at = writeHeader(out, oid.int8, values.length, false);
-  for (const value of values) {
-    at = out.writeInt32BE(8, at);
-    at = out.writeInt32BE(Math.floor(value / 0x1_0000_0000), at);
-    at = out.writeUInt32BE(value >>> 0, at);
-  }
-  return out;
+export function int8Array(values: readonly number[]): BinaryParameter {
+  return arrayOf(oid.int8, values, () => 8, writeInt8);
 }
 
 /** `boolean[]`. */
-export function boolArray(values: readonly boolean[]): Buffer {
-  const out = Buffer.allocUnsafe(headerBytes + values.length * 5);
-  let at = writeHeader(out, oid.bool, values.length, false);
-  for (const value of values) {
-    at = out.writeInt32BE(1, at);
-    at = out.writeUInt8(value ? 1 : 0, at);
-  }
-  return out;
+export function boolArray(values: readonly boolean[]): BinaryParameter {
+  return arrayOf(
+    oid.bool,
+    values,
+    () => 1,
+    (out, value, at) => out.writeUInt8(value ? 1 : 0, at),
+  );
 }
 
-function writeHeader(out: Buffer, elementOid: number, length: number, hasNull: boolean): number {
-  let at = out.writeInt32BE(length === 0 ? 0 : 1, 0);
+function arrayOf<T>(
+  elementOid: number,
+  values: readonly (T | null)[],
+  sizeOf: (value: T) => number,
+  write: (out: Buffer, value: T, at: number) => unknown,
+): BinaryParameter {
+  let size = headerBytes + values.length * lengthBytes;
+  let hasNull = false;
+  for (const value of values) {
+    if (value === null) hasNull = true;
+    else size += sizeOf(value);
+  }
+  return {
+    size,
+    writeTo(out, start) {
+      let at = writeHeader(out, start, elementOid, values.length, hasNull);
+      for (const value of values) {
+        if (value === null) {
+          at = out.writeInt32BE(-1, at);
+          continue;
+        }
+        const length = sizeOf(value);
+        at = out.writeInt32BE(length, at);
+        write(out, value, at);
+        at += length;
+      }
+    },
+  };
+}
+
+function writeHeader(
+  out: Buffer,
+  start: number,
+  elementOid: number,
+  length: number,
+  hasNull: boolean,
+): number {
+  let at = out.writeInt32BE(1, start);
   at = out.writeInt32BE(hasNull ? 1 : 0, at);
   at = out.writeInt32BE(elementOid, at);
   at = out.writeInt32BE(length, at);
   return out.writeInt32BE(1, at);
+}
+
+function byteLengthOf(value: Uint8Array): number {
+  return value.length;
+}
+
+function writeInt8(out: Buffer, value: number, at: number): void {
+  out.writeInt32BE(Math.floor(value / 0x1_0000_0000), at);
+  out.writeUInt32BE(value >>> 0, at + 4);
 }

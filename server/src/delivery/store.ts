@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { byteaArray, int2Array, int4Array, int8Array, textArray, uuidArray } from "../db/binaryArray.ts";
+import { callFunction } from "../db/callFunction.ts";
 import { bucketOf } from "../db/ids.ts";
 import type { Delivery } from "./delivery.ts";
 
@@ -112,7 +113,7 @@ export interface AttemptRecord {
 
 /** Records attempts and moves their deliveries on; says for each whether the lease was still held. */
 export async function finishDeliveries(pool: pg.Pool, records: readonly AttemptRecord[]): Promise<boolean[]> {
-  const { rows } = await pool.query<{ matched: string | null }>({
+  const rows = await callFunction<{ matched: string | null }>(pool, {
     name: "finish_deliveries",
     text: "select finish_deliveries($1, $2, $3, $4, $5, $6, $7, $8, $9) as matched",
     values: [
@@ -138,7 +139,7 @@ export async function releaseDeliveries(
   deliveries: readonly { eventId: string; leaseToken: number }[],
 ): Promise<void> {
   if (deliveries.length === 0) return;
-  await pool.query({
+  await callFunction(pool, {
     name: "release_deliveries",
     text: "select release_deliveries($1, $2)",
     values: [

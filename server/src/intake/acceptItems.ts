@@ -1,6 +1,15 @@
 import { hash } from "node:crypto";
 import type pg from "pg";
-import { boolArray, byteaArray, int2Array, int4Array, textArray, uuidArray } from "../db/binaryArray.ts";
+import { callFunction } from "../db/callFunction.ts";
+import {
+  type BinaryParameter,
+  boolArray,
+  byteaArray,
+  int2Array,
+  int4Array,
+  textArray,
+  uuidArray,
+} from "../db/binaryArray.ts";
 
 /** An item as a request brought it, checked for its form and not yet for its sender. */
 export interface NewItem {
@@ -57,7 +66,7 @@ export async function acceptItems(
 ): Promise<Acceptance[]> {
   const { pairNumbers, keyHashes, targetIds, legacy } = numberPairs(items);
   const hasKeys = items.some((item) => item.idempotencyKey !== null);
-  const { rows } = await pool.query<AcceptRow>({
+  const rows = await callFunction<AcceptRow>(pool, {
     name: "accept_items",
     text: "select codes, winners::text, pair_versions::text, pair_kinds::text from accept_items($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)",
     values: [
@@ -84,7 +93,7 @@ export async function acceptItems(
 }
 
 /** An absent array costs less than one of nulls. */
-function textColumn(values: (string | null)[]): Buffer | null {
+function textColumn(values: (string | null)[]): BinaryParameter | null {
   return values.some((value) => value !== null) ? textArray(values) : null;
 }
 

@@ -1,10 +1,10 @@
 import { hash } from "node:crypto";
-import { byteaArray, int2Array } from "../db/binaryArray.ts";
+import { type BinaryParameter, byteaArray, int2Array } from "../db/binaryArray.ts";
 
 /** The distinct API keys of a batch: each is looked up once, and requests name theirs by its 1-based number. */
 export interface BatchKeys {
-  keyHashes: Buffer;
-  keyNumbers: Buffer;
+  keyHashes: BinaryParameter;
+  keyNumbers: BinaryParameter;
 }
 
 /** Numbers the API keys of a batch's requests. */

@@ -1,4 +1,5 @@
 import { int4Array, uuidArray } from "../db/binaryArray.ts";
+import { callFunction } from "../db/callFunction.ts";
 import { idsOf, numberKeys } from "./callers.ts";
 import type { ClaimDeps } from "./claimMessages.ts";
 import { type ChangeCode, orderById } from "./endMessages.ts";
@@ -88,7 +89,7 @@ async function changeDistinct(
   const order = orderById(requests);
   const sorted = order.map((index) => requests[index]!);
   const { keyHashes, keyNumbers } = numberKeys(sorted);
-  const { rows } = await deps.pool.query<ReleaseRow>({
+  const rows = await callFunction<ReleaseRow>(deps.pool, {
     name: "release_messages",
     text: "select * from release_messages($1, $2, $3, $4, $5, $6, $7, $8, $9)",
     values: [

@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import type pg from "pg";
 import { byteaArray, int2Array, int4Array, int8Array, uuidArray } from "../db/binaryArray.ts";
+import { callFunction } from "../db/callFunction.ts";
 import { numberKeys } from "./callers.ts";
 import { newClaimToken } from "./claimTokens.ts";
 import type { ClaimedMessage } from "./message.ts";
@@ -96,7 +97,7 @@ async function claimDistinct(
 ): Promise<ClaimOutcome[]> {
   const { keyHashes, keyNumbers } = numberKeys(requests);
   const hasClaimIds = requests.some((request) => request.claimId !== null);
-  const { rows } = await deps.pool.query<ClaimRow>({
+  const rows = await callFunction<ClaimRow>(deps.pool, {
     name: "claim_messages",
     text: "select * from claim_messages($1, $2, $3, $4, $5, $6, $7, $8, $9)",
     values: [

@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { int4Array, uuidArray } from "../db/binaryArray.ts";
+import { callFunction } from "../db/callFunction.ts";
 import { numberKeys } from "./callers.ts";
 import type { ClaimDeps } from "./claimMessages.ts";
 import { newClaimToken } from "./claimTokens.ts";
@@ -39,7 +40,7 @@ export async function claimNamedMessages(
 ): Promise<NamedClaimOutcome[]> {
   const { keyHashes, keyNumbers } = numberKeys(requests);
   const tokens = requests.map(newClaimToken);
-  const { rows } = await deps.pool.query<NamedClaimRow>({
+  const rows = await callFunction<NamedClaimRow>(deps.pool, {
     name: "claim_named_messages",
     text: "select * from claim_named_messages($1, $2, $3, $4, $5, $6)",
     values: [

@@ -1,4 +1,5 @@
 import { textArray, uuidArray } from "../db/binaryArray.ts";
+import { callFunction } from "../db/callFunction.ts";
 import { idsOf, numberKeys } from "./callers.ts";
 import type { ClaimDeps } from "./claimMessages.ts";
 
@@ -33,7 +34,7 @@ export async function endMessages(
   const order = orderById(requests);
   const sorted = order.map((index) => requests[index]!);
   const { keyHashes, keyNumbers } = numberKeys(sorted);
-  const { rows } = await deps.pool.query<AckRow>({
+  const rows = await callFunction<AckRow>(deps.pool, {
     name: "ack_messages",
     text: "select * from ack_messages($1, $2, $3, $4, $5, $6, $7)",
     values: [
