@@ -1,15 +1,12 @@
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
+import { drainFigures } from "./drain.ts";
+import type { BenchSize, Figure } from "./figures.ts";
+import { inAndOutFigures } from "./inAndOut.ts";
+import { intakeFigures } from "./intake.ts";
+import { latencyFigures } from "./latency.ts";
 import { mailboxFigures, mailboxStoredFigures } from "./mailbox.ts";
-import {
-  type BenchSize,
-  drainFigures,
-  type Figure,
-  inAndOutFigures,
-  intakeFigures,
-  latencyFigures,
-  storedFigures,
-} from "./scenarios.ts";
+import { storedFigures } from "./stored.ts";
 
 /*
  * npm run bench [-- --quick] [intake] [in-and-out] [latency] [drain] [stored] [mailbox] [mailbox-stored]
@@ -31,8 +28,8 @@ const { values, positionals } = parseArgs({
   options: { quick: { type: "boolean", default: false } },
 });
 const size: BenchSize = values.quick
-  ? { durationMs: 4_000, warmupMs: 1_500, drainItems: 20_000 }
-  : { durationMs: 15_000, warmupMs: 3_000, drainItems: 50_000 };
+  ? { durationMs: 5_000, warmupMs: 3_000, drainItems: 20_000 }
+  : { durationMs: 15_000, warmupMs: 6_000, drainItems: 50_000 };
 const chosen = positionals.length > 0 ? positionals : Object.keys(scenarios);
 const unknown = chosen.find((name) => scenarios[name] === undefined);
 if (unknown !== undefined) {

@@ -1,0 +1,65 @@
+import { randomBytes } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { BenchService } from "./benchService.ts";
+import type { Slice } from "./figures.ts";
+import { type LoadResult, postBytes, runLoad } from "./load.ts";
+
+export const host = "127.0.0.1";
+export const connections = 64;
+/** About 500 bytes, as the figures say. */
+export const itemBody = JSON.stringify({ event_type: "order.created", data: "x".repeat(440) });
+
+/** As many posts as 64 connections get answered. */
+export function closedLoop(port: number, slice: Slice, request: (n: number) => Buffer): Promise<LoadResult> {
+  return runLoad({ host, port, connections, ...slice, expect: 202, request });
+}
+
+/** The same post again and again. */
+export function fixedItem(service: BenchService, target: string): () => Buffer {
+  const bytes = postBytes(`/t/${target}`, [`authorization: Bearer ${service.key}`], itemBody);
+  return () => bytes;
+}
+
+/** Posts that have an idempotency key each, never the same in one process. */
+export function keyedItem(service: BenchService, target: string): () => Buffer {
+  const run = randomBytes(6).toString("hex");
+  const authorization = `authorization: Bearer ${service.key}`;
+  let n = 0;
+  return () => postBytes(`/t/${target}`, [authorization, `idempotency-key: ${run}-${n++}`], itemBody);
+}
+
+/** Puts at least `count` items in. */
+export async function fill(service: BenchService, target: string, count: number): Promise<void> {
+  const request = fixedItem(service, target);
+  const run = { host, port: service.port, connections, durationMs: 600_000, requests: count, request };
+  await runLoad({ ...run, expect: 202 });
+}
+
+export async function inTemporaryDirectory<T>(work: (dataDir: string) => Promise<T>): Promise<T> {
+  const dataDir = await mkdtemp(join(tmpdir(), "postrider-bench-"));
+  try {
+    return await work(dataDir);
+  } finally {
+    await rm(dataDir, { recursive: true, force: true });
+  }
+}
+
+/** What a program of ours tells about itself. */
+export async function ask<T>(port: number, path: string): Promise<T> {
+  return (await (await fetch(`http://${host}:${port}${path}`)).json()) as T;
+}
+
+/** How many deliveries the receiver has had. */
+export async function received(port: number): Promise<number> {
+  return (await ask<{ count: number }>(port, "/count")).count;
+}
+
+export async function untilReceived(port: number, count: number): Promise<void> {
+  const deadline = performance.now() + 120_000;
+  while ((await received(port)) < count) {
+    if (performance.now() > deadline) throw new Error(`fewer than ${count} items arrived within two minutes`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
