@@ -35,7 +35,12 @@ export function byteaArray(values: readonly (Uint8Array | null)[]): BinaryParame
 
 /** `text[]`, as UTF-8; null stays null. The caller has refused NUL characters, which PostgreSQL cannot store. */
 export function textArray(values: readonly (string | null)[]): BinaryParameter {
-  return arrayOf(oid.text, values, Buffer.byteLength, (out, value, at) => out.write(value, at));
+  return arrayOf(
+    oid.text,
+    values,
+    (value) => Buffer.byteLength(value),
+    (out, value, at) => out.write(value, at),
+  );
 }
 
 /** `smallint[]`. */
@@ -88,7 +93,11 @@ function arrayOf<T>(
   return {
     size,
     writeTo(out, start) {
-      let at = writeHeader(out, start, elementOid, values.length, hasNull);
+      let at = out.writeInt32BE(1, start);
+      at = out.writeInt32BE(hasNull ? 1 : 0, at);
+      at = out.writeInt32BE(elementOid, at);
+      at = out.writeInt32BE(values.length, at);
+      at = out.writeInt32BE(1, at);
       for (const value of values) {
         if (value === null) {
           at = out.writeInt32BE(-1, at);
@@ -101,20 +110,6 @@ function arrayOf<T>(
       }
     },
   };
-}
-
-function writeHeader(
-  out: Buffer,
-  start: number,
-  elementOid: number,
-  length: number,
-  hasNull: boolean,
-): number {
-  let at = out.writeInt32BE(1, start);
-  at = out.writeInt32BE(hasNull ? 1 : 0, at);
-  at = out.writeInt32BE(elementOid, at);
-  at = out.writeInt32BE(length, at);
-  return out.writeInt32BE(1, at);
 }
 
 function byteLengthOf(value: Uint8Array): number {

@@ -45,10 +45,10 @@ export async function callFunction<R extends pg.QueryResultRow>(
  * (PostgreSQL documentation, "Frontend/Backend Protocol", message formats).
  */
 const bindCode = 0x42;
-const afterBind = Buffer.from([
-  ...[0x44, 0, 0, 0, 6, 0x50, 0],
-  ...[0x45, 0, 0, 0, 9, 0, 0, 0, 0, 0],
-  ...[0x53, 0, 0, 0, 4],
+const afterBind = Buffer.concat([
+  Buffer.from([0x44, 0, 0, 0, 6, 0x50, 0]),
+  Buffer.from([0x45, 0, 0, 0, 9, 0, 0, 0, 0, 0]),
+  Buffer.from([0x53, 0, 0, 0, 4]),
 ]);
 const binaryFormat = 1;
 

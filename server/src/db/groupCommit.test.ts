@@ -1,6 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createGroupCommit, type GroupCommit, QueueFullError } from "./groupCommit.ts";
+import {
+  createGroupCommit,
+  type GroupCommit,
+  type GroupCommitOptions,
+  QueueFullError,
+} from "./groupCommit.ts";
 
 interface Run {
   batch: number[];
@@ -9,7 +14,7 @@ interface Run {
 }
 
 /** A group commit whose batches end when the test says so. */
-function controlled(options: { maxBatch?: number; maxQueued?: number; secondBatchAt?: number } = {}): {
+function controlled(options: Partial<GroupCommitOptions<number, number>> = {}): {
   commits: GroupCommit<number, number>;
   runs: Run[];
   begun: (count: number) => Promise<void>;
@@ -82,6 +87,33 @@ describe("a group commit", () => {
     expect(runs[1]!.batch).toHaveLength(42);
     for (const run of runs) run.commit();
     await Promise.all([first, ...few, ...many]);
+  });
+
+  it("gathers work that nobody waits for, until there is enough of it", async () => {
+    const { commits, runs, begun } = controlled({ gather: { count: 3, ms: 600_000 } });
+    const few = [1, 2].map((work) => commits.add(work));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(runs).toHaveLength(0);
+    const third = commits.add(3);
+    await begun(1);
+    expect(runs[0]!.batch).toEqual([1, 2, 3]);
+    runs[0]!.commit();
+    expect(await Promise.all([...few, third])).toEqual([2, 4, 6]);
+  });
+
+  it("gathers no longer than it may, and not at all once it is to be drained", async () => {
+    const { commits, runs, begun } = controlled({ gather: { count: 3, ms: 1 } });
+    const first = commits.add(1);
+    await begun(1);
+    runs[0]!.commit();
+    expect(await first).toBe(2);
+    const patient = controlled({ gather: { count: 3, ms: 600_000 } });
+    const second = patient.commits.add(2);
+    const drained = patient.commits.drained();
+    await patient.begun(1);
+    patient.runs[0]!.commit();
+    expect(await second).toBe(4);
+    await drained;
   });
 
   it("fails the piece that is at fault, and none of its neighbours", async () => {

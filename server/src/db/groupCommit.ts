@@ -20,6 +20,11 @@ export interface GroupCommitOptions<T, R> {
   sizeOf: (work: T) => number;
   maxBatch: number;
   maxBatchBytes: number;
+  /**
+   * For work that nobody waits for: a batch starts only when `count` pieces wait, or the first has waited for `ms`.
+   * At once when absent.
+   */
+  gather?: { count: number; ms: number };
   /** A second batch starts beside the first when at least this many wait. */
   secondBatchAt: number;
   maxQueued: number;
@@ -38,7 +43,8 @@ const maxConcurrentBatches = 2;
 
 /**
  * One batch is under way while the next gathers: the commit's own duration paces the batches, so an idle
- * service commits at once and a busy one commits hundreds together, with no timer and no added wait.
+ * service commits at once and a busy one commits hundreds together, with no timer and no added wait unless
+ * `gather` asks for one.
  */
 export function createGroupCommit<T, R>(options: GroupCommitOptions<T, R>): GroupCommit<T, R> {
   const queue: Waiting<T, R>[] = [];
@@ -46,9 +52,14 @@ export function createGroupCommit<T, R>(options: GroupCommitOptions<T, R>): Grou
   let underWay = 0;
   let scheduled = false;
   let onDrained: (() => void)[] = [];
+  let gathering: NodeJS.Timeout | undefined;
 
   function schedule(): void {
     if (scheduled) return;
+    if (options.gather !== undefined && queue.length < options.gather.count && onDrained.length === 0) {
+      gathering ??= setTimeout(start, options.gather.ms);
+      return;
+    }
     scheduled = true;
     // After the sockets of this turn of the event loop have been read, so that their requests share a batch.
     setImmediate(() => {
@@ -58,6 +69,8 @@ export function createGroupCommit<T, R>(options: GroupCommitOptions<T, R>): Grou
   }
 
   function start(): void {
+    clearTimeout(gathering);
+    gathering = undefined;
     while (queue.length > 0 && running < maxConcurrentBatches) {
       if (running > 0 && queue.length < options.secondBatchAt) return;
       const batch = queue.splice(0, batchLength(queue, options));
@@ -66,7 +79,7 @@ export function createGroupCommit<T, R>(options: GroupCommitOptions<T, R>): Grou
       void settle(batch, options).then(() => {
         running--;
         underWay -= batch.length;
-        if (queue.length > 0) start();
+        if (queue.length > 0) (options.gather === undefined ? start : schedule)();
         else if (running === 0) tellDrained();
       });
     }
@@ -91,7 +104,10 @@ export function createGroupCommit<T, R>(options: GroupCommitOptions<T, R>): Grou
     pending: () => queue.length + underWay,
     drained() {
       if (queue.length === 0 && running === 0) return Promise.resolve();
-      return new Promise((resolve) => onDrained.push(resolve));
+      return new Promise((resolve) => {
+        onDrained.push(resolve);
+        schedule();
+      });
     },
   };
 }

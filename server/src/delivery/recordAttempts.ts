@@ -21,6 +21,8 @@ const maxBatch = 512;
 const maxBatchBytes = 4 * 1024 * 1024;
 const recordBytes = 128;
 const secondBatchAt = 128;
+/** Nobody waits for a record; a crash meanwhile repeats a delivery, as it would during the request itself. */
+const gather = { count: 128, ms: 5 };
 const retryDelayMs = 250;
 
 export function createAttemptRecorder(pool: pg.Pool, log: Log): AttemptRecorder {
@@ -31,6 +33,7 @@ export function createAttemptRecorder(pool: pg.Pool, log: Log): AttemptRecorder 
     sizeOf: (record) => recordBytes + (record.responseBody?.length ?? 0),
     maxBatch,
     maxBatchBytes,
+    gather,
     secondBatchAt,
     maxQueued: Number.POSITIVE_INFINITY,
   });
