@@ -36,7 +36,7 @@ interface ClaimRow {
   target_version: number;
   event_type: string | null;
   correlation_id: string | null;
-  payload: Buffer;
+  payload: string;
 }
 
 /** How many waiting targets one claim looks at: it bounds what a claim costs when most wait for a later moment. */
@@ -88,7 +88,7 @@ function toDelivery(row: ClaimRow, leaseToken: number, leaseDeadlineMs: number):
     attempts: row.attempts,
     scheduleAttempts: row.schedule_attempts,
     targetVersion: row.target_version,
-    payload: row.payload,
+    payload: Buffer.from(row.payload),
     eventType: row.event_type,
     correlationId: row.correlation_id,
     leaseToken,

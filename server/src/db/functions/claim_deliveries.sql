@@ -33,7 +33,7 @@ returns table (
   max_retries smallint,
   event_type text,
   correlation_id text,
-  payload bytea
+  payload text
 )
 language plpgsql
 set plan_cache_mode = force_generic_plan
@@ -98,7 +98,7 @@ begin
 
     return query
     with due as (
-      select d.event_id
+      select d.ctid as place
       from deliveries d
       where d.bucket = v_bucket
         and d.target_id = v_cursor
@@ -114,7 +114,8 @@ begin
         lease_token = p_lease_token
       from due
       where d.bucket = v_bucket
-        and d.event_id = due.event_id
+        -- Locked above, so it stays where it is.
+        and d.ctid = due.place
       returning d.*
     )
     select
@@ -129,7 +130,8 @@ begin
       e.max_retries,
       e.event_type,
       e.correlation_id,
-      e.payload
+      -- Every payload is JSON in UTF-8; the text form of bytes would be twice as long.
+      convert_from(e.payload, 'UTF8')
     from leased d
     join events e on e.bucket = d.bucket and e.target_id = d.target_id and e.id = d.event_id;
     get diagnostics v_count = row_count;
@@ -149,6 +151,6 @@ begin
     null::smallint,
     null::text,
     null::text,
-    null::bytea;
+    null::text;
 end
 $$;
