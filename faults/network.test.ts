@@ -87,7 +87,7 @@ it.each(seeds)("nothing is lost between several nodes when the network fails, se
   const random = createRandom(seed);
   const database = await createTestDatabase();
   const pool = createPool({ connection: database.connection, size: 1, onError: () => undefined });
-  const receiver = await startReceiver(unreliable(random));
+  const receiver = await startReceiver(unreliable(createRandom(seed + 1_000_000)));
   const nodes = await Promise.all(
     Array.from({ length: nodeCount }, async (): Promise<Node> => {
       const proxy = await startDatabaseProxy(database);
