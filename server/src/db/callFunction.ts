@@ -26,17 +26,17 @@ export async function callFunction<R extends pg.QueryResultRow>(
   call: FunctionCall,
 ): Promise<R[]> {
   const query = new pg.Query<R>({ name: call.name, text: call.text });
-  let message: Buffer | undefined;
+  // Not in submit: what is thrown there ends the process.
+  const message = writeCall(call);
   query.submit = (submitted) => {
     const connection = submitted as unknown as PreparingConnection;
     if (connection.parsedStatements[call.name] === undefined) connection.parse(call);
-    message = writeCall(call);
     connection.stream.write(message);
   };
   // The pool gives a promise here too; the types know only of streams.
   const { rows } = await (pool.query(query) as unknown as Promise<pg.QueryResult<R>>);
   // An answer says that the server has read all of the message. Without one the driver may still hold it.
-  if (message !== undefined) giveBack(message);
+  giveBack(message);
   return rows;
 }
 
