@@ -3,6 +3,7 @@ import { createServer } from "node:net";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { runningConnection } from "../../server/src/db/embedded/runningConnection.ts";
+import { segmentsThatFit } from "../../server/src/db/embedded/walAhead.ts";
 import { stopProcess } from "./processes.ts";
 
 /** A real service on its embedded database, with an organization and a way into its database. */
@@ -52,7 +53,7 @@ export async function startService(options: BenchServiceOptions): Promise<BenchS
   if (connection === undefined) throw new Error("the service has no embedded database");
   const pool = new pg.Pool({ ...connection, max: 1 });
   pool.on("error", () => undefined);
-  await untilWalIsAhead(pool);
+  await untilWalIsAhead(pool, options.dataDir);
   const base = `http://127.0.0.1:${port}`;
   const key = options.key ?? (await signUp(base));
   return {
@@ -89,13 +90,14 @@ async function untilReady(port: number, hasEnded: () => boolean, said: string[])
   throw new Error(`the service did not start: ${said.join("")}`);
 }
 
-/** The service makes them a second after its first start; a run that began during it would measure that. */
-async function untilWalIsAhead(pool: pg.Pool): Promise<void> {
+/** The service makes segments a second after its first start; a run that began during it would measure that. */
+async function untilWalIsAhead(pool: pg.Pool, dataDir: string): Promise<void> {
+  const wanted = (await segmentsThatFit(dataDir)) / 2;
   for (let tries = 0; tries < 300; tries++) {
     const { rows } = await pool.query<{ ahead: number }>(
       "select count(*)::integer as ahead from pg_ls_waldir() where name > pg_walfile_name(pg_current_wal_insert_lsn())",
     );
-    if (rows[0]!.ahead > 256) return;
+    if (rows[0]!.ahead >= wanted) return;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
   throw new Error("the service made no WAL segments ahead");

@@ -3,7 +3,7 @@ import type pg from "pg";
 import type { Config } from "./config.ts";
 import { runningConnection } from "./db/embedded/runningConnection.ts";
 import { startEmbedded } from "./db/embedded/startEmbedded.ts";
-import { makeWalAhead } from "./db/embedded/walAhead.ts";
+import { makeWalAhead, segmentsThatFit } from "./db/embedded/walAhead.ts";
 import { migrate } from "./db/migrate.ts";
 import { createPool, isDatabaseAway } from "./db/pool.ts";
 import { loadOrMakeKey } from "./encryptionKey.ts";
@@ -51,7 +51,7 @@ async function openEmbedded(config: Config, log: Log, say: (line: string) => voi
     const taken = await endAllLeases(pool);
     if (taken > 0) log.info({ deliveries: taken }, "took over what an earlier process left");
     const closing = new AbortController();
-    const walAhead = makeWalAheadLater(pool, log, closing.signal);
+    const walAhead = makeWalAheadLater(pool, log, { directory: config.dataDir, signal: closing.signal });
     return {
       pool,
       encryptionKey,
@@ -72,10 +72,14 @@ async function openEmbedded(config: Config, log: Log, say: (line: string) => voi
 }
 
 /** Not at once: a start has better things to do, and a short command ends before. Never rejects. */
-async function makeWalAheadLater(pool: pg.Pool, log: Log, signal: AbortSignal): Promise<void> {
+async function makeWalAheadLater(
+  pool: pg.Pool,
+  log: Log,
+  { directory, signal }: { directory: string; signal: AbortSignal },
+): Promise<void> {
   try {
     await setTimeout(walAheadDelayMs, undefined, { signal, ref: false });
-    const made = await makeWalAhead(pool, signal);
+    const made = await makeWalAhead(pool, signal, await segmentsThatFit(directory));
     if (made > 0) log.info({ segments: made }, "WAL segments made ahead");
   } catch (error) {
     if (!signal.aborted) log.warn({ err: error }, "WAL segments were not made ahead; commits make them");

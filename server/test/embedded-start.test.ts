@@ -8,6 +8,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statfsSync,
   statSync,
   writeFileSync,
 } from "node:fs";
@@ -15,7 +16,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { createPool } from "../src/db/pool.ts";
-import { makeWalAhead } from "../src/db/embedded/walAhead.ts";
+import { makeWalAhead, segmentsThatFit } from "../src/db/embedded/walAhead.ts";
 import { runningConnection } from "../src/db/embedded/runningConnection.ts";
 import {
   processesSaying,
@@ -114,6 +115,8 @@ describe.runIf(!root || everyoneReads)("embedded database, an ordinary user", ()
     );
     expect(rows[0]!.ahead).toBeGreaterThanOrEqual(40);
     expect(await makeWalAhead(pool, signal, 48)).toBe(0);
+    const disk = statfsSync(dataDir);
+    expect((await segmentsThatFit(dataDir)) * 2 ** 20).toBeLessThanOrEqual((disk.bavail * disk.bsize) / 8);
     await pool.end();
   });
 

@@ -1,21 +1,30 @@
+import { statfs } from "node:fs/promises";
 import type pg from "pg";
 
-/** What a busy quarter of a minute writes. With our segment size it is as many megabytes. */
+/** What a busy quarter of a minute writes. */
 const wantedSegments = 512;
+/** As `initdb` is told. */
+const segmentBytes = 2 ** 20;
+/** A small disk has better uses: PostgreSQL stops when its log finds no room. */
+const partOfFreeDisk = 1 / 16;
 const perStatement = 16;
+
+/** How many segments are worth making in a directory, for the room that its disk has. */
+export async function segmentsThatFit(directory: string): Promise<number> {
+  const disk = await statfs(directory);
+  const room = disk.bavail * disk.bsize * partOfFreeDisk;
+  return Math.min(wantedSegments, Math.floor(room / segmentBytes));
+}
 
 /**
  * Makes WAL segments ahead of their use, once in a cluster's life: a new cluster has none, and a commit that must
  * first make its own waits for tens of milliseconds. From here on checkpoints recycle what is used up, as
  * `min_wal_size` says. Takes about two seconds of a disk; does nothing on a cluster that has enough.
  * @param signal Ends the work early; it can be done again at any time.
+ * @param wanted How many there shall be, as {@link segmentsThatFit} says.
  * @returns how many segments were made.
  */
-export async function makeWalAhead(
-  pool: pg.Pool,
-  signal: AbortSignal,
-  wanted = wantedSegments,
-): Promise<number> {
+export async function makeWalAhead(pool: pg.Pool, signal: AbortSignal, wanted: number): Promise<number> {
   const { rows } = await pool.query<{ found: number }>(
     "select count(*)::integer as found from pg_ls_waldir()",
   );
