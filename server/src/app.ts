@@ -11,7 +11,7 @@ import type { Handoffs } from "./handoff/handoffs.ts";
 import { handoffRoutes } from "./handoff/routes.ts";
 import { addDocumentation } from "./http/documentation.ts";
 import { type HealthDeps, healthRoutes } from "./http/health.ts";
-import { addRoutes, createServer, type RouteRow, type ServerDeps } from "./http/server.ts";
+import { addRoutes, addShortWay, createServer, type RouteRow, type ServerDeps } from "./http/server.ts";
 import type { Intake } from "./intake/intake.ts";
 import { intakeRoutes } from "./intake/routes.ts";
 import { consumerRoutes } from "./mailbox/consumerRoutes.ts";
@@ -48,6 +48,7 @@ export function createApp(deps: AppDeps): FastifyInstance {
   const app = createServer(deps);
   const rows = interfaceTable(deps);
   addRoutes(app, deps, rows);
+  addShortWay(app, deps, rows);
   addDocumentation(app, rows);
   return app;
 }

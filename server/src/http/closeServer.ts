@@ -12,8 +12,13 @@ const lookEveryMs = 100;
 export async function closeServer(app: FastifyInstance): Promise<void> {
   const deadlineMs = performance.now() + graceMs;
   const sweep = setInterval(() => {
-    if (performance.now() > deadlineMs) app.server.closeAllConnections();
-    else app.server.closeIdleConnections();
+    if (performance.now() > deadlineMs) {
+      app.server.closeAllConnections();
+      app.shortWay?.closeAll();
+    } else {
+      app.server.closeIdleConnections();
+      app.shortWay?.closeIdle();
+    }
   }, lookEveryMs);
   try {
     await app.close();

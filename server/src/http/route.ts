@@ -1,6 +1,8 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Static, TSchema } from "typebox";
 import type { Caller } from "../accounts/credentials.ts";
+import type { ShortAnswer } from "./short/shortWay.ts";
+import type { WholeRequest } from "./short/wholeRequest.ts";
 
 /**
  * What a route takes as proof of who calls:
@@ -46,6 +48,11 @@ export interface RouteDefinition {
   rawBody?: boolean;
   /** Whether the body may be of any content type; it is then not looked at. */
   anyBody?: boolean;
+  /**
+   * The same route for requests that arrived whole and plain, without the framework; undefined for one that only
+   * `handle` can answer, as long as nothing was done.
+   */
+  short?: (request: WholeRequest) => Promise<ShortAnswer> | undefined;
   /** What to answer, with 400, in place of "<field> is required" when the body lacks one of its required fields. */
   missingFields?: string;
 }
@@ -54,7 +61,7 @@ export interface RouteDefinition {
 export function route<const S extends RouteSchema>(
   schema: S,
   handle: (call: RouteCall<S>) => unknown,
-  options: Pick<RouteDefinition, "rawBody" | "anyBody" | "missingFields"> = {},
+  options: Pick<RouteDefinition, "rawBody" | "anyBody" | "missingFields" | "short"> = {},
 ): RouteDefinition {
   return { schema, handle, ...options };
 }

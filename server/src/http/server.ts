@@ -9,16 +9,17 @@ import fastify, {
 import type pg from "pg";
 import { authenticate, type Caller, presentedKey } from "../accounts/credentials.ts";
 import type { Config } from "../config.ts";
-import { isDatabaseAway } from "../db/pool.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { RequestMetrics } from "../telemetry/requestMetrics.ts";
 import { registerBodyParser } from "./body.ts";
-import { ApiError, notFound, unauthorized } from "./errors.ts";
+import { toApiError } from "./errorAnswer.ts";
+import { ApiError, unauthorized } from "./errors.ts";
 import { queryNumbers } from "./queryNumbers.ts";
 import { newRequestId } from "./requestId.ts";
 import type { Credential, RouteDefinition } from "./route.ts";
+import { shortRoutes } from "./short/shortRoutes.ts";
+import { openShortWay, type ShortWay } from "./short/shortWay.ts";
 import { answerUnheard, refuseConnection } from "./unheardRequests.ts";
-import { describeValidation } from "./validation.ts";
 
 /** One row of the interface: method, path, the credential it takes, and the route. */
 export type RouteRow = readonly [
@@ -43,6 +44,10 @@ declare module "fastify" {
     anyBody?: boolean;
     missingFields?: string | undefined;
   }
+  interface FastifyInstance {
+    /** The connections that are not in the server's own list. */
+    shortWay?: ShortWay;
+  }
   interface FastifyRequest {
     caller: Caller | null;
     /** When the request's headers were complete, by `performance.now()`. */
@@ -58,6 +63,8 @@ declare module "fastify" {
 const requestTimeoutMs = 30_000;
 /** The part of it that the headers may take. */
 const headersTimeoutMs = 15_000;
+/** How long a connection may idle between requests. */
+const keepAliveMs = 72_000;
 
 /** The HTTP server without routes: limits, request ids, bodies, errors, the request's log line and metrics. */
 export function createServer(deps: ServerDeps): FastifyInstance {
@@ -65,7 +72,7 @@ export function createServer(deps: ServerDeps): FastifyInstance {
     logger: false,
     bodyLimit: deps.config.maxBodyBytes,
     requestTimeout: requestTimeoutMs,
-    keepAliveTimeout: 72_000,
+    keepAliveTimeout: keepAliveMs,
     // One hop: a client could make up any entry but the last, which the proxy itself adds.
     trustProxy: deps.config.trustProxy ? (_address, hop) => hop === 0 : false,
     genReqId: newRequestId,
@@ -117,7 +124,10 @@ function lacksHost({ raw }: FastifyRequest): boolean {
   return raw.headers.host === undefined && raw.httpVersion === "1.1";
 }
 
-/** Adds the rows of the interface; each is checked for its credential here and nowhere else. */
+/**
+ * Adds the rows of the interface; each is checked for its credential here and nowhere else, but for requests on the
+ * short way, which carry a key for their route to check.
+ */
 export function addRoutes(app: FastifyInstance, deps: ServerDeps, rows: readonly RouteRow[]): void {
   for (const [method, path, credential, route] of rows) {
     const { summary, description, response, errors: _documented, ...inputs } = route.schema;
@@ -146,6 +156,15 @@ export function addRoutes(app: FastifyInstance, deps: ServerDeps, rows: readonly
         }),
     });
   }
+}
+
+/** Lets the requests of the hot routes past the framework; what the server's closing means for them goes along. */
+export function addShortWay(app: FastifyInstance, deps: ServerDeps, rows: readonly RouteRow[]): void {
+  app.shortWay = openShortWay(app.server, {
+    routes: shortRoutes(deps, rows),
+    firstRequestMs: headersTimeoutMs,
+    idleMs: keepAliveMs,
+  });
 }
 
 function nameRoute(path: string, takesRawBody: boolean): onRequestHookHandler {
@@ -191,46 +210,12 @@ function answerError(
   request: FastifyRequest,
   reply: FastifyReply,
 ): unknown {
-  const answer = toApiError(error, request);
-  if (answer.status >= 500) deps.log.failure(request, answer.status, error);
+  const answer = toApiError(error, request.routeOptions.config.missingFields);
+  if (answer.status >= 500) deps.log.failure(request.id, answer.status, error);
   if (answer.retryAfterSeconds !== undefined)
     void reply.header("retry-after", String(answer.retryAfterSeconds));
   return reply
     .code(answer.status)
     .type("application/json; charset=utf-8")
     .send(JSON.stringify({ error: answer.message }));
-}
-
-function toApiError(error: FastifyError, request: FastifyRequest): ApiError {
-  if (error instanceof ApiError) return error;
-  if (error.validation) {
-    const { missingFields } = request.routeOptions.config;
-    return new ApiError(400, describeValidation(error, missingFields), { cause: error });
-  }
-  switch (error.code) {
-    case "FST_ERR_CTP_INVALID_MEDIA_TYPE":
-      return new ApiError(415, "the content type must be application/json", { cause: error });
-    case "FST_ERR_CTP_BODY_TOO_LARGE":
-      return new ApiError(413, "the body is larger than the limit", { cause: error });
-    case "FST_ERR_BAD_URL":
-      return new ApiError(400, "the path is not valid", { cause: error });
-    case "FST_ERR_MAX_PARAM_LENGTH":
-      return notFound();
-  }
-  if (isDatabaseAway(error)) {
-    return new ApiError(503, "the service cannot reach its database: try again", {
-      cause: error,
-      retryAfterSeconds: 2,
-    });
-  }
-  if (isFrameworkRefusal(error)) {
-    return new ApiError(error.statusCode, error.message, { cause: error });
-  }
-  return new ApiError(500, "internal error", { cause: error });
-}
-
-/** A refusal of the framework itself; another library's error with a status may tell of internals. */
-function isFrameworkRefusal(error: FastifyError): error is FastifyError & { statusCode: number } {
-  const { code, statusCode } = error;
-  return code?.startsWith("FST_ERR_") && statusCode !== undefined && statusCode >= 400 && statusCode < 500;
 }

@@ -1,11 +1,12 @@
+import type { IncomingHttpHeaders } from "node:http";
 import { Type } from "typebox";
 import { presentedKey } from "../accounts/credentials.ts";
-import { QueueFullError } from "../db/groupCommit.ts";
 import { bucketOf, isId, newId } from "../db/ids.ts";
 import { ApiError, notFound, unauthorized } from "../http/errors.ts";
 import { type RouteDefinition, route } from "../http/route.ts";
 import { Id } from "../http/schemas.ts";
-import type { Acceptance } from "./acceptItems.ts";
+import type { ShortAnswer } from "../http/short/shortWay.ts";
+import type { Acceptance, NewItem } from "./acceptItems.ts";
 import type { Intake } from "./intake.ts";
 import { readItem } from "./readItem.ts";
 
@@ -72,39 +73,65 @@ function itemRoute(
       const key = presentedKey(request);
       if (key === undefined) throw unauthorized();
       const body = (request.body as Buffer | undefined) ?? Buffer.alloc(0);
-      const description = readItem(request.headers, body);
       const presented = (params as Record<string, string>)[parameter]!;
       const targetId = isId(presented) ? presented : nobodysTarget;
-      const acceptance = await addItem(deps.intake, {
-        ...description,
-        id: newId(bucketOf(targetId), deps.nowMs()),
-        targetId,
-        key,
-        legacy,
-        payload: body,
-      });
-      refuse(acceptance);
-      if (acceptance.code === "r") void reply.header("idempotency-replayed", "true");
-      const status = acceptance.kind === 2 ? "UNREAD" : "QUEUED";
-      return reply
-        .code(202)
-        .type("application/json; charset=utf-8")
-        .send(`{"id":"${acceptance.id}","status":"${status}"}`);
+      const acceptance = await deps.intake.add(
+        itemOf({ headers: request.headers, body, targetId, key, legacy, nowMs: deps.nowMs() }),
+      );
+      const { status, text } = answerTo(acceptance);
+      if (isReplayed(acceptance)) void reply.header("idempotency-replayed", "true");
+      return reply.code(status).type("application/json; charset=utf-8").send(text);
     },
-    { rawBody: true },
+    {
+      rawBody: true,
+      async short({ headers, body, id, key }) {
+        const item = itemOf({ headers, body, targetId: id, key, legacy, nowMs: deps.nowMs() });
+        return answerTo(await deps.intake.add(item));
+      },
+    },
   );
 }
 
-async function addItem(intake: Intake, item: Parameters<Intake["add"]>[0]): Promise<Acceptance> {
-  try {
-    return await intake.add(item);
-  } catch (error) {
-    if (!(error instanceof QueueFullError)) throw error;
-    throw new ApiError(503, "the service is overloaded: try again", { cause: error, retryAfterSeconds: 1 });
-  }
+interface PresentedItem {
+  headers: IncomingHttpHeaders;
+  body: Buffer;
+  targetId: string;
+  key: string;
+  legacy: boolean;
+  nowMs: number;
+}
+
+/** @throws {ApiError} 400 that names the field or header. */
+function itemOf({ headers, body, targetId, key, legacy, nowMs }: PresentedItem): NewItem {
+  const { eventType, correlationId, orderingKey, idempotencyKey } = readItem(headers, body);
+  return {
+    id: newId(bucketOf(targetId), nowMs),
+    targetId,
+    key,
+    legacy,
+    payload: body,
+    eventType,
+    correlationId,
+    orderingKey,
+    idempotencyKey,
+  };
 }
 
 /** @throws {ApiError} for every outcome but acceptance and an idempotent duplicate. */
+function answerTo(acceptance: Acceptance): ShortAnswer {
+  refuse(acceptance);
+  const status = acceptance.kind === 2 ? "UNREAD" : "QUEUED";
+  return {
+    status: 202,
+    text: `{"id":"${acceptance.id}","status":"${status}"}`,
+    header: isReplayed(acceptance) ? "idempotency-replayed: true" : undefined,
+  };
+}
+
+function isReplayed({ code }: Acceptance): boolean {
+  return code === "r";
+}
+
 function refuse(acceptance: Acceptance): void {
   switch (acceptance.code) {
     case "a":

@@ -1,7 +1,6 @@
 import type pg from "pg";
-import { createGroupCommit, type GroupCommitOptions, QueueFullError } from "../db/groupCommit.ts";
+import { createGroupCommit, type GroupCommitOptions } from "../db/groupCommit.ts";
 import { isDatabaseAway } from "../db/pool.ts";
-import { ApiError } from "../http/errors.ts";
 import type { Log } from "../telemetry/log.ts";
 import { changeClaims, type ClaimChange, type ClaimChangeOutcome, undoClaims } from "./changeClaims.ts";
 import { claimMessages, type ClaimOutcome, type ClaimRequest } from "./claimMessages.ts";
@@ -119,16 +118,6 @@ function commits<T, R>(
   });
   return {
     drained: () => commit.drained(),
-    async add(work) {
-      try {
-        return await commit.add(work);
-      } catch (error) {
-        if (!(error instanceof QueueFullError)) throw error;
-        throw new ApiError(503, "the service is overloaded: try again", {
-          cause: error,
-          retryAfterSeconds: 1,
-        });
-      }
-    },
+    add: (work) => commit.add(work),
   };
 }

@@ -1,4 +1,3 @@
-import type { FastifyRequest } from "fastify";
 import pino from "pino";
 import { createLineWriter } from "./lineWriter.ts";
 
@@ -8,13 +7,22 @@ export interface Log {
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
   /** The one wide line of a request. Bodies, credentials and query strings are never part of it. */
-  request(request: FastifyRequest, status: number, durationMs: number): void;
+  request(request: RequestLine, status: number, durationMs: number): void;
   /** The one wide line of an attempt. */
   attempt(line: AttemptLine): void;
   /** Why a request was answered with 5xx. */
-  failure(request: FastifyRequest, status: number, error: Error): void;
+  failure(requestId: string, status: number, error: Error): void;
   /** Writes out what is still in memory; called once, when the process ends. */
   flush(): void;
+}
+
+/** What is said of a request. */
+export interface RequestLine {
+  id: string;
+  method: string;
+  routePath: string;
+  /** Null where the route itself checks the credential. */
+  caller: { orgId: string } | null;
 }
 
 /** What is said of an attempt. */
@@ -63,8 +71,8 @@ export function createLog(level: string): Log {
         `{"level":30,"time":"${now()}","event_id":"${line.eventId}","target_id":"${line.targetId}","org_id":"${line.orgId}","number":${line.number},"outcome":"${line.outcome}","status":${line.statusCode},"duration_ms":${line.durationMs}${error}${next},"msg":"attempt"}\n`,
       );
     },
-    failure: (request, status, error) =>
-      logger.error({ request_id: request.id, status, err: error }, "request failed"),
+    failure: (requestId, status, error) =>
+      logger.error({ request_id: requestId, status, err: error }, "request failed"),
     flush: () => destination.flush(),
   };
 }

@@ -1,0 +1,38 @@
+import type { FastifyError } from "fastify";
+import { toApiError } from "../errorAnswer.ts";
+import type { RouteRow, ServerDeps } from "../server.ts";
+import type { ShortAnswer, ShortRoute, StartedRequest } from "./shortWay.ts";
+
+/** The rows that can be answered on the short way, by path, with the log line and the metrics of every request. */
+export function shortRoutes(
+  deps: Pick<ServerDeps, "log" | "metrics" | "config">,
+  rows: readonly RouteRow[],
+): Map<string, ShortRoute> {
+  const routes = new Map<string, ShortRoute>();
+  for (const [method, routePath, , { short }] of rows) {
+    if (short === undefined) continue;
+    routes.set(routePath.replace(/:[a-z_]+/, ":id"), (request, started) => {
+      if (request.body.length > deps.config.maxBodyBytes) return undefined;
+      const tell = (answer: ShortAnswer): ShortAnswer => {
+        const durationMs = performance.now() - started.startedAtMs;
+        deps.metrics.observe(method, routePath, answer.status, durationMs);
+        const line = { id: started.requestId, method, routePath, caller: null };
+        deps.log.request(line, answer.status, durationMs);
+        return answer;
+      };
+      return short(request)?.then(tell, (error) => tell(errorAnswer(deps, error as FastifyError, started)));
+    });
+  }
+  return routes;
+}
+
+function errorAnswer(
+  deps: Pick<ServerDeps, "log">,
+  error: FastifyError,
+  { requestId }: StartedRequest,
+): ShortAnswer {
+  const { status, message, retryAfterSeconds } = toApiError(error);
+  if (status >= 500) deps.log.failure(requestId, status, error);
+  const header = retryAfterSeconds === undefined ? undefined : `retry-after: ${retryAfterSeconds}`;
+  return { status, text: JSON.stringify({ error: message }), header };
+}

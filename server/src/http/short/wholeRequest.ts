@@ -1,0 +1,81 @@
+/** A POST that arrived whole, read from the bytes of one piece. */
+export interface WholeRequest {
+  /** The path with `:id` in the place of the one id that it holds, such as `/t/:id`. */
+  path: string;
+  /** The id in the path: 32 lower-case hex characters. */
+  id: string;
+  /** By lower-case name, each at most once. */
+  headers: Readonly<Record<string, string>>;
+  /** The API key of `Authorization`, in its form and not checked further. */
+  key: string;
+  /** At least one byte, said to be JSON. */
+  body: Buffer;
+}
+
+/** Longer heads are left to Node's parser, which has the limit. */
+const maxHeadBytes = 4096;
+
+const requestLine = /^POST (\/[a-z0-9/-]*?\/)([0-9a-f]{32})((?:\/[a-z]+)?) HTTP\/1\.1\r\n/;
+/** RFC 9110, sections 5.1 and 5.5: a token, a colon, and visible characters, blanks and tabs. */
+const headerLine = /([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\x20-\x7e\x80-\xff\t]*?)[ \t]*\r\n/y;
+const bearer = /^[Bb]earer (ak_live_[0-9a-f]{64})$/;
+const decimal = /^[1-9][0-9]{0,7}$/;
+
+/**
+ * Reads a piece of a connection as one whole request, if it is nothing else: HTTP/1.1, POST, one id in the path,
+ * every header well-formed and named once, a body of the stated length to the last byte of the piece, an API
+ * key, and no header that asks for anything beyond that. Whatever is not plainly so gives undefined, and is for
+ * Node's parser to judge: this one refuses nothing and lets nothing through that the other would not.
+ */
+export function readWholeRequest(piece: Buffer): WholeRequest | undefined {
+  const head = piece.toString("latin1", 0, maxHeadBytes);
+  const line = requestLine.exec(head);
+  if (line === null) return undefined;
+  const headers: Record<string, string> = {};
+  const bodyAt = readHeaders(head, line[0].length, headers);
+  if (bodyAt === undefined || asksForMore(headers)) return undefined;
+  const length = headers["content-length"];
+  if (length === undefined || !decimal.test(length) || bodyAt + Number(length) !== piece.length) {
+    return undefined;
+  }
+  const key = bearer.exec(headers["authorization"] ?? "");
+  if (key === null) return undefined;
+  return {
+    path: `${line[1]}:id${line[3]}`,
+    id: line[2]!,
+    headers,
+    key: key[1]!,
+    body: piece.subarray(bodyAt),
+  };
+}
+
+/** Fills `headers` and gives where the body begins; undefined when a line is malformed or a name comes twice. */
+function readHeaders(head: string, start: number, headers: Record<string, string>): number | undefined {
+  let at = start;
+  for (;;) {
+    headerLine.lastIndex = at;
+    const line = headerLine.exec(head);
+    if (line === null) break;
+    const name = line[1]!.toLowerCase();
+    // What every object has by itself, such as `constructor`, counts as a name that came before.
+    if (name in headers) return undefined;
+    headers[name] = line[2]!;
+    at = headerLine.lastIndex;
+  }
+  return head.startsWith("\r\n", at) ? at + 2 : undefined;
+}
+
+/** Whether a header asks for something that only the framework does, or one is missing that it would miss. */
+function asksForMore(headers: Record<string, string>): boolean {
+  const connection = headers["connection"];
+  return (
+    headers["host"] === undefined ||
+    headers["content-type"] !== "application/json" ||
+    (connection !== undefined && connection !== "keep-alive") ||
+    headers["transfer-encoding"] !== undefined ||
+    headers["expect"] !== undefined ||
+    headers["upgrade"] !== undefined ||
+    headers["trailer"] !== undefined ||
+    headers["te"] !== undefined
+  );
+}
