@@ -1,8 +1,6 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Static, TSchema } from "typebox";
 import type { Caller } from "../accounts/credentials.ts";
-import type { ShortAnswer } from "./short/shortWay.ts";
-import type { WholeRequest } from "./short/wholeRequest.ts";
 
 /**
  * What a route takes as proof of who calls:
@@ -38,6 +36,29 @@ export interface RouteCall<S extends RouteSchema> {
   caller: Caller;
   request: FastifyRequest;
   reply: FastifyReply;
+}
+
+/** A POST that arrived whole, read from the bytes of one piece. */
+export interface WholeRequest {
+  /** The path with `:id` in the place of the one id that it holds, such as `/t/:id`. */
+  path: string;
+  /** The id in the path: 32 lower-case hex characters. */
+  id: string;
+  /** By lower-case name, each at most once. */
+  headers: Readonly<Record<string, string>>;
+  /** The API key of `Authorization`, in its form and not checked further. */
+  key: string;
+  /** At least one byte, said to be JSON. */
+  body: Buffer;
+}
+
+/** What a route answers on the short way. */
+export interface ShortAnswer {
+  status: number;
+  /** JSON. */
+  text: string;
+  /** One more header, whole and without its line end. */
+  header?: string | undefined;
 }
 
 /** A route of the interface, apart from its address and credential, which stand in the table of `app.ts`. */

@@ -1,8 +1,9 @@
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import { newRequestId } from "../requestId.ts";
+import type { ShortAnswer } from "../route.ts";
 import { refuseConnection } from "../unheardRequests.ts";
-import type { ShortAnswer, ShortWayDeps } from "./shortWay.ts";
+import type { ShortWayDeps } from "./shortWay.ts";
 import { readWholeRequest } from "./wholeRequest.ts";
 
 /** One connection on the short way. */

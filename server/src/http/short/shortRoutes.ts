@@ -1,7 +1,8 @@
 import type { FastifyError } from "fastify";
 import { toApiError } from "../errorAnswer.ts";
+import type { ShortAnswer } from "../route.ts";
 import type { RouteRow, ServerDeps } from "../server.ts";
-import type { ShortAnswer, ShortRoute, StartedRequest } from "./shortWay.ts";
+import type { ShortRoute, StartedRequest } from "./shortWay.ts";
 
 /** The rows that can be answered on the short way, by path, with the log line and the metrics of every request. */
 export function shortRoutes(

@@ -1,16 +1,7 @@
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
+import type { ShortAnswer, WholeRequest } from "../route.ts";
 import { keepConnection, type ShortConnection } from "./connection.ts";
-import type { WholeRequest } from "./wholeRequest.ts";
-
-/** What a route answers on the short way. */
-export interface ShortAnswer {
-  status: number;
-  /** JSON. */
-  text: string;
-  /** One more header, whole and without its line end. */
-  header?: string | undefined;
-}
 
 /** Answers a request; undefined leaves it to the framework, as long as nothing was done for it. */
 export type ShortRoute = (request: WholeRequest, started: StartedRequest) => Promise<ShortAnswer> | undefined;

@@ -1,16 +1,4 @@
-/** A POST that arrived whole, read from the bytes of one piece. */
-export interface WholeRequest {
-  /** The path with `:id` in the place of the one id that it holds, such as `/t/:id`. */
-  path: string;
-  /** The id in the path: 32 lower-case hex characters. */
-  id: string;
-  /** By lower-case name, each at most once. */
-  headers: Readonly<Record<string, string>>;
-  /** The API key of `Authorization`, in its form and not checked further. */
-  key: string;
-  /** At least one byte, said to be JSON. */
-  body: Buffer;
-}
+import type { WholeRequest } from "../route.ts";
 
 /** Longer heads are left to Node's parser, which has the limit. */
 const maxHeadBytes = 4096;
