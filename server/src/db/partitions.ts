@@ -8,6 +8,11 @@ export const dayMs = 86_400_000;
 export const tablesById = ["events", "attempts", "settlements", "closed_messages", "handoffs"] as const;
 /** How many days ahead partitions exist, so that an insert never fails for want of one. */
 const daysAhead = 7;
+/**
+ * A partition is analyzed by autovacuum each time it has doubled. By default it would be at every tenth, which took
+ * a tenth of PostgreSQL's time while the day's first million came in.
+ */
+const analyzedAtGrowth = 1;
 
 /**
  * Creates the daily partitions from yesterday to a week ahead that do not exist yet. Safe to run from many
@@ -33,8 +38,11 @@ export async function ensurePartitions(pool: pg.Pool | pg.PoolClient, nowMs: num
           ? [String(day), String(day + 1)]
           : [`'${firstIdAt(day * dayMs)}'`, `'${firstIdAt((day + 1) * dayMs)}'`];
       await pool.query(
-        `create table if not exists ${name} partition of ${table} for values from (${from}) to (${to})`,
+        `create table if not exists ${name} partition of ${table} for values from (${from}) to (${to})
+         with (autovacuum_analyze_scale_factor = ${analyzedAtGrowth})`,
       );
+      // Nothing is looked for by its payload, and to sort 30,000 of them is most of what ANALYZE would do.
+      if (table === "events") await pool.query(`alter table ${name} alter column payload set statistics 0`);
       created++;
     }
   }

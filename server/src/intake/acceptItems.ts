@@ -27,7 +27,7 @@ export interface NewItem {
 }
 
 /**
- * What became of an item, as `accept_items` codes it: accepted (and leased to this node), filtered, replayed,
+ * What became of an item, as `accept_items` codes it: accepted (`A`: and leased to this node), filtered, replayed,
  * conflict, unauthorized, not found, disabled, too large, suspended, pending.
  */
 export type AcceptanceCode = "a" | "A" | "f" | "r" | "c" | "u" | "n" | "d" | "l" | "s" | "p";
@@ -48,7 +48,7 @@ export interface Lease {
 }
 
 interface AcceptRow {
-  codes: string;
+  codes: string | null;
   winners: string | null;
   pair_versions: string;
   pair_kinds: string;
@@ -64,20 +64,22 @@ export async function acceptItems(
   lease: Lease,
   isImmediate: (item: NewItem) => boolean,
 ): Promise<Acceptance[]> {
-  const { pairNumbers, keyHashes, targetIds, legacy } = numberPairs(items);
+  const { pairNumbers, keyHashes, targetIds, legacy, largest } = numberPairs(items);
+  const immediate = items.map(isImmediate);
   const hasKeys = items.some((item) => item.idempotencyKey !== null);
   const rows = await callFunction<AcceptRow>(pool, {
     name: "accept_items",
-    text: "select codes, winners::text, pair_versions::text, pair_kinds::text from accept_items($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)",
+    text: "select codes, winners::text, pair_versions::text, pair_kinds::text from accept_items($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)",
     values: [
       lease.durationMs,
       lease.token,
       byteaArray(keyHashes),
       uuidArray(targetIds),
       boolArray(legacy),
+      int4Array(largest),
       int2Array(pairNumbers),
       uuidArray(items.map((item) => item.id)),
-      boolArray(items.map(isImmediate)),
+      boolArray(immediate),
       int4Array(items.map((item) => item.payload.length)),
       byteaArray(items.map((item) => item.payload)),
       textColumn(items.map((item) => item.eventType)),
@@ -89,7 +91,7 @@ export async function acceptItems(
         : null,
     ],
   });
-  return readAcceptances(rows[0]!, items, pairNumbers);
+  return readAcceptances(rows[0]!, items, pairNumbers, immediate);
 }
 
 /** An absent array costs less than one of nulls. */
@@ -103,12 +105,14 @@ interface Pairs {
   keyHashes: Buffer[];
   targetIds: string[];
   legacy: boolean[];
+  /** Bytes of the largest payload. */
+  largest: number[];
 }
 
 /** The distinct (key, target) pairs of a batch: authorization runs once for each. */
 function numberPairs(items: readonly NewItem[]): Pairs {
   const numbers = new Map<string, number>();
-  const pairs: Pairs = { pairNumbers: [], keyHashes: [], targetIds: [], legacy: [] };
+  const pairs: Pairs = { pairNumbers: [], keyHashes: [], targetIds: [], legacy: [], largest: [] };
   for (const item of items) {
     const name = `${item.key}${item.targetId}${item.legacy ? "e" : "t"}`;
     let number = numbers.get(name);
@@ -116,10 +120,12 @@ function numberPairs(items: readonly NewItem[]): Pairs {
       pairs.keyHashes.push(hash("sha256", item.key, "buffer"));
       pairs.targetIds.push(item.targetId);
       pairs.legacy.push(item.legacy);
+      pairs.largest.push(0);
       number = pairs.targetIds.length;
       numbers.set(name, number);
     }
     pairs.pairNumbers.push(number);
+    pairs.largest[number - 1] = Math.max(pairs.largest[number - 1]!, item.payload.length);
   }
   return pairs;
 }
@@ -130,18 +136,24 @@ function digestOf(data: string | Buffer | null): Buffer | null {
   return data === null ? null : hash("sha256", data, "buffer").subarray(0, digestBytes);
 }
 
-function readAcceptances(row: AcceptRow, items: readonly NewItem[], pairNumbers: number[]): Acceptance[] {
-  const versions = readArray(row.pair_versions);
-  const kinds = readArray(row.pair_kinds);
+function readAcceptances(
+  row: AcceptRow,
+  items: readonly NewItem[],
+  pairNumbers: number[],
+  immediate: boolean[],
+): Acceptance[] {
+  const versions = readArray(row.pair_versions).map(Number);
+  const kinds = readArray(row.pair_kinds).map(Number) as Acceptance["kind"][];
   const winners = row.winners === null ? null : readArray(row.winners);
   return items.map((item, index) => {
-    const code = row.codes[index] as AcceptanceCode;
     const pair = pairNumbers[index]! - 1;
+    const kind = kinds[pair]!;
+    const code = row.codes === null ? "a" : (row.codes[index] as AcceptanceCode);
     return {
-      code,
+      code: code === "a" && immediate[index] && kind !== 2 ? "A" : code,
       id: code === "r" ? winners![index]!.replaceAll("-", "") : item.id,
-      kind: Number(kinds[pair]) as 1 | 2 | 3,
-      targetVersion: Number(versions[pair]),
+      kind,
+      targetVersion: versions[pair]!,
     };
   });
 }

@@ -3,8 +3,8 @@
 -- a disabled target stops the very next item on every node.
 --
 -- Pairs: each distinct (API key, target) of the batch. Items name their pair by its 1-based number.
--- p_codes_out has one character per item:
---   a accepted          A accepted and leased to the caller, who dispatches it from memory
+-- codes has one character per item, or is null when each was accepted:
+--   a accepted; unless it is for a mailbox, an immediate one is leased to the caller, who dispatches it from memory
 --   f filtered          accepted, but the target's event_types do not list it
 --   r replayed          the same idempotency key and body as an earlier item; its id is in winners
 --   c conflict          the same idempotency key with another body
@@ -17,6 +17,7 @@ create function accept_items(
   p_pair_key_hashes bytea[],
   p_pair_target_ids uuid[],
   p_pair_legacy boolean[],
+  p_pair_largest integer[],
   p_pairs smallint[],
   p_ids uuid[],
   p_immediate boolean[],
@@ -45,6 +46,9 @@ declare
   v_pair_max_bytes integer[];
   v_pair_max_retries smallint[];
   v_any_filter boolean;
+  v_all_fit boolean;
+  v_codes text[];
+  v_count integer := cardinality(p_ids);
   v_winner_bodies bytea[];
   v_new_keys integer;
   -- The database's own clock, because all nodes share it. For a minute after midnight keys are also written to
@@ -79,10 +83,12 @@ begin
       (case t.kind when 'webhook' then 1 when 'mailbox' then 2 when 'a2a' then 3 end)::smallint
       order by pair.number
     ),
-    bool_or(cardinality(t.event_types) > 0)
-  into v_pair_codes, v_pair_orgs, v_pair_max_bytes, v_pair_max_retries, pair_versions, pair_kinds, v_any_filter
-  from unnest(p_pair_key_hashes, p_pair_target_ids, p_pair_legacy) with ordinality
-    as pair (key_hash, target_id, legacy, number)
+    coalesce(bool_or(cardinality(t.event_types) > 0), false),
+    bool_and(pair.largest <= t.max_payload_bytes)
+  into v_pair_codes, v_pair_orgs, v_pair_max_bytes, v_pair_max_retries, pair_versions, pair_kinds,
+    v_any_filter, v_all_fit
+  from unnest(p_pair_key_hashes, p_pair_target_ids, p_pair_legacy, p_pair_largest) with ordinality
+    as pair (key_hash, target_id, legacy, largest, number)
   left join api_keys k on k.key_hash = pair.key_hash
   left join organizations o on o.id = k.org_id
   left join targets t on t.id = pair.target_id;
@@ -122,7 +128,6 @@ begin
     and (v_first_day <> v_last_day or v_new_keys < cardinality(array_remove(p_key_digests, null)))
   then
     -- A statement of its own, because the one above cannot see the row of a concurrent winner.
-
     select array_agg(w.event_id order by i.ord), array_agg(w.body_digest order by i.ord)
     into winners, v_winner_bodies
     from unnest(p_ids, p_pairs, p_key_digests) with ordinality as i (id, pair, key_digest, ord)
@@ -157,83 +162,74 @@ begin
     end if;
   end if;
 
-  with item as (
+  -- Most batches hold nothing but items to be accepted, and need no code for each.
+  if v_any_filter or not v_all_fit or winners is not null or 'a' <> any (v_pair_codes) then
     select
-      i.ord,
-      i.id,
-      i.pair,
-      get_byte(uuid_send(i.id), 15)::smallint as bucket,
-      p_pair_target_ids[i.pair] as target_id,
-      v_pair_orgs[i.pair] as org_id,
-      pair_kinds[i.pair] as kind,
-      i.event_type,
-      i.correlation_id,
-      i.ordering_key,
-      case
-        when v_pair_codes[i.pair] <> 'a' then v_pair_codes[i.pair]
-        when i.size > v_pair_max_bytes[i.pair] then 'l'
-        when winners[i.ord] <> i.id and i.body_digest = v_winner_bodies[i.ord] then 'r'
-        when winners[i.ord] <> i.id then 'c'
-        when v_any_filter and pair_kinds[i.pair] = 1 and exists (
-          select
-          from targets t
-          where t.id = p_pair_target_ids[i.pair]
-            and cardinality(t.event_types) > 0
-            and (i.event_type is null or not i.event_type = any (t.event_types))
-        ) then 'f'
-        when i.immediate and pair_kinds[i.pair] <> 2 then 'A'
-        else 'a'
-      end as code
-    from unnest(
-      p_ids, p_pairs, p_immediate, p_sizes, p_event_types, p_correlation_ids, p_ordering_keys, p_body_digests
-    ) with ordinality as i (
-      id, pair, immediate, size, event_type, correlation_id, ordering_key, body_digest, ord
-    )
-  ),
-  stored as (
+      array_agg(
+        case
+          when v_pair_codes[i.pair] <> 'a' then v_pair_codes[i.pair]
+          when i.size > v_pair_max_bytes[i.pair] then 'l'
+          when winners[i.ord] <> i.id and i.body_digest = v_winner_bodies[i.ord] then 'r'
+          when winners[i.ord] <> i.id then 'c'
+          when v_any_filter and pair_kinds[i.pair] = 1 and exists (
+            select
+            from targets t
+            where t.id = p_pair_target_ids[i.pair]
+              and cardinality(t.event_types) > 0
+              and (i.event_type is null or not i.event_type = any (t.event_types))
+          ) then 'f'
+          else 'a'
+        end
+        order by i.ord
+      )
+    into v_codes
+    from unnest(p_ids, p_pairs, p_sizes, p_event_types, p_body_digests) with ordinality
+      as i (id, pair, size, event_type, body_digest, ord);
+    codes := array_to_string(v_codes, '');
+  end if;
+
+  -- Arrays are read by subscripts here: unnesting this many keeps a copy of each.
+  with stored as (
     insert into events (
       bucket, kind, max_retries, billable, target_id, id, org_id, event_type, correlation_id, ordering_key, payload
     )
     select
-      i.bucket,
-      i.kind,
-      v_pair_max_retries[i.pair],
+      get_byte(uuid_send(p_ids[n]), 15),
+      pair_kinds[p_pairs[n]],
+      v_pair_max_retries[p_pairs[n]],
       true,
-      i.target_id,
-      i.id,
-      i.org_id,
-      i.event_type,
-      i.correlation_id,
-      i.ordering_key,
-      p_payloads[i.ord]
-    from item i
-    where i.code in ('a', 'A', 'f')
+      p_pair_target_ids[p_pairs[n]],
+      p_ids[n],
+      v_pair_orgs[p_pairs[n]],
+      p_event_types[n],
+      p_correlation_ids[n],
+      p_ordering_keys[n],
+      p_payloads[n]
+    from generate_series(1, v_count) as n
+    where v_codes is null
+      or v_codes[n] in ('a', 'f')
   ),
   due as (
     insert into deliveries (bucket, kind, event_id, target_id, org_id, due_at, lease_until, lease_token)
     select
-      i.bucket,
-      i.kind,
-      i.id,
-      i.target_id,
-      i.org_id,
+      get_byte(uuid_send(p_ids[n]), 15),
+      pair_kinds[p_pairs[n]],
+      p_ids[n],
+      p_pair_target_ids[p_pairs[n]],
+      v_pair_orgs[p_pairs[n]],
       v_now_ms,
-      case when i.code = 'A' then v_now_ms + p_lease_ms end,
-      case when i.code = 'A' then p_lease_token end
-    from item i
-    where i.code in ('a', 'A')
-      and i.kind <> 2
-  ),
-  counted as (
-    insert into usage_records (bucket, period, items, org_id)
-    select min(i.bucket), v_period, count(*), i.org_id
-    from item i
-    where i.code in ('a', 'A', 'f')
-    group by i.org_id
+      case when p_immediate[n] then v_now_ms + p_lease_ms end,
+      case when p_immediate[n] then p_lease_token end
+    from generate_series(1, v_count) as n
+    where (v_codes is null or v_codes[n] = 'a')
+      and pair_kinds[p_pairs[n]] <> 2
   )
-  select string_agg(i.code, '' order by i.ord)
-  into codes
-  from item i;
+  insert into usage_records (bucket, period, items, org_id)
+  select min(get_byte(uuid_send(p_ids[n]), 15)), v_period, count(*), v_pair_orgs[p_pairs[n]]
+  from generate_series(1, v_count) as n
+  where v_codes is null
+    or v_codes[n] in ('a', 'f')
+  group by v_pair_orgs[p_pairs[n]];
 
   -- What follows is apart from the statement above, so that batches without such items pay nothing for it.
   if v_any_filter then
@@ -245,18 +241,17 @@ begin
       v_pair_orgs[i.pair],
       p_pair_target_ids[i.pair],
       v_now_ms
-    from unnest(p_ids, p_pairs, string_to_array(codes, null)) as i (id, pair, code)
+    from unnest(p_ids, p_pairs, v_codes) as i (id, pair, code)
     where i.code = 'f';
   end if;
 
-  -- In the order of the
-  -- batch, which is the order of acceptance.
+  -- In the order of the batch, which is the order of acceptance.
   if 2 = any (pair_kinds) then
     with message as (
       select i.ord, i.id, i.size, p_pair_target_ids[i.pair] as mailbox_id, i.ordering_key
-      from unnest(p_ids, p_pairs, p_sizes, p_ordering_keys, string_to_array(codes, null)) with ordinality
+      from unnest(p_ids, p_pairs, p_sizes, p_ordering_keys, v_codes) with ordinality
         as i (id, pair, size, ordering_key, code, ord)
-      where i.code = 'a'
+      where coalesce(i.code, 'a') = 'a'
         and pair_kinds[i.pair] = 2
     ),
     held as (
