@@ -92,7 +92,7 @@ function layerOf(path: string): Layer | undefined {
   if (foundations.includes(first)) return "foundation";
   if (features.includes(first)) return "feature";
   if (first !== "http") return undefined;
-  return /^(errors|schemas|json|route\w*)\./.test(rest.join("/")) ? "contract" : "edge";
+  return /^(errors|schemas|json|parseIf|route\w*)\./.test(rest.join("/")) ? "contract" : "edge";
 }
 
 function layerOfRootFile(name: string): Layer {

@@ -1,9 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import { ApiError } from "./errors.ts";
-import { parseJson } from "./json.ts";
-
-/** How deep a JSON document may nest; deeper ones cost stack and mean nothing to anybody. */
-const maxDepth = 64;
+import { parseStorable } from "./json.ts";
 
 /**
  * Takes `application/json` bodies only, but for routes with `anyBody`, which let every other body pass unread. Routes with `rawBody` get the bytes as received; the others get the parsed
@@ -26,26 +23,4 @@ export function registerBodyParser(app: FastifyInstance): void {
     payload.resume();
     done(null);
   });
-}
-
-function parseStorable(body: Buffer): unknown {
-  if (body.length === 0) return undefined;
-  const value = parseJson(body);
-  refuseUnstorable(value, 0);
-  return value;
-}
-
-function refuseUnstorable(value: unknown, depth: number): void {
-  if (depth > maxDepth) throw new ApiError(400, `the body nests deeper than ${maxDepth} levels`);
-  if (typeof value === "string") {
-    if (value.includes("\0")) throw new ApiError(400, "the body has a NUL character, which cannot be stored");
-    if (!value.isWellFormed()) throw new ApiError(400, "the body has a lone surrogate, which is not text");
-  } else if (Array.isArray(value)) {
-    for (const element of value) refuseUnstorable(element, depth + 1);
-  } else if (value !== null && typeof value === "object") {
-    for (const [name, member] of Object.entries(value)) {
-      refuseUnstorable(name, depth + 1);
-      refuseUnstorable(member, depth + 1);
-    }
-  }
 }

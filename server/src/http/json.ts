@@ -18,3 +18,32 @@ function describe(error: Error): string {
   if (position) return `unexpected text ${position[0]}`;
   return "it ends too early";
 }
+
+/** How deep a JSON document may nest; deeper ones cost stack and mean nothing to anybody. */
+const maxDepth = 64;
+
+/**
+ * Parses the body of a request whose values are stored; undefined for an empty one.
+ * @throws {ApiError} 400 for what is no JSON, and for text in it that PostgreSQL cannot store.
+ */
+export function parseStorable(body: Buffer): unknown {
+  if (body.length === 0) return undefined;
+  const value = parseJson(body);
+  refuseUnstorable(value, 0);
+  return value;
+}
+
+function refuseUnstorable(value: unknown, depth: number): void {
+  if (depth > maxDepth) throw new ApiError(400, `the body nests deeper than ${maxDepth} levels`);
+  if (typeof value === "string") {
+    if (value.includes("\0")) throw new ApiError(400, "the body has a NUL character, which cannot be stored");
+    if (!value.isWellFormed()) throw new ApiError(400, "the body has a lone surrogate, which is not text");
+  } else if (Array.isArray(value)) {
+    for (const element of value) refuseUnstorable(element, depth + 1);
+  } else if (value !== null && typeof value === "object") {
+    for (const [name, member] of Object.entries(value)) {
+      refuseUnstorable(name, depth + 1);
+      refuseUnstorable(member, depth + 1);
+    }
+  }
+}

@@ -57,8 +57,8 @@ export interface ShortAnswer {
   status: number;
   /** JSON. */
   text: string;
-  /** One more header, whole and without its line end. */
-  header?: string | undefined;
+  /** One more header. */
+  header?: readonly [name: string, value: string] | undefined;
 }
 
 /** A route of the interface, apart from its address and credential, which stand in the table of `app.ts`. */
@@ -85,4 +85,10 @@ export function route<const S extends RouteSchema>(
   options: Pick<RouteDefinition, "rawBody" | "anyBody" | "missingFields" | "short"> = {},
 ): RouteDefinition {
   return { schema, handle, ...options };
+}
+
+/** Sends through the framework what a route answers on the short way. */
+export function sendAnswer(reply: FastifyReply, { status, text, header }: ShortAnswer): FastifyReply {
+  if (header !== undefined) void reply.header(header[0], header[1]);
+  return reply.code(status).type("application/json; charset=utf-8").send(text);
 }

@@ -3,7 +3,7 @@ import { Type } from "typebox";
 import { presentedKey } from "../accounts/credentials.ts";
 import { bucketOf, isId, newId } from "../db/ids.ts";
 import { ApiError, notFound, unauthorized } from "../http/errors.ts";
-import { type RouteDefinition, route, type ShortAnswer } from "../http/route.ts";
+import { type RouteDefinition, route, sendAnswer, type ShortAnswer } from "../http/route.ts";
 import { Id } from "../http/schemas.ts";
 import type { Acceptance, NewItem } from "./acceptItems.ts";
 import type { Intake } from "./intake.ts";
@@ -77,9 +77,7 @@ function itemRoute(
       const acceptance = await deps.intake.add(
         itemOf({ headers: request.headers, body, targetId, key, legacy, nowMs: deps.nowMs() }),
       );
-      const { status, text } = answerTo(acceptance);
-      if (isReplayed(acceptance)) void reply.header("idempotency-replayed", "true");
-      return reply.code(status).type("application/json; charset=utf-8").send(text);
+      return sendAnswer(reply, answerTo(acceptance));
     },
     {
       rawBody: true,
@@ -123,12 +121,8 @@ function answerTo(acceptance: Acceptance): ShortAnswer {
   return {
     status: 202,
     text: `{"id":"${acceptance.id}","status":"${status}"}`,
-    header: isReplayed(acceptance) ? "idempotency-replayed: true" : undefined,
+    header: acceptance.code === "r" ? ["idempotency-replayed", "true"] : undefined,
   };
-}
-
-function isReplayed({ code }: Acceptance): boolean {
-  return code === "r";
 }
 
 function refuse(acceptance: Acceptance): void {

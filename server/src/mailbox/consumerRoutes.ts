@@ -1,97 +1,21 @@
-import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import { isId } from "../db/ids.ts";
-import { ApiError, notFound, unauthorized } from "../http/errors.ts";
-import { type RouteDefinition, route } from "../http/route.ts";
+import { notFound, unauthorized } from "../http/errors.ts";
+import { parseIf } from "../http/parseIf.ts";
+import { type RouteDefinition, route, sendAnswer, type ShortAnswer } from "../http/route.ts";
+import { claimRoute } from "./claimRoute.ts";
 import type { ChangeCode } from "./endMessages.ts";
 import { isMailboxOf } from "./findMailbox.ts";
-import { keyOf, type MailboxRouteDeps, nobodysId, retentionMs } from "./mailboxDeps.ts";
-import { claimedMessageText } from "./message.ts";
+import { keyOf, type MailboxRouteDeps, nobodysId } from "./mailboxDeps.ts";
 import { changeRefusal } from "./refusals.ts";
-import { MailboxParams, sendText } from "./routes.ts";
-import { Claim, Claims, LeaseSeconds, optionalBody, Results } from "./schemas.ts";
+import { MailboxParams } from "./routes.ts";
+import { Claims, LeaseSeconds, Results } from "./schemas.ts";
 
 /** What consumers do with the messages of one mailbox, many at a time. */
 export function consumerRoutes(
   deps: MailboxRouteDeps,
 ): Record<"claim" | "acknowledge" | "extend" | "release" | "reject", RouteDefinition> {
   return { ...claimRoute(deps), ...endRoutes(deps), ...leaseRoutes(deps) };
-}
-
-const printable = /^[\x20-\x7e\x80-\xff]{1,255}$/;
-
-function claimRoute(deps: MailboxRouteDeps): Record<"claim", RouteDefinition> {
-  return {
-    claim: route(
-      {
-        summary: "Claim the oldest messages of a mailbox, waiting for some when there are none",
-        description:
-          "The answer holds what there is, at most `max`; it is empty when nothing came within `wait_seconds`. Repeating a request with the same `Claim-Id` gives the same claim, as far as its messages are still claimed: a lost answer is not a lost claim.",
-        params: MailboxParams,
-        headers: Type.Object({
-          "claim-id": Type.Optional(Type.String({ description: "1 to 255 characters that name this claim" })),
-        }),
-        body: optionalBody({
-          max: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: "1 unless said" })),
-          wait_seconds: Type.Optional(
-            Type.Integer({ minimum: 0, maximum: 30, description: "0 unless said" }),
-          ),
-          lease_seconds: Type.Optional(LeaseSeconds),
-        }),
-        response: { 200: Claim },
-      },
-      async ({ request, reply, params, body }) => {
-        const waitMs = (body?.wait_seconds ?? 0) * 1000;
-        const outcome = await deps.mailboxes.claim({
-          key: keyOf(request),
-          mailboxId: isId(params.mailbox_id) ? params.mailbox_id : nobodysId,
-          max: body?.max ?? 1,
-          leaseMs: (body?.lease_seconds ?? deps.config.mailboxLeaseSeconds) * 1000,
-          claimId: readClaimId(request),
-          waitMs,
-          signal: waitMs === 0 ? neverAborted : closeSignal(reply),
-        });
-        switch (outcome.kind) {
-          case "unauthorized":
-            throw unauthorized();
-          case "notFound":
-            throw notFound();
-          case "empty":
-            return sendText(reply, claimText([], outcome.remaining));
-          case "claimed": {
-            if (outcome.isRepeated) void reply.header("claim-replayed", "true");
-            const lifeMs = retentionMs(deps.config);
-            const texts = outcome.messages.map((message) => claimedMessageText(message, lifeMs));
-            return sendText(reply, claimText(texts, outcome.remaining));
-          }
-        }
-      },
-    ),
-  };
-}
-
-const neverAborted = new AbortController().signal;
-
-/** Aborts when the connection closes before the answer has left. */
-function closeSignal(reply: FastifyReply): AbortSignal {
-  const controller = new AbortController();
-  reply.raw.once("close", () => {
-    if (!reply.raw.writableEnded) controller.abort();
-  });
-  return controller.signal;
-}
-
-function claimText(messages: string[], remaining: { ready: number; claimed: number }): string {
-  return `{"messages":[${messages.join(",")}],"remaining":{"ready":${remaining.ready},"claimed":${remaining.claimed}}}`;
-}
-
-function readClaimId(request: FastifyRequest): string | null {
-  const value = request.headers["claim-id"];
-  if (value === undefined) return null;
-  if (typeof value !== "string" || !printable.test(value)) {
-    throw new ApiError(400, "Claim-Id must be 1 to 255 characters without control characters");
-  }
-  return value;
 }
 
 function endRoutes(deps: MailboxRouteDeps): Record<"acknowledge" | "reject", RouteDefinition> {
@@ -101,14 +25,16 @@ function endRoutes(deps: MailboxRouteDeps): Record<"acknowledge" | "reject", Rou
         summary: "Acknowledge claimed messages",
         description: perMessage,
         params: MailboxParams,
-        body: Type.Object({ messages: Claims }),
+        body: AcknowledgeBody,
         response: { 200: Results },
       },
-      async ({ request, params, body }) => {
-        const { messages } = body;
-        return {
-          results: await endEach(deps, request, { mailboxId: params.mailbox_id, messages, reason: null }),
-        };
+      async ({ request, reply, params, body }) =>
+        sendAnswer(reply, await acknowledge(deps, keyOf(request), params.mailbox_id, body.messages)),
+      {
+        short({ key, id, body }) {
+          const presented = parseIf(AcknowledgeBody, body);
+          return presented && acknowledge(deps, key, id, presented.value.messages);
+        },
       },
     ),
     reject: route(
@@ -124,10 +50,23 @@ function endRoutes(deps: MailboxRouteDeps): Record<"acknowledge" | "reject", Rou
       },
       async ({ request, params, body }) => {
         const { messages, reason = "rejected" } = body;
-        return { results: await endEach(deps, request, { mailboxId: params.mailbox_id, messages, reason }) };
+        const mailboxId = params.mailbox_id;
+        return { results: await endEach(deps, keyOf(request), { mailboxId, messages, reason }) };
       },
     ),
   };
+}
+
+const AcknowledgeBody = Type.Object({ messages: Claims });
+
+async function acknowledge(
+  deps: MailboxRouteDeps,
+  key: string,
+  mailboxId: string,
+  messages: PresentedClaim[],
+): Promise<ShortAnswer> {
+  const results = await endEach(deps, key, { mailboxId, messages, reason: null });
+  return { status: 200, text: JSON.stringify({ results }) };
 }
 
 const perMessage =
@@ -146,7 +85,11 @@ function leaseRoutes(deps: MailboxRouteDeps): Record<"extend" | "release", Route
       async ({ request, params, body }) => {
         const leaseMs = (body.lease_seconds ?? deps.config.mailboxLeaseSeconds) * 1000;
         return {
-          results: await changeEach(deps, request, params.mailbox_id, { ...body, leaseMs, delayMs: 0 }),
+          results: await changeEach(deps, keyOf(request), params.mailbox_id, {
+            ...body,
+            leaseMs,
+            delayMs: 0,
+          }),
         };
       },
     ),
@@ -164,7 +107,11 @@ function leaseRoutes(deps: MailboxRouteDeps): Record<"extend" | "release", Route
       async ({ request, params, body }) => {
         const delayMs = (body.delay_seconds ?? 0) * 1000;
         return {
-          results: await changeEach(deps, request, params.mailbox_id, { ...body, leaseMs: null, delayMs }),
+          results: await changeEach(deps, keyOf(request), params.mailbox_id, {
+            ...body,
+            leaseMs: null,
+            delayMs,
+          }),
         };
       },
     ),
@@ -186,33 +133,33 @@ interface Result {
 
 async function endEach(
   deps: MailboxRouteDeps,
-  request: FastifyRequest,
+  key: string,
   input: { mailboxId: string; messages: PresentedClaim[]; reason: string | null },
 ): Promise<Result[]> {
   const codes = await Promise.all(
     input.messages.map((message) =>
-      deps.mailboxes.end({ ...claimOf(request, input.mailboxId, message), reason: input.reason }),
+      deps.mailboxes.end({ ...claimOf(key, input.mailboxId, message), reason: input.reason }),
     ),
   );
-  await refuseUnknown(deps, request, input.mailboxId, codes);
+  await refuseUnknown(deps, key, input.mailboxId, codes);
   return codes.map((code, index) => resultOf(input.messages[index]!.id, code));
 }
 
 async function changeEach(
   deps: MailboxRouteDeps,
-  request: FastifyRequest,
+  key: string,
   mailboxId: string,
   input: { messages: PresentedClaim[]; leaseMs: number | null; delayMs: number },
 ): Promise<Result[]> {
   const { messages, leaseMs, delayMs } = input;
   const outcomes = await Promise.all(
     messages.map((message) =>
-      deps.mailboxes.change({ ...claimOf(request, mailboxId, message), leaseMs, delayMs }),
+      deps.mailboxes.change({ ...claimOf(key, mailboxId, message), leaseMs, delayMs }),
     ),
   );
   await refuseUnknown(
     deps,
-    request,
+    key,
     mailboxId,
     outcomes.map((outcome) => outcome.code),
   );
@@ -223,9 +170,9 @@ async function changeEach(
   });
 }
 
-function claimOf(request: FastifyRequest, mailboxId: string, { id, claim_token: token }: PresentedClaim) {
+function claimOf(key: string, mailboxId: string, { id, claim_token: token }: PresentedClaim) {
   return {
-    key: keyOf(request),
+    key,
     messageId: isId(id) ? id : nobodysId,
     mailboxId: isId(mailboxId) ? mailboxId : nobodysId,
     claimToken: isId(token) ? token : nobodysId,
@@ -235,12 +182,12 @@ function claimOf(request: FastifyRequest, mailboxId: string, { id, claim_token: 
 /** A mailbox that the caller does not have gets no results. @throws {ApiError} 404 */
 async function refuseUnknown(
   deps: MailboxRouteDeps,
-  request: FastifyRequest,
+  key: string,
   mailboxId: string,
   codes: ChangeCode[],
 ): Promise<void> {
   if (codes.some((code) => code !== "n")) return;
-  if (!isId(mailboxId) || !(await isMailboxOf(deps.pool, keyOf(request), mailboxId))) throw notFound();
+  if (!isId(mailboxId) || !(await isMailboxOf(deps.pool, key, mailboxId))) throw notFound();
 }
 
 /** @throws {ApiError} 401: who has no key gets no results. */

@@ -2,7 +2,8 @@ import type { FastifyReply } from "fastify";
 import { Type } from "typebox";
 import { isId } from "../db/ids.ts";
 import { ApiError } from "../http/errors.ts";
-import { type RouteDefinition, route } from "../http/route.ts";
+import { parseIf } from "../http/parseIf.ts";
+import { type RouteDefinition, route, sendAnswer, type ShortAnswer } from "../http/route.ts";
 import { findMailbox } from "./findMailbox.ts";
 import { listMessages } from "./listMessages.ts";
 import { keyOf, type MailboxRouteDeps, nobodysId, readDeps, retentionMs } from "./mailboxDeps.ts";
@@ -15,6 +16,8 @@ import { Acknowledged, Claimed, ListedMessage, optionalBody, ReadableMessage, St
 
 export const MailboxParams = Type.Object({ mailbox_id: Type.String() });
 const MessageParams = Type.Object({ message_id: Type.String() });
+const NoFields = optionalBody({});
+const Acknowledgement = optionalBody({ claim_token: Type.Optional(Type.String({ maxLength: 64 })) });
 
 /** Mailboxes as people and programs look at them; claims and acknowledgements of single messages. */
 export function mailboxRoutes(
@@ -100,21 +103,15 @@ function messageRoutes(deps: MailboxRouteDeps): Record<"read" | "claim" | "ackno
         summary: "Claim a message",
         description: "The lease lasts five minutes unless the service is set up otherwise.",
         params: MessageParams,
-        body: optionalBody({}),
+        body: NoFields,
         response: { 200: Claimed },
         errors: {
           409: "The message is claimed (by whomever), acknowledged, dead, expired or not yet its key's turn",
         },
       },
-      async ({ request, reply, params }) => {
-        const outcome = await deps.mailboxes.claimNamed({
-          key: keyOf(request),
-          messageId: isId(params.message_id) ? params.message_id : nobodysId,
-          leaseMs: deps.config.mailboxLeaseSeconds * 1000,
-        });
-        if (outcome.kind === "refused") throw claimRefusal(outcome.code);
-        return sendText(reply, claimedMessageText(outcome.message, retentionMs(deps.config)));
-      },
+      async ({ request, reply, params }) =>
+        sendAnswer(reply, await claimOne(deps, keyOf(request), params.message_id)),
+      { short: ({ key, id, body }) => (parseIf(NoFields, body) ? claimOne(deps, key, id) : undefined) },
     ),
     acknowledge: route(
       {
@@ -122,25 +119,48 @@ function messageRoutes(deps: MailboxRouteDeps): Record<"read" | "claim" | "ackno
         description:
           "With `claim_token`, the claim must be the one that the token is from; without it, any active claim of this API key will do. Acknowledging again is answered the same.",
         params: MessageParams,
-        body: optionalBody({ claim_token: Type.Optional(Type.String({ maxLength: 64 })) }),
+        body: Acknowledgement,
         response: { 200: Acknowledged },
         errors: { 403: "Another API key has claimed it", 409: "No active claim, or one with another token" },
       },
-      async ({ request, reply, params, body }) => {
-        const token = body?.claim_token;
-        const code = await deps.mailboxes.end({
-          key: keyOf(request),
-          messageId: isId(params.message_id) ? params.message_id : nobodysId,
-          mailboxId: null,
-          claimToken: token === undefined ? null : isId(token) ? token : nobodysId,
-          reason: null,
-        });
-        const refusal = changeRefusal(code);
-        if (refusal !== undefined) throw refusal;
-        return sendText(reply, `{"id":"${params.message_id}","status":"ACKNOWLEDGED"}`);
+      async ({ request, reply, params, body }) =>
+        sendAnswer(reply, await acknowledgeOne(deps, keyOf(request), params.message_id, body?.claim_token)),
+      {
+        short({ key, id, body }) {
+          const presented = parseIf(Acknowledgement, body);
+          return presented && acknowledgeOne(deps, key, id, presented.value?.claim_token);
+        },
       },
     ),
   };
+}
+
+async function claimOne(deps: MailboxRouteDeps, key: string, messageId: string): Promise<ShortAnswer> {
+  const outcome = await deps.mailboxes.claimNamed({
+    key,
+    messageId: isId(messageId) ? messageId : nobodysId,
+    leaseMs: deps.config.mailboxLeaseSeconds * 1000,
+  });
+  if (outcome.kind === "refused") throw claimRefusal(outcome.code);
+  return { status: 200, text: claimedMessageText(outcome.message, retentionMs(deps.config)) };
+}
+
+async function acknowledgeOne(
+  deps: MailboxRouteDeps,
+  key: string,
+  messageId: string,
+  token: string | undefined,
+): Promise<ShortAnswer> {
+  const code = await deps.mailboxes.end({
+    key,
+    messageId: isId(messageId) ? messageId : nobodysId,
+    mailboxId: null,
+    claimToken: token === undefined ? null : isId(token) ? token : nobodysId,
+    reason: null,
+  });
+  const refusal = changeRefusal(code);
+  if (refusal !== undefined) throw refusal;
+  return { status: 200, text: `{"id":"${messageId}","status":"ACKNOWLEDGED"}` };
 }
 
 /** Sends JSON text as it is. */

@@ -6,8 +6,12 @@ import { refuseConnection } from "../unheardRequests.ts";
 import type { ShortWayDeps } from "./shortWay.ts";
 import { readWholeRequest } from "./wholeRequest.ts";
 
+/** How much later than promised an idle connection ends, for requests that are on their way; Node's own number. */
+const idleBufferMs = 1_000;
+
 /** One connection on the short way. */
 export interface ShortConnection {
+  /** Whether a request is under way, or an answer that its client has not taken yet. */
   isBusy(): boolean;
   close(): void;
 }
@@ -49,10 +53,19 @@ export function keepConnection(socket: Socket, deps: ConnectionDeps): ShortConne
     isBusy = false;
     if (socket.destroyed) return;
     const isLast = !deps.isOpen() || hasEnded;
-    socket.write(answerText(requestId, answer, isLast ? "close" : keepAlive(deps.idleMs)));
-    if (isLast) socket.end();
+    const hasRoom = socket.write(answerText(requestId, answer, isLast ? "close" : keepAlive(deps.idleMs)));
+    if (isLast) endDeaf();
     else if (early !== undefined) giveUp(early);
-    else socket.setTimeout(deps.idleMs);
+    else {
+      socket.setTimeout(deps.idleMs + idleBufferMs);
+      // A client that does not read its answers makes no more of them.
+      if (!hasRoom) socket.pause().once("drain", () => socket.resume());
+    }
+  }
+
+  /** What still comes is thrown away: it must do nothing, as it cannot be answered. */
+  function endDeaf(): void {
+    socket.off("data", onData).resume().end();
   }
 
   function giveUp(unanswered: Buffer): void {
@@ -74,13 +87,17 @@ export function keepConnection(socket: Socket, deps: ConnectionDeps): ShortConne
 
   function onTimeout(): void {
     if (isBusy) return;
-    if (socket.bytesRead > 0) socket.destroy();
-    else refuseConnection(Object.assign(new Error("idle"), { code: "ERR_HTTP_REQUEST_TIMEOUT" }), socket);
+    if (socket.bytesRead > 0) {
+      socket.destroy();
+      return;
+    }
+    refuseConnection(Object.assign(new Error("idle"), { code: "ERR_HTTP_REQUEST_TIMEOUT" }), socket);
+    socket.destroySoon();
   }
 
   socket.on("data", onData).on("end", onEnd).on("error", onError).on("timeout", onTimeout);
   socket.setTimeout(deps.firstRequestMs);
-  return { isBusy: () => isBusy, close: () => socket.destroy() };
+  return { isBusy: () => isBusy || socket.writableLength > 0, close: () => socket.destroy() };
 }
 
 function keepAlive(idleMs: number): string {
@@ -89,7 +106,7 @@ function keepAlive(idleMs: number): string {
 
 /** The bytes that the framework would send, header by header (RFC 9112, section 4). */
 function answerText(requestId: string, { status, text, header }: ShortAnswer, connection: string): string {
-  const more = header === undefined ? "" : `${header}\r\n`;
+  const more = header === undefined ? "" : `${header[0]}: ${header[1]}\r\n`;
   return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nx-request-id: ${requestId}\r\n${more}content-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(text)}\r\nDate: ${httpDate()}\r\nConnection: ${connection}\r\n\r\n${text}`;
 }
 

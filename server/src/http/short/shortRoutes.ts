@@ -34,6 +34,7 @@ function errorAnswer(
 ): ShortAnswer {
   const { status, message, retryAfterSeconds } = toApiError(error);
   if (status >= 500) deps.log.failure(requestId, status, error);
-  const header = retryAfterSeconds === undefined ? undefined : `retry-after: ${retryAfterSeconds}`;
+  const header =
+    retryAfterSeconds === undefined ? undefined : (["retry-after", `${retryAfterSeconds}`] as const);
   return { status, text: JSON.stringify({ error: message }), header };
 }

@@ -4,8 +4,12 @@ import type { WholeRequest } from "../route.ts";
 const maxHeadBytes = 4096;
 
 const requestLine = /^POST (\/[a-z0-9/-]*?\/)([0-9a-f]{32})((?:\/[a-z]+)?) HTTP\/1\.1\r\n/;
-/** RFC 9110, sections 5.1 and 5.5: a token, a colon, and visible characters, blanks and tabs. */
-const headerLine = /([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\x20-\x7e\x80-\xff\t]*?)[ \t]*\r\n/y;
+/**
+ * RFC 9110, sections 5.1 and 5.5: a token, a colon, and visible characters, blanks and tabs. Blanks match in one way
+ * only, and those after the value belong to it here: an expression that leaves them out tries a line of blanks in as
+ * many ways as its length cubed.
+ */
+const headerLine = /([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\x21-\x7e\x80-\xff][\x20-\x7e\x80-\xff\t]*)?\r\n/y;
 const bearer = /^[Bb]earer (ak_live_[0-9a-f]{64})$/;
 const decimal = /^[1-9][0-9]{0,7}$/;
 
@@ -47,10 +51,17 @@ function readHeaders(head: string, start: number, headers: Record<string, string
     const name = line[1]!.toLowerCase();
     // What every object has by itself, such as `constructor`, counts as a name that came before.
     if (name in headers) return undefined;
-    headers[name] = line[2]!;
+    headers[name] = withoutBlanksBehind(line[2] ?? "");
     at = headerLine.lastIndex;
   }
   return head.startsWith("\r\n", at) ? at + 2 : undefined;
+}
+
+/** Blanks and tabs only: `trimEnd` would take a no-break space too, which is part of the value. */
+function withoutBlanksBehind(value: string): string {
+  let end = value.length;
+  while (end > 0 && (value[end - 1] === " " || value[end - 1] === "\t")) end--;
+  return value.slice(0, end);
 }
 
 /** Whether a header asks for something that only the framework does, or one is missing that it would miss. */
@@ -60,6 +71,8 @@ function asksForMore(headers: Record<string, string>): boolean {
     headers["host"] === undefined ||
     headers["content-type"] !== "application/json" ||
     (connection !== undefined && connection !== "keep-alive") ||
+    // Node's parser takes this one for `Connection`.
+    headers["proxy-connection"] !== undefined ||
     headers["transfer-encoding"] !== undefined ||
     headers["expect"] !== undefined ||
     headers["upgrade"] !== undefined ||

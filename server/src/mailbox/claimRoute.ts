@@ -1,0 +1,120 @@
+import type { IncomingHttpHeaders } from "node:http";
+import type { FastifyReply } from "fastify";
+import { type Static, Type } from "typebox";
+import { isId } from "../db/ids.ts";
+import { ApiError, notFound, unauthorized } from "../http/errors.ts";
+import { parseIf } from "../http/parseIf.ts";
+import { type RouteDefinition, route, sendAnswer, type ShortAnswer } from "../http/route.ts";
+import { keyOf, type MailboxRouteDeps, nobodysId, retentionMs } from "./mailboxDeps.ts";
+import { claimedMessageText } from "./message.ts";
+import { MailboxParams } from "./routes.ts";
+import { Claim, LeaseSeconds, optionalBody } from "./schemas.ts";
+
+const printable = /^[\x20-\x7e\x80-\xff]{1,255}$/;
+
+/** The claim of a mailbox's oldest messages. */
+export function claimRoute(deps: MailboxRouteDeps): Record<"claim", RouteDefinition> {
+  return {
+    claim: route(
+      {
+        summary: "Claim the oldest messages of a mailbox, waiting for some when there are none",
+        description:
+          "The answer holds what there is, at most `max`; it is empty when nothing came within `wait_seconds`. Repeating a request with the same `Claim-Id` gives the same claim, as far as its messages are still claimed: a lost answer is not a lost claim.",
+        params: MailboxParams,
+        headers: Type.Object({
+          "claim-id": Type.Optional(Type.String({ description: "1 to 255 characters that name this claim" })),
+        }),
+        body: ClaimBody,
+        response: { 200: Claim },
+      },
+      async ({ request, reply, params, body }) => {
+        const signal = body?.wait_seconds ? closeSignal(reply) : neverAborted;
+        const mailboxId = isId(params.mailbox_id) ? params.mailbox_id : nobodysId;
+        const { headers } = request;
+        return sendAnswer(
+          reply,
+          await claim(deps, { key: keyOf(request), mailboxId, headers, body, signal }),
+        );
+      },
+      {
+        short({ key, id, headers, body }) {
+          const presented = parseIf(ClaimBody, body);
+          // Who waits may go away, which the framework would notice.
+          if (presented === undefined || presented.value?.wait_seconds) return undefined;
+          return claim(deps, { key, mailboxId: id, headers, body: presented.value, signal: neverAborted });
+        },
+      },
+    ),
+  };
+}
+
+const ClaimBody = optionalBody({
+  max: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: "1 unless said" })),
+  wait_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 30, description: "0 unless said" })),
+  lease_seconds: Type.Optional(LeaseSeconds),
+});
+
+interface PresentedClaimRequest {
+  key: string;
+  mailboxId: string;
+  headers: IncomingHttpHeaders;
+  body: Static<typeof ClaimBody>;
+  signal: AbortSignal;
+}
+
+async function claim(
+  deps: MailboxRouteDeps,
+  { key, mailboxId, headers, body, signal }: PresentedClaimRequest,
+): Promise<ShortAnswer> {
+  const outcome = await deps.mailboxes.claim({
+    key,
+    mailboxId,
+    max: body?.max ?? 1,
+    leaseMs: (body?.lease_seconds ?? deps.config.mailboxLeaseSeconds) * 1000,
+    claimId: readClaimId(headers),
+    waitMs: (body?.wait_seconds ?? 0) * 1000,
+    signal,
+  });
+  switch (outcome.kind) {
+    case "unauthorized":
+      throw unauthorized();
+    case "notFound":
+      throw notFound();
+    case "empty":
+      return { status: 200, text: claimText([], outcome.remaining) };
+    case "claimed": {
+      const lifeMs = retentionMs(deps.config);
+      const texts = outcome.messages.map((message) => claimedMessageText(message, lifeMs));
+      return {
+        status: 200,
+        text: claimText(texts, outcome.remaining),
+        header: outcome.isRepeated ? ["claim-replayed", "true"] : undefined,
+      };
+    }
+  }
+}
+
+const neverAborted = new AbortController().signal;
+
+/** Aborts when the connection closes before the answer has left. */
+function closeSignal(reply: FastifyReply): AbortSignal {
+  const controller = new AbortController();
+  reply.raw.once("close", () => {
+    if (!reply.raw.writableEnded) controller.abort();
+  });
+  return controller.signal;
+}
+
+function claimText(messages: string[], remaining: { ready: number; claimed: number }): string {
+  return `{"messages":[${messages.join(",")}],"remaining":{"ready":${remaining.ready},"claimed":${remaining.claimed}}}`;
+}
+
+/** @throws {ApiError} 400 when it is too long, empty or has control characters. */
+function readClaimId(headers: IncomingHttpHeaders): string | null {
+  const value = headers["claim-id"];
+  if (value === undefined) return null;
+  if (typeof value !== "string" || !printable.test(value)) {
+    throw new ApiError(400, "Claim-Id must be 1 to 255 characters without control characters");
+  }
+  return value;
+}
