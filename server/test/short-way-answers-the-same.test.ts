@@ -1,0 +1,248 @@
+import type pg from "pg";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { createPool } from "../src/db/pool.ts";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { startDatabaseProxy } from "./support/databaseProxy.ts";
+import { createWebhookTarget } from "./support/items.ts";
+import { type ItemParts, itemBytes, onLongWay, onShortWay } from "./support/plainRequest.ts";
+import { openRawConnection, type RawConnection, type WireAnswer } from "./support/rawConnection.ts";
+import { startReceiver, type Receiver } from "./support/receiver.ts";
+import { type ServiceProcess, startService } from "./support/serviceProcess.ts";
+import { type Account, signUp } from "./support/testNode.ts";
+
+let database: TestDatabase;
+let pool: pg.Pool;
+let service: ServiceProcess;
+let receiver: Receiver;
+let account: Account;
+/** Ids by what they are of. */
+const ids: Record<string, string> = {};
+const keys: Record<string, string> = {};
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  pool = createPool({ connection: database.connection, size: 2, onError: () => undefined });
+  receiver = await startReceiver();
+  service = await startService({ storage: { databaseUrl: database.url } });
+  account = await signUp(service);
+  await makeTargets();
+  await makeKeys();
+});
+
+afterAll(async () => {
+  await service?.stop();
+  await receiver?.stop();
+  await pool?.end();
+  await database?.drop();
+});
+
+async function makeTargets(): Promise<void> {
+  const make = async (owner: Account, fields?: Record<string, unknown>): Promise<string> =>
+    (await createWebhookTarget(service, owner, receiver.url, fields)).id;
+  const { api_key: key } = account;
+  ids["webhook"] = await make(account);
+  ids["small"] = await make(account, { max_payload_bytes: 20 });
+  ids["disabled"] = await make(account);
+  await service.call("PATCH", `/api/v1/targets/${ids["disabled"]}`, { key, body: { enabled: false } });
+  const { body: mailbox } = await service.call("POST", "/api/v1/targets", {
+    key,
+    body: { kind: "mailbox", name: "inbox" },
+  });
+  ids["mailbox"] = mailbox.id;
+  ids["unknown"] = "0192f1c3a5b87abc8def0123456789ab";
+  for (const status of ["foreign", "suspended", "pending"]) {
+    const other = await signUp(service);
+    keys[status] = other.api_key;
+    ids[status] = await make(other);
+    if (status === "foreign") continue;
+    await pool.query("update organizations set billing_status = $2 where id = $1", [
+      other.user.org_id,
+      status,
+    ]);
+  }
+}
+
+async function makeKeys(): Promise<void> {
+  keys["own"] = account.api_key;
+  keys["unknown"] = `ak_live_${"0".repeat(64)}`;
+  const { body } = await service.call("POST", "/api/v1/keys", {
+    session: account.session_token,
+    body: { name: "second" },
+  });
+  keys["revoked"] = body.key;
+  await service.call("DELETE", `/api/v1/keys/${body.id}`, { key: account.api_key });
+}
+
+interface Item extends Pick<ItemParts, "path" | "body" | "more"> {
+  /** By the names in `ids` and `keys`. */
+  target?: string;
+  key?: string;
+}
+
+/** An item's request; everything that is not said is right. */
+function bytesOf({ target = "webhook", key = "own", ...item }: Item = {}): Buffer {
+  return itemBytes({ targetId: ids[target]!, key: keys[key]!, ...item });
+}
+
+async function open(): Promise<RawConnection> {
+  const connection = await openRawConnection(service.port);
+  onTestFinished(() => connection.destroy());
+  return connection;
+}
+
+async function exchange(request: Buffer | string): Promise<WireAnswer> {
+  const connection = await open();
+  await connection.write(request);
+  return connection.answer();
+}
+
+/** What is different in any two answers, made the same; everything else stays as it came. */
+function withoutChance({ headers, body, ...answer }: WireAnswer): WireAnswer {
+  return {
+    ...answer,
+    headers: headers.map(([name, value]) => {
+      if (name === "x-request-id") return [name, value.replace(/^[0-9a-f]{20}$/, "request id")];
+      if (name === "Date") return [name, value.replace(/^\w{3}, \d\d \w{3} \d{4} [\d:]{8} GMT$/, "date")];
+      return [name, value];
+    }),
+    body: body.replace(/^\{"id":"[0-9a-f]{32}"/, '{"id":"id"'),
+  };
+}
+
+const cases: [what: string, status: number, item: Item][] = [
+  ["an item", 202, {}],
+  ["an item for an endpoint", 202, { path: "e" }],
+  ["an item for a mailbox", 202, { target: "mailbox" }],
+  [
+    "an item for a mailbox, with an ordering key",
+    202,
+    { target: "mailbox", more: ["X-Ordering-Key: a b\u00e9"] },
+  ],
+  [
+    "an item with its type and correlation in headers",
+    202,
+    { more: ["X-Event-Type: a.b", "X-Correlation-ID: c-1"] },
+  ],
+  [
+    "an item with headers that mean nothing here",
+    202,
+    {
+      more: [
+        "Accept: text/html",
+        "Accept-Encoding: gzip",
+        "Accept-Version: 2.x",
+        "Cookie: a=b",
+        "If-None-Match: *",
+        "Keep-Alive: timeout=1",
+        "Content-Encoding: gzip",
+        "Origin: https://elsewhere.example",
+        "Access-Control-Request-Method: GET",
+        "Range: bytes=0-0",
+        "X-HTTP-Method-Override: DELETE",
+        "X-Forwarded-For: nobody",
+        "X-Request-Id: own",
+        "X-Session-Token: nobody",
+      ],
+    },
+  ],
+  ["an item that asks to keep the connection", 202, { more: ["Connection: keep-alive"] }],
+  ["an item that is no object", 202, { body: "[1, null]" }],
+  ["a body beyond ASCII", 202, { body: '"\u00e4\u{1f600}"' }],
+  ["an item of 50 KB", 202, { body: `"${"x".repeat(50_000)}"` }],
+  ["an unknown key", 401, { key: "unknown" }],
+  ["a revoked key", 401, { key: "revoked" }],
+  ["a suspended workspace", 402, { target: "suspended", key: "suspended" }],
+  ["a pending workspace", 403, { target: "pending", key: "pending" }],
+  ["an unknown target", 404, { target: "unknown" }],
+  ["another organization's target", 404, { target: "foreign" }],
+  ["another organization's endpoint", 404, { target: "foreign", path: "e" }],
+  ["a mailbox as an endpoint", 404, { target: "mailbox", path: "e" }],
+  ["a disabled target", 409, { target: "disabled" }],
+  ["a body over the target's limit", 413, { target: "small", body: `"${"x".repeat(30)}"` }],
+  ["half a document", 400, { body: '{"a":' }],
+  ["text that is no JSON", 400, { body: "{'a': 1}" }],
+  ["a body of blanks", 400, { body: " \r\n" }],
+  ["invalid UTF-8", 400, { body: Buffer.from([0x22, 0xc3, 0x22]) }],
+  ["an event_type of another type", 400, { body: '{"event_type":7}' }],
+  ["an event_type with a line feed", 400, { body: '{"event_type":"a\\nb"}' }],
+  ["an empty Idempotency-Key", 400, { more: ["Idempotency-Key:"] }],
+  ["an Idempotency-Key of 256", 400, { more: [`Idempotency-Key: ${"k".repeat(256)}`] }],
+  ["an X-Correlation-ID with a blank", 400, { more: ["X-Correlation-ID: a b"] }],
+  ["an X-Event-Type beyond ASCII", 400, { more: ["X-Event-Type: \u00e9"] }],
+  ["an unknown key and half a document", 400, { key: "unknown", body: "{" }],
+];
+
+describe("an answer is the same whichever way its request took", () => {
+  it.each(cases)("%s: %i", async (_what, status, item) => {
+    const request = bytesOf(item);
+    const short = await exchange(onShortWay(request));
+    const long = await exchange(onLongWay(request));
+    expect(short.status).toBe(status);
+    expect(withoutChance(short)).toEqual(withoutChance(long));
+  });
+
+  it.each([
+    ["the same body: replayed", 202, "{}"],
+    ["another body: 409", 409, "[]"],
+  ])("an Idempotency-Key that came before, with %s", async (what, status, body) => {
+    const more = [`Idempotency-Key: ${what}`];
+    const first = await exchange(bytesOf({ more }));
+    const short = await exchange(onShortWay(bytesOf({ more, body })));
+    const long = await exchange(onLongWay(bytesOf({ more, body })));
+    expect(short.status).toBe(status);
+    expect(withoutChance(short)).toEqual(withoutChance(long));
+    expect(short.body).toBe(long.body);
+    if (status !== 202) return;
+    expect(short.body).toBe(first.body);
+    expect(short.headers).toContainEqual(["idempotency-replayed", "true"]);
+  });
+
+  it("one key that goes one way first and the other then is one item", async () => {
+    const more = ["Idempotency-Key: both ways \u00e9\u00a0"];
+    const long = await exchange(onLongWay(bytesOf({ more })));
+    const short = await exchange(onShortWay(bytesOf({ more })));
+    expect(short.body).toBe(long.body);
+  });
+
+  it("a request that is chunked, or in two pieces", async () => {
+    const request = bytesOf().toString("latin1");
+    const chunked = request
+      .replace("Content-Length: 2", "Transfer-Encoding: chunked")
+      .replace(/\{\}$/, "1\r\n{\r\n1\r\n}\r\n0\r\n\r\n");
+    const short = withoutChance(await exchange(onShortWay(bytesOf())));
+    expect(withoutChance(await exchange(chunked))).toEqual(short);
+    const connection = await open();
+    await connection.write(request.slice(0, 60));
+    // An answer to another connection says that the service had time for the first piece.
+    await exchange("GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n");
+    await connection.write(request.slice(60));
+    expect(withoutChance(await connection.answer())).toEqual(short);
+  });
+
+  it("an item while the database is away", async () => {
+    const proxy = await startDatabaseProxy(database);
+    onTestFinished(() => proxy.stop());
+    const cut = await startService({ storage: { databaseUrl: proxy.url } });
+    onTestFinished(async () => {
+      cut.kill("SIGKILL");
+      await cut.ended;
+    });
+    proxy.accepts = false;
+    proxy.sever();
+    const answers: WireAnswer[] = [];
+    for (const request of [onShortWay(bytesOf()), onLongWay(bytesOf())]) {
+      const connection = await openRawConnection(cut.port);
+      onTestFinished(() => connection.destroy());
+      await connection.write(request);
+      answers.push(withoutChance(await connection.answer()));
+    }
+    const [short, long] = answers;
+    expect(short!.status).toBe(503);
+    expect(short!.headers.map(([name]) => name)).toContain("retry-after");
+    expect(short).toEqual(long);
+  });
+});
+
+it("nothing of all this was the service's fault", () => {
+  expect(service.output()).not.toContain("request failed");
+});

@@ -1,0 +1,275 @@
+import { connect } from "node:net";
+import fc from "fast-check";
+import type pg from "pg";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { createPool } from "../src/db/pool.ts";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { acceptedEvents, createWebhookTarget, type WebhookTarget } from "./support/items.ts";
+import { type ItemParts, itemBytes, onShortWay, plainId, plainKey } from "./support/plainRequest.ts";
+import { openRawConnection, type RawConnection, type WireAnswer } from "./support/rawConnection.ts";
+import { startReceiver, type Receiver } from "./support/receiver.ts";
+import { type ServiceProcess, startService } from "./support/serviceProcess.ts";
+import { type Account, signUp } from "./support/testNode.ts";
+import { until } from "./support/until.ts";
+
+let database: TestDatabase;
+let pool: pg.Pool;
+let service: ServiceProcess;
+let receiver: Receiver;
+let account: Account;
+let target: WebhookTarget;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  pool = createPool({ connection: database.connection, size: 2, onError: () => undefined });
+  receiver = await startReceiver();
+  service = await startService({ storage: { databaseUrl: database.url }, env: { LOG_LEVEL: "info" } });
+  account = await signUp(service);
+  target = await createWebhookTarget(service, account, receiver.url);
+});
+
+afterAll(async () => {
+  await service?.stop();
+  await receiver?.stop();
+  await pool?.end();
+  await database?.drop();
+});
+
+/** An item's request; everything that is not said is right. Nobody has the plain id, or the plain key. */
+function bytesOf(item: Partial<ItemParts> = {}): Buffer {
+  return itemBytes({ targetId: target.id, key: account.api_key, ...item });
+}
+
+async function open(): Promise<RawConnection> {
+  const connection = await openRawConnection(service.port);
+  onTestFinished(() => connection.destroy());
+  return connection;
+}
+
+async function exchange(request: Buffer): Promise<WireAnswer> {
+  const connection = await open();
+  await connection.write(request);
+  return connection.answer();
+}
+
+describe("a connection", () => {
+  const health = "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n";
+
+  it("carries many requests one after another", async () => {
+    const connection = await open();
+    const seen = new Set<string>();
+    for (let count = 0; count < 100; count++) {
+      await connection.write(onShortWay(bytesOf({ body: String(count) })));
+      const answer = await connection.answer();
+      expect(answer.status).toBe(202);
+      seen.add(answer.body);
+    }
+    expect(seen.size).toBe(100);
+  });
+
+  it("may change from whole requests to split ones, to others, and back", async () => {
+    const connection = await open();
+    const ask = async (...pieces: (Buffer | string)[]): Promise<number> => {
+      for (const piece of pieces) await connection.write(piece);
+      return (await connection.answer()).status;
+    };
+    const [whole, refused] = [bytesOf(), bytesOf({ targetId: plainId })];
+    expect(await ask(whole)).toBe(202);
+    expect(await ask(refused)).toBe(404);
+    expect(await ask(whole.subarray(0, 30), whole.subarray(30))).toBe(202);
+    expect(await ask(whole)).toBe(202);
+    expect(await ask(health)).toBe(200);
+    expect(await ask(refused.subarray(0, -1), refused.subarray(-1))).toBe(404);
+    expect(await ask(whole)).toBe(202);
+  });
+
+  it("with two requests in one piece gets two answers, in order", async () => {
+    const connection = await open();
+    await connection.write(Buffer.concat([bytesOf({ targetId: plainId }), bytesOf()]));
+    expect((await connection.answer()).status).toBe(404);
+    expect((await connection.answer()).status).toBe(202);
+  });
+
+  it("whose bytes come in any pieces gets every answer, in order", async () => {
+    const kinds: [number, Buffer][] = [
+      [202, bytesOf()],
+      [404, bytesOf({ targetId: plainId })],
+      [401, bytesOf({ key: plainKey })],
+      [400, bytesOf({ body: "{" })],
+      [200, Buffer.from(health)],
+    ];
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.nat(kinds.length - 1), { minLength: 1, maxLength: 8 }),
+        fc.array(fc.integer({ min: 1, max: 700 }), { maxLength: 8 }),
+        async (order, lengths) => {
+          const connection = await openRawConnection(service.port);
+          try {
+            let rest = Buffer.concat(order.map((kind) => kinds[kind]![1]));
+            for (const length of [...lengths, Infinity]) {
+              await connection.write(rest.subarray(0, length));
+              rest = rest.subarray(length);
+            }
+            const statuses: number[] = [];
+            while (statuses.length < order.length) statuses.push((await connection.answer()).status);
+            expect(statuses).toEqual(order.map((kind) => kinds[kind]![0]));
+          } finally {
+            connection.destroy();
+          }
+        },
+      ),
+      { seed: 1, numRuns: 100 },
+    );
+  });
+
+  it("that its client half-closes behind a plain request ends with the answer", async () => {
+    const connection = await open();
+    const letGo = await holdIntake();
+    await connection.write(onShortWay(bytesOf()));
+    connection.halfClose();
+    await untilIntakeWaits();
+    await letGo();
+    // Node's parser would drop the answer: this one took the short way.
+    const answer = await connection.answer();
+    expect(answer.status).toBe(202);
+    expect(answer.headers).toContainEqual(["Connection", "close"]);
+    await connection.ended;
+  });
+
+  it("that its client leaves before the answer leaves the items accepted, and the service well", async () => {
+    const before = await acceptedEvents(service, account);
+    for (let count = 0; count < 20; count++) {
+      const connection = await open();
+      await connection.write(onShortWay(bytesOf()));
+      connection.destroy();
+    }
+    await until(
+      () => acceptedEvents(service, account),
+      (now) => now === before + 20,
+    );
+    expect((await exchange(bytesOf())).status).toBe(202);
+  });
+});
+
+it("a request on the short way has one line in the log and counts under its route", async () => {
+  const before = await requestCounts();
+  const lines: object[] = [];
+  for (const [path, targetId, status] of [
+    ["t", target.id, 202],
+    ["e", target.id, 202],
+    ["t", plainId, 404],
+  ] as const) {
+    const answer = await exchange(onShortWay(bytesOf({ path, targetId })));
+    expect(answer.status).toBe(status);
+    const route = path === "t" ? "/t/:target_id" : "/e/:endpoint_id";
+    lines.push({ request_id: answer.headers[0]![1], method: "POST", route, status, msg: "request" });
+  }
+  const written = await until(
+    () => lines.map((line) => linesAbout((line as { request_id: string }).request_id)),
+    (found) => found.every(({ length }) => length > 0),
+  );
+  expect(written).toEqual(
+    lines.map((line) => [{ level: 30, time: expect.any(String), duration_ms: expect.any(Number), ...line }]),
+  );
+  const after = await requestCounts();
+  const added = [...after].map(([labels, count]) => [labels, count - (before.get(labels) ?? 0)] as const);
+  expect(new Map(added.filter(([labels, count]) => count > 0 && labels.includes("POST")))).toEqual(
+    new Map([
+      ['method="POST",route="/t/:target_id",status="202"', 1],
+      ['method="POST",route="/e/:endpoint_id",status="202"', 1],
+      ['method="POST",route="/t/:target_id",status="404"', 1],
+    ]),
+  );
+});
+
+function linesAbout(requestId: string): unknown[] {
+  return service
+    .output()
+    .split("\n")
+    .filter((line) => line.includes(requestId))
+    .map((line) => JSON.parse(line) as unknown);
+}
+
+async function requestCounts(): Promise<Map<string, number>> {
+  const text = await (await fetch(`${service.url}/metrics`)).text();
+  const lines = text.matchAll(/^postrider_http_requests_total\{(.*)\} (\d+)$/gm);
+  return new Map([...lines].map(([, labels, count]) => [labels!, Number(count)]));
+}
+
+it("a service that stops ends idle connections, and the one of a request under way with its answer", async () => {
+  const stopping = await startService({ storage: { databaseUrl: database.url } });
+  onTestFinished(async () => {
+    stopping.kill("SIGKILL");
+    await stopping.ended;
+  });
+  const [fresh, idle, busy] = [
+    await openRawConnection(stopping.port),
+    await openRawConnection(stopping.port),
+    await openRawConnection(stopping.port),
+  ];
+  onTestFinished(() => [fresh, idle, busy].forEach((connection) => connection.destroy()));
+  for (const connection of [idle, busy]) {
+    await connection.write(onShortWay(bytesOf()));
+    expect((await connection.answer()).headers).toContainEqual(["Connection", "keep-alive"]);
+  }
+  const letGo = await holdIntake();
+  await busy.write(onShortWay(bytesOf()));
+  await untilIntakeWaits();
+  const stopped = stopping.stop();
+  await Promise.all([fresh.ended, idle.ended]);
+  await until(
+    () => canConnect(stopping.port),
+    (can) => !can,
+  );
+  await letGo();
+  const answer = await busy.answer();
+  expect(answer.status).toBe(202);
+  expect(answer.headers).toContainEqual(["Connection", "close"]);
+  await busy.ended;
+  expect(await stopped).toBe(0);
+});
+
+/** Keeps items from being accepted or refused, by a lock on what each of them reads, until they are let go. */
+async function holdIntake(): Promise<() => Promise<void>> {
+  const client = await pool.connect();
+  let isHeld = true;
+  const letGo = async (): Promise<void> => {
+    if (!isHeld) return;
+    isHeld = false;
+    await client.query("rollback");
+    client.release();
+  };
+  onTestFinished(letGo);
+  await client.query("begin");
+  await client.query("lock table api_keys in access exclusive mode");
+  return letGo;
+}
+
+async function untilIntakeWaits(): Promise<void> {
+  await until(
+    () =>
+      pool.query(
+        `select 1
+         from pg_stat_activity
+         where datname = current_database()
+           and wait_event_type = 'Lock'
+           and query like '%accept_items%'`,
+      ),
+    ({ rowCount }) => rowCount === 1,
+  );
+}
+
+function canConnect(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1");
+    socket.once("connect", () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once("error", () => resolve(false));
+  });
+}
+
+it("nothing of all this was the service's fault", () => {
+  expect(service.output()).not.toContain("request failed");
+});
