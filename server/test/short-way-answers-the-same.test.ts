@@ -4,7 +4,14 @@ import { createPool } from "../src/db/pool.ts";
 import { createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { startDatabaseProxy } from "./support/databaseProxy.ts";
 import { createWebhookTarget } from "./support/items.ts";
-import { type ItemParts, itemBytes, onLongWay, onShortWay } from "./support/plainRequest.ts";
+import {
+  type ItemParts,
+  itemBytes,
+  onLongWay,
+  onShortWay,
+  headersWith,
+  requestBytes,
+} from "./support/plainRequest.ts";
 import { openRawConnection, type RawConnection, type WireAnswer } from "./support/rawConnection.ts";
 import { startReceiver, type Receiver } from "./support/receiver.ts";
 import { type ServiceProcess, startService } from "./support/serviceProcess.ts";
@@ -44,11 +51,8 @@ async function makeTargets(): Promise<void> {
   ids["small"] = await make(account, { max_payload_bytes: 20 });
   ids["disabled"] = await make(account);
   await service.call("PATCH", `/api/v1/targets/${ids["disabled"]}`, { key, body: { enabled: false } });
-  const { body: mailbox } = await service.call("POST", "/api/v1/targets", {
-    key,
-    body: { kind: "mailbox", name: "inbox" },
-  });
-  ids["mailbox"] = mailbox.id;
+  ids["mailbox"] = await makeMailbox();
+  ids["empty"] = await makeMailbox();
   ids["unknown"] = "0192f1c3a5b87abc8def0123456789ab";
   for (const status of ["foreign", "suspended", "pending"]) {
     const other = await signUp(service);
@@ -60,6 +64,14 @@ async function makeTargets(): Promise<void> {
       status,
     ]);
   }
+}
+
+async function makeMailbox(): Promise<string> {
+  const { body } = await service.call("POST", "/api/v1/targets", {
+    key: account.api_key,
+    body: { kind: "mailbox", name: "inbox" },
+  });
+  return body.id;
 }
 
 async function makeKeys(): Promise<void> {
@@ -240,6 +252,94 @@ describe("an answer is the same whichever way its request took", () => {
     expect(short!.status).toBe(503);
     expect(short!.headers.map(([name]) => name)).toContain("retry-after");
     expect(short).toEqual(long);
+  });
+});
+
+describe("what consumers of a mailbox are answered is the same, too", () => {
+  const unknownClaim = `{"id":"${"0".repeat(32)}","claim_token":"${"0".repeat(32)}"}`;
+  interface Asked {
+    path: string;
+    body: string;
+    more?: string[];
+    /** By the names in `keys`. */
+    key?: string;
+  }
+
+  async function ask(way: typeof onShortWay, asked: Asked): Promise<WireAnswer> {
+    const { path, body, more = [], key = "own" } = asked;
+    const line = `POST /api/v1/${path} HTTP/1.1`;
+    const request = requestBytes({ line, headers: headersWith(keys[key]!), more, body });
+    return withoutChance(await exchange(way(request)));
+  }
+
+  it.each<[number, string, string, Pick<Asked, "more" | "key">?]>([
+    [200, "mailboxes/empty/claim", "{}"],
+    [200, "mailboxes/empty/claim", "null"],
+    [200, "mailboxes/empty/claim", '{"max":100,"wait_seconds":0,"lease_seconds":60}'],
+    [200, "mailboxes/empty/claim", '{"max":1.0,"other":[{}],"__proto__":1}'],
+    [200, "mailboxes/empty/claim", "{}", { more: ["Claim-Id: a b\u00e9"] }],
+    [400, "mailboxes/empty/claim", "{}", { more: ["Claim-Id:"] }],
+    [400, "mailboxes/empty/claim", '{"max":0}'],
+    [400, "mailboxes/empty/claim", '{"max":"1"}'],
+    [400, "mailboxes/empty/claim", "[]"],
+    [400, "mailboxes/empty/claim", '{"a":"\\u0000"}'],
+    [400, "mailboxes/empty/claim", "{"],
+    [401, "mailboxes/empty/claim", "{}", { key: "unknown" }],
+    [404, "mailboxes/empty/claim", "{}", { key: "foreign" }],
+    [404, "mailboxes/webhook/claim", "{}"],
+    [404, "mailboxes/unknown/claim", "{}"],
+    [200, "mailboxes/empty/ack", `{"messages":[${unknownClaim}]}`],
+    [400, "mailboxes/empty/ack", '{"messages":[]}'],
+    [400, "mailboxes/empty/ack", "{}"],
+    [401, "mailboxes/empty/ack", `{"messages":[${unknownClaim}]}`, { key: "revoked" }],
+    [404, "mailboxes/unknown/ack", `{"messages":[${unknownClaim}]}`],
+    [404, "mailbox-messages/unknown/claim", "{}"],
+    [401, "mailbox-messages/unknown/claim", "{}", { key: "unknown" }],
+    [400, "mailbox-messages/unknown/claim", "[]"],
+    [404, "mailbox-messages/unknown/ack", "{}"],
+    [404, "mailbox-messages/unknown/ack", '{"claim_token":"x"}'],
+    [400, "mailbox-messages/unknown/ack", '{"claim_token":1}'],
+  ])("%i for %s with %s %j", async (status, named, body, others) => {
+    const path = named.replace(/(?<=\/)\w+(?=\/)/, (name) => ids[name]!);
+    const short = await ask(onShortWay, { path, body, ...others });
+    expect(short.status).toBe(status);
+    expect(short).toEqual(await ask(onLongWay, { path, body, ...others }));
+  });
+
+  it("from a message's claim to its acknowledgement", async () => {
+    const live = async (way: typeof onShortWay): Promise<WireAnswer[]> => {
+      const mailbox = await makeMailbox();
+      ids["own mailbox"] = mailbox;
+      for (const body of ["1", "2"]) await exchange(way(bytesOf({ target: "own mailbox", body })));
+      const claim = await ask(way, { path: `mailboxes/${mailbox}/claim`, body: "{}", more: ["Claim-Id: c"] });
+      const again = await ask(way, { path: `mailboxes/${mailbox}/claim`, body: "{}", more: ["Claim-Id: c"] });
+      const [{ id, claim_token }] = JSON.parse(claim.body).messages;
+      const messages = JSON.stringify({ messages: [{ id, claim_token }] });
+      const second = await ask(way, { path: `mailboxes/${mailbox}/claim`, body: '{"max":5}' });
+      const [{ id: secondId, claim_token: token }] = JSON.parse(second.body).messages;
+      const rest = [
+        await ask(way, { path: `mailbox-messages/${secondId}/claim`, body: "{}" }),
+        await ask(way, { path: `mailboxes/${mailbox}/ack`, body: messages }),
+        await ask(way, { path: `mailboxes/${mailbox}/ack`, body: messages }),
+        await ask(way, { path: `mailbox-messages/${id}/claim`, body: "{}" }),
+        await ask(way, { path: `mailbox-messages/${secondId}/ack`, body: JSON.stringify({ claim_token }) }),
+        await ask(way, {
+          path: `mailbox-messages/${secondId}/ack`,
+          body: JSON.stringify({ claim_token: token }),
+        }),
+        await ask(way, { path: `mailbox-messages/${secondId}/ack`, body: "{}" }),
+      ];
+      expect(again.headers).toContainEqual(["claim-replayed", "true"]);
+      return [claim, again, second, ...rest].map(({ statusLine, status, headers, body }) => ({
+        statusLine,
+        status,
+        headers,
+        body: body.replaceAll(/\b[0-9a-f]{32}\b/g, "id").replaceAll(/\b\d{10}\b/g, "moment"),
+      }));
+    };
+    const short = await live(onShortWay);
+    expect(short.map((answer) => answer.status)).toEqual([200, 200, 200, 409, 200, 200, 409, 409, 200, 200]);
+    expect(short).toEqual(await live(onLongWay));
   });
 });
 

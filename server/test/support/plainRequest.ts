@@ -56,6 +56,7 @@ export function onLongWay(request: Buffer): Buffer {
   return bytes;
 }
 
-function headersWith(key: string): string[] {
+/** What every plain request has beside its length. */
+export function headersWith(key: string): string[] {
   return ["Host: localhost", `Authorization: Bearer ${key}`, "Content-Type: application/json"];
 }
