@@ -14,6 +14,8 @@ export interface GroupCommit<T, R> {
 export interface GroupCommitOptions<T, R> {
   /** Does a batch in one transaction and gives a result per piece, in order. */
   run: (batch: T[]) => Promise<R[]>;
+  /** Told of each batch that is done, while the next is under way and before its callers have their results. */
+  committed?: (batch: T[], results: R[]) => void;
   /** Whether an error is about a piece in the batch rather than about the database, so that halves may succeed. */
   isPieceAtFault: (error: unknown) => boolean;
   /** Bytes a piece adds to its batch. */
@@ -76,13 +78,19 @@ export function createGroupCommit<T, R>(options: GroupCommitOptions<T, R>): Grou
       const batch = queue.splice(0, batchLength(queue, options));
       running++;
       underWay += batch.length;
-      void settle(batch, options).then(() => {
-        running--;
-        underWay -= batch.length;
-        if (queue.length > 0) (options.gather === undefined ? start : schedule)();
-        else if (running === 0) tellDrained();
-      });
+      void commit(batch);
     }
+  }
+
+  /** Never rejects. The next batch goes out before this one's results: nobody works for the database meanwhile. */
+  async function commit(batch: Waiting<T, R>[]): Promise<void> {
+    const settled = await settle(batch, options);
+    running--;
+    if (queue.length > 0) (options.gather === undefined ? start : schedule)();
+    await afterTicks();
+    settled();
+    underWay -= batch.length;
+    if (queue.length === 0 && underWay === 0) tellDrained();
   }
 
   function tellDrained(): void {
@@ -103,7 +111,7 @@ export function createGroupCommit<T, R>(options: GroupCommitOptions<T, R>): Grou
     },
     pending: () => queue.length + underWay,
     drained() {
-      if (queue.length === 0 && running === 0) return Promise.resolve();
+      if (queue.length === 0 && underWay === 0) return Promise.resolve();
       return new Promise((resolve) => {
         onDrained.push(resolve);
         schedule();
@@ -124,19 +132,33 @@ function batchLength<T, R>(queue: readonly Waiting<T, R>[], options: GroupCommit
   return length;
 }
 
-/** Never rejects: every piece of the batch gets its result or its error. */
-async function settle<T, R>(batch: Waiting<T, R>[], options: GroupCommitOptions<T, R>): Promise<void> {
+/** The driver's pool writes a query in the next tick; what follows this comes after it. */
+function afterTicks(): Promise<void> {
+  return new Promise((resolve) => process.nextTick(resolve));
+}
+
+/** Never rejects. Calling what it gives hands every piece of the batch its result or its error. */
+async function settle<T, R>(batch: Waiting<T, R>[], options: GroupCommitOptions<T, R>): Promise<() => void> {
   try {
-    const results = await options.run(batch.map((waiting) => waiting.work));
-    for (let index = 0; index < batch.length; index++) batch[index]!.resolve(results[index]!);
+    const work = batch.map((waiting) => waiting.work);
+    const results = await options.run(work);
+    return () => {
+      options.committed?.(work, results);
+      for (let index = 0; index < batch.length; index++) batch[index]!.resolve(results[index]!);
+    };
   } catch (error) {
     if (batch.length === 1 || !options.isPieceAtFault(error)) {
-      for (const waiting of batch) waiting.reject(error);
-      return;
+      return () => {
+        for (const waiting of batch) waiting.reject(error);
+      };
     }
     // One bad piece must not fail its neighbours: nothing was committed, so the halves are tried apart.
     const middle = batch.length >> 1;
-    await settle(batch.slice(0, middle), options);
-    await settle(batch.slice(middle), options);
+    const first = await settle(batch.slice(0, middle), options);
+    const second = await settle(batch.slice(middle), options);
+    return () => {
+      first();
+      second();
+    };
   }
 }

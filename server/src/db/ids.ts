@@ -15,11 +15,24 @@ export function newId(bucket: number, nowMs: number): string {
   }
   const at = randomOffset;
   randomOffset += 9;
-  const time = nowMs.toString(16).padStart(12, "0");
   randomPool[at] = (randomPool[at]! & 0x0f) | 0x70;
   randomPool[at + 2] = (randomPool[at + 2]! & 0x3f) | 0x80;
   const random = randomPool.toString("hex", at, at + 9);
-  return time + random + bucket.toString(16).padStart(2, "0");
+  return timeDigits(nowMs) + random + bucketDigits[bucket]!;
+}
+
+const bucketDigits = Array.from({ length: 256 }, (_, bucket) => bucket.toString(16).padStart(2, "0"));
+
+let lastMs = -1;
+let lastDigits = "";
+
+/** Formatted once a millisecond: large numbers in base 16 are slow. */
+function timeDigits(nowMs: number): string {
+  if (nowMs !== lastMs) {
+    lastMs = nowMs;
+    lastDigits = nowMs.toString(16).padStart(12, "0");
+  }
+  return lastDigits;
 }
 
 /** A new id for a record that chooses its own bucket: a target, a user, an organization, a key. */

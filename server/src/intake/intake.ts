@@ -36,8 +36,14 @@ const maxQueued = 10_000;
 
 /** Intake through group commit: see {@link createGroupCommit} for the pace. */
 export function createIntake(pool: pg.Pool, sink: ItemSink): Intake {
-  const commits = createGroupCommit<NewItem, Acceptance>({
-    run: (items) => acceptBatch(pool, sink, items),
+  const commits = createGroupCommit<NewItem, AcceptedUnderLease>({
+    async run(items) {
+      const lease = sink.newLease();
+      const deadlineMs = performance.now() + lease.durationMs;
+      const acceptances = await acceptItems(pool, items, lease, (item) => sink.hasRoom(item.targetId));
+      return acceptances.map((acceptance) => ({ acceptance, lease, deadlineMs }));
+    },
+    committed: (items, results) => handOn(sink, items, results),
     isPieceAtFault: (error) => !isDatabaseAway(error),
     sizeOf: (item) => item.payload.length,
     maxBatch,
@@ -46,21 +52,25 @@ export function createIntake(pool: pg.Pool, sink: ItemSink): Intake {
     maxQueued,
   });
   return {
-    add: (item) => commits.add(item),
+    add: async (item) => (await commits.add(item)).acceptance,
     drained: () => commits.drained(),
     pending: () => commits.pending(),
   };
 }
 
-async function acceptBatch(pool: pg.Pool, sink: ItemSink, items: NewItem[]): Promise<Acceptance[]> {
-  const lease = sink.newLease();
-  const deadlineMs = performance.now() + lease.durationMs;
-  const acceptances = await acceptItems(pool, items, lease, (item) => sink.hasRoom(item.targetId));
+interface AcceptedUnderLease {
+  acceptance: Acceptance;
+  lease: Lease;
+  /** When the lease ends, by the monotonic clock. */
+  deadlineMs: number;
+}
+
+function handOn(sink: ItemSink, items: NewItem[], results: AcceptedUnderLease[]): void {
   let isDue = false;
   let mailboxIds: string[] | undefined;
   for (let index = 0; index < items.length; index++) {
     const item = items[index]!;
-    const acceptance = acceptances[index]!;
+    const { acceptance, lease, deadlineMs } = results[index]!;
     if (acceptance.code !== "u") sink.onKeyUsed(item.key);
     if (acceptance.code === "A") sink.take(item, acceptance, lease, deadlineMs);
     else if (acceptance.code === "a") {
@@ -70,5 +80,4 @@ async function acceptBatch(pool: pg.Pool, sink: ItemSink, items: NewItem[]): Pro
   }
   if (isDue) sink.onDue();
   if (mailboxIds) sink.onMailboxItems(mailboxIds);
-  return acceptances;
 }

@@ -164,7 +164,7 @@ async function acknowledgeOne(
 }
 
 /** Sends JSON text as it is. */
-export function sendText(reply: FastifyReply, text: string): FastifyReply {
+function sendText(reply: FastifyReply, text: string): FastifyReply {
   return reply.type("application/json; charset=utf-8").send(text);
 }
 
