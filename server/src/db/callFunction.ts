@@ -1,5 +1,7 @@
 import pg from "pg";
+import { createDeadlines } from "../net/deadlines.ts";
 import type { BinaryParameter } from "./binaryArray.ts";
+import { queryTimeoutMs } from "./pool.ts";
 
 /** A call of a SQL function as a named prepared statement. */
 export interface FunctionCall {
@@ -33,11 +35,24 @@ export async function callFunction<R extends pg.QueryResultRow>(
     if (connection.parsedStatements[call.name] === undefined) connection.parse(call);
     connection.stream.write(message);
   };
-  // The pool gives a promise here too; the types know only of streams.
-  const { rows } = await (pool.query(query) as unknown as Promise<pg.QueryResult<R>>);
+  const deadline = { timeoutMs: queryTimeoutMs, expiresAtMs: 0, expire: () => giveUp(query) };
+  deadlines.add(deadline);
+  const rows = await rowsOf<R>(pool, query).finally(() => deadlines.remove(deadline));
   // An answer says that the server has read all of the message. Without one the driver may still hold it.
   giveBack(message);
   return rows;
+}
+
+/** The pool gives a promise here too; the types know only of streams. */
+async function rowsOf<R extends pg.QueryResultRow>(pool: pg.Pool, query: pg.Submittable): Promise<R[]> {
+  return (await (pool.query(query) as unknown as Promise<pg.QueryResult<R>>)).rows;
+}
+
+const deadlines = createDeadlines();
+
+/** Ends a call that the server does not answer; the pool closes the connection. Nothing to do while it waits for one. */
+function giveUp(query: unknown): void {
+  (query as { callback?: (error: Error) => void }).callback?.(new Error("Query read timeout"));
 }
 
 /*

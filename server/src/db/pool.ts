@@ -29,25 +29,40 @@ export interface PoolOptions {
 
 /** For statements that have no limit on the server either, as `query_timeout` of one query. */
 export const noQueryTimeoutMs = 2 ** 31 - 1;
-const queryTimeoutMs = 35_000;
+/** A server that says nothing at all for so long is given up from this side. */
+export const queryTimeoutMs = 35_000;
+
+/**
+ * Limits the statements that are given as text or as a configuration. Calls of the hot path come as queries of their
+ * own and have a shared deadline: a timer each keeps all that a call touched alive until the next full collection of
+ * garbage, which made the small ones five times as long (9 to 14 ms, twice a second, at a thousand items a second).
+ */
+class ImpatientClient extends pg.Client {
+  // The driver's own signatures are overloads for text, configurations, callbacks and queries.
+  override query = ((given: unknown, ...rest: unknown[]): unknown => {
+    const config = typeof given === "string" ? { text: given } : (given as pg.QueryConfig);
+    const limited = "submit" in config ? config : { query_timeout: queryTimeoutMs, ...config };
+    return (pg.Client.prototype.query as (...all: unknown[]) => unknown).call(this, limited, ...rest);
+  }) as pg.Client["query"];
+}
 
 /**
  * The connection pool. Sessions give up on statements after 30 s, on locks after 10 s and on transactions
  * left idle after 15 s, because one forgotten transaction would pin dead rows and stop the queue from
- * shrinking. A server that says nothing at all for 35 s is given up from this side.
+ * shrinking.
  */
 export function createPool(options: PoolOptions): pg.Pool {
   const { connection } = options;
   const where = "url" in connection ? { connectionString: connection.url } : connection;
   const pool = new pg.Pool({
     ...where,
+    Client: ImpatientClient,
     max: options.size,
     connectionTimeoutMillis: 5_000,
     idleTimeoutMillis: 60_000,
     keepAlive: true,
     types,
     statement_timeout: 30_000,
-    query_timeout: queryTimeoutMs,
     lock_timeout: 10_000,
     idle_in_transaction_session_timeout: 15_000,
     application_name: "postrider",

@@ -57,10 +57,15 @@ export function keepConnection(socket: Socket, deps: ConnectionDeps): ShortConne
     if (isLast) endDeaf();
     else if (early !== undefined) giveUp(early);
     else {
-      socket.setTimeout(deps.idleMs + idleBufferMs);
+      idleFrom(deps.idleMs + idleBufferMs);
       // A client that does not read its answers makes no more of them.
       if (!hasRoom) socket.pause().once("drain", () => socket.resume());
     }
+  }
+
+  /** Traffic restarts the timer; another one for each answer would be garbage that outlives its time. */
+  function idleFrom(limitMs: number): void {
+    if (socket.timeout !== limitMs) socket.setTimeout(limitMs);
   }
 
   /** What still comes is thrown away: it must do nothing, as it cannot be answered. */
