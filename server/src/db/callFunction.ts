@@ -1,7 +1,7 @@
-import pg from "pg";
-import { createDeadlines } from "../net/deadlines.ts";
+import type pg from "pg";
+import { createDeadlines, type DeadlinePlace, type Expiring } from "../net/deadlines.ts";
 import type { BinaryParameter } from "./binaryArray.ts";
-import { queryTimeoutMs } from "./pool.ts";
+import { queryTimeoutMs, types } from "./pool.ts";
 
 /** A call of a SQL function as a named prepared statement. */
 export interface FunctionCall {
@@ -27,44 +27,103 @@ export async function callFunction<R extends pg.QueryResultRow>(
   pool: pg.Pool,
   call: FunctionCall,
 ): Promise<R[]> {
-  const query = new pg.Query<R>({ name: call.name, text: call.text });
   // Not in submit: what is thrown there ends the process.
   const message = writeCall(call);
-  query.submit = (submitted) => {
-    const connection = submitted as unknown as PreparingConnection;
-    if (connection.parsedStatements[call.name] === undefined) connection.parse(call);
-    connection.stream.write(message);
-  };
-  const deadline = { timeoutMs: queryTimeoutMs, expiresAtMs: 0, expire: () => giveUp(query) };
-  deadlines.add(deadline);
-  const rows = await rowsOf<R>(pool, query).finally(() => deadlines.remove(deadline));
+  const query = new CallQuery(call, message);
+  deadlines.add(query);
+  try {
+    // The pool gives a promise here too; the types know only of streams.
+    await (pool.query(query as unknown as pg.Submittable) as unknown as Promise<unknown>);
+  } finally {
+    deadlines.remove(query);
+  }
   // An answer says that the server has read all of the message. Without one the driver may still hold it.
   giveBack(message);
-  return rows;
-}
-
-/** The pool gives a promise here too; the types know only of streams. */
-async function rowsOf<R extends pg.QueryResultRow>(pool: pg.Pool, query: pg.Submittable): Promise<R[]> {
-  return (await (pool.query(query) as unknown as Promise<pg.QueryResult<R>>)).rows;
+  return query.rows as R[];
 }
 
 const deadlines = createDeadlines();
 
-/** Ends a call that the server does not answer; the pool closes the connection. Nothing to do while it waits for one. */
-function giveUp(query: unknown): void {
-  (query as { callback?: (error: Error) => void }).callback?.(new Error("Query read timeout"));
+/** A column of a function's rows, the same in every call. */
+interface Column {
+  name: string;
+  parse: (text: string) => unknown;
+}
+
+/** By the statement's name, once its first call has been answered. */
+const columnsOf = new Map<string, readonly Column[]>();
+
+/**
+ * A call as the driver runs it (its `Submittable`). The driver's own query is an event emitter with a result that
+ * learns its columns anew each time, and costs as much as the rest of a small call.
+ */
+class CallQuery implements Expiring {
+  readonly name: string;
+  readonly text: string;
+  readonly rows: Record<string, unknown>[] = [];
+  readonly timeoutMs = queryTimeoutMs;
+  place: DeadlinePlace | null = null;
+  /** Set by the driver. */
+  callback: ((error: Error | null, result?: unknown) => void) | null = null;
+  readonly #message: Buffer;
+  #columns: readonly Column[];
+
+  constructor({ name, text }: FunctionCall, message: Buffer) {
+    this.name = name;
+    this.text = text;
+    this.#message = message;
+    this.#columns = columnsOf.get(name) ?? [];
+  }
+
+  /** Ends a call that the server does not answer; the pool closes the connection. */
+  expire(): void {
+    this.callback?.(new Error("Query read timeout"));
+  }
+
+  submit(connection: PreparingConnection): void {
+    if (connection.parsedStatements[this.name] === undefined) connection.parse(this);
+    connection.stream.write(this.#message);
+  }
+
+  handleRowDescription({ fields }: { fields: { name: string; dataTypeID: number }[] }): void {
+    this.#columns = fields.map((field) => ({
+      name: field.name,
+      parse: types.getTypeParser(field.dataTypeID, "text"),
+    }));
+    columnsOf.set(this.name, this.#columns);
+  }
+
+  handleDataRow({ fields }: { fields: (string | null)[] }): void {
+    const row: Record<string, unknown> = {};
+    for (let index = 0; index < fields.length; index++) {
+      const { name, parse } = this.#columns[index]!;
+      const text = fields[index]!;
+      row[name] = text === null ? null : parse(text);
+    }
+    this.rows.push(row);
+  }
+
+  handleCommandComplete(): void {}
+
+  handleEmptyQuery(): void {}
+
+  handleReadyForQuery(): void {
+    this.callback?.(null, this);
+  }
+
+  handleError(error: Error): void {
+    this.callback?.(error);
+  }
 }
 
 /*
- * Bind to the unnamed portal, Describe, Execute and Sync, in one piece
+ * Bind to the unnamed portal, Describe where the columns are not known yet, Execute and Sync, in one piece
  * (PostgreSQL documentation, "Frontend/Backend Protocol", message formats).
  */
 const bindCode = 0x42;
-const afterBind = Buffer.concat([
-  Buffer.from([0x44, 0, 0, 0, 6, 0x50, 0]),
-  Buffer.from([0x45, 0, 0, 0, 9, 0, 0, 0, 0, 0]),
-  Buffer.from([0x53, 0, 0, 0, 4]),
-]);
+const describe = Buffer.from([0x44, 0, 0, 0, 6, 0x50, 0]);
+const executeAndSync = Buffer.from([0x45, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0x53, 0, 0, 0, 4]);
+const describeExecuteAndSync = Buffer.concat([describe, executeAndSync]);
 const binaryFormat = 1;
 
 function writeCall(call: FunctionCall): Buffer {
@@ -72,6 +131,7 @@ function writeCall(call: FunctionCall): Buffer {
   const nameBytes = Buffer.byteLength(call.name) + 1;
   let bindBytes = 4 + 1 + nameBytes + 2 + values.length * 6 + 2 + 2;
   for (const value of values) bindBytes += sizeOf(value);
+  const afterBind = columnsOf.has(call.name) ? executeAndSync : describeExecuteAndSync;
   const out = take(1 + bindBytes + afterBind.length);
   let at = out.writeUInt8(bindCode, 0);
   at = out.writeInt32BE(bindBytes, at);

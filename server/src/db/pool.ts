@@ -6,7 +6,7 @@ import pg from "pg";
  */
 const uuidOid = 2950;
 const int8Oid = 20;
-const types = {
+export const types = {
   getTypeParser(oid: number, format?: "text" | "binary"): (text: string) => unknown {
     if (oid === uuidOid && format !== "binary") return (text: string) => text.replaceAll("-", "");
     if (oid === int8Oid && format !== "binary") return Number;

@@ -1,7 +1,7 @@
 import { connect as connectTcp, isIP, type LookupFunction, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { type ParsedNetworks, refuseAddress, refusedKind } from "./addressGuard.ts";
-import type { Deadlines } from "./deadlines.ts";
+import type { Deadlines, Expiring } from "./deadlines.ts";
 import { ConnectFailure, describeConnectError, describeTlsError } from "./failures.ts";
 import type { Resolve } from "./resolve.ts";
 
@@ -39,7 +39,7 @@ const tcpKeepAliveMs = 60_000;
 export function createConnect(deps: ConnectDeps): Connect {
   const sessions = createSessionCache();
   return (peer, connected) => {
-    const attempt = { timeoutMs: deps.connectTimeoutMs, expiresAtMs: 0, expire };
+    const attempt: Expiring = { timeoutMs: deps.connectTimeoutMs, place: null, expire };
     let socket: Socket | null = null;
     let open = true;
 

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Dispatcher } from "undici";
 import type { Connection, Connections, Job } from "./connections.ts";
-import type { Deadlines, Expiring } from "./deadlines.ts";
+import type { DeadlinePlace, Deadlines, Expiring } from "./deadlines.ts";
 import type { ExchangeHeaders, ExchangeResult } from "./exchangeResult.ts";
 import { describeExchangeError, type Failure, isClosedByPeer, shuttingDown } from "./failures.ts";
 
@@ -30,7 +30,7 @@ export class Exchange implements Job, Expiring {
   readonly originUrl: string;
   readonly options: Dispatcher.DispatchOptions;
   readonly timeoutMs: number;
-  expiresAtMs = 0;
+  place: DeadlinePlace | null = null;
   connection: Connection | null = null;
 
   readonly #deps: ExchangeDeps;
