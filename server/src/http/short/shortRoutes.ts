@@ -1,6 +1,6 @@
 import type { FastifyError } from "fastify";
 import { toApiError } from "../errorAnswer.ts";
-import type { ShortAnswer } from "../route.ts";
+import type { ShortAnswer, WholeRequest } from "../route.ts";
 import type { RouteRow, ServerDeps } from "../server.ts";
 import type { ShortRoute, StartedRequest } from "./shortWay.ts";
 
@@ -21,10 +21,24 @@ export function shortRoutes(
         deps.log.request(line, answer.status, durationMs);
         return answer;
       };
-      return short(request)?.then(tell, (error) => tell(errorAnswer(deps, error as FastifyError, started)));
+      return answered(short, request)?.then(tell, (error) =>
+        tell(errorAnswer(deps, error as FastifyError, started)),
+      );
     });
   }
   return routes;
+}
+
+/** What a route throws at once is an answer as well: above it is only the connection. */
+function answered(
+  short: (request: WholeRequest) => Promise<ShortAnswer> | undefined,
+  request: WholeRequest,
+): Promise<ShortAnswer> | undefined {
+  try {
+    return short(request);
+  } catch (error) {
+    return Promise.reject(error);
+  }
 }
 
 function errorAnswer(

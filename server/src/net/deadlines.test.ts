@@ -1,0 +1,72 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { createDeadlines, type Deadlines, type Expiring } from "./deadlines.ts";
+
+let deadlines: Deadlines;
+let expired: string[];
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  deadlines = createDeadlines();
+  expired = [];
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+function item(name: string, timeoutMs: number, onExpire: () => void = () => undefined): Expiring {
+  return {
+    timeoutMs,
+    place: null,
+    expire() {
+      expired.push(name);
+      onExpire();
+    },
+  };
+}
+
+describe("deadlines", () => {
+  it("expire each item once, after its own time and little later", () => {
+    deadlines.add(item("long", 1_000));
+    deadlines.add(item("short", 200));
+    vi.advanceTimersByTime(199);
+    expect(expired).toEqual([]);
+    vi.advanceTimersByTime(51);
+    expect(expired).toEqual(["short"]);
+    vi.advanceTimersByTime(5_000);
+    expect(expired).toEqual(["short", "long"]);
+  });
+
+  it("leave what was removed alone, wherever in the queue it stood", () => {
+    const items = ["first", "middle", "last"].map((name) => item(name, 100));
+    for (const one of items) deadlines.add(one);
+    for (const one of items) {
+      deadlines.remove(one);
+      deadlines.remove(one);
+      expect(one.place).toBeNull();
+    }
+    deadlines.add(item("later", 100));
+    vi.advanceTimersByTime(200);
+    expect(expired).toEqual(["later"]);
+  });
+
+  it("can be changed by what expires", () => {
+    const neighbour = item("neighbour", 100);
+    const again: Expiring = item("again", 100, () => {
+      if (expired.length === 1) deadlines.add(again);
+      deadlines.remove(neighbour);
+    });
+    deadlines.add(again);
+    deadlines.add(neighbour);
+    vi.advanceTimersByTime(400);
+    expect(expired).toEqual(["again", "again"]);
+  });
+
+  it("run no timer while nothing waits", () => {
+    const only = item("only", 100);
+    deadlines.add(only);
+    deadlines.remove(only);
+    vi.advanceTimersByTime(100);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
