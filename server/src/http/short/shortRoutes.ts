@@ -37,7 +37,7 @@ function answered(
   try {
     return short(request);
   } catch (error) {
-    return Promise.reject(error);
+    return Promise.reject(error instanceof Error ? error : new Error(String(error)));
   }
 }
 
