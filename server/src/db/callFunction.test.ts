@@ -100,4 +100,22 @@ describe("a call of a hot function", () => {
     await expect(callFunction(pool, call)).rejects.toThrow(RangeError);
     expect(await digests([Buffer.from("a")])).toHaveLength(1);
   });
+
+  it("never reads a row by the columns of another version of its function", async () => {
+    const later = createPool({ connection: database.connection, size: 1, onError: () => undefined });
+    const versions = (on: pg.Pool) =>
+      callFunction<{ a: number; b: number }>(on, {
+        name: "versions",
+        text: "select * from versions()",
+        values: [],
+      });
+    await pool.query("create function versions(out a integer, out b integer) language sql as 'select 1, 2'");
+    expect(await versions(pool)).toEqual([{ a: 1, b: 2 }]);
+    expect(await versions(pool)).toEqual([{ a: 1, b: 2 }]);
+    await pool.query("drop function versions");
+    await pool.query("create function versions(out b integer, out a integer) language sql as 'select 2, 1'");
+    expect(await versions(later)).toEqual([{ a: 1, b: 2 }]);
+    await expect(versions(pool)).rejects.toThrow(/result type/);
+    await later.end();
+  });
 });

@@ -15,6 +15,7 @@ export interface FunctionCall {
 interface PreparingConnection {
   readonly parsedStatements: Readonly<Record<string, string | undefined>>;
   parse(statement: { name: string; text: string }): void;
+  describe(statement: { type: "S"; name: string }): void;
   readonly stream: { write(bytes: Buffer): boolean };
 }
 
@@ -44,14 +45,17 @@ export async function callFunction<R extends pg.QueryResultRow>(
 
 const deadlines = createDeadlines();
 
-/** A column of a function's rows, the same in every call. */
+/** A column of a function's rows. */
 interface Column {
   name: string;
   parse: (text: string) => unknown;
 }
 
-/** By the statement's name, once its first call has been answered. */
-const columnsOf = new Map<string, readonly Column[]>();
+/**
+ * By the statement's name, on the connection that prepared it: there the columns are the same in every call, or
+ * PostgreSQL refuses it.
+ */
+const columnsOf = new WeakMap<PreparingConnection, Map<string, readonly Column[]>>();
 
 /**
  * A call as the driver runs it (its `Submittable`). The driver's own query is an event emitter with a result that
@@ -66,13 +70,13 @@ class CallQuery implements Expiring {
   /** Set by the driver. */
   callback: ((error: Error | null, result?: unknown) => void) | null = null;
   readonly #message: Buffer;
-  #columns: readonly Column[];
+  #known: Map<string, readonly Column[]> | undefined;
+  #columns: readonly Column[] | undefined;
 
   constructor({ name, text }: FunctionCall, message: Buffer) {
     this.name = name;
     this.text = text;
     this.#message = message;
-    this.#columns = columnsOf.get(name) ?? [];
   }
 
   /** Ends a call that the server does not answer; the pool closes the connection. */
@@ -81,7 +85,11 @@ class CallQuery implements Expiring {
   }
 
   submit(connection: PreparingConnection): void {
+    this.#known = columnsOf.get(connection) ?? new Map<string, readonly Column[]>();
+    columnsOf.set(connection, this.#known);
+    this.#columns = this.#known.get(this.name);
     if (connection.parsedStatements[this.name] === undefined) connection.parse(this);
+    if (this.#columns === undefined) connection.describe({ type: "S", name: this.name });
     connection.stream.write(this.#message);
   }
 
@@ -90,13 +98,14 @@ class CallQuery implements Expiring {
       name: field.name,
       parse: types.getTypeParser(field.dataTypeID, "text"),
     }));
-    columnsOf.set(this.name, this.#columns);
+    this.#known?.set(this.name, this.#columns);
   }
 
   handleDataRow({ fields }: { fields: (string | null)[] }): void {
+    const columns = this.#columns!;
     const row: Record<string, unknown> = {};
     for (let index = 0; index < fields.length; index++) {
-      const { name, parse } = this.#columns[index]!;
+      const { name, parse } = columns[index]!;
       const text = fields[index]!;
       row[name] = text === null ? null : parse(text);
     }
@@ -117,13 +126,11 @@ class CallQuery implements Expiring {
 }
 
 /*
- * Bind to the unnamed portal, Describe where the columns are not known yet, Execute and Sync, in one piece
+ * Bind to the unnamed portal, Execute and Sync, in one piece
  * (PostgreSQL documentation, "Frontend/Backend Protocol", message formats).
  */
 const bindCode = 0x42;
-const describe = Buffer.from([0x44, 0, 0, 0, 6, 0x50, 0]);
 const executeAndSync = Buffer.from([0x45, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0x53, 0, 0, 0, 4]);
-const describeExecuteAndSync = Buffer.concat([describe, executeAndSync]);
 const binaryFormat = 1;
 
 function writeCall(call: FunctionCall): Buffer {
@@ -131,8 +138,7 @@ function writeCall(call: FunctionCall): Buffer {
   const nameBytes = Buffer.byteLength(call.name) + 1;
   let bindBytes = 4 + 1 + nameBytes + 2 + values.length * 6 + 2 + 2;
   for (const value of values) bindBytes += sizeOf(value);
-  const afterBind = columnsOf.has(call.name) ? executeAndSync : describeExecuteAndSync;
-  const out = take(1 + bindBytes + afterBind.length);
+  const out = take(1 + bindBytes + executeAndSync.length);
   let at = out.writeUInt8(bindCode, 0);
   at = out.writeInt32BE(bindBytes, at);
   at = out.writeUInt8(0, at);
@@ -143,8 +149,8 @@ function writeCall(call: FunctionCall): Buffer {
   for (const value of values) at = writeValue(out, value, at);
   // Results in text format.
   at = out.writeInt16BE(0, at);
-  afterBind.copy(out, at);
-  return out.subarray(0, at + afterBind.length);
+  executeAndSync.copy(out, at);
+  return out.subarray(0, at + executeAndSync.length);
 }
 
 type Value = BinaryParameter | string | null;

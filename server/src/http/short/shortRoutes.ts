@@ -10,8 +10,9 @@ export function shortRoutes(
   rows: readonly RouteRow[],
 ): Map<string, ShortRoute> {
   const routes = new Map<string, ShortRoute>();
-  for (const [method, routePath, , { short }] of rows) {
+  for (const [method, routePath, credential, { short }] of rows) {
     if (short === undefined) continue;
+    if (credential !== "item") throw new Error(`${routePath} leaves its credential to the framework`);
     routes.set(routePath.replace(/:[a-z_]+/, ":id"), (request, started) => {
       if (request.body.length > deps.config.maxBodyBytes) return undefined;
       const tell = (answer: ShortAnswer): ShortAnswer => {
