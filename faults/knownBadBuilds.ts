@@ -17,18 +17,16 @@ export const mutants: readonly Mutant[] = [
   {
     name: "answers 202 before the commit",
     file: "intake/intake.ts",
-    find: "run: (items) => acceptBatch(pool, sink, items),",
-    replace: `run: (items) => {
-      acceptBatch(pool, sink, items).catch(() => undefined);
-      return Promise.resolve(items.map(({ id }) => ({ code: "a", id, kind: 1, targetVersion: 1 })));
-    },`,
+    find: "const acceptances = await acceptItems(pool, items, lease, (item) => sink.hasRoom(item.targetId));",
+    replace: `acceptItems(pool, items, lease, (item) => sink.hasRoom(item.targetId)).catch(() => undefined);
+      const acceptances = items.map(({ id }) => ({ code: "a", id, kind: 1, targetVersion: 1 }) as const);`,
     test: "accepted-item-survives-crash",
   },
   {
     name: "keeps what it dispatches at once in memory only",
     file: "db/functions/accept_items.sql",
-    find: "where i.code in ('a', 'A')\n      and i.kind <> 2",
-    replace: "where i.code = 'a'\n      and i.kind <> 2",
+    find: "where (v_codes is null or v_codes[n] = 'a')\n",
+    replace: "where (v_codes is null or v_codes[n] = 'a') and not p_immediate[n]\n",
     test: "accepted-item-survives-crash",
   },
   {
@@ -50,15 +48,15 @@ export const mutants: readonly Mutant[] = [
   {
     name: "looks for the winner of an idempotency key before it inserts",
     file: "db/functions/accept_items.sql",
-    find: "when winners[i.ord] <> i.id and i.body_digest = v_winner_bodies[i.ord] then 'r'\n        when winners[i.ord] <> i.id then 'c'",
+    find: "when winners[i.ord] <> i.id and i.body_digest = v_winner_bodies[i.ord] then 'r'\n          when winners[i.ord] <> i.id then 'c'",
     replace: "when exists (select from events e where e.id = winners[i.ord]) then 'r'",
     test: "one-item-per-idempotency-key",
   },
   {
     name: "charges duplicates",
     file: "db/functions/accept_items.sql",
-    find: "from item i\n    where i.code in ('a', 'A', 'f')\n    group by i.org_id",
-    replace: "from item i\n    where i.code in ('a', 'A', 'f', 'r')\n    group by i.org_id",
+    find: "or v_codes[n] in ('a', 'f')\n  group by",
+    replace: "or v_codes[n] in ('a', 'f', 'r')\n  group by",
     test: "one-usage-record-per-item",
   },
   {
