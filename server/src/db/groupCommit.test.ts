@@ -161,4 +161,39 @@ describe("a group commit", () => {
     }
     expect(await Promise.all([...waiting, another])).toEqual([4, 6, 10]);
   });
+
+  it("starts the next batch before anyone has the results of the last, and tells of a batch first", async () => {
+    const order: string[] = [];
+    const { commits, runs, begun } = controlled({
+      committed: (batch, results) =>
+        order.push(`${batch.join()} gave ${results.join()}, ${runs.length} begun`),
+    });
+    const first = commits.add(1).then((result) => order.push(`result ${result}`));
+    await begun(1);
+    const second = commits.add(2);
+    runs[0]!.commit();
+    await first;
+    expect(order).toEqual(["1 gave 2, 2 begun", "result 2"]);
+    runs[1]!.commit();
+    expect(await second).toBe(4);
+  });
+
+  it("fails the callers of a batch that nobody could be told of, and goes on", async () => {
+    let isBroken = true;
+    const { commits, runs, begun } = controlled({
+      committed() {
+        if (isBroken) throw new Error("nobody listens");
+      },
+    });
+    const first = commits.add(1);
+    await begun(1);
+    runs[0]!.commit();
+    await expect(first).rejects.toThrow("nobody listens");
+    isBroken = false;
+    const second = commits.add(2);
+    await begun(2);
+    runs[1]!.commit();
+    expect(await second).toBe(4);
+    await commits.drained();
+  });
 });

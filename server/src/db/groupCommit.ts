@@ -143,7 +143,12 @@ async function settle<T, R>(batch: Waiting<T, R>[], options: GroupCommitOptions<
     const work = batch.map((waiting) => waiting.work);
     const results = await options.run(work);
     return () => {
-      options.committed?.(work, results);
+      try {
+        options.committed?.(work, results);
+      } catch (error) {
+        for (const waiting of batch) waiting.reject(error);
+        return;
+      }
       for (let index = 0; index < batch.length; index++) batch[index]!.resolve(results[index]!);
     };
   } catch (error) {
