@@ -33,9 +33,8 @@ export const noQueryTimeoutMs = 2 ** 31 - 1;
 export const queryTimeoutMs = 35_000;
 
 /**
- * Limits the statements that are given as text or as a configuration. Calls of the hot path come as queries of their
- * own and have a shared deadline: a timer each keeps all that a call touched alive until the next full collection of
- * garbage, which made the small ones five times as long (9 to 14 ms, twice a second, at a thousand items a second).
+ * Limits the statements that are given as text or as a configuration, with a timer each. Calls of the hot path come as
+ * queries of their own and share one timer: see `callFunction`.
  */
 class ImpatientClient extends pg.Client {
   // The driver's own signatures are overloads for text, configurations, callbacks and queries.

@@ -1,4 +1,3 @@
-import type { FastifyReply } from "fastify";
 import { Type } from "typebox";
 import { isId } from "../db/ids.ts";
 import { ApiError } from "../http/errors.ts";
@@ -96,7 +95,10 @@ function messageRoutes(deps: MailboxRouteDeps): Record<"read" | "claim" | "ackno
         response: { 200: ReadableMessage },
       },
       async ({ caller, params, reply }) =>
-        sendText(reply, await readMessage(readDeps(deps), caller.orgId, params.message_id)),
+        sendAnswer(reply, {
+          status: 200,
+          text: await readMessage(readDeps(deps), caller.orgId, params.message_id),
+        }),
     ),
     claim: route(
       {
@@ -161,11 +163,6 @@ async function acknowledgeOne(
   const refusal = changeRefusal(code);
   if (refusal !== undefined) throw refusal;
   return { status: 200, text: `{"id":"${messageId}","status":"ACKNOWLEDGED"}` };
-}
-
-/** Sends JSON text as it is. */
-function sendText(reply: FastifyReply, text: string): FastifyReply {
-  return reply.type("application/json; charset=utf-8").send(text);
 }
 
 function readStatus(text: string | undefined): MessageStatus | undefined {

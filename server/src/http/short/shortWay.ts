@@ -32,7 +32,7 @@ export interface ShortWay {
 /**
  * Answers the requests of `routes` on their connections, without the framework, where they arrive whole and plain;
  * a connection with any other request goes to the server's own parser, with every byte, for the rest of its life.
- * Such a request costs half as much of Node's time; which way it took cannot be told from its answer.
+ * Such an item costs two thirds of Node's time; which way it took cannot be told from its answer.
  */
 export function openShortWay(server: Server, deps: ShortWayDeps): ShortWay {
   const [toParser] = server.listeners("connection") as ((this: Server, socket: Socket) => void)[];
