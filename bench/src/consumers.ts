@@ -1,4 +1,4 @@
-import net from "node:net";
+import { openExchange } from "./exchange.ts";
 import { type LoadResult, postBytes, summarize } from "./load.ts";
 
 /** What a run of consumers did. */
@@ -90,42 +90,20 @@ interface Connection {
   close(): void;
 }
 
-const headerEnd = Buffer.from("\r\n\r\n");
-
 async function connect(port: number): Promise<Connection> {
-  const socket = net.connect({ host: "127.0.0.1", port, noDelay: true });
-  await new Promise((resolve, reject) => socket.once("connect", resolve).once("error", reject));
   let settle: ((answer: { status: number; body: string }) => void) | undefined;
-  let parts: Buffer[] = [];
-  let size = 0;
-  let wanted = 0;
-  let bodyAt = 0;
-  socket.on("data", (chunk: Buffer) => {
-    parts.push(chunk);
-    size += chunk.length;
-    if (wanted === 0) {
-      const start = parts.length === 1 ? chunk : Buffer.concat(parts);
-      const end = start.indexOf(headerEnd);
-      if (end < 0) return;
-      const length = /\r\ncontent-length: (\d+)/i.exec(start.toString("latin1", 0, end));
-      bodyAt = end + 4;
-      wanted = bodyAt + Number(length?.[1] ?? 0);
-    }
-    if (size < wanted) return;
-    const whole = parts.length === 1 ? chunk : Buffer.concat(parts);
-    parts = [];
-    size = 0;
-    wanted = 0;
-    settle?.({ status: Number(whole.toString("latin1", 9, 12)), body: whole.toString("utf8", bodyAt) });
+  const exchange = await openExchange({
+    host: "127.0.0.1",
+    port,
+    onAnswer: (status, body) => settle?.({ status, body: body.toString("utf8") }),
+    onClose: () => settle?.({ status: 0, body: '{"messages":[]}' }),
   });
-  socket.on("close", () => settle?.({ status: 0, body: '{"messages":[]}' }));
-  socket.on("error", () => undefined);
   return {
     exchange: (request) =>
       new Promise((resolve) => {
         settle = resolve;
-        socket.write(request);
+        exchange.send(request);
       }),
-    close: () => socket.destroy(),
+    close: () => exchange.close(),
   };
 }

@@ -1,4 +1,4 @@
-import net from "node:net";
+import { openExchange } from "./exchange.ts";
 
 /** What a load run did: answers by status, and how long each took. */
 export interface LoadResult {
@@ -31,10 +31,9 @@ export interface LoadOptions {
 }
 
 /**
- * A closed-loop HTTP/1.1 client on plain sockets, one request at a time on each connection: about the least that
- * a client can cost, because it shares two cores with what it measures. With `rate`, requests start at their
- * times and latency counts from there, so that a stall of the server is seen by all who waited (no coordinated
- * omission).
+ * A closed-loop HTTP/1.1 client on plain sockets, one request at a time on each connection. With `rate`, requests
+ * start at their times and latency counts from there, so that a stall of the server is seen by all who waited (no
+ * coordinated omission).
  */
 export async function runLoad(options: LoadOptions): Promise<LoadResult> {
   const startedAt = performance.now();
@@ -92,42 +91,33 @@ interface Client {
   close(): void;
 }
 
-const headerEnd = Buffer.from("\r\n\r\n");
-
 async function connect(
   host: string,
   port: number,
   onAnswer: (status: number, sentAt: number) => void,
 ): Promise<Client> {
-  const socket = net.connect({ host, port, noDelay: true });
-  await new Promise((resolve, reject) => socket.once("connect", resolve).once("error", reject));
   let sentAt = 0;
   let isBusy = false;
   let isClosed = false;
-  let partial: Buffer | undefined;
   let onIdle: (() => void) | undefined;
-  socket.on("data", (chunk: Buffer) => {
-    const data = partial === undefined ? chunk : Buffer.concat([partial, chunk]);
-    const length = answerLength(data);
-    if (length === undefined || data.length < length) {
-      partial = data;
-      return;
-    }
-    partial = undefined;
-    isBusy = false;
-    onAnswer(Number(data.toString("latin1", 9, 12)), sentAt);
-    onIdle?.();
+  const exchange = await openExchange({
+    host,
+    port,
+    onAnswer(status) {
+      isBusy = false;
+      onAnswer(status, sentAt);
+      onIdle?.();
+    },
+    onClose() {
+      isClosed = true;
+      if (isBusy) onAnswer(0, sentAt);
+      onIdle?.();
+    },
   });
-  socket.on("close", () => {
-    isClosed = true;
-    if (isBusy) onAnswer(0, sentAt);
-    onIdle?.();
-  });
-  socket.on("error", () => undefined);
   function send(request: Buffer, at: number): void {
     isBusy = true;
     sentAt = at;
-    socket.write(request);
+    exchange.send(request);
   }
   return {
     loop: (next, mayGoOn) =>
@@ -144,16 +134,8 @@ async function connect(
       return true;
     },
     idle: () => !isBusy,
-    close: () => socket.destroy(),
+    close: () => exchange.close(),
   };
-}
-
-/** The length of the answer at the start of `data`; undefined while its headers are incomplete. */
-function answerLength(data: Buffer): number | undefined {
-  const end = data.indexOf(headerEnd);
-  if (end < 0) return undefined;
-  const match = /\r\ncontent-length: (\d+)/i.exec(data.toString("latin1", 0, end));
-  return end + 4 + Number(match?.[1] ?? 0);
 }
 
 async function paced(

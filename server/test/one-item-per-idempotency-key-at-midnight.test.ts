@@ -49,7 +49,7 @@ class Session {
         orderingKey: null,
         idempotencyKey,
       })),
-      { token: 1, durationMs: 1000 },
+      { token: 1, durationMs: 1000, deadlineMs: 0 },
       () => false,
     );
   }

@@ -18,6 +18,7 @@ export type Verdict =
 const maxLocationLength = 200;
 const askingForTime = new Set([408, 425, 429]);
 const overloaded = new Set([429, 502, 503, 504]);
+const delivered: Verdict = { outcome: "delivered" };
 
 /**
  * Judges an attempt by Standard Webhooks' rules: 2xx delivers, 410 disables the target, all else is tried again.
@@ -41,7 +42,7 @@ export function classify(result: ExchangeResult): Verdict {
 function classifyResponse(response: ExchangeResponse): Verdict {
   const { status } = response;
   if (status >= 200 && status < 300) {
-    return { outcome: "delivered" };
+    return delivered;
   }
   if (status === 410) {
     return { outcome: "gone", error: "receiver answered 410: it wants no more deliveries" };

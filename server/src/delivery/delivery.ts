@@ -2,7 +2,6 @@
 export interface Delivery {
   eventId: string;
   targetId: string;
-  orgId: string | null;
   kind: 1 | 3;
   /** Attempts made before this one, in all and in the present schedule. */
   attempts: number;

@@ -45,7 +45,7 @@ export interface DispatcherDeps {
 
 type Senders = Record<1 | 3, Sender>;
 
-/** Makes one attempt at a delivery. */
+/** Makes one attempt at a delivery; one that throws or rejects has failed. */
 export type Sender = (delivery: Delivery, target: TargetConfig) => Promise<AttemptResult>;
 
 /** A lease outlives an attempt by this much, which is how long an item may wait in memory. */
@@ -141,7 +141,6 @@ export class Dispatcher implements DeliveryGauges {
     const delivery: Delivery = {
       eventId: item.id,
       targetId: item.targetId,
-      orgId: null,
       kind: acceptance.kind as 1 | 3,
       attempts: 0,
       scheduleAttempts: 0,
@@ -257,9 +256,18 @@ export class Dispatcher implements DeliveryGauges {
     return true;
   }
 
+  /** A fault of ours is an attempt that failed, and no reason to lose the item or the lane. */
   async #attempt(lane: Lane, delivery: Delivery, target: TargetConfig): Promise<void> {
     const attemptedAtMs = Date.now();
-    const result = await this.#send(delivery, target);
+    let result: AttemptResult;
+    try {
+      result = await this.#deps.senders[delivery.kind](delivery, target);
+    } catch (error) {
+      this.#deps.log.error({ err: error, event_id: delivery.eventId }, "an attempt could not be made");
+      result = notSent("the service could not make the attempt");
+      // A sender may throw at once, in the middle of a round of turns, where no attempt can end.
+      await Promise.resolve();
+    }
     lane.inFlight--;
     this.#inFlight--;
     const { verdict } = result;
@@ -271,16 +279,6 @@ export class Dispatcher implements DeliveryGauges {
     else if (waiting(lane) > 0) this.#startFrom(lane);
     if (hasRoom(lane, performance.now(), this.#memoryShare())) this.#claims?.roomAppeared(lane.targetId);
     if (this.#inFlight === 0) this.#onIdle?.();
-  }
-
-  /** Never rejects: a fault of ours is an attempt that failed, and no reason to lose the item or the lane. */
-  async #send(delivery: Delivery, target: TargetConfig): Promise<AttemptResult> {
-    try {
-      return await this.#deps.senders[delivery.kind](delivery, target);
-    } catch (error) {
-      this.#deps.log.error({ err: error, event_id: delivery.eventId }, "an attempt could not be made");
-      return notSent("the service could not make the attempt");
-    }
   }
 
   #check(lane: Lane): void {

@@ -1,4 +1,5 @@
-import type { Outbound } from "../net/outbound.ts";
+import type { ExchangeResult } from "../net/exchangeResult.ts";
+import type { Outbound, OutboundRequest } from "../net/outbound.ts";
 import { classify } from "./classify.ts";
 import { type AttemptResult, type Delivery, notSent } from "./delivery.ts";
 import { sign } from "./signature.ts";
@@ -16,12 +17,12 @@ export interface SendDeps {
 }
 
 /** One signed delivery (Standard Webhooks): the payload's bytes as received, under the event's id. */
-export async function sendWebhook(
+export function sendWebhook(
   deps: SendDeps,
   delivery: Delivery,
   target: TargetConfig,
 ): Promise<AttemptResult> {
-  if ("fault" in target.signing) return notSent(target.signing.fault);
+  if ("fault" in target.signing) return Promise.resolve(notSent(target.signing.fault));
   const timestampSeconds = Math.floor(deps.nowMs() / 1000);
   const headers = [
     "content-type",
@@ -35,14 +36,18 @@ export async function sendWebhook(
   ];
   if (delivery.eventType !== null) headers.push("x-event-type", delivery.eventType);
   if (delivery.correlationId !== null) headers.push("x-correlation-id", delivery.correlationId);
-  const result = await deps.outbound.request({
+  const request: OutboundRequest = {
     method: "POST",
     url: target.url,
     headers,
     body: delivery.payload,
     timeoutMs: deps.timeoutMs,
     bodyLimitBytes,
-  });
+  };
+  return deps.outbound.request(request).then(toAttempt);
+}
+
+function toAttempt(result: ExchangeResult): AttemptResult {
   const answered = result.kind === "response";
   return {
     verdict: classify(result),

@@ -41,11 +41,13 @@ export function createSettler(deps: SettlerDeps): Settler {
         error,
         responseBody: result.responseBody,
       };
+      // Not the delivery itself: its payload need not wait in memory for the record.
+      const { kind, attempts } = delivery;
       deps.recorder.record(record).then(
-        (isHeld) => report(deps, { delivery, target, record }, isHeld),
+        (isHeld) => report(deps, { kind, number: attempts + 1, target, record }, isHeld),
         (reason: unknown) => {
           deps.log.error(
-            { err: reason, event_id: delivery.eventId },
+            { err: reason, event_id: record.eventId },
             "an attempt could not be recorded; the item will be sent again",
           );
         },
@@ -114,12 +116,14 @@ function noteHealth(deps: SettlerDeps, target: TargetConfig, verdict: AttemptVer
 }
 
 interface Recorded {
-  delivery: Delivery;
+  kind: Delivery["kind"];
+  /** Of the attempt, from 1. */
+  number: number;
   target: TargetConfig;
   record: AttemptRecord;
 }
 
-function report(deps: SettlerDeps, { delivery, target, record }: Recorded, isHeld: boolean): void {
+function report(deps: SettlerDeps, { kind, number, target, record }: Recorded, isHeld: boolean): void {
   const outcome = !isHeld
     ? "stale"
     : record.outcome === 1
@@ -127,15 +131,15 @@ function report(deps: SettlerDeps, { delivery, target, record }: Recorded, isHel
       : record.outcome === 2
         ? "retry"
         : "failed";
-  deps.metrics.attempt(kindNames[delivery.kind], outcome, record.durationMs);
+  deps.metrics.attempt(kindNames[kind], outcome, record.durationMs);
   if (outcome === "delivered") {
-    deps.metrics.delivered(record.attemptedAtMs + record.durationMs - idTimeMs(delivery.eventId));
+    deps.metrics.delivered(record.attemptedAtMs + record.durationMs - idTimeMs(record.eventId));
   }
   deps.log.attempt({
-    eventId: delivery.eventId,
+    eventId: record.eventId,
     targetId: target.id,
     orgId: target.orgId,
-    number: delivery.attempts + 1,
+    number,
     outcome,
     statusCode: record.statusCode,
     durationMs: record.durationMs,

@@ -1,5 +1,13 @@
 import type pg from "pg";
-import { byteaArray, int2Array, int4Array, int8Array, textArray, uuidArray } from "../db/binaryArray.ts";
+import {
+  type BinaryParameter,
+  byteaArray,
+  int2Array,
+  int4Array,
+  int8Array,
+  textArray,
+  uuidArray,
+} from "../db/binaryArray.ts";
 import { callFunction } from "../db/callFunction.ts";
 import { bucketOf } from "../db/ids.ts";
 import type { Delivery } from "./delivery.ts";
@@ -29,7 +37,6 @@ export interface ClaimRequest {
 interface ClaimRow {
   event_id: string;
   target_id: string;
-  org_id: string;
   kind: 0 | 1 | 3;
   attempts: number;
   schedule_attempts: number;
@@ -53,18 +60,18 @@ export interface Claim {
 /** Leases due deliveries to the caller, a few from each target, going on from `cursor`. */
 export async function claimDeliveries(pool: pg.Pool, request: ClaimRequest): Promise<Claim> {
   const leaseDeadlineMs = performance.now() + request.leaseMs;
-  const { rows } = await pool.query<ClaimRow>({
+  const rows = await callFunction<ClaimRow>(pool, {
     name: "claim_deliveries",
-    text: `select event_id, target_id, org_id, kind, attempts, schedule_attempts, target_version, event_type,
-             correlation_id, payload
+    text: `select event_id, target_id, kind, attempts, schedule_attempts, target_version, event_type, correlation_id,
+             payload
            from claim_deliveries($1, $2, $3, $4, $5::uuid[], $6::uuid[], $7, $8, $9, $10)`,
     values: [
       request.leaseMs,
       request.leaseToken,
       request.cursor.bucket,
       request.cursor.targetId,
-      request.skip,
-      request.wide,
+      targetIds(request.skip),
+      targetIds(request.wide),
       request.limit,
       request.perTarget,
       request.few,
@@ -79,11 +86,15 @@ export async function claimDeliveries(pool: pg.Pool, request: ClaimRequest): Pro
   };
 }
 
+/** As `uuid[]`, which may be empty. */
+function targetIds(ids: readonly string[]): BinaryParameter | string {
+  return ids.length === 0 ? "{}" : uuidArray(ids);
+}
+
 function toDelivery(row: ClaimRow, leaseToken: number, leaseDeadlineMs: number): Delivery {
   return {
     eventId: row.event_id,
     targetId: row.target_id,
-    orgId: row.org_id,
     kind: row.kind as 1 | 3,
     attempts: row.attempts,
     scheduleAttempts: row.schedule_attempts,

@@ -39,12 +39,20 @@ export interface Acceptance {
   kind: 1 | 2 | 3;
   /** The version of the target that the item was accepted for. */
   targetVersion: number;
+  /** The lease of an item that is `A`; one object for all items of a batch. */
+  lease: HeldLease;
 }
 
 /** The lease under which a node dispatches from memory what it has just accepted. */
 export interface Lease {
   token: number;
   durationMs: number;
+}
+
+/** A lease that has begun. */
+export interface HeldLease extends Lease {
+  /** When it ends, by the monotonic clock. */
+  deadlineMs: number;
 }
 
 interface AcceptRow {
@@ -61,7 +69,7 @@ interface AcceptRow {
 export async function acceptItems(
   pool: pg.Pool,
   items: readonly NewItem[],
-  lease: Lease,
+  lease: HeldLease,
   isImmediate: (item: NewItem) => boolean,
 ): Promise<Acceptance[]> {
   const { pairNumbers, keyHashes, targetIds, legacy, largest } = numberPairs(items);
@@ -91,7 +99,7 @@ export async function acceptItems(
         : null,
     ],
   });
-  return readAcceptances(rows[0]!, items, pairNumbers, immediate);
+  return readAcceptances(rows[0]!, items, { pairNumbers, immediate, lease });
 }
 
 /** An absent array costs less than one of nulls. */
@@ -113,21 +121,31 @@ interface Pairs {
 function numberPairs(items: readonly NewItem[]): Pairs {
   const numbers = new Map<string, number>();
   const pairs: Pairs = { pairNumbers: [], keyHashes: [], targetIds: [], legacy: [], largest: [] };
+  let previous: NewItem | undefined;
+  let number = 0;
   for (const item of items) {
-    const name = `${item.key}${item.targetId}${item.legacy ? "e" : "t"}`;
-    let number = numbers.get(name);
-    if (number === undefined) {
-      pairs.keyHashes.push(hash("sha256", item.key, "buffer"));
-      pairs.targetIds.push(item.targetId);
-      pairs.legacy.push(item.legacy);
-      pairs.largest.push(0);
-      number = pairs.targetIds.length;
-      numbers.set(name, number);
+    // Neighbours often name the same pair, which is cheaper to see than to look up.
+    if (previous === undefined || !isSamePair(item, previous)) {
+      const name = `${item.key}${item.targetId}${item.legacy ? "e" : "t"}`;
+      number = numbers.get(name) ?? 0;
+      if (number === 0) {
+        pairs.keyHashes.push(hash("sha256", item.key, "buffer"));
+        pairs.targetIds.push(item.targetId);
+        pairs.legacy.push(item.legacy);
+        pairs.largest.push(0);
+        number = pairs.targetIds.length;
+        numbers.set(name, number);
+      }
+      previous = item;
     }
     pairs.pairNumbers.push(number);
     pairs.largest[number - 1] = Math.max(pairs.largest[number - 1]!, item.payload.length);
   }
   return pairs;
+}
+
+function isSamePair(one: NewItem, other: NewItem): boolean {
+  return one.key === other.key && one.targetId === other.targetId && one.legacy === other.legacy;
 }
 
 const digestBytes = 16;
@@ -139,8 +157,7 @@ function digestOf(data: string | Buffer | null): Buffer | null {
 function readAcceptances(
   row: AcceptRow,
   items: readonly NewItem[],
-  pairNumbers: number[],
-  immediate: boolean[],
+  { pairNumbers, immediate, lease }: { pairNumbers: number[]; immediate: boolean[]; lease: HeldLease },
 ): Acceptance[] {
   const versions = readArray(row.pair_versions).map(Number);
   const kinds = readArray(row.pair_kinds).map(Number) as Acceptance["kind"][];
@@ -154,6 +171,7 @@ function readAcceptances(
       id: code === "r" ? winners![index]!.replaceAll("-", "") : item.id,
       kind,
       targetVersion: versions[pair]!,
+      lease,
     };
   });
 }

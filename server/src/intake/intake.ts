@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { createGroupCommit } from "../db/groupCommit.ts";
 import { isDatabaseAway } from "../db/pool.ts";
-import { type Acceptance, acceptItems, type Lease, type NewItem } from "./acceptItems.ts";
+import { type Acceptance, acceptItems, type HeldLease, type Lease, type NewItem } from "./acceptItems.ts";
 
 /** Takes items in and answers once they are durable. */
 export interface Intake {
@@ -36,14 +36,9 @@ const maxQueued = 10_000;
 
 /** Intake through group commit: see {@link createGroupCommit} for the pace. */
 export function createIntake(pool: pg.Pool, sink: ItemSink): Intake {
-  const commits = createGroupCommit<NewItem, AcceptedUnderLease>({
-    async run(items) {
-      const lease = sink.newLease();
-      const deadlineMs = performance.now() + lease.durationMs;
-      const acceptances = await acceptItems(pool, items, lease, (item) => sink.hasRoom(item.targetId));
-      return acceptances.map((acceptance) => ({ acceptance, lease, deadlineMs }));
-    },
-    committed: (items, results) => handOn(sink, items, results),
+  return createGroupCommit<NewItem, Acceptance>({
+    run: (items) => acceptItems(pool, items, hold(sink.newLease()), (item) => sink.hasRoom(item.targetId)),
+    committed: (items, acceptances) => handOn(sink, items, acceptances),
     isPieceAtFault: (error) => !isDatabaseAway(error),
     sizeOf: (item) => item.payload.length,
     maxBatch,
@@ -51,28 +46,24 @@ export function createIntake(pool: pg.Pool, sink: ItemSink): Intake {
     secondBatchAt,
     maxQueued,
   });
-  return {
-    add: async (item) => (await commits.add(item)).acceptance,
-    drained: () => commits.drained(),
-    pending: () => commits.pending(),
-  };
 }
 
-interface AcceptedUnderLease {
-  acceptance: Acceptance;
-  lease: Lease;
-  /** When the lease ends, by the monotonic clock. */
-  deadlineMs: number;
+function hold(lease: Lease): HeldLease {
+  return { ...lease, deadlineMs: performance.now() + lease.durationMs };
 }
 
-function handOn(sink: ItemSink, items: NewItem[], results: AcceptedUnderLease[]): void {
+function handOn(sink: ItemSink, items: NewItem[], acceptances: Acceptance[]): void {
   let isDue = false;
   let mailboxIds: string[] | undefined;
+  let notedKey: string | undefined;
   for (let index = 0; index < items.length; index++) {
     const item = items[index]!;
-    const { acceptance, lease, deadlineMs } = results[index]!;
-    if (acceptance.code !== "u") sink.onKeyUsed(item.key);
-    if (acceptance.code === "A") sink.take(item, acceptance, lease, deadlineMs);
+    const acceptance = acceptances[index]!;
+    if (acceptance.code !== "u" && item.key !== notedKey) {
+      notedKey = item.key;
+      sink.onKeyUsed(item.key);
+    }
+    if (acceptance.code === "A") sink.take(item, acceptance, acceptance.lease, acceptance.lease.deadlineMs);
     else if (acceptance.code === "a") {
       if (acceptance.kind === 2) (mailboxIds ??= []).push(item.targetId);
       else isDue = true;

@@ -81,9 +81,9 @@ function itemRoute(
     },
     {
       rawBody: true,
-      async short({ headers, body, id, key }) {
+      short({ headers, body, id, key }) {
         const item = itemOf({ headers, body, targetId: id, key, legacy, nowMs: deps.nowMs() });
-        return answerTo(await deps.intake.add(item));
+        return deps.intake.add(item).then(answerTo);
       },
     },
   );

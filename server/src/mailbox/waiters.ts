@@ -62,8 +62,11 @@ export class Waiters {
    * Claims at once, or as soon as there is something within `waitMs`; else the outcome is empty. Claims nothing for
    * a request whose `signal` has aborted.
    */
-  async claim(request: WaitingClaim): Promise<ClaimOutcome> {
-    if (request.waitMs === 0) return this.#ask(request);
+  claim(request: WaitingClaim): Promise<ClaimOutcome> {
+    return request.waitMs === 0 ? this.#ask(request) : this.#askOrWait(request);
+  }
+
+  async #askOrWait(request: WaitingClaim): Promise<ClaimOutcome> {
     const box = this.#enter(request.mailboxId);
     try {
       for (;;) {

@@ -1,6 +1,7 @@
 import type { EventEmitter } from "node:events";
 import { Client, type Dispatcher } from "undici";
 import type { Connect, Connected } from "./connect.ts";
+import { createQueue, join, leave, type Queue, type Queued, takeFirst } from "./queue.ts";
 
 export interface ConnectionsOptions {
   connect: Connect;
@@ -12,7 +13,7 @@ export interface ConnectionsOptions {
 }
 
 /** One connection to one origin, carrying one request at a time. */
-export interface Connection {
+export interface Connection extends Queued<Connection> {
   readonly client: Client;
   readonly origin: Origin;
   /** Exchanges completed on the present socket; above 0 the peer may have closed it without our knowing. */
@@ -23,15 +24,15 @@ export interface Connection {
 }
 
 interface Origin {
-  readonly url: string;
+  readonly url: OriginUrl;
   open: number;
   /** The one used last is taken first, so that surplus ones grow old and close. */
   readonly idle: Connection[];
-  readonly waiting: Set<Job>;
+  readonly waiting: Queue<Job>;
 }
 
 /** A request that wants a connection. */
-export interface Job extends Dispatcher.DispatchHandler {
+export interface Job extends Dispatcher.DispatchHandler, Queued<Job> {
   readonly originUrl: string;
   readonly options: Dispatcher.DispatchOptions;
   /** Set when the job is put on a connection. */
@@ -52,9 +53,10 @@ const maxKeepAliveMs = 60_000;
 export class Connections {
   readonly #options: ConnectionsOptions;
   readonly #origins = new Map<string, Origin>();
+  /** Idle and busy ones; does not change while they are used again and again. */
+  readonly #open = new Set<Connection>();
   /** Over all origins, the one idle for longest first. */
-  readonly #idle = new Set<Connection>();
-  readonly #busy = new Set<Connection>();
+  readonly #idle: Queue<Connection> = createQueue();
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
@@ -66,7 +68,7 @@ export class Connections {
     if (connection === undefined) {
       this.startOnNew(job);
     } else {
-      this.#idle.delete(connection);
+      leave(this.#idle, connection);
       this.#run(connection, job);
     }
   }
@@ -75,15 +77,18 @@ export class Connections {
   startOnNew(job: Job): void {
     const origin = this.#originOf(job.originUrl);
     if (origin.open < this.#options.maxConnectionsPerOrigin) {
-      this.#run(this.#open(origin), job);
+      this.#run(this.#connect(origin), job);
     } else {
-      origin.waiting.add(job);
+      join(origin.waiting, job);
     }
   }
 
   /** Takes a job back that still waits for a connection. */
   withdraw(job: Job): void {
-    this.#origins.get(job.originUrl)?.waiting.delete(job);
+    const origin = this.#origins.get(job.originUrl);
+    if (origin !== undefined) {
+      leave(origin.waiting, job);
+    }
   }
 
   /** The job on this connection has ended well. */
@@ -93,18 +98,16 @@ export class Connections {
     }
     connection.exchanges += 1;
     const { origin } = connection;
-    const next = takeWaiting(origin);
-    if (next !== undefined) {
+    const next = takeFirst(origin.waiting);
+    if (next !== null) {
       this.#run(connection, next);
       return;
     }
-    this.#busy.delete(connection);
     connection.state = "idle";
     origin.idle.push(connection);
-    this.#idle.add(connection);
-    if (this.#idle.size > this.#options.maxIdleConnections) {
-      const [oldest = connection] = this.#idle;
-      this.discard(oldest);
+    join(this.#idle, connection);
+    if (this.#idle.length > this.#options.maxIdleConnections) {
+      this.discard(this.#idle.first ?? connection);
     }
   }
 
@@ -115,37 +118,36 @@ export class Connections {
     }
     const { origin } = connection;
     if (connection.state === "idle") {
-      this.#idle.delete(connection);
+      leave(this.#idle, connection);
       origin.idle.splice(origin.idle.indexOf(connection), 1);
     }
-    this.#busy.delete(connection);
+    this.#open.delete(connection);
     connection.state = "closed";
     connection.giveUpConnecting();
     void connection.client.destroy();
     origin.open -= 1;
-    const next = takeWaiting(origin);
-    if (next !== undefined) {
-      this.#run(this.#open(origin), next);
+    const next = takeFirst(origin.waiting);
+    if (next !== null) {
+      this.#run(this.#connect(origin), next);
     } else if (origin.open === 0) {
-      this.#origins.delete(origin.url);
+      this.#origins.delete(origin.url.origin);
     }
   }
 
   /** Abandons what waits and closes every connection; jobs on them end with an error. */
   close(): void {
     for (const origin of this.#origins.values()) {
-      for (let job = takeWaiting(origin); job !== undefined; job = takeWaiting(origin)) {
+      for (let job = takeFirst(origin.waiting); job !== null; job = takeFirst(origin.waiting)) {
         job.abandon();
       }
     }
-    for (const connection of [...this.#idle, ...this.#busy]) {
+    for (const connection of this.#open) {
       this.discard(connection);
     }
   }
 
   #run(connection: Connection, job: Job): void {
     connection.state = "busy";
-    this.#busy.add(connection);
     job.connection = connection;
     connection.client.dispatch(job.options, job);
   }
@@ -155,12 +157,12 @@ export class Connections {
     if (known !== undefined) {
       return known;
     }
-    const origin: Origin = { url, open: 0, idle: [], waiting: new Set() };
+    const origin: Origin = { url: new OriginUrl(url), open: 0, idle: [], waiting: createQueue() };
     this.#origins.set(url, origin);
     return origin;
   }
 
-  #open(origin: Origin): Connection {
+  #connect(origin: Origin): Connection {
     const client = new Client(origin.url, {
       connect: ({ protocol, hostname, port }, connected) => {
         // undici types the callback's arguments as a pair of unions; ours keeps the same promise.
@@ -177,7 +179,15 @@ export class Connections {
       bodyTimeout: 0,
     });
     const giveUpConnecting = () => undefined;
-    const connection: Connection = { client, origin, exchanges: 0, state: "busy", giveUpConnecting };
+    const connection: Connection = {
+      client,
+      origin,
+      exchanges: 0,
+      state: "busy",
+      giveUpConnecting,
+      ahead: null,
+      behind: null,
+    };
     client.on("connect", () => {
       connection.exchanges = 0;
     });
@@ -190,14 +200,17 @@ export class Connections {
     // undici reports its own broken assertions here; without a listener they would end the process.
     (client as EventEmitter).on("error", () => this.discard(connection));
     origin.open += 1;
+    this.#open.add(connection);
     return connection;
   }
 }
 
-function takeWaiting({ waiting }: Origin): Job | undefined {
-  const [next] = waiting;
-  if (next !== undefined) {
-    waiting.delete(next);
+/** undici asks for the origin with each request, and Node's own URL puts it together anew each time. */
+class OriginUrl extends URL {
+  override readonly origin: string;
+
+  constructor(origin: string) {
+    super(origin);
+    this.origin = origin;
   }
-  return next;
 }

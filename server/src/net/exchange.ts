@@ -18,6 +18,7 @@ export interface ExchangeInput {
   repeatable: boolean;
 }
 
+const noHeaders: ExchangeHeaders = Object.freeze({});
 const noBody = Buffer.alloc(0);
 
 /**
@@ -32,6 +33,8 @@ export class Exchange implements Job, Expiring {
   readonly timeoutMs: number;
   place: DeadlinePlace | null = null;
   connection: Connection | null = null;
+  ahead: Job | null = null;
+  behind: Job | null = null;
 
   readonly #deps: ExchangeDeps;
   readonly #ended: (result: ExchangeResult) => void;
@@ -46,8 +49,8 @@ export class Exchange implements Job, Expiring {
   /** A first byte of an answer has come. */
   #answering = false;
   #status = 0;
-  #headers: ExchangeHeaders = {};
-  #chunks: Buffer[] = [];
+  #headers: ExchangeHeaders = noHeaders;
+  #chunks: Buffer[] | null = null;
   #receivedBytes = 0;
 
   constructor(deps: ExchangeDeps, input: ExchangeInput, ended: (result: ExchangeResult) => void) {
@@ -116,10 +119,10 @@ export class Exchange implements Job, Expiring {
     const roomBytes = this.#bodyLimitBytes - this.#receivedBytes;
     if (chunk.length <= roomBytes) {
       this.#receivedBytes += chunk.length;
-      this.#chunks.push(chunk);
+      this.#keep(chunk);
       return;
     }
-    this.#chunks.push(chunk.subarray(0, roomBytes));
+    this.#keep(chunk.subarray(0, roomBytes));
     const { connection } = this;
     this.#succeed(true);
     controller.abort(new Error("the rest of the body is not wanted"));
@@ -168,13 +171,21 @@ export class Exchange implements Job, Expiring {
     return this.#repeatable && this.#onUsedConnection && !this.#answering && isClosedByPeer(error);
   }
 
+  /** Most answers come in one chunk, and an empty array would make room for many with the first. */
+  #keep(chunk: Buffer): void {
+    if (this.#chunks === null) {
+      this.#chunks = [chunk];
+    } else {
+      this.#chunks.push(chunk);
+    }
+  }
+
   #succeed(truncated: boolean): void {
-    const [first = noBody] = this.#chunks;
     this.#settle({
       kind: "response",
       status: this.#status,
       headers: this.#headers,
-      body: this.#chunks.length > 1 ? Buffer.concat(this.#chunks) : first,
+      body: joined(this.#chunks),
       truncated,
       durationMs: this.#durationMs(),
     });
@@ -197,6 +208,13 @@ export class Exchange implements Job, Expiring {
   #durationMs(): number {
     return Math.round(performance.now() - this.#startedAtMs);
   }
+}
+
+function joined(chunks: Buffer[] | null): Buffer {
+  if (chunks === null) {
+    return noBody;
+  }
+  return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
 }
 
 const kept = ["retry-after", "location", "content-type", "etag", "cache-control", "age"] as const;

@@ -79,21 +79,21 @@ export function createOutbound(options: OutboundOptions): Outbound {
       if (closed || destination.kind === "refused") {
         return Promise.resolve(notSent(destination.kind === "refused" ? destination.failure : shuttingDown));
       }
-      return new Promise((resolve) => {
-        const input = {
-          originUrl: destination.originUrl,
-          options: {
-            method: request.method,
-            path: destination.path,
-            headers: request.headers.concat("user-agent", options.userAgent),
-            body: request.body ?? null,
-          },
-          timeoutMs: request.timeoutMs ?? defaultTimeoutMs,
-          bodyLimitBytes: request.bodyLimitBytes ?? defaultBodyLimitBytes,
-          repeatable: request.repeatable ?? true,
-        };
-        new Exchange(deps, input, resolve).start();
-      });
+      const input = {
+        originUrl: destination.originUrl,
+        options: {
+          method: request.method,
+          path: destination.path,
+          headers: [...request.headers, "user-agent", options.userAgent],
+          body: request.body ?? null,
+          // A connection carries one request at a time anyway: undici need not go through its queue at each answer.
+          blocking: false,
+        },
+        timeoutMs: request.timeoutMs ?? defaultTimeoutMs,
+        bodyLimitBytes: request.bodyLimitBytes ?? defaultBodyLimitBytes,
+        repeatable: request.repeatable ?? true,
+      };
+      return new Promise((resolve) => new Exchange(deps, input, resolve).start());
     },
     close() {
       closed = true;

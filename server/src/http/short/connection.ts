@@ -1,10 +1,10 @@
-import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import { newRequestId } from "../requestId.ts";
 import type { ShortAnswer } from "../route.ts";
 import { refuseConnection } from "../unheardRequests.ts";
 import type { ShortWayDeps } from "./shortWay.ts";
-import { readWholeRequest } from "./wholeRequest.ts";
+import { createRequestReader } from "./wholeRequest.ts";
+import { writeAnswer } from "./writeAnswer.ts";
 
 /** How much later than promised an idle connection ends, for requests that are on their way; Node's own number. */
 const idleBufferMs = 1_000;
@@ -13,6 +13,8 @@ const idleBufferMs = 1_000;
 export interface ShortConnection {
   /** Whether a request is under way, or an answer that its client has not taken yet. */
   isBusy(): boolean;
+  /** Ends the connection if it has been quiet for too long at `nowMs` of the monotonic clock. */
+  endIfQuiet(nowMs: number): void;
   close(): void;
 }
 
@@ -25,7 +27,10 @@ export interface ConnectionDeps extends ShortWayDeps {
 
 /** Answers whole requests on `socket`, one at a time, until one comes that is not for the short way. */
 export function keepConnection(socket: Socket, deps: ConnectionDeps): ShortConnection {
+  const readRequest = createRequestReader();
+  const keepAlive = `keep-alive\r\nKeep-Alive: timeout=${Math.floor(deps.idleMs / 1000)}`;
   let isBusy = false;
+  let quietSinceMs = performance.now();
   /** What came while a request was under way: its client pipelines, which is for the parser. */
   let early: Buffer | undefined;
   let hasEnded = false;
@@ -36,36 +41,33 @@ export function keepConnection(socket: Socket, deps: ConnectionDeps): ShortConne
       socket.pause();
       return;
     }
-    const request = readWholeRequest(piece);
-    const route = request && deps.routes.get(request.path);
     const startedAtMs = performance.now();
-    const requestId = newRequestId();
-    const answer = request && route?.(request, { requestId, startedAtMs });
-    if (answer === undefined) {
+    const request = readRequest(piece);
+    const route = request && deps.routes.get(request.path);
+    if (request === undefined || route === undefined) {
       giveUp(piece);
       return;
     }
-    isBusy = true;
-    void answer.then((given) => send(requestId, given));
+    const requestId = newRequestId();
+    isBusy = route(request, { requestId, startedAtMs }, (answer) => send(requestId, answer));
+    if (!isBusy) giveUp(piece);
   }
 
   function send(requestId: string, answer: ShortAnswer): void {
     isBusy = false;
     if (socket.destroyed) return;
     const isLast = !deps.isOpen() || hasEnded;
-    const hasRoom = socket.write(answerText(requestId, answer, isLast ? "close" : keepAlive(deps.idleMs)));
+    quietSinceMs = performance.now();
+    const hasRoom = writeAnswer(socket, requestId, answer, isLast ? "close" : keepAlive);
     if (isLast) endDeaf();
     else if (early !== undefined) giveUp(early);
-    else {
-      idleFrom(deps.idleMs + idleBufferMs);
-      // A client that does not read its answers makes no more of them.
-      if (!hasRoom) socket.pause().once("drain", () => socket.resume());
-    }
+    // A client that does not read its answers makes no more of them.
+    else if (!hasRoom) socket.pause().once("drain", goOn);
   }
 
-  /** Traffic restarts the timer; another one for each answer would be garbage that outlives its time. */
-  function idleFrom(limitMs: number): void {
-    if (socket.timeout !== limitMs) socket.setTimeout(limitMs);
+  function goOn(): void {
+    quietSinceMs = performance.now();
+    socket.resume();
   }
 
   /** What still comes is thrown away: it must do nothing, as it cannot be answered. */
@@ -74,8 +76,7 @@ export function keepConnection(socket: Socket, deps: ConnectionDeps): ShortConne
   }
 
   function giveUp(unanswered: Buffer): void {
-    socket.setTimeout(0);
-    socket.off("data", onData).off("end", onEnd).off("error", onError).off("timeout", onTimeout);
+    socket.off("data", onData).off("end", onEnd).off("error", onError);
     socket.unshift(unanswered);
     deps.giveUp();
     socket.resume();
@@ -90,40 +91,21 @@ export function keepConnection(socket: Socket, deps: ConnectionDeps): ShortConne
     socket.destroy();
   }
 
-  function onTimeout(): void {
-    if (isBusy) return;
-    if (socket.bytesRead > 0) {
-      socket.destroy();
-      return;
-    }
+  socket.on("data", onData).on("end", onEnd).on("error", onError);
+  return {
+    isBusy: () => isBusy || socket.writableLength > 0,
+    endIfQuiet(nowMs) {
+      if (!isBusy) endOverdue(socket, nowMs - quietSinceMs, deps);
+    },
+    close: () => socket.destroy(),
+  };
+}
+
+function endOverdue(socket: Socket, quietMs: number, limits: ShortWayDeps): void {
+  if (socket.bytesRead > 0) {
+    if (quietMs > limits.idleMs + idleBufferMs) socket.destroy();
+  } else if (quietMs > limits.firstRequestMs) {
     refuseConnection(Object.assign(new Error("idle"), { code: "ERR_HTTP_REQUEST_TIMEOUT" }), socket);
     socket.destroySoon();
   }
-
-  socket.on("data", onData).on("end", onEnd).on("error", onError).on("timeout", onTimeout);
-  socket.setTimeout(deps.firstRequestMs);
-  return { isBusy: () => isBusy || socket.writableLength > 0, close: () => socket.destroy() };
-}
-
-function keepAlive(idleMs: number): string {
-  return `keep-alive\r\nKeep-Alive: timeout=${Math.floor(idleMs / 1000)}`;
-}
-
-/** The bytes that the framework would send, header by header (RFC 9112, section 4). */
-function answerText(requestId: string, { status, text, header }: ShortAnswer, connection: string): string {
-  const more = header === undefined ? "" : `${header[0]}: ${header[1]}\r\n`;
-  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nx-request-id: ${requestId}\r\n${more}content-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(text)}\r\nDate: ${httpDate()}\r\nConnection: ${connection}\r\n\r\n${text}`;
-}
-
-let dateSecond = 0;
-let date = "";
-
-/** RFC 9110, section 5.6.7; formatted once a second. */
-function httpDate(): string {
-  const second = Math.floor(Date.now() / 1000);
-  if (second !== dateSecond) {
-    dateSecond = second;
-    date = new Date(second * 1000).toUTCString();
-  }
-  return date;
 }

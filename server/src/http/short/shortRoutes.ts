@@ -13,18 +13,18 @@ export function shortRoutes(
   for (const [method, routePath, credential, { short }] of rows) {
     if (short === undefined) continue;
     if (credential !== "item") throw new Error(`${routePath} leaves its credential to the framework`);
-    routes.set(routePath.replace(/:[a-z_]+/, ":id"), (request, started) => {
-      if (request.body.length > deps.config.maxBodyBytes) return undefined;
-      const tell = (answer: ShortAnswer): ShortAnswer => {
+    routes.set(routePath.replace(/:[a-z_]+/, ":id"), (request, started, give) => {
+      if (request.body.length > deps.config.maxBodyBytes) return false;
+      const end = (answer: ShortAnswer): void => {
         const durationMs = performance.now() - started.startedAtMs;
         deps.metrics.observe(method, routePath, answer.status, durationMs);
         const line = { id: started.requestId, method, routePath, caller: null };
         deps.log.request(line, answer.status, durationMs);
-        return answer;
+        give(answer);
       };
-      return answered(short, request)?.then(tell, (error) =>
-        tell(errorAnswer(deps, error as FastifyError, started)),
-      );
+      const promised = answered(short, request);
+      promised?.then(end, (error) => end(errorAnswer(deps, error as FastifyError, started)));
+      return promised !== undefined;
     });
   }
   return routes;

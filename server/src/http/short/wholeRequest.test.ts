@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
   type Parts,
@@ -6,7 +7,7 @@ import {
   plainKey as key,
   requestBytes as bytesOf,
 } from "../../../test/support/plainRequest.ts";
-import { readWholeRequest } from "./wholeRequest.ts";
+import { createRequestReader, readWholeRequest } from "./wholeRequest.ts";
 
 const plainLine = `POST /t/${id} HTTP/1.1`;
 
@@ -262,4 +263,35 @@ test.each([
   const startedAtMs = performance.now();
   for (let count = 0; count < 20; count++) readWholeRequest(Buffer.from(text, "latin1"));
   expect(performance.now() - startedAtMs).toBeLessThan(500);
+});
+
+describe("a connection's requests, one after the other", () => {
+  const piece = fc
+    .record({
+      path: fc.constantFrom("t", "e"),
+      body: fc.constantFrom('{"a":1}', '{"a":2}', '{"a":22}', "1", "", '"GET / HTTP/1.1\r\n\r\n"'),
+      more: fc.constantFrom([], ["X-Event-Type: a"], ["X-Event-Type: b"], ["Expect: 100-continue"]),
+      behind: fc.constantFrom("", "", "", "x"),
+      cutAt: fc.constantFrom(0, 0, 0, 1, 60),
+    })
+    .map(({ path, body, more, behind, cutAt }) => {
+      const bytes = bytesOf({ line: `POST /${path}/${id} HTTP/1.1`, body, more, behind });
+      return bytes.subarray(0, bytes.length - cutAt);
+    });
+
+  test("are read as each would be by itself, whatever came before", () => {
+    fc.assert(
+      fc.property(fc.array(piece, { minLength: 1, maxLength: 40 }), (pieces) => {
+        const read = createRequestReader();
+        // As from a socket, which uses its memory again.
+        const memory = Buffer.alloc(4096);
+        for (const bytes of pieces) {
+          const length = bytes.copy(memory);
+          const request = read(memory.subarray(0, length));
+          expect(request).toEqual(readWholeRequest(bytes));
+        }
+      }),
+      { seed: 1, numRuns: 300 },
+    );
+  });
 });

@@ -13,6 +13,41 @@ const headerLine = /([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\x21-\x7e\x80-\xff][\x
 const bearer = /^[Bb]earer (ak_live_[0-9a-f]{64})$/;
 const decimal = /^[1-9][0-9]{0,7}$/;
 
+/** After so many requests in a row with a new head, a connection's heads are no longer remembered. */
+const maxNewHeads = 8;
+
+/**
+ * Reads the requests of one connection, each as {@link readWholeRequest} would: many a client sends the same head
+ * again and again, and what was read of it holds for the next.
+ */
+export function createRequestReader(): (piece: Buffer) => WholeRequest | undefined {
+  let last: { head: Buffer; length: number; request: WholeRequest } | undefined;
+  let newHeads = 0;
+  return (piece) => {
+    if (last !== undefined && piece.length === last.length && startsWith(piece, last.head)) {
+      newHeads = 0;
+      const { path, id, headers, key } = last.request;
+      return { path, id, headers, key, body: piece.subarray(last.head.length) };
+    }
+    const request = readWholeRequest(piece);
+    if (request === undefined || newHeads >= maxNewHeads) {
+      last = undefined;
+      return request;
+    }
+    newHeads++;
+    // A copy: the piece belongs to a larger block, which its body may fill.
+    const head = Buffer.from(piece.subarray(0, piece.length - request.body.length));
+    last = { head, length: piece.length, request: { ...request, body: noBody } };
+    return request;
+  };
+}
+
+const noBody = Buffer.alloc(0);
+
+function startsWith(piece: Buffer, head: Buffer): boolean {
+  return piece.compare(head, 0, head.length, 0, head.length) === 0;
+}
+
 /**
  * Reads a piece of a connection as one whole request, if it is nothing else: HTTP/1.1, POST, one id in the path,
  * every header well-formed and named once, a body of the stated length to the last byte of the piece, an API

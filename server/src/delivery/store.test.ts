@@ -1,0 +1,154 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type pg from "pg";
+import { createTestDatabase, type TestDatabase } from "../../test/support/database.ts";
+import { bucketOf, newId } from "../db/ids.ts";
+import { ensurePartitions } from "../db/partitions.ts";
+import { createPool } from "../db/pool.ts";
+import { type Claim, claimDeliveries, type ClaimRequest, firstCursor } from "./store.ts";
+
+let database: TestDatabase;
+let pool: pg.Pool;
+const orgId = newId(0, Date.now());
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  pool = createPool({ connection: database.connection, size: 2, onError: () => undefined });
+  await ensurePartitions(pool, Date.now());
+  await pool.query("insert into organizations values ($1, 'o', 'o', 'active', null, 0)", [orgId]);
+});
+
+beforeEach(async () => {
+  await pool.query("delete from deliveries");
+});
+
+afterAll(async () => {
+  await pool.end();
+  await database.drop();
+});
+
+/** Makes a target whose place in the circle over all targets follows from its bucket. */
+async function makeTarget(bucket: number, version = 0): Promise<string> {
+  const id = newId(bucket, Date.now());
+  await pool.query(
+    `insert into targets (id, org_id, kind, name, url, secret, created_at, updated_at, version)
+     values ($1, $2, 'webhook', 't', 'https://example.com/', '\\x00', 0, 0, $3)`,
+    [id, orgId, version],
+  );
+  return id;
+}
+
+interface Item {
+  payload?: string;
+  kind?: 1 | 3;
+  attempts?: number;
+  scheduleAttempts?: number;
+  eventType?: string;
+  correlationId?: string;
+}
+
+/** Stores a due item and gives its id. */
+async function store(targetId: string, item: Item = {}): Promise<string> {
+  const id = newId(bucketOf(targetId), Date.now());
+  const { payload = "{}", kind = 1, attempts = 0, scheduleAttempts = 0 } = item;
+  const event = [bucketOf(targetId), kind, targetId, id, orgId];
+  await pool.query(
+    `insert into events (bucket, kind, max_retries, billable, target_id, id, org_id, payload, event_type, correlation_id)
+     values ($1, $2, 8, true, $3, $4, $5, $6, $7, $8)`,
+    [...event, Buffer.from(payload), item.eventType ?? null, item.correlationId ?? null],
+  );
+  await pool.query(
+    `insert into deliveries (bucket, kind, target_id, event_id, org_id, due_at, attempts, schedule_attempts)
+     values ($1, $2, $3, $4, $5, 1, $6, $7)`,
+    [...event, attempts, scheduleAttempts],
+  );
+  return id;
+}
+
+function claim(request: Partial<ClaimRequest> = {}): Promise<Claim> {
+  return claimDeliveries(pool, {
+    leaseMs: 20_000,
+    leaseToken: 2 ** 47 - 1,
+    cursor: firstCursor,
+    skip: [],
+    limit: 100,
+    perTarget: 3,
+    few: 2,
+    wide: [],
+    ...request,
+  });
+}
+
+function countByTarget({ deliveries }: Claim): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { targetId } of deliveries) counts[targetId] = (counts[targetId] ?? 0) + 1;
+  return counts;
+}
+
+describe("a claim", () => {
+  it("brings what a delivery needs as it was stored", async () => {
+    const plain = await makeTarget(1);
+    const changed = await makeTarget(2, 2 ** 40);
+    const bare = await store(plain);
+    const full = await store(changed, {
+      payload: '{"naïve":"✓ \\u0000 😀"}',
+      kind: 3,
+      attempts: 12,
+      scheduleAttempts: 3,
+      eventType: "order.paid",
+      correlationId: "c-1",
+    });
+    const before = performance.now();
+    const { deliveries } = await claim();
+    const common = { leaseToken: 2 ** 47 - 1, leaseDeadlineMs: expect.any(Number) };
+    expect(deliveries).toEqual([
+      {
+        ...common,
+        eventId: bare,
+        targetId: plain,
+        kind: 1,
+        attempts: 0,
+        scheduleAttempts: 0,
+        targetVersion: 0,
+        payload: Buffer.from("{}"),
+        eventType: null,
+        correlationId: null,
+      },
+      {
+        ...common,
+        eventId: full,
+        targetId: changed,
+        kind: 3,
+        attempts: 12,
+        scheduleAttempts: 3,
+        targetVersion: 2 ** 40,
+        payload: Buffer.from('{"naïve":"✓ \\u0000 😀"}'),
+        eventType: "order.paid",
+        correlationId: "c-1",
+      },
+    ]);
+    expect(deliveries[0]!.leaseDeadlineMs).toBeGreaterThanOrEqual(before + 20_000);
+    expect(deliveries[0]!.leaseDeadlineMs).toBeLessThanOrEqual(performance.now() + 20_000);
+    expect((await claim()).deliveries).toEqual([]);
+  });
+
+  it("takes few of a target, more of a wide one, and none of one to skip", async () => {
+    const [narrow, wide, skipped] = [await makeTarget(1), await makeTarget(2), await makeTarget(3)];
+    for (const target of [narrow, wide, skipped]) for (let count = 0; count < 4; count++) await store(target);
+    expect(countByTarget(await claim({ wide: [wide], skip: [skipped] }))).toEqual({ [narrow]: 2, [wide]: 3 });
+    expect(countByTarget(await claim())).toEqual({ [narrow]: 2, [wide]: 1, [skipped]: 2 });
+  });
+
+  it("goes on from where the last one ended, and says when the circle is closed", async () => {
+    const [first, second] = [await makeTarget(1), await makeTarget(255)];
+    for (const target of [first, second]) for (let count = 0; count < 3; count++) await store(target);
+    const one = await claim({ limit: 2 });
+    expect(countByTarget(one)).toEqual({ [first]: 2 });
+    expect(one).toMatchObject({ cursor: { bucket: 1, targetId: first }, isCircleClosed: false });
+    const two = await claim({ limit: 2, cursor: one.cursor });
+    expect(countByTarget(two)).toEqual({ [second]: 2 });
+    expect(two).toMatchObject({ cursor: { bucket: 255, targetId: second }, isCircleClosed: false });
+    const three = await claim({ cursor: two.cursor });
+    expect(countByTarget(three)).toEqual({ [first]: 1, [second]: 1 });
+    expect(await claim()).toMatchObject({ deliveries: [], isCircleClosed: true });
+  });
+});
