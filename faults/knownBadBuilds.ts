@@ -17,9 +17,12 @@ export const mutants: readonly Mutant[] = [
   {
     name: "answers 202 before the commit",
     file: "intake/intake.ts",
-    find: "const acceptances = await acceptItems(pool, items, lease, (item) => sink.hasRoom(item.targetId));",
-    replace: `acceptItems(pool, items, lease, (item) => sink.hasRoom(item.targetId)).catch(() => undefined);
-      const acceptances = items.map(({ id }) => ({ code: "a", id, kind: 1, targetVersion: 1 }) as const);`,
+    find: "run: (items) => acceptItems(pool, items, hold(sink.newLease()), (item) => sink.hasRoom(item.targetId)),",
+    replace: `run: async (items) => {
+      const lease = hold(sink.newLease());
+      acceptItems(pool, items, lease, (item) => sink.hasRoom(item.targetId)).catch(() => undefined);
+      return items.map(({ id }) => ({ code: "a", id, kind: 1, targetVersion: 1, lease }) as const);
+    },`,
     test: "accepted-item-survives-crash",
   },
   {

@@ -5,9 +5,10 @@ import { createOutbound } from "../../server/src/net/outbound.ts";
 
 /*
  * The ceiling of delivery: the same outbound client posting signed bodies as fast as the receiver answers, and
- * no storage. Arguments: the URL, the number of items, how many at once. Prints the items per second.
+ * no storage. Arguments: the URL, the number of items, how many before them, how many at once. Prints the items
+ * per second.
  */
-const [url = "", items = "0", concurrency = "64"] = process.argv.slice(2);
+const [url = "", items = "0", warmUpItems = "0", concurrency = "64"] = process.argv.slice(2);
 const outbound = createOutbound({
   allowHttp: true,
   networks: parseNetworks("127.0.0.0/8"),
@@ -49,6 +50,6 @@ async function run(total: number): Promise<number> {
   return total / ((performance.now() - startedAt) / 1000);
 }
 
-await run(Math.min(5_000, Number(items)));
+await run(Number(warmUpItems));
 process.stdout.write(`${await run(Number(items))}\n`);
 outbound.close();

@@ -124,6 +124,8 @@ export interface AttemptRecord {
 
 /** Records attempts and moves their deliveries on; says for each whether the lease was still held. */
 export async function finishDeliveries(pool: pg.Pool, records: readonly AttemptRecord[]): Promise<boolean[]> {
+  const hasErrors = records.some((record) => record.error !== null);
+  const hasBodies = records.some((record) => record.responseBody !== null);
   const rows = await callFunction<{ matched: string | null }>(pool, {
     name: "finish_deliveries",
     text: "select finish_deliveries($1, $2, $3, $4, $5, $6, $7, $8, $9) as matched",
@@ -135,13 +137,14 @@ export async function finishDeliveries(pool: pg.Pool, records: readonly AttemptR
       int8Array(records.map((record) => record.attemptedAtMs)),
       int4Array(records.map((record) => record.durationMs)),
       int2Array(records.map((record) => record.statusCode)),
-      textArray(records.map((record) => record.error)),
-      byteaArray(records.map((record) => record.responseBody)),
+      hasErrors ? textArray(records.map((record) => record.error)) : null,
+      hasBodies ? byteaArray(records.map((record) => record.responseBody)) : null,
     ],
   });
-  const matched = records.map(() => false);
-  for (const number of rows[0]?.matched?.split(",") ?? []) matched[Number(number) - 1] = true;
-  return matched;
+  const { matched } = rows[0]!;
+  if (matched === null) return records.map(() => true);
+  const numbers = new Set(matched.split(",").map(Number));
+  return records.map((_record, index) => numbers.has(index + 1));
 }
 
 /** Gives unattempted deliveries back to whoever claims next. */

@@ -1,9 +1,10 @@
 -- Records a batch of attempts and moves each delivery on: gone when delivered or failed for good, due again
 -- when it is to be retried. Only the holder of the lease's token changes anything; a late finisher's rows match
--- nothing and leave no attempt. Gives the 1-based numbers of the elements that matched, with commas between.
+-- nothing and leave no attempt. Gives null when all elements matched, and else the 1-based numbers of those that did,
+-- with commas between.
 --
 -- Outcomes: 1 delivered, 2 retry after p_delays_ms, 3 failed. A retry whose target was deleted meanwhile is canceled
--- by the claim that meets it.
+-- by the claim that meets it. p_errors and p_response_bodies may be null where no element has any.
 drop function if exists finish_deliveries;
 create function finish_deliveries(
   p_event_ids uuid[],
@@ -28,14 +29,16 @@ declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
   v_matched text;
 begin
+  -- By subscripts: unnesting this many arrays keeps a copy of each.
   with input as (
-    select i.*, get_byte(uuid_send(i.event_id), 15)::smallint as bucket
-    from unnest(
-      p_event_ids, p_lease_tokens, p_outcomes, p_delays_ms, p_attempted_at, p_durations_ms, p_status_codes,
-      p_errors, p_response_bodies
-    ) with ordinality as i (
-      event_id, lease_token, outcome, delay_ms, attempted_at, duration_ms, status_code, error, response_body, ord
-    )
+    select
+      n as ord,
+      get_byte(uuid_send(p_event_ids[n]), 15)::smallint as bucket,
+      p_event_ids[n] as event_id,
+      p_lease_tokens[n] as lease_token,
+      p_outcomes[n] as outcome,
+      p_delays_ms[n] as delay_ms
+    from generate_series(1, cardinality(p_event_ids)) as n
   ),
   ended as (
     delete from deliveries d
@@ -91,7 +94,10 @@ begin
     where p_outcomes[m.ord] = 3
     on conflict do nothing
   )
-  select array_to_string(array_agg(m.ord), ',')
+  select
+    case
+      when count(*) < cardinality(p_event_ids) then coalesce(array_to_string(array_agg(m.ord), ','), '')
+    end
   into v_matched
   from moved m;
   return v_matched;
