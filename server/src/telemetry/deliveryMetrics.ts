@@ -1,4 +1,5 @@
-import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import { Counter, Gauge, type Registry } from "prom-client";
+import { createHistogram } from "./histogram.ts";
 
 /** Counts attempts and shows what a node holds in memory. */
 export interface DeliveryMetrics {
@@ -32,17 +33,17 @@ export function createDeliveryMetrics(registry: Registry, gauges: DeliveryGauges
       }
     },
   });
-  const duration = new Histogram({
+  const duration = createHistogram({
     name: "postrider_attempt_duration_seconds",
     help: "Duration of an attempt, from sending to the end of the answer.",
     buckets: attemptBucketsSeconds,
-    registers,
+    registry,
   });
-  const latency = new Histogram({
+  const latency = createHistogram({
     name: "postrider_delivery_latency_seconds",
     help: "Time from an item's acceptance to its delivery.",
     buckets: latencyBucketsSeconds,
-    registers,
+    registry,
   });
   const claimed = new Counter({
     name: "postrider_claimed_total",

@@ -1,4 +1,5 @@
-import { Counter, Histogram, type Registry } from "prom-client";
+import { Counter, type Registry } from "prom-client";
+import { createLabelledHistogram, type Series } from "./histogram.ts";
 
 /** Counts and times requests by method, route and status. */
 export interface RequestMetrics {
@@ -26,13 +27,15 @@ export function createRequestMetrics(registry: Registry): RequestMetrics {
       }
     },
   });
-  const duration = new Histogram({
-    name: "postrider_http_request_duration_seconds",
-    help: "Time from a request's headers to its answer's end, by route.",
-    labelNames: ["route"],
-    buckets: bucketsSeconds,
-    registers: [registry],
-  });
+  const durationOf = createLabelledHistogram(
+    {
+      name: "postrider_http_request_duration_seconds",
+      help: "Time from a request's headers to its answer's end, by route.",
+      buckets: bucketsSeconds,
+      registry,
+    },
+    "route",
+  );
   void total;
   return {
     observe(method, route, status, durationMs) {
@@ -42,12 +45,12 @@ export function createRequestMetrics(registry: Registry): RequestMetrics {
         cell = {
           labels: { method, route, status: String(status) },
           pending: 0,
-          observe: duration.labels(route).observe.bind(duration.labels(route)),
+          duration: durationOf(route),
         };
         cells.set(key, cell);
       }
       cell.pending++;
-      cell.observe(durationMs / 1000);
+      cell.duration.observe(durationMs / 1000);
     },
   };
 }
@@ -55,5 +58,5 @@ export function createRequestMetrics(registry: Registry): RequestMetrics {
 interface Cell {
   labels: { method: string; route: string; status: string };
   pending: number;
-  observe(seconds: number): void;
+  duration: Series;
 }
