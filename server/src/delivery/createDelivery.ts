@@ -6,10 +6,12 @@ import type { Outbound } from "../net/outbound.ts";
 import type { SecretBox } from "../targets/secretBox.ts";
 import { createDeliveryMetrics } from "../telemetry/deliveryMetrics.ts";
 import type { Log } from "../telemetry/log.ts";
-import { Dispatcher, type Sender } from "./dispatcher.ts";
+import type { AttemptResult, Delivery } from "./delivery.ts";
+import { Dispatcher } from "./dispatcher.ts";
 import { createAttemptRecorder } from "./recordAttempts.ts";
 import { sendWebhook } from "./sendWebhook.ts";
 import { createSettler } from "./settleAttempt.ts";
+import type { TargetConfig } from "./targetConfig.ts";
 
 export interface DeliveryDeps {
   config: Config;
@@ -20,7 +22,7 @@ export interface DeliveryDeps {
   registry: Registry;
   nowMs: () => number;
   /** How a delivery to an agent is attempted. */
-  sendHandoff: Sender;
+  sendHandoff: (delivery: Delivery, target: TargetConfig) => Promise<AttemptResult>;
 }
 
 /** The parts of delivery, put together for one process. */
@@ -40,7 +42,10 @@ export function createDelivery(deps: DeliveryDeps): Dispatcher {
     metrics,
     recorder,
     settler: createSettler({ pool, log, metrics, recorder, nowMs, random: Math.random }),
-    senders: { 1: (delivery, target) => sendWebhook(sendDeps, delivery, target), 3: deps.sendHandoff },
+    senders: {
+      1: (delivery, target, ended) => sendWebhook(sendDeps, delivery, target, ended),
+      3: (delivery, target, ended) => deps.sendHandoff(delivery, target).then(ended),
+    },
     enabled: config.roles.has("dispatcher"),
     timeoutMs: config.deliveryTimeoutMs,
     targetConcurrency: config.targetConcurrency,

@@ -12,9 +12,9 @@ import { parseNetworks } from "../net/addressGuard.ts";
 import { createOutbound, type Outbound } from "../net/outbound.ts";
 import { createSecretBox } from "../targets/secretBox.ts";
 import { createLog } from "../telemetry/log.ts";
-import { createDelivery } from "./createDelivery.ts";
+import { createDelivery, type DeliveryDeps } from "./createDelivery.ts";
 import type { AttemptResult } from "./delivery.ts";
-import type { Dispatcher, Sender } from "./dispatcher.ts";
+import type { Dispatcher } from "./dispatcher.ts";
 
 let database: TestDatabase;
 let pool: pg.Pool;
@@ -48,7 +48,7 @@ async function makeTarget(bucket: number, kind: 1 | 3): Promise<string> {
   return id;
 }
 
-function dispatcherWith(sendHandoff: Sender): Dispatcher {
+function dispatcherWith(sendHandoff: DeliveryDeps["sendHandoff"]): Dispatcher {
   return createDelivery({
     config: loadConfig({ LOG_LEVEL: "silent" }),
     pool,

@@ -45,8 +45,23 @@ export interface DispatcherDeps {
 
 type Senders = Record<1 | 3, Sender>;
 
-/** Makes one attempt at a delivery; one that throws or rejects has failed. */
-export type Sender = (delivery: Delivery, target: TargetConfig) => Promise<AttemptResult>;
+/**
+ * Makes one attempt at a delivery and calls `ended` once, after it has returned; one that throws, or rejects before it
+ * calls, has failed.
+ */
+type Sender = (
+  delivery: Delivery,
+  target: TargetConfig,
+  ended: (result: AttemptResult) => void,
+) => Promise<void> | void;
+
+interface EndedAttempt {
+  delivery: Delivery;
+  target: TargetConfig;
+  result: AttemptResult;
+  /** Unix milliseconds. */
+  attemptedAtMs: number;
+}
 
 /** A lease outlives an attempt by this much, which is how long an item may wait in memory. */
 const leaseMarginMs = 10_000;
@@ -252,22 +267,33 @@ export class Dispatcher implements DeliveryGauges {
     }
     lane.inFlight++;
     this.#inFlight++;
-    void this.#attempt(lane, delivery, lane.config);
+    this.#attempt(lane, delivery, lane.config);
     return true;
   }
 
   /** A fault of ours is an attempt that failed, and no reason to lose the item or the lane. */
-  async #attempt(lane: Lane, delivery: Delivery, target: TargetConfig): Promise<void> {
+  #attempt(lane: Lane, delivery: Delivery, target: TargetConfig): void {
     const attemptedAtMs = Date.now();
-    let result: AttemptResult;
-    try {
-      result = await this.#deps.senders[delivery.kind](delivery, target);
-    } catch (error) {
+    let isOver = false;
+    const ended = (result: AttemptResult): void => {
+      isOver = true;
+      this.#end(lane, { delivery, target, result, attemptedAtMs });
+    };
+    const failed = (error: unknown): void => {
+      // What goes wrong after the end is not about the attempt.
+      if (isOver) throw error;
       this.#deps.log.error({ err: error, event_id: delivery.eventId }, "an attempt could not be made");
-      result = notSent("the service could not make the attempt");
-      // A sender may throw at once, in the middle of a round of turns, where no attempt can end.
-      await Promise.resolve();
+      ended(notSent("the service could not make the attempt"));
+    };
+    try {
+      this.#deps.senders[delivery.kind](delivery, target, ended)?.catch(failed);
+    } catch (error) {
+      // In the middle of a round of turns, where no attempt can end.
+      queueMicrotask(() => failed(error));
     }
+  }
+
+  #end(lane: Lane, { delivery, target, result, attemptedAtMs }: EndedAttempt): void {
     lane.inFlight--;
     this.#inFlight--;
     const { verdict } = result;

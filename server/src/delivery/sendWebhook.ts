@@ -16,13 +16,21 @@ export interface SendDeps {
   nowMs: () => number;
 }
 
-/** One signed delivery (Standard Webhooks): the payload's bytes as received, under the event's id. */
+/**
+ * One signed delivery (Standard Webhooks): the payload's bytes as received, under the event's id. Calls `ended` once,
+ * after it has returned.
+ */
 export function sendWebhook(
   deps: SendDeps,
   delivery: Delivery,
   target: TargetConfig,
-): Promise<AttemptResult> {
-  if ("fault" in target.signing) return Promise.resolve(notSent(target.signing.fault));
+  ended: (result: AttemptResult) => void,
+): void {
+  if ("fault" in target.signing) {
+    const result = notSent(target.signing.fault);
+    queueMicrotask(() => ended(result));
+    return;
+  }
   const timestampSeconds = Math.floor(deps.nowMs() / 1000);
   const headers = [
     "content-type",
@@ -44,7 +52,7 @@ export function sendWebhook(
     timeoutMs: deps.timeoutMs,
     bodyLimitBytes,
   };
-  return deps.outbound.request(request).then(toAttempt);
+  deps.outbound.send(request, (result) => ended(toAttempt(result)));
 }
 
 function toAttempt(result: ExchangeResult): AttemptResult {

@@ -39,6 +39,8 @@ export interface Job extends Dispatcher.DispatchHandler, Queued<Job> {
   connection: Connection | null;
   /** Called instead of a start when the service shuts down. */
   abandon(): void;
+  /** Its answer is whole: tells whoever waits for it. Never throws. */
+  end(): void;
 }
 
 const maxHeaderBytes = 16 * 1024;
@@ -57,13 +59,25 @@ export class Connections {
   readonly #open = new Set<Connection>();
   /** Over all origins, the one idle for longest first. */
   readonly #idle: Queue<Connection> = createQueue();
+  /** Whether undici is inside an answer, where no other connection may be given work; and the answer's, if free. */
+  #isInAnswer = false;
+  #inHand: Connection | null = null;
+  #isClosed = false;
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
   }
 
-  /** Runs the job on an idle connection, a new one, or the next that becomes free. */
+  /**
+   * Runs the job on an idle connection, a new one, or the next that becomes free. At the end of an answer, the first
+   * job for its origin goes on at once on the same connection: undici then neither lets the connection go idle nor
+   * looks whether an idle one has been closed, which is a tenth of what a delivery costs.
+   */
   start(job: Job): void {
+    if (this.#isInAnswer) {
+      this.#startInAnswer(job);
+      return;
+    }
     const connection = this.#origins.get(job.originUrl)?.idle.pop();
     if (connection === undefined) {
       this.startOnNew(job);
@@ -75,6 +89,10 @@ export class Connections {
 
   /** Runs the job on a new connection; where the origin's are used up, on the next that becomes free. */
   startOnNew(job: Job): void {
+    if (this.#isClosed) {
+      job.abandon();
+      return;
+    }
     const origin = this.#originOf(job.originUrl);
     if (origin.open < this.#options.maxConnectionsPerOrigin) {
       this.#run(this.#connect(origin), job);
@@ -91,16 +109,42 @@ export class Connections {
     }
   }
 
-  /** The job on this connection has ended well. */
-  release(connection: Connection): void {
-    if (connection.state === "closed") {
-      return;
-    }
+  /** The job on this connection has its answer, whose end undici is telling us: ends it, and goes on. */
+  release(connection: Connection, job: Job): void {
+    const isOpen = connection.state !== "closed";
     connection.exchanges += 1;
-    const { origin } = connection;
-    const next = takeFirst(origin.waiting);
+    const next = isOpen ? takeFirst(connection.origin.waiting) : null;
     if (next !== null) {
       this.#run(connection, next);
+    }
+    this.#isInAnswer = true;
+    this.#inHand = isOpen && next === null ? connection : null;
+    job.end();
+    this.#isInAnswer = false;
+    const isFree = this.#inHand !== null;
+    this.#inHand = null;
+    if (isFree) {
+      this.#rest(connection);
+    }
+  }
+
+  #startInAnswer(job: Job): void {
+    const connection = this.#inHand;
+    if (
+      connection !== null &&
+      connection.state === "busy" &&
+      connection.origin.url.origin === job.originUrl
+    ) {
+      this.#inHand = null;
+      this.#run(connection, job);
+    } else {
+      queueMicrotask(() => this.start(job));
+    }
+  }
+
+  #rest(connection: Connection): void {
+    const { origin } = connection;
+    if (connection.state === "closed") {
       return;
     }
     connection.state = "idle";
@@ -136,6 +180,7 @@ export class Connections {
 
   /** Abandons what waits and closes every connection; jobs on them end with an error. */
   close(): void {
+    this.#isClosed = true;
     for (const origin of this.#origins.values()) {
       for (let job = takeFirst(origin.waiting); job !== null; job = takeFirst(origin.waiting)) {
         job.abandon();

@@ -25,7 +25,7 @@ const noBody = Buffer.alloc(0);
  * One request and its answer, from dispatch to the end of the body that is read. It is undici's handler, the
  * deadline's item and the pool's job in one object, because this path runs for every delivery.
  *
- * Calls `ended` exactly once, and never throws: undici would turn a throw into an abort.
+ * Calls `ended` exactly once, later than `start`, and never throws: undici would turn a throw into an abort.
  */
 export class Exchange implements Job, Expiring {
   readonly originUrl: string;
@@ -124,7 +124,7 @@ export class Exchange implements Job, Expiring {
     }
     this.#keep(chunk.subarray(0, roomBytes));
     const { connection } = this;
-    this.#succeed(true);
+    this.#endLater(this.#answer(true));
     controller.abort(new Error("the rest of the body is not wanted"));
     if (connection !== null) {
       this.#deps.connections.discard(connection);
@@ -132,12 +132,22 @@ export class Exchange implements Job, Expiring {
   }
 
   onResponseEnd(): void {
-    if (this.#settled) {
-      return;
+    if (!this.#settled && this.connection !== null) {
+      this.#deps.connections.release(this.connection, this);
     }
-    this.#succeed(false);
-    if (this.connection !== null) {
-      this.#deps.connections.release(this.connection);
+  }
+
+  end(): void {
+    const result = this.#answer(false);
+    if (this.#settle()) {
+      try {
+        this.#ended(result);
+      } catch (error) {
+        // Not undici's: it would take it for a fault of the connection.
+        queueMicrotask(() => {
+          throw error;
+        });
+      }
     }
   }
 
@@ -180,29 +190,37 @@ export class Exchange implements Job, Expiring {
     }
   }
 
-  #succeed(truncated: boolean): void {
-    this.#settle({
+  #answer(truncated: boolean): ExchangeResult {
+    return {
       kind: "response",
       status: this.#status,
       headers: this.#headers,
       body: joined(this.#chunks),
       truncated,
       durationMs: this.#durationMs(),
-    });
+    };
   }
 
   #fail({ code, message }: Failure): void {
     const durationMs = this.#durationMs();
-    this.#settle({ kind: "error", code, message, durationMs, sent: this.#sent });
+    this.#endLater({ kind: "error", code, message, durationMs, sent: this.#sent });
   }
 
-  #settle(result: ExchangeResult): void {
+  /** After what undici is doing now, in which nothing new may start. */
+  #endLater(result: ExchangeResult): void {
+    if (this.#settle()) {
+      queueMicrotask(() => this.#ended(result));
+    }
+  }
+
+  /** Whether this is the first end. */
+  #settle(): boolean {
     if (this.#settled) {
-      return;
+      return false;
     }
     this.#settled = true;
     this.#deps.deadlines.remove(this);
-    this.#ended(result);
+    return true;
   }
 
   #durationMs(): number {

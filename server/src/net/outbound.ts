@@ -47,6 +47,11 @@ export interface OutboundRequest {
 export interface Outbound {
   /** Never rejects: whatever happens comes back as a value. Redirects, cookies and compression are left alone. */
   request(request: OutboundRequest): Promise<ExchangeResult>;
+  /**
+   * The same for many requests to one origin: calls `ended` once, after it has returned. What `ended` sends to the
+   * same origin at once goes out on the connection that the answer came on.
+   */
+  send(request: OutboundRequest, ended: (result: ExchangeResult) => void): void;
   /** Ends every connection at once; requests under way come back as errors. Let them finish first. */
   close(): void;
 }
@@ -73,28 +78,33 @@ export function createOutbound(options: OutboundOptions): Outbound {
   const destinationOf = createDestinations(options.allowHttp);
   let closed = false;
 
+  function send(request: OutboundRequest, ended: (result: ExchangeResult) => void): void {
+    const destination = destinationOf(request.url);
+    if (closed || destination.kind === "refused") {
+      const result = notSent(destination.kind === "refused" ? destination.failure : shuttingDown);
+      queueMicrotask(() => ended(result));
+      return;
+    }
+    const input = {
+      originUrl: destination.originUrl,
+      options: {
+        method: request.method,
+        path: destination.path,
+        headers: [...request.headers, "user-agent", options.userAgent],
+        body: request.body ?? null,
+        // A connection carries one request at a time anyway: undici need not go through its queue at each answer.
+        blocking: false,
+      },
+      timeoutMs: request.timeoutMs ?? defaultTimeoutMs,
+      bodyLimitBytes: request.bodyLimitBytes ?? defaultBodyLimitBytes,
+      repeatable: request.repeatable ?? true,
+    };
+    new Exchange(deps, input, ended).start();
+  }
+
   return {
-    request(request) {
-      const destination = destinationOf(request.url);
-      if (closed || destination.kind === "refused") {
-        return Promise.resolve(notSent(destination.kind === "refused" ? destination.failure : shuttingDown));
-      }
-      const input = {
-        originUrl: destination.originUrl,
-        options: {
-          method: request.method,
-          path: destination.path,
-          headers: [...request.headers, "user-agent", options.userAgent],
-          body: request.body ?? null,
-          // A connection carries one request at a time anyway: undici need not go through its queue at each answer.
-          blocking: false,
-        },
-        timeoutMs: request.timeoutMs ?? defaultTimeoutMs,
-        bodyLimitBytes: request.bodyLimitBytes ?? defaultBodyLimitBytes,
-        repeatable: request.repeatable ?? true,
-      };
-      return new Promise((resolve) => new Exchange(deps, input, resolve).start());
-    },
+    request: (request) => new Promise((resolve) => send(request, resolve)),
+    send,
     close() {
       closed = true;
       connections.close();

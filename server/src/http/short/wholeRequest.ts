@@ -35,14 +35,20 @@ export function createRequestReader(): (piece: Buffer) => WholeRequest | undefin
       return request;
     }
     newHeads++;
-    // A copy: the piece belongs to a larger block, which its body may fill.
-    const head = Buffer.from(piece.subarray(0, piece.length - request.body.length));
+    const head = copyOf(piece.subarray(0, piece.length - request.body.length));
     last = { head, length: piece.length, request: { ...request, body: noBody } };
     return request;
   };
 }
 
 const noBody = Buffer.alloc(0);
+
+/** In memory of its own: the piece belongs to a larger block, which must not live as long as its connection. */
+function copyOf(bytes: Buffer): Buffer {
+  const copy = Buffer.allocUnsafeSlow(bytes.length);
+  bytes.copy(copy);
+  return copy;
+}
 
 function startsWith(piece: Buffer, head: Buffer): boolean {
   return piece.compare(head, 0, head.length, 0, head.length) === 0;
