@@ -71,7 +71,7 @@ export class Connections {
   /**
    * Runs the job on an idle connection, a new one, or the next that becomes free. At the end of an answer, the first
    * job for its origin goes on at once on the same connection: undici then neither lets the connection go idle nor
-   * looks whether an idle one has been closed, which is a tenth of what a delivery costs.
+   * looks whether an idle one has been closed.
    */
   start(job: Job): void {
     if (this.#isInAnswer) {
