@@ -152,7 +152,7 @@ export class Dispatcher implements DeliveryGauges {
   }
 
   /** Takes an item that this node has just accepted, under the lease it was stored with. */
-  take(item: NewItem, acceptance: Acceptance, lease: Lease, deadlineMs: number): void {
+  take(item: NewItem, acceptance: Acceptance): void {
     const delivery: Delivery = {
       eventId: item.id,
       targetId: item.targetId,
@@ -163,8 +163,8 @@ export class Dispatcher implements DeliveryGauges {
       payload: item.payload,
       eventType: item.eventType,
       correlationId: item.correlationId,
-      leaseToken: lease.token,
-      leaseDeadlineMs: deadlineMs,
+      leaseToken: acceptance.lease.token,
+      leaseDeadlineMs: acceptance.lease.deadlineMs,
     };
     this.#startFrom(this.#add(delivery));
   }

@@ -18,8 +18,8 @@ export interface ItemSink {
   hasRoom(targetId: string): boolean;
   /** How long items accepted for immediate dispatch stay leased to this node. */
   newLease(): Lease;
-  /** An item that is durable and leased to this node until `deadlineMs` of the monotonic clock. */
-  take(item: NewItem, acceptance: Acceptance, lease: Lease, deadlineMs: number): void;
+  /** An item that is durable and leased to this node. */
+  take(item: NewItem, acceptance: Acceptance): void;
   /** Some deliveries became due that this node did not take. */
   onDue(): void;
   /** Some mailboxes have new messages. */
@@ -63,7 +63,7 @@ function handOn(sink: ItemSink, items: NewItem[], acceptances: Acceptance[]): vo
       notedKey = item.key;
       sink.onKeyUsed(item.key);
     }
-    if (acceptance.code === "A") sink.take(item, acceptance, acceptance.lease, acceptance.lease.deadlineMs);
+    if (acceptance.code === "A") sink.take(item, acceptance);
     else if (acceptance.code === "a") {
       if (acceptance.kind === 2) (mailboxIds ??= []).push(item.targetId);
       else isDue = true;
