@@ -118,11 +118,26 @@ async function leaseAll(): Promise<void> {
   await pool.query("vacuum messages");
 }
 
-/** Counts of what is left go up to a hundred of each. */
+/**
+ * Counts of what is left go up to a hundred of each; and index entries of dead versions are read until nobody may need
+ * them, which an ANALYZE beside the test can put off. What the test is about is a tenfold of that.
+ */
+const slack = 500;
+
 function expectNoMore(than: Record<string, number>, read: Record<string, number>): void {
   for (const [name, tuples] of Object.entries(read)) {
-    expect(tuples, name).toBeLessThan(than[name]! + (name === "claim" ? 500 : 60));
+    expect(tuples, name).toBeLessThan(than[name]! + slack);
   }
+}
+
+/** Does something in a transaction of its own, and says how many tuples of `messages` that read. */
+async function counting<T>(work: () => Promise<T>): Promise<{ result: T; tuples: number }> {
+  await pool.query("begin");
+  const before = await tuplesSoFar();
+  const result = await work();
+  const tuples = (await tuplesSoFar()) - before;
+  await pool.query("commit");
+  return { result, tuples };
 }
 
 /** Runs every kind of call on ten messages; the tuples of `messages` that each read. */
@@ -130,11 +145,8 @@ async function tuplesRead(mailbox: Mailbox): Promise<Record<string, number>> {
   const { deps, id: mailboxId } = mailbox;
   const read: Record<string, number> = {};
   const counted = async <T>(name: string, work: () => Promise<T>): Promise<T> => {
-    await pool.query("begin");
-    const before = await tuplesSoFar();
-    const result = await work();
-    read[name] = (await tuplesSoFar()) - before;
-    await pool.query("commit");
+    const { result, tuples } = await counting(work);
+    read[name] = tuples;
     return result;
   };
   const request = { key, mailboxId, max: 10, leaseMs, claimId: null };
@@ -196,6 +208,26 @@ describe("what the calls of consumers read", () => {
     const few = await tuplesRead(mailbox);
     await fill(mailbox, keyed, "b");
     expectNoMore(few, await tuplesRead(mailbox));
+  });
+
+  it("does not grow with what was given back, when messages with keys are claimed by id", async () => {
+    const mailbox = await createMailbox();
+    const claimById = async (prefix: string): Promise<number> => {
+      const ids = await fill(mailbox, 10, prefix);
+      const { result, tuples } = await counting(() =>
+        claimNamedMessages(
+          mailbox.deps,
+          ids.map((messageId) => ({ key, messageId, leaseMs })),
+        ),
+      );
+      expect(result.map(({ kind }) => kind)).toEqual(ids.map(() => "claimed"));
+      return tuples;
+    };
+    for (let times = 0; times < 8; times++) await claimById(`a${times}-`);
+    const few = await claimById("b");
+    await fill(mailbox, keyed, "c");
+    await pool.query("update messages set state = 3, claimable_at = 1 where ordering_key like 'c%'");
+    expect(await claimById("d")).toBeLessThan(few + slack);
   });
 
   it("does not grow with what is leased, even under plans made while little was", async () => {

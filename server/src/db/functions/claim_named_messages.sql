@@ -62,8 +62,8 @@ begin
   loop
     continue when not pg_try_advisory_xact_lock(message_key_lock(v_keyed.mailbox_id, v_keyed.ordering_key));
     v_free := v_free || v_keyed.ids;
-    perform return_messages(
-      v_keyed.bucket, v_keyed.mailbox_id, v_keyed.max_claims, v_now_ms, v_expired_before, 500
+    perform return_message_of_key(
+      v_keyed.bucket, v_keyed.mailbox_id, v_keyed.ordering_key, v_keyed.max_claims, v_now_ms, v_expired_before
     );
     v_firsts := v_firsts || array(
       select m.id

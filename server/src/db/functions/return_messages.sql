@@ -107,3 +107,44 @@ begin
   return coalesce(cardinality(v_ids), 0) + coalesce(cardinality(v_poison_ids), 0);
 end
 $$;
+
+-- The same for the one message of an ordering key that may be claimed, whatever else has lapsed in the mailbox.
+drop function if exists return_message_of_key;
+create function return_message_of_key(
+  p_bucket smallint,
+  p_mailbox uuid,
+  p_key text,
+  p_max_claims integer,
+  p_now_ms bigint,
+  p_expired_before uuid
+)
+returns void
+language plpgsql
+as $$
+declare
+  v_lapsed record;
+begin
+  select m.id, coalesce(m.claim_count >= p_max_claims, false) as is_poison
+  into v_lapsed
+  from messages m
+  where m.bucket = p_bucket
+    and m.mailbox_id = p_mailbox
+    and m.ordering_key = p_key
+    and m.state = 2
+    and m.claimable_at <= p_now_ms
+  for update skip locked;
+  if not found then
+    return;
+  end if;
+  if v_lapsed.is_poison then
+    perform bury_messages(p_bucket, p_mailbox, array[v_lapsed.id], array[p_key], p_now_ms, p_expired_before);
+  else
+    update messages m
+    set state = 3,
+      claimed_by = null,
+      claim_token = null
+    where m.bucket = p_bucket
+      and m.id = v_lapsed.id;
+  end if;
+end
+$$;
