@@ -6,6 +6,7 @@ import {
   type GroupCommitOptions,
   QueueFullError,
 } from "./groupCommit.ts";
+import { Turns } from "./turns.ts";
 
 interface Run {
   batch: number[];
@@ -29,7 +30,6 @@ function controlled(options: Partial<GroupCommitOptions<number, number>> = {}): 
     sizeOf: () => 1,
     maxBatch: 100,
     maxBatchBytes: 1_000,
-    secondBatchAt: 32,
     maxQueued: 1_000,
     ...options,
   });
@@ -60,7 +60,6 @@ describe("a group commit", () => {
             sizeOf: (work) => work,
             maxBatch,
             maxBatchBytes,
-            secondBatchAt: 5,
             maxQueued: 1_000,
           });
           expect(await Promise.all(works.map((work) => commits.add(work)))).toEqual(
@@ -75,14 +74,17 @@ describe("a group commit", () => {
     );
   });
 
-  it("forms the next batch while one commits, and a second only when enough waits", async () => {
-    const { commits, runs, begun } = controlled();
+  it("forms the next batch while one commits, and starts a second only when it is full", async () => {
+    const { commits, runs, begun } = controlled({ maxBatch: 42 });
     const first = commits.add(1);
     await begun(1);
     const few = [2, 3].map((work) => commits.add(work));
     await new Promise((resolve) => setImmediate(resolve));
     expect(runs).toHaveLength(1);
-    const many = Array.from({ length: 40 }, (_, index) => commits.add(index));
+    const many = Array.from({ length: 39 }, (_, index) => commits.add(index));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(runs).toHaveLength(1);
+    many.push(commits.add(39));
     await begun(2);
     expect(runs[1]!.batch).toHaveLength(42);
     for (const run of runs) run.commit();
@@ -126,7 +128,6 @@ describe("a group commit", () => {
       sizeOf: () => 1,
       maxBatch: 100,
       maxBatchBytes: 1_000,
-      secondBatchAt: 32,
       maxQueued: 1_000,
     });
     const works = Array.from({ length: 30 }, (_, index) => index);
@@ -145,8 +146,22 @@ describe("a group commit", () => {
     expect(runs).toHaveLength(1);
   });
 
+  it("starts a second batch beside the first when the rest would not fit", async () => {
+    const { commits, runs, begun } = controlled({ sizeOf: (work) => work, maxBatchBytes: 10 });
+    const first = commits.add(1);
+    await begun(1);
+    const rest = [6, 4, 5].map((work) => commits.add(work));
+    await begun(2);
+    expect(runs[1]!.batch).toEqual([6, 4]);
+    for (let run = 0; run < 3; run++) {
+      await begun(run + 1);
+      runs[run]!.commit();
+    }
+    expect(await Promise.all([first, ...rest])).toEqual([2, 12, 8, 10]);
+  });
+
   it("refuses more than it may queue, and takes more again when some is done", async () => {
-    const { commits, runs, begun } = controlled({ maxBatch: 1, maxQueued: 2, secondBatchAt: 100 });
+    const { commits, runs, begun } = controlled({ maxBatch: 10, maxQueued: 2 });
     const first = commits.add(1);
     await begun(1);
     const waiting = [commits.add(2), commits.add(3)];
@@ -155,7 +170,7 @@ describe("a group commit", () => {
     await first;
     await begun(2);
     const another = commits.add(5);
-    for (let run = 1; run < 4; run++) {
+    for (let run = 1; run < 3; run++) {
       await begun(run + 1);
       runs[run]!.commit();
     }
@@ -195,5 +210,57 @@ describe("a group commit", () => {
     runs[1]!.commit();
     expect(await second).toBe(4);
     await commits.drained();
+  });
+});
+
+describe("group commits that take turns", () => {
+  it("wait for each other's batches and gather meanwhile, one after the other", async () => {
+    const turns = new Turns();
+    const [one, other] = [controlled({ turns }), controlled({ turns })];
+    const results = [one.commits.add(1)];
+    await one.begun(1);
+    results.push(other.commits.add(2), one.commits.add(3));
+    await new Promise((resolve) => setImmediate(resolve));
+    results.push(other.commits.add(4));
+    expect(other.runs).toHaveLength(0);
+    one.runs[0]!.commit();
+    await other.begun(1);
+    expect(other.runs[0]!.batch).toEqual([2, 4]);
+    expect(one.runs).toHaveLength(1);
+    other.runs[0]!.commit();
+    await one.begun(2);
+    one.runs[1]!.commit();
+    expect(await Promise.all(results)).toEqual([2, 4, 6, 8]);
+    expect(turns.isTaken()).toBe(false);
+  });
+
+  it("do not wait with a full batch", async () => {
+    const turns = new Turns();
+    const [one, other] = [controlled({ turns }), controlled({ turns, maxBatch: 2 })];
+    const results = [one.commits.add(1)];
+    await one.begun(1);
+    results.push(other.commits.add(2), other.commits.add(3));
+    await other.begun(1);
+    for (const { runs } of [one, other]) runs[0]!.commit();
+    expect(await Promise.all(results)).toEqual([2, 4, 6]);
+  });
+
+  it("do not wait for a batch that hangs", async () => {
+    const turns = new Turns();
+    const [hanging, other] = [controlled({ turns }), controlled({ turns })];
+    const result = hanging.commits.add(1);
+    await hanging.begun(1);
+    const results = [other.commits.add(2)];
+    await other.begun(1);
+    // Its own batches still follow each other.
+    results.push(other.commits.add(3));
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(other.runs).toHaveLength(1);
+    other.runs[0]!.commit();
+    await other.begun(2);
+    other.runs[1]!.commit();
+    expect(await Promise.all(results)).toEqual([4, 6]);
+    hanging.runs[0]!.commit();
+    expect(await result).toBe(2);
   });
 });

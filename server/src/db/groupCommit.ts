@@ -1,3 +1,5 @@
+import { Turns } from "./turns.ts";
+
 /** Gathers what many callers want done into few transactions. */
 export interface GroupCommit<T, R> {
   /**
@@ -27,8 +29,8 @@ export interface GroupCommitOptions<T, R> {
    * At once when absent.
    */
   gather?: { count: number; ms: number };
-  /** A second batch starts beside the first when at least this many wait. */
-  secondBatchAt: number;
+  /** Shared with others whose batches are not to run at the same time. */
+  turns?: Turns;
   maxQueued: number;
 }
 
@@ -46,78 +48,109 @@ const maxConcurrentBatches = 2;
 /**
  * One batch is under way while the next gathers: the commit's own duration paces the batches, so an idle
  * service commits at once and a busy one commits hundreds together, with no timer and no added wait unless
- * `gather` asks for one.
+ * `gather` asks for one. Only a full batch starts beside another.
  */
 export function createGroupCommit<T, R>(options: GroupCommitOptions<T, R>): GroupCommit<T, R> {
-  const queue: Waiting<T, R>[] = [];
-  let running = 0;
-  let underWay = 0;
-  let scheduled = false;
-  let onDrained: (() => void)[] = [];
-  let gathering: NodeJS.Timeout | undefined;
+  return new Batches(options);
+}
 
-  function schedule(): void {
-    if (scheduled) return;
-    if (options.gather !== undefined && queue.length < options.gather.count && onDrained.length === 0) {
-      gathering ??= setTimeout(start, options.gather.ms);
-      return;
+class Batches<T, R> implements GroupCommit<T, R> {
+  readonly #options: GroupCommitOptions<T, R>;
+  readonly #turns: Turns;
+  readonly #queue: Waiting<T, R>[] = [];
+  #running = 0;
+  #underWay = 0;
+  #isScheduled = false;
+  #onDrained: (() => void)[] = [];
+  #gathering: NodeJS.Timeout | undefined;
+
+  constructor(options: GroupCommitOptions<T, R>) {
+    this.#options = options;
+    this.#turns = options.turns ?? new Turns();
+  }
+
+  add(work: T): Promise<R> {
+    if (this.#queue.length >= this.#options.maxQueued) {
+      return Promise.reject(new QueueFullError(`${this.#queue.length} pieces of work wait for the database`));
     }
-    scheduled = true;
-    // After the sockets of this turn of the event loop have been read, so that their requests share a batch.
-    setImmediate(() => {
-      scheduled = false;
-      start();
+    return new Promise<R>((resolve, reject) => {
+      this.#queue.push({ work, resolve, reject });
+      this.#schedule();
     });
   }
 
-  function start(): void {
-    clearTimeout(gathering);
-    gathering = undefined;
-    while (queue.length > 0 && running < maxConcurrentBatches) {
-      if (running > 0 && queue.length < options.secondBatchAt) return;
-      const batch = queue.splice(0, batchLength(queue, options));
-      running++;
-      underWay += batch.length;
-      void commit(batch);
+  pending(): number {
+    return this.#queue.length + this.#underWay;
+  }
+
+  drained(): Promise<void> {
+    if (this.pending() === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#onDrained.push(resolve);
+      this.#schedule();
+    });
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    const { gather } = this.#options;
+    if (gather !== undefined && this.#queue.length < gather.count && this.#onDrained.length === 0) {
+      this.#gathering ??= setTimeout(this.#start, gather.ms);
+      return;
+    }
+    this.#isScheduled = true;
+    // After the sockets of this turn of the event loop have been read, so that their requests share a batch.
+    setImmediate(() => {
+      this.#isScheduled = false;
+      this.#start();
+    });
+  }
+
+  readonly #start = (): void => this.#begin(this.#turns.isTaken());
+
+  readonly #startBesideOthers = (): void => this.#begin(this.#running > 0);
+
+  /** @param isTaken Whether another batch has the turn, so that only a full one starts. */
+  #begin(isTaken: boolean): void {
+    clearTimeout(this.#gathering);
+    this.#gathering = undefined;
+    let onlyFull = isTaken;
+    while (this.#queue.length > 0 && this.#running < maxConcurrentBatches) {
+      const length = batchLength(this.#queue, this.#options);
+      const isFull = length < this.#queue.length || length === this.#options.maxBatch;
+      if (onlyFull && !isFull) {
+        this.#turns.wait(this.#start, this.#running === 0 ? this.#startBesideOthers : undefined);
+        return;
+      }
+      const batch = this.#queue.splice(0, length);
+      this.#running++;
+      this.#turns.begin(this.#start);
+      onlyFull = true;
+      this.#underWay += batch.length;
+      void this.#commit(batch);
     }
   }
 
   /** Never rejects. The next batch goes out before this one's results: nobody works for the database meanwhile. */
-  async function commit(batch: Waiting<T, R>[]): Promise<void> {
-    const settled = await settle(batch, options);
-    running--;
-    if (queue.length > 0) (options.gather === undefined ? start : schedule)();
+  async #commit(batch: Waiting<T, R>[]): Promise<void> {
+    const settled = await settle(batch, this.#options);
+    this.#running--;
+    this.#turns.end();
+    if (this.#queue.length > 0) {
+      if (this.#options.gather === undefined) this.#start();
+      else this.#schedule();
+    }
     await afterTicks();
     settled();
-    underWay -= batch.length;
-    if (queue.length === 0 && underWay === 0) tellDrained();
+    this.#underWay -= batch.length;
+    if (this.pending() === 0) this.#tellDrained();
   }
 
-  function tellDrained(): void {
-    const told = onDrained;
-    onDrained = [];
+  #tellDrained(): void {
+    const told = this.#onDrained;
+    this.#onDrained = [];
     for (const tell of told) tell();
   }
-
-  return {
-    add(work) {
-      if (queue.length >= options.maxQueued) {
-        return Promise.reject(new QueueFullError(`${queue.length} pieces of work wait for the database`));
-      }
-      return new Promise<R>((resolve, reject) => {
-        queue.push({ work, resolve, reject });
-        schedule();
-      });
-    },
-    pending: () => queue.length + underWay,
-    drained() {
-      if (queue.length === 0 && underWay === 0) return Promise.resolve();
-      return new Promise((resolve) => {
-        onDrained.push(resolve);
-        schedule();
-      });
-    },
-  };
 }
 
 /** How many of the queue's first pieces go into one batch: at least one. */

@@ -20,7 +20,6 @@ export interface AttemptRecorder {
 const maxBatch = 512;
 const maxBatchBytes = 4 * 1024 * 1024;
 const recordBytes = 128;
-const secondBatchAt = 256;
 /** Nobody waits for a record; a crash meanwhile repeats a delivery, as it would during the request itself. */
 const gather = { count: 256, ms: 20 };
 const retryDelayMs = 250;
@@ -34,7 +33,6 @@ export function createAttemptRecorder(pool: pg.Pool, log: Log): AttemptRecorder 
     maxBatch,
     maxBatchBytes,
     gather,
-    secondBatchAt,
     maxQueued: Number.POSITIVE_INFINITY,
   });
 

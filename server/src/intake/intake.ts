@@ -31,7 +31,6 @@ export interface ItemSink {
 const maxBatch = 256;
 /** Batches of large payloads stay within a few megabytes of memory on both sides. */
 const maxBatchBytes = 4 * 1024 * 1024;
-const secondBatchAt = 32;
 const maxQueued = 10_000;
 
 /** Intake through group commit: see {@link createGroupCommit} for the pace. */
@@ -43,7 +42,6 @@ export function createIntake(pool: pg.Pool, sink: ItemSink): Intake {
     sizeOf: (item) => item.payload.length,
     maxBatch,
     maxBatchBytes,
-    secondBatchAt,
     maxQueued,
   });
 }

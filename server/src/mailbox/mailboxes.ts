@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { createGroupCommit, type GroupCommitOptions } from "../db/groupCommit.ts";
+import { Turns } from "../db/turns.ts";
 import { isDatabaseAway } from "../db/pool.ts";
 import type { Log } from "../telemetry/log.ts";
 import { changeClaims, type ClaimChange, type ClaimChangeOutcome, undoClaims } from "./changeClaims.ts";
@@ -38,7 +39,6 @@ export interface MailboxesDeps {
 /** Batches take at most so many requests and messages, which bounds how long others wait for them. */
 const maxBatch = 128;
 const maxBatchMessages = 500;
-const secondBatchAt = 32;
 const maxQueued = 10_000;
 /** A named message that another transaction holds for a moment is asked for again so often. */
 const maxBusyRetries = 20;
@@ -47,15 +47,16 @@ const maxBusyRetries = 20;
 export function createMailboxes(input: MailboxesDeps): Mailboxes {
   const deps = { ...input, onMessagesReady: (ids: string[]) => wakeups.announce(ids) };
   const places = createPlaces(() => performance.now());
-  const claims = commits<ClaimRequest, ClaimOutcome>({
+  const turns = new Turns();
+  const claims = commits<ClaimRequest, ClaimOutcome>(turns, {
     run: (requests) => claimMessages({ ...deps, places }, requests),
     sizeOf: (request) => request.max,
   });
-  const namedClaims = commits<NamedClaimRequest, NamedClaimOutcome>({
+  const namedClaims = commits<NamedClaimRequest, NamedClaimOutcome>(turns, {
     run: (requests) => claimNamedMessages(deps, requests),
   });
-  const ends = commits<EndRequest, ChangeCode>({ run: (requests) => endMessages(deps, requests) });
-  const changes = commits<ClaimChange, ClaimChangeOutcome>({
+  const ends = commits<EndRequest, ChangeCode>(turns, { run: (requests) => endMessages(deps, requests) });
+  const changes = commits<ClaimChange, ClaimChangeOutcome>(turns, {
     run: (requests) => changeClaims(deps, requests),
   });
   const undoing = new Set<Promise<void>>();
@@ -101,7 +102,9 @@ export function createMailboxes(input: MailboxesDeps): Mailboxes {
   };
 }
 
+/** One kind of call. Kinds take turns, because consumers mostly do one after the other. */
 function commits<T, R>(
+  turns: Turns,
   options: Pick<GroupCommitOptions<T, R>, "run"> & { sizeOf?: (work: T) => number },
 ): {
   add: (work: T) => Promise<R>;
@@ -113,7 +116,7 @@ function commits<T, R>(
     ...options,
     maxBatch,
     maxBatchBytes: maxBatchMessages,
-    secondBatchAt,
+    turns,
     maxQueued,
   });
   return {

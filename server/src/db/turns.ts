@@ -1,0 +1,41 @@
+/** How long the batches of others are waited for: one that hangs must not hold up the rest. */
+const patienceMs = 50;
+
+/**
+ * Keeps the batches of several group commits apart. A statement has a fixed cost: two kinds that take turns make half as
+ * many, each of twice the size, as two that run side by side.
+ */
+export class Turns {
+  #running = 0;
+  /** What is to be called when a batch has ended, in the order of asking, with the timers of those in a hurry. */
+  readonly #waiting = new Map<() => void, NodeJS.Timeout | undefined>();
+
+  /** Whether a batch is under way. */
+  isTaken(): boolean {
+    return this.#running > 0;
+  }
+
+  /** A batch begins, of the one that `start` starts. */
+  begin(start: () => void): void {
+    this.#running++;
+    clearTimeout(this.#waiting.get(start));
+    this.#waiting.delete(start);
+  }
+
+  /** A batch has ended: all who wait are called, and wait anew if they come too late. */
+  end(): void {
+    this.#running--;
+    const waiting = [...this.#waiting];
+    this.#waiting.clear();
+    for (const [start, timer] of waiting) {
+      clearTimeout(timer);
+      start();
+    }
+  }
+
+  /** Calls `start` when a batch has ended, or `startAnyway` after 50 ms when none has. */
+  wait(start: () => void, startAnyway?: () => void): void {
+    if (this.#waiting.has(start)) return;
+    this.#waiting.set(start, startAnyway && setTimeout(startAnyway, patienceMs));
+  }
+}
