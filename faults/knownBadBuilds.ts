@@ -21,7 +21,7 @@ export const mutants: readonly Mutant[] = [
     replace: `run: async (items) => {
       const lease = hold(sink.newLease());
       acceptItems(pool, items, lease, (item) => sink.hasRoom(item.targetId)).catch(() => undefined);
-      return items.map(({ id }) => ({ code: "a", id, kind: 1, targetVersion: 1, lease }) as const);
+      return items.map(({ id }) => ({ code: "a", id, rowId: id, kind: 1, targetVersion: 1, lease }) as const);
     },`,
     test: "accepted-item-survives-crash",
   },
@@ -29,13 +29,13 @@ export const mutants: readonly Mutant[] = [
     name: "keeps what it dispatches at once in memory only",
     file: "db/functions/accept_items.sql",
     find: "where (v_codes is null or v_codes[n] = 'a')\n",
-    replace: "where (v_codes is null or v_codes[n] = 'a') and not p_immediate[n]\n",
+    replace: "where (v_codes is null or v_codes[n] = 'a') and not p_group_immediate[g]\n",
     test: "accepted-item-survives-crash",
   },
   {
     name: "finishes without the lease's token",
     file: "db/functions/finish_deliveries.sql",
-    find: "and d.lease_token = i.lease_token",
+    find: "and w.lease_token = p_row_tokens[r]",
     replace: "",
     test: "dead-node-is-taken-over",
     pattern: "frozen",
@@ -95,18 +95,18 @@ export const mutants: readonly Mutant[] = [
     pattern: "with a backlog",
   },
   {
-    name: "forgets an item that is to be retried",
+    name: "forgets items that are to be retried when they came with others",
     file: "db/functions/finish_deliveries.sql",
-    find: "and i.outcome <> 2\n",
-    replace: "\n",
-    test: "retries-follow-the-schedule",
-    pattern: "after the interval",
+    find: "where p_outcomes[m.n] = 2\n",
+    replace: "where false\n",
+    test: "backlog-drains-after-faults",
+    pattern: "was down",
   },
   {
     name: "retries at once",
     file: "db/functions/finish_deliveries.sql",
-    find: "due_at = v_now_ms + i.delay_ms",
-    replace: "due_at = v_now_ms",
+    find: "v_now_ms + p_delays_ms[h.last]",
+    replace: "v_now_ms",
     test: "retries-follow-the-schedule",
     pattern: "after the interval",
   },

@@ -53,8 +53,8 @@ async function store(target: string, atMs: number, count: number, due: number): 
        from generate_series(1, $4) as n
        returning id, org_id
      )
-     insert into deliveries (bucket, kind, event_id, target_id, org_id, due_at)
-     select $1, 1, id, $2, org_id, 1
+     insert into deliveries (bucket, kind, id, target_id, org_id, due_at, event_ids)
+     select $1, 1, id, $2, org_id, 1, array[id]
      from made
      limit $5`,
     [bucketOf(target), target, first, count, due],

@@ -60,7 +60,7 @@ beforeEach(async () => {
 /** Leases the item's delivery, as a claim would. */
 async function lease(leaseToken: number): Promise<void> {
   await node.pool.query(
-    "update deliveries set lease_until = 9e15, lease_token = $3 where bucket = $1 and event_id = $2",
+    "update deliveries set lease_until = 9e15, lease_token = $3 where bucket = $1 and id = $2",
     [bucketOf(eventId), eventId, leaseToken],
   );
 }
@@ -83,27 +83,35 @@ function accept(view: TaskView): ReturnType<typeof recordHandoff> {
 describe("what is about to be sent is known before it is", () => {
   it("and afterwards, until the agent has certainly not taken it", async () => {
     await lease(1);
-    expect(await beginHandoff(node.pool, { eventId, leaseToken: 1 })).toEqual({ kind: "send" });
+    expect(await beginHandoff(node.pool, { eventId, rowId: eventId, leaseToken: 1 })).toEqual({
+      kind: "send",
+    });
     await lease(2);
-    const again = await beginHandoff(node.pool, { eventId, leaseToken: 2 });
+    const again = await beginHandoff(node.pool, { eventId, rowId: eventId, leaseToken: 2 });
     expect(again).toMatchObject({ kind: "unanswered" });
     await noteNothingSent(node.pool, eventId);
-    expect(await beginHandoff(node.pool, { eventId, leaseToken: 2 })).toEqual({ kind: "send" });
+    expect(await beginHandoff(node.pool, { eventId, rowId: eventId, leaseToken: 2 })).toEqual({
+      kind: "send",
+    });
   });
 
   it("by whoever holds the lease, and nobody else", async () => {
     await lease(2);
-    expect(await beginHandoff(node.pool, { eventId, leaseToken: 1 })).toEqual({ kind: "stale" });
+    expect(await beginHandoff(node.pool, { eventId, rowId: eventId, leaseToken: 1 })).toEqual({
+      kind: "stale",
+    });
     const { rows } = await node.pool.query("select from handoffs where event_id = $1", [eventId]);
     expect(rows).toEqual([]);
   });
 
   it("and never again once the agent has taken it", async () => {
     await lease(1);
-    await beginHandoff(node.pool, { eventId, leaseToken: 1 });
+    await beginHandoff(node.pool, { eventId, rowId: eventId, leaseToken: 1 });
     expect(await accept(viewOf("WORKING", "first"))).toBe("recorded");
     expect(await accept(viewOf("WORKING", "second"))).toBe("accepted before");
-    expect(await beginHandoff(node.pool, { eventId, leaseToken: 1 })).toEqual({ kind: "accepted" });
+    expect(await beginHandoff(node.pool, { eventId, rowId: eventId, leaseToken: 1 })).toEqual({
+      kind: "accepted",
+    });
     const { body } = await node.call("GET", `/api/v1/events/${eventId}`, { key: account.api_key });
     expect(body.handoff.task_id).toBe("first");
   });
@@ -112,7 +120,7 @@ describe("what is about to be sent is known before it is", () => {
 describe("the end of a task", () => {
   beforeEach(async () => {
     await lease(1);
-    await beginHandoff(node.pool, { eventId, leaseToken: 1 });
+    await beginHandoff(node.pool, { eventId, rowId: eventId, leaseToken: 1 });
   });
 
   it("is written once, and its result stored once, however many see it at the same moment", async () => {
@@ -154,7 +162,7 @@ function claim(leaseToken: number): ReturnType<typeof claimPolls> {
 describe("a look at a task", () => {
   beforeEach(async () => {
     await lease(1);
-    await beginHandoff(node.pool, { eventId, leaseToken: 1 });
+    await beginHandoff(node.pool, { eventId, rowId: eventId, leaseToken: 1 });
     await accept(viewOf("WORKING"));
   });
 

@@ -95,8 +95,8 @@ interface Waiting {
 async function storeWaiting(targetId: string, count: number, attempts: number, inMs: number): Promise<void> {
   const ids = Array.from({ length: count }, () => newId(bucketOf(targetId), Date.now()));
   await node.pool.query(
-    `insert into deliveries (bucket, kind, attempts, schedule_attempts, event_id, target_id, org_id, due_at)
-     select $1, 1, $2, $2, id, $3, $4, $5
+    `insert into deliveries (bucket, kind, attempts, schedule_attempts, id, target_id, org_id, due_at, event_ids)
+     select $1, 1, $2, $2, id, $3, $4, $5, array[id]
      from unnest($6::uuid[]) as id`,
     [bucketOf(targetId), attempts, targetId, account.user.org_id, Date.now() + inMs, ids],
   );

@@ -28,6 +28,11 @@ export function uuidArray(ids: readonly (string | null)[]): BinaryParameter {
   );
 }
 
+/** `uuid[]` from 16 bytes each; null stays null. */
+export function uuidBytesArray(values: readonly (Uint8Array | null)[]): BinaryParameter {
+  return arrayOf(oid.uuid, values, byteLengthOf, (out, value, at) => out.set(value, at));
+}
+
 /** `bytea[]`; null stays null. */
 export function byteaArray(values: readonly (Uint8Array | null)[]): BinaryParameter {
   return arrayOf(oid.bytea, values, byteLengthOf, (out, value, at) => out.set(value, at));

@@ -54,6 +54,29 @@ export function idTimeMs(id: string): number {
   return Number.parseInt(id.slice(0, 12), 16);
 }
 
+const slotMs = 1_024;
+
+/**
+ * The stretch of 1,024 ms that an id was made in, as a number. Items share a row of `deliveries` only within one, so that
+ * a row belongs to one day and a page of a list knows how far rows reach over each other. SQL has it as `slot_of`.
+ */
+export function slotOf(id: string): number {
+  const digits = id.slice(0, 12);
+  if (digits !== lastSlotDigits) {
+    lastSlotDigits = digits;
+    lastSlot = Math.floor(idTimeMs(id) / slotMs);
+  }
+  return lastSlot;
+}
+
+let lastSlotDigits = "";
+let lastSlot = 0;
+
+/** The smallest id of a slot. */
+export function firstIdOfSlot(slot: number): string {
+  return firstIdAt(slot * slotMs);
+}
+
 /** The smallest id of a moment in Unix milliseconds; bounds partitions and keyset pages. */
 export function firstIdAt(timeMs: number): string {
   return timeMs.toString(16).padStart(12, "0") + "0".repeat(20);

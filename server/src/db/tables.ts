@@ -66,12 +66,13 @@ export interface Tables {
     kind: 1 | 3;
     attempts: number;
     schedule_attempts: number;
-    event_id: string;
+    id: string;
     target_id: string;
     org_id: string;
     due_at: number;
     lease_until: number | null;
     lease_token: number | null;
+    event_ids: string[];
   };
   attempts: {
     bucket: number;

@@ -1,6 +1,8 @@
 /** One item on its way to its target, as a node holds it while it has the lease. */
 export interface Delivery {
   eventId: string;
+  /** The row of `deliveries` that it came in, with its lease; others may have come in the same. */
+  rowId: string;
   targetId: string;
   kind: 1 | 3;
   /** Attempts made before this one, in all and in the present schedule. */

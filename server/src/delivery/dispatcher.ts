@@ -155,6 +155,7 @@ export class Dispatcher implements DeliveryGauges {
   take(item: NewItem, acceptance: Acceptance): void {
     const delivery: Delivery = {
       eventId: item.id,
+      rowId: acceptance.rowId,
       targetId: item.targetId,
       kind: acceptance.kind as 1 | 3,
       attempts: 0,

@@ -32,6 +32,7 @@ export function createSettler(deps: SettlerDeps): Settler {
       const error = result.verdict.outcome === "delivered" ? null : storable(result.verdict.error);
       const record: AttemptRecord = {
         eventId: delivery.eventId,
+        rowId: delivery.rowId,
         leaseToken: delivery.leaseToken,
         outcome: step.outcome,
         delayMs: step.delayMs,

@@ -57,8 +57,8 @@ async function store(targetId: string, item: Item = {}): Promise<string> {
     [...event, Buffer.from(payload), item.eventType ?? null, item.correlationId ?? null],
   );
   await pool.query(
-    `insert into deliveries (bucket, kind, target_id, event_id, org_id, due_at, attempts, schedule_attempts)
-     values ($1, $2, $3, $4, $5, 1, $6, $7)`,
+    `insert into deliveries (bucket, kind, target_id, id, org_id, due_at, attempts, schedule_attempts, event_ids)
+     values ($1, $2, $3, $4, $5, 1, $6, $7, array[$4::uuid])`,
     [...event, attempts, scheduleAttempts],
   );
   return id;
@@ -104,6 +104,7 @@ describe("a claim", () => {
       {
         ...common,
         eventId: bare,
+        rowId: bare,
         targetId: plain,
         kind: 1,
         attempts: 0,
@@ -116,6 +117,7 @@ describe("a claim", () => {
       {
         ...common,
         eventId: full,
+        rowId: full,
         targetId: changed,
         kind: 3,
         attempts: 12,

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from "kysely";
-import { bucketOf } from "../db/ids.ts";
+import { bucketOf, firstIdOfSlot, slotOf } from "../db/ids.ts";
 import type { EventScope } from "./store.ts";
 import { type EventStatus, type MailboxStatus, statusOf } from "./statuses.ts";
 
@@ -111,36 +111,86 @@ function waitingPage(filter: EventFilter, status: "QUEUED" | "RETRYING"): IdStat
     filter.targetId === undefined
       ? sql`t.org_id = ${filter.orgId}`
       : sql`t.org_id = ${filter.orgId} and t.id = ${filter.targetId}`;
+  const waiting = sql`
+    d.bucket = get_byte(uuid_send(t.id), 15)
+    and d.target_id = t.id
+    and least(d.attempts, 1) = ${tried}
+    and d.lease_until is null
+  `;
   return sql`
     select w.id
     from (
       select newest.id
       from targets t
       cross join lateral (
-        select d.event_id as id
-        from deliveries d
-        where d.bucket = get_byte(uuid_send(t.id), 15)
-          and d.target_id = t.id
-          and least(d.attempts, 1) = ${tried}
-          and d.lease_until is null
-          ${older(filter, sql`d.event_id`)}
-        order by d.event_id desc
+        select i.id
+        from (${newestRows(filter, waiting)} ${rowsAround(filter, waiting)}) d
+        cross join unnest(d.event_ids) as i (id)
+        where true
+          ${older(filter, sql`i.id`)}
+        order by i.id desc
         limit ${filter.offset + filter.limit}
       ) newest
       where ${targets}
       union all
-      select d.event_id
+      select i.id
       from deliveries d
       join targets t on t.id = d.target_id
+      cross join unnest(d.event_ids) as i (id)
       where ${targets}
         and least(d.attempts, 1) = ${tried}
         and d.lease_until is not null
-        ${older(filter, sql`d.event_id`)}
+        ${older(filter, sql`i.id`)}
     ) w
     order by w.id desc
     ${pageOf(filter)}
   `;
 }
+
+/**
+ * The rows with a target's newest items. Rows of one slot overlap, those of different slots do not: once the rows of some
+ * slots hold a page, the next slot has nothing for it. As many rows as the page has items are enough in any case.
+ */
+function newestRows(filter: EventFilter, waiting: RawBuilder<unknown>): RawBuilder<unknown> {
+  const count = filter.offset + filter.limit;
+  return sql`
+    select r.event_ids
+    from (
+      select
+        n.event_ids,
+        sum(cardinality(n.event_ids)) over (
+          order by slot_of(n.event_ids[1]) desc
+          groups between unbounded preceding and 1 preceding
+        ) as newer
+      from (
+        select d.event_ids
+        from deliveries d
+        where ${waiting}
+          ${older(filter, lastItem)}
+        order by ${lastItem} desc
+        limit ${count}
+      ) n
+    ) r
+    where coalesce(r.newer, 0) < ${count}
+  `;
+}
+
+/** The rows whose items are in part older than `before`, which are all of its slot. */
+function rowsAround(filter: EventFilter, waiting: RawBuilder<unknown>): RawBuilder<unknown> {
+  if (filter.before === undefined) return sql``;
+  return sql`
+    union all
+    select d.event_ids
+    from deliveries d
+    where ${waiting}
+      and ${lastItem} >= ${filter.before}
+      and ${lastItem} < ${firstIdOfSlot(slotOf(filter.before) + 1)}
+      and d.event_ids[1] < ${filter.before}
+  `;
+}
+
+/** As `deliveries_listed` has it. */
+const lastItem = sql`d.event_ids[cardinality(d.event_ids)]`;
 
 /** Restricts a column of ids to those before `before`, as a further condition. */
 export function older(filter: EventFilter, column: RawBuilder<unknown>): RawBuilder<unknown> {

@@ -29,7 +29,7 @@ export async function readEvent(queries: Queries, scope: EventScope, id: string)
     return {
       event,
       attempts: await readAttempts(snapshot, scope.orgId, id),
-      dueAtMs: isWaiting ? await readDueAt(snapshot, id) : null,
+      dueAtMs: isWaiting ? await readDueAt(snapshot, event) : null,
       handoff: event.kind === 3 ? await readHandoff(snapshot, scope.orgId, id) : undefined,
     };
   });

@@ -56,9 +56,21 @@ export function statusOf(mailboxRetentionMs: number, bounds?: IdBounds): RawBuil
       end
       from deliveries d
       where d.bucket = e.bucket
-        and d.event_id = e.id
+        and d.id = e.id
     ),
-    'DELIVERED'
+    case
+      when exists (
+        select
+        from attempts a
+        where a.org_id = e.org_id
+          and a.event_id = e.id
+          and a.outcome = 1
+          ${within(bounds, sql`a.event_id`)}
+      ) then 'DELIVERED'
+      -- It waits for its first attempt in a row with others.
+      when exists (select from targets t where t.id = e.target_id) then 'QUEUED'
+      else 'CANCELED'
+    end
   )`;
 }
 

@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { bucketOf } from "../db/ids.ts";
+import { bucketOf, firstIdOfSlot, slotOf } from "../db/ids.ts";
 import type { Queries, TargetKind } from "../db/tables.ts";
 import { changedAtMsOf, type EventStatus, type IdBounds, statusOf, within } from "./statuses.ts";
 
@@ -96,15 +96,33 @@ export async function readAttempts(
 }
 
 /** When an event that waits is tried next, in Unix milliseconds; null when it is under way or done. */
-export async function readDueAt(queries: Queries, eventId: string): Promise<number | null> {
-  const row = await queries
-    .selectFrom("deliveries")
-    .select("due_at")
-    .where("bucket", "=", bucketOf(eventId))
-    .where("event_id", "=", eventId)
-    .where("lease_until", "is", null)
-    .executeTakeFirst();
-  return row?.due_at ?? null;
+export async function readDueAt(
+  queries: Queries,
+  { id, targetId }: Pick<StoredEvent, "id" | "targetId">,
+): Promise<number | null> {
+  const { rows } = await sql<{ due_at: number }>`
+    select d.due_at
+    from deliveries d
+    where d.bucket = ${bucketOf(id)}
+      and d.id = ${id}
+      and d.lease_until is null
+    union all
+    (
+      -- Of those that were not tried, which may be in a row with others.
+      select d.due_at
+      from deliveries d
+      where d.bucket = ${bucketOf(id)}
+        and d.target_id = ${targetId}
+        and least(d.attempts, 1) = 0
+        and d.event_ids[cardinality(d.event_ids)] >= ${id}
+        and d.event_ids[cardinality(d.event_ids)] < ${firstIdOfSlot(slotOf(id) + 1)}
+        and d.lease_until is null
+        and ${id}::uuid = any (d.event_ids)
+      limit 1
+    )
+    limit 1
+  `.execute(queries);
+  return rows[0]?.due_at ?? null;
 }
 
 /**

@@ -15,12 +15,12 @@ export type Beginning =
 /** Writes down that a message is about to be sent, before it is. */
 export async function beginHandoff(
   pool: pg.Pool,
-  { eventId, leaseToken }: Pick<Delivery, "eventId" | "leaseToken">,
+  { rowId, eventId, leaseToken }: Pick<Delivery, "rowId" | "eventId" | "leaseToken">,
 ): Promise<Beginning> {
   const { rows } = await pool.query<{ code: "s" | "u" | "a" | "l"; unanswered_since: number | null }>({
     name: "begin_handoff",
-    text: "select code, unanswered_since from begin_handoff($1, $2)",
-    values: [eventId, leaseToken],
+    text: "select code, unanswered_since from begin_handoff($1, $2, $3)",
+    values: [rowId, eventId, leaseToken],
   });
   const { code, unanswered_since: sinceMs } = rows[0]!;
   switch (code) {

@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import type pg from "pg";
 import { callFunction } from "../db/callFunction.ts";
+import { bucketOf, idTimeMs, newId, slotOf } from "../db/ids.ts";
 import {
   type BinaryParameter,
   boolArray,
@@ -9,6 +10,7 @@ import {
   int4Array,
   textArray,
   uuidArray,
+  uuidBytesArray,
 } from "../db/binaryArray.ts";
 
 /** An item as a request brought it, checked for its form and not yet for its sender. */
@@ -36,6 +38,8 @@ export interface Acceptance {
   code: AcceptanceCode;
   /** The accepted item's id, or the first item's for a replayed key. */
   id: string;
+  /** The row of `deliveries` that the item waits in, with others of its batch, unless it is a mailbox's. */
+  rowId: string;
   kind: 1 | 2 | 3;
   /** The version of the target that the item was accepted for. */
   targetVersion: number;
@@ -74,10 +78,11 @@ export async function acceptItems(
 ): Promise<Acceptance[]> {
   const { pairNumbers, keyHashes, targetIds, legacy, largest } = numberPairs(items);
   const immediate = items.map(isImmediate);
+  const groups = groupItems(items, pairNumbers, immediate);
   const hasKeys = items.some((item) => item.idempotencyKey !== null);
   const rows = await callFunction<AcceptRow>(pool, {
     name: "accept_items",
-    text: "select codes, winners::text, pair_versions::text, pair_kinds::text from accept_items($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)",
+    text: "select codes, winners::text, pair_versions::text, pair_kinds::text from accept_items($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)",
     values: [
       lease.durationMs,
       lease.token,
@@ -87,19 +92,20 @@ export async function acceptItems(
       int4Array(largest),
       int2Array(pairNumbers),
       uuidArray(items.map((item) => item.id)),
-      boolArray(immediate),
+      uuidArray(groups.map((group) => group.id)),
+      int2Array(endsOf(groups)),
+      int2Array(groups.flatMap((group) => group.numbers)),
+      boolArray(groups.map((group) => group.isImmediate)),
       int4Array(items.map((item) => item.payload.length)),
       byteaArray(items.map((item) => item.payload)),
       textColumn(items.map((item) => item.eventType)),
       textColumn(items.map((item) => item.correlationId)),
       textColumn(items.map((item) => item.orderingKey)),
-      hasKeys ? byteaArray(items.map((item) => digestOf(item.idempotencyKey))) : null,
-      hasKeys
-        ? byteaArray(items.map((item) => (item.idempotencyKey === null ? null : digestOf(item.payload))))
-        : null,
+      hasKeys ? uuidBytesArray(items.map(keyDigestOf)) : null,
+      hasKeys ? uuidBytesArray(items.map(bodyDigestOf)) : null,
     ],
   });
-  return readAcceptances(rows[0]!, items, { pairNumbers, immediate, lease });
+  return readAcceptances(rows[0]!, items, { pairNumbers, groups, lease });
 }
 
 /** An absent array costs less than one of nulls. */
@@ -148,17 +154,82 @@ function isSamePair(one: NewItem, other: NewItem): boolean {
   return one.key === other.key && one.targetId === other.targetId && one.legacy === other.legacy;
 }
 
+/** Items of one batch that wait in one row of `deliveries`. */
+interface Group {
+  /** The item's own when it is alone. */
+  id: string;
+  isImmediate: boolean;
+  /** The items' places in the batch from 1, in ascending order of their ids. */
+  numbers: number[];
+}
+
+/** Checked by the table too; a row of so many ids stays a kilobyte. */
+const maxGroup = 64;
+
+/** Gathers the items of each pair that will be dispatched alike, so that one row and one lease serve many. */
+function groupItems(
+  items: readonly NewItem[],
+  pairNumbers: readonly number[],
+  immediate: readonly boolean[],
+): Group[] {
+  const groups: Group[] = [];
+  const open = new Map<number, Group>();
+  let slot = -1;
+  for (let index = 0; index < items.length; index++) {
+    const { id } = items[index]!;
+    if (slotOf(id) !== slot) {
+      slot = slotOf(id);
+      open.clear();
+    }
+    const key = pairNumbers[index]! * 2 + Number(immediate[index]);
+    const group = open.get(key);
+    if (group === undefined || group.numbers.length === maxGroup) {
+      const begun = { id, isImmediate: immediate[index]!, numbers: [index + 1] };
+      groups.push(begun);
+      open.set(key, begun);
+    } else {
+      group.numbers.push(index + 1);
+    }
+  }
+  for (const group of groups) {
+    if (group.numbers.length === 1) continue;
+    group.id = newId(bucketOf(group.id), idTimeMs(group.id));
+    group.numbers.sort((one, other) => (items[one - 1]!.id < items[other - 1]!.id ? -1 : 1));
+  }
+  return groups;
+}
+
+function endsOf(groups: readonly Group[]): number[] {
+  let end = 0;
+  return groups.map((group) => (end += group.numbers.length));
+}
+
 const digestBytes = 16;
 
-function digestOf(data: string | Buffer | null): Buffer | null {
-  return data === null ? null : hash("sha256", data, "buffer").subarray(0, digestBytes);
+/** Of the key and its target, which is mixed in so that neither the table nor its index holds the target as well. */
+function keyDigestOf({ idempotencyKey, targetId }: NewItem): Buffer | null {
+  if (idempotencyKey === null) return null;
+  const digest = digestOf(idempotencyKey);
+  const target = Buffer.from(targetId, "hex");
+  for (let index = 0; index < digestBytes; index++) digest[index]! ^= target[index]!;
+  return digest;
+}
+
+function bodyDigestOf({ idempotencyKey, payload }: NewItem): Buffer | null {
+  return idempotencyKey === null ? null : digestOf(payload);
+}
+
+function digestOf(data: string | Buffer): Buffer {
+  return hash("sha256", data, "buffer").subarray(0, digestBytes);
 }
 
 function readAcceptances(
   row: AcceptRow,
   items: readonly NewItem[],
-  { pairNumbers, immediate, lease }: { pairNumbers: number[]; immediate: boolean[]; lease: HeldLease },
+  { pairNumbers, groups, lease }: { pairNumbers: number[]; groups: Group[]; lease: HeldLease },
 ): Acceptance[] {
+  const groupOf: Group[] = [];
+  for (const group of groups) for (const number of group.numbers) groupOf[number - 1] = group;
   const versions = readArray(row.pair_versions).map(Number);
   const kinds = readArray(row.pair_kinds).map(Number) as Acceptance["kind"][];
   const winners = row.winners === null ? null : readArray(row.winners);
@@ -166,9 +237,11 @@ function readAcceptances(
     const pair = pairNumbers[index]! - 1;
     const kind = kinds[pair]!;
     const code = row.codes === null ? "a" : (row.codes[index] as AcceptanceCode);
+    const group = groupOf[index]!;
     return {
-      code: code === "a" && immediate[index] && kind !== 2 ? "A" : code,
+      code: code === "a" && group.isImmediate && kind !== 2 ? "A" : code,
       id: code === "r" ? winners![index]!.replaceAll("-", "") : item.id,
+      rowId: group.id,
       kind,
       targetVersion: versions[pair]!,
       lease,

@@ -29,7 +29,8 @@ async function storeEvent(atMs: number): Promise<string> {
     [target, id],
   );
   await pool.query(
-    "insert into deliveries (bucket, kind, event_id, target_id, org_id, due_at) values (7, 1, $1, $2, $2, $3)",
+    `insert into deliveries (bucket, kind, id, target_id, org_id, due_at, event_ids)
+     values (7, 1, $1, $2, $2, $3, array[$1::uuid])`,
     [id, target, atMs],
   );
   return id;
@@ -56,7 +57,7 @@ test("whole days past retention go with what still waits of them; all later days
   expect(dropped.deliveries).toBe(1);
   expect(dropped.partitions).toBeGreaterThanOrEqual(tablesById.length);
   expect(await ids("events", "id")).toEqual([later]);
-  expect(await ids("deliveries", "event_id")).toEqual([later]);
+  expect(await ids("deliveries", "id")).toEqual([later]);
   expect(await dropOldPartitions(pool, { retentionDays: 30, nowMs: laterMs })).toEqual({
     partitions: 0,
     deliveries: 0,

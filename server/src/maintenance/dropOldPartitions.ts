@@ -35,9 +35,16 @@ export async function dropOldPartitions(
     return isOurs && name < `${parent}_${dayName(firstDay)}`;
   });
   if (old.length === 0) return { partitions: 0, deliveries: 0 };
-  const ended = await pool.query("delete from deliveries where event_id < $1", [
-    firstIdAt(firstKept * dayMs),
-  ]);
+  const { rows: ended } = await pool.query<{ items: number }>(
+    `with gone as (
+       delete from deliveries
+       where event_ids[1] < $1
+       returning cardinality(event_ids) as items
+     )
+     select coalesce(sum(items), 0)::integer as items
+     from gone`,
+    [firstIdAt(firstKept * dayMs)],
+  );
   for (const { name } of old) await pool.query(`drop table if exists ${name}`);
-  return { partitions: old.length, deliveries: ended.rowCount ?? 0 };
+  return { partitions: old.length, deliveries: ended[0]!.items };
 }

@@ -17,8 +17,16 @@ export async function endAllLeases(pool: pg.Pool): Promise<number> {
   await pool.query(
     "update handoff_polls set lease_until = null, lease_token = null where lease_until is not null",
   );
-  const { rowCount } = await pool.query(
-    "update deliveries set lease_until = null, lease_token = null where lease_until is not null",
+  const { rows } = await pool.query<{ items: number }>(
+    `with freed as (
+       update deliveries
+       set lease_until = null,
+         lease_token = null
+       where lease_until is not null
+       returning cardinality(event_ids) as items
+     )
+     select coalesce(sum(items), 0)::integer as items
+     from freed`,
   );
-  return rowCount ?? 0;
+  return rows[0]!.items;
 }

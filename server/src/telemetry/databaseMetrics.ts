@@ -2,8 +2,9 @@ import type pg from "pg";
 import { Gauge, type Registry } from "prom-client";
 
 const gauges = {
-  postrider_due_deliveries: "Deliveries that are due now and leased by nobody (counted up to 100,000).",
-  postrider_waiting_deliveries: "Rows of the hot table, estimated: due, leased, and waiting for a retry.",
+  postrider_due_deliveries: "Deliveries that are due now and leased by nobody (counted up to some 100,000).",
+  postrider_waiting_deliveries:
+    "Rows of the hot table, estimated: due, leased, and waiting for a retry. Items accepted together share a row.",
   postrider_leased_deliveries: "Deliveries that some node works on.",
   postrider_oldest_due_seconds: "How long the oldest due delivery has been due.",
   postrider_dead_tuples: "Dead rows of the hot table that wait for vacuum.",
@@ -54,9 +55,9 @@ async function readValues(pool: pg.Pool): Promise<Record<string, unknown>> {
        select extract(epoch from clock_timestamp()) * 1000 as ms
      ),
      due as (
-       select count(*) as count, min(d.due_at) as oldest
+       select coalesce(sum(d.items), 0) as count, min(d.due_at) as oldest
        from (
-         select due_at
+         select due_at, cardinality(event_ids) as items
          from deliveries, now
          where lease_until is null
            and due_at <= now.ms
@@ -66,7 +67,7 @@ async function readValues(pool: pg.Pool): Promise<Record<string, unknown>> {
      select
        due.count as postrider_due_deliveries,
        greatest(0, (now.ms - due.oldest) / 1000) as postrider_oldest_due_seconds,
-       (select count(*) from deliveries where lease_until is not null) as postrider_leased_deliveries,
+       (select coalesce(sum(cardinality(event_ids)), 0) from deliveries where lease_until is not null) as postrider_leased_deliveries,
        (select greatest(0, n_live_tup) from pg_stat_user_tables where relid = 'deliveries'::regclass)
          as postrider_waiting_deliveries,
        (select n_dead_tup from pg_stat_user_tables where relid = 'deliveries'::regclass) as postrider_dead_tuples,

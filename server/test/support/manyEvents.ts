@@ -112,11 +112,11 @@ const itemStatements = [
    where kind = 1
      and fate < 10`,
   `insert into deliveries (
-     bucket, kind, attempts, schedule_attempts, event_id, target_id, org_id, due_at, lease_until, lease_token
+     bucket, kind, attempts, schedule_attempts, id, target_id, org_id, due_at, lease_until, lease_token, event_ids
    )
    select
      bucket, 1, case when fate < 15 then 0 else 1 end, 0, id, target_id, org_id, at_ms,
-     case when number < 2000 then 1 end, case when number < 2000 then 1 end
+     case when number < 2000 then 1 end, case when number < 2000 then 1 end, array[id]
    from item
    where kind = 1
      and fate between 10 and 19`,

@@ -30,8 +30,8 @@ export async function storeDueItems(
        select bucket, 1, 8, true, $2, id, $3, convert_to('"' || repeat('x', $5::integer - 2) || '"', 'UTF8')
        from made
      )
-     insert into deliveries (bucket, kind, event_id, target_id, org_id, due_at)
-     select bucket, 1, id, $2, $3, (extract(epoch from clock_timestamp()) * 1000)::bigint
+     insert into deliveries (bucket, kind, id, target_id, org_id, due_at, event_ids)
+     select bucket, 1, id, $2, $3, (extract(epoch from clock_timestamp()) * 1000)::bigint, array[id]
      from made`,
     [bucketOf(targetId), targetId, orgId, count, bytes],
   );
@@ -46,8 +46,8 @@ export interface HotRows {
 export async function hotRows(pool: pg.Pool): Promise<HotRows> {
   const { rows } = await pool.query<HotRows>(
     `select
-       count(*) filter (where lease_until is null) as waiting,
-       count(*) filter (where lease_until is not null) as leased
+       coalesce(sum(cardinality(event_ids)) filter (where lease_until is null), 0)::integer as waiting,
+       coalesce(sum(cardinality(event_ids)) filter (where lease_until is not null), 0)::integer as leased
      from deliveries`,
   );
   return rows[0]!;

@@ -3,6 +3,9 @@
 -- a disabled target stops the very next item on every node.
 --
 -- Pairs: each distinct (API key, target) of the batch. Items name their pair by its 1-based number.
+-- Groups: items of one pair that wait in one row of deliveries. Group g has those of p_group_items between
+-- p_group_ends[g - 1] and p_group_ends[g], by their 1-based numbers and in the order of their ids. Items of mailboxes
+-- are in groups too, which are passed over.
 -- codes has one character per item, or is null when each was accepted:
 --   a accepted; unless it is for a mailbox, an immediate one is leased to the caller, who dispatches it from memory
 --   f filtered          accepted, but the target's event_types do not list it
@@ -20,14 +23,17 @@ create function accept_items(
   p_pair_largest integer[],
   p_pairs smallint[],
   p_ids uuid[],
-  p_immediate boolean[],
+  p_group_ids uuid[],
+  p_group_ends smallint[],
+  p_group_items smallint[],
+  p_group_immediate boolean[],
   p_sizes integer[],
   p_payloads bytea[],
   p_event_types text[],
   p_correlation_ids text[],
   p_ordering_keys text[],
-  p_key_digests bytea[],
-  p_body_digests bytea[],
+  p_key_digests uuid[],
+  p_body_digests uuid[],
   out codes text,
   out winners uuid[],
   out pair_versions bigint[],
@@ -50,7 +56,7 @@ declare
   v_all_fit boolean;
   v_codes text[];
   v_count integer := cardinality(p_ids);
-  v_winner_bodies bytea[];
+  v_winner_bodies uuid[];
   v_new_keys integer;
   -- The database's own clock, because all nodes share it. For a minute after midnight keys are also written to
   -- the day before, for a minute before midnight to the next; statements end within half of that.
@@ -96,11 +102,10 @@ begin
 
   if p_key_digests is not null then
     -- In the order of the keys, so that two nodes with the same keys cannot wait for each other in a circle.
-    insert into idempotency_keys (bucket, day, target_id, key_digest, body_digest, event_id)
+    insert into idempotency_keys (bucket, day, key_digest, body_digest, event_id)
     select
       get_byte(uuid_send(i.id), 15),
       d.day,
-      p_pair_target_ids[i.pair],
       i.key_digest,
       i.body_digest,
       i.id
@@ -115,11 +120,10 @@ begin
         select
         from idempotency_keys k
         where k.bucket = get_byte(uuid_send(i.id), 15)
-          and k.target_id = p_pair_target_ids[i.pair]
           and k.key_digest = i.key_digest
           and k.day between v_first_day - 1 and v_last_checked_day
       )
-    order by p_pair_target_ids[i.pair], i.key_digest, d.day, i.ord
+    order by i.key_digest, d.day, i.ord
     on conflict do nothing;
     get diagnostics v_new_keys = row_count;
   end if;
@@ -138,7 +142,6 @@ begin
       where i.key_digest is not null
         and v_pair_codes[i.pair] = 'a'
         and k.bucket = get_byte(uuid_send(i.id), 15)
-        and k.target_id = p_pair_target_ids[i.pair]
         and k.key_digest = i.key_digest
         and k.day between v_first_day - 1 and v_last_day
       -- Two statements around midnight may have written different days. An item wins when every day it wrote
@@ -155,7 +158,6 @@ begin
       from unnest(p_ids, p_pairs, p_key_digests, winners, v_winner_bodies)
         as i (id, pair, key_digest, winner_id, winner_body)
       where k.bucket = get_byte(uuid_send(i.id), 15)
-        and k.target_id = p_pair_target_ids[i.pair]
         and k.key_digest = i.key_digest
         and k.day between v_first_day and v_last_day
         and k.event_id = i.id
@@ -211,19 +213,25 @@ begin
       or v_codes[n] in ('a', 'f')
   ),
   due as (
-    insert into deliveries (bucket, kind, event_id, target_id, org_id, due_at, lease_until, lease_token)
+    insert into deliveries (bucket, kind, id, target_id, org_id, due_at, lease_until, lease_token, event_ids)
     select
-      get_byte(uuid_send(p_ids[n]), 15),
-      pair_kinds[p_pairs[n]],
-      p_ids[n],
-      p_pair_target_ids[p_pairs[n]],
-      v_pair_orgs[p_pairs[n]],
+      get_byte(uuid_send(p_group_ids[g]), 15),
+      pair_kinds[waiting.pair],
+      p_group_ids[g],
+      p_pair_target_ids[waiting.pair],
+      v_pair_orgs[waiting.pair],
       v_now_ms,
-      case when p_immediate[n] then v_now_ms + p_lease_ms end,
-      case when p_immediate[n] then p_lease_token end
-    from generate_series(1, v_count) as n
-    where (v_codes is null or v_codes[n] = 'a')
-      and pair_kinds[p_pairs[n]] <> 2
+      case when p_group_immediate[g] then v_now_ms + p_lease_ms end,
+      case when p_group_immediate[g] then p_lease_token end,
+      waiting.event_ids
+    from generate_series(1, cardinality(p_group_ids)) as g
+    cross join lateral (
+      select array_agg(p_ids[n]) as event_ids, min(p_pairs[n]) as pair
+      from unnest(p_group_items[coalesce(p_group_ends[g - 1], 0) + 1 : p_group_ends[g]]) as n
+      where (v_codes is null or v_codes[n] = 'a')
+        and pair_kinds[p_pairs[n]] <> 2
+    ) waiting
+    where waiting.pair is not null
   )
   insert into usage_records (bucket, period, items, org_id)
   select min(get_byte(uuid_send(p_ids[n]), 15)), v_period, count(*), v_pair_orgs[p_pairs[n]]

@@ -6,6 +6,7 @@
 --   l the lease has passed to another holder: do nothing
 drop function if exists begin_handoff;
 create function begin_handoff(
+  p_row_id uuid,
   p_event_id uuid,
   p_lease_token bigint,
   out code text,
@@ -29,8 +30,9 @@ begin
   into v_delivery
   from deliveries d
   where d.bucket = v_bucket
-    and d.event_id = p_event_id
+    and d.id = p_row_id
     and d.lease_token = p_lease_token
+    and p_event_id = any (d.event_ids)
   for key share;
   if not found then
     code := 'l';

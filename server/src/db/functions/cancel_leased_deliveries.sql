@@ -20,7 +20,7 @@ declare
   v_count integer;
 begin
   with leased as (
-    select d.event_id
+    select d.id
     from deliveries d
     where d.bucket = p_bucket
       and d.target_id = p_target
@@ -31,12 +31,13 @@ begin
     delete from deliveries d
     using leased
     where d.bucket = p_bucket
-      and d.event_id = leased.event_id
-    returning d.event_id, d.org_id
+      and d.id = leased.id
+    returning d.event_ids, d.org_id
   )
   insert into settlements (bucket, status, event_id, org_id, target_id, settled_at)
-  select p_bucket, 'CANCELED', gone.event_id, gone.org_id, p_target, v_now_ms
+  select p_bucket, 'CANCELED', i.id, gone.org_id, p_target, v_now_ms
   from gone
+  cross join unnest(gone.event_ids) as i (id)
   on conflict do nothing;
   get diagnostics v_count = row_count;
   return v_count;

@@ -6,8 +6,8 @@
 -- cost of a call is bounded however many targets wait for a later moment.
 -- The last row has no event: its target_id is the place to go on from, and its kind is 1 when the circle was
 -- closed, 0 when more targets may wait beyond that place.
--- Targets in p_skip have no room on the caller; those in p_wide have shown that they take p_per_target at a time,
--- the others get p_few. Deliveries of a deleted target are settled as CANCELED here.
+-- Targets in p_skip have no room on the caller; those in p_wide have shown that they take p_per_target at a time and
+-- get whole rows until that is reached, the others get no more than p_few, if need be of a row's items. Deliveries of a deleted target are settled as CANCELED here.
 drop function if exists claim_deliveries;
 create function claim_deliveries(
   p_lease_ms integer,
@@ -22,15 +22,13 @@ create function claim_deliveries(
   p_max_targets integer
 )
 returns table (
+  row_id uuid,
   event_id uuid,
   target_id uuid,
-  org_id uuid,
   kind smallint,
   attempts smallint,
   schedule_attempts smallint,
-  due_at bigint,
   target_version bigint,
-  max_retries smallint,
   event_type text,
   correlation_id text,
   payload text
@@ -54,12 +52,20 @@ declare
   v_closed boolean := false;
   v_steps integer := 0;
   v_taken integer := 0;
-  v_count integer;
+  v_wanted integer;
+  v_is_wide boolean;
+  v_part_id uuid;
+  v_row_ids uuid[];
+  v_event_ids uuid[];
+  v_attempts smallint[];
+  v_schedules smallint[];
+  v_low uuid;
+  v_high uuid;
 begin
   while v_steps < p_max_targets and v_taken < p_limit loop
     v_steps := v_steps + 1;
 
-    select d.bucket, d.target_id, d.due_at
+    select d.bucket, d.target_id, d.due_at, d.kind, cardinality(d.event_ids) as items
     into v_first
     from deliveries d
     where d.lease_until is null
@@ -97,59 +103,146 @@ begin
     end if;
     continue when not v_target.enabled;
 
+    v_is_wide := v_cursor = any (p_wide);
+    v_wanted := least(case when v_is_wide then p_per_target else p_few end, p_limit - v_taken);
+    if v_is_wide or v_first.items <= v_wanted then
+      with first as (
+        select f.place
+        from (
+          select
+            w.place,
+            w.items,
+            sum(w.items) over (order by w.due_at rows unbounded preceding) as total
+          from (
+            select d.ctid as place, cardinality(d.event_ids) as items, d.due_at
+            from deliveries d
+            where d.bucket = v_bucket
+              and d.target_id = v_cursor
+              and d.lease_until is null
+              and d.due_at <= v_now_ms
+            order by d.due_at
+            limit v_wanted
+          ) w
+        ) f
+        where case when v_is_wide then f.total - f.items < v_wanted else f.total <= v_wanted end
+      ),
+      due as (
+        select d.place
+        from first
+        cross join lateral (
+          select w.ctid as place
+          from deliveries w
+          where w.ctid = first.place
+            and w.bucket = v_bucket
+            and w.lease_until is null
+            and w.due_at <= v_now_ms
+          for update skip locked
+        ) d
+      ),
+      leased as (
+        update deliveries d
+        set lease_until = v_now_ms + p_lease_ms,
+          lease_token = p_lease_token
+        from due
+        where d.bucket = v_bucket
+          -- Locked above, so it stays where it is.
+          and d.ctid = due.place
+        returning d.id, d.event_ids, d.attempts, d.schedule_attempts
+      )
+      select
+        array_agg(l.id),
+        array_agg(i.id),
+        array_agg(l.attempts),
+        array_agg(l.schedule_attempts),
+        min(i.id::text collate "C")::uuid,
+        max(i.id::text collate "C")::uuid
+      into v_row_ids, v_event_ids, v_attempts, v_schedules, v_low, v_high
+      from leased l
+      cross join unnest(l.event_ids) as i (id);
+    else
+      -- The oldest items of the first row, in a row of their own.
+      v_part_id := overlay(gen_random_uuid()::text placing lpad(to_hex(v_bucket::integer), 2, '0') from 35 for 2);
+      with due as (
+        select d.ctid as place, d.event_ids
+        from deliveries d
+        where d.bucket = v_bucket
+          and d.target_id = v_cursor
+          and d.lease_until is null
+          and d.due_at <= v_now_ms
+          and cardinality(d.event_ids) > v_wanted
+        order by d.due_at
+        limit 1
+        for update skip locked
+      ),
+      rest as (
+        update deliveries d
+        set event_ids = due.event_ids[v_wanted + 1 :]
+        from due
+        where d.bucket = v_bucket
+          and d.ctid = due.place
+        returning d.kind, d.attempts, d.schedule_attempts, d.org_id, d.due_at, due.event_ids[: v_wanted] as event_ids
+      ),
+      leased as (
+        insert into deliveries (
+          bucket, kind, attempts, schedule_attempts, id, target_id, org_id, due_at, lease_until, lease_token,
+          event_ids
+        )
+        select
+          v_bucket, r.kind, r.attempts, r.schedule_attempts, v_part_id, v_cursor, r.org_id, r.due_at,
+          v_now_ms + p_lease_ms, p_lease_token, r.event_ids
+        from rest r
+        returning id, event_ids, attempts, schedule_attempts
+      )
+      select
+        array_agg(l.id),
+        array_agg(i.id),
+        array_agg(l.attempts),
+        array_agg(l.schedule_attempts),
+        min(i.id::text collate "C")::uuid,
+        max(i.id::text collate "C")::uuid
+      into v_row_ids, v_event_ids, v_attempts, v_schedules, v_low, v_high
+      from leased l
+      cross join unnest(l.event_ids) as i (id);
+    end if;
+    continue when v_event_ids is null;
+
     return query
-    with due as (
-      select d.ctid as place
-      from deliveries d
-      where d.bucket = v_bucket
-        and d.target_id = v_cursor
-        and d.lease_until is null
-        and d.due_at <= v_now_ms
-      order by d.due_at
-      limit least(case when v_cursor = any (p_wide) then p_per_target else p_few end, p_limit - v_taken)
-      for update skip locked
-    ),
-    leased as (
-      update deliveries d
-      set lease_until = v_now_ms + p_lease_ms,
-        lease_token = p_lease_token
-      from due
-      where d.bucket = v_bucket
-        -- Locked above, so it stays where it is.
-        and d.ctid = due.place
-      returning d.*
-    )
     select
-      d.event_id,
-      d.target_id,
-      d.org_id,
-      d.kind,
-      d.attempts,
-      d.schedule_attempts,
-      d.due_at,
+      v_row_ids[n],
+      v_event_ids[n],
+      v_cursor,
+      v_first.kind,
+      v_attempts[n],
+      v_schedules[n],
       v_target.version,
-      e.max_retries,
       e.event_type,
       e.correlation_id,
       -- Every payload is JSON in UTF-8; the text form of bytes would be twice as long.
       convert_from(e.payload, 'UTF8')
-    from leased d
-    join events e on e.bucket = d.bucket and e.target_id = d.target_id and e.id = d.event_id;
-    get diagnostics v_count = row_count;
-    v_taken := v_taken + v_count;
+    from generate_series(1, cardinality(v_event_ids)) as n
+    -- The limit keeps the planner from reading the whole range for a join; the range of ids as plain variables lets
+    -- the executor leave out the other days of `events` at its start.
+    cross join lateral (
+      select x.event_type, x.correlation_id, x.payload
+      from events x
+      where x.bucket = v_bucket
+        and x.target_id = v_cursor
+        and x.id = v_event_ids[n]
+        and x.id between v_low and v_high
+      limit 1
+    ) e;
+    v_taken := v_taken + cardinality(v_event_ids);
   end loop;
 
   return query
   select
     null::uuid,
-    v_cursor,
     null::uuid,
+    v_cursor,
     (case when v_closed then 1 else 0 end)::smallint,
     null::smallint,
     null::smallint,
     null::bigint,
-    null::bigint,
-    null::smallint,
     null::text,
     null::text,
     null::text;

@@ -1,14 +1,19 @@
--- Records a batch of attempts and moves each delivery on: gone when delivered or failed for good, due again
--- when it is to be retried. Only the holder of the lease's token changes anything; a late finisher's rows match
--- nothing and leave no attempt. Gives null when all elements matched, and else the 1-based numbers of those that did,
--- with commas between.
+-- Records a batch of attempts and moves each item on: gone when delivered or failed for good, in a row of its own when
+-- it is to be retried. Only the holder of a row's lease changes anything; a late finisher's items match nothing and
+-- leave no attempt. Gives null when all elements matched, and else the 1-based numbers of those that did, with commas
+-- between.
 --
+-- Rows: those of deliveries that the items came in, each with the token of its lease; in ascending order of ids, so that
+-- two calls cannot wait for each other in a circle. Row r has the items between p_row_ends[r - 1] and p_row_ends[r], in
+-- ascending order of ids.
 -- Outcomes: 1 delivered, 2 retry after p_delays_ms, 3 failed. A retry whose target was deleted meanwhile is canceled
 -- by the claim that meets it. p_errors and p_response_bodies may be null where no element has any.
 drop function if exists finish_deliveries;
 create function finish_deliveries(
+  p_row_ids uuid[],
+  p_row_tokens bigint[],
+  p_row_ends smallint[],
   p_event_ids uuid[],
-  p_lease_tokens bigint[],
   p_outcomes smallint[],
   p_delays_ms bigint[],
   p_attempted_at bigint[],
@@ -30,44 +35,68 @@ declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
   v_matched text;
 begin
-  -- By subscripts: unnesting this many arrays keeps a copy of each.
-  with input as (
+  with held as materialized (
     select
-      n as ord,
-      get_byte(uuid_send(p_event_ids[n]), 15)::smallint as bucket,
-      p_event_ids[n] as event_id,
-      p_lease_tokens[n] as lease_token,
-      p_outcomes[n] as outcome,
-      p_delays_ms[n] as delay_ms
-    from generate_series(1, cardinality(p_event_ids)) as n
+      span.first,
+      span.last,
+      d.bucket,
+      d.kind,
+      d.id,
+      d.org_id,
+      d.target_id,
+      d.attempts,
+      -- A row that has its item's id is the item's own, and stays for its retry.
+      p_event_ids[span.last] = d.id and p_outcomes[span.last] = 2 as is_again,
+      d.event_ids,
+      d.event_ids = p_event_ids[span.first : span.last] as is_whole
+    from generate_series(1, cardinality(p_row_ids)) as r
+    cross join lateral (
+      select coalesce(p_row_ends[r - 1], 0) + 1 as first, p_row_ends[r]::integer as last
+    ) span
+    cross join lateral (
+      select w.bucket, w.kind, w.id, w.org_id, w.target_id, w.attempts, w.event_ids
+      from deliveries w
+      where w.bucket = get_byte(uuid_send(p_row_ids[r]), 15)
+        and w.id = p_row_ids[r]
+        and w.lease_token = p_row_tokens[r]
+      for update
+    ) d
   ),
   ended as (
     delete from deliveries d
-    using input i
-    where d.bucket = i.bucket
-      and d.event_id = i.event_id
-      and d.lease_token = i.lease_token
-      and i.outcome <> 2
-    returning i.ord, d.bucket, d.event_id, d.org_id, d.target_id, (d.attempts + 1)::smallint as number
+    using held h
+    where d.bucket = h.bucket
+      and d.id = h.id
+      and not h.is_again
+      and (h.is_whole or h.event_ids <@ p_event_ids[h.first : h.last])
   ),
-  again as (
+  changed as (
     update deliveries d
-    set attempts = d.attempts + 1,
-      schedule_attempts = d.schedule_attempts + 1,
-      due_at = v_now_ms + i.delay_ms,
-      lease_until = null,
-      lease_token = null
-    from input i
-    where d.bucket = i.bucket
-      and d.event_id = i.event_id
-      and d.lease_token = i.lease_token
-      and i.outcome = 2
-    returning i.ord, d.bucket, d.event_id, d.org_id, d.target_id, d.attempts as number
+    set event_ids = case
+        when h.is_again then d.event_ids
+        else array(
+          select i.id
+          from unnest(d.event_ids) with ordinality as i (id, n)
+          where i.id <> all (p_event_ids[h.first : h.last])
+          order by i.n
+        )
+      end,
+      attempts = d.attempts + h.is_again::integer,
+      schedule_attempts = d.schedule_attempts + h.is_again::integer,
+      due_at = case when h.is_again then v_now_ms + p_delays_ms[h.last] else d.due_at end,
+      lease_until = case when not h.is_again then d.lease_until end,
+      lease_token = case when not h.is_again then d.lease_token end
+    from held h
+    where d.bucket = h.bucket
+      and d.id = h.id
+      and (h.is_again or not (h.is_whole or h.event_ids <@ p_event_ids[h.first : h.last]))
   ),
   moved as (
-    select * from ended
-    union all
-    select * from again
+    select n, h.bucket, h.kind, h.org_id, h.target_id, h.attempts, h.is_again
+    from held h
+    cross join lateral generate_series(h.first, h.last) as n
+    where h.is_whole
+      or p_event_ids[n] = any (h.event_ids)
   ),
   recorded as (
     insert into attempts (
@@ -76,28 +105,46 @@ begin
     )
     select
       m.bucket,
-      m.number,
-      p_outcomes[m.ord],
-      p_status_codes[m.ord],
-      p_durations_ms[m.ord],
-      m.event_id,
+      m.attempts + 1,
+      p_outcomes[m.n],
+      p_status_codes[m.n],
+      p_durations_ms[m.n],
+      p_event_ids[m.n],
       m.org_id,
       m.target_id,
-      p_attempted_at[m.ord],
-      p_errors[m.ord],
-      p_response_bodies[m.ord]
+      p_attempted_at[m.n],
+      p_errors[m.n],
+      p_response_bodies[m.n]
     from moved m
+  ),
+  parted as (
+    insert into deliveries (
+      bucket, kind, attempts, schedule_attempts, id, target_id, org_id, due_at, event_ids
+    )
+    select
+      m.bucket,
+      m.kind,
+      1,
+      1,
+      p_event_ids[m.n],
+      m.target_id,
+      m.org_id,
+      v_now_ms + p_delays_ms[m.n],
+      array[p_event_ids[m.n]]
+    from moved m
+    where p_outcomes[m.n] = 2
+      and not m.is_again
   ),
   failed as (
     insert into settlements (bucket, status, event_id, org_id, target_id, settled_at)
-    select m.bucket, 'FAILED', m.event_id, m.org_id, m.target_id, v_now_ms
+    select m.bucket, 'FAILED', p_event_ids[m.n], m.org_id, m.target_id, v_now_ms
     from moved m
-    where p_outcomes[m.ord] = 3
+    where p_outcomes[m.n] = 3
     on conflict do nothing
   )
   select
     case
-      when count(*) < cardinality(p_event_ids) then coalesce(array_to_string(array_agg(m.ord), ','), '')
+      when count(*) < cardinality(p_event_ids) then coalesce(array_to_string(array_agg(m.n), ','), '')
     end
   into v_matched
   from moved m;

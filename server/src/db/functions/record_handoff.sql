@@ -163,9 +163,10 @@ begin
       get_byte(uuid_send(p_result_id), 15), 'FILTERED', p_result_id, v_handoff.org_id, v_target.id, v_now_ms
     );
   else
-    insert into deliveries (bucket, kind, event_id, target_id, org_id, due_at)
+    insert into deliveries (bucket, kind, id, target_id, org_id, due_at, event_ids)
     values (
-      get_byte(uuid_send(p_result_id), 15), 1, p_result_id, v_target.id, v_handoff.org_id, v_now_ms
+      get_byte(uuid_send(p_result_id), 15), 1, p_result_id, v_target.id, v_handoff.org_id, v_now_ms,
+      array[p_result_id]
     );
   end if;
   return 'r';

@@ -1,9 +1,13 @@
--- Gives leased deliveries back unattempted, to whoever claims next: at shutdown, and when an item has waited in
--- memory so long that its lease might not outlive an attempt.
+-- Gives leased items back unattempted, to whoever claims next: at shutdown, and when an item has waited in
+-- memory so long that its lease might not outlive an attempt. Rows and items as in finish_deliveries. What stays with
+-- the caller keeps the row; what is given back beside it gets p_spare_ids[r].
 drop function if exists release_deliveries;
 create function release_deliveries(
-  p_event_ids uuid[],
-  p_lease_tokens bigint[]
+  p_row_ids uuid[],
+  p_row_tokens bigint[],
+  p_row_ends smallint[],
+  p_spare_ids uuid[],
+  p_event_ids uuid[]
 )
 returns integer
 language plpgsql
@@ -17,19 +21,68 @@ as $$
 declare
   v_count integer;
 begin
-  update deliveries d
-  set lease_until = null,
-    lease_token = null
-  from unnest(p_event_ids, p_lease_tokens) as i (event_id, lease_token)
-  where d.bucket = get_byte(uuid_send(i.event_id), 15)
-    and d.event_id = i.event_id
-    and d.lease_token = i.lease_token;
-  get diagnostics v_count = row_count;
+  with held as materialized (
+    select
+      p_spare_ids[r] as spare_id,
+      d.*,
+      array(
+        select i.id
+        from unnest(d.event_ids) with ordinality as i (id, n)
+        where i.id <> all (p_event_ids[coalesce(p_row_ends[r - 1], 0) + 1 : p_row_ends[r]])
+        order by i.n
+      ) as kept
+    from generate_series(1, cardinality(p_row_ids)) as r
+    cross join lateral (
+      select w.bucket, w.kind, w.id, w.attempts, w.schedule_attempts, w.target_id, w.org_id, w.due_at, w.event_ids
+      from deliveries w
+      where w.bucket = get_byte(uuid_send(p_row_ids[r]), 15)
+        and w.id = p_row_ids[r]
+        and w.lease_token = p_row_tokens[r]
+      for update
+    ) d
+  ),
+  changed as (
+    update deliveries d
+    set event_ids = case when h.kept = '{}' then d.event_ids else h.kept end,
+      lease_until = case when h.kept <> '{}' then d.lease_until end,
+      lease_token = case when h.kept <> '{}' then d.lease_token end
+    from held h
+    where d.bucket = h.bucket
+      and d.id = h.id
+      and cardinality(h.kept) < cardinality(h.event_ids)
+  ),
+  parted as (
+    insert into deliveries (
+      bucket, kind, attempts, schedule_attempts, id, target_id, org_id, due_at, event_ids
+    )
+    select
+      h.bucket,
+      h.kind,
+      h.attempts,
+      h.schedule_attempts,
+      h.spare_id,
+      h.target_id,
+      h.org_id,
+      h.due_at,
+      array(
+        select i.id
+        from unnest(h.event_ids) with ordinality as i (id, n)
+        where i.id <> all (h.kept)
+        order by i.n
+      )
+    from held h
+    where h.kept <> '{}'
+      and cardinality(h.kept) < cardinality(h.event_ids)
+  )
+  select coalesce(sum(cardinality(h.event_ids) - cardinality(h.kept)), 0)
+  into v_count
+  from held h;
   return v_count;
 end
 $$;
 
--- Takes over what a dead or stalled node held: leases that have run out become due again.
+-- Takes over what a dead or stalled node held: leases that have run out become due again. Rows that are being finished
+-- at this moment are left to their finisher. Gives how many items there were.
 drop function if exists sweep_leases;
 create function sweep_leases()
 returns integer
@@ -39,11 +92,24 @@ declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
   v_count integer;
 begin
-  update deliveries d
-  set lease_until = null,
-    lease_token = null
-  where d.lease_until < v_now_ms;
-  get diagnostics v_count = row_count;
+  with lapsed as (
+    select d.bucket, d.id
+    from deliveries d
+    where d.lease_until < v_now_ms
+    for update skip locked
+  ),
+  freed as (
+    update deliveries d
+    set lease_until = null,
+      lease_token = null
+    from lapsed
+    where d.bucket = lapsed.bucket
+      and d.id = lapsed.id
+    returning cardinality(d.event_ids) as items
+  )
+  select coalesce(sum(freed.items), 0)
+  into v_count
+  from freed;
   return v_count;
 end
 $$;

@@ -87,8 +87,8 @@ begin
     insert into mailbox_activity (bucket, minute, accepted, acknowledged, held, mailbox_id)
     values (v_bucket, v_now_ms / 60000, 1, 0, 1, target_id);
   else
-    insert into deliveries (bucket, kind, event_id, target_id, org_id, due_at)
-    values (v_bucket, kind, p_id, target_id, p_org, v_now_ms);
+    insert into deliveries (bucket, kind, id, target_id, org_id, due_at, event_ids)
+    values (v_bucket, kind, p_id, target_id, p_org, v_now_ms, array[p_id]);
   end if;
   code := 'a';
 end

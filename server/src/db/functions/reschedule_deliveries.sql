@@ -21,7 +21,7 @@ set enable_mergejoin = off
 as $$
 begin
   with waiting as materialized (
-    select d.event_id, d.due_at
+    select d.id, d.due_at
     from deliveries d
     where d.bucket = p_bucket
       and d.target_id = p_target
@@ -38,7 +38,7 @@ begin
       due_at = least(d.due_at, p_now_ms)
     from waiting
     where d.bucket = p_bucket
-      and d.event_id = waiting.event_id
+      and d.id = waiting.id
   )
   select count(*), max(waiting.due_at)
   into changed, last_due_at

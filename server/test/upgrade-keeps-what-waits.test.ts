@@ -1,0 +1,140 @@
+import { createHash } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type pg from "pg";
+import { bucketOf, newId, newRootId } from "../src/db/ids.ts";
+import { migrate } from "../src/db/migrate.ts";
+import { dayMs, dayName, ensurePartitions } from "../src/db/partitions.ts";
+import { createPool } from "../src/db/pool.ts";
+import { claimDeliveries, firstCursor } from "../src/delivery/store.ts";
+import { acceptItems, type NewItem } from "../src/intake/acceptItems.ts";
+import { createEmptyTestDatabase, type TestDatabase } from "./support/database.ts";
+
+/*
+ * A database as the version before rows of several items left it: what waits there is delivered, and a key that was
+ * used there still stands for its item.
+ */
+
+const lastOldVersion = 6;
+const migrations = new URL("../src/db/migrations/", import.meta.url);
+
+let database: TestDatabase;
+let pool: pg.Pool;
+
+beforeAll(async () => {
+  database = await createEmptyTestDatabase();
+  pool = createPool({ connection: database.connection, size: 1, onError: () => undefined });
+});
+
+afterAll(async () => {
+  await pool.end();
+  await database.drop();
+});
+
+async function applyOldMigrations(): Promise<void> {
+  await pool.query(`create table schema_migrations (
+    version integer primary key,
+    name text not null,
+    checksum text not null,
+    applied_at timestamptz not null default now()
+  )`);
+  for (const name of (await readdir(migrations)).sort().slice(0, lastOldVersion)) {
+    const text = await readFile(new URL(name, migrations), "utf8");
+    await pool.query(text);
+    await pool.query("insert into schema_migrations values ($1, $2, $3)", [
+      Number.parseInt(name, 10),
+      name,
+      createHash("sha256").update(text).digest("hex"),
+    ]);
+  }
+}
+
+test("what an older version accepted is delivered, and its keys are known", async () => {
+  await applyOldMigrations();
+  const nowMs = Date.now();
+  await ensurePartitions(pool, nowMs);
+  const [orgId, targetId] = [newRootId(nowMs), newId(9, nowMs)];
+  const bucket = bucketOf(targetId);
+  const key = `ak_live_${"2".repeat(64)}`;
+  const [waiting, retried, leased] = [1, 2, 3].map(() => newId(bucket, nowMs)) as [string, string, string];
+  await pool.query("insert into organizations values ($1, 'o', 'o', 'active', null, 0)", [orgId]);
+  await pool.query(
+    `insert into api_keys (id, org_id, name, key_hash, prefix, created_at)
+     values ($1, $2, 'k', sha256(convert_to($3, 'UTF8')), 'ak', 0)`,
+    [newRootId(nowMs), orgId, key],
+  );
+  await pool.query(
+    `insert into targets (id, org_id, kind, name, url, secret, created_at, updated_at)
+     values ($1, $2, 'webhook', 't', 'https://example.com/', '\\x00', 0, 0)`,
+    [targetId, orgId],
+  );
+  await pool.query(
+    `insert into events (bucket, kind, max_retries, billable, target_id, id, org_id, payload)
+     select $1, 1, 8, true, $2, id, $3, '{"old":true}'
+     from unnest($4::uuid[]) as id`,
+    [bucket, targetId, orgId, [waiting, retried, leased]],
+  );
+  await pool.query(
+    `insert into deliveries (bucket, kind, attempts, schedule_attempts, event_id, target_id, org_id, due_at, lease_until,
+       lease_token)
+     values ($1, 1, 0, 0, $2, $5, $6, 1, null, null), ($1, 1, 4, 2, $3, $5, $6, 1, null, null),
+       ($1, 1, 0, 0, $4, $5, $6, 1, 9e15, 7)`,
+    [bucket, waiting, retried, leased, targetId, orgId],
+  );
+  const digest = (data: string): Buffer => createHash("sha256").update(data).digest().subarray(0, 16);
+  await pool.query(
+    `insert into idempotency_keys (bucket, day, target_id, key_digest, body_digest, event_id)
+     values ($1, $2, $3, $4, $5, $6)`,
+    [bucket, Math.floor(nowMs / dayMs), targetId, digest("order-1"), digest('{"old":true}'), waiting],
+  );
+
+  const applied = await migrate(pool);
+  expect(applied.slice(0, 2)).toEqual(["0007_delivery_groups.sql", "0008_narrow_keys.sql"]);
+
+  const { deliveries } = await claimDeliveries(pool, {
+    leaseMs: 60_000,
+    leaseToken: 8,
+    cursor: firstCursor,
+    skip: [],
+    limit: 10,
+    perTarget: 10,
+    few: 10,
+    wide: [],
+  });
+  const found = deliveries.map(({ eventId, rowId, attempts, scheduleAttempts, payload }) => ({
+    eventId,
+    rowId,
+    attempts,
+    scheduleAttempts,
+    payload: payload.toString(),
+  }));
+  const common = { payload: '{"old":true}' };
+  expect(found.sort((one, other) => one.attempts - other.attempts)).toEqual([
+    { ...common, eventId: waiting, rowId: waiting, attempts: 0, scheduleAttempts: 0 },
+    { ...common, eventId: retried, rowId: retried, attempts: 4, scheduleAttempts: 2 },
+  ]);
+
+  const again = (body: string): NewItem => ({
+    id: newId(bucket, nowMs),
+    targetId,
+    key,
+    legacy: false,
+    payload: Buffer.from(body),
+    eventType: null,
+    correlationId: null,
+    orderingKey: null,
+    idempotencyKey: "order-1",
+  });
+  const lease = { token: 9, durationMs: 60_000, deadlineMs: 0 };
+  const items = [again('{"old":true}'), again('{"old":false}')];
+  const acceptances = await acceptItems(pool, items, lease, () => false);
+  expect(acceptances.map(({ code }) => code)).toEqual(["r", "c"]);
+  expect(acceptances[0]!.id).toBe(waiting);
+  // The days ahead were made anew, beside the one that holds keys.
+  const { rows } = await pool.query<{ name: string }>(
+    "select inhrelid::regclass::text as name from pg_inherits where inhparent = 'idempotency_keys'::regclass",
+  );
+  const today = Math.floor(nowMs / dayMs);
+  expect(rows.map(({ name }) => name)).toContain(`idempotency_keys_${dayName(today)}`);
+  expect(rows.map(({ name }) => name)).toContain(`idempotency_keys_${dayName(today + 7)}`);
+});
