@@ -8,7 +8,9 @@ import { dayMs, dayName, ensurePartitions } from "../src/db/partitions.ts";
 import { createPool } from "../src/db/pool.ts";
 import { claimDeliveries, firstCursor } from "../src/delivery/store.ts";
 import { acceptItems, type NewItem } from "../src/intake/acceptItems.ts";
-import { createEmptyTestDatabase, type TestDatabase } from "./support/database.ts";
+import { createEmptyTestDatabase, createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { acceptedEvents, createWebhookTarget, sendItem } from "./support/items.ts";
+import { createTestNode, signUp } from "./support/testNode.ts";
 
 /*
  * A database as the version before rows of several items left it: what waits there is delivered, and a key that was
@@ -137,4 +139,25 @@ test("what an older version accepted is delivered, and its keys are known", asyn
   const today = Math.floor(nowMs / dayMs);
   expect(rows.map(({ name }) => name)).toContain(`idempotency_keys_${dayName(today)}`);
   expect(rows.map(({ name }) => name)).toContain(`idempotency_keys_${dayName(today + 7)}`);
+});
+
+test("a process that a newer version has overtaken takes nothing in, and says when to come again", async ({
+  onTestFinished,
+}) => {
+  const overtaken = await createTestDatabase();
+  const node = createTestNode(overtaken, { POSTRIDER_ROLES: "api" });
+  onTestFinished(async () => {
+    await node.stop();
+    await overtaken.drop();
+  });
+  await ensurePartitions(node.pool, Date.now());
+  const account = await signUp(node);
+  const { id } = await createWebhookTarget(node, account, "https://8.8.8.8/");
+  await node.pool.query("alter function accept_items rename to accept_items_otherwise");
+  const answer = await node.call("POST", `/t/${id}`, { key: account.api_key, body: {} });
+  expect(answer.status).toBe(503);
+  expect(Number(answer.headers["retry-after"])).toBeGreaterThan(0);
+  await node.pool.query("alter function accept_items_otherwise rename to accept_items");
+  await sendItem(node, account, id);
+  expect(await acceptedEvents(node, account)).toBe(1);
 });

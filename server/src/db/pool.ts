@@ -100,9 +100,10 @@ export function isDatabaseAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = (error as Error & { code?: string }).code ?? "";
   // Class 08: connection exceptions; 57P0x: shutting down or starting; 53: out of connections, memory or disk;
-  // 25006: a read-only standby took over; 57014 and 55P03: a timeout of ours under overload.
+  // 25006: a read-only standby took over; 57014 and 55P03: a timeout of ours under overload; 42883: a newer version
+  // of the service has changed the functions, and this process is to be replaced.
   return (
-    /^(08|53|57P0|25006|57014|55P03|40001|40P01)/.test(code) ||
+    /^(08|53|57P0|25006|57014|55P03|40001|40P01|42883)/.test(code) ||
     /^E(CONN|PIPE|NOENT|TIMEDOUT|HOST|NET)|^EAI_/.test(code) ||
     /Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered|not queryable|closed the connection/i.test(
       error.message,
