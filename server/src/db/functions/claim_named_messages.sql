@@ -43,7 +43,6 @@ declare
   v_keyed record;
   v_firsts uuid[] := '{}';
   v_free uuid[] := '{}';
-  v_done integer[];
 begin
   select array_agg(k.id order by p.number), array_agg(k.org_id order by p.number)
   into v_key_ids, v_key_orgs

@@ -87,6 +87,12 @@ drop function if exists sweep_leases;
 create function sweep_leases()
 returns integer
 language plpgsql
+set plan_cache_mode = force_generic_plan
+set jit = off
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 as $$
 declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
