@@ -1,39 +1,73 @@
-import { createServer } from "node:http";
+import { createServer, type Socket } from "node:net";
+import { createFramer, type Message } from "./framing.ts";
 import { monotonicMs } from "./load.ts";
 
 /*
  * The receiver of deliveries: answers 200 at once, and counts. `GET /count` says how many came, `GET /latency`
  * how long the items of the last run took from the `sent_at` (of the monotonic clock, in milliseconds) in their body, and forgets them.
  * Prints its port.
+ *
+ * It speaks HTTP/1.1 on plain sockets, as the client does, because both only stand for somebody else's machine. Its
+ * answers have the headers that Node's server sends.
  */
+const keepAliveSeconds = 60;
 let count = 0;
 let latencies: number[] = [];
-const server = createServer((request, response) => {
-  if (request.method === "GET") {
-    const answer = request.url === "/latency" ? { latencies } : { count };
-    if (request.url === "/latency") latencies = [];
-    response.setHeader("content-type", "application/json");
-    response.end(JSON.stringify(answer));
+
+const server = createServer({ noDelay: true }, (socket) => {
+  const framer = createFramer((message) => answer(socket, message), 0);
+  socket.on("data", framer);
+  socket.on("error", () => socket.destroy());
+});
+
+function answer(socket: Socket, { bytes, bodyAt }: Message): void {
+  if (bytes[0] === get) {
+    socket.write(ok(JSON.stringify(ask(bytes.toString("latin1", 4, bytes.indexOf(space, 4))))));
     return;
   }
-  const measures = request.url === "/measured";
-  const chunks: Buffer[] = [];
-  request.on("data", (chunk: Buffer) => {
-    if (measures) chunks.push(chunk);
-  });
-  request.on("end", () => {
-    count++;
-    if (measures) {
-      const { sent_at } = JSON.parse(Buffer.concat(chunks).toString()) as { sent_at: number };
-      latencies.push(monotonicMs() - sent_at);
-    }
-    response.writeHead(200, { "content-length": 0 });
-    response.end();
-  });
+  count++;
+  if (bytes.readUInt32BE(5) === measuredPath) {
+    const { sent_at } = JSON.parse(bytes.toString("utf8", bodyAt)) as { sent_at: number };
+    latencies.push(monotonicMs() - sent_at);
+  }
+  socket.write(delivered);
+}
+
+const get = "G".charCodeAt(0);
+const space = " ".charCodeAt(0);
+/** The first four bytes of `/measured`. */
+const measuredPath = Buffer.from("/mea").readUInt32BE();
+let delivered = ok("");
+setInterval(() => (delivered = ok("")), 1_000).unref();
+
+function ask(path: string): object {
+  if (path !== "/latency") return { count };
+  const told = { latencies };
+  latencies = [];
+  return told;
+}
+
+function ok(body: string): string {
+  const head = [
+    "HTTP/1.1 200 OK",
+    `content-length: ${Buffer.byteLength(body)}`,
+    `Date: ${new Date().toUTCString()}`,
+    "Connection: keep-alive",
+    `Keep-Alive: timeout=${keepAliveSeconds}`,
+  ];
+  return `${head.join("\r\n")}\r\n\r\n${body}`;
+}
+
+const sockets = new Set<Socket>();
+server.on("connection", (socket: Socket) => {
+  sockets.add(socket);
+  socket.on("close", () => sockets.delete(socket));
 });
-server.keepAliveTimeout = 60_000;
 server.listen(0, "127.0.0.1", () => {
   const address = server.address();
   process.stdout.write(`${typeof address === "object" ? address?.port : ""}\n`);
 });
-process.once("SIGTERM", () => server.close(() => process.exit()).closeAllConnections());
+process.once("SIGTERM", () => {
+  server.close(() => process.exit());
+  for (const socket of sockets) socket.destroy();
+});

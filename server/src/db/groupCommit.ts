@@ -7,6 +7,11 @@ export interface GroupCommit<T, R> {
    * @throws {QueueFullError} at once when too much waits; and whatever `run` threw for its batch.
    */
   add(work: T): Promise<R>;
+  /**
+   * The same without a promise, for work that comes by the thousand and is told of by the same two functions. Neither may
+   * throw.
+   */
+  put(work: T, resolve: Told<T, R>, reject: Told<T, unknown>): void;
   /** How many pieces wait or are under way. */
   pending(): number;
   /** Resolves when nothing waits and nothing is under way. */
@@ -37,10 +42,13 @@ export interface GroupCommitOptions<T, R> {
 /** More waits for the database than is bounded for. */
 export class QueueFullError extends Error {}
 
+/** Is told what came of a piece of work. */
+export type Told<T, R> = (result: R, work: T) => void;
+
 interface Waiting<T, R> {
   work: T;
-  resolve: (result: R) => void;
-  reject: (error: unknown) => void;
+  resolve: Told<T, R>;
+  reject: Told<T, unknown>;
 }
 
 const maxConcurrentBatches = 2;
@@ -70,13 +78,16 @@ class Batches<T, R> implements GroupCommit<T, R> {
   }
 
   add(work: T): Promise<R> {
+    return new Promise<R>((resolve, reject) => this.put(work, resolve, reject));
+  }
+
+  put(work: T, resolve: Told<T, R>, reject: Told<T, unknown>): void {
     if (this.#queue.length >= this.#options.maxQueued) {
-      return Promise.reject(new QueueFullError(`${this.#queue.length} pieces of work wait for the database`));
+      reject(new QueueFullError(`${this.#queue.length} pieces of work wait for the database`), work);
+      return;
     }
-    return new Promise<R>((resolve, reject) => {
-      this.#queue.push({ work, resolve, reject });
-      this.#schedule();
-    });
+    this.#queue.push({ work, resolve, reject });
+    this.#schedule();
   }
 
   pending(): number {
@@ -179,15 +190,18 @@ async function settle<T, R>(batch: Waiting<T, R>[], options: GroupCommitOptions<
       try {
         options.committed?.(work, results);
       } catch (error) {
-        for (const waiting of batch) waiting.reject(error);
+        for (const { reject, work: piece } of batch) reject(error, piece);
         return;
       }
-      for (let index = 0; index < batch.length; index++) batch[index]!.resolve(results[index]!);
+      for (let index = 0; index < batch.length; index++) {
+        const { resolve, work: piece } = batch[index]!;
+        resolve(results[index]!, piece);
+      }
     };
   } catch (error) {
     if (batch.length === 1 || !options.isPieceAtFault(error)) {
       return () => {
-        for (const waiting of batch) waiting.reject(error);
+        for (const { reject, work: piece } of batch) reject(error, piece);
       };
     }
     // One bad piece must not fail its neighbours: nothing was committed, so the halves are tried apart.

@@ -9,6 +9,7 @@ import type { Log } from "../telemetry/log.ts";
 import type { AttemptResult, Delivery } from "./delivery.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { createAttemptRecorder } from "./recordAttempts.ts";
+import { createAttemptReport } from "./reportAttempt.ts";
 import { sendWebhook } from "./sendWebhook.ts";
 import { createSettler } from "./settleAttempt.ts";
 import type { TargetConfig } from "./targetConfig.ts";
@@ -28,12 +29,12 @@ export interface DeliveryDeps {
 /** The parts of delivery, put together for one process. */
 export function createDelivery(deps: DeliveryDeps): Dispatcher {
   const { config, pool, box, outbound, log, registry, nowMs } = deps;
-  const recorder = createAttemptRecorder(pool, log);
   const metrics = createDeliveryMetrics(registry, {
     inFlight: () => dispatcher.inFlight(),
     inMemory: () => dispatcher.inMemory(),
     openCircuits: () => dispatcher.openCircuits(),
   });
+  const recorder = createAttemptRecorder(pool, log, createAttemptReport(metrics, log));
   const sendDeps = { outbound, timeoutMs: config.deliveryTimeoutMs, nowMs };
   const dispatcher: Dispatcher = new Dispatcher({
     pool,
@@ -41,7 +42,7 @@ export function createDelivery(deps: DeliveryDeps): Dispatcher {
     log,
     metrics,
     recorder,
-    settler: createSettler({ pool, log, metrics, recorder, nowMs, random: Math.random }),
+    settler: createSettler({ pool, log, recorder, nowMs, random: Math.random }),
     senders: {
       1: (delivery, target, ended) => sendWebhook(sendDeps, delivery, target, ended),
       3: (delivery, target, ended) => deps.sendHandoff(delivery, target).then(ended),

@@ -2,15 +2,16 @@ import type pg from "pg";
 import { createGroupCommit } from "../db/groupCommit.ts";
 import { isDatabaseAway } from "../db/pool.ts";
 import type { Log } from "../telemetry/log.ts";
-import { type AttemptRecord, finishDeliveries } from "./store.ts";
+import type { AttemptReport, MadeAttempt } from "./reportAttempt.ts";
+import { finishDeliveries } from "./store.ts";
 
 /** Writes attempts down in batches. */
 export interface AttemptRecorder {
   /**
-   * Resolves once the attempt is durable, with false when the lease had passed to another holder, and nothing
+   * Reports the attempt once it is durable, or the lease has been found to have passed to another holder, and nothing
    * was written. Goes on trying while the database is away, because the receiver has already been told.
    */
-  record(attempt: AttemptRecord): Promise<boolean>;
+  record(attempt: MadeAttempt): void;
   pending(): number;
   drained(): Promise<void>;
   /** Gives up on what the database does not take; the leases lapse and the items are delivered again. */
@@ -24,9 +25,9 @@ const recordBytes = 128;
 const gather = { count: 256, ms: 20 };
 const retryDelayMs = 250;
 
-export function createAttemptRecorder(pool: pg.Pool, log: Log): AttemptRecorder {
+export function createAttemptRecorder(pool: pg.Pool, log: Log, report: AttemptReport): AttemptRecorder {
   let stopped = false;
-  const commits = createGroupCommit<AttemptRecord, boolean>({
+  const commits = createGroupCommit<MadeAttempt, boolean>({
     run: (records) => finishPersistently(records),
     isPieceAtFault: (error) => !isDatabaseAway(error),
     sizeOf: (record) => recordBytes + (record.responseBody?.length ?? 0),
@@ -36,7 +37,7 @@ export function createAttemptRecorder(pool: pg.Pool, log: Log): AttemptRecorder 
     maxQueued: Number.POSITIVE_INFINITY,
   });
 
-  async function finishPersistently(records: AttemptRecord[]): Promise<boolean[]> {
+  async function finishPersistently(records: MadeAttempt[]): Promise<boolean[]> {
     for (let isFirst = true; ; isFirst = false) {
       try {
         return await finishDeliveries(pool, records);
@@ -49,7 +50,7 @@ export function createAttemptRecorder(pool: pg.Pool, log: Log): AttemptRecorder 
   }
 
   return {
-    record: (attempt) => commits.add(attempt),
+    record: (attempt) => commits.put(attempt, report.recorded, report.lost),
     pending: () => commits.pending(),
     drained: () => commits.drained(),
     stop() {

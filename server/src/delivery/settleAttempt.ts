@@ -1,11 +1,8 @@
 import type pg from "pg";
-import { idTimeMs } from "../db/ids.ts";
-import type { DeliveryMetrics } from "../telemetry/deliveryMetrics.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { AttemptResult, AttemptVerdict, Delivery } from "./delivery.ts";
 import type { AttemptRecorder } from "./recordAttempts.ts";
 import { nextDelayMs } from "./retryPolicy.ts";
-import type { AttemptRecord } from "./store.ts";
 import { disableTarget, noteFailure, noteRecovery, type TargetConfig } from "./targetConfig.ts";
 
 /** Decides what an attempt's result means, and writes it down. */
@@ -17,20 +14,18 @@ export interface Settler {
 export interface SettlerDeps {
   pool: pg.Pool;
   log: Log;
-  metrics: DeliveryMetrics;
   recorder: AttemptRecorder;
   nowMs: () => number;
   random: () => number;
 }
-
-const kindNames = { 1: "webhook", 3: "a2a" } as const;
 
 export function createSettler(deps: SettlerDeps): Settler {
   return {
     settle(delivery, target, result, attemptedAtMs) {
       const step = nextStep(deps, delivery, target, result);
       const error = result.verdict.outcome === "delivered" ? null : storable(result.verdict.error);
-      const record: AttemptRecord = {
+      // Not the delivery itself: its payload need not wait in memory for the record.
+      deps.recorder.record({
         eventId: delivery.eventId,
         rowId: delivery.rowId,
         leaseToken: delivery.leaseToken,
@@ -41,18 +36,10 @@ export function createSettler(deps: SettlerDeps): Settler {
         statusCode: result.statusCode,
         error,
         responseBody: result.responseBody,
-      };
-      // Not the delivery itself: its payload need not wait in memory for the record.
-      const { kind, attempts } = delivery;
-      deps.recorder.record(record).then(
-        (isHeld) => report(deps, { kind, number: attempts + 1, target, record }, isHeld),
-        (reason: unknown) => {
-          deps.log.error(
-            { err: reason, event_id: record.eventId },
-            "an attempt could not be recorded; the item will be sent again",
-          );
-        },
-      );
+        kind: delivery.kind,
+        number: delivery.attempts + 1,
+        target,
+      });
       noteHealth(deps, target, result.verdict);
     },
   };
@@ -93,6 +80,7 @@ function nextStep(deps: SettlerDeps, delivery: Delivery, target: TargetConfig, r
 
 /** Keeps the target's health on its record: written on changes only, never per attempt. */
 function noteHealth(deps: SettlerDeps, target: TargetConfig, verdict: AttemptVerdict): void {
+  if (verdict.outcome === "delivered" && target.failingSince === null) return;
   const nowSeconds = Math.floor(deps.nowMs() / 1000);
   let change: Promise<unknown> | undefined;
   if (verdict.outcome === "gone") {
@@ -100,7 +88,6 @@ function noteHealth(deps: SettlerDeps, target: TargetConfig, verdict: AttemptVer
     target.enabled = false;
     change = disableTarget(deps.pool, target.id, "the receiver answered 410 Gone", nowSeconds);
   } else if (verdict.outcome === "delivered") {
-    if (target.failingSince === null) return;
     target.failingSince = null;
     change = noteRecovery(deps.pool, target.id);
   } else if (verdict.outcome === "failed" || verdict.countsTowardDisabling) {
@@ -113,38 +100,5 @@ function noteHealth(deps: SettlerDeps, target: TargetConfig, verdict: AttemptVer
   }
   change?.catch((error: unknown) => {
     deps.log.warn({ err: error, target_id: target.id }, "the target's health could not be noted");
-  });
-}
-
-interface Recorded {
-  kind: Delivery["kind"];
-  /** Of the attempt, from 1. */
-  number: number;
-  target: TargetConfig;
-  record: AttemptRecord;
-}
-
-function report(deps: SettlerDeps, { kind, number, target, record }: Recorded, isHeld: boolean): void {
-  const outcome = !isHeld
-    ? "stale"
-    : record.outcome === 1
-      ? "delivered"
-      : record.outcome === 2
-        ? "retry"
-        : "failed";
-  deps.metrics.attempt(kindNames[kind], outcome, record.durationMs);
-  if (outcome === "delivered") {
-    deps.metrics.delivered(record.attemptedAtMs + record.durationMs - idTimeMs(record.eventId));
-  }
-  deps.log.attempt({
-    eventId: record.eventId,
-    targetId: target.id,
-    orgId: target.orgId,
-    number,
-    outcome,
-    statusCode: record.statusCode,
-    durationMs: record.durationMs,
-    error: record.error,
-    nextInMs: record.outcome === 2 ? record.delayMs : null,
   });
 }

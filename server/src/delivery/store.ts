@@ -35,13 +35,9 @@ export interface ClaimRequest {
 }
 
 interface ClaimRow {
-  row_id: string;
+  /** Null where it is the same as in the row before. */
+  held: string | null;
   event_id: string;
-  target_id: string;
-  kind: 0 | 1 | 3;
-  attempts: number;
-  schedule_attempts: number;
-  target_version: number;
   event_type: string | null;
   correlation_id: string | null;
   payload: string;
@@ -63,8 +59,7 @@ export async function claimDeliveries(pool: pg.Pool, request: ClaimRequest): Pro
   const leaseDeadlineMs = performance.now() + request.leaseMs;
   const rows = await callFunction<ClaimRow>(pool, {
     name: "claim_deliveries",
-    text: `select row_id, event_id, target_id, kind, attempts, schedule_attempts, target_version, event_type, correlation_id,
-             payload
+    text: `select held, event_id, event_type, correlation_id, payload
            from claim_deliveries($1, $2, $3, $4, $5::uuid[], $6::uuid[], $7, $8, $9, $10)`,
     values: [
       request.leaseMs,
@@ -79,11 +74,12 @@ export async function claimDeliveries(pool: pg.Pool, request: ClaimRequest): Pro
       maxTargetsPerClaim,
     ],
   });
-  const place = rows.pop()!;
+  const [targetId, isClosed] = rows.pop()!.held!.split(" ") as [string, string];
+  const place = withoutDashes(targetId);
   return {
-    deliveries: rows.map((row) => toDelivery(row, request.leaseToken, leaseDeadlineMs)),
-    cursor: { bucket: bucketOf(place.target_id), targetId: place.target_id },
-    isCircleClosed: place.kind === 1,
+    deliveries: toDeliveries(rows, request.leaseToken, leaseDeadlineMs),
+    cursor: { bucket: bucketOf(place), targetId: place },
+    isCircleClosed: isClosed === "1",
   };
 }
 
@@ -92,21 +88,55 @@ function targetIds(ids: readonly string[]): BinaryParameter | string {
   return ids.length === 0 ? "{}" : uuidArray(ids);
 }
 
-function toDelivery(row: ClaimRow, leaseToken: number, leaseDeadlineMs: number): Delivery {
+function toDeliveries(rows: readonly ClaimRow[], leaseToken: number, leaseDeadlineMs: number): Delivery[] {
+  let held: HeldRow | undefined;
+  return rows.map((row) => {
+    if (row.held !== null) held = readHeld(row.held);
+    const { rowId, targetId, kind, attempts, scheduleAttempts, targetVersion } = held!;
+    return {
+      eventId: row.event_id,
+      rowId,
+      targetId,
+      kind,
+      attempts,
+      scheduleAttempts,
+      targetVersion,
+      payload: Buffer.from(row.payload),
+      eventType: row.event_type,
+      correlationId: row.correlation_id,
+      leaseToken,
+      leaseDeadlineMs,
+    };
+  });
+}
+
+/** What the items of one row have in common. */
+type HeldRow = Pick<
+  Delivery,
+  "rowId" | "targetId" | "kind" | "attempts" | "scheduleAttempts" | "targetVersion"
+>;
+
+function readHeld(text: string): HeldRow {
+  const [rowId, attempts, scheduleAttempts, kind, targetId, version] = text.split(" ") as [
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+  ];
   return {
-    eventId: row.event_id,
-    rowId: row.row_id,
-    targetId: row.target_id,
-    kind: row.kind as 1 | 3,
-    attempts: row.attempts,
-    scheduleAttempts: row.schedule_attempts,
-    targetVersion: row.target_version,
-    payload: Buffer.from(row.payload),
-    eventType: row.event_type,
-    correlationId: row.correlation_id,
-    leaseToken,
-    leaseDeadlineMs,
+    rowId: withoutDashes(rowId),
+    attempts: Number(attempts),
+    scheduleAttempts: Number(scheduleAttempts),
+    kind: Number(kind) as 1 | 3,
+    targetId: withoutDashes(targetId),
+    targetVersion: Number(version),
   };
+}
+
+function withoutDashes(uuid: string): string {
+  return uuid.replaceAll("-", "");
 }
 
 /** One attempt as it is written down. */
@@ -196,29 +226,49 @@ interface ItemsByRow {
 
 /** Rows go to the database in one order from everywhere, so that no two statements wait for each other in a circle. */
 function byRow(items: readonly HeldItem[]): ItemsByRow {
-  const rows = new Map<string, number[]>();
-  for (let index = 0; index < items.length; index++) {
-    const { rowId, leaseToken } = items[index]!;
-    const row = rows.get(rowId);
-    if (row === undefined) rows.set(rowId, [index]);
-    else if (items[row[0]!]!.leaseToken === leaseToken) row.push(index);
-    else {
-      // A lease that ended, and the next one of the same row, end up here together.
-      const name = `${rowId}${leaseToken}`;
-      const other = rows.get(name);
-      if (other === undefined) rows.set(name, [index]);
-      else other.push(index);
-    }
-  }
+  const parts = partsOfRows(items);
   const grouped: ItemsByRow = { order: [], ids: [], tokens: [], ends: [] };
-  for (const name of [...rows.keys()].sort()) {
-    const row = rows.get(name)!;
-    row.sort((one, other) => (items[one]!.eventId < items[other]!.eventId ? -1 : 1));
-    const { rowId, leaseToken } = items[row[0]!]!;
-    for (const index of row) grouped.order.push(index);
+  for (const { rowId, leaseToken, places } of parts.sort((one, other) =>
+    one.rowId < other.rowId ? -1 : 1,
+  )) {
+    if (!isAscending(places, items)) {
+      places.sort((one, other) => (items[one]!.eventId < items[other]!.eventId ? -1 : 1));
+    }
+    for (const place of places) grouped.order.push(place);
     grouped.ids.push(rowId);
     grouped.tokens.push(leaseToken);
     grouped.ends.push(grouped.order.length);
   }
   return grouped;
+}
+
+/** The items of one row and lease, by their places in what was given. */
+interface PartOfRow {
+  rowId: string;
+  leaseToken: number;
+  places: number[];
+}
+
+/** A lease that has ended, and the next one of the same row, may end up in one batch. */
+function partsOfRows(items: readonly HeldItem[]): PartOfRow[] {
+  const parts = new Map<string, PartOfRow>();
+  let part: PartOfRow | undefined;
+  for (let place = 0; place < items.length; place++) {
+    const { rowId, leaseToken } = items[place]!;
+    // Neighbours mostly share their row.
+    if (part?.rowId !== rowId || part.leaseToken !== leaseToken) {
+      const name = `${rowId}${leaseToken}`;
+      part = parts.get(name);
+      if (part === undefined) parts.set(name, (part = { rowId, leaseToken, places: [] }));
+    }
+    part.places.push(place);
+  }
+  return [...parts.values()];
+}
+
+function isAscending(places: readonly number[], items: readonly HeldItem[]): boolean {
+  for (let index = 1; index < places.length; index++) {
+    if (items[places[index - 1]!]!.eventId > items[places[index]!]!.eventId) return false;
+  }
+  return true;
 }
