@@ -40,7 +40,8 @@ interface ClaimRow {
   event_id: string;
   event_type: string | null;
   correlation_id: string | null;
-  payload: string;
+  /** Null where the event is gone: there is nothing to deliver any more. */
+  payload: string | null;
 }
 
 /** How many waiting targets one claim looks at: it bounds what a claim costs when most wait for a later moment. */
@@ -89,11 +90,13 @@ function targetIds(ids: readonly string[]): BinaryParameter | string {
 }
 
 function toDeliveries(rows: readonly ClaimRow[], leaseToken: number, leaseDeadlineMs: number): Delivery[] {
+  const deliveries: Delivery[] = [];
   let held: HeldRow | undefined;
-  return rows.map((row) => {
+  for (const row of rows) {
     if (row.held !== null) held = readHeld(row.held);
+    if (row.payload === null) continue;
     const { rowId, targetId, kind, attempts, scheduleAttempts, targetVersion } = held!;
-    return {
+    deliveries.push({
       eventId: row.event_id,
       rowId,
       targetId,
@@ -106,8 +109,9 @@ function toDeliveries(rows: readonly ClaimRow[], leaseToken: number, leaseDeadli
       correlationId: row.correlation_id,
       leaseToken,
       leaseDeadlineMs,
-    };
-  });
+    });
+  }
+  return deliveries;
 }
 
 /** What the items of one row have in common. */

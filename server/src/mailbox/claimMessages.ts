@@ -41,23 +41,17 @@ export interface ClaimDeps {
   onKeyUsed: (key: string) => void;
 }
 
+/** See claim_messages.sql. */
 interface ClaimRow {
-  request: number | null;
-  code: "b" | "r" | "u" | "n" | null;
-  /** Of the message, or of the mailbox on a row `b`. */
-  id: string;
-  claimed_by: string;
-  claim_token: string;
+  held: string | null;
+  /** Null where the row is about a request or a mailbox. */
+  id: string | null;
   claim_count: number;
-  lease_until: number;
   ordering_key: string | null;
   event_type: string | null;
   correlation_id: string | null;
-  payload: string;
-  ready_left: number;
-  claimed_left: number;
-  next_in_ms: number | null;
-  place: number;
+  /** Null where the event is gone. */
+  payload: string | null;
 }
 
 /** Claims for many requests in one transaction; gives an outcome per request, in order. */
@@ -99,7 +93,7 @@ async function claimDistinct(
   const hasClaimIds = requests.some((request) => request.claimId !== null);
   const rows = await callFunction<ClaimRow>(deps.pool, {
     name: "claim_messages",
-    text: "select * from claim_messages($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+    text: "select held, id, claim_count, ordering_key, event_type, correlation_id, payload from claim_messages($1, $2, $3, $4, $5, $6, $7, $8, $9)",
     values: [
       deps.retentionMs,
       keyHashes,
@@ -112,8 +106,9 @@ async function claimDistinct(
       int8Array(requests.map(({ mailboxId }) => deps.places.of(mailboxId))),
     ],
   });
-  for (const row of rows) if (row.code === "b") deps.places.note(row.id, row.place);
-  const outcomes = readOutcomes(requests, rows);
+  const answer = readAnswer(requests, rows);
+  for (const [mailboxId, { place }] of answer.boxes) deps.places.note(mailboxId, place);
+  const outcomes = requests.map((request, index) => outcomeOf(request, index, answer));
   requests.forEach(({ key }, index) => {
     if (outcomes[index]!.kind !== "unauthorized") deps.onKeyUsed(key);
   });
@@ -126,39 +121,86 @@ function digestOf(claimId: string | null): Buffer | null {
   return claimId === null ? null : hash("sha256", claimId, "buffer").subarray(0, digestBytes);
 }
 
-function readOutcomes(requests: readonly ClaimRequest[], rows: readonly ClaimRow[]): ClaimOutcome[] {
-  const boxes = new Map<string, ClaimRow>();
-  const codes: ClaimRow["code"][] = [];
-  const claimed: ClaimedMessage[][] = requests.map(() => []);
-  for (const row of rows) {
-    if (row.code === "b") boxes.set(row.id, row);
-    else if (row.code === null) claimed[row.request! - 1]!.push(claimedMessage(row, requests));
-    else codes[row.request! - 1] = row.code;
-  }
-  return requests.map(({ mailboxId }, index) => {
-    const box = boxes.get(mailboxId);
-    const remaining = { ready: box?.ready_left ?? 0, claimed: box?.claimed_left ?? 0 };
-    const messages = claimed[index]!;
-    const code = codes[index];
-    if (code === "u") return { kind: "unauthorized" };
-    if (code === "n") return { kind: "notFound" };
-    if (code === "r") return { kind: "claimed", messages, isRepeated: true, remaining };
-    if (messages.length > 0) return { kind: "claimed", messages, isRepeated: false, remaining };
-    return { kind: "empty", retryInMs: box?.next_in_ms ?? null, remaining };
-  });
+interface ClaimAnswer {
+  /** By the mailbox's id. */
+  boxes: Map<string, Box>;
+  /** What the requests at these places are: repeated, unauthorized, without a mailbox. */
+  codes: Map<number, "r" | "u" | "n">;
+  /** By the request's place. */
+  claimed: ClaimedMessage[][];
 }
 
-function claimedMessage(row: ClaimRow, requests: readonly ClaimRequest[]): ClaimedMessage {
+/** What is left in a mailbox. */
+interface Box {
+  remaining: Remaining;
+  retryInMs: number | null;
+  place: number;
+}
+
+function readAnswer(requests: readonly ClaimRequest[], rows: readonly ClaimRow[]): ClaimAnswer {
+  const answer: ClaimAnswer = { boxes: new Map(), codes: new Map(), claimed: requests.map(() => []) };
+  let held: HeldClaim | undefined;
+  for (const row of rows) {
+    if (row.id === null) {
+      readNote(row.held!, answer);
+      continue;
+    }
+    if (row.held !== null) held = readHeld(row.held);
+    if (row.payload === null) continue;
+    const { index, claimedBy, claimToken, leaseUntilMs } = held!;
+    answer.claimed[index]!.push({
+      id: row.id,
+      mailboxId: requests[index]!.mailboxId,
+      claimedBy,
+      claimToken,
+      claimCount: row.claim_count,
+      leaseUntilMs,
+      orderingKey: row.ordering_key,
+      eventType: row.event_type,
+      correlationId: row.correlation_id,
+      payload: row.payload,
+    });
+  }
+  return answer;
+}
+
+/** What the messages of one request have in common. */
+interface HeldClaim extends Pick<ClaimedMessage, "claimedBy" | "claimToken" | "leaseUntilMs"> {
+  /** The request's. */
+  index: number;
+}
+
+function readHeld(text: string): HeldClaim {
+  const [request, claimedBy, claimToken, leaseUntil] = text.replaceAll("-", "").split(" ");
   return {
-    id: row.id,
-    mailboxId: requests[row.request! - 1]!.mailboxId,
-    claimedBy: row.claimed_by,
-    claimToken: row.claim_token,
-    claimCount: row.claim_count,
-    leaseUntilMs: row.lease_until,
-    orderingKey: row.ordering_key,
-    eventType: row.event_type,
-    correlationId: row.correlation_id,
-    payload: row.payload,
+    index: Number(request) - 1,
+    claimedBy: claimedBy!,
+    claimToken: claimToken!,
+    leaseUntilMs: Number(leaseUntil),
   };
+}
+
+function readNote(text: string, { boxes, codes }: ClaimAnswer): void {
+  const [code, subject, ready, claimed, retryInMs, place] = text.split(" ") as [string, string, ...string[]];
+  if (code === "b") {
+    boxes.set(subject.replaceAll("-", ""), {
+      remaining: { ready: Number(ready), claimed: Number(claimed) },
+      retryInMs: retryInMs === "-" ? null : Number(retryInMs),
+      place: Number(place),
+    });
+  } else {
+    codes.set(Number(subject) - 1, code as "r" | "u" | "n");
+  }
+}
+
+function outcomeOf({ mailboxId }: ClaimRequest, index: number, answer: ClaimAnswer): ClaimOutcome {
+  const box = answer.boxes.get(mailboxId);
+  const remaining = box?.remaining ?? { ready: 0, claimed: 0 };
+  const messages = answer.claimed[index]!;
+  const code = answer.codes.get(index);
+  if (code === "u") return { kind: "unauthorized" };
+  if (code === "n") return { kind: "notFound" };
+  if (code === "r") return { kind: "claimed", messages, isRepeated: true, remaining };
+  if (messages.length > 0) return { kind: "claimed", messages, isRepeated: false, remaining };
+  return { kind: "empty", retryInMs: box?.retryInMs ?? null, remaining };
 }

@@ -7,7 +7,7 @@
 --
 -- What the items of a row of deliveries have in common is said once, because each column costs the caller as much as it
 -- costs here: `held` is null where it is the same as in the item before, and else has, with spaces between, the row's
--- id, attempts, schedule_attempts and kind, the target's id and its version.
+-- id, attempts, schedule_attempts and kind, the target's id and its version. An item whose event is gone has no payload.
 -- The last row has no event: its `held` has the target to go on from, and 1 when the circle was closed, 0 when more
 -- targets may wait beyond that place.
 --
@@ -222,7 +222,7 @@ begin
     from generate_series(1, cardinality(v_event_ids)) as n
     -- The limit keeps the planner from reading the whole range for a join; the range of ids as plain variables lets
     -- the executor leave out the other days of `events` at its start.
-    cross join lateral (
+    left join lateral (
       select x.event_type, x.correlation_id, x.payload
       from events x
       where x.bucket = v_bucket
@@ -230,7 +230,7 @@ begin
         and x.id = v_event_ids[n]
         and x.id between v_low and v_high
       limit 1
-    ) e;
+    ) e on true;
     v_taken := v_taken + cardinality(v_event_ids);
   end loop;
 

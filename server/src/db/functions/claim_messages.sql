@@ -2,13 +2,16 @@
 -- share one walk over its ready messages and get them in the order of the requests. Checks the API keys, so that
 -- a deleted key claims nothing.
 --
--- Gives a row per claimed message (its code is null) and rows with a code:
---   b what is left in a mailbox, named by `id`: ready_left and claimed_left count at most 100, and next_in_ms is
---     when an empty request should ask again as far as this transaction could tell (0 when something is claimable
---     that it had to pass over, null while nothing waits); `place` is how far the ready messages have been
---     claimed, 0 when some had to be passed over
---   r a repeated request: what its Claim-Id was answered follows, as far as that is still claimed
---   u unauthorized      n no such mailbox in the key's organization
+-- Gives a row per claimed message. What the messages of one request have in common is said once, because each column
+-- costs the caller as much as it costs here: `held` is null where it is the same as in the message before, and else has,
+-- with spaces between, the number of the request, claimed_by, claim_token and the end of the lease. A message whose event
+-- is gone has no payload. Rows without an id say something else in `held`, after a letter:
+--   b what is left in a mailbox: its id, how many are ready and how many claimed, each counted up to 100; when an empty
+--     request should ask again as far as this transaction could tell, in milliseconds (0 when something is claimable that
+--     it had to pass over, - while nothing waits); and how far the ready messages have been claimed, 0 when some had to be
+--     passed over
+--   r the number of a repeated request: what its Claim-Id was answered follows, as far as that is still claimed
+--   u the number of an unauthorized request      n of one with no such mailbox in the key's organization
 -- A request without any row is empty. One call claims at most some 16 MiB of payloads in a mailbox (or one message);
 -- the requests that get less than there is ask again.
 --
@@ -30,21 +33,13 @@ create function claim_messages(
   p_places bigint[]
 )
 returns table (
-  request integer,
-  code text,
+  held text,
   id uuid,
-  claimed_by uuid,
-  claim_token uuid,
   claim_count integer,
-  lease_until bigint,
   ordering_key text,
   event_type text,
   correlation_id text,
-  payload text,
-  ready_left integer,
-  claimed_left integer,
-  next_in_ms bigint,
-  place bigint
+  payload text
 )
 language plpgsql
 set plan_cache_mode = force_generic_plan
@@ -113,23 +108,25 @@ begin
       i.mailbox_id as id,
       get_byte(uuid_send(i.mailbox_id), 15)::smallint as bucket,
       t.max_claims,
-      array_agg(i.number::integer order by i.number) filter (where t.org_id = v_key_orgs[i.key]) as slots,
-      array_agg(distinct i.number::integer) filter (where (t.org_id = v_key_orgs[i.key]) is not true) as refused
-    from unnest(p_mailbox_ids, p_keys, p_maxes) with ordinality as i (mailbox_id, key, max, number)
+      array_agg(i.number::integer order by i.number) filter (where t.org_id = v_key_orgs[i.key]) as requests,
+      array_agg(i.number::integer) filter (where (t.org_id = v_key_orgs[i.key]) is not true) as refused
+    from unnest(p_mailbox_ids, p_keys) with ordinality as i (mailbox_id, key, number)
     left join targets t on t.id = i.mailbox_id and t.kind = 'mailbox'
-    cross join generate_series(1, i.max)
     group by i.mailbox_id, t.max_claims
     order by i.mailbox_id
   loop
     if v_box.refused is not null then
       return query
-      select n, case when v_key_ids[p_keys[n]] is null then 'u' else 'n' end,
-        null::uuid, null::uuid, null::uuid, null::integer, null::bigint, null::text, null::text, null::text,
-        null::text, null::integer, null::integer, null::bigint, null::bigint
+      select concat_ws(' ', case when v_key_ids[p_keys[n]] is null then 'u' else 'n' end, n),
+        null::uuid, null::integer, null::text, null::text, null::text, null::text
       from unnest(v_box.refused) as n;
     end if;
-    continue when v_box.slots is null;
-    v_slots := v_box.slots;
+    continue when v_box.requests is null;
+    v_slots := array(
+      select n
+      from unnest(v_box.requests) as n
+      cross join generate_series(1, p_maxes[n])
+    );
 
     if p_claim_digests is not null then
       return query
@@ -151,22 +148,21 @@ begin
           and m.claimable_at > v_now_ms
           and (m.id >= v_expired_before) is true
       )
-      select r.n, 'r', null::uuid, null::uuid, null::uuid, null::integer, null::bigint, null::text, null::text,
-        null::text, null::text, null::integer, null::integer, null::bigint, null::bigint
+      select concat_ws(' ', 'r', r.n), null::uuid, null::integer, null::text, null::text, null::text, null::text
       from repeated r
       union all
       (
-        select h.n, null, h.id, h.claimed_by, h.claim_token, h.claim_count, h.claimable_at, h.ordering_key,
-          e.event_type, e.correlation_id, convert_from(e.payload, 'UTF8'), null, null, null, null
+        select concat_ws(' ', h.n, h.claimed_by, h.claim_token, h.claimable_at), h.id, h.claim_count, h.ordering_key,
+          e.event_type, e.correlation_id, convert_from(e.payload, 'UTF8')
         from held h
-        cross join lateral (
+        left join lateral (
           select x.event_type, x.correlation_id, x.payload
           from events x
           where x.bucket = v_box.bucket
             and x.target_id = v_box.id
             and x.id = h.id
           limit 1
-        ) e
+        ) e on true
         order by h.n, h.number
       );
       v_slots := array(
@@ -342,12 +338,14 @@ begin
             i.number, i.request, m.id, m.claimed_by, m.claim_token, m.claim_count, m.claimable_at, m.ordering_key
         )
         select
-          l.request, null::text, l.id, l.claimed_by, l.claim_token, l.claim_count, l.claimable_at, l.ordering_key,
-          e.event_type, e.correlation_id, convert_from(e.payload, 'UTF8'),
-          null::integer, null::integer, null::bigint, null::bigint
+          case
+            when l.number = 1 or v_slots[v_taken + l.number::integer - 1] <> l.request then
+              concat_ws(' ', l.request, l.claimed_by, l.claim_token, l.claimable_at)
+          end,
+          l.id, l.claim_count, l.ordering_key, e.event_type, e.correlation_id, convert_from(e.payload, 'UTF8')
         from leased l
         -- The limit keeps the planner from reading the whole range for a join.
-        cross join lateral (
+        left join lateral (
           select x.event_type, x.correlation_id, x.payload
           from events x
           where x.bucket = v_box.bucket
@@ -355,7 +353,7 @@ begin
             and x.id = l.id
             and x.id between v_low and v_high
           limit 1
-        ) e
+        ) e on true
         order by l.number;
         v_taken := v_taken + cardinality(v_ids);
         v_all_ids := v_all_ids || v_ids;
@@ -387,10 +385,10 @@ begin
       group by i.request;
     end if;
 
-    code := 'b';
-    id := v_box.id;
-    place := case when v_is_busy then 0 else v_from end;
-    select
+    select concat_ws(
+      ' ',
+      'b',
+      v_box.id,
       (
         select count(*)
         from (
@@ -431,22 +429,27 @@ begin
           limit v_max_counted
         ) claimed
       ),
-      case
-        when v_is_cut then 0
-        when v_taken = v_wanted then null
-        when v_is_busy or v_is_restarted or not v_is_last then 0
-        else (
-          select case when m.claimable_at > v_now_ms then m.claimable_at - v_now_ms else 0 end
-          from messages m
-          where m.bucket = v_box.bucket
-            and m.mailbox_id = v_box.id
-            and m.state <> 1
-            and (m.id >= v_expired_before) is true
-          order by m.claimable_at
-          limit 1
-        )
-      end
-    into ready_left, claimed_left, next_in_ms;
+      coalesce(
+        case
+          when v_is_cut then 0
+          when v_taken = v_wanted then null
+          when v_is_busy or v_is_restarted or not v_is_last then 0
+          else (
+            select case when m.claimable_at > v_now_ms then m.claimable_at - v_now_ms else 0 end
+            from messages m
+            where m.bucket = v_box.bucket
+              and m.mailbox_id = v_box.id
+              and m.state <> 1
+              and (m.id >= v_expired_before) is true
+            order by m.claimable_at
+            limit 1
+          )
+        end::text,
+        '-'
+      ),
+      case when v_is_busy then 0 else v_from end
+    )
+    into held;
     return next;
   end loop;
 end
