@@ -6,7 +6,7 @@ import { atLeast, type BenchSize, type Figure, median, perSecond, whole } from "
 import { startProgram } from "./processes.ts";
 import { fill, inTemporaryDirectory, received, untilReceived } from "./workload.ts";
 
-const drains = 3;
+const drains = 5;
 /** Sent before either side is measured, by the same process: what a fresh one compiles meanwhile is not the figure. */
 const warmUpItems = 20_000;
 

@@ -3,7 +3,8 @@ import { createFramer, type Message } from "./framing.ts";
 import { monotonicMs } from "./load.ts";
 
 /*
- * The receiver of deliveries: answers 200 at once, and counts. `GET /count` says how many came, `GET /latency`
+ * The receiver of deliveries: answers 200 at once, and counts. `GET /count` says how many came, `GET /reached/1000` says
+ * it when there are a thousand (one such request at a time), `GET /latency`
  * how long the items of the last run took from the `sent_at` (of the monotonic clock, in milliseconds) in their body, and forgets them.
  * Prints its port.
  *
@@ -22,10 +23,11 @@ const server = createServer({ noDelay: true }, (socket) => {
 
 function answer(socket: Socket, { bytes, bodyAt }: Message): void {
   if (bytes[0] === get) {
-    socket.write(ok(JSON.stringify(ask(bytes.toString("latin1", 4, bytes.indexOf(space, 4))))));
+    tell(socket, bytes.toString("latin1", 4, bytes.indexOf(space, 4)));
     return;
   }
   count++;
+  if (count === awaited.count) awaited.tell();
   if (bytes.readUInt32BE(5) === measuredPath) {
     const { sent_at } = JSON.parse(bytes.toString("utf8", bodyAt)) as { sent_at: number };
     latencies.push(monotonicMs() - sent_at);
@@ -40,11 +42,20 @@ const measuredPath = Buffer.from("/mea").readUInt32BE();
 let delivered = ok("");
 setInterval(() => (delivered = ok("")), 1_000).unref();
 
-function ask(path: string): object {
-  if (path !== "/latency") return { count };
-  const told = { latencies };
-  latencies = [];
-  return told;
+/** Who is to be told when so many have come. */
+let awaited = { count: -1, tell: (): void => undefined };
+
+function tell(socket: Socket, path: string): void {
+  const say = (told: object): void => void socket.write(ok(JSON.stringify(told)));
+  const reached = /^\/reached\/(\d+)$/.exec(path);
+  if (reached !== null && count < Number(reached[1])) {
+    awaited = { count: Number(reached[1]), tell: () => say({ count }) };
+  } else if (path === "/latency") {
+    say({ latencies });
+    latencies = [];
+  } else {
+    say({ count });
+  }
 }
 
 function ok(body: string): string {

@@ -1,7 +1,9 @@
 import type pg from "pg";
 import { createDeadlines, type DeadlinePlace, type Expiring } from "../net/deadlines.ts";
 import type { BinaryParameter } from "./binaryArray.ts";
-import { queryTimeoutMs, types } from "./pool.ts";
+import { type FieldReader, fieldReaderOf } from "./binaryRow.ts";
+import { queryTimeoutMs } from "./pool.ts";
+import { type RowReader, tapOf } from "./rowTap.ts";
 
 /** A call of a SQL function as a named prepared statement. */
 export interface FunctionCall {
@@ -21,7 +23,8 @@ interface PreparingConnection {
 
 /**
  * Calls a function of the hot path and gives its rows. The driver gathers a call from many small buffers and
- * copies each parameter twice; here the whole call is one message, written once into memory that is used again.
+ * copies each parameter twice; here the whole call is one message, written once into memory that is used again. Rows
+ * come in binary form: see {@link fieldReaderOf} for the types they may have.
  * @throws The driver's errors, as `pool.query` does.
  */
 export async function callFunction<R extends pg.QueryResultRow>(
@@ -48,7 +51,7 @@ const deadlines = createDeadlines();
 /** A column of a function's rows. */
 interface Column {
   name: string;
-  parse: (text: string) => unknown;
+  read: FieldReader;
 }
 
 /**
@@ -61,7 +64,7 @@ const columnsOf = new WeakMap<PreparingConnection, Map<string, readonly Column[]
  * A call as the driver runs it (its `Submittable`). The driver's own query is an event emitter with a result that
  * learns its columns anew each time, and costs as much as the rest of a small call.
  */
-class CallQuery implements Expiring {
+class CallQuery implements Expiring, RowReader {
   readonly name: string;
   readonly text: string;
   readonly rows: Record<string, unknown>[] = [];
@@ -72,6 +75,9 @@ class CallQuery implements Expiring {
   readonly #message: Buffer;
   #known: Map<string, readonly Column[]> | undefined;
   #columns: readonly Column[] | undefined;
+  #tap: { reader: RowReader | null } | undefined;
+  /** Why the rows cannot be read. */
+  #fault: unknown;
 
   constructor({ name, text }: FunctionCall, message: Buffer) {
     this.name = name;
@@ -88,26 +94,37 @@ class CallQuery implements Expiring {
     this.#known = columnsOf.get(connection) ?? new Map<string, readonly Column[]>();
     columnsOf.set(connection, this.#known);
     this.#columns = this.#known.get(this.name);
+    this.#tap = tapOf(connection);
+    this.#tap.reader = this;
     if (connection.parsedStatements[this.name] === undefined) connection.parse(this);
     if (this.#columns === undefined) connection.describe({ type: "S", name: this.name });
     connection.stream.write(this.#message);
   }
 
   handleRowDescription({ fields }: { fields: { name: string; dataTypeID: number }[] }): void {
-    this.#columns = fields.map((field) => ({
-      name: field.name,
-      parse: types.getTypeParser(field.dataTypeID, "text"),
-    }));
-    this.#known?.set(this.name, this.#columns);
+    try {
+      this.#columns = fields.map(({ name, dataTypeID }) => ({ name, read: fieldReaderOf(dataTypeID) }));
+      this.#known?.set(this.name, this.#columns);
+    } catch (error) {
+      this.#fault = error;
+    }
   }
 
-  handleDataRow({ fields }: { fields: (string | null)[] }): void {
-    const columns = this.#columns!;
+  readRow(message: Buffer, start: number): void {
+    const columns = this.#columns;
+    if (columns === undefined) return;
     const row: Record<string, unknown> = {};
-    for (let index = 0; index < fields.length; index++) {
-      const { name, parse } = columns[index]!;
-      const text = fields[index]!;
-      row[name] = text === null ? null : parse(text);
+    // The number of fields, which is that of the columns.
+    let at = start + 2;
+    for (const { name, read } of columns) {
+      const length = message.readInt32BE(at);
+      at += 4;
+      if (length === absent) {
+        row[name] = null;
+      } else {
+        row[name] = read(message, at, length);
+        at += length;
+      }
     }
     this.rows.push(row);
   }
@@ -117,11 +134,18 @@ class CallQuery implements Expiring {
   handleEmptyQuery(): void {}
 
   handleReadyForQuery(): void {
-    this.callback?.(null, this);
+    this.#close();
+    if (this.#fault === undefined) this.callback?.(null, this);
+    else this.callback?.(this.#fault as Error);
   }
 
   handleError(error: Error): void {
+    this.#close();
     this.callback?.(error);
+  }
+
+  #close(): void {
+    if (this.#tap?.reader === this) this.#tap.reader = null;
   }
 }
 
@@ -132,11 +156,13 @@ class CallQuery implements Expiring {
 const bindCode = 0x42;
 const executeAndSync = Buffer.from([0x45, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0x53, 0, 0, 0, 4]);
 const binaryFormat = 1;
+/** The length of a null. */
+const absent = -1;
 
 function writeCall(call: FunctionCall): Buffer {
   const values = call.values.map(textOrBinary);
   const nameBytes = Buffer.byteLength(call.name) + 1;
-  let bindBytes = 4 + 1 + nameBytes + 2 + values.length * 6 + 2 + 2;
+  let bindBytes = 4 + 1 + nameBytes + 2 + values.length * 6 + 2 + 2 + 2;
   for (const value of values) bindBytes += sizeOf(value);
   const out = take(1 + bindBytes + executeAndSync.length);
   let at = out.writeUInt8(bindCode, 0);
@@ -147,8 +173,9 @@ function writeCall(call: FunctionCall): Buffer {
   for (const value of values) at = out.writeInt16BE(isBinary(value) ? binaryFormat : 0, at);
   at = out.writeInt16BE(values.length, at);
   for (const value of values) at = writeValue(out, value, at);
-  // Results in text format.
-  at = out.writeInt16BE(0, at);
+  // One format for all columns.
+  at = out.writeInt16BE(1, at);
+  at = out.writeInt16BE(binaryFormat, at);
   executeAndSync.copy(out, at);
   return out.subarray(0, at + executeAndSync.length);
 }

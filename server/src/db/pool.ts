@@ -1,4 +1,5 @@
 import pg from "pg";
+import { tapRows } from "./rowTap.ts";
 
 /*
  * Ids leave the database as they are in the interface, 32 hex characters without dashes, and bigint columns as
@@ -37,6 +38,11 @@ export const queryTimeoutMs = 35_000;
  * queries of their own and share one timer: see `callFunction`.
  */
 class ImpatientClient extends pg.Client {
+  constructor(config?: string | pg.ClientConfig) {
+    super(config);
+    tapRows(this);
+  }
+
   // The driver's own signatures are overloads for text, configurations, callbacks and queries.
   override query = ((given: unknown, ...rest: unknown[]): unknown => {
     const config = typeof given === "string" ? { text: given } : (given as pg.QueryConfig);

@@ -41,7 +41,7 @@ interface ClaimRow {
   event_type: string | null;
   correlation_id: string | null;
   /** Null where the event is gone: there is nothing to deliver any more. */
-  payload: string | null;
+  payload: Buffer | null;
 }
 
 /** How many waiting targets one claim looks at: it bounds what a claim costs when most wait for a later moment. */
@@ -104,7 +104,7 @@ function toDeliveries(rows: readonly ClaimRow[], leaseToken: number, leaseDeadli
       attempts,
       scheduleAttempts,
       targetVersion,
-      payload: Buffer.from(row.payload),
+      payload: row.payload,
       eventType: row.event_type,
       correlationId: row.correlation_id,
       leaseToken,

@@ -24,8 +24,8 @@ export function numberKeys(requests: readonly { key: string }[]): BatchKeys {
   };
 }
 
-/** Ids out of a `uuid[]` column, whose elements the driver leaves with dashes; nulls are left out. */
+/** The ids in a `uuid[]` column; nulls are left out. */
 export function idsOf(column: readonly (string | null)[] | null): string[] {
   if (column === null) return [];
-  return column.filter((id) => id !== null).map((id) => id.replaceAll("-", ""));
+  return column.filter((id) => id !== null);
 }

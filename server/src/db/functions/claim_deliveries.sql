@@ -31,7 +31,7 @@ returns table (
   event_id uuid,
   event_type text,
   correlation_id text,
-  payload text
+  payload bytea
 )
 language plpgsql
 set plan_cache_mode = force_generic_plan
@@ -217,8 +217,7 @@ begin
       v_event_ids[n],
       e.event_type,
       e.correlation_id,
-      -- Every payload is JSON in UTF-8; the text form of bytes would be twice as long.
-      convert_from(e.payload, 'UTF8')
+      e.payload
     from generate_series(1, cardinality(v_event_ids)) as n
     -- The limit keeps the planner from reading the whole range for a join; the range of ids as plain variables lets
     -- the executor leave out the other days of `events` at its start.
@@ -240,6 +239,6 @@ begin
     null::uuid,
     null::text,
     null::text,
-    null::text;
+    null::bytea;
 end
 $$;

@@ -1,0 +1,99 @@
+import { EventEmitter } from "node:events";
+import type { Readable } from "node:stream";
+import type pg from "pg";
+
+/** Who reads the rows of the query that a connection is answering. */
+export interface RowReader {
+  /** Reads the row whose fields begin at `at`. Never throws. */
+  readRow(message: Buffer, at: number): void;
+}
+
+/**
+ * Takes rows out of what a connection brings, before the driver makes a string of each of their fields, and gives it
+ * the rest. Only whole messages are handed on.
+ */
+export class RowTap {
+  /** Set while the query under way wants its rows from here; null while the driver is to have them. */
+  reader: RowReader | null = null;
+  /** What the driver reads in place of the connection's stream. */
+  readonly rest = new EventEmitter();
+  /** A message that has come in part. */
+  #pieces: Buffer[] = [];
+  #gathered = 0;
+  /** How many bytes of it have to be there before it is looked at again. */
+  #needed = 0;
+
+  take(piece: Buffer): void {
+    if (this.#gathered === 0) {
+      this.#read(piece);
+      return;
+    }
+    this.#pieces.push(piece);
+    this.#gathered += piece.length;
+    if (this.#gathered < this.#needed) return;
+    const data = Buffer.concat(this.#pieces, this.#gathered);
+    this.#pieces = [];
+    this.#gathered = 0;
+    this.#read(data);
+  }
+
+  #read(data: Buffer): void {
+    /** Up to here everything has been handed on or read. */
+    let done = 0;
+    let at = 0;
+    let needed = headBytes;
+    while (at + headBytes <= data.length) {
+      const end = at + 1 + data.readUInt32BE(at + 1);
+      if (end > data.length) {
+        needed = end - at;
+        break;
+      }
+      if (data[at] === dataRow && this.reader !== null) {
+        // What came before may tell the columns.
+        if (done < at) this.rest.emit("data", data.subarray(done, at));
+        this.reader?.readRow(data, at + headBytes);
+        done = end;
+      }
+      at = end;
+    }
+    if (at < data.length) {
+      this.#pieces = [data.subarray(at)];
+      this.#gathered = data.length - at;
+      this.#needed = needed;
+    }
+    if (done < at) this.rest.emit("data", data.subarray(done, at));
+  }
+}
+
+/*
+ * PostgreSQL documentation, "Frontend/Backend Protocol", message formats: a letter, then the length of all that follows
+ * the letter.
+ */
+const headBytes = 5;
+const dataRow = 0x44;
+
+/** What the driver's types leave out of its connection. */
+interface TappableConnection {
+  attachListeners(stream: Readable): void;
+}
+
+const taps = new WeakMap<object, RowTap>();
+
+/** Puts a tap into a connection that has not been opened yet. */
+export function tapRows(client: pg.ClientBase): void {
+  const { connection } = client as unknown as { connection: TappableConnection };
+  const tap = new RowTap();
+  taps.set(connection, tap);
+  const attach = connection.attachListeners.bind(connection);
+  connection.attachListeners = (stream) => {
+    stream.on("data", (piece: Buffer) => tap.take(piece));
+    attach(tap.rest as Readable);
+  };
+}
+
+/** The tap of a connection of our pool. @throws Error for any other connection. */
+export function tapOf(connection: object): RowTap {
+  const tap = taps.get(connection);
+  if (tap === undefined) throw new Error("hot functions are called on connections of createPool");
+  return tap;
+}
