@@ -103,6 +103,13 @@ export const mutants: readonly Mutant[] = [
     pattern: "was down",
   },
   {
+    name: "forgets the attempts of items that were delivered together",
+    file: "db/functions/finish_deliveries.sql",
+    find: "    from held h\n    where h.is_group\n  ),",
+    replace: "    from held h\n    where false\n  ),",
+    test: "backlog-drains-after-faults",
+  },
+  {
     name: "retries at once",
     file: "db/functions/finish_deliveries.sql",
     find: "v_now_ms + p_delays_ms[h.last]",

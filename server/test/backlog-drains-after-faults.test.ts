@@ -10,6 +10,7 @@ import { type Load, startLoad } from "./support/load.ts";
 import { answerOk, type Receiver, startReceiver } from "./support/receiver.ts";
 import { startService, type ServiceProcess } from "./support/serviceProcess.ts";
 import { hotRows } from "./support/storedItems.ts";
+import { everyAttempt } from "./support/everyAttempt.ts";
 import { type Account, signUp } from "./support/testNode.ts";
 
 let database: TestDatabase;
@@ -149,7 +150,7 @@ describe("a backlog drains, and the hot table is empty, when a receiver", () => 
       expect((await readEvent(service, account, id)).event.status).toBe("DELIVERED");
     }
     const { rows } = await pool.query(
-      "select count(distinct event_id) as items from attempts where outcome = 1 and target_id = $1",
+      `select count(distinct event_id) as items from ${everyAttempt} where outcome = 1 and target_id = $1`,
       [target.id],
     );
     expect(rows[0].items).toBe(300);

@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { bucketOf, newId } from "../src/db/ids.ts";
+import { bucketOf, idTimeMs, newId } from "../src/db/ids.ts";
 import { ensurePartitions } from "../src/db/partitions.ts";
 import { createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { createWebhookTarget, sendItems } from "./support/items.ts";
 import { type Account, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
 
 /*
- * Items that were accepted together wait in one row. Nobody sees that: each is listed and read as if it were alone.
+ * Items that were accepted together wait in one row, and those of them that are delivered at the first try are recorded
+ * in one. Nobody sees that: each is listed and read as if it were alone.
  */
 
 let database: TestDatabase;
@@ -47,18 +48,52 @@ async function rowsOf(targetId: string): Promise<number> {
   return rowCount ?? 0;
 }
 
-/** Stores waiting items as batches would have: rows whose ids lie between each other's. */
+/** The ids of items as batches would have them: four rows to a slot of their clocks, each all over it. */
+function idsOfRows(targetId: string, rows: number, perRow: number): string[][] {
+  const slotMs = 1_024;
+  return Array.from({ length: rows }, (_, row) => {
+    const startMs = Math.floor((Date.now() - 600_000) / slotMs) * slotMs + Math.floor(row / 4) * slotMs;
+    return Array.from({ length: perRow }, (_item, n) =>
+      newId(bucketOf(targetId), startMs + Math.floor((n * slotMs) / perRow)),
+    ).sort();
+  });
+}
+
+/** Stores items that were delivered, row by row, each with an attempt that shows which item it is of. */
+async function storeDelivered(targetId: string, rows: number, perRow: number): Promise<string[]> {
+  const idsOf = idsOfRows(targetId, rows, perRow);
+  for (const ids of idsOf) {
+    await node.pool.query(
+      `with stored as (
+         insert into events (bucket, kind, max_retries, billable, target_id, id, org_id, payload)
+         select $1, 1, 8, true, $2, id, $3, '{}'
+         from unnest($4::uuid[]) as id
+       )
+       insert into delivered_groups (
+         bucket, target_id, org_id, last_id, event_ids, status_codes, durations_ms, attempted_at, response_bodies
+       )
+       values ($1, $2, $3, $5, $4, $6, $7, $8, $9)`,
+      [
+        bucketOf(targetId),
+        targetId,
+        account.user.org_id,
+        ids,
+        ids.at(-1),
+        ids.map((_id, n) => 200 + n),
+        ids.map((_id, n) => n),
+        ids.map((id) => idTimeMs(id) + 5_000),
+        ids.map((id, n) => (n % 2 === 0 ? Buffer.from(id) : null)),
+      ],
+    );
+  }
+  return idsOf.flat().sort().toReversed();
+}
+
+/** Stores waiting items. */
 async function storeRows(targetId: string, rows: number, perRow: number, leased: number): Promise<string[]> {
   const bucket = bucketOf(targetId);
-  const all: string[] = [];
-  const slotMs = 1_024;
-  for (let row = 0; row < rows; row++) {
-    // Four rows to a slot of their clocks, each all over it.
-    const startMs = Math.floor((Date.now() - 600_000) / slotMs) * slotMs + Math.floor(row / 4) * slotMs;
-    const ids = Array.from({ length: perRow }, (_, n) =>
-      newId(bucket, startMs + Math.floor((n * slotMs) / perRow)),
-    ).sort();
-    all.push(...ids);
+  const idsOf = idsOfRows(targetId, rows, perRow);
+  for (const [row, ids] of idsOf.entries()) {
     await node.pool.query(
       `with stored as (
          insert into events (bucket, kind, max_retries, billable, target_id, id, org_id, payload)
@@ -67,10 +102,17 @@ async function storeRows(targetId: string, rows: number, perRow: number, leased:
        )
        insert into deliveries (bucket, kind, id, target_id, org_id, due_at, event_ids, lease_until, lease_token)
        values ($1, 1, $5, $2, $3, 1, $4, $6::bigint, $6::bigint)`,
-      [bucket, targetId, account.user.org_id, ids, newId(bucket, startMs), row < leased ? 9e15 : null],
+      [
+        bucket,
+        targetId,
+        account.user.org_id,
+        ids,
+        newId(bucket, idTimeMs(ids[0]!)),
+        row < leased ? 9e15 : null,
+      ],
     );
   }
-  return all.sort().toReversed();
+  return idsOf.flat().sort().toReversed();
 }
 
 describe("items that share a row", () => {
@@ -126,3 +168,89 @@ describe("items that share a row", () => {
     expect(await rowsOf(targetId)).toBe(0);
   });
 });
+
+describe("items that were delivered together", () => {
+  it("are listed in order beside those that were delivered alone, by any page", async () => {
+    const { id: first } = await createWebhookTarget(node, account, "https://8.8.8.8/");
+    const { id: second } = await createWebhookTarget(node, account, "https://8.8.8.8/");
+    const ofSecond = await storeDelivered(second, 9, 13);
+    const together = [...(await storeDelivered(first, 25, 20)), ...ofSecond];
+    const alone = idsOfRows(first, 12, 9).flat();
+    await node.pool.query(
+      `with stored as (
+         insert into events (bucket, kind, max_retries, billable, target_id, id, org_id, payload)
+         select $1, 1, 8, true, $2, id, $3, '{}'
+         from unnest($4::uuid[]) as id
+       )
+       insert into attempts (
+         bucket, number, outcome, status_code, duration_ms, event_id, org_id, target_id, attempted_at
+       )
+       select $1, 2, 1, 200, 5, id, $3, $2, 1
+       from unnest($4::uuid[]) as id`,
+      [bucketOf(first), first, account.user.org_id, alone],
+    );
+    const all = [...together, ...alone].sort().toReversed();
+    for (const limit of [1, 7, 50, 100]) {
+      const found =
+        limit === 1 ? await idsOf("status=DELIVERED&limit=1") : await pagesOf("status=DELIVERED", limit);
+      expect(found).toEqual(limit === 1 ? all.slice(0, 1) : all);
+    }
+    expect(await idsOf("status=DELIVERED&limit=20&offset=333")).toEqual(all.slice(333, 353));
+    expect(await idsOf(`status=DELIVERED&limit=100&before=${all[211]}`)).toEqual(all.slice(212, 312));
+    expect(await pagesOf(`target_id=${second}&status=DELIVERED`, 50)).toEqual(ofSecond);
+    expect(await idsOf(`target_id=${second}&status=QUEUED`)).toEqual([]);
+  });
+
+  it("are each read with their own attempt", async () => {
+    const { id: targetId } = await createWebhookTarget(node, account, "https://8.8.8.8/");
+    const ids = await storeDelivered(targetId, 5, 12);
+    for (const id of ids) {
+      const { body } = await node.call("GET", `/api/v1/events/${id}`, { key: account.api_key });
+      const [attempt, ...others] = body.delivery_attempts;
+      expect(others).toEqual([]);
+      const place = attempt.duration_ms;
+      expect(attempt).toMatchObject({
+        event_id: id,
+        status_code: 200 + place,
+        error: null,
+        attempted_at: Math.floor((idTimeMs(id) + 5_000) / 1000),
+        response_body: place % 2 === 0 ? id : null,
+      });
+      expect(body.event).toMatchObject({
+        status: "DELIVERED",
+        retry_count: 0,
+        updated_at: Math.floor((idTimeMs(id) + 5_000 + place) / 1000),
+      });
+    }
+  });
+
+  it("are told from one that was there and is to be tried again", async () => {
+    const { id: targetId } = await createWebhookTarget(node, account, "https://8.8.8.8/");
+    const [middle] = idsOfRows(targetId, 1, 3)[0]!.slice(1);
+    await storeDelivered(targetId, 4, 30);
+    await node.pool.query(
+      `with stored as (
+         insert into events (bucket, kind, max_retries, billable, target_id, id, org_id, payload)
+         values ($1, 1, 8, true, $2, $4, $3, '{}')
+       )
+       insert into deliveries (bucket, kind, attempts, schedule_attempts, id, target_id, org_id, due_at, event_ids)
+       values ($1, 1, 1, 1, $4, $2, $3, 1, array[$4::uuid])`,
+      [bucketOf(targetId), targetId, account.user.org_id, middle],
+    );
+    const { body } = await node.call("GET", `/api/v1/events/${middle}`, { key: account.api_key });
+    expect(body.event.status).toBe("RETRYING");
+    expect(body.delivery_attempts).toEqual([]);
+    expect(await idsOf(`target_id=${targetId}&status=RETRYING`)).toEqual([middle]);
+  });
+});
+
+it.each(["0".repeat(32), "f".repeat(32), `${"0".repeat(11)}1${"f".repeat(20)}`])(
+  "lists of every status can go on from %s, which is no event",
+  async (before) => {
+    for (const status of ["QUEUED", "RETRYING", "DELIVERED", "FAILED", "UNREAD"]) {
+      const found = await idsOf(`status=${status}&limit=5&before=${before}`);
+      expect(found).toEqual(before.startsWith("f") ? await idsOf(`status=${status}&limit=5`) : []);
+    }
+    expect((await node.call("GET", `/api/v1/events/${before}`, { key: account.api_key })).status).toBe(404);
+  },
+);

@@ -9,6 +9,7 @@ import { acceptedEvents, createWebhookTarget, sendItems, type WebhookTarget } fr
 import { answerOk, type Receiver, startReceiver } from "./support/receiver.ts";
 import { startService, type ServiceProcess } from "./support/serviceProcess.ts";
 import { hotRows, storeDueItems } from "./support/storedItems.ts";
+import { everyAttempt } from "./support/everyAttempt.ts";
 import { type Account, signUp } from "./support/testNode.ts";
 
 interface Stage {
@@ -113,7 +114,7 @@ describe.concurrent("a service that is told to stop", () => {
     await until("the rest is given back", 10_000, async () => (await hotRows(pool)).leased === held.count());
     held.letGo();
     expect(await stopped).toBe(0);
-    const { rows } = await pool.query("select count(*) as count from attempts where outcome = 1");
+    const { rows } = await pool.query(`select count(*) as count from ${everyAttempt} where outcome = 1`);
     expect(rows[0].count).toBe(receiver.received.length);
     expect(await hotRows(pool)).toEqual({ waiting: 500 - receiver.received.length, leased: 0 });
     await stage.start();

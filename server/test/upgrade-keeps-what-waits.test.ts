@@ -2,13 +2,14 @@ import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type pg from "pg";
-import { bucketOf, newId, newRootId } from "../src/db/ids.ts";
+import { bucketOf, firstIdAt, newId, newRootId } from "../src/db/ids.ts";
 import { migrate } from "../src/db/migrate.ts";
 import { dayMs, dayName, ensurePartitions } from "../src/db/partitions.ts";
 import { createPool } from "../src/db/pool.ts";
-import { claimDeliveries, firstCursor } from "../src/delivery/store.ts";
+import { claimDeliveries, finishDeliveries, firstCursor } from "../src/delivery/store.ts";
 import { acceptItems, type NewItem } from "../src/intake/acceptItems.ts";
 import { createEmptyTestDatabase, createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { everyAttempt } from "./support/everyAttempt.ts";
 import { acceptedEvents, createWebhookTarget, sendItem } from "./support/items.ts";
 import { createTestNode, signUp } from "./support/testNode.ts";
 
@@ -51,10 +52,28 @@ async function applyOldMigrations(): Promise<void> {
   }
 }
 
+/** Of the days around the moment, as the older version had made them. */
+async function oldPartitions(nowMs: number): Promise<void> {
+  const today = Math.floor(nowMs / dayMs);
+  const tables = ["events", "attempts", "settlements", "closed_messages", "handoffs"];
+  for (let day = today - 3; day <= today + 1; day++) {
+    const ids = [day, day + 1].map((bound) => `'${firstIdAt(bound * dayMs)}'`);
+    for (const table of tables) {
+      await pool.query(
+        `create table ${table}_${dayName(day)} partition of ${table} for values from (${ids[0]}) to (${ids[1]})`,
+      );
+    }
+    await pool.query(
+      `create table idempotency_keys_${dayName(day)} partition of idempotency_keys
+       for values from (${day}) to (${day + 1})`,
+    );
+  }
+}
+
 test("what an older version accepted is delivered, and its keys are known", async () => {
   await applyOldMigrations();
   const nowMs = Date.now();
-  await ensurePartitions(pool, nowMs);
+  await oldPartitions(nowMs);
   const [orgId, targetId] = [newRootId(nowMs), newId(9, nowMs)];
   const bucket = bucketOf(targetId);
   const key = `ak_live_${"2".repeat(64)}`;
@@ -91,7 +110,11 @@ test("what an older version accepted is delivered, and its keys are known", asyn
   );
 
   const applied = await migrate(pool);
-  expect(applied.slice(0, 2)).toEqual(["0007_delivery_groups.sql", "0008_narrow_keys.sql"]);
+  expect(applied.slice(0, 3)).toEqual([
+    "0007_delivery_groups.sql",
+    "0008_narrow_keys.sql",
+    "0009_delivered_groups.sql",
+  ]);
 
   const { deliveries } = await claimDeliveries(pool, {
     leaseMs: 60_000,
@@ -115,6 +138,33 @@ test("what an older version accepted is delivered, and its keys are known", asyn
     { ...common, eventId: waiting, rowId: waiting, attempts: 0, scheduleAttempts: 0 },
     { ...common, eventId: retried, rowId: retried, attempts: 4, scheduleAttempts: 2 },
   ]);
+
+  // Items that came together three days ago, and are delivered only now.
+  const threeDaysAgoMs = nowMs - 3 * dayMs;
+  const together = [1, 2].map(() => newId(bucket, threeDaysAgoMs)).sort();
+  const rowId = newId(bucket, threeDaysAgoMs);
+  await pool.query(
+    `insert into deliveries (bucket, kind, id, target_id, org_id, due_at, lease_until, lease_token, event_ids)
+     values ($1, 1, $2, $3, $4, 1, 9e15, 10, $5)`,
+    [bucket, rowId, targetId, orgId, together],
+  );
+  const attempts = together.map((eventId) => ({
+    eventId,
+    rowId,
+    leaseToken: 10,
+    outcome: 1 as const,
+    delayMs: 0,
+    attemptedAtMs: nowMs,
+    durationMs: 3,
+    statusCode: 204,
+    error: null,
+    responseBody: null,
+  }));
+  expect(await finishDeliveries(pool, attempts)).toEqual([true, true]);
+  const recorded = await pool.query(
+    `select event_id from ${everyAttempt} where status_code = 204 order by event_id`,
+  );
+  expect(recorded.rows.map(({ event_id }) => event_id)).toEqual(together);
 
   const again = (body: string): NewItem => ({
     id: newId(bucket, nowMs),

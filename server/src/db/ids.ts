@@ -72,9 +72,10 @@ export function slotOf(id: string): number {
 let lastSlotDigits = "";
 let lastSlot = 0;
 
-/** The smallest id of a slot. */
-export function firstIdOfSlot(slot: number): string {
-  return firstIdAt(slot * slotMs);
+/** The largest id of the slot that an id was made in. */
+export function lastIdOfSlot(id: string): string {
+  const lastMs = (slotOf(id) + 1) * slotMs - 1;
+  return lastMs.toString(16).padStart(12, "0") + "f".repeat(20);
 }
 
 /** The smallest id of a moment in Unix milliseconds; bounds partitions and keyset pages. */

@@ -5,7 +5,14 @@ import { firstIdAt } from "./ids.ts";
 export const dayMs = 86_400_000;
 
 /** Tables partitioned by a UUIDv7, whose days are ranges of ids. */
-export const tablesById = ["events", "attempts", "settlements", "closed_messages", "handoffs"] as const;
+export const tablesById = [
+  "events",
+  "attempts",
+  "delivered_groups",
+  "settlements",
+  "closed_messages",
+  "handoffs",
+] as const;
 /** How many days ahead partitions exist, so that an insert never fails for want of one. */
 const daysAhead = 7;
 /**

@@ -7,7 +7,7 @@ import { tapRows } from "./rowTap.ts";
  */
 const uuidOid = 2950;
 const int8Oid = 20;
-export const types = {
+const types = {
   getTypeParser(oid: number, format?: "text" | "binary"): (text: string) => unknown {
     if (oid === uuidOid && format !== "binary") return (text: string) => text.replaceAll("-", "");
     if (oid === int8Oid && format !== "binary") return Number;

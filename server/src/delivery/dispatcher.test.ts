@@ -14,6 +14,7 @@ import { createSecretBox } from "../targets/secretBox.ts";
 import { createLog } from "../telemetry/log.ts";
 import { createDelivery, type DeliveryDeps } from "./createDelivery.ts";
 import type { AttemptResult } from "./delivery.ts";
+import { everyAttempt } from "../../test/support/everyAttempt.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 
 let database: TestDatabase;
@@ -83,7 +84,7 @@ test("whatever a sender throws, at once or later, is one failed attempt, and the
   const made = await until(
     async () => {
       const { rows } = await pool.query<{ target_id: string; error: string | null; count: number }>(
-        "select target_id, error, count(*) from attempts group by target_id, error order by target_id",
+        `select target_id, error, count(*) from ${everyAttempt} group by target_id, error order by target_id`,
       );
       return rows;
     },

@@ -40,7 +40,7 @@ afterAll(async () => {
 });
 
 async function clear(): Promise<void> {
-  await pool.query("truncate deliveries, attempts, settlements");
+  await pool.query("truncate deliveries, attempts, delivered_groups, settlements");
 }
 
 describe("rows of several items", () => {

@@ -16,8 +16,8 @@ export interface MadeAttempt extends AttemptRecord {
 /** Says in the log and in metrics what became of attempts. */
 export interface AttemptReport {
   /** @param isHeld Whether the lease was still held, and the attempt is on record. */
-  recorded(isHeld: boolean, attempt: MadeAttempt): void;
-  lost(error: unknown, attempt: MadeAttempt): void;
+  recorded: (isHeld: boolean, attempt: MadeAttempt) => void;
+  lost: (error: unknown, attempt: MadeAttempt) => void;
 }
 
 const kindNames = { 1: "webhook", 3: "a2a" } as const;

@@ -1,6 +1,7 @@
 import type pg from "pg";
 import {
   type BinaryParameter,
+  boolArray,
   byteaArray,
   int2Array,
   int4Array,
@@ -163,15 +164,19 @@ export interface AttemptRecord {
 export async function finishDeliveries(pool: pg.Pool, records: readonly AttemptRecord[]): Promise<boolean[]> {
   const { order, ids, tokens, ends } = byRow(records);
   const ordered = order.map((index) => records[index]!);
+  const areDelivered = ends.map((end, row) =>
+    ordered.slice(ends[row - 1] ?? 0, end).every(({ outcome }) => outcome === 1),
+  );
   const hasErrors = ordered.some((record) => record.error !== null);
   const hasBodies = ordered.some((record) => record.responseBody !== null);
   const rows = await callFunction<{ matched: string | null }>(pool, {
     name: "finish_deliveries",
-    text: "select finish_deliveries($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) as matched",
+    text: "select finish_deliveries($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) as matched",
     values: [
       uuidArray(ids),
       int8Array(tokens),
       int2Array(ends),
+      boolArray(areDelivered),
       uuidArray(ordered.map((record) => record.eventId)),
       int2Array(ordered.map((record) => record.outcome)),
       int8Array(ordered.map((record) => record.delayMs)),

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from "kysely";
-import { bucketOf, firstIdOfSlot, slotOf } from "../db/ids.ts";
+import { bucketOf, lastIdOfSlot } from "../db/ids.ts";
 import type { EventScope } from "./store.ts";
-import { type EventStatus, type MailboxStatus, statusOf } from "./statuses.ts";
+import { type EventStatus, isMailboxStatus, type MailboxStatus, statusOf } from "./statuses.ts";
 
 /** Which events a list asks for; newest first. */
 export interface EventFilter extends EventScope {
@@ -26,7 +26,7 @@ export type IdStatement = RawBuilder<{ id: string }>;
  * | none | `events_org` |
  * | target | the primary key of `events` |
  * | correlation | `events_correlation` |
- * | DELIVERED | `attempts_delivered` |
+ * | DELIVERED | `attempts_delivered`, `delivered_groups_org` |
  * | FAILED, FILTERED, CANCELED, with a target or not | `settlements_org`, `settlements_target` |
  * | QUEUED, RETRYING, with a target or not | `deliveries_listed`, `deliveries_leased` |
  *
@@ -63,8 +63,11 @@ export function eventsWalk(filter: EventFilter): IdStatement {
     conditions.push(sql`e.correlation_id = ${filter.correlationId}`);
     if (filter.targetId !== undefined) conditions.push(sql`e.target_id = ${filter.targetId}`);
   }
-  if (filter.status !== undefined)
+  if (filter.status !== undefined) {
+    // Of the other kinds no status need be looked up.
+    if (isMailboxStatus(filter.status)) conditions.push(sql`e.kind = 2`);
     conditions.push(sql`${statusOf(filter.mailboxRetentionMs)} = ${filter.status}`);
+  }
   return sql`
     select e.id
     from events e
@@ -76,13 +79,33 @@ export function eventsWalk(filter: EventFilter): IdStatement {
 }
 
 function deliveredPage(filter: EventFilter): IdStatement {
+  const groups = {
+    table: sql`delivered_groups d`,
+    condition: sql`d.org_id = ${filter.orgId}`,
+    lastItem: sql`d.last_id`,
+  };
   return sql`
-    select a.event_id as id
-    from attempts a
-    where a.org_id = ${filter.orgId}
-      and a.outcome = 1
-      ${older(filter, sql`a.event_id`)}
-    order by a.event_id desc
+    select w.id
+    from (
+      (
+        select a.event_id as id
+        from attempts a
+        where a.org_id = ${filter.orgId}
+          and a.outcome = 1
+          ${older(filter, sql`a.event_id`)}
+        order by a.event_id desc
+        limit ${filter.offset + filter.limit}
+      )
+      union all
+      (
+        select i.id
+        from (${newestRows(filter, groups)} ${rowsAround(filter, groups)}) d
+        cross join unnest(d.event_ids) as i (id)
+        where true
+          ${older(filter, sql`i.id`)}
+      )
+    ) w
+    order by w.id desc
     ${pageOf(filter)}
   `;
 }
@@ -111,12 +134,17 @@ function waitingPage(filter: EventFilter, status: "QUEUED" | "RETRYING"): IdStat
     filter.targetId === undefined
       ? sql`t.org_id = ${filter.orgId}`
       : sql`t.org_id = ${filter.orgId} and t.id = ${filter.targetId}`;
-  const waiting = sql`
-    d.bucket = get_byte(uuid_send(t.id), 15)
-    and d.target_id = t.id
-    and least(d.attempts, 1) = ${tried}
-    and d.lease_until is null
-  `;
+  const waiting = {
+    table: sql`deliveries d`,
+    condition: sql`
+      d.bucket = get_byte(uuid_send(t.id), 15)
+      and d.target_id = t.id
+      and least(d.attempts, 1) = ${tried}
+      and d.lease_until is null
+    `,
+    // As `deliveries_listed` has it.
+    lastItem: sql`d.event_ids[cardinality(d.event_ids)]`,
+  };
   return sql`
     select w.id
     from (
@@ -147,11 +175,18 @@ function waitingPage(filter: EventFilter, status: "QUEUED" | "RETRYING"): IdStat
   `;
 }
 
+/** Rows `d` that name items each (`event_ids`), and the index that has them by the last of these. */
+interface ItemRows {
+  table: RawBuilder<unknown>;
+  condition: RawBuilder<unknown>;
+  lastItem: RawBuilder<unknown>;
+}
+
 /**
- * The rows with a target's newest items. Rows of one slot overlap, those of different slots do not: once the rows of some
+ * The rows with the newest items. Rows of one slot overlap, those of different slots do not: once the rows of some
  * slots hold a page, the next slot has nothing for it. As many rows as the page has items are enough in any case.
  */
-function newestRows(filter: EventFilter, waiting: RawBuilder<unknown>): RawBuilder<unknown> {
+function newestRows(filter: EventFilter, { table, condition, lastItem }: ItemRows): RawBuilder<unknown> {
   const count = filter.offset + filter.limit;
   return sql`
     select r.event_ids
@@ -164,8 +199,8 @@ function newestRows(filter: EventFilter, waiting: RawBuilder<unknown>): RawBuild
         ) as newer
       from (
         select d.event_ids
-        from deliveries d
-        where ${waiting}
+        from ${table}
+        where ${condition}
           ${older(filter, lastItem)}
         order by ${lastItem} desc
         limit ${count}
@@ -176,21 +211,18 @@ function newestRows(filter: EventFilter, waiting: RawBuilder<unknown>): RawBuild
 }
 
 /** The rows whose items are in part older than `before`, which are all of its slot. */
-function rowsAround(filter: EventFilter, waiting: RawBuilder<unknown>): RawBuilder<unknown> {
+function rowsAround(filter: EventFilter, { table, condition, lastItem }: ItemRows): RawBuilder<unknown> {
   if (filter.before === undefined) return sql``;
   return sql`
     union all
     select d.event_ids
-    from deliveries d
-    where ${waiting}
+    from ${table}
+    where ${condition}
       and ${lastItem} >= ${filter.before}
-      and ${lastItem} < ${firstIdOfSlot(slotOf(filter.before) + 1)}
+      and ${lastItem} <= ${lastIdOfSlot(filter.before)}
       and d.event_ids[1] < ${filter.before}
   `;
 }
-
-/** As `deliveries_listed` has it. */
-const lastItem = sql`d.event_ids[cardinality(d.event_ids)]`;
 
 /** Restricts a column of ids to those before `before`, as a further condition. */
 export function older(filter: EventFilter, column: RawBuilder<unknown>): RawBuilder<unknown> {

@@ -28,7 +28,7 @@ export async function readEvent(queries: Queries, scope: EventScope, id: string)
     const isWaiting = event.status === "QUEUED" || event.status === "RETRYING";
     return {
       event,
-      attempts: await readAttempts(snapshot, scope.orgId, id),
+      attempts: await readAttempts(snapshot, event),
       dueAtMs: isWaiting ? await readDueAt(snapshot, event) : null,
       handoff: event.kind === 3 ? await readHandoff(snapshot, scope.orgId, id) : undefined,
     };

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from "kysely";
+import { lastIdOfSlot } from "../db/ids.ts";
 
 /** What an item of a mailbox can be, beside CANCELED. */
 const mailboxStatuses = ["UNREAD", "CLAIMED", "ACKNOWLEDGED", "EXPIRED", "DEAD"] as const;
@@ -66,6 +67,9 @@ export function statusOf(mailboxRetentionMs: number, bounds?: IdBounds): RawBuil
           and a.event_id = e.id
           and a.outcome = 1
           ${within(bounds, sql`a.event_id`)}
+      ) or exists (
+        select
+        ${deliveredGroupOf(bounds)}
       ) then 'DELIVERED'
       -- It waits for its first attempt in a row with others.
       when exists (select from targets t where t.id = e.target_id) then 'QUEUED'
@@ -96,6 +100,10 @@ export function changedAtMsOf(bounds?: IdBounds): RawBuilder<number | null> {
         ${within(bounds, sql`s.event_id`)}
     ),
     ${attemptEnd(sql`a.outcome = 1`)},
+    (
+      select g.attempted_at[array_position(g.event_ids, e.id)] + g.durations_ms[array_position(g.event_ids, e.id)]
+      ${deliveredGroupOf(bounds)}
+    ),
     ${attemptEnd(sql`a.outcome <> 1`)},
     (
       select c.closed_at
@@ -107,6 +115,29 @@ export function changedAtMsOf(bounds?: IdBounds): RawBuilder<number | null> {
         ${within(bounds, sql`c.id`)}
     )
   )`;
+}
+
+/**
+ * From the one row `g` of `delivered_groups` that has the row `e` of `events`, as SQL; none where its attempts are in
+ * `attempts`. The first rows from the event's id on are enough when there is one, and those of its slot when there is not.
+ */
+export function deliveredGroupOf(bounds?: IdBounds): RawBuilder<unknown> {
+  const days =
+    bounds === undefined
+      ? sql``
+      : sql`and g.last_id >= ${bounds.first} and g.last_id <= ${lastIdOfSlot(bounds.last)}`;
+  return sql`
+    from delivered_groups g
+    where g.bucket = e.bucket
+      and g.target_id = e.target_id
+      and g.last_id >= e.id
+      and g.last_id < first_id_at((slot_of(e.id) + 1) * 1024)
+      and g.event_ids[1] <= e.id
+      and e.id = any (g.event_ids)
+      ${days}
+    order by g.last_id
+    limit 1
+  `;
 }
 
 /** Restricts a column to the bounds, as a further condition. */

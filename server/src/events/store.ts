@@ -1,7 +1,14 @@
 import { sql } from "kysely";
-import { bucketOf, firstIdOfSlot, slotOf } from "../db/ids.ts";
+import { bucketOf, lastIdOfSlot } from "../db/ids.ts";
 import type { Queries, TargetKind } from "../db/tables.ts";
-import { changedAtMsOf, type EventStatus, type IdBounds, statusOf, within } from "./statuses.ts";
+import {
+  changedAtMsOf,
+  deliveredGroupOf,
+  type EventStatus,
+  type IdBounds,
+  statusOf,
+  within,
+} from "./statuses.ts";
 
 /** An event without its payload, as it stands in the snapshot that was read. */
 export interface StoredEvent {
@@ -69,16 +76,23 @@ export async function readEvents(
 /** The attempts of an event, first to last. */
 export async function readAttempts(
   queries: Queries,
-  orgId: string,
-  eventId: string,
+  { id, orgId, targetId }: Pick<StoredEvent, "id" | "orgId" | "targetId">,
 ): Promise<StoredAttempt[]> {
   // Each half is served by its own partial index.
   const half = (outcome: "=" | "<>") => sql`
     select a.number, a.status_code, a.duration_ms, a.error, a.attempted_at, a.response_body
     from attempts a
     where a.org_id = ${orgId}
-      and a.event_id = ${eventId}
+      and a.event_id = ${id}
       and a.outcome ${sql.raw(outcome)} 1
+  `;
+  const ofGroup = sql`
+    select 1, g.status_codes[g.place], g.durations_ms[g.place], null, g.attempted_at[g.place], g.response_bodies[g.place]
+    from (values (${bucketOf(id)}::smallint, ${targetId}::uuid, ${id}::uuid)) as e (bucket, target_id, id)
+    cross join lateral (
+      select *, array_position(g.event_ids, e.id) as place
+      ${deliveredGroupOf({ first: id, last: id })}
+    ) g
   `;
   const { rows } = await sql<StoredAttempt>`
     select
@@ -88,7 +102,7 @@ export async function readAttempts(
       a.error,
       a.attempted_at as "attemptedAtMs",
       a.response_body as "responseBody"
-    from (${half("=")} union all ${half("<>")}) a
+    from (${half("=")} union all ${half("<>")} union all ${ofGroup}) a
     order by a.number
     limit ${maxAttemptsShown}
   `.execute(queries);
@@ -115,7 +129,7 @@ export async function readDueAt(
         and d.target_id = ${targetId}
         and least(d.attempts, 1) = 0
         and d.event_ids[cardinality(d.event_ids)] >= ${id}
-        and d.event_ids[cardinality(d.event_ids)] < ${firstIdOfSlot(slotOf(id) + 1)}
+        and d.event_ids[cardinality(d.event_ids)] <= ${lastIdOfSlot(id)}
         and d.lease_until is null
         and ${id}::uuid = any (d.event_ids)
       limit 1

@@ -3,6 +3,7 @@ import { expect } from "vitest";
 import { until } from "./embeddedProcess.ts";
 import type { Load } from "./load.ts";
 import type { Receiver } from "./receiver.ts";
+import { everyAttempt } from "./everyAttempt.ts";
 import { hotRows } from "./storedItems.ts";
 
 const healLimitMs = 60_000;
@@ -63,13 +64,13 @@ async function chargedItems(pool: pg.Pool): Promise<number> {
 async function expectAttemptsMatch(pool: pg.Pool, stored: number): Promise<void> {
   const { rows } = await pool.query<{ delivered: number; items: number; misnumbered: number }>(
     `select
-       (select count(*) from attempts where outcome = 1) as delivered,
-       (select count(distinct event_id) from attempts where outcome = 1) as items,
+       (select count(*) from ${everyAttempt} where outcome = 1) as delivered,
+       (select count(distinct event_id) from ${everyAttempt} where outcome = 1) as items,
        (
          select count(*)
          from (
            select event_id
-           from attempts
+           from ${everyAttempt}
            group by event_id
            having count(*) <> max(number) or count(distinct number) <> count(*)
          ) wrong

@@ -10,6 +10,7 @@ import {
   releaseDeliveries,
 } from "../../src/delivery/store.ts";
 import { acceptItems, type NewItem } from "../../src/intake/acceptItems.ts";
+import { everyAttempt } from "./everyAttempt.ts";
 import { sweepLeases } from "../../src/maintenance/sweepLeases.ts";
 
 const key = `ak_live_${"1".repeat(64)}`;
@@ -150,7 +151,9 @@ export async function holdingsOf(pool: pg.Pool): Promise<Holdings> {
       due.set(id, { attempts: row.attempts, token: row.leaseToken });
     }
   }
-  const { rows } = await pool.query<{ count: number }>("select count(*)::integer as count from attempts");
+  const { rows } = await pool.query<{ count: number }>(
+    `select count(*)::integer as count from ${everyAttempt}`,
+  );
   return { due, attempts: rows[0]!.count };
 }
 

@@ -128,7 +128,23 @@ const itemStatements = [
      case when fate < 20 then 'receiver answered 500' end
    from item
    where kind = 1
-     and (fate < 5 or fate > 14)`,
+     and (fate < 5 or fate between 15 and 60)`,
+  `insert into delivered_groups (
+     bucket, target_id, org_id, last_id, event_ids, status_codes, durations_ms, attempted_at
+   )
+   select
+     bucket,
+     target_id,
+     org_id,
+     (array_agg(id order by id desc))[1],
+     array_agg(id order by id),
+     array_agg(200::smallint),
+     array_agg(5),
+     array_agg(at_ms order by id)
+   from item
+   where kind = 1
+     and fate > 60
+   group by bucket, target_id, org_id, at_ms / 1024`,
   `insert into messages (bucket, state, claim_count, mailbox_id, id, claimable_at, claimed_by, claim_token)
    select
      bucket,

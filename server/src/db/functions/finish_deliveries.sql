@@ -6,6 +6,8 @@
 -- Rows: those of deliveries that the items came in, each with the token of its lease; in ascending order of ids, so that
 -- two calls cannot wait for each other in a circle. Row r has the items between p_row_ends[r - 1] and p_row_ends[r], in
 -- ascending order of ids.
+-- p_row_delivered says of each row whether all its items here were delivered.
+-- Items of one row that were all delivered at the first try have one row of delivered_groups for their attempts.
 -- Outcomes: 1 delivered, 2 retry after p_delays_ms, 3 failed. A retry whose target was deleted meanwhile is canceled
 -- by the claim that meets it. p_errors and p_response_bodies may be null where no element has any.
 drop function if exists finish_deliveries;
@@ -13,6 +15,7 @@ create function finish_deliveries(
   p_row_ids uuid[],
   p_row_tokens bigint[],
   p_row_ends smallint[],
+  p_row_delivered boolean[],
   p_event_ids uuid[],
   p_outcomes smallint[],
   p_delays_ms bigint[],
@@ -48,7 +51,15 @@ begin
       -- A row that has its item's id is the item's own, and stays for its retry.
       p_event_ids[span.last] = d.id and p_outcomes[span.last] = 2 as is_again,
       d.event_ids,
-      d.event_ids = p_event_ids[span.first : span.last] as is_whole
+      d.event_ids = p_event_ids[span.first : span.last] as is_whole,
+      -- Its attempts are recorded in one row.
+      span.last > span.first
+        and p_row_delivered[r]
+        and d.attempts = 0
+        and (
+          d.event_ids = p_event_ids[span.first : span.last]
+          or p_event_ids[span.first : span.last] <@ d.event_ids
+        ) as is_group
     from generate_series(1, cardinality(p_row_ids)) as r
     cross join lateral (
       select coalesce(p_row_ends[r - 1], 0) + 1 as first, p_row_ends[r]::integer as last
@@ -95,8 +106,25 @@ begin
     select n, h.bucket, h.kind, h.org_id, h.target_id, h.attempts, h.is_again
     from held h
     cross join lateral generate_series(h.first, h.last) as n
-    where h.is_whole
-      or p_event_ids[n] = any (h.event_ids)
+    where not h.is_group
+      and (h.is_whole or p_event_ids[n] = any (h.event_ids))
+  ),
+  grouped as (
+    insert into delivered_groups (
+      bucket, target_id, org_id, last_id, event_ids, status_codes, durations_ms, attempted_at, response_bodies
+    )
+    select
+      h.bucket,
+      h.target_id,
+      h.org_id,
+      p_event_ids[h.last],
+      p_event_ids[h.first : h.last],
+      p_status_codes[h.first : h.last],
+      p_durations_ms[h.first : h.last],
+      p_attempted_at[h.first : h.last],
+      p_response_bodies[h.first : h.last]
+    from held h
+    where h.is_group
   ),
   recorded as (
     insert into attempts (
@@ -143,11 +171,26 @@ begin
     on conflict do nothing
   )
   select
-    case
-      when count(*) < cardinality(p_event_ids) then coalesce(array_to_string(array_agg(m.n), ','), '')
+    case when matched.items < cardinality(p_event_ids) then
+      (
+        select coalesce(string_agg(n.n::text, ','), '')
+        from (
+          select m.n
+          from moved m
+          union all
+          select n
+          from held h
+          cross join lateral generate_series(h.first, h.last) as n
+          where h.is_group
+        ) n
+      )
     end
   into v_matched
-  from moved m;
+  from (
+    select
+      (select count(*) from moved)
+      + (select coalesce(sum(h.last - h.first + 1), 0) from held h where h.is_group) as items
+  ) matched;
   return v_matched;
 end
 $$;
