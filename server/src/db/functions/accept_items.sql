@@ -104,26 +104,25 @@ begin
     -- In the order of the keys, so that two nodes with the same keys cannot wait for each other in a circle.
     insert into idempotency_keys (bucket, day, key_digest, body_digest, event_id)
     select
-      get_byte(uuid_send(i.id), 15),
+      get_byte(uuid_send(p_ids[n]), 15),
       d.day,
-      i.key_digest,
-      i.body_digest,
-      i.id
-    from unnest(p_ids, p_pairs, p_sizes, p_key_digests, p_body_digests) with ordinality
-      as i (id, pair, size, key_digest, body_digest, ord)
+      p_key_digests[n],
+      p_body_digests[n],
+      p_ids[n]
+    from generate_series(1, v_count) as n
     cross join generate_series(v_first_day, v_last_day) as d (day)
-    where i.key_digest is not null
-      and v_pair_codes[i.pair] = 'a'
-      and i.size <= v_pair_max_bytes[i.pair]
+    where p_key_digests[n] is not null
+      and v_pair_codes[p_pairs[n]] = 'a'
+      and p_sizes[n] <= v_pair_max_bytes[p_pairs[n]]
       -- A key of an earlier day keeps its item: a second row would name an item that never was.
       and not exists (
         select
         from idempotency_keys k
-        where k.bucket = get_byte(uuid_send(i.id), 15)
-          and k.key_digest = i.key_digest
+        where k.bucket = get_byte(uuid_send(p_ids[n]), 15)
+          and k.key_digest = p_key_digests[n]
           and k.day between v_first_day - 1 and v_last_checked_day
       )
-    order by i.key_digest, d.day, i.ord
+    order by p_key_digests[n], d.day, n
     on conflict do nothing;
     get diagnostics v_new_keys = row_count;
   end if;
