@@ -37,7 +37,7 @@ export interface MailboxesDeps {
 }
 
 /** Batches take at most so many requests and messages, which bounds how long others wait for them. */
-const maxBatch = 128;
+const maxBatch = 256;
 const maxBatchMessages = 500;
 const maxQueued = 10_000;
 /** A named message that another transaction holds for a moment is asked for again so often. */
