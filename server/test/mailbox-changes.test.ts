@@ -37,6 +37,18 @@ async function sendMany(box: TestMailbox, count: number): Promise<string[]> {
 }
 
 describe("a batch claim", () => {
+  it("gives no message under another request's token, even where an event is gone", async () => {
+    const box = await createMailbox(node);
+    const ids = await sendMany(box, 4);
+    await node.pool.query("delete from events where id = $1", [ids[2]]);
+    const claims = (await Promise.all([claim(box, 2), claim(box, 2)])).toSorted(
+      (a, b) => b.length - a.length,
+    );
+    expect(claims.map((messages) => messages.map(({ id }) => id))).toEqual([ids.slice(0, 2), ids.slice(3)]);
+    const { body } = await box.post("ack", { messages: claims.flat() });
+    expect(body.results.map(({ status }: { status: number }) => status)).toEqual([200, 200, 200]);
+  });
+
   it("gives the oldest first, with payloads, tokens, lease and what is left", async () => {
     const box = await createMailbox(node);
     const ids = await sendMany(box, 5);

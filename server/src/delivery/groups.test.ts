@@ -11,10 +11,12 @@ import {
   type Player,
   storedRows,
 } from "../../test/support/deliveryModel.ts";
+import { everyAttempt } from "../../test/support/everyAttempt.ts";
 import { ensurePartitions } from "../db/partitions.ts";
 import { createPool } from "../db/pool.ts";
 import { acceptItems } from "../intake/acceptItems.ts";
 import type { Delivery } from "./delivery.ts";
+import { finishDeliveries } from "./store.ts";
 
 /*
  * Items of one batch share a row of `deliveries` until something sets them apart. Whatever happens to some of them, in
@@ -98,5 +100,49 @@ describe("rows of several items", () => {
     expect(results.flat()).toEqual(Array.from({ length: 160 }, () => true));
     const { due } = await holdingsOf(pool);
     expect([...due.values()]).toEqual(Array.from({ length: 40 }, () => ({ attempts: 1, token: null })));
+  });
+
+  it("are recorded together where they were delivered at the first try, each with its own result", async () => {
+    const atMs = Math.floor(Date.now() / 1_024) * 1_024;
+    const items = Array.from({ length: 12 }, () => player.item(player.targets[0], atMs));
+    const deliveries = await player.accept(items, () => true);
+    const made = deliveries.map(({ eventId, rowId, leaseToken }, n) => ({
+      eventId,
+      rowId,
+      leaseToken,
+      outcome: n === 11 ? (3 as const) : (1 as const),
+      delayMs: 0,
+      attemptedAtMs: 1_000_000 + n,
+      durationMs: 10 + n,
+      statusCode: 200 + n,
+      error: n === 11 ? "it did not work" : null,
+      responseBody: n % 3 === 0 ? Buffer.from(`answer ${n}`) : null,
+    }));
+    // In pieces and out of order; the last has one that was not delivered, and one came too late.
+    expect(await finishDeliveries(pool, [made[4]!, made[0]!, made[2]!])).toEqual([true, true, true]);
+    const late = { ...made[1]!, leaseToken: made[1]!.leaseToken + 1 };
+    expect(await finishDeliveries(pool, [made[3]!, late, made[5]!])).toEqual([true, false, true]);
+    expect(await finishDeliveries(pool, [made[1]!, made[0]!, made[6]!])).toEqual([true, false, true]);
+    const rest = [9, 7, 8, 11, 10].map((n) => made[n]!);
+    expect(await finishDeliveries(pool, rest)).toEqual([true, true, true, true, true]);
+    const { rows } = await pool.query(`select * from ${everyAttempt} order by status_code`);
+    expect(rows.map(({ org_id: _org, ...row }) => row)).toEqual(
+      made.map((attempt) => ({
+        event_id: attempt.eventId,
+        target_id: player.targets[0],
+        number: 1,
+        outcome: attempt.outcome,
+        status_code: attempt.statusCode,
+        duration_ms: attempt.durationMs,
+        attempted_at: attempt.attemptedAtMs,
+        error: attempt.error,
+        response_body: attempt.responseBody,
+      })),
+    );
+    const together = await pool.query(
+      "select cardinality(event_ids) as items from delivered_groups order by items",
+    );
+    expect(together.rows.map((row) => row.items)).toEqual([2, 3]);
+    expect(await storedRows(pool)).toEqual([]);
   });
 });

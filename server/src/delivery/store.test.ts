@@ -133,6 +133,19 @@ describe("a claim", () => {
     expect((await claim()).deliveries).toEqual([]);
   });
 
+  it("passes over an item whose event is gone, and takes none for one of another row", async () => {
+    const target = await makeTarget(1);
+    const [before, gone, kept] = [await store(target), await store(target), await store(target)].sort();
+    await pool.query("delete from deliveries where id = $1", [kept]);
+    await pool.query("update deliveries set event_ids = $2, due_at = 2 where id = $1", [gone, [gone, kept]]);
+    await pool.query("delete from events where id = $1", [gone]);
+    const { deliveries } = await claim({ wide: [target] });
+    expect(deliveries.map(({ eventId, rowId }) => ({ eventId, rowId }))).toEqual([
+      { eventId: before, rowId: before },
+      { eventId: kept, rowId: gone },
+    ]);
+  });
+
   it("takes few of a target, more of a wide one, and none of one to skip", async () => {
     const [narrow, wide, skipped] = [await makeTarget(1), await makeTarget(2), await makeTarget(3)];
     for (const target of [narrow, wide, skipped]) for (let count = 0; count < 4; count++) await store(target);
