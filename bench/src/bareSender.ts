@@ -8,7 +8,7 @@ import { createOutbound } from "../../server/src/net/outbound.ts";
  * no storage. Arguments: the URL, the number of items, how many before them, how many at once. Prints the items
  * per second.
  */
-const [url = "", items = "0", warmUpItems = "0", concurrency = "64"] = process.argv.slice(2);
+const [url = "", items = "0", warmUpItems = "0", concurrency = "0"] = process.argv.slice(2);
 const outbound = createOutbound({
   allowHttp: true,
   networks: parseNetworks("127.0.0.0/8"),

@@ -23,6 +23,8 @@ export interface BenchServiceOptions {
   /** An API key from an earlier start on the same data directory. */
   key?: string;
   logLevel?: string;
+  /** Further settings, by the names of their variables. */
+  settings?: Readonly<Record<string, string>>;
 }
 
 const cli = fileURLToPath(new URL("../../server/src/cli.ts", import.meta.url));
@@ -43,6 +45,7 @@ export async function startService(options: BenchServiceOptions): Promise<BenchS
         POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8",
         POSTRIDER_SIGNUP_LIMIT: "1000",
         LOG_LEVEL: options.logLevel ?? "info",
+        ...options.settings,
       },
     },
   );

@@ -50,6 +50,15 @@ describe("a column in binary form", () => {
     [`'${id}'::uuid`, id.replaceAll("-", "")],
     [`array['${id}', null, '${id}']::uuid[]`, [id.replaceAll("-", ""), null, id.replaceAll("-", "")]],
     ["'{}'::uuid[]", []],
+    [
+      "array['\\x00ff', null, '', '\\x01']::bytea[]",
+      [Buffer.from([0, 255]), null, Buffer.alloc(0), Buffer.from([1])],
+    ],
+    [
+      "array['ab', 'ab', 'ac', null, 'ac', '', 'a', '✓', 'abc']",
+      ["ab", "ab", "ac", null, "ac", "", "a", "✓", "abc"],
+    ],
+    ["array['', '']", ["", ""]],
     ["null::uuid[]", null],
     ["null::bigint", null],
     ["null::text", null],

@@ -10,12 +10,8 @@ export type FieldReader = (row: Buffer, at: number, length: number) => unknown;
 const readers: Readonly<Record<number, FieldReader | undefined>> = {
   /** bool */
   16: (row, at) => row[at] === 1,
-  /** bytea; copied, so that a small value does not hold all that came with it in memory. */
-  17: (row, at, length) => {
-    const bytes = Buffer.allocUnsafe(length);
-    row.copy(bytes, 0, at, at + length);
-    return bytes;
-  },
+  /** bytea */
+  17: readBytes,
   /** int8, all of which are below 2^53 here. */
   20: (row, at) => row.readInt32BE(at) * 0x1_0000_0000 + row.readUInt32BE(at + 4),
   /** int2 */
@@ -24,32 +20,73 @@ const readers: Readonly<Record<number, FieldReader | undefined>> = {
   23: (row, at) => row.readInt32BE(at),
   /** text */
   25: (row, at, length) => row.toString("utf8", at, at + length),
+  /** bytea[], of one dimension, as all arrays here */
+  1001: (row, at) => readArray(row, at, readBytes),
+  /** text[] */
+  1009: readTexts,
   /** void */
   2278: () => null,
   /** uuid, as ids are in the interface: 32 hex characters. */
-  2950: (row, at) => row.toString("hex", at, at + uuidBytes),
-  /** uuid[], of one dimension */
-  2951: readUuids,
+  2950: readUuid,
+  /** uuid[] */
+  2951: (row, at) => readArray(row, at, readUuid),
 };
 
 const uuidBytes = 16;
 
+function readUuid(row: Buffer, at: number): string {
+  return row.toString("hex", at, at + uuidBytes);
+}
+
+/** A copy, so that a small value does not hold all that came with it in memory. */
+function readBytes(row: Buffer, at: number, length: number): Buffer {
+  const bytes = Buffer.allocUnsafe(length);
+  row.copy(bytes, 0, at, at + length);
+  return bytes;
+}
+
 /** The layout is that of a parameter: see binaryArray.ts. */
-function readUuids(row: Buffer, start: number): (string | null)[] {
-  const ids: (string | null)[] = [];
+function readArray<T>(
+  row: Buffer,
+  start: number,
+  read: (row: Buffer, at: number, length: number) => T,
+): (T | null)[] {
+  const values: (T | null)[] = [];
   // An empty array has no dimension, and nothing after its head.
   const count = row.readInt32BE(start) === 0 ? 0 : row.readInt32BE(start + 12);
   for (let index = 0, at = start + 20; index < count; index++) {
     const length = row.readInt32BE(at);
     at += 4;
     if (length < 0) {
-      ids.push(null);
+      values.push(null);
     } else {
-      ids.push(row.toString("hex", at, at + length));
+      values.push(read(row, at, length));
       at += length;
     }
   }
-  return ids;
+  return values;
+}
+
+/** Neighbours are often the same, and then one string. */
+function readTexts(row: Buffer, start: number): (string | null)[] {
+  let lastAt = 0;
+  let lastLength = -1;
+  let last = "";
+  return readArray(row, start, (_, at, length) => {
+    if (length !== lastLength || !isSame(row, at, lastAt, length)) {
+      last = row.toString("utf8", at, at + length);
+      lastLength = length;
+    }
+    lastAt = at;
+    return last;
+  });
+}
+
+function isSame(row: Buffer, one: number, other: number, length: number): boolean {
+  for (let index = 0; index < length; index++) {
+    if (row[one + index] !== row[other + index]) return false;
+  }
+  return true;
 }
 
 /** @throws Error for a type that no hot function gives. */

@@ -2,8 +2,9 @@ import type pg from "pg";
 import type { Lease } from "../intake/acceptItems.ts";
 import type { DeliveryMetrics } from "../telemetry/deliveryMetrics.ts";
 import type { Log } from "../telemetry/log.ts";
+import { lookAt, maxPerClaim, nothingSeen, sizeClaim } from "./claimSize.ts";
 import type { Delivery } from "./delivery.ts";
-import { claimDeliveries, firstCursor } from "./store.ts";
+import { type Claim, claimDeliveries, firstCursor } from "./store.ts";
 
 /** Brings due deliveries from the database into memory for as long as there is room. */
 export interface ClaimLoop {
@@ -29,12 +30,6 @@ export interface ClaimLoopDeps {
   take: (deliveries: Delivery[]) => void;
 }
 
-const maxPerClaim = 512;
-/** What a target gets that nobody has seen take more; less when memory is short, so that many can hang. */
-const maxFew = 16;
-const fewPartOfRoom = 1 / 64;
-/** Payloads are taken for this large before the first claim has shown how large they are. */
-const firstGuessBytes = 64 * 1024;
 /** How long nothing may be due before the database is asked again. */
 const pollMs = 200;
 const errorPauseMs = 1_000;
@@ -48,111 +43,103 @@ const idlePauses = 4;
 const maxIdlePauseMs = 1_000;
 
 export function createClaimLoop(deps: ClaimLoopDeps): ClaimLoop {
-  const sleeper = createSleeper();
-  let cursor = firstCursor;
-  let seen: Seen = { targets: 1, bytesPerDelivery: firstGuessBytes };
-  /** For want of what the last claim left something: targets' room, or memory for all. */
-  let skipped = new Set<string>();
-  let wasMemoryShort = false;
-  let circleMs = 0;
-  let stopping = new AbortController();
-  let ended: Promise<void> = Promise.resolve();
+  return new Claims(deps);
+}
 
-  async function run(): Promise<void> {
-    while (!stopping.signal.aborted) {
-      sleeper.rest();
-      const pauseMs = await claimOnce();
-      if (pauseMs > 0 && !stopping.signal.aborted) await sleeper.sleep(pauseMs);
+class Claims implements ClaimLoop {
+  readonly #deps: ClaimLoopDeps;
+  readonly #sleeper = createSleeper();
+  #cursor = firstCursor;
+  #seen = nothingSeen;
+  /** For want of what the last claim left something: targets' room, or memory for all. */
+  #skipped = new Set<string>();
+  #wasMemoryShort = false;
+  #circleMs = 0;
+  #stopping = new AbortController();
+  #ended: Promise<void> = Promise.resolve();
+
+  constructor(deps: ClaimLoopDeps) {
+    this.#deps = deps;
+  }
+
+  start(): void {
+    this.#stopping = new AbortController();
+    this.#ended = this.#run();
+  }
+
+  wake(): void {
+    this.#sleeper.wake();
+  }
+
+  roomAppeared(targetId: string): void {
+    if (!this.#skipped.delete(targetId) && !this.#wasMemoryShort) return;
+    this.#wasMemoryShort = false;
+    this.#sleeper.wake();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#sleeper.wake();
+    await this.#ended;
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      this.#sleeper.rest();
+      const pauseMs = await this.#claimOnce();
+      if (pauseMs > 0 && !signal.aborted) await this.#sleeper.sleep(pauseMs);
     }
   }
 
   /** @returns how long to wait before the next claim, in milliseconds. */
-  async function claimOnce(): Promise<number> {
-    const size = sizeClaim(deps.room(), seen);
-    const skip = deps.fullTargets();
-    skipped = new Set(skip);
-    wasMemoryShort = size.limit < maxPerClaim;
+  async #claimOnce(): Promise<number> {
+    const size = sizeClaim(this.#deps.room(), this.#seen);
+    const skip = this.#deps.fullTargets();
+    this.#skipped = new Set(skip);
+    this.#wasMemoryShort = size.limit < maxPerClaim;
     if (size.limit === 0) return pollMs;
-    const lease = deps.newLease();
+    const lease = this.#deps.newLease();
     const startedAtMs = performance.now();
     try {
-      const claim = await claimDeliveries(deps.pool, {
+      const claim = await claimDeliveries(this.#deps.pool, {
         leaseMs: lease.durationMs,
         leaseToken: lease.token,
-        cursor,
+        cursor: this.#cursor,
         skip,
-        wide: size.perTarget > size.few ? deps.targetsEnding(size.few) : [],
+        wide: size.perTarget > size.few ? this.#deps.targetsEnding(size.few) : [],
         ...size,
       });
-      cursor = claim.cursor;
-      const tookMs = performance.now() - startedAtMs;
-      circleMs += tookMs;
-      if (claim.deliveries.length > 0) {
-        seen = lookAt(claim.deliveries, seen);
-        deps.metrics.claimed(claim.deliveries.length);
-        deps.take(claim.deliveries);
-        circleMs = 0;
-        return claim.deliveries.length < sparseClaim ? tookMs : 0;
-      }
-      if (!claim.isCircleClosed) return tookMs;
-      const idleMs = Math.min(maxIdlePauseMs, circleMs * idlePauses);
-      circleMs = 0;
-      return Math.max(pollMs, idleMs);
+      return this.#take(claim, performance.now() - startedAtMs);
     } catch (error) {
-      deps.log.warn({ err: error }, "due deliveries could not be claimed; trying again");
+      this.#deps.log.warn({ err: error }, "due deliveries could not be claimed; trying again");
       return errorPauseMs;
     }
   }
 
-  return {
-    start() {
-      stopping = new AbortController();
-      ended = run();
-    },
-    wake: () => sleeper.wake(),
-    roomAppeared(targetId) {
-      if (!skipped.delete(targetId) && !wasMemoryShort) return;
-      wasMemoryShort = false;
-      sleeper.wake();
-    },
-    async stop() {
-      stopping.abort();
-      sleeper.wake();
-      await ended;
-    },
-  };
-}
-
-/** What the last claims brought. */
-interface Seen {
-  targets: number;
-  bytesPerDelivery: number;
-}
-
-interface ClaimSize {
-  limit: number;
-  perTarget: number;
-  few: number;
-}
-
-function sizeClaim(room: { deliveries: number; bytes: number }, seen: Seen): ClaimSize {
-  const fits = Math.min(room.deliveries, Math.ceil(room.bytes / seen.bytesPerDelivery));
-  const limit = Math.min(maxPerClaim, fits);
-  const few = Math.min(maxFew, Math.max(1, Math.floor(fits * fewPartOfRoom)));
-  return { limit, few, perTarget: Math.max(few, Math.ceil(limit / seen.targets)) };
-}
-
-/** Follows growing payloads at once and shrinking ones by and by, because memory is what is at stake. */
-function lookAt(deliveries: readonly Delivery[], before: Seen): Seen {
-  const targets = new Set<string>();
-  let bytes = 0;
-  for (const delivery of deliveries) {
-    targets.add(delivery.targetId);
-    bytes += delivery.payload.length;
+  /** Hands over what a claim brought. @returns how long to wait before the next. */
+  #take({ deliveries, cursor, isCircleClosed }: Claim, tookMs: number): number {
+    this.#cursor = cursor;
+    if (deliveries.length > 0) {
+      this.#seen = lookAt(deliveries, this.#seen);
+      this.#deps.metrics.claimed(deliveries.length);
+      this.#deps.take(deliveries);
+      this.#circleMs = 0;
+      if (isCircleClosed && this.#areFull(this.#seen.targets)) return pollMs;
+      return deliveries.length < sparseClaim ? tookMs : 0;
+    }
+    this.#circleMs += tookMs;
+    if (!isCircleClosed) return tookMs;
+    const idleMs = Math.min(maxIdlePauseMs, this.#circleMs * idlePauses);
+    this.#circleMs = 0;
+    return Math.max(pollMs, idleMs);
   }
-  const now = Math.max(1, bytes / deliveries.length);
-  const average = now > before.bytesPerDelivery ? now : (now + before.bytesPerDelivery) / 2;
-  return { targets: targets.size, bytesPerDelivery: average };
+
+  /** Whether these have no more room; the first that has some again wakes the loop. */
+  #areFull(targets: ReadonlySet<string>): boolean {
+    this.#skipped = new Set(this.#deps.fullTargets());
+    return targets.isSubsetOf(this.#skipped);
+  }
 }
 
 interface Sleeper {

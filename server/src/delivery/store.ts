@@ -36,14 +36,14 @@ export interface ClaimRequest {
   wide: readonly string[];
 }
 
+/** A row of `deliveries` with its items, without those whose event is gone: for them there is nothing to deliver. */
 interface ClaimRow {
-  /** Null where it is the same as in the row before. */
-  held: string | null;
-  event_id: string;
-  event_type: string | null;
-  correlation_id: string | null;
-  /** Null where the event is gone: there is nothing to deliver any more. */
-  payload: Buffer | null;
+  held: string;
+  /** The arrays are null where there is no item. */
+  event_ids: string[] | null;
+  event_types: (string | null)[] | null;
+  correlation_ids: (string | null)[] | null;
+  payloads: Buffer[] | null;
 }
 
 /** How many waiting targets one claim looks at: it bounds what a claim costs when most wait for a later moment. */
@@ -62,7 +62,7 @@ export async function claimDeliveries(pool: pg.Pool, request: ClaimRequest): Pro
   const leaseDeadlineMs = performance.now() + request.leaseMs;
   const rows = await callFunction<ClaimRow>(pool, {
     name: "claim_deliveries",
-    text: `select held, event_id, event_type, correlation_id, payload
+    text: `select held, event_ids, event_types, correlation_ids, payloads
            from claim_deliveries($1, $2, $3, $4, $5::uuid[], $6::uuid[], $7, $8, $9, $10)`,
     values: [
       request.leaseMs,
@@ -77,7 +77,7 @@ export async function claimDeliveries(pool: pg.Pool, request: ClaimRequest): Pro
       maxTargetsPerClaim,
     ],
   });
-  const [targetId, isClosed] = rows.pop()!.held!.split(" ") as [string, string];
+  const [targetId, isClosed] = rows.pop()!.held.split(" ") as [string, string];
   const place = withoutDashes(targetId);
   return {
     deliveries: toDeliveries(rows, request.leaseToken, leaseDeadlineMs),
@@ -93,25 +93,25 @@ function targetIds(ids: readonly string[]): BinaryParameter | string {
 
 function toDeliveries(rows: readonly ClaimRow[], leaseToken: number, leaseDeadlineMs: number): Delivery[] {
   const deliveries: Delivery[] = [];
-  let held: HeldRow | undefined;
-  for (const row of rows) {
-    if (row.held !== null) held = readHeld(row.held);
-    if (row.payload === null) continue;
-    const { rowId, targetId, kind, attempts, scheduleAttempts, targetVersion } = held!;
-    deliveries.push({
-      eventId: row.event_id,
-      rowId,
-      targetId,
-      kind,
-      attempts,
-      scheduleAttempts,
-      targetVersion,
-      payload: row.payload,
-      eventType: row.event_type,
-      correlationId: row.correlation_id,
-      leaseToken,
-      leaseDeadlineMs,
-    });
+  for (const { held, event_ids: eventIds, event_types, correlation_ids, payloads } of rows) {
+    if (eventIds === null) continue;
+    const { rowId, targetId, kind, attempts, scheduleAttempts, targetVersion } = readHeld(held);
+    for (let item = 0; item < eventIds.length; item++) {
+      deliveries.push({
+        eventId: eventIds[item]!,
+        rowId,
+        targetId,
+        kind,
+        attempts,
+        scheduleAttempts,
+        targetVersion,
+        payload: payloads![item]!,
+        eventType: event_types![item]!,
+        correlationId: correlation_ids![item]!,
+        leaseToken,
+        leaseDeadlineMs,
+      });
+    }
   }
   return deliveries;
 }

@@ -5,11 +5,10 @@
 -- (p_bucket, p_target) and passes what the last row names. At most p_max_targets steps are taken, so the
 -- cost of a call is bounded however many targets wait for a later moment.
 --
--- What the items of a row of deliveries have in common is said once, because each column costs the caller as much as it
--- costs here: `held` is null where it is the same as in the item before, and else has, with spaces between, the row's
--- id, attempts, schedule_attempts and kind, the target's id and its version. An item whose event is gone has no payload.
--- The last row has no event: its `held` has the target to go on from, and 1 when the circle was closed, 0 when more
--- targets may wait beyond that place.
+-- Each row of deliveries comes in one row: `held` has, with spaces between, its id, attempts, schedule_attempts and kind,
+-- the target's id and its version; the arrays have its items, without those whose event is gone. The last row has no
+-- items: its `held` has the target to go on from, and 1 when the circle was closed, 0 when more targets may wait beyond
+-- that place.
 --
 -- Targets in p_skip have no room on the caller; those in p_wide have shown that they take p_per_target at a time and
 -- get whole rows until that is reached, the others get no more than p_few, if need be of a row's items. Deliveries of a deleted target are settled as CANCELED here.
@@ -28,10 +27,10 @@ create function claim_deliveries(
 )
 returns table (
   held text,
-  event_id uuid,
-  event_type text,
-  correlation_id text,
-  payload bytea
+  event_ids uuid[],
+  event_types text[],
+  correlation_ids text[],
+  payloads bytea[]
 )
 language plpgsql
 set plan_cache_mode = force_generic_plan
@@ -55,10 +54,12 @@ declare
   v_wanted integer;
   v_is_wide boolean;
   v_part_id uuid;
+  -- Of what is leased from one target: the rows, with the number of items up to and with each, and the items.
   v_row_ids uuid[];
-  v_event_ids uuid[];
   v_attempts smallint[];
   v_schedules smallint[];
+  v_ends integer[];
+  v_event_ids uuid[];
   v_low uuid;
   v_high uuid;
 begin
@@ -121,7 +122,20 @@ begin
               and d.lease_until is null
               and d.due_at <= v_now_ms
             order by d.due_at
-            limit v_wanted
+            -- Mostly a few rows have enough items, and the others need not be looked at.
+            limit (
+              select case when sum(cardinality(s.event_ids)) < v_wanted then v_wanted else 16 end
+              from (
+                select d.event_ids
+                from deliveries d
+                where d.bucket = v_bucket
+                  and d.target_id = v_cursor
+                  and d.lease_until is null
+                  and d.due_at <= v_now_ms
+                order by d.due_at
+                limit 16
+              ) s
+            )
           ) w
         ) f
         where case when v_is_wide then f.total - f.items < v_wanted else f.total <= v_wanted end
@@ -148,17 +162,22 @@ begin
           -- Locked above, so it stays where it is.
           and d.ctid = due.place
         returning d.id, d.event_ids, d.attempts, d.schedule_attempts
+      ),
+      -- By their oldest items, and each with the number of items up to and with it.
+      counted as (
+        select l.*, sum(cardinality(l.event_ids)) over (order by l.event_ids[1]) as until
+        from leased l
       )
       select
         array_agg(l.id),
-        array_agg(i.id),
         array_agg(l.attempts),
         array_agg(l.schedule_attempts),
-        min(i.id::text collate "C")::uuid,
-        max(i.id::text collate "C")::uuid
-      into v_row_ids, v_event_ids, v_attempts, v_schedules, v_low, v_high
-      from leased l
-      cross join unnest(l.event_ids) as i (id);
+        array_agg(l.until),
+        min(l.event_ids[1]::text collate "C")::uuid,
+        max(l.event_ids[cardinality(l.event_ids)]::text collate "C")::uuid,
+        array(select i.id from counted c cross join unnest(c.event_ids) as i (id))
+      into v_row_ids, v_attempts, v_schedules, v_ends, v_low, v_high, v_event_ids
+      from counted l;
     else
       -- The oldest items of the first row, in a row of their own.
       v_part_id := overlay(gen_random_uuid()::text placing lpad(to_hex(v_bucket::integer), 2, '0') from 35 for 2);
@@ -194,51 +213,48 @@ begin
         returning id, event_ids, attempts, schedule_attempts
       )
       select
-        array_agg(l.id),
-        array_agg(i.id),
-        array_agg(l.attempts),
-        array_agg(l.schedule_attempts),
-        min(i.id::text collate "C")::uuid,
-        max(i.id::text collate "C")::uuid
-      into v_row_ids, v_event_ids, v_attempts, v_schedules, v_low, v_high
-      from leased l
-      cross join unnest(l.event_ids) as i (id);
+        array[l.id],
+        array[l.attempts],
+        array[l.schedule_attempts],
+        array[cardinality(l.event_ids)],
+        l.event_ids[1],
+        l.event_ids[cardinality(l.event_ids)],
+        l.event_ids
+      into v_row_ids, v_attempts, v_schedules, v_ends, v_low, v_high, v_event_ids
+      from leased l;
     end if;
-    continue when v_event_ids is null;
+    continue when v_row_ids is null;
 
     return query
     select
-      case
-        when n = 1 or v_row_ids[n] <> v_row_ids[n - 1] then
-          concat_ws(
-            ' ', v_row_ids[n], v_attempts[n], v_schedules[n], v_first.kind, v_cursor, v_target.version
-          )
-      end,
-      v_event_ids[n],
-      e.event_type,
-      e.correlation_id,
-      e.payload
-    from generate_series(1, cardinality(v_event_ids)) as n
-    -- The limit keeps the planner from reading the whole range for a join; the range of ids as plain variables lets
-    -- the executor leave out the other days of `events` at its start.
-    left join lateral (
-      select x.event_type, x.correlation_id, x.payload
+      concat_ws(' ', v_row_ids[r], v_attempts[r], v_schedules[r], v_first.kind, v_cursor, v_target.version),
+      e.ids,
+      e.types,
+      e.correlations,
+      e.payloads
+    from generate_series(1, cardinality(v_row_ids)) as r
+    cross join lateral (
+      select
+        array_agg(x.id) as ids,
+        array_agg(x.event_type) as types,
+        array_agg(x.correlation_id) as correlations,
+        array_agg(x.payload) as payloads
       from events x
       where x.bucket = v_bucket
         and x.target_id = v_cursor
-        and x.id = v_event_ids[n]
+        and x.id = any (v_event_ids[coalesce(v_ends[r - 1], 0) + 1 : v_ends[r]])
+        -- Lets the executor leave out the other days of `events` at its start.
         and x.id between v_low and v_high
-      limit 1
-    ) e on true;
+    ) e;
     v_taken := v_taken + cardinality(v_event_ids);
   end loop;
 
   return query
   select
     concat_ws(' ', v_cursor, v_closed::integer),
-    null::uuid,
-    null::text,
-    null::text,
-    null::bytea;
+    null::uuid[],
+    null::text[],
+    null::text[],
+    null::bytea[];
 end
 $$;
