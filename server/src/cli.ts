@@ -3,6 +3,7 @@ import { userInfo } from "node:os";
 import { parseArgs } from "node:util";
 import { createPasswords } from "./accounts/passwords.ts";
 import { OrgUsageError, orgUsage, runOrgCommand } from "./billing/orgCommand.ts";
+import { fitCollectorToCores } from "./collector.ts";
 import { type Config, ConfigError, loadConfig } from "./config.ts";
 import { openForCommand } from "./database.ts";
 import { serve } from "./main.ts";
@@ -22,6 +23,7 @@ async function run(args: string[]): Promise<number> {
   const [command = "serve", ...rest] = args;
   switch (command) {
     case "serve":
+      fitCollectorToCores();
       await serve(readConfig(rest), (line) => process.stderr.write(`${line}\n`));
       return 0;
     case "org":

@@ -17,15 +17,24 @@ export interface BinaryParameter {
 const oid = { bool: 16, bytea: 17, int8: 20, int2: 21, int4: 23, text: 25, uuid: 2950 } as const;
 const headerBytes = 20;
 const lengthBytes = 4;
+const uuidBytes = 16;
+/** The length of a null. */
+const absent = -1;
 
 /** `uuid[]` from ids of 32 hex characters; null stays null. */
 export function uuidArray(ids: readonly (string | null)[]): BinaryParameter {
-  return arrayOf(
-    oid.uuid,
-    ids,
-    () => 16,
-    (out, id, at) => out.write(id, at, 16, "hex"),
-  );
+  const nulls = ids.reduce((count, id) => (id === null ? count + 1 : count), 0);
+  return {
+    size: headerBytes + ids.length * (lengthBytes + uuidBytes) - nulls * uuidBytes,
+    writeTo(out, start) {
+      let at = writeHead(out, start, oid.uuid, ids.length);
+      if (nulls > 0) noteNulls(out, start);
+      for (const id of ids) {
+        at = out.writeInt32BE(id === null ? absent : uuidBytes, at);
+        if (id !== null) at += out.write(id, at, uuidBytes, "hex");
+      }
+    },
+  };
 }
 
 /** `uuid[]` from 16 bytes each; null stays null. */
@@ -48,39 +57,57 @@ export function textArray(values: readonly (string | null)[]): BinaryParameter {
   );
 }
 
+/*
+ * Numbers have a loop for each type: most of what a hot call is given is written here, and a loop that calls what it is
+ * given for each element is not compiled into one piece.
+ */
+
 /** `smallint[]`. */
 export function int2Array(values: readonly number[]): BinaryParameter {
-  return arrayOf(
-    oid.int2,
-    values,
-    () => 2,
-    (out, value, at) => out.writeInt16BE(value, at),
-  );
+  return {
+    size: headerBytes + values.length * (lengthBytes + 2),
+    writeTo(out, start) {
+      let at = writeHead(out, start, oid.int2, values.length);
+      for (const value of values) at = out.writeInt16BE(value, out.writeInt32BE(2, at));
+    },
+  };
 }
 
 /** `integer[]`. */
 export function int4Array(values: readonly number[]): BinaryParameter {
-  return arrayOf(
-    oid.int4,
-    values,
-    () => 4,
-    (out, value, at) => out.writeInt32BE(value, at),
-  );
+  return {
+    size: headerBytes + values.length * (lengthBytes + 4),
+    writeTo(out, start) {
+      let at = writeHead(out, start, oid.int4, values.length);
+      for (const value of values) at = out.writeInt32BE(value, out.writeInt32BE(4, at));
+    },
+  };
 }
 
 /** `bigint[]` from whole numbers below 2^53. */
 export function int8Array(values: readonly number[]): BinaryParameter {
-  return arrayOf(oid.int8, values, () => 8, writeInt8);
+  return {
+    size: headerBytes + values.length * (lengthBytes + 8),
+    writeTo(out, start) {
+      let at = writeHead(out, start, oid.int8, values.length);
+      for (const value of values) {
+        at = out.writeInt32BE(8, at);
+        at = out.writeInt32BE(Math.floor(value / 0x1_0000_0000), at);
+        at = out.writeUInt32BE(value >>> 0, at);
+      }
+    },
+  };
 }
 
 /** `boolean[]`. */
 export function boolArray(values: readonly boolean[]): BinaryParameter {
-  return arrayOf(
-    oid.bool,
-    values,
-    () => 1,
-    (out, value, at) => out.writeUInt8(value ? 1 : 0, at),
-  );
+  return {
+    size: headerBytes + values.length * (lengthBytes + 1),
+    writeTo(out, start) {
+      let at = writeHead(out, start, oid.bool, values.length);
+      for (const value of values) at = out.writeUInt8(value ? 1 : 0, out.writeInt32BE(1, at));
+    },
+  };
 }
 
 function arrayOf<T>(
@@ -98,14 +125,11 @@ function arrayOf<T>(
   return {
     size,
     writeTo(out, start) {
-      let at = out.writeInt32BE(1, start);
-      at = out.writeInt32BE(hasNull ? 1 : 0, at);
-      at = out.writeInt32BE(elementOid, at);
-      at = out.writeInt32BE(values.length, at);
-      at = out.writeInt32BE(1, at);
+      let at = writeHead(out, start, elementOid, values.length);
+      if (hasNull) noteNulls(out, start);
       for (const value of values) {
         if (value === null) {
-          at = out.writeInt32BE(-1, at);
+          at = out.writeInt32BE(absent, at);
           continue;
         }
         const length = sizeOf(value);
@@ -121,7 +145,15 @@ function byteLengthOf(value: Uint8Array): number {
   return value.length;
 }
 
-function writeInt8(out: Buffer, value: number, at: number): void {
-  out.writeInt32BE(Math.floor(value / 0x1_0000_0000), at);
-  out.writeUInt32BE(value >>> 0, at + 4);
+function noteNulls(out: Buffer, start: number): void {
+  out.writeInt32BE(1, start + 4);
+}
+
+/** @returns where the elements begin. */
+function writeHead(out: Buffer, start: number, elementOid: number, count: number): number {
+  let at = out.writeInt32BE(1, start);
+  at = out.writeInt32BE(0, at);
+  at = out.writeInt32BE(elementOid, at);
+  at = out.writeInt32BE(count, at);
+  return out.writeInt32BE(1, at);
 }

@@ -51,7 +51,15 @@ export function bucketOf(id: string): number {
 
 /** The moment an id was made, in Unix milliseconds. */
 export function idTimeMs(id: string): number {
-  return Number.parseInt(id.slice(0, 12), 16);
+  let ms = 0;
+  // Read for every delivery; cutting the digits out and parsing them costs several times as much.
+  for (let index = 0; index < 12; index++) ms = ms * 16 + digitOf(id.charCodeAt(index));
+  return ms;
+}
+
+/** @param code Of 0 to 9, a to f or A to F. */
+function digitOf(code: number): number {
+  return code < 58 ? code - 48 : (code | 32) - 87;
 }
 
 const slotMs = 1_024;

@@ -11,7 +11,9 @@ export interface ClaimLoop {
   start(): void;
   /** Something is due: look now rather than at the next poll. */
   wake(): void;
-  /** A target, and so the memory, has room again; looks now if the last claim left something for want of it. */
+  /** Whether the last claim left something for want of room, of this target's or in memory. */
+  wantsRoom(targetId: string): boolean;
+  /** The target, and so the memory, has room again: look now, if that was wanted. */
   roomAppeared(targetId: string): void;
   stop(): Promise<void>;
 }
@@ -71,8 +73,13 @@ class Claims implements ClaimLoop {
     this.#sleeper.wake();
   }
 
+  wantsRoom(targetId: string): boolean {
+    return this.#wasMemoryShort || this.#skipped.has(targetId);
+  }
+
   roomAppeared(targetId: string): void {
-    if (!this.#skipped.delete(targetId) && !this.#wasMemoryShort) return;
+    if (!this.wantsRoom(targetId)) return;
+    this.#skipped.delete(targetId);
     this.#wasMemoryShort = false;
     this.#sleeper.wake();
   }

@@ -304,7 +304,8 @@ export class Dispatcher implements DeliveryGauges {
     this.#deps.settler.settle(delivery, target, result, attemptedAtMs);
     if (this.#turns.length > 1) this.#pump();
     else if (waiting(lane) > 0) this.#startFrom(lane);
-    if (hasRoom(lane, performance.now(), this.#memoryShare())) this.#claims?.roomAppeared(lane.targetId);
+    if (this.#claims?.wantsRoom(lane.targetId) && hasRoom(lane, performance.now(), this.#memoryShare()))
+      this.#claims.roomAppeared(lane.targetId);
     if (this.#inFlight === 0) this.#onIdle?.();
   }
 

@@ -165,8 +165,10 @@ export interface AttemptRecord {
 export async function finishDeliveries(pool: pg.Pool, records: readonly AttemptRecord[]): Promise<boolean[]> {
   const { order, ids, tokens, ends } = byRow(records);
   const ordered = order.map((index) => records[index]!);
-  const areDelivered = ends.map((end, row) =>
-    ordered.slice(ends[row - 1] ?? 0, end).every(({ outcome }) => outcome === 1),
+  const isDelivered = ({ outcome }: AttemptRecord): boolean => outcome === 1;
+  const areAllDelivered = ordered.every(isDelivered);
+  const areDelivered = ends.map(
+    (end, row) => areAllDelivered || ordered.slice(ends[row - 1] ?? 0, end).every(isDelivered),
   );
   const hasErrors = ordered.some((record) => record.error !== null);
   const hasBodies = ordered.some((record) => record.responseBody !== null);
@@ -179,8 +181,8 @@ export async function finishDeliveries(pool: pg.Pool, records: readonly AttemptR
       int2Array(ends),
       boolArray(areDelivered),
       uuidArray(ordered.map((record) => record.eventId)),
-      int2Array(ordered.map((record) => record.outcome)),
-      int8Array(ordered.map((record) => record.delayMs)),
+      areAllDelivered ? null : int2Array(ordered.map((record) => record.outcome)),
+      areAllDelivered ? null : int8Array(ordered.map((record) => record.delayMs)),
       int8Array(ordered.map((record) => record.attemptedAtMs)),
       int4Array(ordered.map((record) => record.durationMs)),
       int2Array(ordered.map((record) => record.statusCode)),

@@ -20,16 +20,18 @@ const latencyBucketsSeconds = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30, 300
 
 export function createDeliveryMetrics(registry: Registry, gauges: DeliveryGauges): DeliveryMetrics {
   const registers = [registry];
-  const counts = new Map<string, { kind: string; outcome: string; pending: number }>();
+  const counts = new Map<string, Map<string, { pending: number }>>();
   void new Counter({
     name: "postrider_attempts_total",
     help: "Attempts made, by kind of target and outcome.",
     labelNames: ["kind", "outcome"],
     registers,
     collect() {
-      for (const cell of counts.values()) {
-        if (cell.pending > 0) this.inc({ kind: cell.kind, outcome: cell.outcome }, cell.pending);
-        cell.pending = 0;
+      for (const [kind, outcomes] of counts) {
+        for (const [outcome, cell] of outcomes) {
+          if (cell.pending > 0) this.inc({ kind, outcome }, cell.pending);
+          cell.pending = 0;
+        }
       }
     },
   });
@@ -71,9 +73,10 @@ export function createDeliveryMetrics(registry: Registry, gauges: DeliveryGauges
 
   return {
     attempt(kind, outcome, durationMs) {
-      const key = `${kind} ${outcome}`;
-      let cell = counts.get(key);
-      if (cell === undefined) counts.set(key, (cell = { kind, outcome, pending: 0 }));
+      let outcomes = counts.get(kind);
+      if (outcomes === undefined) counts.set(kind, (outcomes = new Map<string, { pending: number }>()));
+      let cell = outcomes.get(outcome);
+      if (cell === undefined) outcomes.set(outcome, (cell = { pending: 0 }));
       cell.pending++;
       duration.observe(durationMs / 1000);
     },

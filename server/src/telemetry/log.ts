@@ -53,6 +53,7 @@ export function createLog(level: string): Log {
   const writesLines = logger.isLevelEnabled("info");
   const now = createIsoClock();
   const describeRoute = createRouteText();
+  const describeAttempt = createAttemptText();
   return {
     info: (fields, message) => logger.info(fields, message),
     warn: (fields, message) => logger.warn(fields, message),
@@ -69,8 +70,9 @@ export function createLog(level: string): Log {
       if (!writesLines) return;
       const error = line.error === null ? "" : `,"error":${JSON.stringify(line.error)}`;
       const next = line.nextInMs === null ? "" : `,"next_in_ms":${line.nextInMs}`;
+      const about = describeAttempt(line);
       destination.write(
-        `{"level":30,"time":"${now()}","event_id":"${line.eventId}","target_id":"${line.targetId}","org_id":"${line.orgId}","number":${line.number},"outcome":"${line.outcome}","status":${line.statusCode},"duration_ms":${line.durationMs}${error}${next},"msg":"attempt"}\n`,
+        `{"level":30,"time":"${now()}","event_id":"${line.eventId}${about}${line.durationMs}${error}${next},"msg":"attempt"}\n`,
       );
     },
     failure: (requestId, status, error) =>
@@ -92,6 +94,24 @@ function createRouteText(): (method: string, routePath: string, status: number) 
     if (known?.method === method && known.status === status) return known.text;
     const text = `","method":"${method}","route":"${routePath}","status":${status},"duration_ms":`;
     last.set(routePath, { method, status, text });
+    return text;
+  };
+}
+
+/** The part of an attempt's line that is the same as in the last line, for a target that gets many. */
+function createAttemptText(): (line: AttemptLine) => string {
+  let last: AttemptLine | undefined;
+  let text = "";
+  return (line) => {
+    if (
+      last?.targetId !== line.targetId ||
+      last.number !== line.number ||
+      last.outcome !== line.outcome ||
+      last.statusCode !== line.statusCode
+    ) {
+      last = line;
+      text = `","target_id":"${line.targetId}","org_id":"${line.orgId}","number":${line.number},"outcome":"${line.outcome}","status":${line.statusCode},"duration_ms":`;
+    }
     return text;
   };
 }

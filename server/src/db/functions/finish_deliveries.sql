@@ -9,7 +9,8 @@
 -- p_row_delivered says of each row whether all its items here were delivered.
 -- Items of one row that were all delivered at the first try have one row of delivered_groups for their attempts.
 -- Outcomes: 1 delivered, 2 retry after p_delays_ms, 3 failed. A retry whose target was deleted meanwhile is canceled
--- by the claim that meets it. p_errors and p_response_bodies may be null where no element has any.
+-- by the claim that meets it. p_outcomes and p_delays_ms may be null where all were delivered, p_errors and
+-- p_response_bodies where no element has any.
 drop function if exists finish_deliveries;
 create function finish_deliveries(
   p_row_ids uuid[],
@@ -49,7 +50,7 @@ begin
       d.target_id,
       d.attempts,
       -- A row that has its item's id is the item's own, and stays for its retry.
-      p_event_ids[span.last] = d.id and p_outcomes[span.last] = 2 as is_again,
+      p_event_ids[span.last] = d.id and coalesce(p_outcomes[span.last] = 2, false) as is_again,
       d.event_ids,
       d.event_ids = p_event_ids[span.first : span.last] as is_whole,
       -- Its attempts are recorded in one row.
@@ -134,7 +135,7 @@ begin
     select
       m.bucket,
       m.attempts + 1,
-      p_outcomes[m.n],
+      coalesce(p_outcomes[m.n], 1),
       p_status_codes[m.n],
       p_durations_ms[m.n],
       p_event_ids[m.n],
