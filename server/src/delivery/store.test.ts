@@ -153,6 +153,44 @@ describe("a claim", () => {
     expect(countByTarget(await claim())).toEqual({ [narrow]: 2, [wide]: 1, [skipped]: 2 });
   });
 
+  it("takes of a wide target what it may, from however many rows, with each item's own event", async () => {
+    const target = await makeTarget(1);
+    const rows: string[][] = [];
+    for (let row = 0; row < 20; row++) {
+      const ids: string[] = [];
+      for (let item = 0; item < (row === 9 ? 3 : 1); item++) {
+        const eventType = `${row}.${item}`;
+        ids.push(
+          await store(target, { payload: `{"item":"${eventType}"}`, eventType, correlationId: "same" }),
+        );
+      }
+      ids.sort();
+      rows.push(ids);
+      await pool.query("delete from deliveries where id = any ($1)", [ids.slice(1)]);
+      await pool.query("update deliveries set event_ids = $2, due_at = $3 where id = $1", [ids[0], ids, row]);
+    }
+    const other = await makeTarget(2);
+    await store(other);
+    const { deliveries, isCircleClosed } = await claim({ wide: [target], perTarget: 21 });
+    // The row that reaches the limit is the last.
+    const taken = rows.slice(0, 19);
+    const said = new Map(
+      deliveries
+        .slice(0, -1)
+        .map(({ eventId, eventType, correlationId, payload }) => [
+          eventId,
+          { correlationId, isOwn: payload.toString() === `{"item":"${eventType}"}` },
+        ]),
+    );
+    expect(said).toEqual(
+      new Map(taken.flat().map((eventId) => [eventId, { correlationId: "same", isOwn: true }])),
+    );
+    // In the same claim, because the limit for all was not reached.
+    expect(deliveries.at(-1)).toMatchObject({ targetId: other, correlationId: null });
+    expect(isCircleClosed).toBe(true);
+    expect(countByTarget(await claim({ wide: [target], perTarget: 21 }))).toEqual({ [target]: 1 });
+  });
+
   it("goes on from where the last one ended, and says when the circle is closed", async () => {
     const [first, second] = [await makeTarget(1), await makeTarget(255)];
     for (const target of [first, second]) for (let count = 0; count < 3; count++) await store(target);
