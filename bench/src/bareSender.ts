@@ -5,10 +5,9 @@ import { createOutbound } from "../../server/src/net/outbound.ts";
 
 /*
  * The ceiling of delivery: the same outbound client posting signed bodies as fast as the receiver answers, and
- * no storage. Arguments: the URL, the number of items, how many before them, how many at once. Prints the items
- * per second.
+ * no storage, until it is stopped. Arguments: the URL, how many at once.
  */
-const [url = "", items = "0", warmUpItems = "0", concurrency = "0"] = process.argv.slice(2);
+const [url = "", concurrency = "0"] = process.argv.slice(2);
 const outbound = createOutbound({
   allowHttp: true,
   networks: parseNetworks("127.0.0.0/8"),
@@ -16,6 +15,8 @@ const outbound = createOutbound({
 });
 const key = randomBytes(32);
 const body = Buffer.from(JSON.stringify({ event_type: "order.created", data: "x".repeat(440) }));
+/** A turn of the receiver's is longer away than a delivery may take. */
+const timeoutMs = 60_000;
 const id = "0192f3a4b5c67d8e9fa0b1c2d3e4f506";
 
 async function post(): Promise<void> {
@@ -36,20 +37,12 @@ async function post(): Promise<void> {
       "order.created",
     ],
     body,
+    timeoutMs,
   });
 }
 
-async function run(total: number): Promise<number> {
-  let left = total;
-  const startedAt = performance.now();
-  await Promise.all(
-    Array.from({ length: Number(concurrency) }, async () => {
-      while (left-- > 0) await post();
-    }),
-  );
-  return total / ((performance.now() - startedAt) / 1000);
+async function postForEver(): Promise<void> {
+  for (;;) await post();
 }
 
-await run(Number(warmUpItems));
-process.stdout.write(`${await run(Number(items))}\n`);
-outbound.close();
+for (let n = 0; n < Number(concurrency); n++) void postForEver();

@@ -1,68 +1,71 @@
-import { execFile } from "node:child_process";
+import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
-import { startService } from "./benchService.ts";
+import { type BenchService, startService } from "./benchService.ts";
 import { atLeast, type BenchSize, type Figure, median, perSecond, whole } from "./figures.ts";
-import { startProgram } from "./processes.ts";
-import { connections, fill, inTemporaryDirectory, received, untilReceived } from "./workload.ts";
+import { startProgram, stopProcess } from "./processes.ts";
+import { connections, fill, inTemporaryDirectory, turnMs } from "./workload.ts";
 
-const drains = 5;
-/** Sent before either side is measured, by the same process: what a fresh one compiles meanwhile is not the figure. */
-const warmUpItems = 20_000;
+const drains = 15;
+const sides = { bare: 0, service: 1 };
 /** Both sides keep as many requests under way. One target may have an eighth of what is free for all. */
 const sending = {
   POSTRIDER_TARGET_CONCURRENCY: String(connections),
   POSTRIDER_MAX_IN_FLIGHT: String(connections * 16),
 };
 
-/** Delivering what is stored, against the same signed posts without storage. */
+/**
+ * Delivering what is stored, against the same signed posts without storage. Both go to one receiver, which answers one
+ * side while the other waits: first the one, then the other, and in the next round the other way round.
+ */
 export async function drainFigures(size: BenchSize): Promise<Figure[]> {
   const receiver = await startProgram("./receiver.ts");
-  const bare: number[] = [await bareSending(receiver.port, size.drainItems)];
-  const drained: number[] = [];
-  for (let round = 0; round < drains; round++) {
-    drained.push(await drain(receiver.port, size.drainItems));
-    bare.push(await bareSending(receiver.port, size.drainItems));
-  }
+  const urlOf = (side: number): string => `http://127.0.0.1:${receiver.port}/turns/${side}`;
+  const bareSender = spawn(process.execPath, [
+    fileURLToPath(new URL("./bareSender.ts", import.meta.url)),
+    urlOf(sides.bare),
+    String(connections),
+  ]);
+  const measured = await inTemporaryDirectory(async (dataDir) => {
+    const service = await startService({ dataDir, settings: sending });
+    const target = await service.createTarget({ kind: "webhook", name: "bench", url: urlOf(sides.service) });
+    const results: Round[] = [];
+    for (let round = 0; round <= drains; round++) {
+      const result = await playRound(service, target, receiver.port, {
+        items: size.drainItems,
+        isOdd: round % 2 > 0,
+      });
+      // The first one warms up.
+      if (round > 0) results.push(result);
+    }
+    await service.stop();
+    return results;
+  });
+  await stopProcess(bareSender);
   await receiver.stop();
-  // Against what was measured right before and right after, because the machine may change within a minute.
-  const ratio = median(drained.map((rate, round) => (2 * rate) / (bare[round]! + bare[round + 1]!)));
+  const rate = (side: keyof Round): string =>
+    perSecond(median(measured.map((round) => (size.drainItems * 1000) / round[side])));
+  const ratio = median(measured.map(({ bare, service }) => bare / service));
   return [
-    { name: "bare signed undici loop", value: perSecond(median(bare)) },
-    atLeast(`drain of ${whole(size.drainItems)} stored items`, ratio, 0.65, perSecond(median(drained))),
+    { name: "bare signed undici loop", value: rate("bare") },
+    atLeast(`drain of ${whole(size.drainItems)} stored items`, ratio, 0.65, rate("service")),
   ];
 }
 
-/** Items per second, once the restarted service has warmed up. */
-async function drain(receiverPort: number, items: number): Promise<number> {
-  return inTemporaryDirectory(async (dataDir) => {
-    const filling = await startService({ dataDir, roles: "api" });
-    const url = `http://127.0.0.1:${receiverPort}/`;
-    const target = await filling.createTarget({ kind: "webhook", name: "bench", url });
-    await fill(filling, target, warmUpItems + items);
-    const { key } = filling;
-    await filling.stop();
-    const before = await received(receiverPort);
-    const service = await startService({ dataDir, key, settings: sending });
-    await untilReceived(receiverPort, before + warmUpItems);
-    const startedAt = performance.now();
-    const startedWith = await received(receiverPort);
-    await untilReceived(receiverPort, before + warmUpItems + items);
-    const rate = (before + warmUpItems + items - startedWith) / ((performance.now() - startedAt) / 1000);
-    await service.stop();
-    return rate;
-  });
+/** Milliseconds. */
+interface Round {
+  bare: number;
+  service: number;
 }
 
-async function bareSending(receiverPort: number, items: number): Promise<number> {
-  const path = fileURLToPath(new URL("./bareSender.ts", import.meta.url));
-  const url = `http://127.0.0.1:${receiverPort}/`;
-  const { stdout } = await promisify(execFile)(process.execPath, [
-    path,
-    url,
-    String(items),
-    String(warmUpItems),
-    String(connections),
-  ]);
-  return Number(stdout);
+async function playRound(
+  service: BenchService,
+  target: string,
+  receiverPort: number,
+  { items, isOdd }: { items: number; isOdd: boolean },
+): Promise<Round> {
+  await fill(service, target, items);
+  const round = { bare: 0, service: 0 };
+  const order: (keyof Round)[] = isOdd ? ["bare", "service"] : ["service", "bare"];
+  for (const side of order) round[side] = await turnMs(receiverPort, sides[side], items);
+  return round;
 }

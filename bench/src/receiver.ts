@@ -1,12 +1,13 @@
 import { createServer, type Socket } from "node:net";
 import { createFramer, type Message } from "./framing.ts";
 import { monotonicMs } from "./load.ts";
+import { createTurns } from "./turns.ts";
 
 /*
- * The receiver of deliveries: answers 200 at once, and counts. `GET /count` says how many came, `GET /reached/1000` says
- * it when there are a thousand (one such request at a time), `GET /latency`
- * how long the items of the last run took from the `sent_at` (of the monotonic clock, in milliseconds) in their body, and forgets them.
- * Prints its port.
+ * The receiver of deliveries: answers 200 at once, and counts. `GET /count` says how many came, `GET /latency` how long
+ * the items of the last run took from the `sent_at` (of the monotonic clock, in milliseconds) in their body, and forgets
+ * them. What is posted to `/turns/<side>` waits for that side's turn, which `GET /turn/<side>/<count>` begins; it is
+ * answered with how long so many took. A side is a digit. Prints its port.
  *
  * It speaks HTTP/1.1 on plain sockets, as the client does, because both only stand for somebody else's machine. Its
  * answers have the headers that Node's server sends.
@@ -26,9 +27,10 @@ function answer(socket: Socket, { bytes, bodyAt }: Message): void {
     tell(socket, bytes.toString("latin1", 4, bytes.indexOf(space, 4)));
     return;
   }
+  const path = bytes.readUInt32BE(5);
+  if (path === turnPath && !turns.has(bytes[sideAt]! - zero, socket)) return;
   count++;
-  if (count === awaited.count) awaited.tell();
-  if (bytes.readUInt32BE(5) === measuredPath) {
+  if (path === measuredPath) {
     const { sent_at } = JSON.parse(bytes.toString("utf8", bodyAt)) as { sent_at: number };
     latencies.push(monotonicMs() - sent_at);
   }
@@ -37,19 +39,23 @@ function answer(socket: Socket, { bytes, bodyAt }: Message): void {
 
 const get = "G".charCodeAt(0);
 const space = " ".charCodeAt(0);
-/** The first four bytes of `/measured`. */
+const zero = "0".charCodeAt(0);
+/** The first four bytes of `/measured` and of `/turns`. */
 const measuredPath = Buffer.from("/mea").readUInt32BE();
+const turnPath = Buffer.from("/tur").readUInt32BE();
+const sideAt = "POST /turns/".length;
+const turns = createTurns((socket) => {
+  count++;
+  socket.write(delivered);
+});
 let delivered = ok("");
 setInterval(() => (delivered = ok("")), 1_000).unref();
 
-/** Who is to be told when so many have come. */
-let awaited = { count: -1, tell: (): void => undefined };
-
 function tell(socket: Socket, path: string): void {
   const say = (told: object): void => void socket.write(ok(JSON.stringify(told)));
-  const reached = /^\/reached\/(\d+)$/.exec(path);
-  if (reached !== null && count < Number(reached[1])) {
-    awaited = { count: Number(reached[1]), tell: () => say({ count }) };
+  const turn = /^\/turn\/(\d)\/(\d+)$/.exec(path);
+  if (turn !== null) {
+    turns.begin(Number(turn[1]), Number(turn[2]), (ms) => say({ ms }));
   } else if (path === "/latency") {
     say({ latencies });
     latencies = [];

@@ -57,7 +57,7 @@ export async function received(port: number): Promise<number> {
   return (await ask<{ count: number }>(port, "/count")).count;
 }
 
-/** Costs nothing while it waits. */
-export async function untilReceived(port: number, count: number): Promise<void> {
-  await ask(port, `/reached/${count}`, 120_000);
+/** Lets a side have so many requests answered, and says how long that took. */
+export async function turnMs(port: number, side: number, count: number): Promise<number> {
+  return (await ask<{ ms: number }>(port, `/turn/${side}/${count}`, 120_000)).ms;
 }
