@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { availableParallelism } from "node:os";
 import type { FastifyInstance } from "fastify";
 import type pg from "pg";
 import { Registry, collectDefaultMetrics } from "prom-client";
@@ -7,20 +8,23 @@ import { createPasswords } from "./accounts/passwords.ts";
 import { createApp } from "./app.ts";
 import { type BillingWorker, startBillingWorker } from "./billing/worker.ts";
 import type { Config } from "./config.ts";
+import type { DatabaseConnection } from "./db/pool.ts";
 import { createQueries } from "./db/tables.ts";
+import { connectOutbound } from "./delivery/connectOutbound.ts";
 import { createDelivery } from "./delivery/createDelivery.ts";
 import type { Dispatcher } from "./delivery/dispatcher.ts";
+import { createHelper, type Helper } from "./delivery/thread/helpingThread.ts";
 import { createHandoffs, type Handoffs } from "./handoff/handoffs.ts";
 import { closeServer } from "./http/closeServer.ts";
 import { createIntake } from "./intake/intake.ts";
 import { createMailboxes, type Mailboxes } from "./mailbox/mailboxes.ts";
 import { retentionMs } from "./mailbox/mailboxDeps.ts";
 import { startMaintenance } from "./maintenance/chores.ts";
-import { type ParsedNetworks, parseNetworks } from "./net/addressGuard.ts";
-import { createOutbound, type Outbound } from "./net/outbound.ts";
+import { parseNetworks } from "./net/addressGuard.ts";
 import { createSecretBox } from "./targets/secretBox.ts";
 import { registerDatabaseMetrics } from "./telemetry/databaseMetrics.ts";
 import type { Log } from "./telemetry/log.ts";
+import { metricsText } from "./telemetry/metricsText.ts";
 import { createRequestMetrics } from "./telemetry/requestMetrics.ts";
 import { version } from "./version.ts";
 
@@ -28,6 +32,8 @@ export interface ServiceDeps {
   config: Config;
   /** A pool whose database has the current schema. */
   pool: pg.Pool;
+  /** Where the pool's database is, for a thread that helps; absent when none is to. */
+  connection?: DatabaseConnection;
   encryptionKey: Buffer;
   log: Log;
   nowMs?: () => number;
@@ -48,7 +54,8 @@ export interface Service {
 type Parts = ReturnType<typeof assembleParts>;
 
 /** Wires the parts together: what each part needs is spelled out here and nowhere else. */
-function assembleParts({ config, pool, encryptionKey, log, nowMs = Date.now }: ServiceDeps) {
+function assembleParts(deps: ServiceDeps) {
+  const { config, pool, encryptionKey, log, nowMs = Date.now } = deps;
   const queries = createQueries(pool);
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -71,6 +78,7 @@ function assembleParts({ config, pool, encryptionKey, log, nowMs = Date.now }: S
     onDue: () => dispatcher.onDue(),
     onMailboxItems: (mailboxIds) => mailboxes.onMailboxItems(mailboxIds),
   });
+  const helper = createHelperFor(deps);
   const dispatcher: Dispatcher = createDelivery({
     config,
     pool,
@@ -80,6 +88,7 @@ function assembleParts({ config, pool, encryptionKey, log, nowMs = Date.now }: S
     registry,
     nowMs,
     sendHandoff: (delivery, target) => handoffs.send(delivery, target),
+    ...(helper && { helper }),
   });
   const mailboxes: Mailboxes = createMailboxes({
     pool,
@@ -105,9 +114,36 @@ function assembleParts({ config, pool, encryptionKey, log, nowMs = Date.now }: S
     keyUsage,
     handoffs,
     dispatcher,
+    helper,
     mailboxes,
     intake,
   };
+}
+
+/** The thread that helps with backlogs, where there is a core for it. */
+function createHelperFor({ config, connection, encryptionKey, log }: ServiceDeps): Helper | undefined {
+  const threads = config.sendingThreads === "auto" ? availableParallelism() : Number(config.sendingThreads);
+  if (connection === undefined || threads < 2 || !config.roles.has("dispatcher")) return undefined;
+  const { allowHttpTargets, allowedNetworks, connectTimeoutMs, deliveryTimeoutMs } = config;
+  const { logLevel, maxInFlight, roles, targetConcurrency, previousEncryptionKeys } = config;
+  return createHelper(
+    {
+      connection,
+      encryptionKey,
+      previousEncryptionKeys,
+      config: {
+        allowHttpTargets,
+        allowedNetworks,
+        connectTimeoutMs,
+        deliveryTimeoutMs,
+        logLevel,
+        maxInFlight,
+        roles,
+        targetConcurrency,
+      },
+    },
+    log,
+  );
 }
 
 /** Puts a process together: the parts, the interface in front of them, and the order in which they start and stop. */
@@ -127,6 +163,7 @@ export function createService(deps: ServiceDeps): Service {
     version,
     passwords: createPasswords(),
     metrics: createRequestMetrics(parts.registry),
+    metricsText: async () => metricsText(parts.registry, (await parts.helper?.metrics()) ?? []),
     onKeyUsed: (keyId) => parts.keyUsage.note(keyId),
     onDue: () => dispatcher.onDue(),
     onBillingEvent: () => billing?.wake(),
@@ -159,20 +196,10 @@ async function stopParts(parts: Parts, workers: ({ stop(): Promise<void> } | und
   await parts.mailboxes.stop();
   await Promise.all([
     parts.dispatcher.stop(),
+    parts.helper?.stop(),
     parts.handoffs.stop(),
     ...workers.map((worker) => worker?.stop()),
   ]);
   await parts.keyUsage.stop();
   parts.outbound.close();
-}
-
-function connectOutbound(config: Config, networks: ParsedNetworks): Outbound {
-  return createOutbound({
-    allowHttp: config.allowHttpTargets,
-    networks,
-    userAgent: `Postrider/${version}`,
-    connectTimeoutMs: config.connectTimeoutMs,
-    // The dispatcher bounds what is under way; targets that share a host must not wait for each other.
-    maxConnectionsPerOrigin: config.maxInFlight,
-  });
 }

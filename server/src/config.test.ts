@@ -46,6 +46,7 @@ describe("defaults", () => {
       connectTimeoutMs: 5000,
       targetConcurrency: 32,
       maxInFlight: 512,
+      sendingThreads: "auto",
       signupLimit: 3,
       loginLimit: 5,
       mailboxLeaseSeconds: 300,

@@ -5,7 +5,7 @@ import { runningConnection } from "./db/embedded/runningConnection.ts";
 import { startEmbedded } from "./db/embedded/startEmbedded.ts";
 import { makeWalAhead, segmentsThatFit } from "./db/embedded/walAhead.ts";
 import { migrate } from "./db/migrate.ts";
-import { createPool, isDatabaseAway } from "./db/pool.ts";
+import { createPool, type DatabaseConnection, isDatabaseAway } from "./db/pool.ts";
 import { loadOrMakeKey } from "./encryptionKey.ts";
 import { endAllLeases } from "./maintenance/sweepLeases.ts";
 import type { Log } from "./telemetry/log.ts";
@@ -13,6 +13,7 @@ import type { Log } from "./telemetry/log.ts";
 /** The database of a process, with the current schema. */
 export interface OpenDatabase {
   pool: pg.Pool;
+  connection: DatabaseConnection;
   encryptionKey: Buffer;
   close(): Promise<void>;
 }
@@ -54,6 +55,7 @@ async function openEmbedded(config: Config, log: Log, say: (line: string) => voi
     const walAhead = makeWalAheadLater(pool, log, { directory: config.dataDir, signal: closing.signal });
     return {
       pool,
+      connection: server.connection,
       encryptionKey,
       async close() {
         closing.abort();
@@ -92,7 +94,7 @@ async function openExternal(config: Config, log: Log, say: (line: string) => voi
   try {
     await waitForDatabase(pool, say);
     await prepare(pool, log);
-    return { pool, encryptionKey: config.encryptionKey!, close: () => pool.end() };
+    return { pool, connection, encryptionKey: config.encryptionKey!, close: () => pool.end() };
   } catch (error) {
     await pool.end();
     throw error;
@@ -114,7 +116,12 @@ export async function openForCommand(
   const pool = createPool({ connection: running, size: 2, onError: poolError(log) });
   try {
     await pool.query("select 1");
-    return { pool, encryptionKey: loadOrMakeKey(config.dataDir), close: () => pool.end() };
+    return {
+      pool,
+      connection: running,
+      encryptionKey: loadOrMakeKey(config.dataDir),
+      close: () => pool.end(),
+    };
   } catch (error) {
     await pool.end();
     // The record of a server that is gone.

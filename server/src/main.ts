@@ -23,6 +23,7 @@ export async function serve(config: Config, say: (line: string) => void): Promis
       config,
       log,
       pool: database.pool,
+      connection: database.connection,
       encryptionKey: database.encryptionKey,
     });
     try {

@@ -104,7 +104,8 @@ const storage = {
     name: "POSTRIDER_DATABASE_POOL",
     parse: integer(2, 200),
     default: "10",
-    description: "The most connections that this process opens to the database.",
+    description:
+      "The most connections that this process opens to the database; three more while a second thread sends (POSTRIDER_SENDING_THREADS).",
   }),
   encryptionKey: maybe({
     name: "POSTRIDER_ENCRYPTION_KEY",
@@ -168,6 +169,13 @@ const outbound = {
     default: "512",
     description:
       "The most deliveries in flight from this process to all targets together. One target has at most an eighth of what is still free, 57 of 512 when it is alone.",
+  }),
+  sendingThreads: always({
+    name: "POSTRIDER_SENDING_THREADS",
+    parse: oneOf(["auto", "1", "2"]),
+    default: "auto",
+    description:
+      "With `2` a second thread takes half of a webhook's backlog when the first is too busy to send it alone; limits hold for both together. `auto` is 2 where there are two cores or more.",
   }),
 };
 

@@ -36,7 +36,7 @@ async function claim(): Promise<number> {
     `explain (analyze, buffers, timing off, format json)
      select *
      from claim_deliveries(
-       20000, 7, -1::smallint, '00000000-0000-0000-0000-000000000000', '{}', '{}', 50, 50, 50, 200
+       20000, 7, -1::smallint, '00000000-0000-0000-0000-000000000000', '{}', '{}', 50, 50, 50, 200, null
      )`,
   );
   const plan = rows[0]!["QUERY PLAN"][0].Plan;

@@ -70,6 +70,8 @@ test("a claim that filled its target is not repeated until there is room, and th
     },
     fullTargets: () => (isFull ? [target] : []),
     targetsEnding: () => [target],
+    onBacklog: () => undefined,
+    forgetIdle: () => false,
     take(deliveries) {
       isFull = true;
       pending.shift()?.resolve(deliveries.length);

@@ -2,8 +2,9 @@ import type pg from "pg";
 import type { Lease } from "../intake/acceptItems.ts";
 import type { DeliveryMetrics } from "../telemetry/deliveryMetrics.ts";
 import type { Log } from "../telemetry/log.ts";
-import { lookAt, maxPerClaim, nothingSeen, sizeClaim } from "./claimSize.ts";
+import { type ClaimSize, lookAt, maxPerClaim, nothingSeen, sizeClaim, targetsWithMore } from "./claimSize.ts";
 import type { Delivery } from "./delivery.ts";
+import { createSleeper } from "./sleeper.ts";
 import { type Claim, claimDeliveries, firstCursor } from "./store.ts";
 
 /** Brings due deliveries from the database into memory for as long as there is room. */
@@ -30,6 +31,10 @@ export interface ClaimLoopDeps {
   /** Targets that have ended at least so many deliveries of late. */
   targetsEnding: (count: number) => string[];
   take: (deliveries: Delivery[]) => void;
+  /** Told that a claim brought as much of these targets as it may: more is due. */
+  onBacklog: (targetIds: string[]) => void;
+  /** Forgets a target that has nothing in memory or under way; false when it has. */
+  forgetIdle: (targetId: string) => boolean;
 }
 
 /** How long nothing may be due before the database is asked again. */
@@ -117,7 +122,7 @@ class Claims implements ClaimLoop {
         wide: size.perTarget > size.few ? this.#deps.targetsEnding(size.few) : [],
         ...size,
       });
-      return this.#take(claim, performance.now() - startedAtMs);
+      return this.#take(claim, size, performance.now() - startedAtMs);
     } catch (error) {
       this.#deps.log.warn({ err: error }, "due deliveries could not be claimed; trying again");
       return errorPauseMs;
@@ -125,13 +130,15 @@ class Claims implements ClaimLoop {
   }
 
   /** Hands over what a claim brought. @returns how long to wait before the next. */
-  #take({ deliveries, cursor, isCircleClosed }: Claim, tookMs: number): number {
+  #take({ deliveries, cursor, isCircleClosed }: Claim, size: ClaimSize, tookMs: number): number {
     this.#cursor = cursor;
     if (deliveries.length > 0) {
       this.#seen = lookAt(deliveries, this.#seen);
       this.#deps.metrics.claimed(deliveries.length);
       this.#deps.take(deliveries);
       this.#circleMs = 0;
+      const unfinished = targetsWithMore(deliveries, size);
+      if (unfinished.length > 0) this.#deps.onBacklog(unfinished);
       if (isCircleClosed && this.#areFull(this.#seen.targets)) return pollMs;
       return deliveries.length < sparseClaim ? tookMs : 0;
     }
@@ -147,38 +154,4 @@ class Claims implements ClaimLoop {
     this.#skipped = new Set(this.#deps.fullTargets());
     return targets.isSubsetOf(this.#skipped);
   }
-}
-
-interface Sleeper {
-  /** Forgets the wakes so far. */
-  rest(): void;
-  /** Resolves after the time, or at once when woken since the last rest. */
-  sleep(ms: number): Promise<void>;
-  wake(): void;
-}
-
-function createSleeper(): Sleeper {
-  let isWoken = false;
-  let wakeUp: (() => void) | undefined;
-  return {
-    rest() {
-      isWoken = false;
-    },
-    sleep(ms) {
-      if (isWoken) return Promise.resolve();
-      return new Promise((resolve) => {
-        const timer = setTimeout(done, ms);
-        wakeUp = done;
-        function done(): void {
-          clearTimeout(timer);
-          wakeUp = undefined;
-          resolve();
-        }
-      });
-    },
-    wake() {
-      isWoken = true;
-      wakeUp?.();
-    },
-  };
 }

@@ -1,21 +1,23 @@
 import { randomInt } from "node:crypto";
 import type pg from "pg";
 import type { Registry } from "prom-client";
-import type { Config } from "../config.ts";
 import type { Outbound } from "../net/outbound.ts";
 import type { SecretBox } from "../targets/secretBox.ts";
 import { createDeliveryMetrics } from "../telemetry/deliveryMetrics.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { AttemptResult, Delivery } from "./delivery.ts";
 import { Dispatcher } from "./dispatcher.ts";
+import { createBusyMeter, createLending, type HelpingThread } from "./lending.ts";
 import { createAttemptRecorder } from "./recordAttempts.ts";
 import { createAttemptReport } from "./reportAttempt.ts";
 import { sendWebhook } from "./sendWebhook.ts";
 import { createSettler } from "./settleAttempt.ts";
 import type { TargetConfig } from "./targetConfig.ts";
+import type { BorrowedClaims } from "./thread/borrowedClaims.ts";
+import type { SendingConfig } from "./thread/messages.ts";
 
 export interface DeliveryDeps {
-  config: Config;
+  config: SendingConfig;
   pool: pg.Pool;
   box: SecretBox;
   outbound: Outbound;
@@ -24,9 +26,13 @@ export interface DeliveryDeps {
   nowMs: () => number;
   /** How a delivery to an agent is attempted. */
   sendHandoff: (delivery: Delivery, target: TargetConfig) => Promise<AttemptResult>;
+  /** Takes a part of what this thread is too busy for. */
+  helper?: HelpingThread;
+  /** In the thread that helps: the targets that are lent to it, which are all that it sends to. */
+  borrowed?: BorrowedClaims;
 }
 
-/** The parts of delivery, put together for one process. */
+/** The parts of delivery, put together for one thread. */
 export function createDelivery(deps: DeliveryDeps): Dispatcher {
   const { config, pool, box, outbound, log, registry, nowMs } = deps;
   const metrics = createDeliveryMetrics(registry, {
@@ -36,6 +42,7 @@ export function createDelivery(deps: DeliveryDeps): Dispatcher {
   });
   const recorder = createAttemptRecorder(pool, log, createAttemptReport(metrics, log));
   const sendDeps = { outbound, timeoutMs: config.deliveryTimeoutMs, nowMs };
+  const { helper, borrowed } = deps;
   const dispatcher: Dispatcher = new Dispatcher({
     pool,
     box,
@@ -52,6 +59,15 @@ export function createDelivery(deps: DeliveryDeps): Dispatcher {
     targetConcurrency: config.targetConcurrency,
     maxInFlight: config.maxInFlight,
     newToken: () => randomInt(2 ** 47),
+    ...(helper && {
+      lending: createLending({
+        thread: helper,
+        isBusy: createBusyMeter(),
+        onLent: () => metrics.lent(),
+        nowMs: () => performance.now(),
+      }),
+    }),
+    ...(borrowed && { borrowing: borrowed, createClaims: (claimDeps) => borrowed.connect(claimDeps) }),
   });
   return dispatcher;
 }

@@ -2,11 +2,13 @@ import type pg from "pg";
 import type { Acceptance, Lease, NewItem } from "../intake/acceptItems.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { DeliveryGauges, DeliveryMetrics } from "../telemetry/deliveryMetrics.ts";
-import { type ClaimLoop, createClaimLoop } from "./claimLoop.ts";
-import { type AttemptResult, type Delivery, notSent } from "./delivery.ts";
+import { type ClaimLoop, type ClaimLoopDeps, createClaimLoop } from "./claimLoop.ts";
+import { attempt, type Senders } from "./attempt.ts";
+import type { AttemptResult, Delivery } from "./delivery.ts";
 import {
   createLane,
   hasRoom,
+  isEmpty,
   type Lane,
   mayStart,
   noteSuccess,
@@ -17,10 +19,13 @@ import {
   takeNext,
   waiting,
 } from "./lane.ts";
+import type { Lending } from "./lending.ts";
 import type { AttemptRecorder } from "./recordAttempts.ts";
 import type { Settler } from "./settleAttempt.ts";
-import { releaseDeliveries } from "./store.ts";
-import { loadTargets, type TargetConfig } from "./targetConfig.ts";
+import { createReleases, type Releases } from "./releases.ts";
+import { createTargetChecks, type TargetChecks } from "./targetChecks.ts";
+import type { TargetConfig } from "./targetConfig.ts";
+import type { Borrowing } from "./thread/borrowedClaims.ts";
 import type { SecretBox } from "../targets/secretBox.ts";
 
 export interface DispatcherDeps {
@@ -30,7 +35,6 @@ export interface DispatcherDeps {
   metrics: DeliveryMetrics;
   recorder: AttemptRecorder;
   settler: Settler;
-  /** How a delivery of each kind is sent: 1 webhook, 3 a2a. */
   senders: Senders;
   /** Whether this process dispatches at all; when not, everything is left to the nodes that do. */
   enabled: boolean;
@@ -41,19 +45,13 @@ export interface DispatcherDeps {
   maxInFlight: number;
   /** A whole random number below 2^53, for lease tokens. */
   newToken: () => number;
+  /** What brings due deliveries into memory; the circle over all targets unless told. */
+  createClaims?: (deps: ClaimLoopDeps) => ClaimLoop;
+  /** The part of targets' requests that another thread has. */
+  lending?: Lending;
+  /** Told, where targets are another thread's, what becomes of them. */
+  borrowing?: Borrowing;
 }
-
-type Senders = Record<1 | 3, Sender>;
-
-/**
- * Makes one attempt at a delivery and calls `ended` once, after it has returned; one that throws, or rejects before it
- * calls, has failed.
- */
-type Sender = (
-  delivery: Delivery,
-  target: TargetConfig,
-  ended: (result: AttemptResult) => void,
-) => Promise<void> | void;
 
 interface EndedAttempt {
   delivery: Delivery;
@@ -94,9 +92,8 @@ export class Dispatcher implements DeliveryGauges {
   #inFlight = 0;
   #inMemory = 0;
   #bytesInMemory = 0;
-  #unchecked = new Set<Lane>();
-  #isChecking = false;
-  #toRelease: Delivery[] = [];
+  readonly #checks: TargetChecks;
+  readonly #releases: Releases;
   #isStopping = false;
   #ticker: NodeJS.Timeout | undefined;
   #claims: ClaimLoop | undefined;
@@ -104,12 +101,18 @@ export class Dispatcher implements DeliveryGauges {
 
   constructor(deps: DispatcherDeps) {
     this.#deps = deps;
+    this.#releases = createReleases(deps.pool, deps.log);
+    this.#checks = createTargetChecks({
+      ...deps,
+      apply: (lane, config, askedAtMs) => this.#applyConfig(lane, config, askedAtMs),
+      applied: () => this.#pump(),
+    });
   }
 
   start(): void {
     if (!this.#deps.enabled) return;
     this.#ticker = setInterval(() => this.#tick(), tickMs);
-    this.#claims = createClaimLoop({
+    this.#claims = (this.#deps.createClaims ?? createClaimLoop)({
       pool: this.#deps.pool,
       log: this.#deps.log,
       metrics: this.#deps.metrics,
@@ -124,6 +127,8 @@ export class Dispatcher implements DeliveryGauges {
         for (const delivery of deliveries) this.#add(delivery);
         this.#pump();
       },
+      onBacklog: (targetIds) => this.#lend(targetIds),
+      forgetIdle: (targetId) => this.#forgetIdle(targetId),
     });
     this.#claims.start();
   }
@@ -131,10 +136,11 @@ export class Dispatcher implements DeliveryGauges {
   /** Stops claiming, lets what is under way end within the attempt's timeout, and gives the rest back. */
   async stop(): Promise<void> {
     this.#isStopping = true;
+    this.#checks.stop();
     clearInterval(this.#ticker);
     await this.#claims?.stop();
     for (const lane of this.#lanes.values()) this.#releaseWaiting(lane);
-    await this.#flushReleases();
+    await this.#releases.flush();
     if (this.#inFlight > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve));
     await this.#deps.recorder.drained();
     this.#deps.recorder.stop();
@@ -190,12 +196,17 @@ export class Dispatcher implements DeliveryGauges {
     return open;
   }
 
-  #add(delivery: Delivery): Lane {
-    let lane = this.#lanes.get(delivery.targetId);
+  #laneOf(targetId: string): Lane {
+    let lane = this.#lanes.get(targetId);
     if (lane === undefined) {
-      lane = createLane(delivery.targetId);
-      this.#lanes.set(delivery.targetId, lane);
+      lane = createLane(targetId, this.#deps.borrowing?.requestsOf(targetId) ?? this.#deps.targetConcurrency);
+      this.#lanes.set(targetId, lane);
     }
+    return lane;
+  }
+
+  #add(delivery: Delivery): Lane {
+    const lane = this.#laneOf(delivery.targetId);
     this.#inMemory++;
     this.#bytesInMemory += delivery.payload.length;
     put(lane, delivery);
@@ -241,7 +252,7 @@ export class Dispatcher implements DeliveryGauges {
   }
 
   #mayStartAny(): boolean {
-    return this.#inFlight < this.#deps.maxInFlight && this.#deps.recorder.pending() < maxUnrecorded;
+    return this.#free() > 0 && this.#deps.recorder.pending() < maxUnrecorded;
   }
 
   #startOne(lane: Lane): boolean {
@@ -254,7 +265,7 @@ export class Dispatcher implements DeliveryGauges {
       lane.config.version < next.targetVersion ||
       nowMs - lane.checkedAtMs > configAgeLimitMs
     ) {
-      this.#check(lane);
+      this.#checks.ask(lane);
       return false;
     }
     if (!lane.config.enabled) {
@@ -263,79 +274,41 @@ export class Dispatcher implements DeliveryGauges {
     }
     const delivery = this.#remove(lane)!;
     if (delivery.leaseDeadlineMs - nowMs < this.#deps.timeoutMs + leaseReserveMs) {
-      this.#toRelease.push(delivery);
+      this.#releases.add(delivery);
       return true;
     }
     lane.inFlight++;
     this.#inFlight++;
-    this.#attempt(lane, delivery, lane.config);
-    return true;
-  }
-
-  /** A fault of ours is an attempt that failed, and no reason to lose the item or the lane. */
-  #attempt(lane: Lane, delivery: Delivery, target: TargetConfig): void {
+    const target = lane.config;
     const attemptedAtMs = Date.now();
-    let isOver = false;
-    const ended = (result: AttemptResult): void => {
-      isOver = true;
-      this.#end(lane, { delivery, target, result, attemptedAtMs });
-    };
-    const failed = (error: unknown): void => {
-      // What goes wrong after the end is not about the attempt.
-      if (isOver) throw error;
-      this.#deps.log.error({ err: error, event_id: delivery.eventId }, "an attempt could not be made");
-      ended(notSent("the service could not make the attempt"));
-    };
-    try {
-      this.#deps.senders[delivery.kind](delivery, target, ended)?.catch(failed);
-    } catch (error) {
-      // In the middle of a round of turns, where no attempt can end.
-      queueMicrotask(() => failed(error));
-    }
+    attempt(this.#deps, delivery, target, (result) =>
+      this.#end(lane, { delivery, target, result, attemptedAtMs }),
+    );
+    return true;
   }
 
   #end(lane: Lane, { delivery, target, result, attemptedAtMs }: EndedAttempt): void {
     lane.inFlight--;
     this.#inFlight--;
     const { verdict } = result;
-    if (verdict.outcome === "delivered") noteSuccess(lane, this.#deps.targetConcurrency);
-    else noteTrouble(lane, verdict.outcome === "retry" && verdict.slowDown, performance.now());
-    if (lane.openUntilMs > 0 && lane.openUntilMs > performance.now()) this.#releaseWaiting(lane);
+    if (verdict.outcome === "delivered") noteSuccess(lane);
+    else this.#noteTrouble(lane, verdict.outcome === "retry" && verdict.slowDown);
+    this.#deps.lending?.ended(lane);
     this.#deps.settler.settle(delivery, target, result, attemptedAtMs);
     if (this.#turns.length > 1) this.#pump();
     else if (waiting(lane) > 0) this.#startFrom(lane);
     if (this.#claims?.wantsRoom(lane.targetId) && hasRoom(lane, performance.now(), this.#memoryShare()))
       this.#claims.roomAppeared(lane.targetId);
     if (this.#inFlight === 0) this.#onIdle?.();
+    if (isEmpty(lane)) this.#deps.borrowing?.idle(lane.targetId);
   }
 
-  #check(lane: Lane): void {
-    this.#unchecked.add(lane);
-    if (!this.#isChecking) void this.#checkAll();
-  }
-
-  /** Looks up the targets of the lanes that need it, all in one query. Never rejects. */
-  async #checkAll(): Promise<void> {
-    this.#isChecking = true;
-    while (this.#unchecked.size > 0 && !this.#isStopping) {
-      const lanes = [...this.#unchecked];
-      this.#unchecked.clear();
-      const askedAtMs = performance.now();
-      try {
-        const found = await loadTargets(
-          this.#deps.pool,
-          this.#deps.box,
-          lanes.map((lane) => lane.targetId),
-        );
-        for (const lane of lanes) this.#applyConfig(lane, found.get(lane.targetId), askedAtMs);
-      } catch (error) {
-        this.#deps.log.warn({ err: error }, "targets could not be read; trying again");
-        // The ticker asks again.
-        break;
-      }
-      this.#pump();
-    }
-    this.#isChecking = false;
+  #noteTrouble(lane: Lane, slowDown: boolean): void {
+    const nowMs = performance.now();
+    noteTrouble(lane, slowDown, nowMs);
+    if (lane.openUntilMs <= nowMs) return;
+    this.#deps.borrowing?.troubled(lane.targetId);
+    this.#releaseWaiting(lane);
   }
 
   /** What waits for a deleted or disabled target goes back, where the claim path settles or holds it. */
@@ -350,21 +323,9 @@ export class Dispatcher implements DeliveryGauges {
     for (const delivery of takeAll(lane)) {
       this.#inMemory--;
       this.#bytesInMemory -= delivery.payload.length;
-      this.#toRelease.push(delivery);
+      this.#releases.add(delivery);
     }
     this.#endTurn(lane);
-  }
-
-  async #flushReleases(): Promise<void> {
-    const released = this.#toRelease;
-    if (released.length === 0) return;
-    this.#toRelease = [];
-    try {
-      await releaseDeliveries(this.#deps.pool, released);
-    } catch (error) {
-      // Their leases lapse by themselves and the sweep makes them due again.
-      this.#deps.log.warn({ err: error, deliveries: released.length }, "leases could not be given back");
-    }
   }
 
   #fullTargets(): string[] {
@@ -383,8 +344,28 @@ export class Dispatcher implements DeliveryGauges {
     return found;
   }
 
+  /** Offers the other thread a part of what these webhooks' targets may have under way. */
+  #lend(targetIds: readonly string[]): void {
+    for (const targetId of targetIds) {
+      const lane = this.#lanes.get(targetId);
+      if (lane?.queue[lane.head]?.kind === 1) this.#deps.lending?.offer(lane, this.#startShare());
+    }
+  }
+
+  #forgetIdle(targetId: string): boolean {
+    const lane = this.#lanes.get(targetId);
+    if (lane !== undefined && !isEmpty(lane)) return false;
+    this.#lanes.delete(targetId);
+    return true;
+  }
+
   #startShare(): number {
-    return Math.max(1, (this.#deps.maxInFlight - this.#inFlight) * partOfFree);
+    return Math.max(1, this.#free() * partOfFree);
+  }
+
+  /** How many more requests may start here. */
+  #free(): number {
+    return this.#deps.maxInFlight - this.#inFlight - (this.#deps.lending?.requests() ?? 0);
   }
 
   #memoryShare(): Share {
@@ -399,10 +380,10 @@ export class Dispatcher implements DeliveryGauges {
     for (const [targetId, lane] of this.#lanes) {
       lane.previous = lane.recent;
       lane.recent = 0;
-      const isIdle = waiting(lane) === 0 && lane.inFlight === 0 && lane.previous === 0;
+      const isIdle = isEmpty(lane) && lane.previous === 0 && !this.#deps.lending?.isLent(targetId);
       if (isIdle && lane.openUntilMs < nowMs - 60_000) this.#lanes.delete(targetId);
     }
-    void this.#flushReleases();
+    void this.#releases.flush();
     this.#pump();
   }
 }

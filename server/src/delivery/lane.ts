@@ -14,9 +14,13 @@ export interface Lane {
   inFlight: number;
   /** How many requests may be under way now. */
   window: number;
+  /** How far the window opens. */
+  maxWindow: number;
   config: TargetConfig | undefined;
   /** When `config` was last known to be current, by the monotonic clock. */
   checkedAtMs: number;
+  /** From when on a part of it may be lent to another thread, by the monotonic clock. */
+  lendableAtMs: number;
   /** Failures since the last success. */
   failures: number;
   /** No request starts before this moment of the monotonic clock: the circuit is open. */
@@ -39,15 +43,17 @@ const minAhead = 8;
 const windowsAhead = 4;
 const maxAhead = 1_024;
 
-export function createLane(targetId: string): Lane {
+export function createLane(targetId: string, maxWindow: number): Lane {
   return {
     targetId,
     queue: [],
     head: 0,
     inFlight: 0,
     window: firstWindow,
+    maxWindow,
     config: undefined,
     checkedAtMs: 0,
+    lendableAtMs: 0,
     failures: 0,
     openUntilMs: 0,
     bytes: 0,
@@ -59,6 +65,11 @@ export function createLane(targetId: string): Lane {
 /** How many deliveries wait in memory for the target. */
 export function waiting(lane: Lane): number {
   return lane.queue.length - lane.head;
+}
+
+/** Whether the target has nothing in memory or under way. */
+export function isEmpty(lane: Lane): boolean {
+  return waiting(lane) === 0 && lane.inFlight === 0;
 }
 
 /** Puts a delivery behind those that wait. */
@@ -119,11 +130,17 @@ export function mayStart(lane: Lane, nowMs: number, share: number): boolean {
   return lane.failures < failuresToOpen || lane.inFlight === 0;
 }
 
-export function noteSuccess(lane: Lane, maxWindow: number): void {
+/** Changes how far the window opens; what is under way beyond it ends by itself. */
+export function setMaxWindow(lane: Lane, maxWindow: number): void {
+  lane.maxWindow = maxWindow;
+  lane.window = Math.min(lane.window, maxWindow);
+}
+
+export function noteSuccess(lane: Lane): void {
   lane.failures = 0;
   lane.openUntilMs = 0;
   lane.recent++;
-  if (lane.window < maxWindow) lane.window++;
+  if (lane.window < lane.maxWindow) lane.window++;
 }
 
 /** @param slowDown Whether the target is overloaded or hangs, rather than refuses. */

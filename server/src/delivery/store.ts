@@ -22,6 +22,12 @@ export interface ClaimCursor {
 
 export const firstCursor: ClaimCursor = { bucket: -1, targetId: "0".repeat(32) };
 
+/** The place right before a target. */
+export function cursorBefore(targetId: string): ClaimCursor {
+  const place = (BigInt(`0x${targetId}`) - 1n).toString(16).padStart(32, "0");
+  return { bucket: bucketOf(targetId), targetId: place };
+}
+
 export interface ClaimRequest {
   leaseMs: number;
   leaseToken: number;
@@ -34,6 +40,8 @@ export interface ClaimRequest {
   few: number;
   /** Targets that have shown that they take many at a time. */
   wide: readonly string[];
+  /** The one target to look at, right after `cursor`; all when absent. */
+  only?: string;
 }
 
 /** A row of `deliveries` with its items, without those whose event is gone: for them there is nothing to deliver. */
@@ -63,7 +71,7 @@ export async function claimDeliveries(pool: pg.Pool, request: ClaimRequest): Pro
   const rows = await callFunction<ClaimRow>(pool, {
     name: "claim_deliveries",
     text: `select held, event_ids, event_types, correlation_ids, payloads
-           from claim_deliveries($1, $2, $3, $4, $5::uuid[], $6::uuid[], $7, $8, $9, $10)`,
+           from claim_deliveries($1, $2, $3, $4, $5::uuid[], $6::uuid[], $7, $8, $9, $10, $11)`,
     values: [
       request.leaseMs,
       request.leaseToken,
@@ -75,6 +83,7 @@ export async function claimDeliveries(pool: pg.Pool, request: ClaimRequest): Pro
       request.perTarget,
       request.few,
       maxTargetsPerClaim,
+      request.only ?? null,
     ],
   });
   const [targetId, isClosed] = rows.pop()!.held.split(" ") as [string, string];

@@ -1,12 +1,13 @@
 import { Type } from "typebox";
 import type pg from "pg";
-import type { Registry } from "prom-client";
+import { prometheusContentType } from "prom-client";
 import { ApiError } from "./errors.ts";
 import { type RouteDefinition, route } from "./route.ts";
 
 export interface HealthDeps {
   pool: pg.Pool;
-  registry: Registry;
+  /** Metrics in Prometheus' text format, of all threads. */
+  metricsText: () => Promise<string>;
   version: string;
   /** Whether the process is shutting down and wants no new traffic. */
   isStopping: () => boolean;
@@ -36,8 +37,8 @@ export function healthRoutes(deps: HealthDeps): Record<"alive" | "ready" | "metr
     metrics: route(
       { summary: "Metrics in Prometheus' text format", response: { 200: Type.String() } },
       async ({ reply }) => {
-        const text = await deps.registry.metrics();
-        return reply.type(deps.registry.contentType).serializer(String).send(text);
+        const text = await deps.metricsText();
+        return reply.type(prometheusContentType).serializer(String).send(text);
       },
     ),
   };

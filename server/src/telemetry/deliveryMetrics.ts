@@ -7,6 +7,8 @@ export interface DeliveryMetrics {
   /** Milliseconds from acceptance to the end of the attempt that delivered. */
   delivered(latencyMs: number): void;
   claimed(count: number): void;
+  /** A target's backlog is shared with the helping thread. */
+  lent(): void;
 }
 
 export interface DeliveryGauges {
@@ -52,6 +54,11 @@ export function createDeliveryMetrics(registry: Registry, gauges: DeliveryGauges
     help: "Deliveries taken through the claim path rather than from memory.",
     registers,
   });
+  const lent = new Counter({
+    name: "postrider_targets_lent_total",
+    help: "Times that a target's backlog was shared with the helping thread.",
+    registers,
+  });
   gauge("postrider_deliveries_in_flight", "Attempts under way on this node.", gauges.inFlight);
   gauge(
     "postrider_deliveries_in_memory",
@@ -82,5 +89,6 @@ export function createDeliveryMetrics(registry: Registry, gauges: DeliveryGauges
     },
     delivered: (latencyMs) => latency.observe(latencyMs / 1000),
     claimed: (count) => claimed.inc(count),
+    lent: () => lent.inc(),
   };
 }

@@ -29,4 +29,6 @@ test("a histogram with a label has a series for each of its values", async () =>
     own.observe({ route }, value);
   }
   expect(await ours.metrics()).toBe(await theirs.metrics());
+  // Theirs has exemplars besides, which are null.
+  expect(await theirs.getMetricsAsJSON()).toMatchObject(await ours.getMetricsAsJSON());
 });

@@ -49,7 +49,12 @@ class PlainHistogram extends Histogram {
     return series;
   }
 
-  /** What the registry reads for its text, and the base class for its other forms. Not part of the registry's types. */
+  /** The registry's other forms. */
+  override get(): ReturnType<Histogram["get"]> {
+    return this.getForPromString() as ReturnType<Histogram["get"]>;
+  }
+
+  /** What the registry reads for its text. Not part of the registry's types. */
   async getForPromString(): Promise<object> {
     const { name, help } = this.#options;
     const values: MetricValueWithName<string>[] = [];

@@ -80,6 +80,32 @@ export function createLineWriter(fd: number): LineWriter {
   };
 }
 
+/** Lines to whoever takes them in pieces: for a thread whose log another one writes. */
+export function createLineForwarder(forward: (lines: string) => void): LineWriter {
+  let gathered = "";
+  let isScheduled = false;
+
+  function flush(): void {
+    const lines = gathered;
+    gathered = "";
+    if (lines !== "") forward(lines);
+  }
+
+  return {
+    write(line) {
+      gathered += line;
+      if (gathered.length >= pieceLength) flush();
+      if (isScheduled) return;
+      isScheduled = true;
+      setTimeout(() => {
+        isScheduled = false;
+        flush();
+      }, maxDelayMs).unref();
+    },
+    flush,
+  };
+}
+
 const flushLimitMs = 2_000;
 
 function writeSyncFully(fd: number, bytes: Buffer): void {

@@ -1,5 +1,5 @@
 import pino from "pino";
-import { createLineWriter } from "./lineWriter.ts";
+import { createLineWriter, type LineWriter } from "./lineWriter.ts";
 
 /** The service's log: one JSON line per request and attempt, and lines for what happens by itself. */
 export interface Log {
@@ -12,6 +12,8 @@ export interface Log {
   attempt(line: AttemptLine): void;
   /** Why a request was answered with 5xx. */
   failure(requestId: string, status: number, error: Error): void;
+  /** Lines that another thread has put together. */
+  lines(text: string): void;
   /** Writes out what is still in memory; called once, when the process ends. */
   flush(): void;
 }
@@ -41,11 +43,10 @@ export interface AttemptLine {
 }
 
 /**
- * A log at `level` (pino's names) to standard output. The two lines of the hot path are put together here, in
+ * A log at `level` (pino's names), to standard output unless told. The two lines of the hot path are put together here, in
  * pino's format: through pino they took a twentieth of an item's time.
  */
-export function createLog(level: string): Log {
-  const destination = createLineWriter(process.stdout.fd);
+export function createLog(level: string, destination: LineWriter = createLineWriter(process.stdout.fd)): Log {
   const logger = pino(
     { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, serializers: { err: describeError } },
     destination,
@@ -77,6 +78,7 @@ export function createLog(level: string): Log {
     },
     failure: (requestId, status, error) =>
       logger.error({ request_id: requestId, status, err: error }, "request failed"),
+    lines: (text) => destination.write(text),
     flush: () => destination.flush(),
   };
 }

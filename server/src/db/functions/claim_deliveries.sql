@@ -12,6 +12,9 @@
 --
 -- Targets in p_skip have no room on the caller; those in p_wide have shown that they take p_per_target at a time and
 -- get whole rows until that is reached, the others get no more than p_few, if need be of a row's items. Deliveries of a deleted target are settled as CANCELED here.
+--
+-- With p_only that target alone is looked at; p_bucket and p_target are then the place right before it. A circle is not
+-- closed when another caller had locked what was due: it may give some of it back, or leave what came after.
 drop function if exists claim_deliveries;
 create function claim_deliveries(
   p_lease_ms integer,
@@ -23,7 +26,8 @@ create function claim_deliveries(
   p_limit integer,
   p_per_target integer,
   p_few integer,
-  p_max_targets integer
+  p_max_targets integer,
+  p_only uuid
 )
 returns table (
   held text,
@@ -49,6 +53,7 @@ declare
   v_cursor uuid := p_target;
   v_wrapped boolean := false;
   v_closed boolean := false;
+  v_met_others boolean := false;
   v_steps integer := 0;
   v_taken integer := 0;
   v_wanted integer;
@@ -83,6 +88,11 @@ begin
       v_bucket := -1;
       v_cursor := '00000000-0000-0000-0000-000000000000';
       continue;
+    end if;
+
+    if v_first.target_id <> p_only then
+      v_closed := true;
+      exit;
     end if;
 
     v_bucket := v_first.bucket;
@@ -223,7 +233,10 @@ begin
       into v_row_ids, v_attempts, v_schedules, v_ends, v_low, v_high, v_event_ids
       from leased l;
     end if;
-    continue when v_row_ids is null;
+    if v_row_ids is null then
+      v_met_others := true;
+      continue;
+    end if;
 
     return query
     select
@@ -251,7 +264,7 @@ begin
 
   return query
   select
-    concat_ws(' ', v_cursor, v_closed::integer),
+    concat_ws(' ', v_cursor, (v_closed and not v_met_others)::integer),
     null::uuid[],
     null::text[],
     null::text[],

@@ -1,0 +1,34 @@
+/** Lets a loop pause until something happens. */
+export interface Sleeper {
+  /** Forgets the wakes so far. */
+  rest(): void;
+  /** Resolves after the time, or at once when woken since the last rest. */
+  sleep(ms: number): Promise<void>;
+  wake(): void;
+}
+
+export function createSleeper(): Sleeper {
+  let isWoken = false;
+  let wakeUp: (() => void) | undefined;
+  return {
+    rest() {
+      isWoken = false;
+    },
+    sleep(ms) {
+      if (isWoken) return Promise.resolve();
+      return new Promise((resolve) => {
+        const timer = setTimeout(done, ms);
+        wakeUp = done;
+        function done(): void {
+          clearTimeout(timer);
+          wakeUp = undefined;
+          resolve();
+        }
+      });
+    },
+    wake() {
+      isWoken = true;
+      wakeUp?.();
+    },
+  };
+}

@@ -1,0 +1,51 @@
+import { collectDefaultMetrics, Counter, Gauge, Registry } from "prom-client";
+import { expect, test } from "vitest";
+import { createHistogram, createLabelledHistogram } from "./histogram.ts";
+import { metricsText, sumOfCounters } from "./metricsText.ts";
+
+/** A thread's registry with something of each kind, that has seen `count` of everything. */
+function registryWith(count: number): Registry {
+  const registry = new Registry();
+  const registers = [registry];
+  const some = new Counter({ name: "some_total", help: "Some.", labelNames: ["kind"], registers });
+  for (const kind of ["a", "b"]) some.inc({ kind }, count);
+  new Gauge({ name: "now", help: "Now.", registers }).set(count);
+  const plain = createHistogram({ name: "plain_seconds", help: "Plain.", buckets: [1, 10], registry });
+  const options = { name: "labelled_seconds", help: "Labelled.", buckets: [1], registry };
+  const labelled = createLabelledHistogram(options, "route");
+  for (let n = 0; n < count; n++) {
+    plain.observe(5);
+    labelled(`/${n % 2}`).observe(0.5);
+  }
+  return registry;
+}
+
+function lines(text: string): string[] {
+  return text.split("\n").filter((line) => line !== "");
+}
+
+test("what other threads have counted is added to the registry's values", async () => {
+  const others = [registryWith(3), registryWith(4)];
+  const values = await Promise.all(others.map((registry) => registry.getMetricsAsJSON()));
+  const text = await metricsText(registryWith(2), structuredClone(values));
+  expect(lines(text)).toEqual(lines(await registryWith(9).metrics()));
+});
+
+test("metrics that only this thread has stay as they are", async () => {
+  const registry = registryWith(1);
+  collectDefaultMetrics({ register: registry });
+  const names = (text: string): string[] => lines(text).filter((line) => line.startsWith("# TYPE"));
+  const alone = await metricsText(registry, []);
+  const together = await metricsText(registry, [await registryWith(1).getMetricsAsJSON()]);
+  expect(names(together)).toEqual(names(alone));
+  const started = /^process_start_time_seconds \d+$/m;
+  expect(started.exec(together)![0]).toBe(started.exec(alone)![0]);
+});
+
+test("of threads that have ended, counters and histograms remain", async () => {
+  const values = await Promise.all([3, 4].map((count) => registryWith(count).getMetricsAsJSON()));
+  const whole = await registryWith(7).getMetricsAsJSON();
+  const sums = await sumOfCounters(values);
+  expect(sums.map(({ name }) => name)).not.toContain("now");
+  expect(sums).toMatchObject(whole.filter(({ name }) => name !== "now"));
+});

@@ -1,0 +1,25 @@
+import { AggregatorRegistry, type Registry } from "prom-client";
+
+/** A metric with its values, as it goes from thread to thread. */
+export type MetricValues = Awaited<ReturnType<Registry["getMetricsAsJSON"]>>[number];
+
+/** Prometheus' text of a registry; what other threads have counted under the same names is added to its values. */
+export async function metricsText(
+  registry: Registry,
+  others: readonly (readonly MetricValues[])[],
+): Promise<string> {
+  if (others.length === 0) return registry.metrics();
+  const added = new Set(others.flat().map(({ name }) => name));
+  const own = await registry.getMetricsAsJSON();
+  for (const metric of own) {
+    // One of the process alone is not to be summed, or left out, for want of a second one.
+    if (!added.has(metric.name)) metric.aggregator = "first";
+  }
+  return AggregatorRegistry.aggregate([own, ...others]).metrics();
+}
+
+/** The sums of counters and histograms; what gauges showed has passed. */
+export async function sumOfCounters(parts: readonly (readonly MetricValues[])[]): Promise<MetricValues[]> {
+  const sums = await AggregatorRegistry.aggregate([...parts]).getMetricsAsJSON();
+  return sums.filter(({ type }) => String(type) !== "gauge");
+}
