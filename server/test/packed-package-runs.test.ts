@@ -1,6 +1,6 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, mkdtemp, readFile, rm, symlink } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -40,6 +40,29 @@ describe("the published package", () => {
       service.kill("SIGTERM");
     }
     expect(await ended).toEqual([0, null]);
+  });
+
+  it("has the thread that helps, which gives back what it cannot do", async () => {
+    const script = `
+      import { createHelper } from "./delivery/thread/helpingThread.js";
+      import { loadConfig } from "./config.js";
+      import { createLog } from "./telemetry/log.js";
+      const helper = createHelper(
+        {
+          connection: { url: "postgres://nobody@127.0.0.1:1/none" },
+          encryptionKey: Buffer.alloc(32),
+          previousEncryptionKeys: [],
+          config: loadConfig({}),
+        },
+        createLog("silent"),
+      );
+      await new Promise((resolve) => helper.help("${"0".repeat(31)}1", 1, resolve));
+      process.stdout.write(helper.isAvailable() ? "runs" : "failed");
+      await helper.stop();`;
+    const path = join(dirname(cli), "help.js");
+    await writeFile(path, script);
+    const { stdout } = await run(process.execPath, [path], { env: { PATH: process.env["PATH"] } });
+    expect(stdout).toBe("runs");
   });
 });
 
