@@ -48,7 +48,7 @@ async function makeTarget(bucket: number, url: string, count: number): Promise<s
 }
 
 /** A thread whose log goes to `lines`. */
-function helperWith(lines: string[], input: Partial<ThreadInput> = {}): Helper {
+function helperWith(lines: string[], input: Partial<ThreadInput> = {}, idleMs?: number): Helper {
   const config = loadConfig({
     POSTRIDER_ALLOW_HTTP_TARGETS: "true",
     POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8",
@@ -61,6 +61,7 @@ function helperWith(lines: string[], input: Partial<ThreadInput> = {}): Helper {
   const helper = createHelper(
     { connection, encryptionKey, previousEncryptionKeys: [], config, ...input },
     log,
+    idleMs,
   );
   onTestFinished(() => helper.stop());
   return helper;
@@ -140,6 +141,25 @@ test("gives back a target that takes nothing, and what it had of it", async () =
   expect(rows[0]!.tried).toBeLessThan(20);
   expect(rows[0]!.tried).toBe(receiver.received.length);
   expect(rows[0]!.tried + rows[0]!.untried).toBe(200);
+});
+
+test("ends when it has had nothing to do for a while, starts again when needed, and counts on", async () => {
+  const receiver = await startReceiver();
+  onTestFinished(() => receiver.stop());
+  const helper = helperWith([], {}, 1);
+  for (const total of [30, 60]) {
+    const target = await makeTarget(52, receiver.url, 30);
+    await until(helper.isAvailable.bind(helper), (isAvailable) => isAvailable);
+    await new Promise<void>((resolve) => helper.help(target, 4, resolve));
+    const sessions = "select from pg_stat_activity where datname = current_database()";
+    // None but this test's own.
+    await until(
+      async () => (await pool.query(sessions)).rowCount!,
+      (count) => count === 1,
+    );
+    expect(receiver.received).toHaveLength(total);
+    expect(counted(await helper.metrics(), "postrider_attempts_total")).toBe(total);
+  }
 });
 
 test("gives back a target when the database cannot be reached, and goes on", async () => {

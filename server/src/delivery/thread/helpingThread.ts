@@ -5,7 +5,7 @@ import { type MetricValues, sumOfCounters } from "../../telemetry/metricsText.ts
 import type { HelpingThread } from "../lending.ts";
 import type { FromThread, ThreadInput, ToThread } from "./messages.ts";
 
-/** The second thread of a process that sends: started when it is first needed, and again when it has failed. */
+/** The second thread of a process that sends: started when it is needed, and ended when it was not for a while. */
 export interface Helper extends HelpingThread {
   /** What it has counted; nothing before it was needed. */
   metrics(): Promise<MetricValues[][]>;
@@ -15,12 +15,14 @@ export interface Helper extends HelpingThread {
 
 /** How long a thread that failed is not started again. */
 const restartPauseMs = 10_000;
+/** How long a thread without a loan is kept: a new one has to be compiled anew while it sends. */
+const keptIdleMs = 60_000;
 /** How long `/metrics` waits for a thread that is busy. */
 const metricsLimitMs = 1_000;
 
-/** @param input What the thread is given. */
-export function createHelper(input: ThreadInput, log: Log): Helper {
-  return new Thread(input, log);
+/** @param input What the thread is given. @param idleMs How long it is kept without a loan. */
+export function createHelper(input: ThreadInput, log: Log, idleMs: number = keptIdleMs): Helper {
+  return new Thread(input, log, idleMs);
 }
 
 class Thread implements Helper {
@@ -28,8 +30,13 @@ class Thread implements Helper {
   readonly #log: Log;
   /** What to do when a target comes back. */
   readonly #loans = new Map<string, () => void>();
+  readonly #idleMs: number;
   #worker: Worker | undefined;
   #ended: Promise<void> = Promise.resolve();
+  #idleTimer: NodeJS.Timeout | undefined;
+  /** The worker has been told to stop. */
+  #isEnding = false;
+  /** The process stops, and no worker is started any more. */
   #isStopping = false;
   #startableAtMs = 0;
   /** What ended threads have counted, so that sums never fall; and the last answer of this one. */
@@ -37,16 +44,18 @@ class Thread implements Helper {
   #values: MetricValues[] | undefined;
   #answer: PromiseWithResolvers<void> | undefined;
 
-  constructor(input: ThreadInput, log: Log) {
+  constructor(input: ThreadInput, log: Log, idleMs: number) {
     this.#input = input;
     this.#log = log;
+    this.#idleMs = idleMs;
   }
 
   isAvailable(): boolean {
-    return !this.#isStopping && performance.now() >= this.#startableAtMs;
+    return !this.#isStopping && !this.#isEnding && performance.now() >= this.#startableAtMs;
   }
 
   help(targetId: string, requests: number, ended: () => void): void {
+    clearTimeout(this.#idleTimer);
     this.#loans.set(targetId, ended);
     this.#tell({ say: "borrow", targetId, requests });
   }
@@ -66,8 +75,15 @@ class Thread implements Helper {
 
   async stop(): Promise<void> {
     this.#isStopping = true;
-    if (this.#worker !== undefined) this.#tell({ say: "stop" });
+    this.#endThread();
     await this.#ended;
+  }
+
+  #endThread(): void {
+    clearTimeout(this.#idleTimer);
+    if (this.#worker === undefined || this.#isEnding) return;
+    this.#isEnding = true;
+    this.#tell({ say: "stop" });
   }
 
   #tell(message: ToThread): void {
@@ -109,13 +125,15 @@ class Thread implements Helper {
   #end(targetId: string): void {
     const ended = this.#loans.get(targetId);
     this.#loans.delete(targetId);
+    if (this.#loans.size === 0) this.#idleTimer = setTimeout(() => this.#endThread(), this.#idleMs).unref();
     ended?.();
   }
 
   /** What it had leased becomes due when the leases lapse. */
   #gone(): void {
     this.#worker = undefined;
-    this.#startableAtMs = performance.now() + restartPauseMs;
+    if (!this.#isEnding) this.#startableAtMs = performance.now() + restartPauseMs;
+    this.#isEnding = false;
     const values = this.#values;
     if (values !== undefined)
       this.#past = this.#past.then(async (past) => [await sumOfCounters([...past, values])]);
@@ -123,5 +141,6 @@ class Thread implements Helper {
     this.#answer?.resolve();
     this.#answer = undefined;
     for (const targetId of this.#loans.keys()) this.#end(targetId);
+    clearTimeout(this.#idleTimer);
   }
 }

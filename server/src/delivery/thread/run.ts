@@ -55,6 +55,7 @@ async function stop(): Promise<void> {
   await dispatcher.stop();
   outbound.close();
   await pool.end();
+  say({ say: "metrics", values: await registry.getMetricsAsJSON() });
   log.flush();
   main.close();
 }
