@@ -162,6 +162,20 @@ describe("a claim", () => {
     expect(countByTarget(await claim())).toEqual({ [before!]: 2 });
   });
 
+  it("takes what comes after that which another claim is about to take", async () => {
+    const target = await makeTarget(8);
+    const ids: string[] = [];
+    for (let count = 0; count < 40; count++) ids.push(await store(target));
+    await pool.query("update deliveries set due_at = array_position($1, id)", [ids]);
+    const other = await pool.connect();
+    await other.query("begin");
+    await other.query("select from deliveries where due_at <= 30 for update");
+    const { deliveries } = await claim({ wide: [target], perTarget: 5 });
+    await other.query("rollback");
+    other.release();
+    expect(deliveries.map(({ eventId }) => eventId)).toEqual(ids.slice(30, 35).sort());
+  });
+
   it("does not say that nothing is due where another claim is under way", async () => {
     const target = await makeTarget(8);
     await store(target);

@@ -117,51 +117,45 @@ begin
     v_is_wide := v_cursor = any (p_wide);
     v_wanted := least(case when v_is_wide then p_per_target else p_few end, p_limit - v_taken);
     if v_is_wide or v_first.items <= v_wanted then
-      with first as (
-        select f.place
-        from (
+      with locked as (
+        select d.ctid as place, cardinality(d.event_ids) as items, d.due_at
+        from deliveries d
+        where d.bucket = v_bucket
+          and d.target_id = v_cursor
+          and d.lease_until is null
+          and d.due_at <= v_now_ms
+        order by d.due_at
+        -- Mostly a few rows have enough items, and the others need not be looked at.
+        limit (
           select
-            w.place,
-            w.items,
-            sum(w.items) over (order by w.due_at rows unbounded preceding) as total
+            case
+              when max(s.total) < v_wanted then v_wanted
+              else count(*) filter (where s.total - s.items < v_wanted)
+            end
           from (
-            select d.ctid as place, cardinality(d.event_ids) as items, d.due_at
-            from deliveries d
-            where d.bucket = v_bucket
-              and d.target_id = v_cursor
-              and d.lease_until is null
-              and d.due_at <= v_now_ms
-            order by d.due_at
-            -- Mostly a few rows have enough items, and the others need not be looked at.
-            limit (
-              select case when sum(cardinality(s.event_ids)) < v_wanted then v_wanted else 16 end
-              from (
-                select d.event_ids
-                from deliveries d
-                where d.bucket = v_bucket
-                  and d.target_id = v_cursor
-                  and d.lease_until is null
-                  and d.due_at <= v_now_ms
-                order by d.due_at
-                limit 16
-              ) s
-            )
-          ) w
-        ) f
-        where case when v_is_wide then f.total - f.items < v_wanted else f.total <= v_wanted end
+            select r.items, sum(r.items) over (order by r.due_at rows unbounded preceding) as total
+            from (
+              select cardinality(d.event_ids) as items, d.due_at
+              from deliveries d
+              where d.bucket = v_bucket
+                and d.target_id = v_cursor
+                and d.lease_until is null
+                and d.due_at <= v_now_ms
+              order by d.due_at
+              limit 16
+            ) r
+          ) s
+        )
+        -- What another caller takes at this moment is left to it.
+        for update skip locked
       ),
       due as (
-        select d.place
-        from first
-        cross join lateral (
-          select w.ctid as place
-          from deliveries w
-          where w.ctid = first.place
-            and w.bucket = v_bucket
-            and w.lease_until is null
-            and w.due_at <= v_now_ms
-          for update skip locked
-        ) d
+        select f.place
+        from (
+          select l.place, l.items, sum(l.items) over (order by l.due_at rows unbounded preceding) as total
+          from locked l
+        ) f
+        where case when v_is_wide then f.total - f.items < v_wanted else f.total <= v_wanted end
       ),
       leased as (
         update deliveries d
