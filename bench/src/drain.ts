@@ -1,11 +1,10 @@
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { type BenchService, startService } from "./benchService.ts";
-import { atLeast, type BenchSize, type Figure, median, perSecond, whole } from "./figures.ts";
+import { atLeast, type BenchSize, type Figure, median, perSecond, rounds, whole } from "./figures.ts";
 import { startProgram, stopProcess } from "./processes.ts";
 import { connections, fill, inTemporaryDirectory, turnMs } from "./workload.ts";
 
-const drains = 15;
 const sides = { bare: 0, service: 1 };
 /** Both sides keep as many requests under way. One target may have an eighth of what is free for all. */
 const sending = {
@@ -29,7 +28,7 @@ export async function drainFigures(size: BenchSize): Promise<Figure[]> {
     const service = await startService({ dataDir, settings: sending });
     const target = await service.createTarget({ kind: "webhook", name: "bench", url: urlOf(sides.service) });
     const results: Round[] = [];
-    for (let round = 0; round <= drains; round++) {
+    for (let round = 0; round <= rounds; round++) {
       const result = await playRound(service, target, receiver.port, {
         items: size.drainItems,
         isOdd: round % 2 > 0,

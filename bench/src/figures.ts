@@ -19,7 +19,7 @@ export interface BenchSize {
 export type Slice = Pick<BenchSize, "durationMs" | "warmupMs">;
 
 /** Short runs of each kind by turns, so that whatever else the machine does falls on all of them. */
-export const rounds = 5;
+export const rounds = 15;
 
 /** A round that only warms up, for just-in-time compilers and caches; what it measures does not count. */
 export function warmUp(size: BenchSize): Slice {

@@ -28,7 +28,7 @@ const { values, positionals } = parseArgs({
   options: { quick: { type: "boolean", default: false } },
 });
 const size: BenchSize = values.quick
-  ? { durationMs: 5_000, warmupMs: 3_000, drainItems: 20_000 }
+  ? { durationMs: 7_500, warmupMs: 3_000, drainItems: 20_000 }
   : { durationMs: 15_000, warmupMs: 6_000, drainItems: 50_000 };
 const chosen = positionals.length > 0 ? positionals : Object.keys(scenarios);
 const unknown = chosen.find((name) => scenarios[name] === undefined);

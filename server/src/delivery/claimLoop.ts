@@ -4,7 +4,7 @@ import type { DeliveryMetrics } from "../telemetry/deliveryMetrics.ts";
 import type { Log } from "../telemetry/log.ts";
 import { type ClaimSize, lookAt, maxPerClaim, nothingSeen, sizeClaim, targetsWithMore } from "./claimSize.ts";
 import type { Delivery } from "./delivery.ts";
-import { createSleeper } from "./sleeper.ts";
+import { createSleeper, repeatUntil } from "./sleeper.ts";
 import { type Claim, claimDeliveries, firstCursor } from "./store.ts";
 
 /** Brings due deliveries from the database into memory for as long as there is room. */
@@ -71,7 +71,7 @@ class Claims implements ClaimLoop {
 
   start(): void {
     this.#stopping = new AbortController();
-    this.#ended = this.#run();
+    this.#ended = repeatUntil(this.#stopping.signal, this.#sleeper, () => this.#claimOnce());
   }
 
   wake(): void {
@@ -93,15 +93,6 @@ class Claims implements ClaimLoop {
     this.#stopping.abort();
     this.#sleeper.wake();
     await this.#ended;
-  }
-
-  async #run(): Promise<void> {
-    const { signal } = this.#stopping;
-    while (!signal.aborted) {
-      this.#sleeper.rest();
-      const pauseMs = await this.#claimOnce();
-      if (pauseMs > 0 && !signal.aborted) await this.#sleeper.sleep(pauseMs);
-    }
   }
 
   /** @returns how long to wait before the next claim, in milliseconds. */

@@ -32,3 +32,16 @@ export function createSleeper(): Sleeper {
     },
   };
 }
+
+/** Calls `once` again and again until `signal`; it says how long to pause, in milliseconds, unless woken meanwhile. */
+export async function repeatUntil(
+  signal: AbortSignal,
+  sleeper: Sleeper,
+  once: () => Promise<number>,
+): Promise<void> {
+  while (!signal.aborted) {
+    sleeper.rest();
+    const pauseMs = await once();
+    if (pauseMs > 0 && !signal.aborted) await sleeper.sleep(pauseMs);
+  }
+}

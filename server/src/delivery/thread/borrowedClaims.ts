@@ -1,6 +1,6 @@
-import { type ClaimLoop, type ClaimLoopDeps } from "../claimLoop.ts";
+import type { ClaimLoop, ClaimLoopDeps } from "../claimLoop.ts";
 import { lookAt, nothingSeen, sizeClaim } from "../claimSize.ts";
-import { createSleeper } from "../sleeper.ts";
+import { createSleeper, repeatUntil } from "../sleeper.ts";
 import { claimDeliveries, cursorBefore } from "../store.ts";
 
 /** What a dispatcher asks and tells of targets that are lent to its thread. */
@@ -64,7 +64,7 @@ export class BorrowedClaims implements ClaimLoop, Borrowing {
   }
 
   start(): void {
-    this.#run = this.#claimUntilStopped();
+    this.#run = repeatUntil(this.#stopping.signal, this.#sleeper, () => this.#claimOnce());
   }
 
   wake(): void {
@@ -84,15 +84,6 @@ export class BorrowedClaims implements ClaimLoop, Borrowing {
     this.#stopping.abort();
     this.wake();
     await this.#run;
-  }
-
-  async #claimUntilStopped(): Promise<void> {
-    const { signal } = this.#stopping;
-    while (!signal.aborted) {
-      this.#sleeper.rest();
-      const pauseMs = await this.#claimOnce();
-      if (pauseMs > 0 && !signal.aborted) await this.#sleeper.sleep(pauseMs);
-    }
   }
 
   /** @returns how long to wait before the next claim, in milliseconds. */

@@ -13,7 +13,7 @@ import type { FromThread, ThreadInput, ToThread } from "./messages.ts";
 
 /*
  * The helping thread: a dispatcher of its own, on connections of its own, that claims only for the targets that the main
- * thread lends it. It begins with the first of them and ends with the process.
+ * thread lends it. It begins with the first loan and ends when it is told to.
  */
 
 /** One for claims, one for attempts, one for what is asked about targets. */
