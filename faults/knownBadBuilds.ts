@@ -133,4 +133,20 @@ export const mutants: readonly Mutant[] = [
     test: "backlog-drains-after-faults",
     pattern: "loses answers",
   },
+  {
+    name: "keeps what it lends",
+    file: "delivery/lending.ts",
+    find: "setMaxWindow(lane, lane.maxWindow - requests);",
+    replace: "",
+    test: "backlog-is-sent-by-two-threads",
+    pattern: "both threads",
+  },
+  {
+    name: "ends the helping thread with what it has leased",
+    file: "delivery/thread/run.ts",
+    find: "await dispatcher.stop();",
+    replace: "",
+    test: "backlog-is-sent-by-two-threads",
+    pattern: "is stopped while both send",
+  },
 ];
