@@ -11,11 +11,16 @@ import { createPool } from "../db/pool.ts";
 import { parseNetworks } from "../net/addressGuard.ts";
 import { createOutbound, type Outbound } from "../net/outbound.ts";
 import { createSecretBox } from "../targets/secretBox.ts";
+import { createDeliveryMetrics } from "../telemetry/deliveryMetrics.ts";
 import { createLog } from "../telemetry/log.ts";
 import { createDelivery, type DeliveryDeps } from "./createDelivery.ts";
-import type { AttemptResult } from "./delivery.ts";
+import type { AttemptResult, Delivery } from "./delivery.ts";
 import { everyAttempt } from "../../test/support/everyAttempt.ts";
-import type { Dispatcher } from "./dispatcher.ts";
+import { Dispatcher } from "./dispatcher.ts";
+import { createAttemptRecorder } from "./recordAttempts.ts";
+import { createAttemptReport } from "./reportAttempt.ts";
+import { createSettler } from "./settleAttempt.ts";
+import type { TargetConfig } from "./targetConfig.ts";
 
 let database: TestDatabase;
 let pool: pg.Pool;
@@ -102,4 +107,56 @@ test("whatever a sender throws, at once or later, is one failed attempt, and the
   );
   expect(dispatcher.inFlight()).toBe(0);
   expect(dispatcher.inMemory()).toBe(0);
+});
+
+test("what is lent counts among the requests that may be under way in all", async () => {
+  const targets = await Promise.all([5, 6, 7, 8, 9].map((bucket) => makeTarget(bucket, 3)));
+  const log = createLog("silent");
+  const gauges = { inFlight: () => 0, inMemory: () => 0, openCircuits: () => 0 };
+  const metrics = createDeliveryMetrics(new Registry(), gauges);
+  const recorder = createAttemptRecorder(pool, log, createAttemptReport(metrics, log));
+  let lent = 6;
+  const ends: (() => void)[] = [];
+  const hold = (_delivery: Delivery, _target: TargetConfig, ended: (result: AttemptResult) => void): void =>
+    void ends.push(() => ended(taken));
+  const dispatcher = new Dispatcher({
+    pool,
+    box: createSecretBox({ current: Buffer.alloc(32, 7) }),
+    log,
+    metrics,
+    recorder,
+    settler: createSettler({ pool, log, recorder, nowMs: Date.now, random: Math.random }),
+    senders: { 1: hold, 3: hold },
+    enabled: true,
+    timeoutMs: 15_000,
+    targetConcurrency: 1,
+    maxInFlight: 8,
+    newToken: () => 1,
+    lending: {
+      requests: () => lent,
+      isLent: () => false,
+      offer: () => undefined,
+      ended: () => undefined,
+    },
+  });
+  onTestFinished(async () => {
+    lent = 0;
+    const letGo = setInterval(() => ends.splice(0).forEach((end) => end()), 5);
+    await dispatcher.stop();
+    clearInterval(letGo);
+  });
+  dispatcher.start();
+  // All are in memory, and each target might have one request under way.
+  await until(
+    () => dispatcher.inMemory() + dispatcher.inFlight(),
+    (count) => count === targets.length * 5,
+  );
+  await until(
+    () => dispatcher.inFlight(),
+    (count) => count >= 2,
+  );
+  expect(ends).toHaveLength(2);
+  lent = 4;
+  for (const end of ends.splice(0)) end();
+  expect(ends).toHaveLength(4);
 });
