@@ -19,11 +19,10 @@ const sending = {
 export async function drainFigures(size: BenchSize): Promise<Figure[]> {
   const receiver = await startProgram("./receiver.ts");
   const urlOf = (side: number): string => `http://127.0.0.1:${receiver.port}/turns/${side}`;
-  const bareSender = spawn(process.execPath, [
-    fileURLToPath(new URL("./bareSender.ts", import.meta.url)),
-    urlOf(sides.bare),
-    String(connections),
-  ]);
+  const path = fileURLToPath(new URL("./bareSender.ts", import.meta.url));
+  const bareSender = spawn(process.execPath, [path, urlOf(sides.bare), String(connections)], {
+    stdio: ["ignore", "ignore", "inherit"],
+  });
   const measured = await inTemporaryDirectory(async (dataDir) => {
     const service = await startService({ dataDir, settings: sending });
     const target = await service.createTarget({ kind: "webhook", name: "bench", url: urlOf(sides.service) });

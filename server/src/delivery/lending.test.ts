@@ -1,6 +1,7 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { createLane, type Lane, noteSuccess, noteTrouble } from "./lane.ts";
-import { createLending, type HelpingThread, type Lending } from "./lending.ts";
+import { createBusyMeter, createLending, type HelpingThread, type Lending } from "./lending.ts";
 
 interface Stage {
   lending: Lending;
@@ -111,4 +112,15 @@ test("64 targets are lent at most", () => {
   giveBack("t0");
   lending.offer(openLane("last", 4), wholeShare);
   expect(asked.at(-1)).toEqual(["last", 2]);
+});
+
+test("a thread is busy while its event loop does not wait", async () => {
+  const isBusy = createBusyMeter();
+  await delay(50);
+  expect(isBusy()).toBe(false);
+  const until = performance.now() + 50;
+  while (performance.now() < until);
+  expect(isBusy()).toBe(true);
+  // Too soon to tell anything else.
+  expect(isBusy()).toBe(true);
 });

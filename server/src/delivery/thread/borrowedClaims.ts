@@ -111,15 +111,12 @@ export class BorrowedClaims implements ClaimLoop, Borrowing {
         return 0;
       }
       if (!isCircleClosed) return performance.now() - startedAtMs;
-      this.#end(targetId);
-      this.idle(targetId);
-      return 0;
     } catch (error) {
       this.#deps.log.warn({ err: error }, "due deliveries could not be claimed; the target is given back");
-      this.#end(targetId);
-      this.idle(targetId);
-      return 0;
     }
+    this.#end(targetId);
+    this.idle(targetId);
+    return 0;
   }
 
   /** The one whose turn it is, of those that have room; its next turn is after the others'. */

@@ -182,3 +182,13 @@ test("a thread that fails gives everything back, is named in the log, and is lef
   ]);
   expect(await helper.metrics()).toEqual([]);
 });
+
+test("what is lent to it after it was told to stop comes back, and starts no thread", async () => {
+  const helper = helperWith([]);
+  await helper.stop();
+  let isBack = false;
+  helper.help(newId(61, 0), 4, () => (isBack = true));
+  expect(isBack).toBe(true);
+  expect(helper.isAvailable()).toBe(false);
+  expect(await helper.metrics()).toEqual([]);
+});

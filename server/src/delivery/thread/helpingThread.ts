@@ -55,6 +55,11 @@ class Thread implements Helper {
   }
 
   help(targetId: string, requests: number, ended: () => void): void {
+    // A loan that was waiting when the process was told to stop.
+    if (this.#isStopping) {
+      ended();
+      return;
+    }
     clearTimeout(this.#idleTimer);
     this.#loans.set(targetId, ended);
     this.#tell({ say: "borrow", targetId, requests });
@@ -125,6 +130,7 @@ class Thread implements Helper {
   #end(targetId: string): void {
     const ended = this.#loans.get(targetId);
     this.#loans.delete(targetId);
+    clearTimeout(this.#idleTimer);
     if (this.#loans.size === 0) this.#idleTimer = setTimeout(() => this.#endThread(), this.#idleMs).unref();
     ended?.();
   }
