@@ -9,6 +9,7 @@ import { createApp } from "./app.ts";
 import { type BillingWorker, startBillingWorker } from "./billing/worker.ts";
 import type { Config } from "./config.ts";
 import type { DatabaseConnection } from "./db/pool.ts";
+import { limitQueries } from "./db/queryLimit.ts";
 import { createQueries } from "./db/tables.ts";
 import { connectOutbound } from "./delivery/connectOutbound.ts";
 import { createDelivery } from "./delivery/createDelivery.ts";
@@ -56,7 +57,9 @@ type Parts = ReturnType<typeof assembleParts>;
 /** Wires the parts together: what each part needs is spelled out here and nowhere else. */
 function assembleParts(deps: ServiceDeps) {
   const { config, pool, encryptionKey, log, nowMs = Date.now } = deps;
-  const queries = createQueries(pool);
+  // What a caller waits for; work in the background has the pool's own patience.
+  const requestPool = limitQueries(pool, config.databaseTimeoutMs);
+  const queries = createQueries(requestPool);
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   registerDatabaseMetrics(registry, pool);
@@ -91,12 +94,12 @@ function assembleParts(deps: ServiceDeps) {
     ...(helper && { helper }),
   });
   const mailboxes: Mailboxes = createMailboxes({
-    pool,
+    pool: requestPool,
     log,
     retentionMs: retentionMs(config),
     onKeyUsed: (key) => keyUsage.noteKey(key),
   });
-  const intake = createIntake(pool, {
+  const intake = createIntake(requestPool, {
     hasRoom: (targetId) => dispatcher.hasRoom(targetId),
     newLease: () => dispatcher.newLease(),
     take: (item, acceptance) => dispatcher.take(item, acceptance),
@@ -105,7 +108,7 @@ function assembleParts(deps: ServiceDeps) {
     onKeyUsed: (key) => keyUsage.noteKey(key),
   });
   return {
-    pool,
+    pool: requestPool,
     queries,
     registry,
     networks,

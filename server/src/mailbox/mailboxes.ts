@@ -1,6 +1,7 @@
 import type pg from "pg";
 import { createGroupCommit, type GroupCommitOptions } from "../db/groupCommit.ts";
 import { Turns } from "../db/turns.ts";
+import { isTooSlow } from "../db/awayReason.ts";
 import { isDatabaseAway } from "../db/pool.ts";
 import type { Log } from "../telemetry/log.ts";
 import { changeClaims, type ClaimChange, type ClaimChangeOutcome, undoClaims } from "./changeClaims.ts";
@@ -112,6 +113,7 @@ function commits<T, R>(
 } {
   const commit = createGroupCommit<T, R>({
     isPieceAtFault: (error) => !isDatabaseAway(error),
+    isHopeless: isTooSlow,
     sizeOf: () => 1,
     ...options,
     maxBatch,
