@@ -2,5 +2,5 @@
 
 /** Runs the command. Apart from postrider.cjs, because an old Node does not know dynamic imports. */
 exports.load = function load() {
-  return import("../src/cli.ts");
+  return import("../src/process/cli.ts");
 };

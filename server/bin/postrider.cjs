@@ -21,5 +21,6 @@ if (parseInt(found, 10) < needed) {
   );
   process.exitCode = 1;
 } else {
-  require("./load.cjs").load();
+  const { load } = require("./load.cjs");
+  void load();
 }

@@ -1,8 +1,8 @@
 import { Type } from "typebox";
 import { prometheusContentType } from "prom-client";
-import { ApiError } from "./errors.ts";
+import { ApiError } from "./contract/errors.ts";
 import { createReadiness, type ReadinessDeps } from "./readiness.ts";
-import { type RouteDefinition, route } from "./route.ts";
+import { type RouteDefinition, route } from "./contract/route.ts";
 
 export interface HealthDeps extends ReadinessDeps {
   /** Metrics in Prometheus' text format, of all threads. */

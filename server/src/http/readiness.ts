@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { awayReason, awayText } from "../db/awayReason.ts";
+import { awayReason, awayText } from "../postgres/awayReason.ts";
 
 export interface ReadinessDeps {
   pool: pg.Pool;
