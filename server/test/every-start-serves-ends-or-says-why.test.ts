@@ -135,11 +135,10 @@ describe("a start whose database is silent, unknown or refuses", () => {
 
   it("says that the database is read-only, and serves when it is not any more", async () => {
     const empty = await createEmptyTestDatabase();
-    const name = new URL(empty.url.replace(/^postgresql/, "http").replace("@/", "@x/")).pathname.slice(1);
-    await run(empty, `alter database ${name} set default_transaction_read_only = on`);
+    await run(empty, alterDatabase("set default_transaction_read_only = on"));
     const program = startOn(empty.url);
     await program.says(/Waiting for the database .*read-only/);
-    await run(empty, `set default_transaction_read_only = off; alter database ${name} reset all`);
+    await run(empty, `set default_transaction_read_only = off; ${alterDatabase("reset all")}`);
     await program.says(/listens on/);
     program.kill("SIGTERM");
     await program.ended;
@@ -148,6 +147,7 @@ describe("a start whose database is silent, unknown or refuses", () => {
 
   it("says that another process migrates, and goes on when that is done", async () => {
     const other = new pg.Client({ connectionString: database.url });
+    other.on("error", () => undefined);
     await other.connect();
     await other.query("select pg_advisory_lock(7281934001)");
     const [first, second] = [startOn(database.url), startOn(database.url)];
@@ -263,6 +263,11 @@ function refuseAll(code: string, message: string): Promise<Server> {
     socket.on("error", () => undefined);
     socket.once("data", () => socket.end(Buffer.concat([head, body])));
   });
+}
+
+/** Changes the settings of the database that it is run in. */
+function alterDatabase(change: string): string {
+  return `do $$ begin execute format('alter database %I ${change}', current_database()); end $$`;
 }
 
 async function run(database: TestDatabase, sql: string): Promise<void> {

@@ -100,7 +100,7 @@ async function makeWalAheadLater(
 async function openExternal(config: Config, log: Log, opening: Opening): Promise<OpenDatabase> {
   const url = config.databaseUrl!;
   const { say, progress, signal } = opening;
-  const where = new URL(url).host || "a local socket";
+  const where = placeOf(url);
   const connection = { url };
   const pool = createPool({ connection, size: config.databasePool, onError: poolError(log) });
   const onWait = (why: string): void => {
@@ -157,6 +157,12 @@ async function openBeside(config: Config, log: Log, opening: Opening): Promise<O
     if (isDatabaseAway(error)) return openEmbedded(config, log, opening);
     throw error;
   }
+}
+
+/** Where the database is, without its credentials. */
+function placeOf(url: string): string {
+  // The form for sockets, `postgres://user@/database?host=/path`, is no URL to Node.
+  return (URL.parse(url)?.host ?? "") || "a local socket";
 }
 
 async function checkVersion(pool: pg.Pool): Promise<void> {
