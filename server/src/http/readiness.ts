@@ -11,13 +11,13 @@ export interface ReadinessDeps {
 }
 
 /** A balancer's own patience is often 3 s. */
-const answerWithinMs = 2_500;
+const answerWithinMs = 2_000;
 /** Older news of intake say nothing of now, unless a full disk made them. */
 const troubleMs = 5_000;
 
 /**
  * Gives a function that says why an item would not be accepted now, or undefined when it would: it commits something,
- * and looks at what became of the last items. Answers within 2.5 s; those who ask at once share one look.
+ * and looks at what became of the last items. Answers within 2 s; those who ask at once share one look.
  */
 export function createReadiness(deps: ReadinessDeps): () => Promise<string | undefined> {
   let looking: Promise<string | undefined> | undefined;

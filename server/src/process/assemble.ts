@@ -62,7 +62,7 @@ function assembleParts(deps: ServiceDeps) {
   const queries = createQueries(requestPool);
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  registerDatabaseMetrics(registry, pool);
+  registerDatabaseMetrics(registry, requestPool);
   const networks = parseNetworks(config.allowedNetworks);
   const outbound = connectOutbound(config, networks);
   const box = createSecretBox({ current: encryptionKey, previous: config.previousEncryptionKeys });
