@@ -3,7 +3,7 @@ import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { createEmptyTestDatabase, createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { startDatabaseProxy } from "./support/databaseProxy.ts";
 import { processesSaying } from "./support/embeddedProcess.ts";
@@ -22,6 +22,8 @@ const signals = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
 let places = 0;
 
 chmodSync(parent, 0o755);
+// Starts are processes of their own, some of which wait for others for seconds.
+vi.setConfig({ testTimeout: 180_000 });
 
 function start(env: Record<string, string>, options: ProgramOptions = {}): Program {
   const program = startProgram({ env, ...options });
@@ -138,7 +140,7 @@ describe("a start whose database is silent, unknown or refuses", () => {
     await run(empty, alterDatabase("set default_transaction_read_only = on"));
     const program = startOn(empty.url);
     await program.says(/Waiting for the database .*read-only/);
-    await run(empty, `set default_transaction_read_only = off; ${alterDatabase("reset all")}`);
+    await run(empty, `begin read write; ${alterDatabase("reset all")}; commit`);
     await program.says(/listens on/);
     program.kill("SIGTERM");
     await program.ended;

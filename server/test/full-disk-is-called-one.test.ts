@@ -2,13 +2,15 @@ import { spawnSync } from "node:child_process";
 import { chmodSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { startProgram } from "./support/program.ts";
 import { type ServiceProcess, startService } from "./support/serviceProcess.ts";
 import { type Account, signUp } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
 
 const disk = mkdtempSync(join(tmpdir(), "postrider-disk-"));
+vi.setConfig({ testTimeout: 180_000 });
+
 const ballast = join(disk, "ballast");
 /** A disk of its own needs root and a system that lets it mount. */
 const isMounted =

@@ -23,7 +23,7 @@ describe.runIf(hasNpm && process.platform === "linux")("npm start", () => {
         cwd: root,
         env: { POSTRIDER_DATA_DIR: dataDir },
       });
-      await npm.says(/listens on/, 50_000);
+      await npm.says(/listens on/);
       const service = Number(readFileSync(join(dataDir, "service.pid"), "utf8"));
       expect(isRunning(service)).toBe(true);
       npm.kill(signal);
@@ -41,5 +41,6 @@ describe.runIf(hasNpm && process.platform === "linux")("npm start", () => {
       await npm.ended;
       expect(npm.output()).not.toMatch(/did not shut down|will recover/);
     },
+    180_000,
   );
 });

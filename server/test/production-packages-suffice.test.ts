@@ -20,10 +20,10 @@ describe.runIf(hasNpm && process.platform !== "win32")("a clone with `npm ci --o
       cwd: tree,
       env: { POSTRIDER_DATA_DIR: join(tree, "data") },
     });
-    await npm.says(/listens on/, 50_000);
+    await npm.says(/listens on/);
     npm.kill("SIGTERM");
     expect((await npm.ended).signal ?? "SIGTERM").toBe("SIGTERM");
-  });
+  }, 180_000);
 });
 
 /** The repository with links to the packages that `npm ci --omit=dev` would install, and to nothing else. */

@@ -48,7 +48,7 @@ describe("a database that is read-only", () => {
     proxy.sever();
     await untilNotReady(/^the database is read-only$/);
     expect(await send()).toEqual([503, "the database is read-only: try again"]);
-    await inDatabase(`set default_transaction_read_only = off; ${alterDatabase("reset all")}`);
+    await inDatabase(`begin read write; ${alterDatabase("reset all")}; commit`);
     proxy.sever();
     await untilAccepted();
   });

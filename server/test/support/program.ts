@@ -57,7 +57,7 @@ export function startProgram({ command, env = {}, cwd }: ProgramOptions): Progra
   return {
     pid: child.pid!,
     output: () => output,
-    async says(pattern, limitMs = 30_000) {
+    async says(pattern, limitMs = 60_000) {
       await until(
         () => pattern.test(output) || end !== undefined,
         (isOver) => isOver,
