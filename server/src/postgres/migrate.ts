@@ -22,7 +22,7 @@ interface SqlFile {
 /**
  * Brings the database's schema to this version: numbered migrations forward only, each once and in its own
  * transaction, then the SQL functions whose text has changed, then the partitions of the days ahead. Safe to run from many processes at once.
- * @param onWait told what it waits for, to follow "still".
+ * @param onWait told what it waits for, to follow "still"; what it throws ends the wait.
  * @returns what was applied, by file name.
  * @throws {SchemaError} when the database is newer than this version, or an applied migration was edited.
  */

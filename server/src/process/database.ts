@@ -174,9 +174,12 @@ async function checkVersion(pool: pg.Pool): Promise<void> {
     throw new Error(`PostgreSQL ${major} is too old: Postrider needs ${oldestVersion} or newer`);
 }
 
-async function prepare(pool: pg.Pool, log: Log, { progress }: Opening): Promise<void> {
+async function prepare(pool: pg.Pool, log: Log, { progress, signal }: Opening): Promise<void> {
   progress.doing("bringing the schema up to date");
-  const applied = await migrate(pool, (why) => progress.doing(why));
+  const applied = await migrate(pool, (why) => {
+    signal?.throwIfAborted();
+    progress.doing(why);
+  });
   if (applied.length > 0) log.info({ applied }, "schema brought up to date");
 }
 

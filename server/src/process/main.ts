@@ -64,7 +64,8 @@ async function openUnlessStopped(
   const stopped = stop.asked.then((signal) => {
     if (isOpen) return undefined;
     say(`Stopped by ${signal} before it served`);
-    setTimeout(endBy, startStopLimitMs, "SIGTERM").unref();
+    // oxlint-disable-next-line unicorn/no-process-exit -- whatever a start hangs in would keep the process
+    setTimeout(() => process.exit(0), startStopLimitMs).unref();
     return undefined;
   });
   try {
