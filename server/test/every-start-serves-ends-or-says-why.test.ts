@@ -143,7 +143,7 @@ describe("a start whose database is silent, unknown or refuses", () => {
     await run(empty, `begin read write; ${alterDatabase("reset all")}; commit`);
     await program.says(/listens on/);
     program.kill("SIGTERM");
-    await program.ended;
+    expect((await program.ended).code).toBe(0);
     await empty.drop();
   });
 

@@ -43,7 +43,7 @@ describe.runIf(isMounted)("a disk that is full", () => {
     fill(2);
     await until(
       send,
-      ([status, error]) => status === 503 && /^the disk of the database is full/.test(error),
+      ([status, error]) => status === 503 && error.startsWith("the disk of the database is full"),
       60_000,
     );
     await until(

@@ -84,7 +84,10 @@ export async function startDatabaseProxy(database: TestDatabase): Promise<Databa
     },
     set frozen(value) {
       isFrozen = value;
-      for (const socket of [...pairs].flat()) value ? socket.pause() : socket.resume();
+      for (const socket of [...pairs].flat()) {
+        if (value) socket.pause();
+        else socket.resume();
+      }
     },
     stop: () =>
       new Promise((resolve) => {
