@@ -55,11 +55,12 @@ export interface Service {
 /** The parts that see items through, before anything listens. */
 type Parts = ReturnType<typeof assembleParts>;
 
-/** Wires the parts together: what each part needs is spelled out here and nowhere else. */
-function assembleParts(deps: ServiceDeps) {
+/**
+ * Wires the parts together: what each part needs is spelled out here and nowhere else.
+ * @param requestPool for what a caller waits for; work in the background has the pool's own patience.
+ */
+function assembleParts(deps: ServiceDeps, requestPool: pg.Pool) {
   const { config, pool, encryptionKey, log, nowMs = Date.now } = deps;
-  // What a caller waits for; work in the background has the pool's own patience.
-  const requestPool = limitQueries(pool, config.databaseTimeoutMs);
   const queries = createQueries(requestPool);
   const registry = createRegistry(requestPool);
   const networks = parseNetworks(config.allowedNetworks);
@@ -169,7 +170,7 @@ function createHelperFor(
 /** Puts a process together: the parts, the interface in front of them, and the order in which they start and stop. */
 export function createService(deps: ServiceDeps): Service {
   const { config, pool, log, nowMs = Date.now } = deps;
-  const parts = assembleParts(deps);
+  const parts = assembleParts(deps, limitQueries(pool, config.databaseTimeoutMs));
   const { dispatcher, handoffs, mailboxes } = parts;
   let isStopping = false;
   let maintenance: { stop(): Promise<void> } | undefined;
