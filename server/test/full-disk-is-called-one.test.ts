@@ -15,10 +15,10 @@ const ballast = join(disk, "ballast");
 /** A disk of its own needs root and a system that lets it mount. */
 const isMounted =
   process.platform === "linux" &&
-  spawnSync("mount", ["-t", "tmpfs", "-o", "size=192m", "tmpfs", disk]).status === 0;
+  spawnSync("/bin/mount", ["-t", "tmpfs", "-o", "size=192m", "tmpfs", disk]).status === 0;
 
 afterAll(() => {
-  if (isMounted) spawnSync("umount", ["--lazy", disk]);
+  if (isMounted) spawnSync("/bin/umount", ["--lazy", disk]);
   rmSync(disk, { recursive: true, force: true });
 });
 
