@@ -38,6 +38,8 @@ export interface ItemSink {
   /** Some mailboxes have new messages. */
   onMailboxItems(mailboxIds: string[]): void;
   changes: Changes;
+  /** The database takes no more items, for this reason; not told again until it has taken some. */
+  onRefused(error: unknown): void;
   /** Told of each item's key, for `last_used_at`. */
   onKeyUsed(key: string): void;
 }
@@ -58,7 +60,10 @@ export function createIntake(pool: pg.Pool, sink: ItemSink): Intake {
       trouble = undefined;
       return acceptances;
     } catch (error) {
-      if (isDatabaseAway(error)) trouble = { error, atMs: performance.now() };
+      if (isDatabaseAway(error)) {
+        if (trouble === undefined) sink.onRefused(error);
+        trouble = { error, atMs: performance.now() };
+      }
       throw error;
     }
   };

@@ -10,6 +10,7 @@ import { type BillingWorker, startBillingWorker } from "../billing/worker.ts";
 import type { Config } from "../config/config.ts";
 import type { DatabaseConnection } from "../postgres/pool.ts";
 import { limitQueries } from "../postgres/hot/queryLimit.ts";
+import { awayReason, awayText } from "../postgres/awayReason.ts";
 import { createQueries } from "../postgres/tables.ts";
 import { connectOutbound } from "../outbound/connectOutbound.ts";
 import { createDelivery } from "../delivery/dispatch/createDelivery.ts";
@@ -110,6 +111,7 @@ function assembleParts(deps: ServiceDeps, requestPool: pg.Pool) {
     onDue: () => dispatcher.onDue(),
     onMailboxItems: (mailboxIds) => mailboxes.onMailboxItems(mailboxIds),
     changes: streams.changes,
+    onRefused: refusalLog(log),
     onKeyUsed: (key) => keyUsage.noteKey(key),
   });
   return {
@@ -128,6 +130,10 @@ function assembleParts(deps: ServiceDeps, requestPool: pg.Pool) {
     streams,
     changes: streams.changes,
   };
+}
+
+function refusalLog(log: Log): (error: unknown) => void {
+  return (error) => log.error({ err: error }, `items are refused: ${awayText[awayReason(error) ?? "away"]}`);
 }
 
 function createRegistry(pool: pg.Pool): Registry {
