@@ -100,7 +100,7 @@ function assembleParts(deps: ServiceDeps) {
     hasRoom: (targetId) => dispatcher.hasRoom(targetId),
     newLease: () => dispatcher.newLease(),
     take: (item, acceptance) => dispatcher.take(item, acceptance),
-    onDue: () => dispatcher.onDue(),
+    onDue: (targetId) => dispatcher.onDue(targetId),
     onMailboxItems: (mailboxIds) => mailboxes.onMailboxItems(mailboxIds),
     onKeyUsed: (key) => keyUsage.noteKey(key),
   });
