@@ -45,16 +45,17 @@ describe("the published package", () => {
   it("has the thread that helps, which gives back what it cannot do", async () => {
     const script = `
       import { createHelper } from "../delivery/second-thread/helpingThread.js";
-      import { loadConfig } from "./config.js";
-      import { createLog } from "./telemetry/log.js";
+      import { loadConfig } from "../config/config.js";
+      import { createLog } from "../telemetry/log.js";
       const helper = createHelper(
         {
           connection: { url: "postgres://nobody@127.0.0.1:1/none" },
           encryptionKey: Buffer.alloc(32),
           previousEncryptionKeys: [],
           config: loadConfig({}),
+          watchedFlag: new Int32Array(new SharedArrayBuffer(4)),
         },
-        createLog("silent"),
+        { log: createLog("silent"), changes: { count() {} } },
       );
       await new Promise((resolve) => helper.help("${"0".repeat(31)}1", 1, resolve));
       process.stdout.write(helper.isAvailable() ? "runs" : "failed");
