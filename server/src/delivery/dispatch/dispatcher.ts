@@ -343,7 +343,7 @@ export class Dispatcher implements DeliveryGauges {
     for (const targetId of targetIds) {
       const lane = this.#lanes.find(targetId);
       if (lane?.queue[lane.head]?.kind !== 1 || lane.standing !== "prompt") continue;
-      if (this.#admission.hasOrgBudget(lane.org!, "prompt"))
+      if (lane.org !== undefined && this.#admission.hasOrgBudget(lane.org, "prompt"))
         this.#deps.lending?.offer(lane, this.#admission.targetShare());
     }
   }

@@ -12,8 +12,8 @@ export interface Judge {
 
 /** An exchange that takes longer is slow, or hangs; half of the timeout when that is less. */
 const maxPromptMs = 1_000;
-/** A target that is known to be slow hangs when it takes so many times as long as it did. */
-const slowTimes = 2;
+/** A target that has answered before hangs when it takes so many times as long as it did, or as the prompt may. */
+const provenTimes = 2;
 
 /** @param timeoutMs Of a whole attempt. */
 export function createJudge(timeoutMs: number): Judge {
@@ -36,7 +36,8 @@ export function createJudge(timeoutMs: number): Judge {
     },
     isStalled(lane, nowMs) {
       if (lane.inFlight === 0 || lane.standing === "hanging") return false;
-      const limitMs = Math.max(promptMs, lane.standing === "slow" ? lane.lastDurationMs * slowTimes : 0);
+      const limitMs =
+        lane.standing === "untried" ? promptMs : Math.max(promptMs, lane.lastDurationMs) * provenTimes;
       return nowMs - lane.progressAtMs > limitMs;
     },
   };

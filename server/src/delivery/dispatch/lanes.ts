@@ -66,6 +66,8 @@ export class Lanes {
 
   /** Takes over what was read of the target; undefined when it is gone. @param askedAtMs By the monotonic clock. */
   configure(lane: Lane, config: TargetConfig | undefined, askedAtMs: number): void {
+    // Forgotten while it was asked for.
+    if (this.#lanes.get(lane.targetId) !== lane) return;
     const isFirst = lane.org === undefined;
     lane.config = config;
     lane.checkedAtMs = askedAtMs;
