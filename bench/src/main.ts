@@ -5,11 +5,12 @@ import type { BenchSize, Figure } from "./figures.ts";
 import { inAndOutFigures } from "./inAndOut.ts";
 import { intakeFigures } from "./intake.ts";
 import { latencyFigures } from "./latency.ts";
+import { neighboursFigures } from "./neighbours.ts";
 import { mailboxFigures, mailboxStoredFigures } from "./mailbox.ts";
 import { storedFigures } from "./stored.ts";
 
 /*
- * npm run bench [-- --quick] [intake] [in-and-out] [latency] [drain] [stored] [mailbox] [mailbox-stored]
+ * npm run bench [-- --quick] [intake] [in-and-out] [latency] [drain] [neighbours] [stored] [mailbox] [mailbox-stored]
  * Each figure is measured against its own ceiling in the same run, because machines and their noise differ;
  * compare ratios, not absolute figures.
  */
@@ -19,6 +20,7 @@ const scenarios: Record<string, (size: BenchSize) => Promise<Figure[]>> = {
   latency: latencyFigures,
   drain: drainFigures,
   stored: storedFigures,
+  neighbours: neighboursFigures,
   mailbox: mailboxFigures,
   "mailbox-stored": mailboxStoredFigures,
 };

@@ -175,7 +175,7 @@ const outbound = {
     parse: integer(1, 10_000),
     default: "512",
     description:
-      "The most deliveries in flight from this process to all targets together. One target has at most an eighth of what is still free, 57 of 512 when it is alone.",
+      "The most deliveries in flight from this process to all targets together. One target has at most an eighth of what is still free, 57 of 512 when it is alone; one organization has at most seven times what is free; targets that hang, or that nobody has tried yet, have three eighths of all together.",
   }),
   sendingThreads: always({
     name: "POSTRIDER_SENDING_THREADS",

@@ -33,8 +33,8 @@ export interface ItemSink {
   newLease(): Lease;
   /** An item that is durable and leased to this node. */
   take(item: NewItem, acceptance: Acceptance): void;
-  /** Some deliveries became due that this node did not take. */
-  onDue(): void;
+  /** Some deliveries to the target became due that this node did not take. */
+  onDue(targetId: string): void;
   /** Some mailboxes have new messages. */
   onMailboxItems(mailboxIds: string[]): void;
   changes: Changes;
@@ -90,7 +90,7 @@ function hold(lease: Lease): HeldLease {
 }
 
 function handOn(sink: ItemSink, items: NewItem[], acceptances: Acceptance[]): void {
-  let isDue = false;
+  let due: Set<string> | undefined;
   let mailboxIds: string[] | undefined;
   let notedKey: string | undefined;
   for (let index = 0; index < items.length; index++) {
@@ -103,10 +103,10 @@ function handOn(sink: ItemSink, items: NewItem[], acceptances: Acceptance[]): vo
     if (acceptance.code === "A") sink.take(item, acceptance);
     else if (acceptance.code === "a") {
       if (acceptance.kind === 2) (mailboxIds ??= []).push(item.targetId);
-      else isDue = true;
+      else (due ??= new Set()).add(item.targetId);
     }
   }
-  if (isDue) sink.onDue();
+  if (due) for (const targetId of due) sink.onDue(targetId);
   if (mailboxIds) sink.onMailboxItems(mailboxIds);
   if (sink.changes.isWatched()) report(sink.changes, items, acceptances);
 }

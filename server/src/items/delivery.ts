@@ -31,6 +31,11 @@ export interface AttemptResult {
 }
 
 export type AttemptVerdict =
+  /**
+   * Nothing left this process, for want of something of its own, such as file descriptors: no attempt at all. The
+   * delivery is given back, and nothing is held against its target.
+   */
+  | { outcome: "unsent"; error: string }
   | { outcome: "delivered" }
   | { outcome: "retry"; error: string; countsTowardDisabling: boolean; slowDown: boolean }
   /** Failed for good; later items of the target may still succeed. */

@@ -72,7 +72,7 @@ export class Exchange implements Job, Expiring {
     const seconds = this.timeoutMs / 1000;
     if (this.connection === null) {
       this.#deps.connections.withdraw(this);
-      this.#fail({ code: "other", message: `no free connection to the host within ${seconds} s` });
+      this.#fail({ code: "local", message: `no free connection to the host within ${seconds} s` });
       return;
     }
     const { connection } = this;
@@ -166,7 +166,8 @@ export class Exchange implements Job, Expiring {
       this.#deps.connections.startOnNew(this);
       return;
     }
-    this.#fail(describeExchangeError(error, this.#status !== 0));
+    const progress = this.#status !== 0 ? "body" : this.#answering ? "headers" : "nothing";
+    this.#fail(describeExchangeError(error, progress));
     if (connection !== null) {
       this.#deps.connections.discard(connection);
     }

@@ -118,7 +118,11 @@ test("a receiver that sends its headers one byte at a time ends at the timeout",
 
 test.each([
   ["before an answer", "", "the connection was closed without an answer"],
-  ["in the headers", "HTTP/1.1 200 OK\r\ncontent-le", "the connection was closed without an answer"],
+  [
+    "in the headers",
+    "HTTP/1.1 200 OK\r\ncontent-le",
+    "the connection was closed in the middle of the answer's headers",
+  ],
   [
     "in the body",
     "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf",
@@ -190,9 +194,21 @@ test("a body of exactly the limit is whole, and a larger limit reads more", asyn
 });
 
 test.each([
-  ["garbage", "\u0000\u0001garbage that is no HTTP\r\n\r\n", "the answer is not valid HTTP"],
-  ["an SSH greeting", "SSH-2.0-OpenSSH_9.6\r\n", "the answer is not valid HTTP"],
-  ["a bad length", "HTTP/1.1 200 OK\r\ncontent-length: -4\r\n\r\n", "the answer is not valid HTTP"],
+  [
+    "garbage",
+    "\u0000\u0001garbage that is no HTTP\r\n\r\n",
+    'the answer is not valid HTTP: it does not begin with "HTTP/"',
+  ],
+  [
+    "an SSH greeting",
+    "SSH-2.0-OpenSSH_9.6\r\n",
+    'the answer is not valid HTTP: it does not begin with "HTTP/"',
+  ],
+  [
+    "a bad length",
+    "HTTP/1.1 200 OK\r\ncontent-length: -4\r\n\r\n",
+    "the answer is not valid HTTP: its Content-Length is not a number",
+  ],
   [
     "headers of 1 MB",
     `HTTP/1.1 200 OK\r\nx: ${"y".repeat(1_048_576)}\r\n\r\n`,
@@ -201,7 +217,7 @@ test.each([
   [
     "an upgrade",
     "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n",
-    "the answer is not a response to the request",
+    "the answer switches to another protocol, which nobody asked for",
   ],
 ])("a receiver that answers with %s", async (_what, answer, message) => {
   const receiver = await receiverThat((socket) => socket.write(answer));
@@ -285,7 +301,7 @@ test("a request that never got a connection says so and is not held against the 
   const outbound = outboundWith({ maxConnectionsPerOrigin: 1 });
   const first = outbound.request(post(receiver.url, { timeoutMs: 400 }));
   expect(await outbound.request(post(receiver.url, { timeoutMs: 100 }))).toMatchObject({
-    code: "other",
+    code: "local",
     message: "no free connection to the host within 0.1 s",
     sent: false,
   });
@@ -360,6 +376,6 @@ test("closing ends what is under way and what waits, and takes nothing new", asy
   const waits = outbound.request(post(receiver.url));
   outbound.close();
   for (const result of await Promise.all([under, waits, outbound.request(post(receiver.url))])) {
-    expect(result).toMatchObject({ kind: "error", code: "other", message: "the service is shutting down" });
+    expect(result).toMatchObject({ kind: "error", code: "local", message: "the service is shutting down" });
   }
 });

@@ -108,7 +108,7 @@ function assembleParts(deps: ServiceDeps, requestPool: pg.Pool) {
     hasRoom: (targetId) => dispatcher.hasRoom(targetId),
     newLease: () => dispatcher.newLease(),
     take: (item, acceptance) => dispatcher.take(item, acceptance),
-    onDue: () => dispatcher.onDue(),
+    onDue: (targetId) => dispatcher.onDue(targetId),
     onMailboxItems: (mailboxIds) => mailboxes.onMailboxItems(mailboxIds),
     changes: streams.changes,
     onRefused: refusalLog(log),

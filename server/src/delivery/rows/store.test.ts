@@ -4,7 +4,7 @@ import { createTestDatabase, type TestDatabase } from "../../../test/support/dat
 import { bucketOf, newId } from "../../postgres/ids.ts";
 import { ensurePartitions } from "../../postgres/partitions.ts";
 import { createPool } from "../../postgres/pool.ts";
-import { type Claim, claimDeliveries, type ClaimRequest, cursorBefore, firstCursor } from "./store.ts";
+import { type Claim, claimDeliveries, type ClaimRequest, firstCursor } from "./store.ts";
 
 let database: TestDatabase;
 let pool: pg.Pool;
@@ -150,13 +150,13 @@ describe("a claim", () => {
     const [before, only, after] = [await makeTarget(7), await makeTarget(7), await makeTarget(7)].sort();
     for (const target of [before!, only!, after!])
       for (let count = 0; count < 4; count++) await store(target);
-    const request = { cursor: cursorBefore(only!), only: only!, wide: [only!] };
+    const request = { only: [only!], wide: [only!] };
     const first = await claim(request);
     expect(countByTarget(first)).toEqual({ [only!]: 3 });
     expect(countByTarget(await claim(request))).toEqual({ [only!]: 1 });
     expect(await claim(request)).toMatchObject({ deliveries: [], isCircleClosed: true });
     // The last one there is, after which the circle begins anew.
-    const last = { cursor: cursorBefore(after!), only: after!, wide: [after!], perTarget: 100 };
+    const last = { only: [after!], wide: [after!], perTarget: 100 };
     expect(countByTarget(await claim(last))).toEqual({ [after!]: 4 });
     expect(await claim(last)).toMatchObject({ deliveries: [], isCircleClosed: true });
     expect(countByTarget(await claim())).toEqual({ [before!]: 2 });
@@ -179,7 +179,7 @@ describe("a claim", () => {
   it("does not say that nothing is due where another claim is under way", async () => {
     const target = await makeTarget(8);
     await store(target);
-    const request = { cursor: cursorBefore(target), only: target, wide: [target] };
+    const request = { only: [target], wide: [target] };
     const other = await pool.connect();
     await other.query("begin");
     await other.query("select from deliveries for update");

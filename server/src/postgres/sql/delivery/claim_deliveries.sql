@@ -13,8 +13,8 @@
 -- Targets in p_skip have no room on the caller; those in p_wide have shown that they take p_per_target at a time and
 -- get whole rows until that is reached, the others get no more than p_few, if need be of a row's items. Deliveries of a deleted target are settled as CANCELED here.
 --
--- With p_only that target alone is looked at; p_bucket and p_target are then the place right before it. A circle is not
--- closed when another caller had locked what was due: it may give some of it back, or leave what came after.
+-- With p_only those targets alone are looked at, in that order, and the place in the circle does not count. A circle is
+-- not closed when another caller had locked what was due: it may give some of it back, or leave what came after.
 drop function if exists claim_deliveries;
 create function claim_deliveries(
   p_lease_ms integer,
@@ -27,7 +27,7 @@ create function claim_deliveries(
   p_per_target integer,
   p_few integer,
   p_max_targets integer,
-  p_only uuid
+  p_only uuid[]
 )
 returns table (
   held text,
@@ -71,28 +71,39 @@ begin
   while v_steps < p_max_targets and v_taken < p_limit loop
     v_steps := v_steps + 1;
 
-    select d.bucket, d.target_id, d.due_at, d.kind, cardinality(d.event_ids) as items
-    into v_first
-    from deliveries d
-    where d.lease_until is null
-      and (d.bucket, d.target_id) > (v_bucket, v_cursor)
-    order by d.bucket, d.target_id, d.due_at
-    limit 1;
-
-    if not found then
-      if v_wrapped then
+    if p_only is not null then
+      if v_steps > cardinality(p_only) then
         v_closed := true;
         exit;
       end if;
-      v_wrapped := true;
-      v_bucket := -1;
-      v_cursor := '00000000-0000-0000-0000-000000000000';
-      continue;
-    end if;
+      select d.bucket, d.target_id, d.due_at, d.kind, cardinality(d.event_ids) as items
+      into v_first
+      from deliveries d
+      where d.lease_until is null
+        and d.bucket = get_byte(uuid_send(p_only[v_steps]), 15)
+        and d.target_id = p_only[v_steps]
+      order by d.due_at
+      limit 1;
+      continue when not found;
+    else
+      select d.bucket, d.target_id, d.due_at, d.kind, cardinality(d.event_ids) as items
+      into v_first
+      from deliveries d
+      where d.lease_until is null
+        and (d.bucket, d.target_id) > (v_bucket, v_cursor)
+      order by d.bucket, d.target_id, d.due_at
+      limit 1;
 
-    if v_first.target_id <> p_only then
-      v_closed := true;
-      exit;
+      if not found then
+        if v_wrapped then
+          v_closed := true;
+          exit;
+        end if;
+        v_wrapped := true;
+        v_bucket := -1;
+        v_cursor := '00000000-0000-0000-0000-000000000000';
+        continue;
+      end if;
     end if;
 
     v_bucket := v_first.bucket;
