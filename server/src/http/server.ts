@@ -13,7 +13,7 @@ import type { Log } from "../telemetry/log.ts";
 import type { RequestMetrics } from "../telemetry/requestMetrics.ts";
 import { registerBodyParser } from "./body.ts";
 import { toApiError } from "./errorAnswer.ts";
-import { ApiError, unauthorized } from "./errors.ts";
+import { ApiError, errorHeaders, unauthorized } from "./errors.ts";
 import { queryNumbers } from "./queryNumbers.ts";
 import { newRequestId } from "./requestId.ts";
 import type { Credential, RouteDefinition } from "./route.ts";
@@ -212,8 +212,7 @@ function answerError(
 ): unknown {
   const answer = toApiError(error, request.routeOptions.config.missingFields);
   if (answer.status >= 500) deps.log.failure(request.id, answer.status, error);
-  if (answer.retryAfterSeconds !== undefined)
-    void reply.header("retry-after", String(answer.retryAfterSeconds));
+  for (const [name, value] of errorHeaders(answer)) void reply.header(name, value);
   return reply
     .code(answer.status)
     .type("application/json; charset=utf-8")

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { Type } from "typebox";
 import { presentedKey } from "../accounts/credentials.ts";
 import { bucketOf, isId, newId } from "../db/ids.ts";
-import { ApiError, notFound, unauthorized } from "../http/errors.ts";
+import { ApiError, notFound, unauthorized, workspacePending, workspaceSuspended } from "../http/errors.ts";
 import { type RouteDefinition, route, sendAnswer, type ShortAnswer } from "../http/route.ts";
 import { Id } from "../http/schemas.ts";
 import type { Acceptance, NewItem } from "./acceptItems.ts";
@@ -121,7 +121,7 @@ function answerTo(acceptance: Acceptance): ShortAnswer {
   return {
     status: 202,
     text: `{"id":"${acceptance.id}","status":"${status}"}`,
-    header: acceptance.code === "r" ? ["idempotency-replayed", "true"] : undefined,
+    headers: acceptance.code === "r" ? [["idempotency-replayed", "true"]] : undefined,
   };
 }
 
@@ -137,14 +137,18 @@ function refuse(acceptance: Acceptance): void {
     case "n":
       throw notFound();
     case "c":
-      throw new ApiError(409, "Idempotency-Key was used with a different body");
+      throw new ApiError(409, "Idempotency-Key was used with a different body", {
+        code: "idempotency_conflict",
+      });
     case "d":
-      throw new ApiError(409, "the target is disabled");
+      throw new ApiError(409, "the target is disabled", {
+        code: acceptance.kind === 2 ? "mailbox_disabled" : "target_disabled",
+      });
     case "l":
       throw new ApiError(413, "the body is larger than the target's max_payload_bytes");
     case "s":
-      throw new ApiError(402, "the workspace is suspended: settle the open invoice to go on");
+      throw workspaceSuspended();
     case "p":
-      throw new ApiError(403, "the workspace is pending: set up payment to activate it");
+      throw workspacePending();
   }
 }
