@@ -23,6 +23,7 @@ import { startMaintenance } from "./maintenance/chores.ts";
 import { parseNetworks } from "./net/addressGuard.ts";
 import { createSecretBox } from "./targets/secretBox.ts";
 import { registerDatabaseMetrics } from "./telemetry/databaseMetrics.ts";
+import { registerMailboxMetrics } from "./telemetry/mailboxMetrics.ts";
 import type { Log } from "./telemetry/log.ts";
 import { metricsText } from "./telemetry/metricsText.ts";
 import { createRequestMetrics } from "./telemetry/requestMetrics.ts";
@@ -60,6 +61,7 @@ function assembleParts(deps: ServiceDeps) {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   registerDatabaseMetrics(registry, pool);
+  registerMailboxMetrics(registry, pool, retentionMs(config));
   const networks = parseNetworks(config.allowedNetworks);
   const outbound = connectOutbound(config, networks);
   const box = createSecretBox({ current: encryptionKey, previous: config.previousEncryptionKeys });

@@ -90,7 +90,12 @@ describe("a webhook target", () => {
 
 describe("a mailbox", () => {
   it("is created from kind and name, and never has a url or a secret", async () => {
-    const target = await created({ kind: "mailbox", name: "inbox", url: "https://8.8.8.8" });
+    const refused = await create({ kind: "mailbox", name: "inbox", url: "https://8.8.8.8" });
+    expect(refused).toMatchObject({
+      status: 400,
+      body: { error: "url does not apply to a mailbox target" },
+    });
+    const target = await created({ kind: "mailbox", name: "inbox" });
     expect(target).toEqual({
       id: expect.stringMatching(/^[0-9a-f]{32}$/),
       kind: "mailbox",

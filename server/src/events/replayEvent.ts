@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import type { Config } from "../config.ts";
 import { bucketOf, newId } from "../db/ids.ts";
 import type { Queries } from "../db/tables.ts";
-import { ApiError, notFound } from "../http/errors.ts";
+import { ApiError, mailboxDisabled, notFound } from "../http/errors.ts";
 import type { Mailboxes } from "../mailbox/mailboxes.ts";
 
 export interface ReplayDeps {
@@ -24,7 +24,7 @@ interface Replayed {
 /**
  * Delivers an event's payload once more, as a new event that costs nothing and points to this one; this one and
  * its attempts stay as they are. Two calls make two events.
- * @throws {ApiError} 404 when the organization has no such event, 409 when its target is gone or disabled.
+ * @throws {ApiError} 404 when the organization has no such event, 409 when its target is gone or its mailbox disabled.
  */
 export async function replayEvent(
   deps: ReplayDeps,
@@ -48,7 +48,7 @@ export async function replayEvent(
     case "g":
       throw new ApiError(409, "the target of this event was deleted");
     case "d":
-      throw new ApiError(409, "the target is disabled: enable it before you replay");
+      throw mailboxDisabled();
     case "x":
       throw new ApiError(409, "the message has expired, and its payload with it");
   }

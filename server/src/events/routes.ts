@@ -68,7 +68,7 @@ export function eventRoutes(deps: ReplayDeps): Record<"list" | "read" | "replay"
         summary: "Deliver an event's payload once more, as a new event that is not billed",
         params: IdParams,
         response: { 202: Replay },
-        errors: { 409: "Its target was deleted or is disabled, or its payload has expired" },
+        errors: { 409: "Its target was deleted, its mailbox is disabled, or its payload has expired" },
       },
       async ({ caller, params, reply }) => {
         if (!isId(params.id)) throw notFound();

@@ -36,7 +36,8 @@ export const Event = Type.Object(
     retry_count: Type.Integer({ description: "Attempts made after the first" }),
     max_retries: Type.Integer({ description: "As its target had it when the item was accepted" }),
     next_attempt_at: Type.Union([Timestamp, Type.Null()], {
-      description: "When the next attempt is due; null when one is under way or none will follow",
+      description:
+        "When the next attempt is due; null when one is under way, its target is disabled, or none will follow",
     }),
     is_replay: Type.Integer({ minimum: 0, maximum: 1 }),
     source_event_id: NullableString,

@@ -27,8 +27,9 @@ interface ApiErrorOptions {
 /** Every value of `X-Error-Code`, with what it says in the interface's document. */
 export const errorCodes = {
   idempotency_conflict: "the Idempotency-Key was used with another body",
-  target_disabled: "the target is disabled",
   mailbox_disabled: "the mailbox is disabled",
+  target_enabled: "the target is enabled, and holds nothing that could be discarded",
+  discard_unfinished: "a part of what was held is discarded, and the target is still disabled",
   workspace_suspended: "an invoice has to be settled first",
   workspace_pending: "payment has to be set up first",
 } as const;
@@ -51,6 +52,11 @@ export function notFound(): ApiError {
 /** 401 for no, an unknown or a revoked credential. */
 export function unauthorized(): ApiError {
   return new ApiError(401, "unauthorized");
+}
+
+/** 409 for an item of a mailbox that is disabled; the other kinds of targets hold theirs. */
+export function mailboxDisabled(): ApiError {
+  return new ApiError(409, "the mailbox is disabled: enable it first", { code: "mailbox_disabled" });
 }
 
 /** 402 for what a workspace may not do while an invoice is unpaid. */

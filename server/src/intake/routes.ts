@@ -2,7 +2,14 @@ import type { IncomingHttpHeaders } from "node:http";
 import { Type } from "typebox";
 import { presentedKey } from "../accounts/credentials.ts";
 import { bucketOf, isId, newId } from "../db/ids.ts";
-import { ApiError, notFound, unauthorized, workspacePending, workspaceSuspended } from "../http/errors.ts";
+import {
+  ApiError,
+  mailboxDisabled,
+  notFound,
+  unauthorized,
+  workspacePending,
+  workspaceSuspended,
+} from "../http/errors.ts";
 import { type RouteDefinition, route, sendAnswer, type ShortAnswer } from "../http/route.ts";
 import { Id } from "../http/schemas.ts";
 import type { Acceptance, NewItem } from "./acceptItems.ts";
@@ -58,14 +65,14 @@ function itemRoute(
     {
       summary,
       description:
-        "202 leaves only after the item is durable. The body is any JSON document, kept byte for byte.",
+        "202 leaves only after the item is durable. The body is any JSON document, kept byte for byte. A webhook or agent that is disabled holds what comes until it is enabled again.",
       params: Type.Object({ [parameter]: Type.String() }),
       headers: ItemHeaders,
       response: { 202: Accepted },
       errors: {
         402: "The workspace is suspended",
         403: "The workspace is pending, or the request carries a session in place of an API key",
-        409: "The target is disabled, or the Idempotency-Key was used with another body",
+        409: "The mailbox is disabled, or the Idempotency-Key was used with another body",
       },
     },
     async ({ request, reply, params }) => {
@@ -129,6 +136,7 @@ function refuse(acceptance: Acceptance): void {
   switch (acceptance.code) {
     case "a":
     case "A":
+    case "h":
     case "f":
     case "r":
       return;
@@ -141,9 +149,7 @@ function refuse(acceptance: Acceptance): void {
         code: "idempotency_conflict",
       });
     case "d":
-      throw new ApiError(409, "the target is disabled", {
-        code: acceptance.kind === 2 ? "mailbox_disabled" : "target_disabled",
-      });
+      throw mailboxDisabled();
     case "l":
       throw new ApiError(413, "the body is larger than the target's max_payload_bytes");
     case "s":

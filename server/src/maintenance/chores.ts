@@ -15,6 +15,7 @@ import type { Handoffs } from "../handoff/handoffs.ts";
 import { sweepPolls } from "../handoff/pollStore.ts";
 import type { Log } from "../telemetry/log.ts";
 import { analyzePartitions } from "./analyzePartitions.ts";
+import { cancelExpired } from "./cancelExpired.ts";
 import { cancelOrphans } from "./cancelOrphans.ts";
 import { dropOldPartitions } from "./dropOldPartitions.ts";
 import { type Chore, startLoop } from "./loop.ts";
@@ -104,6 +105,13 @@ function storageChores({ config, pool, nowMs }: MaintenanceDeps): Chore[] {
       name: "retention",
       everyMs: 30 * minutes,
       runOnce: () => dropOldPartitions(pool, { retentionDays: config.retentionDays, nowMs: nowMs() }),
+    },
+    {
+      name: "items past retention",
+      everyMs: minutes,
+      runOnce: async () => ({
+        canceled: await cancelExpired(pool, { retentionDays: config.retentionDays, nowMs: nowMs() }),
+      }),
     },
     {
       name: "statistics",

@@ -21,6 +21,7 @@ export async function createTarget(
   orgId: string,
   input: NewTarget,
 ): Promise<CreatedTarget> {
+  refuseForeign(input);
   switch (input.kind) {
     case "webhook":
       if (input.url === undefined) throw new ApiError(400, "url is required for a webhook target");
@@ -38,6 +39,24 @@ export async function createTarget(
     default:
       throw new ApiError(400, "kind must be webhook, mailbox or a2a");
   }
+}
+
+const ofDelivery = ["max_retries", "retry_interval_seconds"] as const;
+
+/** What a target of one kind takes at its creation, beside what all do. */
+const ofKind: Record<TargetKind, readonly (keyof NewTarget)[]> = {
+  webhook: ["url", "event_types", ...ofDelivery],
+  mailbox: ["max_claims"],
+  a2a: ["agent_card_url", "auth", "result_target_id", ...ofDelivery],
+};
+
+/** @throws {ApiError} 400 for a field of another kind, which would otherwise be dropped in silence. */
+function refuseForeign(input: NewTarget): void {
+  const own = Object.hasOwn(ofKind, input.kind) ? ofKind[input.kind as TargetKind] : undefined;
+  const foreign = Object.values(ofKind)
+    .flat()
+    .find((field) => input[field] !== undefined && own?.includes(field) === false);
+  if (foreign !== undefined) throw new ApiError(400, `${foreign} does not apply to a ${input.kind} target`);
 }
 
 /** Makes a webhook target, which is what a legacy endpoint is. @throws {ApiError} 400 when the URL is refused. */

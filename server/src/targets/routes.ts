@@ -3,12 +3,12 @@ import { isId } from "../db/ids.ts";
 import { ApiError, notFound } from "../http/errors.ts";
 import { type RouteDefinition, route } from "../http/route.ts";
 import { Deleted, IdParams } from "../http/schemas.ts";
-import { targetAnswer } from "./answers.ts";
+import { type Beside, targetAnswer } from "./answers.ts";
 import { createTarget } from "./createTarget.ts";
 import { deleteTarget } from "./deleteTarget.ts";
 import { handoffTargets } from "./handoffTargets.ts";
 import { deletePreviousSecret, rotateSecret } from "./rotateSecret.ts";
-import { Consent, Target, targetInputs } from "./schemas.ts";
+import { Consent, enabling, enablingRefusals, Target, targetInputs } from "./schemas.ts";
 import { listTargets, readTarget, type StoredTarget, tooManyTargets } from "./store.ts";
 import type { TargetDeps } from "./targetDeps.ts";
 import { updateTarget } from "./updateTarget.ts";
@@ -45,7 +45,7 @@ function collectionRoutes(
       },
       async ({ caller, body }) => {
         const { target, secret } = await createTarget(deps, caller.orgId, body);
-        return withAgent(deps, target, secret);
+        return withAgent(deps, target, { secret });
       },
     ),
     read: route(
@@ -55,14 +55,16 @@ function collectionRoutes(
     update: route(
       {
         summary: "Change a target",
-        description: "Enabling a target again gives what waits for it the full retry schedule, at once.",
+        description: enabling,
         params: IdParams,
         body: inputs.targetChanges,
         response: { 200: Target },
+        errors: enablingRefusals,
       },
       async ({ caller, params, body }) => {
         const present = await findTarget(deps, caller.orgId, params.id);
-        return withAgent(deps, await updateTarget(deps, caller.orgId, present, body));
+        const { target, heldItems } = await updateTarget(deps, caller.orgId, present, body);
+        return withAgent(deps, target, { heldItems });
       },
     ),
     remove: route(
@@ -146,11 +148,11 @@ async function withAgents(
 async function withAgent(
   deps: TargetDeps,
   target: StoredTarget,
-  secret?: string,
+  beside: Omit<Beside, "agent"> = {},
 ): Promise<Static<typeof Target>> {
-  if (target.kind !== "a2a") return targetAnswer(target, { secret });
+  if (target.kind !== "a2a") return targetAnswer(target, beside);
   const agents = await handoffTargets(deps).describe([target.id]);
-  return targetAnswer(target, { agent: agents.get(target.id) });
+  return targetAnswer(target, { ...beside, agent: agents.get(target.id) });
 }
 
 async function findTarget(deps: TargetDeps, orgId: string, id: string): Promise<StoredTarget> {

@@ -33,6 +33,23 @@ const agent = {
   }),
 };
 
+const HeldItems = Type.Optional(
+  Type.Integer({
+    minimum: 0,
+    description:
+      "In the answer that enables a webhook or agent again: how many items waited for it. They are delivered from now on, or are CANCELED with discard_held. Beyond 100,000 it may be more.",
+  }),
+);
+
+/** What enabling does, for the documentation of both routes that do it. */
+export const enabling =
+  "A webhook or agent that is disabled holds what comes. Enabling it again gives everything that waits the full retry schedule, at once, and says in held_items how much that is; with discard_held what waits becomes CANCELED in place of it.";
+
+export const enablingRefusals = {
+  409: "discard_held was asked of a target that is enabled",
+  503: "More waits than one request can discard: the target is still disabled, and the same request goes on",
+};
+
 /** A target as the interface answers it; `secret` only when it was just made. */
 export const Target = Type.Object(
   {
@@ -48,6 +65,7 @@ export const Target = Type.Object(
     secret: Type.Optional(
       Type.String({ description: "The signing secret (`whsec_…`), shown once on creation and on rotation" }),
     ),
+    held_items: HeldItems,
     signing_scheme: Type.Optional(Type.Literal(signingScheme)),
     has_previous_signing_secret: Type.Optional(
       Type.Boolean({ description: "True while a rotation is in progress and both secrets sign" }),
@@ -87,16 +105,12 @@ export const Endpoint = Type.Object(
   { title: "Endpoint" },
 );
 
-/** What a PATCH of an endpoint answers: the fields that the contract lists. */
-export const PatchedEndpoint = Type.Pick(Endpoint, [
-  "id",
-  "name",
-  "url",
-  "description",
-  "event_types",
-  "enabled",
-  "updated_at",
-]);
+/** What a PATCH of an endpoint answers: the fields that the contract lists, and what enabling says. */
+export const PatchedEndpoint = Type.Object({
+  ...Type.Pick(Endpoint, ["id", "name", "url", "description", "event_types", "enabled", "updated_at"])
+    .properties,
+  held_items: HeldItems,
+});
 
 const Name = Type.String({ minLength: 1, maxLength: 256 });
 const Url = Type.String({ minLength: 1, maxLength: 2048, examples: ["https://example.com/hooks"] });
@@ -127,7 +141,16 @@ export function targetInputs(maxBodyBytes: number) {
       description: "A mailbox or webhook target that receives the end of each task as an item; null for none",
     }),
   };
-  const changes = { name: Name, url: Url, enabled: Type.Boolean(), ...options };
+  const discardHeld = Type.Boolean({
+    description: "With enabled: true, cancels everything that waits for the target before it is enabled",
+  });
+  const changes = {
+    name: Name,
+    url: Url,
+    enabled: Type.Boolean(),
+    discard_held: discardHeld,
+    ...options,
+  };
   return {
     newTarget: Type.Object(
       {

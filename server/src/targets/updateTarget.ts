@@ -6,7 +6,7 @@ import { handoffTargets } from "./handoffTargets.ts";
 import type { TargetChanges } from "./schemas.ts";
 import { changeTarget, type StoredTarget } from "./store.ts";
 import type { TargetDeps } from "./targetDeps.ts";
-import { rescheduleWaiting } from "./waitingItems.ts";
+import { countWaiting, discardWaiting, rescheduleWaiting } from "./waitingItems.ts";
 
 /** What a PATCH can change on each kind; an agent's `url` comes from its card, by refresh. */
 const changeable: Record<TargetKind, readonly (keyof TargetChanges)[]> = {
@@ -19,6 +19,7 @@ const changeable: Record<TargetKind, readonly (keyof TargetChanges)[]> = {
     "max_payload_bytes",
     "max_retries",
     "retry_interval_seconds",
+    "discard_held",
   ],
   mailbox: ["name", "description", "enabled", "max_payload_bytes", "max_claims"],
   a2a: [
@@ -30,28 +31,55 @@ const changeable: Record<TargetKind, readonly (keyof TargetChanges)[]> = {
     "retry_interval_seconds",
     "auth",
     "result_target_id",
+    "discard_held",
   ],
 };
 
+/** A target as it is after a change. */
+export interface UpdatedTarget {
+  target: StoredTarget;
+  /** How many items waited for it, when it was enabled again; they are discarded when that was asked for. */
+  heldItems?: number;
+}
+
 /**
  * Changes a target. One that is enabled again starts afresh: no failures on its record, and the full schedule for
- * everything that waits, at once.
- * @throws {ApiError} 400 when nothing applies to this kind or the URL is refused, 404 when it is gone.
+ * everything that waits, at once, unless it is to be discarded.
+ * @throws {ApiError} 400 when nothing or something does not apply to this kind or the URL is refused, 404 when it is
+ * gone, 409 when there is nothing to discard because it is enabled, 503 when not all could be discarded.
  */
 export async function updateTarget(
   deps: TargetDeps,
   orgId: string,
   present: StoredTarget,
   input: TargetChanges,
-): Promise<StoredTarget> {
-  const changes = applicable(present.kind, input);
+): Promise<UpdatedTarget> {
+  const { discard_held: isToBeDiscarded = false, ...changes } = applicable(present.kind, input);
+  if (isToBeDiscarded && changes.enabled !== true) {
+    throw new ApiError(400, "discard_held goes with enabled: true");
+  }
   if (changes.url !== undefined) await checkUrl(deps, changes.url);
-  const isEnabledAgain = changes.enabled === true && !present.enabled;
-  // Before the target is enabled, so that no attempt is made under the old schedule.
-  if (isEnabledAgain) await rescheduleWaiting(deps.queries, present.id, deps.nowMs());
-  const target = await store(deps, { orgId, id: present.id }, changes);
-  if (isEnabledAgain) deps.onDue();
-  return target;
+  const key = { orgId, id: present.id };
+  if (changes.enabled !== true || present.enabled || present.kind === "mailbox") {
+    if (isToBeDiscarded) {
+      throw new ApiError(409, "discard_held is for a target that is disabled: this one is enabled", {
+        code: "target_enabled",
+      });
+    }
+    return { target: await store(deps, key, changes) };
+  }
+  // Before the target is enabled, so that no attempt is made of what is discarded or under the old schedule.
+  const heldItems = isToBeDiscarded
+    ? await discardWaiting(deps.queries, present.id)
+    : await restartWaiting(deps, present.id);
+  const target = await store(deps, key, changes);
+  deps.onDue();
+  return { target, heldItems };
+}
+
+async function restartWaiting(deps: TargetDeps, targetId: string): Promise<number> {
+  await rescheduleWaiting(deps.queries, targetId, deps.nowMs());
+  return countWaiting(deps.queries, targetId);
 }
 
 async function store(
@@ -77,6 +105,9 @@ function applicable(kind: TargetKind, input: TargetChanges): TargetChanges {
   if (fields.length === 0) {
     throw new ApiError(400, `nothing to change: a ${kind} target takes ${changeable[kind].join(", ")}`);
   }
+  const others = Object.values(changeable).flat();
+  const foreign = others.find((field) => input[field] !== undefined && !fields.includes(field));
+  if (foreign !== undefined) throw new ApiError(400, `${foreign} does not apply to a ${kind} target`);
   return Object.fromEntries(fields.map((field) => [field, input[field]]));
 }
 

@@ -1,6 +1,6 @@
 -- Accepts the payload of an event once more: a new, unbilled event under p_id, due at once, or ready in its
 -- mailbox. The ids share their last byte, the target's bucket. Codes:
---   a accepted      n the organization has no such event      g its target is gone      d its target is disabled
+--   a accepted      n the organization has no such event      g its target is gone      d its mailbox is disabled
 --   x it expired in its mailbox
 drop function if exists replay_event;
 create function replay_event(
@@ -50,7 +50,7 @@ begin
     code := 'g';
     return;
   end if;
-  if not v_target.enabled then
+  if kind = 2 and not v_target.enabled then
     code := 'd';
     return;
   end if;
