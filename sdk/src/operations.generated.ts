@@ -122,6 +122,8 @@ export interface EndpointChanges {
   name?: string;
   url?: string;
   enabled?: boolean;
+  /** With enabled: true, cancels everything that waits for the target before it is enabled */
+  discard_held?: boolean;
   description?: string;
   /** Which event types are delivered; empty means all */
   event_types?: string[];
@@ -146,7 +148,7 @@ export interface Event {
   retry_count: number;
   /** As its target had it when the item was accepted */
   max_retries: number;
-  /** When the next attempt is due; null when one is under way or none will follow */
+  /** When the next attempt is due; null when one is under way, its target is disabled, or none will follow */
   next_attempt_at: number | null;
   is_replay: number;
   source_event_id: string | null;
@@ -368,6 +370,8 @@ export interface Target {
   url?: string;
   /** The signing secret (`whsec_…`), shown once on creation and on rotation */
   secret?: string;
+  /** In the answer that enables a webhook or agent again: how many items waited for it. They are delivered from now on, or are CANCELED with discard_held. Beyond 100,000 it may be more. */
+  held_items?: number;
   signing_scheme?: "standard-webhooks-v1";
   /** True while a rotation is in progress and both secrets sign */
   has_previous_signing_secret?: boolean;
@@ -412,6 +416,8 @@ export interface TargetChanges {
   name?: string;
   url?: string;
   enabled?: boolean;
+  /** With enabled: true, cancels everything that waits for the target before it is enabled */
+  discard_held?: boolean;
   description?: string;
   /** Which event types are delivered; empty means all */
   event_types?: string[];
@@ -515,7 +521,7 @@ export interface Operations {
   createTarget(body: NewTarget, options?: CallOptions): Promise<Target>;
   /** Read a target. */
   readTarget(id: string, options?: CallOptions): Promise<Target>;
-  /** Change a target. Enabling a target again gives what waits for it the full retry schedule, at once. */
+  /** Change a target. A webhook or agent that is disabled holds what comes. Enabling it again gives everything that waits the full retry schedule, at once, and says in held_items how much that is; with discard_held what waits becomes CANCELED in place of it. */
   updateTarget(id: string, body: TargetChanges, options?: CallOptions): Promise<Target>;
   /** Delete a target; what is queued for it becomes CANCELED. */
   deleteTarget(id: string, options?: CallOptions): Promise<Deleted>;
@@ -525,9 +531,9 @@ export interface Operations {
   rotateSigningSecret(id: string, options?: CallOptions): Promise<Target>;
   /** Delete the previous signing secret, which ends a rotation. Answers the same when no rotation is in progress, so that it is safe to repeat. */
   deletePreviousSigningSecret(id: string, options?: CallOptions): Promise<Deleted>;
-  /** Accepts an item for a target. 202 leaves only after the item is durable. The body is any JSON document, kept byte for byte. */
+  /** Accepts an item for a target. 202 leaves only after the item is durable. The body is any JSON document, kept byte for byte. A webhook or agent that is disabled holds what comes until it is enabled again. */
   sendItem(targetId: string, body: unknown, options?: CallOptions & { /** 1 to 255 characters; the same key is one item */ idempotencyKey?: string; /** Used when the body has no event_type */ eventType?: string; /** At most 128 letters, digits, - and _ */ correlationId?: string; /** Mailboxes: items of one key are claimed in order */ orderingKey?: string }): Promise<AcceptedItem>;
-  /** Accepts an event for a legacy endpoint. 202 leaves only after the item is durable. The body is any JSON document, kept byte for byte. */
+  /** Accepts an event for a legacy endpoint. 202 leaves only after the item is durable. The body is any JSON document, kept byte for byte. A webhook or agent that is disabled holds what comes until it is enabled again. */
   sendEvent(endpointId: string, body: unknown, options?: CallOptions & { /** 1 to 255 characters; the same key is one item */ idempotencyKey?: string; /** Used when the body has no event_type */ eventType?: string; /** At most 128 letters, digits, - and _ */ correlationId?: string; /** Mailboxes: items of one key are claimed in order */ orderingKey?: string }): Promise<AcceptedItem>;
   /** List endpoints, oldest first. */
   listEndpoints(options?: CallOptions): Promise<{
@@ -542,7 +548,7 @@ export interface Operations {
   readEndpoint(id: string, options?: CallOptions): Promise<{
     endpoint: Endpoint;
   }>;
-  /** Change an endpoint. */
+  /** Change an endpoint. A webhook or agent that is disabled holds what comes. Enabling it again gives everything that waits the full retry schedule, at once, and says in held_items how much that is; with discard_held what waits becomes CANCELED in place of it. */
   updateEndpoint(id: string, body: EndpointChanges, options?: CallOptions): Promise<{
     endpoint: {
       id: string;
@@ -554,6 +560,8 @@ export interface Operations {
       enabled: boolean;
       /** Unix seconds */
       updated_at: number;
+      /** In the answer that enables a webhook or agent again: how many items waited for it. They are delivered from now on, or are CANCELED with discard_held. Beyond 100,000 it may be more. */
+      held_items?: number;
     };
   }>;
   /** Delete an endpoint; what is queued for it becomes CANCELED. */
