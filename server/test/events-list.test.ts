@@ -54,7 +54,7 @@ describe("the list of events", () => {
       expect(answer.status).toBe(200);
       expect(answer.body).toEqual({
         events: [
-          { id: second, event_type: "", ...common },
+          { id: second, event_type: null, ...common },
           { id: first, event_type: "a", ...common },
         ],
       });

@@ -13,7 +13,7 @@ export const EventSummary = Type.Object(
   {
     id: Id,
     endpoint_id: Id,
-    event_type: Type.String({ description: "Empty when the item had none" }),
+    event_type: NullableString,
     status: Status,
     created_at: Timestamp,
     updated_at: Timestamp,
@@ -30,7 +30,7 @@ export const Event = Type.Object(
       type: "string",
       enum: ["webhook", "mailbox", "a2a"],
     }),
-    event_type: Type.String({ description: "Empty when the item had none" }),
+    event_type: NullableString,
     correlation_id: NullableString,
     status: Status,
     retry_count: Type.Integer({ description: "Attempts made after the first" }),

@@ -108,7 +108,7 @@ function storageChores({ config, pool, nowMs }: MaintenanceDeps): Chore[] {
     },
     {
       name: "items past retention",
-      everyMs: minutes,
+      everyMs: 5 * minutes,
       runOnce: async () => ({
         canceled: await cancelExpired(pool, { retentionDays: config.retentionDays, nowMs: nowMs() }),
       }),

@@ -24,13 +24,20 @@ afterAll(async () => {
   await database?.drop();
 });
 
-/** A row of waiting items, accepted one millisecond after the other from `atMs` on. */
+/** A row of waiting items under an id of its own time or none, accepted one millisecond after the other from `atMs` on. */
 async function storeWaiting(atMs: number, count: number, isLeased = false): Promise<string[]> {
   const ids = Array.from({ length: count }, (_, n) => newId(7, atMs + n));
   await pool.query(
     `insert into deliveries (bucket, kind, id, target_id, org_id, due_at, event_ids, lease_until, lease_token)
      values (7, 1, $1, $2, $2, $3, $4, $5, $6)`,
-    [count === 1 ? ids[0] : newId(7, atMs), target, atMs, ids, isLeased ? 1 : null, isLeased ? 1 : null],
+    [
+      count === 1 ? ids[0] : newId(7, Date.now() + 60 * dayMs),
+      target,
+      atMs,
+      ids,
+      isLeased ? 1 : null,
+      isLeased ? 1 : null,
+    ],
   );
   return ids;
 }
@@ -42,6 +49,8 @@ async function column(text: string): Promise<string[]> {
 
 test("what still waits at the end of its retention is CANCELED; what is under way or younger goes on", async () => {
   const old = [...(await storeWaiting(noonMs - 5_000, 3)), ...(await storeWaiting(noonMs - 2_000, 1))];
+  const tried = "update deliveries set attempts = 2, due_at = $2 where id = $1";
+  await pool.query(tried, [old.at(-1), noonMs + 20 * dayMs]);
   const underWay = await storeWaiting(noonMs - 1_000, 1, true);
   // Its last item is not old enough yet.
   const border = await storeWaiting(noonMs - 2, 4);

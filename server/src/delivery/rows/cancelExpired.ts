@@ -2,7 +2,7 @@ import type pg from "pg";
 import { firstIdAt } from "../../postgres/ids.ts";
 import { dayMs } from "../../postgres/partitions.ts";
 
-const rowsPerBucket = 1_000;
+const itemsPerCall = 2_000;
 
 /**
  * Ends what still waits when its retention is over, such as items held for a target that nobody enabled: they read as
@@ -18,11 +18,10 @@ export async function cancelExpired(
     const { rows } = await pool.query<{ canceled: number }>({
       name: "cancel_expired_deliveries",
       text: "select cancel_expired_deliveries($1, $2, $3) as canceled",
-      values: [...bounds, rowsPerBucket],
+      values: [...bounds, itemsPerCall],
     });
     const { canceled } = rows[0]!;
     total += canceled;
-    // A full bucket may hold more.
-    if (canceled < rowsPerBucket) return total;
+    if (canceled < itemsPerCall) return total;
   }
 }
