@@ -125,7 +125,7 @@ export interface EndpointChanges {
   /** With enabled: true, cancels everything that waits for the target before it is enabled */
   discard_held?: boolean;
   description?: string;
-  /** Which event types are delivered; empty means all */
+  /** Which event types are delivered, each compared whole: there are no wildcards. Empty means all */
   event_types?: string[];
   max_payload_bytes?: number;
   /** Attempts after the first */
@@ -139,8 +139,7 @@ export interface Event {
   /** The target's id, whatever its kind */
   endpoint_id: string;
   target_kind: "webhook" | "mailbox" | "a2a";
-  /** Empty when the item had none */
-  event_type: string;
+  event_type: string | null;
   correlation_id: string | null;
   /** From UNREAD on: what mailbox messages are */
   status: "QUEUED" | "RETRYING" | "DELIVERED" | "FAILED" | "FILTERED" | "CANCELED" | "UNREAD" | "CLAIMED" | "ACKNOWLEDGED" | "EXPIRED" | "DEAD";
@@ -161,8 +160,7 @@ export interface Event {
 export interface EventSummary {
   id: string;
   endpoint_id: string;
-  /** Empty when the item had none */
-  event_type: string;
+  event_type: string | null;
   /** From UNREAD on: what mailbox messages are */
   status: "QUEUED" | "RETRYING" | "DELIVERED" | "FAILED" | "FILTERED" | "CANCELED" | "UNREAD" | "CLAIMED" | "ACKNOWLEDGED" | "EXPIRED" | "DEAD";
   /** Unix seconds */
@@ -275,7 +273,7 @@ export interface NewEndpoint {
   name: string;
   url: string;
   description?: string;
-  /** Which event types are delivered; empty means all */
+  /** Which event types are delivered, each compared whole: there are no wildcards. Empty means all */
   event_types?: string[];
   max_payload_bytes?: number;
   /** Attempts after the first */
@@ -290,7 +288,7 @@ export interface NewTarget {
   url?: string;
   agent_card_url?: string;
   description?: string;
-  /** Which event types are delivered; empty means all */
+  /** Which event types are delivered, each compared whole: there are no wildcards. Empty means all */
   event_types?: string[];
   max_payload_bytes?: number;
   /** Attempts after the first */
@@ -298,6 +296,8 @@ export interface NewTarget {
   retry_interval_seconds?: number;
   /** Mailboxes: how many claims a message may take before it is dead; null means any number */
   max_claims?: number | null;
+  /** With a bearer token: the origin that the token may go to, where the agent's interface is not of its card's own */
+  confirm_origin?: string;
   auth?: {
     /** bearer or none */
     type: string;
@@ -419,7 +419,7 @@ export interface TargetChanges {
   /** With enabled: true, cancels everything that waits for the target before it is enabled */
   discard_held?: boolean;
   description?: string;
-  /** Which event types are delivered; empty means all */
+  /** Which event types are delivered, each compared whole: there are no wildcards. Empty means all */
   event_types?: string[];
   max_payload_bytes?: number;
   /** Attempts after the first */
@@ -427,6 +427,8 @@ export interface TargetChanges {
   retry_interval_seconds?: number;
   /** Mailboxes: how many claims a message may take before it is dead; null means any number */
   max_claims?: number | null;
+  /** With a bearer token: the origin that the token may go to, where the agent's interface is not of its card's own */
+  confirm_origin?: string;
   auth?: {
     /** bearer or none */
     type: string;
@@ -641,7 +643,7 @@ export interface Operations {
     /** Only for a2a targets; null before the agent has accepted the item */
     handoff?: Handoff | null;
   }>;
-  /** Deliver an event's payload once more, as a new event that is not billed. */
+  /** Deliver an event's payload once more, as a new event that is not billed. Its deliveries carry the id of the event that they repeat in `x-source-event-id`. An event that is QUEUED or RETRYING is not replayed beside its own schedule. */
   replayEvent(id: string, options?: CallOptions): Promise<Replay>;
   /** Answer an agent whose task waits for input. The body is made a message as an item's is, and sent to the task. Not billed. With an Idempotency-Key a repeated request is sent once, as far as the agent keeps its task's history. */
   answerAgent(id: string, body: unknown, options?: CallOptions & { /** 1 to 255 characters */ idempotencyKey?: string }): Promise<{

@@ -105,10 +105,10 @@ const refusals = {
 
 const requestId = header("X-Request-Id", "RequestId");
 
-function impliedRefusals([method, path, credential, { schema }]: RouteRow): (keyof typeof refusals)[] {
+function impliedRefusals([method, path, credential]: RouteRow): (keyof typeof refusals)[] {
   const readsBody = method !== "GET";
   const names: Record<keyof typeof refusals, boolean> = {
-    Malformed: readsBody || schema.querystring !== undefined,
+    Malformed: readsBody || credential !== "none",
     Unauthorized: credential !== "none",
     NeedsSession: credential === "session",
     NeedsKey: credential === "apiKey" || credential === "item",

@@ -10,6 +10,7 @@ import { authenticate, type Caller, presentedKey } from "./contract/credentials.
 import { registerBodyParser } from "./contract/body.ts";
 import { toApiError } from "./contract/errorAnswer.ts";
 import { ApiError, errorHeaders, unauthorized } from "./contract/errors.ts";
+import { knownQuery } from "./contract/knownQuery.ts";
 import { queryNumbers } from "./contract/queryNumbers.ts";
 import { newRequestId } from "./contract/requestId.ts";
 import type { Credential } from "./contract/route.ts";
@@ -125,7 +126,10 @@ export function addRoutes(app: FastifyInstance, deps: ServerDeps, rows: readonly
         missingFields: route.missingFields,
       },
       onRequest: [nameRoute(path, route.rawBody === true), ...credentialCheck(deps, credential)],
-      preValidation: queryNumbers(inputs.querystring),
+      preValidation: [
+        ...(method === "GET" && credential !== "none" ? [knownQuery(inputs.querystring)] : []),
+        ...queryNumbers(inputs.querystring),
+      ],
       handler: (request, reply) =>
         route.handle({
           body: request.body as never,

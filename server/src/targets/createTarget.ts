@@ -3,6 +3,7 @@ import type { TargetKind } from "../postgres/tables.ts";
 import { newSigningSecret } from "../items/signature.ts";
 import { ApiError } from "../http/contract/errors.ts";
 import { checkTargetUrl } from "../outbound/targetUrl.ts";
+import { checkEventTypes } from "./eventTypes.ts";
 import { type HandoffAuth, handoffTargets } from "./handoffTargets.ts";
 import type { NewEndpoint, NewTarget } from "./schemas.ts";
 import { sealSigningSecret } from "../items/signingSecret.ts";
@@ -47,7 +48,7 @@ const ofDelivery = ["max_retries", "retry_interval_seconds"] as const;
 const ofKind: Record<TargetKind, readonly (keyof NewTarget)[]> = {
   webhook: ["url", "event_types", ...ofDelivery],
   mailbox: ["max_claims"],
-  a2a: ["agent_card_url", "auth", "result_target_id", ...ofDelivery],
+  a2a: ["agent_card_url", "auth", "confirm_origin", "result_target_id", ...ofDelivery],
 };
 
 /** @throws {ApiError} 400 for a field of another kind, which would otherwise be dropped in silence. */
@@ -65,6 +66,7 @@ export async function createWebhook(
   orgId: string,
   input: NewEndpoint,
 ): Promise<Required<CreatedTarget>> {
+  checkEventTypes(input.event_types);
   await checkUrl(deps, input.url);
   const row = newRow(deps, orgId, "webhook", input);
   const secret = newSigningSecret(deps.randomBytes);
@@ -90,9 +92,11 @@ async function createAgent(deps: TargetDeps, orgId: string, input: NewTarget): P
   if (input.agent_card_url === undefined) {
     throw new ApiError(400, "agent_card_url is required for an a2a target");
   }
+  const auth = readAuth(input.auth, input.confirm_origin);
   const handoff = await handoffTargets(deps).prepare({
     agentCardUrl: input.agent_card_url,
-    auth: readAuth(input.auth),
+    auth,
+    confirmOrigin: input.confirm_origin,
     resultTargetId: input.result_target_id ?? null,
   });
   const row = { ...newRow(deps, orgId, "a2a", input), url: handoff.url };
@@ -103,7 +107,10 @@ async function createAgent(deps: TargetDeps, orgId: string, input: NewTarget): P
 }
 
 /** @throws {ApiError} 400 that names the field. */
-export function readAuth(auth: NewTarget["auth"]): HandoffAuth {
+export function readAuth(auth: NewTarget["auth"], confirmOrigin: string | undefined): HandoffAuth {
+  if (confirmOrigin !== undefined && auth?.type !== "bearer") {
+    throw new ApiError(400, "confirm_origin goes with auth of type bearer");
+  }
   switch (auth?.type) {
     case undefined:
     case "none":

@@ -41,7 +41,9 @@ function collectionRoutes(
         description: "The answer of a webhook target holds its signing secret, this once.",
         body: inputs.newTarget,
         response: { 200: Target },
-        errors: { 409: tooManyTargets },
+        errors: {
+          409: `${tooManyTargets}; or a bearer token would go to another origin than its agent card's, which needs confirm_origin`,
+        },
       },
       async ({ caller, body }) => {
         const { target, secret } = await createTarget(deps, caller.orgId, body);

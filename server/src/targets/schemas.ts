@@ -1,5 +1,6 @@
 import { type Static, type TSchema, Type } from "typebox";
 import type { TargetKind } from "../postgres/tables.ts";
+import { lineOfText, linesOfText } from "../http/contract/plainText.ts";
 import { Id, NullableString, NullableTimestamp, Timestamp } from "../http/contract/schemas.ts";
 
 export const signingScheme = "standard-webhooks-v1";
@@ -46,7 +47,7 @@ export const enabling =
   "A webhook or agent that is disabled holds what comes. Enabling it again gives everything that waits the full retry schedule, at once, and says in held_items how much that is; with discard_held what waits becomes CANCELED in place of it.";
 
 export const enablingRefusals = {
-  409: "discard_held was asked of a target that is enabled",
+  409: "discard_held was asked of a target that is enabled, or a bearer token would go to another origin than its agent card's, which needs confirm_origin",
   503: "More waits than one request can discard: the target is still disabled, and the same request goes on",
 };
 
@@ -112,16 +113,23 @@ export const PatchedEndpoint = Type.Object({
   held_items: HeldItems,
 });
 
-const Name = Type.String({ minLength: 1, maxLength: 256 });
+const Name = lineOfText({ minLength: 1, maxLength: 256 });
 const Url = Type.String({ minLength: 1, maxLength: 2048, examples: ["https://example.com/hooks"] });
+
+const confirmedOrigin =
+  "the origin that the token may go to, where the agent's interface is not of its card's own";
 
 /** The bodies that create and change targets; `max_payload_bytes` is bounded by the service's own limit. */
 export function targetInputs(maxBodyBytes: number) {
   const options = {
-    description: Type.String({ maxLength: 4096 }),
+    description: linesOfText({ maxLength: 4096 }),
     event_types: Type.Array(
       Type.String({ minLength: 1, maxLength: 256, pattern: "^[ -~]*$", description: "Printable ASCII" }),
-      { maxItems: 100, description: "Which event types are delivered; empty means all" },
+      {
+        maxItems: 100,
+        description:
+          "Which event types are delivered, each compared whole: there are no wildcards. Empty means all",
+      },
     ),
     max_payload_bytes: Type.Integer({ minimum: 1, maximum: maxBodyBytes }),
     max_retries: Type.Integer({ minimum: 0, maximum: 50, description: "Attempts after the first" }),
@@ -133,6 +141,10 @@ export function targetInputs(maxBodyBytes: number) {
     }),
   };
   const agentOptions = {
+    confirm_origin: Type.String({
+      maxLength: 2048,
+      description: `With a bearer token: ${confirmedOrigin}`,
+    }),
     auth: Type.Object({
       type: Type.String({ description: "bearer or none" }),
       token: Type.Optional(Type.String({ minLength: 1, maxLength: 4096, pattern: "^[!-~]*$" })),

@@ -2,6 +2,7 @@ import type { Updateable } from "kysely";
 import type { TargetKind, TargetRow } from "../postgres/tables.ts";
 import { ApiError } from "../http/contract/errors.ts";
 import { checkUrl, readAuth } from "./createTarget.ts";
+import { checkEventTypes } from "./eventTypes.ts";
 import { handoffTargets } from "./handoffTargets.ts";
 import type { TargetChanges } from "./schemas.ts";
 import { changeTarget, type StoredTarget } from "./store.ts";
@@ -30,6 +31,7 @@ const changeable: Record<TargetKind, readonly (keyof TargetChanges)[]> = {
     "max_retries",
     "retry_interval_seconds",
     "auth",
+    "confirm_origin",
     "result_target_id",
     "discard_held",
   ],
@@ -58,6 +60,7 @@ export async function updateTarget(
   if (isToBeDiscarded && changes.enabled !== true) {
     throw new ApiError(400, "discard_held goes with enabled: true");
   }
+  checkEventTypes(changes.event_types);
   if (changes.url !== undefined) await checkUrl(deps, changes.url);
   const key = { orgId, id: present.id };
   if (changes.enabled !== true || present.enabled || present.kind === "mailbox") {
@@ -85,14 +88,19 @@ async function restartWaiting(deps: TargetDeps, targetId: string): Promise<numbe
 async function store(
   deps: TargetDeps,
   key: { orgId: string; id: string },
-  { auth, result_target_id: resultTargetId, ...changes }: TargetChanges,
+  { auth, confirm_origin: confirmOrigin, result_target_id: resultTargetId, ...changes }: TargetChanges,
 ): Promise<StoredTarget> {
   const row = { ...changes, ...consequences(changes) };
   const nowSeconds = Math.floor(deps.nowMs() / 1000);
-  if (auth === undefined && resultTargetId === undefined) {
+  if (auth === undefined && resultTargetId === undefined && confirmOrigin === undefined) {
     return changeTarget(deps.queries, key, row, nowSeconds);
   }
-  const agent = { auth: auth && readAuth(auth), resultTargetId };
+  const isAuthSaid = auth !== undefined || confirmOrigin !== undefined;
+  const agent = {
+    auth: isAuthSaid ? readAuth(auth, confirmOrigin) : undefined,
+    confirmOrigin,
+    resultTargetId,
+  };
   return deps.queries.transaction().execute(async (transaction) => {
     const target = await changeTarget(transaction, key, row, nowSeconds);
     await handoffTargets(deps).change(transaction, { ...key, url: target.url! }, agent);

@@ -28,6 +28,10 @@ interface ApiErrorOptions {
 export const errorCodes = {
   idempotency_conflict: "the Idempotency-Key was used with another body",
   mailbox_disabled: "the mailbox is disabled",
+  still_queued: "the event waits for its first attempt, or is held for its target",
+  still_retrying: "the event waits for its next attempt",
+  origin_unconfirmed: "a bearer token would go to another origin, which needs confirm_origin",
+  signature_unconfirmed: "a card's signature is not what it was, which needs confirm_signature",
   target_enabled: "the target is enabled, and holds nothing that could be discarded",
   discard_unfinished: "a part of what was held is discarded, and the target is still disabled",
   workspace_suspended: "an invoice has to be settled first",
