@@ -606,19 +606,21 @@ export interface Operations {
     }[];
     lease_seconds?: number;
   }, options?: CallOptions): Promise<ClaimResults>;
-  /** Give claimed messages back, claimable at once or after a delay. Every message has its own result, in the order of the request: a stale `claim_token` gets 409 and leaves the others alone. */
+  /** Give claimed messages back, claimable at once or after a delay. Every message has its own result, in the order of the request: a stale `claim_token` gets 409 and leaves the others alone. A message whose last allowed claim this was is dead, and the reason is part of its `dead_reason`. */
   releaseMessages(mailboxId: string, body: {
     messages: {
       id: string;
       claim_token: string;
     }[];
     delay_seconds?: number;
+    reason?: string;
   }, options?: CallOptions): Promise<ClaimResults>;
   /** Make claimed messages dead, with a reason. Every message has its own result, in the order of the request: a stale `claim_token` gets 409 and leaves the others alone. */
   rejectMessages(mailboxId: string, body: {
     messages: {
       id: string;
       claim_token: string;
+      reason?: string;
     }[];
     reason?: string;
   }, options?: CallOptions): Promise<ClaimResults>;
