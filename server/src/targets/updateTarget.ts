@@ -69,13 +69,16 @@ export async function updateTarget(
         code: "target_enabled",
       });
     }
-    return { target: await store(deps, key, changes) };
+    const target = await store(deps, key, changes);
+    deps.changes.publishTarget(orgId, target.id);
+    return { target };
   }
   // Before the target is enabled, so that no attempt is made of what is discarded or under the old schedule.
   const heldItems = isToBeDiscarded
     ? await discardWaiting(deps.queries, present.id)
     : await restartWaiting(deps, present.id);
   const target = await store(deps, key, changes);
+  deps.changes.publishTarget(orgId, target.id);
   deps.onDue();
   return { target, heldItems };
 }
