@@ -122,7 +122,7 @@ describe("a card is refused with what is wrong and where", () => {
     [
       "a private interface",
       withUrl("https://10.0.0.1/a2a"),
-      "($.supportedInterfaces[0].url) points to 10.0.0.1",
+      "($.supportedInterfaces[0].url) points to an address that is not",
     ],
     ["a password", withUrl("https://u:p@a.example/"), "must not contain a user name or password"],
     ["a missing field", wholeCard("x", { skills: undefined }), "lacks $.skills"],
@@ -247,10 +247,10 @@ describe("refreshing", () => {
     serve(wholeCard("https://10.0.0.1/", { version: "9" }));
     const failed = await refresh(id);
     expect(failed.status).toBe(502);
-    expect(failed.body.error).toContain("($.supportedInterfaces[0].url) points to 10.0.0.1");
+    expect(failed.body.error).toContain("($.supportedInterfaces[0].url) points to an address that is not");
     const shown = await read(id);
     expect(shown).toMatchObject({ url: `${cards.origin}/next`, agent_version: "8" });
-    expect(shown["card_error"]).toContain("points to 10.0.0.1");
+    expect(shown["card_error"]).toContain("points to an address that is not allowed");
     expect(shown["card_error_at"]).toBeGreaterThan(1_700_000_000);
 
     serve(wholeCard(`${cards.origin}/next`));
@@ -312,7 +312,7 @@ describe("a card that moves the agent to another origin", () => {
     expect((await refresh(id)).body.url).toBe("https://moved.example.com/a2a");
     const given = await node.call("PATCH", `/api/v1/targets/${id}`, {
       key: account.api_key,
-      body: { auth: { type: "bearer", token: "t2" } },
+      body: { auth: { type: "bearer", token: "t2" }, confirm_origin: "https://moved.example.com" },
     });
     expect(given.body.auth).toEqual({ type: "bearer" });
     serve(wholeCard(`${cards.origin}/back`));

@@ -302,7 +302,7 @@ describe("a message that is claimed too often", () => {
     await box.post("release", { messages: [other] });
     const said = "claimed 2 times and never acknowledged";
     const reasons = await Promise.all(ids.map(async (id) => (await box.read(id)).body.dead_reason));
-    expect(reasons.sort()).toEqual([said, `${said}: the shop is closed`]);
+    expect(new Set(reasons)).toEqual(new Set([said, `${said}: the shop is closed`]));
   });
 
   it("has no limit unless the mailbox says so, and the limit can be changed", async () => {
