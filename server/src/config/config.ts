@@ -56,7 +56,12 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     }
   }
   if (problems.length > 0) throw new ConfigError(problems);
-  return withBilling(parsed);
+  return withBilling({ ...parsed, mailboxRetentionSeconds: mailboxRetention(parsed) });
+}
+
+/** Messages never outlive their items, which hold their payloads. */
+function mailboxRetention({ mailboxRetentionSeconds, retentionDays }: Parsed): number {
+  return Math.min(mailboxRetentionSeconds, retentionDays * 86_400);
 }
 
 const stripeNames = [

@@ -77,7 +77,7 @@ export function templatePath(path: string): string {
 }
 
 const introduction = `Bodies are JSON in UTF-8; timestamps are Unix seconds; ids are 32 lower-case hexadecimal characters.
-Every error is \`{"error": "<message>"}\`. Every answer carries \`X-Request-Id\`. Unknown fields are ignored.
+Every error is \`{"error": "<message>"}\`; what a program has to tell apart from other refusals of its status is named in \`X-Error-Code\`. Every answer carries \`X-Request-Id\`. Unknown fields are ignored.
 An id of another organization is answered like one that does not exist.`;
 
 const securitySchemes = {

@@ -9,7 +9,8 @@ import fastify, {
 import { authenticate, type Caller, presentedKey } from "./contract/credentials.ts";
 import { registerBodyParser } from "./contract/body.ts";
 import { toApiError } from "./contract/errorAnswer.ts";
-import { ApiError, unauthorized } from "./contract/errors.ts";
+import { ApiError, errorHeaders, unauthorized } from "./contract/errors.ts";
+import { knownQuery } from "./contract/knownQuery.ts";
 import { queryNumbers } from "./contract/queryNumbers.ts";
 import { newRequestId } from "./contract/requestId.ts";
 import type { Credential } from "./contract/route.ts";
@@ -125,7 +126,10 @@ export function addRoutes(app: FastifyInstance, deps: ServerDeps, rows: readonly
         missingFields: route.missingFields,
       },
       onRequest: [nameRoute(path, route.rawBody === true), ...credentialCheck(deps, credential)],
-      preValidation: queryNumbers(inputs.querystring),
+      preValidation: [
+        ...(method === "GET" && credential !== "none" ? [knownQuery(inputs.querystring)] : []),
+        ...queryNumbers(inputs.querystring),
+      ],
       handler: (request, reply) =>
         route.handle({
           body: request.body as never,
@@ -193,8 +197,7 @@ function answerError(
 ): unknown {
   const answer = toApiError(error, request.routeOptions.config.missingFields);
   if (answer.status >= 500) deps.log.failure(request.id, answer.status, error);
-  if (answer.retryAfterSeconds !== undefined)
-    void reply.header("retry-after", String(answer.retryAfterSeconds));
+  for (const [name, value] of errorHeaders(answer)) void reply.header(name, value);
   return reply
     .code(answer.status)
     .type("application/json; charset=utf-8")

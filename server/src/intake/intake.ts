@@ -124,6 +124,6 @@ function report(changes: Changes, items: NewItem[], acceptances: Acceptance[]): 
 /** Of an item that was newly accepted. */
 function statusOf({ code, kind }: Acceptance): "QUEUED" | "UNREAD" | "FILTERED" | undefined {
   if (code === "f") return "FILTERED";
-  if (code !== "a" && code !== "A") return undefined;
+  if (code !== "a" && code !== "A" && code !== "h") return undefined;
   return kind === 2 ? "UNREAD" : "QUEUED";
 }

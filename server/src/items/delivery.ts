@@ -13,6 +13,8 @@ export interface Delivery {
   payload: Buffer;
   eventType: string | null;
   correlationId: string | null;
+  /** The event that this one repeats, when it is a replay. */
+  sourceEventId: string | null;
   leaseToken: number;
   /** When the lease ends, by this node's monotonic clock; it never ends sooner in the database. */
   leaseDeadlineMs: number;

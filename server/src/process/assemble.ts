@@ -26,6 +26,7 @@ import { createStreams, type Streams } from "../stream/streams.ts";
 import { parseNetworks } from "../outbound/addressGuard.ts";
 import { createSecretBox } from "../items/secretBox.ts";
 import { registerDatabaseMetrics } from "../telemetry/databaseMetrics.ts";
+import { registerMailboxMetrics } from "../telemetry/mailboxMetrics.ts";
 import type { Log } from "../telemetry/log.ts";
 import { metricsText } from "../telemetry/metricsText.ts";
 import { createRequestMetrics } from "../telemetry/requestMetrics.ts";
@@ -63,7 +64,7 @@ type Parts = ReturnType<typeof assembleParts>;
 function assembleParts(deps: ServiceDeps, requestPool: pg.Pool) {
   const { config, pool, encryptionKey, log, nowMs = Date.now } = deps;
   const queries = createQueries(requestPool);
-  const registry = createRegistry(requestPool);
+  const registry = createRegistry(requestPool, config);
   const networks = parseNetworks(config.allowedNetworks);
   const outbound = connectOutbound(config, networks);
   const box = createSecretBox({ current: encryptionKey, previous: config.previousEncryptionKeys });
@@ -136,10 +137,11 @@ function refusalLog(log: Log): (error: unknown) => void {
   return (error) => log.error({ err: error }, `items are refused: ${awayText[awayReason(error) ?? "away"]}`);
 }
 
-function createRegistry(pool: pg.Pool): Registry {
+function createRegistry(pool: pg.Pool, config: Config): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   registerDatabaseMetrics(registry, pool);
+  registerMailboxMetrics(registry, pool, retentionMs(config));
   return registry;
 }
 

@@ -15,6 +15,7 @@ import type { Handoffs } from "../handoff/handoffs.ts";
 import { sweepPolls } from "../handoff/follow/pollStore.ts";
 import type { Log } from "../telemetry/log.ts";
 import { analyzePartitions } from "../maintenance/analyzePartitions.ts";
+import { cancelExpired } from "../delivery/rows/cancelExpired.ts";
 import { cancelOrphans } from "../delivery/rows/cancelOrphans.ts";
 import { dropOldPartitions } from "../maintenance/dropOldPartitions.ts";
 import { type Chore, startLoop } from "../maintenance/chore.ts";
@@ -104,6 +105,13 @@ function storageChores({ config, pool, nowMs }: MaintenanceDeps): Chore[] {
       name: "retention",
       everyMs: 30 * minutes,
       runOnce: () => dropOldPartitions(pool, { retentionDays: config.retentionDays, nowMs: nowMs() }),
+    },
+    {
+      name: "items past retention",
+      everyMs: 5 * minutes,
+      runOnce: async () => ({
+        canceled: await cancelExpired(pool, { retentionDays: config.retentionDays, nowMs: nowMs() }),
+      }),
     },
     {
       name: "statistics",

@@ -97,6 +97,7 @@ function headerProblem(
 
 const noteworthy = [
   "retry-after",
+  "x-error-code",
   "ratelimit",
   "ratelimit-policy",
   "idempotency-replayed",

@@ -173,6 +173,7 @@ export class Dispatcher implements DeliveryGauges {
       payload: item.payload,
       eventType: item.eventType,
       correlationId: item.correlationId,
+      sourceEventId: null,
       leaseToken: acceptance.lease.token,
       leaseDeadlineMs: acceptance.lease.deadlineMs,
     };

@@ -99,7 +99,7 @@ describe("a claim", () => {
     });
     const before = performance.now();
     const { deliveries } = await claim();
-    const common = { leaseToken: 2 ** 47 - 1, leaseDeadlineMs: expect.any(Number) };
+    const common = { leaseToken: 2 ** 47 - 1, leaseDeadlineMs: expect.any(Number), sourceEventId: null };
     expect(deliveries).toEqual([
       {
         ...common,

@@ -98,16 +98,17 @@ function toDeliveries(rows: readonly ClaimRow[], leaseToken: number, leaseDeadli
   const deliveries: Delivery[] = [];
   for (const { held, event_ids: eventIds, event_types, correlation_ids, payloads } of rows) {
     if (eventIds === null) continue;
-    const { rowId, targetId, kind, attempts, scheduleAttempts, targetVersion } = readHeld(held);
+    const row = readHeld(held);
     for (let item = 0; item < eventIds.length; item++) {
       deliveries.push({
         eventId: eventIds[item]!,
-        rowId,
-        targetId,
-        kind,
-        attempts,
-        scheduleAttempts,
-        targetVersion,
+        rowId: row.rowId,
+        targetId: row.targetId,
+        kind: row.kind,
+        attempts: row.attempts,
+        scheduleAttempts: row.scheduleAttempts,
+        targetVersion: row.targetVersion,
+        sourceEventId: row.sourceEventId,
         payload: payloads![item]!,
         eventType: event_types![item]!,
         correlationId: correlation_ids![item]!,
@@ -122,17 +123,18 @@ function toDeliveries(rows: readonly ClaimRow[], leaseToken: number, leaseDeadli
 /** What the items of one row have in common. */
 type HeldRow = Pick<
   Delivery,
-  "rowId" | "targetId" | "kind" | "attempts" | "scheduleAttempts" | "targetVersion"
+  "rowId" | "targetId" | "kind" | "attempts" | "scheduleAttempts" | "targetVersion" | "sourceEventId"
 >;
 
 function readHeld(text: string): HeldRow {
-  const [rowId, attempts, scheduleAttempts, kind, targetId, version] = text.split(" ") as [
+  const [rowId, attempts, scheduleAttempts, kind, targetId, version, source] = text.split(" ") as [
     string,
     string,
     string,
     string,
     string,
     string,
+    string?,
   ];
   return {
     rowId: withoutDashes(rowId),
@@ -141,6 +143,7 @@ function readHeld(text: string): HeldRow {
     kind: Number(kind) as 1 | 3,
     targetId: withoutDashes(targetId),
     targetVersion: Number(version),
+    sourceEventId: source === undefined ? null : withoutDashes(source),
   };
 }
 

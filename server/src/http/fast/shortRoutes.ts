@@ -1,5 +1,6 @@
 import type { FastifyError } from "fastify";
 import { toApiError } from "../contract/errorAnswer.ts";
+import { errorHeaders } from "../contract/errors.ts";
 import type { ShortAnswer, WholeRequest } from "../contract/route.ts";
 import type { RouteRow, ServerDeps } from "../contract/routeTable.ts";
 import type { ShortRoute, StartedRequest } from "./shortWay.ts";
@@ -47,9 +48,8 @@ function errorAnswer(
   error: FastifyError,
   { requestId }: StartedRequest,
 ): ShortAnswer {
-  const { status, message, retryAfterSeconds } = toApiError(error);
+  const answer = toApiError(error);
+  const { status, message } = answer;
   if (status >= 500) deps.log.failure(requestId, status, error);
-  const header =
-    retryAfterSeconds === undefined ? undefined : (["retry-after", `${retryAfterSeconds}`] as const);
-  return { status, text: JSON.stringify({ error: message }), header };
+  return { status, text: JSON.stringify({ error: message }), headers: errorHeaders(answer) };
 }

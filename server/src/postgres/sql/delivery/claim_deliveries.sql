@@ -6,7 +6,7 @@
 -- cost of a call is bounded however many targets wait for a later moment.
 --
 -- Each row of deliveries comes in one row: `held` has, with spaces between, its id, attempts, schedule_attempts and kind,
--- the target's id and its version; the arrays have its items, without those whose event is gone. The last row has no
+-- the target's id and its version, and for a replay, which is alone in its row, the id of the event it repeats; the arrays have its items, without those whose event is gone. The last row has no
 -- items: its `held` has the target to go on from, and 1 when the circle was closed, 0 when more targets may wait beyond
 -- that place.
 --
@@ -245,7 +245,7 @@ begin
 
     return query
     select
-      concat_ws(' ', v_row_ids[r], v_attempts[r], v_schedules[r], v_first.kind, v_cursor, v_target.version),
+      concat_ws(' ', v_row_ids[r], v_attempts[r], v_schedules[r], v_first.kind, v_cursor, v_target.version, e.source_id),
       e.ids,
       e.types,
       e.correlations,
@@ -256,7 +256,9 @@ begin
         array_agg(x.id) as ids,
         array_agg(x.event_type) as types,
         array_agg(x.correlation_id) as correlations,
-        array_agg(x.payload) as payloads
+        array_agg(x.payload) as payloads,
+        -- Nulls are left out, which is all that there is in most rows.
+        (array_agg(x.source_event_id) filter (where x.source_event_id is not null))[1] as source_id
       from events x
       where x.bucket = v_bucket
         and x.target_id = v_cursor

@@ -153,10 +153,7 @@ begin
   end if;
 
   if v_target.kind = 'mailbox' then
-    insert into messages (bucket, mailbox_id, id)
-    values (get_byte(uuid_send(p_result_id), 15), v_target.id, p_result_id);
-    insert into mailbox_activity (bucket, minute, accepted, acknowledged, held, mailbox_id)
-    values (get_byte(uuid_send(p_result_id), 15), v_now_ms / 60000, 1, 0, 1, v_target.id);
+    perform put_message(v_target.id, p_result_id, v_now_ms);
   elsif cardinality(v_target.event_types) > 0 and not p_result_type = any (v_target.event_types) then
     insert into settlements (bucket, status, event_id, org_id, target_id, settled_at)
     values (
