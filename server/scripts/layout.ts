@@ -96,7 +96,7 @@ function layerOf(path: string): Layer | undefined {
 }
 
 function layerOfRootFile(name: string): Layer {
-  if (/^(main|cli|assemble|database)(\.|$)/.test(name)) return "process";
+  if (/^(main|cli|assemble|database|presence)(\.|$)/.test(name)) return "process";
   return name.startsWith("app") ? "edge" : "config";
 }
 

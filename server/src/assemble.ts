@@ -9,6 +9,7 @@ import { createApp } from "./app.ts";
 import { type BillingWorker, startBillingWorker } from "./billing/worker.ts";
 import type { Config } from "./config.ts";
 import type { DatabaseConnection } from "./db/pool.ts";
+import type { ProcessRecord } from "./db/processes.ts";
 import { createQueries } from "./db/tables.ts";
 import { connectOutbound } from "./delivery/connectOutbound.ts";
 import { createDelivery } from "./delivery/createDelivery.ts";
@@ -21,6 +22,7 @@ import { createMailboxes, type Mailboxes } from "./mailbox/mailboxes.ts";
 import { retentionMs } from "./mailbox/mailboxDeps.ts";
 import { startMaintenance } from "./maintenance/chores.ts";
 import { parseNetworks } from "./net/addressGuard.ts";
+import { createPresence, type Presence } from "./presence.ts";
 import { createSecretBox } from "./targets/secretBox.ts";
 import { registerDatabaseMetrics } from "./telemetry/databaseMetrics.ts";
 import type { Log } from "./telemetry/log.ts";
@@ -35,6 +37,8 @@ export interface ServiceDeps {
   /** Where the pool's database is, for a thread that helps; absent when none is to. */
   connection?: DatabaseConnection;
   encryptionKey: Buffer;
+  /** This process, as the database has it. */
+  process?: ProcessRecord | undefined;
   log: Log;
   nowMs?: () => number;
 }
@@ -44,6 +48,8 @@ export interface Service {
   app: FastifyInstance;
   mailboxes: Mailboxes;
   handoffs: Handoffs;
+  /** Resolves with the reason once the process cannot go on; it is to be stopped then. */
+  overtaken: Promise<string>;
   /** Starts dispatch and maintenance, as the roles say. */
   start(): void;
   /** Takes no more, finishes what is under way and gives the rest back. The pool stays open. */
@@ -151,6 +157,7 @@ export function createService(deps: ServiceDeps): Service {
   const { config, pool, log, nowMs = Date.now } = deps;
   const parts = assembleParts(deps);
   const { dispatcher, handoffs, mailboxes } = parts;
+  const presence: Presence = createPresence(deps);
   let isStopping = false;
   let maintenance: { stop(): Promise<void> } | undefined;
   let billing: BillingWorker | undefined;
@@ -167,13 +174,16 @@ export function createService(deps: ServiceDeps): Service {
     onKeyUsed: (keyId) => parts.keyUsage.note(keyId),
     onDue: () => dispatcher.onDue(),
     onBillingEvent: () => billing?.wake(),
+    whyOvertaken: () => presence.whyOvertaken(),
     isStopping: () => isStopping,
   });
   return {
     app,
     mailboxes,
     handoffs,
+    overtaken: presence.overtaken,
     start() {
+      presence.start();
       dispatcher.start();
       handoffs.start();
       if (config.roles.has("api")) mailboxes.start();
@@ -185,7 +195,7 @@ export function createService(deps: ServiceDeps): Service {
       isStopping = true;
       mailboxes.stopWaiting();
       await closeServer(app);
-      await stopParts(parts, [maintenance, billing]);
+      await stopParts(parts, [presence, maintenance, billing]);
     },
   };
 }

@@ -4,17 +4,21 @@ import type { Config } from "./config.ts";
 import { runningConnection } from "./db/embedded/runningConnection.ts";
 import { startEmbedded } from "./db/embedded/startEmbedded.ts";
 import { makeWalAhead, segmentsThatFit } from "./db/embedded/walAhead.ts";
-import { migrate } from "./db/migrate.ts";
+import { type Joining, migrate } from "./db/migrate.ts";
 import { createPool, type DatabaseConnection, isDatabaseAway } from "./db/pool.ts";
+import { newProcessRecord, noteEnd, type ProcessRecord } from "./db/processes.ts";
 import { loadOrMakeKey } from "./encryptionKey.ts";
 import { endAllLeases } from "./maintenance/sweepLeases.ts";
 import type { Log } from "./telemetry/log.ts";
+import { version } from "./version.ts";
 
 /** The database of a process, with the current schema. */
 export interface OpenDatabase {
   pool: pg.Pool;
   connection: DatabaseConnection;
   encryptionKey: Buffer;
+  /** This process, as the database has it; absent when the database belongs to another that runs. */
+  process?: ProcessRecord;
   close(): Promise<void>;
 }
 
@@ -47,7 +51,8 @@ async function openEmbedded(config: Config, log: Log, say: (line: string) => voi
   });
   try {
     const encryptionKey = config.encryptionKey ?? loadOrMakeKey(config.dataDir);
-    await prepare(pool, log);
+    const process = newProcessRecord(version);
+    await prepare(pool, log, { process, isAlone: true });
     // This process has the database to itself, so whatever is leased was held by one that is gone.
     const taken = await endAllLeases(pool);
     if (taken > 0) log.info({ deliveries: taken }, "took over what an earlier process left");
@@ -57,9 +62,11 @@ async function openEmbedded(config: Config, log: Log, say: (line: string) => voi
       pool,
       connection: server.connection,
       encryptionKey,
+      process,
       async close() {
         closing.abort();
         await walAhead;
+        await leave(pool, process);
         // The pool's promise resolves before its sessions are gone, so the stopping server still meets some.
         isClosing = true;
         await pool.end();
@@ -93,8 +100,18 @@ async function openExternal(config: Config, log: Log, say: (line: string) => voi
   const pool = createPool({ connection, size: config.databasePool, onError: poolError(log) });
   try {
     await waitForDatabase(pool, say);
-    await prepare(pool, log);
-    return { pool, connection, encryptionKey: config.encryptionKey!, close: () => pool.end() };
+    const process = newProcessRecord(version);
+    await prepare(pool, log, { process, isAlone: false });
+    return {
+      pool,
+      connection,
+      encryptionKey: config.encryptionKey!,
+      process,
+      async close() {
+        await leave(pool, process);
+        await pool.end();
+      },
+    };
   } catch (error) {
     await pool.end();
     throw error;
@@ -153,9 +170,14 @@ async function waitForDatabase(pool: pg.Pool, say: (line: string) => void): Prom
   }
 }
 
-async function prepare(pool: pg.Pool, log: Log): Promise<void> {
-  const applied = await migrate(pool);
+async function prepare(pool: pg.Pool, log: Log, joining: Joining): Promise<void> {
+  const applied = await migrate(pool, joining);
   if (applied.length > 0) log.info({ applied }, "schema brought up to date");
+}
+
+/** Without it the process counts as running for a minute more. */
+async function leave(pool: pg.Pool, process: ProcessRecord): Promise<void> {
+  await noteEnd(pool, process).catch(() => undefined);
 }
 
 function poolError(log: Log, isClosing: () => boolean = () => false): (error: Error) => void {

@@ -1,4 +1,5 @@
 import type { Server } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
 import type { Config } from "./config.ts";
 import { openDatabase } from "./database.ts";
 import { createService } from "./assemble.ts";
@@ -6,6 +7,8 @@ import { createLog, type Log } from "./telemetry/log.ts";
 
 /** How long a process may take to stop; what it has not ended by then is left to its lapsing leases. */
 const stopLimitMs = 25_000;
+/** How long a process that was overtaken says so in `/readyz` before it ends, so that a load balancer turns away. */
+const overtakenNoticeMs = 10_000;
 
 /**
  * Runs the service until SIGTERM or SIGINT: configuration, database, interface, dispatcher, signals. `say` shows
@@ -25,6 +28,7 @@ export async function serve(config: Config, say: (line: string) => void): Promis
       pool: database.pool,
       connection: database.connection,
       encryptionKey: database.encryptionKey,
+      process: database.process,
     });
     try {
       await service.app.listen({ port: config.port, host: config.host });
@@ -34,10 +38,19 @@ export async function serve(config: Config, say: (line: string) => void): Promis
     }
     service.start();
     greet(config, listeningPort(service.app.server.address()) ?? config.port, say);
-    const signal = await stopAsked;
-    log.info({ signal }, "stopping");
-    setTimeout(endLate, stopLimitMs, log, signal).unref();
+    const end = await Promise.race([
+      stopAsked.then((signal) => ({ signal })),
+      service.overtaken.then((reason) => ({ reason })),
+    ]);
+    if ("reason" in end) {
+      log.error({}, `${end.reason}; this process ends`);
+      await Promise.race([stopAsked, delay(overtakenNoticeMs, undefined, { ref: false })]);
+    } else {
+      log.info(end, "stopping");
+    }
+    setTimeout(endLate, stopLimitMs, log, "signal" in end ? end.signal : "SIGKILL").unref();
     await service.stop();
+    if ("reason" in end) throw new Error(end.reason);
   } finally {
     await database.close();
     log.info({}, "stopped");

@@ -1,4 +1,5 @@
 import pg from "pg";
+import { functionSchema } from "./functionSchema.ts";
 import { tapRows } from "./rowTap.ts";
 
 /*
@@ -28,6 +29,7 @@ export interface PoolOptions {
   onError: (error: Error) => void;
 }
 
+const connectTimeoutMs = 5_000;
 /** For statements that have no limit on the server either, as `query_timeout` of one query. */
 export const noQueryTimeoutMs = 2 ** 31 - 1;
 /** A server that says nothing at all for so long is given up from this side. */
@@ -52,7 +54,7 @@ class ImpatientClient extends pg.Client {
 }
 
 /**
- * The connection pool. Sessions give up on statements after 30 s, on locks after 10 s and on transactions
+ * The connection pool, with the schema of this version's functions before the rest of each session's path. Sessions give up on statements after 30 s, on locks after 10 s and on transactions
  * left idle after 15 s, because one forgotten transaction would pin dead rows and stop the queue from
  * shrinking.
  */
@@ -63,7 +65,7 @@ export function createPool(options: PoolOptions): pg.Pool {
     ...where,
     Client: ImpatientClient,
     max: options.size,
-    connectionTimeoutMillis: 5_000,
+    connectionTimeoutMillis: connectTimeoutMs,
     idleTimeoutMillis: 60_000,
     keepAlive: true,
     types,
@@ -71,12 +73,28 @@ export function createPool(options: PoolOptions): pg.Pool {
     lock_timeout: 10_000,
     idle_in_transaction_session_timeout: 15_000,
     application_name: "postrider",
+    // The pool waits for the promise that it is given; its types do not say so.
+    onConnect: (client): unknown => findFunctions(client),
   });
   pool.on("error", options.onError);
   // A connection that breaks while a transaction has it also emits an error, beside failing the transaction's next
   // statement; without a listener that would end the process.
   pool.on("connect", (client) => client.on("error", () => undefined));
   return pool;
+}
+
+/**
+ * Names of functions mean those of this version, inside of functions too; names of tables mean what they did. Not in the
+ * startup message, because a PgBouncer between does not pass such settings on.
+ */
+async function findFunctions(client: pg.ClientBase): Promise<void> {
+  // The driver knows the limit of a single query; its types do not.
+  const statement = {
+    text: "select set_config('search_path', concat_ws(', ', $1::text, current_setting('search_path')), false)",
+    values: [functionSchema],
+    query_timeout: connectTimeoutMs,
+  };
+  await client.query(statement);
 }
 
 /** Runs `work` in one transaction and gives its result; rolls back when it throws. */
@@ -106,8 +124,8 @@ export function isDatabaseAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = (error as Error & { code?: string }).code ?? "";
   // Class 08: connection exceptions; 57P0x: shutting down or starting; 53: out of connections, memory or disk;
-  // 25006: a read-only standby took over; 57014 and 55P03: a timeout of ours under overload; 42883: a newer version
-  // of the service has changed the functions, and this process is to be replaced.
+  // 25006: a read-only standby took over; 57014 and 55P03: a timeout of ours under overload; 42883: the functions
+  // of this process were dropped, and it is about to end.
   return (
     /^(08|53|57P0|25006|57014|55P03|40001|40P01|42883)/.test(code) ||
     /^E(CONN|PIPE|NOENT|TIMEDOUT|HOST|NET)|^EAI_/.test(code) ||

@@ -1,11 +1,11 @@
 import { Type } from "typebox";
-import type pg from "pg";
 import { prometheusContentType } from "prom-client";
 import { ApiError } from "./errors.ts";
 import { type RouteDefinition, route } from "./route.ts";
 
 export interface HealthDeps {
-  pool: pg.Pool;
+  /** Why this process cannot go on with its database; rejects when the database does not answer. */
+  whyOvertaken: () => Promise<string | undefined>;
   /** Metrics in Prometheus' text format, of all threads. */
   metricsText: () => Promise<string>;
   version: string;
@@ -25,12 +25,14 @@ export function healthRoutes(deps: HealthDeps): Record<"alive" | "ready" | "metr
     ),
     ready: route(
       {
-        summary: "Whether the service takes traffic: its database answers and it is not stopping",
+        summary:
+          "Whether the service takes traffic: its database answers, no newer version has overtaken it, and it is not stopping",
         response: { 200: Type.Object({ status: Type.Literal("ready") }) },
       },
       async () => {
         if (deps.isStopping()) throw new ApiError(503, "stopping", { retryAfterSeconds: 5 });
-        await deps.pool.query("select 1");
+        const reason = await deps.whyOvertaken();
+        if (reason !== undefined) throw new ApiError(503, reason, { retryAfterSeconds: 5 });
         return { status: "ready" };
       },
     ),

@@ -17,6 +17,7 @@ import type { Log } from "../telemetry/log.ts";
 import { analyzePartitions } from "./analyzePartitions.ts";
 import { cancelOrphans } from "./cancelOrphans.ts";
 import { dropOldPartitions } from "./dropOldPartitions.ts";
+import { dropUnusedFunctions } from "./dropUnusedFunctions.ts";
 import { type Chore, startLoop } from "./loop.ts";
 import { sweepLeases } from "./sweepLeases.ts";
 
@@ -112,6 +113,11 @@ function storageChores({ config, pool, nowMs }: MaintenanceDeps): Chore[] {
         await analyzePartitions(pool);
         return {};
       },
+    },
+    {
+      name: "functions of versions that are gone",
+      everyMs: 30 * minutes,
+      runOnce: async () => ({ versions: await dropUnusedFunctions(pool) }),
     },
     {
       name: "expired sessions",

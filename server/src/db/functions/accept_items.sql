@@ -13,7 +13,6 @@
 --   c conflict          the same idempotency key with another body
 --   u unauthorized      n not found      d disabled      l too large      s suspended      p pending
 -- versions and kinds have one element per pair, null where the pair was refused.
-drop function if exists accept_items;
 create function accept_items(
   p_lease_ms integer,
   p_lease_token bigint,
@@ -40,12 +39,6 @@ create function accept_items(
   out pair_kinds smallint[]
 )
 language plpgsql
-set plan_cache_mode = force_generic_plan
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
 as $$
 declare
   v_pair_codes text[];
