@@ -46,7 +46,7 @@ describe("the published package", () => {
 
   it("has the thread that helps, which gives back what it cannot do", async () => {
     const script = `
-      import { createHelper } from "./delivery/thread/helpingThread.js";
+      import { createHelper } from "../delivery/second-thread/helpingThread.js";
       import { loadConfig } from "./config.js";
       import { createLog } from "./telemetry/log.js";
       const helper = createHelper(

@@ -1,7 +1,7 @@
 import { Type } from "typebox";
 import { prometheusContentType } from "prom-client";
-import { ApiError } from "./errors.ts";
-import { type RouteDefinition, route } from "./route.ts";
+import { ApiError } from "./contract/errors.ts";
+import { type RouteDefinition, route } from "./contract/route.ts";
 
 export interface HealthDeps {
   /** Why this process cannot go on with its database; rejects when the database does not answer. */

@@ -1,7 +1,7 @@
 import type pg from "pg";
-import { functionSchema, functionSchemaPattern } from "../db/functionSchema.ts";
-import { migrationLockKey } from "../db/migrate.ts";
-import { inTransaction } from "../db/pool.ts";
+import { functionSchema, functionSchemaPattern } from "../postgres/functionSchema.ts";
+import { migrationLockKey } from "../postgres/migrate.ts";
+import { inTransaction } from "../postgres/pool.ts";
 
 /**
  * Drops the SQL functions of versions that no process has used for a day, and forgets processes that were not seen for so
