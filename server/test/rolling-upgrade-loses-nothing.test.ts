@@ -22,7 +22,7 @@ import { until } from "./support/until.ts";
 
 const versionBefore = join(import.meta.dirname, "fixtures/version-before.tgz");
 /** Requests that a process must have served before the next step. */
-const enough = 150;
+const enough = 60;
 
 let database: TestDatabase;
 let pool: pg.Pool;
@@ -69,7 +69,7 @@ async function bringIn(
   await until(
     () => [balancer.served(service), ...others.map((other, n) => balancer.served(other) - before[n]!)],
     (counts) => counts.every((count) => count >= enough),
-    30_000,
+    60_000,
   );
   return service;
 }
@@ -126,6 +126,7 @@ test(
       targetIds: [...webhooks.map(({ id }) => id), mailboxId],
       mailboxId,
       senders: 4,
+      pauseMs: 15,
       consumers: 2,
     });
 

@@ -8,7 +8,7 @@ import { createLog, type Log } from "../telemetry/log.ts";
 /** How long a process may take to stop; what it has not ended by then is left to its lapsing leases. */
 const stopLimitMs = 25_000;
 /** How long a process that was overtaken says so in `/readyz` before it ends, so that a load balancer turns away. */
-const overtakenNoticeMs = 10_000;
+const overtakenNoticeMs = 5_000;
 
 /**
  * Runs the service until SIGTERM or SIGINT: configuration, database, interface, dispatcher, signals. `say` shows

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { Balancer } from "./balancer.ts";
 
 /** What senders and consumers saw. */
@@ -18,6 +19,8 @@ export interface MixedLoadOptions {
   /** One of them, whose messages are claimed and acknowledged meanwhile. */
   mailboxId: string;
   senders: number;
+  /** Between two items of a sender: load that leaves the machine room to start processes. */
+  pauseMs: number;
   consumers: number;
 }
 
@@ -40,6 +43,7 @@ export function startMixedLoad(options: MixedLoadOptions): MixedLoad {
       const headers: Record<string, string> = item % 2 === 0 ? { "idempotency-key": `item-${item}` } : {};
       const answer = await balancer.post(`/t/${targetId}`, key, { item }, headers);
       if (answer !== undefined) accepted.get(targetId)!.push((answer as { id: string }).id);
+      await delay(options.pauseMs);
     }
   }
 
