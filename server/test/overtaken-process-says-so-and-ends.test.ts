@@ -40,6 +40,14 @@ async function takeAway(pool: pg.Pool): Promise<void> {
   );
 }
 
+/** The processes of the database, as an operator asks for them. */
+async function listed(pool: pg.Pool): Promise<unknown[]> {
+  const { rows } = await pool.query<{ functions: string; running: boolean }>(
+    "select functions, ended_at is null as running from processes order by started_at",
+  );
+  return rows;
+}
+
 async function expectToEnd(service: ServiceProcess, reason: string): Promise<void> {
   const { body } = await until(
     () => service.call("GET", "/readyz"),
@@ -52,9 +60,12 @@ async function expectToEnd(service: ServiceProcess, reason: string): Promise<voi
   expect(service.output()).toContain("this process ends");
 }
 
-test.concurrent("a process whose functions are gone says so in /readyz and ends", async (context) => {
+const limits = { timeout: 120_000 };
+
+test("a process whose functions are gone says so in /readyz and ends", limits, async (context) => {
   const { pool, start } = await setStage(context);
   const service = await start();
+  expect(await listed(pool)).toEqual([{ functions: functionSchema, running: true }]);
   expect((await service.call("GET", "/readyz")).status).toBe(200);
   await pool.query(`drop schema ${functionSchema} cascade`);
   await expectToEnd(service, `the SQL functions of this process are gone from the database`);
@@ -62,30 +73,20 @@ test.concurrent("a process whose functions are gone says so in /readyz and ends"
   const again = await start();
   expect((await again.call("GET", "/readyz")).status).toBe(200);
   expect(await again.stop()).toBe(0);
+  const ended = { functions: functionSchema, running: false };
+  expect(await listed(pool)).toEqual([ended, ended]);
 });
 
-test.concurrent("a process from which a newer version took away what it uses says so, ends, and does not start again", async (context) => {
-  const { pool, start } = await setStage(context);
-  const service = await start();
-  await takeAway(pool);
-  await expectToEnd(service, "the database has migration 9999_later.sql");
-  await expect(start()).rejects.toThrow(
-    `on which only processes can run that know migration 9999; this version of Postrider knows those up to ${lastMigration}`,
-  );
-});
-
-test.concurrent("the processes of a database are listed with their versions, and when they ended", async (context) => {
-  const { pool, start } = await setStage(context);
-  const list = async (): Promise<{ functions: string; running: boolean }[]> =>
-    (
-      await pool.query<{ functions: string; running: boolean }>(
-        "select functions, ended_at is null as running from processes order by started_at",
-      )
-    ).rows;
-  const running = { functions: functionSchema, running: true };
-  const stopped = { functions: functionSchema, running: false };
-  const [one, other] = [await start(), await start()];
-  expect(await list()).toEqual([running, running]);
-  await Promise.all([one.stop(), other.stop()]);
-  expect(await list()).toEqual([stopped, stopped]);
-});
+test(
+  "a process from which a newer version took away what it uses says so, ends, and does not start again",
+  limits,
+  async (context) => {
+    const { pool, start } = await setStage(context);
+    const service = await start();
+    await takeAway(pool);
+    await expectToEnd(service, "the database has migration 9999_later.sql");
+    await expect(start()).rejects.toThrow(
+      `on which only processes can run that know migration 9999; this version of Postrider knows those up to ${lastMigration}`,
+    );
+  },
+);

@@ -106,7 +106,7 @@ test(
   async () => {
     const taken = answerByPath();
     const balancer = createBalancer();
-    const oldOnes = [await start(oldCommand), await start(oldCommand)] as const;
+    const oldOnes = await Promise.all([start(oldCommand), start(oldCommand)]);
     const account = await signUp(oldOnes[0]);
     const paths = ["/plain", "/slow", "/flaky"];
     const webhooks = await Promise.all(
@@ -137,7 +137,6 @@ test(
     await takeOut(balancer, first);
     const second = await bringIn(balancer, [oldOnes[1], again]);
     await takeOut(balancer, oldOnes[1]);
-    const third = await bringIn(balancer, [again, second]);
     await takeOut(balancer, again);
     await load.stop();
 
@@ -153,7 +152,7 @@ test(
     expect(load.acknowledged.toSorted()).toEqual(load.accepted.get(mailboxId)!.toSorted());
     const { rows } = await pool.query("select from messages");
     expect(rows).toHaveLength(0);
-    expect(await acceptedEvents(third, account)).toBe(wanted.length + load.acknowledged.length);
+    expect(await acceptedEvents(second, account)).toBe(wanted.length + load.acknowledged.length);
     for (const service of started) expect(service.output()).not.toMatch(/"level":"(error|fatal)"/);
   },
 );
