@@ -9,7 +9,6 @@ import { noteAlive, noteAllEnded, type ProcessRecord } from "./processes.ts";
 /** Held by whoever changes the schema, so that one does at a time. */
 export const migrationLockKey = 7_281_934_001;
 const lockTimeoutMs = 5_000;
-const lockTries = 12;
 
 export interface Joining {
   process: ProcessRecord;
@@ -17,20 +16,29 @@ export interface Joining {
   isAlone: boolean;
 }
 
+export interface MigrateOptions {
+  /** Written down as a process of the database, so that what it uses stays. */
+  joining?: Joining;
+  /** Told what it waits for, to follow "still"; what it throws ends the wait. */
+  onWait?: (what: string) => void;
+}
+
 /**
  * Brings the database to this version: numbered migrations forward only, each once and in its own transaction; this
  * version's SQL functions in a schema of their own; the partitions of the days ahead. What processes of other versions call
- * stays as it is. With `joining` it also writes the process down, so that what it uses stays. Safe to run from many
- * processes at once.
+ * stays as it is. Safe to run from many processes at once.
  * @returns what was applied, by the names of files and of the functions' schema.
  * @throws {SchemaError} when this version cannot run on the database; see {@link applyMigrations}.
  */
-export async function migrate(pool: pg.Pool, joining?: Joining): Promise<string[]> {
+export async function migrate(
+  pool: pg.Pool,
+  { joining, onWait = () => undefined }: MigrateOptions = {},
+): Promise<string[]> {
   const client = await pool.connect();
   try {
     // Tables are made where the session's own path begins, and not among the functions.
     await client.query(`reset search_path; set statement_timeout = 0; set lock_timeout = ${lockTimeoutMs}`);
-    await takeLock(client);
+    await takeLock(client, onWait);
     if (joining?.isAlone) await noteAllEnded(client);
     const applied = await applyMigrations(client, migrations);
     if (await installFunctions(client)) applied.push(functionSchema);
@@ -43,13 +51,15 @@ export async function migrate(pool: pg.Pool, joining?: Joining): Promise<string[
   }
 }
 
-async function takeLock(client: pg.PoolClient): Promise<void> {
-  for (let tries = 1; ; tries++) {
+/** Waits for as long as another process has it: a migration of many rows takes its time. */
+async function takeLock(client: pg.PoolClient, onWait: (what: string) => void): Promise<void> {
+  for (;;) {
     try {
       await client.query("select pg_advisory_lock($1)", [migrationLockKey]);
       return;
     } catch (error) {
-      if ((error as { code?: string }).code !== "55P03" || tries === lockTries) throw error;
+      if ((error as { code?: string }).code !== "55P03") throw error;
+      onWait("waiting for another process that brings the schema up to date");
     }
   }
 }
