@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import pg from "pg";
+import { functionSchema } from "./functionSchema.ts";
 import { queryTimeoutMs, unanswered } from "./hot/queryTimeout.ts";
 import { tapRows } from "./hot/rowTap.ts";
 
@@ -64,7 +65,7 @@ class ImpatientClient extends pg.Client {
 }
 
 /**
- * The connection pool. Sessions give up on statements after 30 s, on locks after 10 s and on transactions
+ * The connection pool, with the schema of this version's functions before the rest of each session's path. Sessions give up on statements after 30 s, on locks after 10 s and on transactions
  * left idle after 15 s, because one forgotten transaction would pin dead rows and stop the queue from
  * shrinking.
  */
@@ -83,6 +84,8 @@ export function createPool(options: PoolOptions): pg.Pool {
     lock_timeout: 10_000,
     idle_in_transaction_session_timeout: 15_000,
     application_name: "postrider",
+    // The pool waits for the promise that it is given; its types do not say so.
+    onConnect: (client): unknown => findFunctions(client),
   });
   pool.on("error", options.onError);
   pool.on("acquire", (client) => {
@@ -92,6 +95,20 @@ export function createPool(options: PoolOptions): pg.Pool {
   // statement; without a listener that would end the process.
   pool.on("connect", (client) => client.on("error", () => undefined));
   return pool;
+}
+
+/**
+ * Names of functions mean those of this version, inside of functions too; names of tables mean what they did. Not in the
+ * startup message, because a PgBouncer between does not pass such settings on.
+ */
+async function findFunctions(client: pg.ClientBase): Promise<void> {
+  // The driver knows the limit of a single query; its types do not.
+  const statement = {
+    text: "select set_config('search_path', concat_ws(', ', $1::text, current_setting('search_path')), false)",
+    values: [functionSchema],
+    query_timeout: connectTimeoutMs,
+  };
+  await client.query(statement);
 }
 
 /** A client whose failure to connect is told in better words, where there are any. */
@@ -142,8 +159,8 @@ export function isDatabaseAway(error: unknown): boolean {
   const code = (error as Error & { code?: string }).code ?? "";
   // Class 08: connection exceptions; 57P0x: shutting down or starting; 53: out of connections, memory or disk; 58: the
   // disk fails;
-  // 25006: a read-only standby took over; 57014 and 55P03: a timeout of ours under overload; 42883: a newer version
-  // of the service has changed the functions, and this process is to be replaced.
+  // 25006: a read-only standby took over; 57014 and 55P03: a timeout of ours under overload; 42883: the functions
+  // of this process were dropped, and it is about to end.
   return (
     /^(08|53|58|57P0|25006|57014|55P03|40001|40P01|42883)/.test(code) ||
     /^E(CONN|PIPE|NOENT|NOTFOUND|TIMEDOUT|HOST|NET)|^EAI_/.test(code) ||

@@ -9,6 +9,7 @@ import { createApp } from "../app.ts";
 import { type BillingWorker, startBillingWorker } from "../billing/worker.ts";
 import type { Config } from "../config/config.ts";
 import type { DatabaseConnection } from "../postgres/pool.ts";
+import type { ProcessRecord } from "../postgres/processes.ts";
 import { limitQueries } from "../postgres/hot/queryLimit.ts";
 import { awayReason, awayText } from "../postgres/awayReason.ts";
 import { createQueries } from "../postgres/tables.ts";
@@ -24,6 +25,7 @@ import { retentionMs } from "../mailbox/mailboxDeps.ts";
 import { startMaintenance } from "./chores.ts";
 import { createStreams, type Streams } from "../stream/streams.ts";
 import { parseNetworks } from "../outbound/addressGuard.ts";
+import { createPresence, type Presence } from "./presence.ts";
 import { createSecretBox } from "../items/secretBox.ts";
 import { registerDatabaseMetrics } from "../telemetry/databaseMetrics.ts";
 import { registerMailboxMetrics } from "../telemetry/mailboxMetrics.ts";
@@ -39,6 +41,8 @@ export interface ServiceDeps {
   /** Where the pool's database is, for a thread that helps; absent when none is to. */
   connection?: DatabaseConnection;
   encryptionKey: Buffer;
+  /** This process, as the database has it. */
+  process?: ProcessRecord | undefined;
   log: Log;
   nowMs?: () => number;
 }
@@ -48,6 +52,8 @@ export interface Service {
   app: FastifyInstance;
   mailboxes: Mailboxes;
   handoffs: Handoffs;
+  /** Resolves with the reason once the process cannot go on; it is to be stopped then. */
+  overtaken: Promise<string>;
   /** Starts dispatch and maintenance, as the roles say. */
   start(): void;
   /** Takes no more, finishes what is under way and gives the rest back. The pool stays open. */
@@ -180,6 +186,7 @@ export function createService(deps: ServiceDeps): Service {
   const { config, pool, log, nowMs = Date.now } = deps;
   const parts = assembleParts(deps, limitQueries(pool, config.databaseTimeoutMs));
   const { dispatcher, handoffs, mailboxes } = parts;
+  const presence: Presence = createPresence(deps);
   let isStopping = false;
   let maintenance: { stop(): Promise<void> } | undefined;
   let billing: BillingWorker | undefined;
@@ -196,13 +203,16 @@ export function createService(deps: ServiceDeps): Service {
     onKeyUsed: (keyId) => parts.keyUsage.note(keyId),
     onDue: () => dispatcher.onDue(),
     onBillingEvent: () => billing?.wake(),
+    whyOvertaken: () => presence.whyOvertaken(),
     isStopping: () => isStopping,
   });
   return {
     app,
     mailboxes,
     handoffs,
+    overtaken: presence.overtaken,
     start() {
+      presence.start();
       dispatcher.start();
       handoffs.start();
       parts.streams.start();
@@ -216,7 +226,7 @@ export function createService(deps: ServiceDeps): Service {
       mailboxes.stopWaiting();
       await parts.streams.endAll();
       await closeServer(app);
-      await stopParts(parts, [maintenance, billing]);
+      await stopParts(parts, [presence, maintenance, billing]);
     },
   };
 }

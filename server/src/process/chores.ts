@@ -18,6 +18,7 @@ import { analyzePartitions } from "../maintenance/analyzePartitions.ts";
 import { cancelExpired } from "../delivery/rows/cancelExpired.ts";
 import { cancelOrphans } from "../delivery/rows/cancelOrphans.ts";
 import { dropOldPartitions } from "../maintenance/dropOldPartitions.ts";
+import { dropUnusedFunctions } from "../maintenance/dropUnusedFunctions.ts";
 import { type Chore, startLoop } from "../maintenance/chore.ts";
 import { sweepLeases } from "../delivery/rows/sweepLeases.ts";
 
@@ -120,6 +121,11 @@ function storageChores({ config, pool, nowMs }: MaintenanceDeps): Chore[] {
         await analyzePartitions(pool);
         return {};
       },
+    },
+    {
+      name: "functions of versions that are gone",
+      everyMs: 30 * minutes,
+      runOnce: async () => ({ versions: await dropUnusedFunctions(pool) }),
     },
     {
       name: "expired sessions",

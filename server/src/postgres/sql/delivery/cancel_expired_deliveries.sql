@@ -1,7 +1,6 @@
 -- Settles as CANCELED what still waits when its retention ends: items with smaller ids than p_before that nobody works on,
 -- as they may be held for a disabled target that long. Those before p_from go with their day's partition. Goes round the
 -- waiting targets as claim_deliveries does, and ends when at least p_limit items are settled; gives how many there were.
-drop function if exists cancel_expired_deliveries;
 create function cancel_expired_deliveries(
   p_from uuid,
   p_before uuid,
@@ -9,12 +8,6 @@ create function cancel_expired_deliveries(
 )
 returns integer
 language plpgsql
-set plan_cache_mode = force_generic_plan
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
 as $$
 declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;

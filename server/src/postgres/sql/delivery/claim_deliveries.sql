@@ -15,7 +15,6 @@
 --
 -- With p_only those targets alone are looked at, in that order, and the place in the circle does not count. A circle is
 -- not closed when another caller had locked what was due: it may give some of it back, or leave what came after.
-drop function if exists claim_deliveries;
 create function claim_deliveries(
   p_lease_ms integer,
   p_lease_token bigint,
@@ -37,12 +36,6 @@ returns table (
   payloads bytea[]
 )
 language plpgsql
-set plan_cache_mode = force_generic_plan
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
 as $$
 #variable_conflict use_column
 declare

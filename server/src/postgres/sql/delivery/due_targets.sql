@@ -5,7 +5,6 @@
 --
 -- For a caller that has no room for most of them: claim_deliveries would have to be told which, and passes each of them
 -- at five times the cost.
-drop function if exists due_targets;
 create function due_targets(
   p_bucket smallint,
   p_target uuid,
@@ -19,12 +18,6 @@ returns table (
 )
 language sql
 stable
-set plan_cache_mode = force_generic_plan
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
 as $$
   with recursive circle as (
     select 0 as steps, p_bucket as bucket, p_target as target_id, null::uuid as org_id, null::bigint as due_at

@@ -2,7 +2,6 @@
 -- mailbox. The ids share their last byte, the target's bucket. Codes:
 --   a accepted      n the organization has no such event      g its target is gone      d its mailbox is disabled
 --   x it expired in its mailbox
-drop function if exists replay_event;
 create function replay_event(
   p_org uuid,
   p_source uuid,
@@ -13,12 +12,6 @@ create function replay_event(
   out target_id uuid
 )
 language plpgsql
-set plan_cache_mode = force_generic_plan
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
 as $$
 declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;

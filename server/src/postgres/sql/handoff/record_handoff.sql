@@ -8,7 +8,6 @@
 --   l the poll's lease has passed to another holder
 --   n there is no such handoff
 --   t the target of results is another now: read it again
-drop function if exists record_handoff;
 create function record_handoff(
   p_event_id uuid,
   p_is_acceptance boolean,
@@ -32,12 +31,6 @@ create function record_handoff(
 )
 returns text
 language plpgsql
-set plan_cache_mode = force_generic_plan
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
 as $$
 declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;

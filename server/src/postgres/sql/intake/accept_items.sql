@@ -14,7 +14,6 @@
 --   u unauthorized      n not found      d mailbox disabled      l too large      s suspended      p pending
 -- What is of pairs has one element per pair, null where there is no target. Accepted items of a pair that is held are
 -- leased to nobody and wait until their target is enabled.
-drop function if exists accept_items;
 create function accept_items(
   p_lease_ms integer,
   p_lease_token bigint,
@@ -42,12 +41,6 @@ create function accept_items(
   out pair_held boolean[]
 )
 language plpgsql
-set plan_cache_mode = force_generic_plan
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
 as $$
 declare
   v_pair_codes text[];

@@ -1,7 +1,6 @@
 -- What all mailboxes hold together, for the metrics. The ledger says how many messages there are, so that none has to be
 -- counted; of those that were claimed or given back and of the dead ones 100,000 are looked at, and of each bucket the
 -- oldest message.
-drop function if exists measure_mailboxes;
 create function measure_mailboxes(
   p_retention_ms bigint,
   out unread bigint,
@@ -10,10 +9,6 @@ create function measure_mailboxes(
   out oldest_seconds double precision
 )
 language plpgsql
-set plan_cache_mode = force_generic_plan
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
 as $$
 declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;

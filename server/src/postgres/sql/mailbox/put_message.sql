@@ -1,7 +1,6 @@
 -- Puts one item that is stored already into its mailbox, for those who make a single one: ready, with the size of its
 -- payload, by which claims are bounded. accept_items does the same for a whole batch.
 -- Called from functions that steer the planner, and inherits that.
-drop function if exists put_message;
 create function put_message(
   p_mailbox uuid,
   p_id uuid,

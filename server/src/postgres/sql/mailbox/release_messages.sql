@@ -3,7 +3,6 @@
 -- its mailbox allows becomes dead when it is given back, with what its holder said (p_reasons, which may be null). p_unclaimed marks messages whose claim nobody ever saw:
 -- it does not count.
 -- The caller sorts by id and names each message once. Codes as in ack_messages.
-drop function if exists release_messages;
 create function release_messages(
   p_retention_ms bigint,
   p_key_hashes bytea[],
@@ -20,12 +19,6 @@ create function release_messages(
   out now_ms bigint
 )
 language plpgsql
-set plan_cache_mode = force_generic_plan
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
 as $$
 declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;

@@ -3,7 +3,6 @@
 -- Moves messages to the dead ones. With ordering keys, only those whose key is free at once: the others stay as
 -- they are and read as dead all the same. The caller holds the rows. p_reasons, which may be null, has what their last
 -- holders said. Gives how many were moved.
-drop function if exists bury_messages;
 create function bury_messages(
   p_bucket smallint,
   p_mailbox uuid,
@@ -60,7 +59,6 @@ $$;
 
 -- Takes lapsed claims from their holders, in the order in which they lapsed: the messages are as good as returned
 -- at the end of the lease, or dead when the claim was the last one allowed. At most p_limit; gives how many.
-drop function if exists return_messages;
 create function return_messages(
   p_bucket smallint,
   p_mailbox uuid,
@@ -111,7 +109,6 @@ end
 $$;
 
 -- The same for the one message of an ordering key that may be claimed, whatever else has lapsed in the mailbox.
-drop function if exists return_message_of_key;
 create function return_message_of_key(
   p_bucket smallint,
   p_mailbox uuid,
