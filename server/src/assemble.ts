@@ -125,7 +125,8 @@ function createHelperFor({ config, connection, encryptionKey, log }: ServiceDeps
   const threads = config.sendingThreads === "auto" ? availableParallelism() : Number(config.sendingThreads);
   if (connection === undefined || threads < 2 || !config.roles.has("dispatcher")) return undefined;
   const { allowHttpTargets, allowedNetworks, connectTimeoutMs, deliveryTimeoutMs } = config;
-  const { logLevel, maxInFlight, roles, targetConcurrency, previousEncryptionKeys } = config;
+  const { fastOutbound, fastSql, logLevel, maxInFlight, roles, targetConcurrency, previousEncryptionKeys } =
+    config;
   return createHelper(
     {
       connection,
@@ -136,6 +137,8 @@ function createHelperFor({ config, connection, encryptionKey, log }: ServiceDeps
         allowedNetworks,
         connectTimeoutMs,
         deliveryTimeoutMs,
+        fastOutbound,
+        fastSql,
         logLevel,
         maxInFlight,
         roles,

@@ -43,6 +43,7 @@ async function openEmbedded(config: Config, log: Log, say: (line: string) => voi
   const pool = createPool({
     connection: server.connection,
     size: config.databasePool,
+    isPlain: !config.fastSql,
     onError: poolError(log, () => isClosing),
   });
   try {
@@ -90,7 +91,12 @@ async function makeWalAheadLater(
 
 async function openExternal(config: Config, log: Log, say: (line: string) => void): Promise<OpenDatabase> {
   const connection = { url: config.databaseUrl! };
-  const pool = createPool({ connection, size: config.databasePool, onError: poolError(log) });
+  const pool = createPool({
+    connection,
+    size: config.databasePool,
+    isPlain: !config.fastSql,
+    onError: poolError(log),
+  });
   try {
     await waitForDatabase(pool, say);
     await prepare(pool, log);

@@ -7,6 +7,7 @@ import {
   integer,
   networks,
   oneOf,
+  onOrOff,
   path,
   type Parser,
   setOf,
@@ -276,6 +277,21 @@ const billing = {
   }),
 };
 
+const fastPaths = {
+  fastOutbound: always({
+    name: "POSTRIDER_FAST_OUTBOUND",
+    parse: onOrOff,
+    default: "on",
+    description: "`off` leaves outbound connections to undici's own pools.",
+  }),
+  fastSql: always({
+    name: "POSTRIDER_FAST_SQL",
+    parse: onOrOff,
+    default: "on",
+    description: "`off` calls the hot SQL functions through the driver's own queries.",
+  }),
+};
+
 /** Every setting by its key in the configuration, with the heading it has in the documentation. */
 export const sections = [
   { heading: "Listening", settings: listening },
@@ -285,6 +301,7 @@ export const sections = [
   { heading: "Accounts", settings: accounts },
   { heading: "Mailboxes", settings: mailboxes },
   { heading: "Billing", settings: billing },
+  { heading: "Fast paths", settings: fastPaths },
 ] as const;
 
 /** All settings in one record; a key here is the key of the parsed value. */
@@ -296,6 +313,7 @@ export const settings = {
   ...accounts,
   ...mailboxes,
   ...billing,
+  ...fastPaths,
 };
 
 function always<T>(setting: Defaulted<T>): Defaulted<T> {

@@ -1,19 +1,28 @@
 import pg from "pg";
-import { tapRows } from "./rowTap.ts";
+import { callTimeoutMs } from "./hotCall.ts";
+import { notePool, tapRows } from "./rowTap.ts";
 
 /*
  * Ids leave the database as they are in the interface, 32 hex characters without dashes, and bigint columns as
  * numbers: all of them are moments, counts and tokens below 2^53.
  */
 const uuidOid = 2950;
+const uuidArrayOid = 2951;
 const int8Oid = 20;
+const textArrayOid: number = 1009;
+const readTexts = pg.types.getTypeParser(textArrayOid, "text") as (text: string) => (string | null)[];
 const types = {
   getTypeParser(oid: number, format?: "text" | "binary"): (text: string) => unknown {
     if (oid === uuidOid && format !== "binary") return (text: string) => text.replaceAll("-", "");
+    if (oid === uuidArrayOid && format !== "binary") return readUuids;
     if (oid === int8Oid && format !== "binary") return Number;
     return pg.types.getTypeParser(oid, format) as (text: string) => unknown;
   },
 };
+
+function readUuids(text: string): (string | null)[] {
+  return readTexts(text.replaceAll("-", ""));
+}
 
 /** Where a PostgreSQL is: a URL, or the parts of the embedded server's connection. */
 export type DatabaseConnection =
@@ -24,31 +33,33 @@ export interface PoolOptions {
   connection: DatabaseConnection;
   /** Most connections at once. */
   size: number;
+  /** Calls hot functions through the driver's own queries. */
+  isPlain?: boolean;
   /** Told about an idle connection's failure; the pool replaces the connection by itself. */
   onError: (error: Error) => void;
 }
 
 /** For statements that have no limit on the server either, as `query_timeout` of one query. */
 export const noQueryTimeoutMs = 2 ** 31 - 1;
-/** A server that says nothing at all for so long is given up from this side. */
-export const queryTimeoutMs = 35_000;
 
 /**
  * Limits the statements that are given as text or as a configuration, with a timer each. Calls of the hot path come as
  * queries of their own and share one timer: see `callFunction`.
  */
 class ImpatientClient extends pg.Client {
+  // The driver's own signatures are overloads for text, configurations, callbacks and queries.
+  override query = ((given: unknown, ...rest: unknown[]): unknown => {
+    const config = typeof given === "string" ? { text: given } : (given as pg.QueryConfig);
+    const limited = "submit" in config ? config : { query_timeout: callTimeoutMs, ...config };
+    return (pg.Client.prototype.query as (...all: unknown[]) => unknown).call(this, limited, ...rest);
+  }) as pg.Client["query"];
+}
+
+class TappedClient extends ImpatientClient {
   constructor(config?: string | pg.ClientConfig) {
     super(config);
     tapRows(this);
   }
-
-  // The driver's own signatures are overloads for text, configurations, callbacks and queries.
-  override query = ((given: unknown, ...rest: unknown[]): unknown => {
-    const config = typeof given === "string" ? { text: given } : (given as pg.QueryConfig);
-    const limited = "submit" in config ? config : { query_timeout: queryTimeoutMs, ...config };
-    return (pg.Client.prototype.query as (...all: unknown[]) => unknown).call(this, limited, ...rest);
-  }) as pg.Client["query"];
 }
 
 /**
@@ -57,11 +68,11 @@ class ImpatientClient extends pg.Client {
  * shrinking.
  */
 export function createPool(options: PoolOptions): pg.Pool {
-  const { connection } = options;
+  const { connection, isPlain = false } = options;
   const where = "url" in connection ? { connectionString: connection.url } : connection;
   const pool = new pg.Pool({
     ...where,
-    Client: ImpatientClient,
+    Client: isPlain ? ImpatientClient : TappedClient,
     max: options.size,
     connectionTimeoutMillis: 5_000,
     idleTimeoutMillis: 60_000,
@@ -72,6 +83,7 @@ export function createPool(options: PoolOptions): pg.Pool {
     idle_in_transaction_session_timeout: 15_000,
     application_name: "postrider",
   });
+  if (!isPlain) notePool(pool);
   pool.on("error", options.onError);
   // A connection that breaks while a transaction has it also emits an error, beside failing the transaction's next
   // statement; without a listener that would end the process.

@@ -12,5 +12,6 @@ export function connectOutbound(config: SendingConfig, networks: ParsedNetworks)
     connectTimeoutMs: config.connectTimeoutMs,
     // The dispatcher bounds what is under way; targets that share a host must not wait for each other.
     maxConnectionsPerOrigin: config.maxInFlight,
+    isPlain: !config.fastOutbound,
   });
 }

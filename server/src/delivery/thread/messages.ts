@@ -17,6 +17,8 @@ export type SendingConfig = Pick<
   | "allowedNetworks"
   | "connectTimeoutMs"
   | "deliveryTimeoutMs"
+  | "fastOutbound"
+  | "fastSql"
   | "logLevel"
   | "maxInFlight"
   | "roles"
