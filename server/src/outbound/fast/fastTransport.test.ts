@@ -1,0 +1,161 @@
+import type { Socket } from "node:net";
+import { afterEach, expect, test } from "vitest";
+import { type RawReceiver, startRawReceiver } from "../../../test/support/rawReceiver.ts";
+import { until } from "../../../test/support/until.ts";
+import { parseNetworks } from "../addressGuard.ts";
+import type { ExchangeResult } from "../exchangeResult.ts";
+import { createOutbound, type Outbound, type OutboundOptions } from "../outbound.ts";
+
+const stops: (() => unknown)[] = [];
+afterEach(async () => {
+  await Promise.all(stops.splice(0).map((stop) => stop()));
+});
+
+function outboundWith(options: Partial<OutboundOptions>): Outbound {
+  const networks = parseNetworks("127.0.0.0/8");
+  const outbound = createOutbound({ allowHttp: true, networks, userAgent: "Postrider/test", ...options });
+  stops.push(() => outbound.close());
+  return outbound;
+}
+
+interface Receiver extends RawReceiver {
+  /** Sockets that have carried a request, in the order of their first. */
+  sockets: Socket[];
+}
+
+const ok = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
+
+/** Answers every request at once, or never when it `holds`. */
+async function receiver(holds = false): Promise<Receiver> {
+  const sockets: Socket[] = [];
+  const raw = await startRawReceiver((socket) => {
+    if (!sockets.includes(socket)) sockets.push(socket);
+    if (!holds) socket.write(ok);
+  });
+  stops.push(() => raw.stop());
+  return Object.assign(raw, { sockets });
+}
+
+function receivers(count: number): Promise<Receiver[]> {
+  return Promise.all(Array.from({ length: count }, () => receiver()));
+}
+
+function get(
+  outbound: Outbound,
+  { url }: RawReceiver,
+  path = "",
+  timeoutMs = 5_000,
+): Promise<ExchangeResult> {
+  return outbound.request({ method: "GET", url: url + path, headers: [], timeoutMs });
+}
+
+async function getInTurn(outbound: Outbound, ...from: Receiver[]): Promise<void> {
+  for (const each of from) expect(await get(outbound, each)).toMatchObject({ status: 200 });
+}
+
+async function requested(from: Receiver, count: number): Promise<void> {
+  await until(
+    () => from.requests.length,
+    (length) => length === count,
+  );
+}
+
+test("of idle connections to several origins, the one idle for longest gives way", async () => {
+  const [a, b, c, d] = (await receivers(4)) as [Receiver, Receiver, Receiver, Receiver];
+  const outbound = outboundWith({ maxIdleConnections: 3 });
+  await getInTurn(outbound, a, b, c, a, d);
+  await b.closed(1);
+  await getInTurn(outbound, c, a, d, b);
+  await c.closed(1);
+  expect([a, b, c, d].map(({ connections }) => connections)).toEqual([1, 2, 1, 1]);
+});
+
+test("idle connections to one origin give way from the oldest, and the one used last is used next", async () => {
+  const [a, b] = (await receivers(2)) as [Receiver, Receiver];
+  const outbound = outboundWith({ maxIdleConnections: 2 });
+  await Promise.all([get(outbound, a), get(outbound, a)]);
+  expect(a.connections).toBe(2);
+  await getInTurn(outbound, a, b);
+  await a.closed(1);
+  await getInTurn(outbound, a, b);
+  expect([a, b].map(({ connections }) => connections)).toEqual([2, 1]);
+});
+
+test("an idle connection that its receiver closes leaves the others in their order", async () => {
+  const [a, b, c, d, e] = (await receivers(5)) as [Receiver, Receiver, Receiver, Receiver, Receiver];
+  const outbound = outboundWith({ maxIdleConnections: 3 });
+  await getInTurn(outbound, a, b, c);
+  b.sockets[0]!.end();
+  await b.closed(1);
+  await getInTurn(outbound, d);
+  // There was room for it: the next to give way is still the first.
+  await getInTurn(outbound, a, c, d, e);
+  await a.closed(1);
+  await getInTurn(outbound, c, d, e);
+  expect([a, b, c, d, e].map(({ connections }) => connections)).toEqual([1, 1, 1, 1, 1]);
+});
+
+test("requests get their connection in the order they came, without those that gave up waiting", async () => {
+  const slow = await receiver(true);
+  const outbound = outboundWith({ maxConnectionsPerOrigin: 1 });
+  const first = get(outbound, slow, "/1");
+  const given = [
+    get(outbound, slow, "/2", 100),
+    get(outbound, slow, "/3"),
+    get(outbound, slow, "/4", 100),
+    get(outbound, slow, "/5"),
+    get(outbound, slow, "/6", 100),
+  ];
+  for (const index of [0, 2, 4]) {
+    expect(await given[index]).toMatchObject({
+      kind: "error",
+      message: expect.stringMatching(/^no free connection/),
+    });
+  }
+  given.push(get(outbound, slow, "/7"));
+  for (const [index, result] of [first, given[1], given[3], given[5]].entries()) {
+    await requested(slow, index + 1);
+    slow.sockets[0]!.write(ok);
+    expect(await result).toMatchObject({ status: 200 });
+  }
+  expect(slow.requests.map((request) => request.split(" ")[1])).toEqual([
+    "/hook/1",
+    "/hook/3",
+    "/hook/5",
+    "/hook/7",
+  ]);
+  expect(slow.connections).toBe(1);
+});
+
+test("a connection that is lost passes its place on to the first that waits", async () => {
+  const slow = await receiver(true);
+  const outbound = outboundWith({ maxConnectionsPerOrigin: 1 });
+  const [lost, next, last] = ["/1", "/2", "/3"].map((path) => get(outbound, slow, path));
+  await requested(slow, 1);
+  slow.sockets[0]!.resetAndDestroy();
+  expect(await lost).toMatchObject({ code: "reset" });
+  for (const [index, result] of [next, last].entries()) {
+    await requested(slow, index + 2);
+    slow.sockets[1]!.write(ok);
+    expect(await result).toMatchObject({ status: 200 });
+  }
+  expect(slow.requests.map((request) => request.split(" ")[1])).toEqual(["/hook/1", "/hook/2", "/hook/3"]);
+  expect(slow.connections).toBe(2);
+});
+
+test("closing ends all that wait and closes every connection, busy and idle, to all origins", async () => {
+  const [quick, slow, other] = await Promise.all([receiver(), receiver(true), receiver(true)]);
+  const outbound = outboundWith({ maxConnectionsPerOrigin: 2 });
+  await Promise.all([get(outbound, quick), get(outbound, quick)]);
+  const underWay = [slow, slow, other, other].map((each) => get(outbound, each));
+  const waiting = [slow, slow, slow, other].map((each) => get(outbound, each));
+  await Promise.all([requested(slow, 2), requested(other, 2)]);
+  outbound.close();
+  for (const result of await Promise.all(underWay))
+    expect(result).toMatchObject({ kind: "error", sent: true });
+  for (const result of await Promise.all(waiting)) {
+    expect(result).toMatchObject({ kind: "error", code: "other", message: "the service is shutting down" });
+  }
+  await Promise.all([quick, slow, other].map((each) => each.closed(2)));
+  expect([quick, slow, other].map(({ connections }) => connections)).toEqual([2, 2, 2]);
+});
