@@ -23,7 +23,7 @@ export class PlainTransport implements Transport {
         // undici types the callback's arguments as a pair of unions; ours keeps the same promise.
         options.connect({ protocol, hostname, port }, connected as Connected);
       },
-      factory: (origin, poolOptions) =>
+      factory: (origin, poolOptions: Pool.Options) =>
         new Pool(origin, {
           ...poolOptions,
           factory: (peer, each) => new CountingClient(peer, each),
