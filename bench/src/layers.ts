@@ -12,10 +12,16 @@ interface Layer {
   figures: readonly Measure[];
 }
 
-/** Something per second, with the layer and without it. */
+/** One side's turn. */
+interface Turn {
+  perSecond: number;
+  /** Processor time of the service's process for each item, all threads together. */
+  cpuUs: number;
+}
+
 interface Round {
-  with: number;
-  without: number;
+  with: Turn;
+  without: Turn;
 }
 
 interface Measure {
@@ -24,7 +30,7 @@ interface Measure {
   run(size: BenchSize, off: Layer["off"]): Promise<Round[]>;
 }
 
-const rounds = 15;
+const rounds = 11;
 const consumers = 64;
 const batch = 50;
 
@@ -39,12 +45,15 @@ const intake: Measure = {
             name: "b",
             url: "http://127.0.0.1:9/",
           });
-          return { port: service.port, request: keyedItem(service, target) };
+          return { service, request: keyedItem(service, target) };
         }),
       );
       return byTurns(async (side, isWarmUp) => {
-        const { port, request } = sides[side]!;
-        return (await closedLoop(port, sliceOf(size, isWarmUp), request)).perSecond;
+        const { service, request } = sides[side]!;
+        return timed(service, async () => {
+          const { requests } = await closedLoop(service.port, sliceOf(size, isWarmUp), request);
+          return requests;
+        });
       });
     }),
 };
@@ -63,7 +72,9 @@ const claims: Measure = {
         const slice = sliceOf(size, isWarmUp);
         // Some more than can be claimed in the time.
         await fill(services[side]!, places[side]!.mailboxId, (slice.warmupMs + slice.durationMs) * 60);
-        return (await runConsumers({ ...places[side]!, consumers, batch, ...slice })).completedPerSecond;
+        return timed(services[side]!, async () => {
+          return (await runConsumers({ ...places[side]!, consumers, batch, ...slice })).completed;
+        });
       });
     }),
 };
@@ -82,7 +93,10 @@ const drain: Measure = {
       const items = size.drainItems / 2;
       return byTurns(async (side) => {
         await fill(services[side]!, targets[side]!, items);
-        return (items * 1000) / (await turnMs(receiver.port, side, items));
+        return timed(services[side]!, async () => {
+          await turnMs(receiver.port, side, items);
+          return items;
+        });
       });
     });
     await receiver.stop();
@@ -115,10 +129,15 @@ export async function layerFigures(size: BenchSize): Promise<Figure[]> {
 }
 
 function figureOf({ name }: Layer, measure: Measure, measured: readonly Round[]): Figure {
-  const ratios = measured.map((round) => round.with / round.without).toSorted((a, b) => a - b);
+  const ratios = measured
+    .map((round) => round.with.perSecond / round.without.perSecond)
+    .toSorted((a, b) => a - b);
   const quartile = (part: number): string => ratios[Math.floor(ratios.length * part)]!.toFixed(2);
-  const rate = (side: keyof Round): string => perSecond(median(measured.map((round) => round[side])));
-  const value = `${rate("with")}, without ${rate("without")}; ${quartile(0.25)} to ${quartile(0.75)}`;
+  const of = (side: keyof Round, field: keyof Turn): number =>
+    median(measured.map((round) => round[side][field]));
+  const rates = `${perSecond(of("with", "perSecond"))} for ${perSecond(of("without", "perSecond"))}`;
+  const cost = `Node ${of("with", "cpuUs").toFixed(1)} for ${of("without", "cpuUs").toFixed(1)} µs`;
+  const value = `${rates}, ${quartile(0.25)} to ${quartile(0.75)}; ${cost}`;
   return atLeast(`${name}: ${measure.name}`, median(ratios), rent, value);
 }
 
@@ -146,16 +165,32 @@ function withBoth<T>(
 }
 
 /** The two sides take turns, and turns at being first. Side 0 has the layer. */
-async function byTurns(rateOf: (side: number, isWarmUp: boolean) => Promise<number>): Promise<Round[]> {
+async function byTurns(turn: (side: number, isWarmUp: boolean) => Promise<Turn>): Promise<Round[]> {
   const measured: Round[] = [];
   for (let round = 0; round <= rounds; round++) {
-    const rates = [0, 0];
-    for (const side of round % 2 > 0 ? [0, 1] : [1, 0]) rates[side] = await rateOf(side, round === 0);
-    if (round > 0) measured.push({ with: rates[0]!, without: rates[1]! });
+    const turns: Turn[] = [];
+    for (const side of round % 2 > 0 ? [0, 1] : [1, 0]) turns[side] = await turn(side, round === 0);
+    if (round > 0) measured.push({ with: turns[0]!, without: turns[1]! });
   }
   return measured;
 }
 
+/** What `work` took, which gives the number of items that it had done. */
+async function timed(service: BenchService, work: () => Promise<number>): Promise<Turn> {
+  const cpuBefore = await cpuSeconds(service);
+  const startedAt = performance.now();
+  const items = await work();
+  const seconds = (performance.now() - startedAt) / 1000;
+  const cpu = (await cpuSeconds(service)) - cpuBefore;
+  return { perSecond: items / seconds, cpuUs: (cpu * 1e6) / items };
+}
+
+async function cpuSeconds({ port }: BenchService): Promise<number> {
+  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  return Number(/^process_cpu_seconds_total (\S+)$/m.exec(text)?.[1]);
+}
+
+/** Every answer counts, so that time and items are of the same requests. */
 function sliceOf(size: BenchSize, isWarmUp: boolean): Slice {
-  return { durationMs: (isWarmUp ? 3 : 1) * (size.durationMs / rounds), warmupMs: 200 };
+  return { durationMs: (isWarmUp ? 3 : 1) * (size.durationMs / rounds), warmupMs: 0 };
 }
