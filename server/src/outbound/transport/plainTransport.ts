@@ -1,12 +1,7 @@
+import type { EventEmitter } from "node:events";
 import { Agent, Client, Pool } from "undici";
-import {
-  clientOptions,
-  type Connected,
-  type Job,
-  type Transport,
-  type TransportOptions,
-  type UsedConnection,
-} from "./transport.ts";
+import { clientOptions, type Connected, type Job } from "./transport.ts";
+import type { Transport, TransportOptions, UsedConnection } from "./transport.ts";
 
 /**
  * undici's own `Agent` with one `Pool` per origin. It lets each connection idle until its time is over, however many
@@ -14,6 +9,8 @@ import {
  */
 export class PlainTransport implements Transport {
   readonly #agent: Agent;
+  /** What gives up each connection that is being made: undici does not ask for it. */
+  readonly #connecting = new Set<() => void>();
 
   constructor(options: TransportOptions) {
     this.#agent = new Agent({
@@ -21,13 +18,15 @@ export class PlainTransport implements Transport {
       connections: options.maxConnectionsPerOrigin,
       connect: ({ protocol, hostname, port }, connected) => {
         // undici types the callback's arguments as a pair of unions; ours keeps the same promise.
-        options.connect({ protocol, hostname, port }, connected as Connected);
+        const done = connected as Connected;
+        const giveUp = options.connect({ protocol, hostname, port }, (error, socket) => {
+          this.#connecting.delete(giveUp);
+          done(error, socket);
+        });
+        this.#connecting.add(giveUp);
       },
       factory: (origin, poolOptions: Pool.Options) =>
-        new Pool(origin, {
-          ...poolOptions,
-          factory: (peer, each) => new CountingClient(peer, each),
-        }),
+        new Pool(origin, { ...poolOptions, factory: (peer, each) => new CountingClient(peer, each) }),
     });
   }
 
@@ -54,6 +53,7 @@ export class PlainTransport implements Transport {
   }
 
   close(): void {
+    for (const giveUp of this.#connecting) giveUp();
     void this.#agent.destroy();
   }
 }
@@ -64,9 +64,9 @@ class CountingClient extends Client implements UsedConnection {
 
   constructor(origin: URL, options: object) {
     super(origin, options);
-    this.on("connect", () => {
-      this.exchanges = 0;
-    });
+    this.on("connect", () => (this.exchanges = 0));
+    // undici reports its own broken assertions here; without a listener they would end the process.
+    (this as EventEmitter).on("error", () => undefined);
   }
 
   override dispatch(options: Job["options"], handler: Job): boolean {
