@@ -27,11 +27,6 @@ export function boolean(text: string): boolean {
   throw new ValueError("must be true or false");
 }
 
-/** `on` or `off`. */
-export function onOrOff(text: string): boolean {
-  return oneOf(["on", "off"])(text) === "on";
-}
-
 /** One of the listed words. */
 export function oneOf<const T extends string>(words: readonly T[]): Parser<T> {
   return (text) => {

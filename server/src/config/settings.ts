@@ -7,7 +7,6 @@ import {
   integer,
   networks,
   oneOf,
-  onOrOff,
   path,
   type Parser,
   setOf,
@@ -108,6 +107,13 @@ const storage = {
     description:
       "The most connections that this process opens to the database; three more while a second thread sends (POSTRIDER_SENDING_THREADS).",
   }),
+  fastSql: always({
+    name: "POSTRIDER_FAST_SQL",
+    parse: oneOf(["on", "off"]),
+    default: "on",
+    description:
+      "`off` calls the functions that every item goes through by the driver's own queries. Slower; for finding out whether the fast calls are to blame for a fault.",
+  }),
   encryptionKey: maybe({
     name: "POSTRIDER_ENCRYPTION_KEY",
     parse: encryptionKey,
@@ -170,6 +176,13 @@ const outbound = {
     default: "512",
     description:
       "The most deliveries in flight from this process to all targets together. One target has at most an eighth of what is still free, 57 of 512 when it is alone.",
+  }),
+  fastOutbound: always({
+    name: "POSTRIDER_FAST_OUTBOUND",
+    parse: oneOf(["on", "off"]),
+    default: "on",
+    description:
+      "`off` leaves outbound connections to undici's own pools. Slower; for finding out whether our pool is to blame for a fault.",
   }),
   sendingThreads: always({
     name: "POSTRIDER_SENDING_THREADS",
@@ -277,21 +290,6 @@ const billing = {
   }),
 };
 
-const fastPaths = {
-  fastOutbound: always({
-    name: "POSTRIDER_FAST_OUTBOUND",
-    parse: onOrOff,
-    default: "on",
-    description: "`off` leaves outbound connections to undici's own pools.",
-  }),
-  fastSql: always({
-    name: "POSTRIDER_FAST_SQL",
-    parse: onOrOff,
-    default: "on",
-    description: "`off` calls the hot SQL functions through the driver's own queries.",
-  }),
-};
-
 /** Every setting by its key in the configuration, with the heading it has in the documentation. */
 export const sections = [
   { heading: "Listening", settings: listening },
@@ -301,7 +299,6 @@ export const sections = [
   { heading: "Accounts", settings: accounts },
   { heading: "Mailboxes", settings: mailboxes },
   { heading: "Billing", settings: billing },
-  { heading: "Fast paths", settings: fastPaths },
 ] as const;
 
 /** All settings in one record; a key here is the key of the parsed value. */
@@ -313,7 +310,6 @@ export const settings = {
   ...accounts,
   ...mailboxes,
   ...billing,
-  ...fastPaths,
 };
 
 function always<T>(setting: Defaulted<T>): Defaulted<T> {

@@ -15,6 +15,6 @@ export function connectOutbound(
     connectTimeoutMs: config.connectTimeoutMs,
     // The dispatcher bounds what is under way; targets that share a host must not wait for each other.
     maxConnectionsPerOrigin: config.maxInFlight,
-    isPlain: !config.fastOutbound,
+    isPlain: config.fastOutbound === "off",
   });
 }

@@ -43,7 +43,7 @@ async function openEmbedded(config: Config, log: Log, say: (line: string) => voi
   const pool = createPool({
     connection: server.connection,
     size: config.databasePool,
-    isPlain: !config.fastSql,
+    isPlain: config.fastSql === "off",
     onError: poolError(log, () => isClosing),
   });
   try {
@@ -94,7 +94,7 @@ async function openExternal(config: Config, log: Log, say: (line: string) => voi
   const pool = createPool({
     connection,
     size: config.databasePool,
-    isPlain: !config.fastSql,
+    isPlain: config.fastSql === "off",
     onError: poolError(log),
   });
   try {

@@ -57,7 +57,7 @@ export function createTestNode(database: TestDatabase, env: Record<string, strin
   const pool = createPool({
     connection: database.connection,
     size: 10,
-    isPlain: !config.fastSql,
+    isPlain: config.fastSql === "off",
     onError: () => undefined,
   });
   const service = createService({
