@@ -114,6 +114,13 @@ const storage = {
     description:
       "`off` calls the functions that every item goes through by the driver's own queries. Slower; for finding out whether the fast calls are to blame for a fault.",
   }),
+  databaseTimeoutMs: always({
+    name: "POSTRIDER_DATABASE_TIMEOUT_MS",
+    parse: integer(500, 30_000),
+    default: "5000",
+    description:
+      "How long a request waits for the database's answer before it is answered with 503. What it asked for may have been done by then: senders repeat an item with the same `Idempotency-Key`.",
+  }),
   encryptionKey: maybe({
     name: "POSTRIDER_ENCRYPTION_KEY",
     parse: encryptionKey,

@@ -4,7 +4,8 @@ import { type FieldReader, fieldReaderOf } from "./binaryRow.ts";
 import { giveBack, writeCall } from "./callMessage.ts";
 import type { FunctionCall } from "./functionCall.ts";
 import type { DriverConnection } from "./privateParts.ts";
-import { queryTimeoutMs } from "./queryTimeout.ts";
+import { queryLimitOf } from "./queryLimit.ts";
+import { unanswered } from "./queryTimeout.ts";
 import { type RowReader, tapOf } from "./rowTap.ts";
 
 /**
@@ -15,7 +16,7 @@ import { type RowReader, tapOf } from "./rowTap.ts";
 export async function callHot<R extends pg.QueryResultRow>(pool: pg.Pool, call: FunctionCall): Promise<R[]> {
   // Not in submit: what is thrown there ends the process.
   const message = writeCall(call);
-  const query = new CallQuery(call, message);
+  const query = new CallQuery(call, message, queryLimitOf(pool));
   deadlines.add(query);
   try {
     // The pool gives a promise here too; the types know only of streams.
@@ -50,7 +51,7 @@ class CallQuery implements Expiring, RowReader {
   readonly name: string;
   readonly text: string;
   readonly rows: Record<string, unknown>[] = [];
-  readonly timeoutMs = queryTimeoutMs;
+  readonly timeoutMs: number;
   place: DeadlinePlace | null = null;
   /** Set by the driver. */
   callback: ((error: Error | null, result?: unknown) => void) | null = null;
@@ -61,7 +62,8 @@ class CallQuery implements Expiring, RowReader {
   /** Why the rows cannot be read. */
   #fault: unknown;
 
-  constructor({ name, text }: FunctionCall, message: Buffer) {
+  constructor({ name, text }: FunctionCall, message: Buffer, timeoutMs: number) {
+    this.timeoutMs = timeoutMs;
     this.name = name;
     this.text = text;
     this.#message = message;
@@ -69,7 +71,7 @@ class CallQuery implements Expiring, RowReader {
 
   /** Ends a call that the server does not answer; the pool closes the connection. */
   expire(): void {
-    this.callback?.(new Error("Query read timeout"));
+    this.callback?.(new Error(unanswered));
   }
 
   submit(connection: DriverConnection): void {

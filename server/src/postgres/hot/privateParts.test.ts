@@ -129,7 +129,7 @@ const checks: Record<(typeof privateParts)[number], () => Promise<void>> = {
       `440000000853${name}`,
     ]);
   },
-  async "connection.stream.write takes messages of the protocol as bytes"() {
+  async "connection.stream is the socket: its write takes messages of the protocol as bytes"() {
     const client = await connected();
     // Query.
     const text = Buffer.from("select 1\0");

@@ -14,7 +14,7 @@ export const privateParts = [
   "a connection reads nothing but the data events of the stream it was given there",
   "connection.parsedStatements holds the text of each statement that the server has prepared, by its name",
   "connection.parse and connection.describe write their messages at once",
-  "connection.stream.write takes messages of the protocol as bytes",
+  "connection.stream is the socket: its write takes messages of the protocol as bytes",
   "client.query calls submit of an object that has one, with the connection, and sets its callback",
   "what the server answers comes to handleRowDescription, handleReadyForQuery and handleError",
   "pool.query of such an object gives a promise",
@@ -26,7 +26,7 @@ export interface DriverConnection {
   readonly parsedStatements: Readonly<Record<string, string | undefined>>;
   parse(statement: { name: string; text: string }): void;
   describe(statement: { type: "S"; name: string }): void;
-  readonly stream: { write(bytes: Buffer): boolean };
+  readonly stream: { write(bytes: Buffer): boolean; destroy(): void };
 }
 
 /** The connection of a client, which may not be open yet. */

@@ -74,7 +74,8 @@ const headBytes = 5;
 const dataRow = 0x44;
 
 const taps = new WeakMap<DriverConnection, RowTap>();
-const tappedPools = new WeakSet<pg.Pool>();
+/** On a pool, so that those made from it have it too (`limitQueries`). */
+const tapped = Symbol("tapped");
 
 /** Puts a tap into a connection that has not been opened yet. */
 export function tapRows(client: pg.ClientBase): void {
@@ -90,12 +91,12 @@ export function tapRows(client: pg.ClientBase): void {
 
 /** Notes that every connection of the pool has a tap. */
 export function notePool(pool: pg.Pool): void {
-  tappedPools.add(pool);
+  Object.defineProperty(pool, tapped, { value: true });
 }
 
 /** Whether every connection of the pool has a tap. */
 export function isTapped(pool: pg.Pool): boolean {
-  return tappedPools.has(pool);
+  return tapped in pool;
 }
 
 /** The tap of a connection. @throws Error for one of a pool that has none. */
