@@ -46,5 +46,6 @@ test("of threads that have ended, counters and histograms remain", async () => {
   const whole = await registryWith(7).getMetricsAsJSON();
   const sums = await sumOfCounters(values);
   expect(sums.map(({ name }) => name)).not.toContain("now");
-  expect(sums).toMatchObject(whole.filter(({ name }) => name !== "now"));
+  // A sum has no exemplars; the registry's own are null.
+  expect(whole.filter(({ name }) => name !== "now")).toMatchObject(sums);
 });
