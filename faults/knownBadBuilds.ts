@@ -17,7 +17,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: "answers 202 before the commit",
     file: "intake/intake.ts",
-    find: "run: (items) => acceptItems(pool, items, hold(sink.newLease()), (item) => sink.hasRoom(item.targetId)),",
+    find: "run: accept,",
     replace: `run: async (items) => {
       const lease = hold(sink.newLease());
       acceptItems(pool, items, lease, (item) => sink.hasRoom(item.targetId)).catch(() => undefined);
@@ -71,12 +71,12 @@ export const mutants: readonly Mutant[] = [
     pattern: "rotated secret",
   },
   {
-    name: "accepts for disabled targets",
+    name: "accepts for disabled mailboxes",
     file: "postgres/sql/intake/accept_items.sql",
-    find: "when not t.enabled then 'd'",
+    find: "when not t.enabled and t.kind = 'mailbox' then 'd'",
     replace: "",
-    test: "revocation-is-immediate",
-    pattern: "disabled target",
+    test: "disabled-targets-hold-what-comes",
+    pattern: "refuses items and replays",
   },
   {
     name: "lets targets that nobody has tried have every connection",

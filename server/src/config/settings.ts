@@ -107,6 +107,13 @@ const storage = {
     description:
       "The most connections that this process opens to the database; three more while a second thread sends (POSTRIDER_SENDING_THREADS).",
   }),
+  fastSql: always({
+    name: "POSTRIDER_FAST_SQL",
+    parse: oneOf(["on", "off"]),
+    default: "on",
+    description:
+      "`off` calls the functions that every item goes through by the driver's own queries. Slower; for finding out whether the fast calls are to blame for a fault.",
+  }),
   databaseTimeoutMs: always({
     name: "POSTRIDER_DATABASE_TIMEOUT_MS",
     parse: integer(500, 30_000),
@@ -176,6 +183,13 @@ const outbound = {
     default: "512",
     description:
       "The most deliveries in flight from this process to all targets together. One target has at most an eighth of what is still free, 57 of 512 when it is alone; one organization has at most seven times what is free; targets that hang, or that nobody has tried yet, have three eighths of all together.",
+  }),
+  fastOutbound: always({
+    name: "POSTRIDER_FAST_OUTBOUND",
+    parse: oneOf(["on", "off"]),
+    default: "on",
+    description:
+      "`off` leaves outbound connections to undici's own pools. Slower; for finding out whether our pool is to blame for a fault.",
   }),
   sendingThreads: always({
     name: "POSTRIDER_SENDING_THREADS",

@@ -4,6 +4,7 @@ import { type ParsedNetworks, refusedAddress, refusedKind } from "./addressGuard
 import type { Deadlines, Expiring } from "../runtime/deadlines.ts";
 import { ConnectFailure, describeConnectError, describeTlsError } from "./failures.ts";
 import type { Resolve } from "./resolve.ts";
+import type { Connect, Peer } from "./transport/transport.ts";
 
 export interface ConnectDeps {
   networks: ParsedNetworks;
@@ -14,20 +15,6 @@ export interface ConnectDeps {
   /** Certificate authorities to trust in place of the system's; PEM. */
   ca?: string | Buffer | undefined;
 }
-
-/** The other end, as undici describes it. */
-export interface Peer {
-  protocol: string;
-  /** A name, or a literal address without brackets. */
-  hostname: string;
-  /** Empty for the protocol's own. */
-  port: string;
-}
-
-export type Connected = (error: Error | null, socket: Socket | null) => void;
-
-/** Opens a connection and returns a function that gives it up; after that, `connected` is not called. */
-export type Connect = (peer: Peer, connected: Connected) => () => void;
 
 const tcpKeepAliveMs = 60_000;
 

@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from "vitest";
 import { type RawReceiver, startRawReceiver } from "../../test/support/rawReceiver.ts";
+import { isPlain } from "../../test/support/plain.ts";
 import { noNetworks, parseNetworks } from "./addressGuard.ts";
 import { createOutbound, type OutboundOptions } from "./outbound.ts";
 
@@ -12,7 +13,13 @@ async function start(options: Partial<OutboundOptions>) {
   const receiver: RawReceiver = await startRawReceiver((socket) =>
     socket.end("HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"),
   );
-  const outbound = createOutbound({ allowHttp: true, networks: noNetworks, userAgent: "test", ...options });
+  const outbound = createOutbound({
+    allowHttp: true,
+    networks: noNetworks,
+    userAgent: "test",
+    isPlain,
+    ...options,
+  });
   stops.push(
     () => outbound.close(),
     () => receiver.stop(),

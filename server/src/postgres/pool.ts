@@ -1,22 +1,30 @@
-import type { Socket } from "node:net";
 import pg from "pg";
 import { functionSchema } from "./functionSchema.ts";
+import { connectionOf } from "./hot/privateParts.ts";
 import { queryTimeoutMs, unanswered } from "./hot/queryTimeout.ts";
-import { tapRows } from "./hot/rowTap.ts";
+import { notePool, tapRows } from "./hot/rowTap.ts";
 
 /*
  * Ids leave the database as they are in the interface, 32 hex characters without dashes, and bigint columns as
  * numbers: all of them are moments, counts and tokens below 2^53.
  */
 const uuidOid = 2950;
+const uuidArrayOid = 2951;
 const int8Oid = 20;
+const textArrayOid: number = 1009;
+const readTexts = pg.types.getTypeParser(textArrayOid, "text") as (text: string) => (string | null)[];
 const types = {
   getTypeParser(oid: number, format?: "text" | "binary"): (text: string) => unknown {
     if (oid === uuidOid && format !== "binary") return (text: string) => text.replaceAll("-", "");
+    if (oid === uuidArrayOid && format !== "binary") return readUuids;
     if (oid === int8Oid && format !== "binary") return Number;
     return pg.types.getTypeParser(oid, format) as (text: string) => unknown;
   },
 };
+
+function readUuids(text: string): (string | null)[] {
+  return readTexts(text.replaceAll("-", ""));
+}
 
 /** Where a PostgreSQL is: a URL, or the parts of the embedded server's connection. */
 export type DatabaseConnection =
@@ -27,6 +35,8 @@ export interface PoolOptions {
   connection: DatabaseConnection;
   /** Most connections at once. */
   size: number;
+  /** Calls hot functions through the driver's own queries. */
+  isPlain?: boolean;
   /** Told about an idle connection's failure; the pool replaces the connection by itself. */
   onError: (error: Error) => void;
   /** Why no connection can be made, where that is known better than a client is told. */
@@ -44,11 +54,6 @@ class ImpatientClient extends pg.Client {
   /** For the work that has checked it out; see `limitQueries`. */
   limitMs = queryTimeoutMs;
 
-  constructor(config?: string | pg.ClientConfig) {
-    super(config);
-    tapRows(this);
-  }
-
   // The driver's own signatures are overloads for text, configurations, callbacks and queries.
   override query = ((given: unknown, ...rest: unknown[]): unknown => {
     const config = typeof given === "string" ? { text: given } : (given as pg.QueryConfig);
@@ -60,7 +65,14 @@ class ImpatientClient extends pg.Client {
   }) as pg.Client["query"];
 
   #hangUp(): void {
-    (this as unknown as { connection: { stream: Socket } }).connection.stream.destroy();
+    connectionOf(this).stream.destroy();
+  }
+}
+
+class TappedClient extends ImpatientClient {
+  constructor(config?: string | pg.ClientConfig) {
+    super(config);
+    tapRows(this);
   }
 }
 
@@ -74,7 +86,7 @@ export function createPool(options: PoolOptions): pg.Pool {
   const where = "url" in connection ? { connectionString: connection.url } : connection;
   const pool = new pg.Pool({
     ...where,
-    Client: options.explainAway === undefined ? ImpatientClient : explaining(options.explainAway),
+    Client: clientOf(options),
     max: options.size,
     connectionTimeoutMillis: connectTimeoutMs,
     idleTimeoutMillis: 60_000,
@@ -87,6 +99,7 @@ export function createPool(options: PoolOptions): pg.Pool {
     // The pool waits for the promise that it is given; its types do not say so.
     onConnect: (client): unknown => findFunctions(client),
   });
+  if (options.isPlain !== true) notePool(pool);
   pool.on("error", options.onError);
   pool.on("acquire", (client) => {
     (client as unknown as ImpatientClient).limitMs = queryTimeoutMs;
@@ -111,9 +124,17 @@ async function findFunctions(client: pg.ClientBase): Promise<void> {
   await client.query(statement);
 }
 
+function clientOf({ isPlain = false, explainAway }: PoolOptions): typeof ImpatientClient {
+  const plainOrTapped = isPlain ? ImpatientClient : TappedClient;
+  return explainAway === undefined ? plainOrTapped : explaining(plainOrTapped, explainAway);
+}
+
 /** A client whose failure to connect is told in better words, where there are any. */
-function explaining(explain: () => Error | undefined): typeof ImpatientClient {
-  return class extends ImpatientClient {
+function explaining(
+  client: typeof ImpatientClient,
+  explain: () => Error | undefined,
+): typeof ImpatientClient {
+  return class extends client {
     // The pool passes a callback.
     override connect = ((callback: (error: Error | null) => void): unknown => {
       const told = (error: Error | null): void => callback(error && (explain() ?? error));

@@ -159,7 +159,8 @@ function createHelperFor(
   const threads = config.sendingThreads === "auto" ? availableParallelism() : Number(config.sendingThreads);
   if (connection === undefined || threads < 2 || !config.roles.has("dispatcher")) return undefined;
   const { allowHttpTargets, allowedNetworks, connectTimeoutMs, deliveryTimeoutMs } = config;
-  const { logLevel, maxInFlight, roles, targetConcurrency, previousEncryptionKeys } = config;
+  const { fastOutbound, fastSql, logLevel, maxInFlight, roles, targetConcurrency, previousEncryptionKeys } =
+    config;
   return createHelper(
     {
       connection,
@@ -171,6 +172,8 @@ function createHelperFor(
         allowedNetworks,
         connectTimeoutMs,
         deliveryTimeoutMs,
+        fastOutbound,
+        fastSql,
         logLevel,
         maxInFlight,
         roles,

@@ -55,6 +55,7 @@ async function openEmbedded(config: Config, log: Log, opening: Opening): Promise
   const pool = createPool({
     connection: server.connection,
     size: config.databasePool,
+    isPlain: config.fastSql === "off",
     onError: poolError(log, () => isClosing),
     explainAway: () => server.trouble(),
   });
@@ -109,7 +110,12 @@ async function openExternal(config: Config, log: Log, opening: Opening): Promise
   const { say, progress, signal } = opening;
   const where = placeOf(url);
   const connection = { url };
-  const pool = createPool({ connection, size: config.databasePool, onError: poolError(log) });
+  const pool = createPool({
+    connection,
+    size: config.databasePool,
+    isPlain: config.fastSql === "off",
+    onError: poolError(log),
+  });
   const onWait = (why: string): void => {
     say(`Waiting for the database of DATABASE_URL (${where}): ${why}`);
     progress.doing(`waiting for the database of DATABASE_URL (${where}): ${why}`);

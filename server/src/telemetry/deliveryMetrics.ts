@@ -1,5 +1,4 @@
-import { Counter, Gauge, type Registry } from "prom-client";
-import { createHistogram } from "./histogram.ts";
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
 /** Counts attempts and shows what a node holds in memory. */
 export interface DeliveryMetrics {
@@ -39,17 +38,17 @@ export function createDeliveryMetrics(registry: Registry, gauges: DeliveryGauges
       }
     },
   });
-  const duration = createHistogram({
+  const duration = new Histogram({
     name: "postrider_attempt_duration_seconds",
     help: "Duration of an attempt, from sending to the end of the answer.",
     buckets: attemptBucketsSeconds,
-    registry,
+    registers,
   });
-  const latency = createHistogram({
+  const latency = new Histogram({
     name: "postrider_delivery_latency_seconds",
     help: "Time from an item's acceptance to its delivery.",
     buckets: latencyBucketsSeconds,
-    registry,
+    registers,
   });
   const claimed = new Counter({
     name: "postrider_claimed_total",

@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { contractProblem, documentedPath } from "./contract.ts";
+import { switches } from "./plain.ts";
 import type { Answer, CallOptions } from "./testNode.ts";
 
 export interface ServiceOptions {
@@ -55,7 +56,7 @@ const encryptionKey = Buffer.alloc(32, 7).toString("base64");
 export async function startService({ storage, env = {}, command }: ServiceOptions): Promise<ServiceProcess> {
   const child = spawn(process.execPath, [command ?? `${sources}/process/cli.ts`, "serve"], {
     stdio: ["ignore", "pipe", "pipe"],
-    env: { ...inherited(), ...defaults, ...storageVariables(storage), ...env },
+    env: { ...inherited(), ...defaults, ...storageVariables(storage), ...switches, ...env },
   });
   // A test that fails half-way must not leave a service behind.
   const killAtExit = (): void => void child.kill("SIGKILL");

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type pg from "pg";
 import { createTestDatabase, type TestDatabase } from "../../../test/support/database.ts";
+import { isPlain } from "../../../test/support/plain.ts";
 import { bucketOf, newId } from "../../postgres/ids.ts";
 import { ensurePartitions } from "../../postgres/partitions.ts";
 import { createPool } from "../../postgres/pool.ts";
@@ -12,7 +13,7 @@ const orgId = newId(0, Date.now());
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  pool = createPool({ connection: database.connection, size: 2, onError: () => undefined });
+  pool = createPool({ connection: database.connection, size: 2, onError: () => undefined, isPlain });
   await ensurePartitions(pool, Date.now());
   await pool.query("insert into organizations values ($1, 'o', 'o', 'active', null, 0)", [orgId]);
 });

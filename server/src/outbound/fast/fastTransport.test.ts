@@ -1,10 +1,10 @@
 import type { Socket } from "node:net";
 import { afterEach, expect, test } from "vitest";
-import { type RawReceiver, startRawReceiver } from "../../test/support/rawReceiver.ts";
-import { until } from "../../test/support/until.ts";
-import { parseNetworks } from "./addressGuard.ts";
-import type { ExchangeResult } from "./exchangeResult.ts";
-import { createOutbound, type Outbound, type OutboundOptions } from "./outbound.ts";
+import { type RawReceiver, startRawReceiver } from "../../../test/support/rawReceiver.ts";
+import { until } from "../../../test/support/until.ts";
+import { parseNetworks } from "../addressGuard.ts";
+import type { ExchangeResult } from "../exchangeResult.ts";
+import { createOutbound, type Outbound, type OutboundOptions } from "../outbound.ts";
 
 const stops: (() => unknown)[] = [];
 afterEach(async () => {
