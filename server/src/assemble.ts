@@ -168,6 +168,7 @@ export function createService(deps: ServiceDeps): Service {
     onDue: () => dispatcher.onDue(),
     onBillingEvent: () => billing?.wake(),
     isStopping: () => isStopping,
+    metricsToken: config.metricsToken,
   });
   return {
     app,

@@ -76,6 +76,14 @@ const listening = {
     description:
       "What this process does. Any number of processes share one database; together they must cover all three. The flag `--roles` of `postrider serve` takes precedence.",
   }),
+  metricsToken: maybe({
+    name: "POSTRIDER_METRICS_TOKEN",
+    parse: word,
+    unset: "open to all",
+    secret: true,
+    description:
+      "What `GET /metrics` asks for as `Authorization: Bearer <token>`. Set it where others than the scraper reach this port.",
+  }),
   logLevel: always({
     name: "LOG_LEVEL",
     parse: oneOf(["trace", "debug", "info", "warn", "error", "fatal", "silent"]),

@@ -13,7 +13,9 @@ import type { Log } from "../telemetry/log.ts";
 import type { RequestMetrics } from "../telemetry/requestMetrics.ts";
 import { registerBodyParser } from "./body.ts";
 import { toApiError } from "./errorAnswer.ts";
-import { ApiError, errorHeaders, unauthorized } from "./errors.ts";
+import { createPacedServer, pacedConnection } from "./connections/pacedServer.ts";
+import { errorHeaders, unauthorized } from "./errors.ts";
+import { headProblem } from "./headProblem.ts";
 import { queryNumbers } from "./queryNumbers.ts";
 import { newRequestId } from "./requestId.ts";
 import type { Credential, RouteDefinition } from "./route.ts";
@@ -66,13 +68,21 @@ const headersTimeoutMs = 15_000;
 /** How long a connection may idle between requests. */
 const keepAliveMs = 72_000;
 
+const httpOptions = {
+  headersTimeout: headersTimeoutMs,
+  requestTimeout: requestTimeoutMs,
+  keepAliveTimeout: keepAliveMs,
+  // How often the three are enforced; Node's own 30 s would double them.
+  connectionsCheckingInterval: 1000,
+  // Node would answer a missing Host with an empty body.
+  requireHostHeader: false,
+};
+
 /** The HTTP server without routes: limits, request ids, bodies, errors, the request's log line and metrics. */
 export function createServer(deps: ServerDeps): FastifyInstance {
   const app = fastify({
     logger: false,
     bodyLimit: deps.config.maxBodyBytes,
-    requestTimeout: requestTimeoutMs,
-    keepAliveTimeout: keepAliveMs,
     // One hop: a client could make up any entry but the last, which the proxy itself adds.
     trustProxy: deps.config.trustProxy ? (_address, hop) => hop === 0 : false,
     genReqId: newRequestId,
@@ -84,18 +94,11 @@ export function createServer(deps: ServerDeps): FastifyInstance {
     return503OnClosing: false,
     frameworkErrors: (error, request, reply) => {
       // Hooks do not run for what has no route.
-      void reply.header("x-request-id", request.id);
+      addCommonHeaders(request, reply);
       return answerError(deps, error, request, reply);
     },
     clientErrorHandler: refuseConnection,
-    http: {
-      headersTimeout: headersTimeoutMs,
-      requestTimeout: requestTimeoutMs,
-      // How often the two are enforced; Node's own 30 s would double them.
-      connectionsCheckingInterval: 1000,
-      // Node would answer a missing Host with an empty body.
-      requireHostHeader: false,
-    },
+    serverFactory: (handle) => createPacedServer(httpOptions, handle),
   });
   answerUnheard(app.server);
   app.decorateRequest("caller", null);
@@ -105,8 +108,12 @@ export function createServer(deps: ServerDeps): FastifyInstance {
   registerBodyParser(app);
   app.addHook("onRequest", (request, reply, done) => {
     request.startedAtMs = performance.now();
-    void reply.header("x-request-id", request.id);
-    done(lacksHost(request) ? new ApiError(400, "the Host header is missing") : undefined);
+    addCommonHeaders(request, reply);
+    done(headProblem(request.raw));
+  });
+  app.addHook("onSend", (request, reply, _payload, done) => {
+    if (pacedConnection(request.socket)?.canReadOn() === false) void reply.header("connection", "close");
+    done();
   });
   app.addHook("onResponse", (request, reply, done) => {
     const durationMs = performance.now() - request.startedAtMs;
@@ -119,9 +126,8 @@ export function createServer(deps: ServerDeps): FastifyInstance {
   return app;
 }
 
-/** RFC 9112, section 3.2. */
-function lacksHost({ raw }: FastifyRequest): boolean {
-  return raw.headers.host === undefined && raw.httpVersion === "1.1";
+function addCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
+  void reply.header("x-request-id", request.id).header("x-content-type-options", "nosniff");
 }
 
 /**
@@ -213,6 +219,7 @@ function answerError(
   const answer = toApiError(error, request.routeOptions.config.missingFields);
   if (answer.status >= 500) deps.log.failure(request.id, answer.status, error);
   for (const [name, value] of errorHeaders(answer)) void reply.header(name, value);
+  if (answer.status === 501 || answer.status === 505) void reply.header("connection", "close");
   return reply
     .code(answer.status)
     .type("application/json; charset=utf-8")

@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import { endAndDiscard } from "../connections/endAndDiscard.ts";
 import { newRequestId } from "../requestId.ts";
 import type { ShortAnswer } from "../route.ts";
 import { refuseConnection } from "../unheardRequests.ts";
@@ -72,7 +73,8 @@ export function keepConnection(socket: Socket, deps: ConnectionDeps): ShortConne
 
   /** What still comes is thrown away: it must do nothing, as it cannot be answered. */
   function endDeaf(): void {
-    socket.off("data", onData).resume().end();
+    socket.off("data", onData);
+    endAndDiscard(socket);
   }
 
   function giveUp(unanswered: Buffer): void {
@@ -106,6 +108,5 @@ function endOverdue(socket: Socket, quietMs: number, limits: ShortWayDeps): void
     if (quietMs > limits.idleMs + idleBufferMs) socket.destroy();
   } else if (quietMs > limits.firstRequestMs) {
     refuseConnection(Object.assign(new Error("idle"), { code: "ERR_HTTP_REQUEST_TIMEOUT" }), socket);
-    socket.destroySoon();
   }
 }
