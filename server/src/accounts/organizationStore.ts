@@ -1,7 +1,7 @@
 import type pg from "pg";
-import { newRootId } from "../db/ids.ts";
-import type { BillingStatus } from "../db/tables.ts";
-import { workspacePending, workspaceSuspended } from "../http/errors.ts";
+import { newRootId } from "../postgres/ids.ts";
+import type { BillingStatus } from "../postgres/tables.ts";
+import { workspacePending, workspaceSuspended } from "../http/contract/errors.ts";
 
 export interface Organization {
   id: string;

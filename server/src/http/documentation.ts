@@ -1,9 +1,9 @@
 import swagger from "@fastify/swagger";
 import swaggerUi from "@fastify/swagger-ui";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
-import { notFound } from "./errors.ts";
+import { notFound } from "./contract/errors.ts";
 import { openApiDocument } from "./openapi.ts";
-import type { RouteRow } from "./server.ts";
+import type { RouteRow } from "./contract/routeTable.ts";
 
 /**
  * Serves the routes' description: `/openapi.json` for programs, `/docs` for people. The page's scripts and styles

@@ -2,9 +2,9 @@ import { hash, timingSafeEqual } from "node:crypto";
 import { Type } from "typebox";
 import type pg from "pg";
 import { prometheusContentType } from "prom-client";
-import { ApiError, unauthorized } from "./errors.ts";
-import { type RouteDefinition, route } from "./route.ts";
-import { singleFlight } from "./singleFlight.ts";
+import { singleFlight } from "../runtime/singleFlight.ts";
+import { ApiError, unauthorized } from "./contract/errors.ts";
+import { type RouteDefinition, route } from "./contract/route.ts";
 
 export interface HealthDeps {
   pool: pg.Pool;

@@ -1,7 +1,7 @@
 import { describeSchema, type JsonSchema, type NamedSchemas } from "./openapiSchemas.ts";
-import { errorCodes } from "./errors.ts";
-import { ErrorBody } from "./schemas.ts";
-import type { RouteRow } from "./server.ts";
+import { errorCodes } from "./contract/errors.ts";
+import { ErrorBody } from "./contract/schemas.ts";
+import type { RouteRow } from "./contract/routeTable.ts";
 
 /** Every header that an answer may carry, for `components.headers`. */
 export const answerHeaders = {
@@ -105,10 +105,10 @@ const refusals = {
 
 const requestId = header("X-Request-Id", "RequestId");
 
-function impliedRefusals([method, path, credential, { schema }]: RouteRow): (keyof typeof refusals)[] {
+function impliedRefusals([method, path, credential]: RouteRow): (keyof typeof refusals)[] {
   const readsBody = method !== "GET";
   const names: Record<keyof typeof refusals, boolean> = {
-    Malformed: readsBody || schema.querystring !== undefined,
+    Malformed: true,
     Unauthorized: credential !== "none",
     NeedsSession: credential === "session",
     NeedsKey: credential === "apiKey" || credential === "item",
