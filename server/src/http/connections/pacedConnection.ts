@@ -22,7 +22,6 @@ interface Exchange {
 export class PacedConnection {
   readonly #socket: Socket;
   readonly #read: (this: Socket, piece: Buffer) => void;
-  #waiting: Buffer | undefined;
   /** The last bytes that the parser has got, where they may begin the end of a head. */
   #seam: Buffer = nothing;
   #exchange: Exchange | undefined;
@@ -84,33 +83,24 @@ export class PacedConnection {
   end(answer?: string): void {
     if (this.#isClosing) return;
     this.#isClosing = true;
-    this.#waiting = undefined;
     this.#socket.off("data", this.#take);
     endAndDiscard(this.#socket, answer);
   }
 
   readonly #take = (piece: Buffer): void => {
-    this.#waiting = this.#waiting === undefined ? piece : Buffer.concat([this.#waiting, piece]);
-    this.#feed();
-  };
-
-  #feed(): void {
-    while (this.#waiting !== undefined && !this.#isHeld()) {
-      const bytes = this.#waiting;
-      const length = this.#lengthOfNext(bytes);
-      this.#waiting = length === bytes.length ? undefined : bytes.subarray(length);
-      this.#read.call(this.#socket, bytes.subarray(0, length));
+    let rest = piece;
+    while (rest.length > 0 && !this.#isHeld()) {
+      const length = this.#lengthOfNext(rest);
+      const next = rest.subarray(0, length);
+      rest = rest.subarray(length);
+      this.#read.call(this.#socket, next);
       this.#settle();
     }
-    if (this.#waiting !== undefined) {
-      // Also when Node has resumed it meanwhile.
-      this.#isPaused = true;
-      this.#socket.pause();
-    } else if (this.#isPaused) {
-      this.#isPaused = false;
-      this.#socket.resume();
-    }
-  }
+    if (rest.length === 0 || this.#isClosing) return;
+    // Back into the socket's buffer, which then says nothing of its client's end either before this has been read.
+    this.#isPaused = true;
+    this.#socket.pause().unshift(rest);
+  };
 
   #isHeld(): boolean {
     return this.#isClosing || this.#endBehind !== undefined || this.#exchange?.request.complete === true;
@@ -118,7 +108,7 @@ export class PacedConnection {
 
   #lengthOfNext(bytes: Buffer): number {
     const exchange = this.#exchange;
-    if (exchange?.unreadBytes !== undefined) {
+    if (exchange?.unreadBytes) {
       const length = Math.min(exchange.unreadBytes, bytes.length);
       exchange.unreadBytes -= length;
       return length;
@@ -143,8 +133,11 @@ export class PacedConnection {
       return;
     }
     this.#settle();
-    if (this.#endBehind === undefined) this.#feed();
-    else this.#endBehind();
+    if (this.#endBehind !== undefined) this.#endBehind();
+    else if (this.#isPaused) {
+      this.#isPaused = false;
+      this.#socket.resume();
+    }
   }
 }
 
