@@ -1,3 +1,5 @@
+import type { ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import fastify, {
   type FastifyError,
   type FastifyInstance,
@@ -6,9 +8,12 @@ import fastify, {
   type onRequestAsyncHookHandler,
   type onRequestHookHandler,
 } from "fastify";
+import { type ConnectionLimit, limitConnections } from "./connections/connectionLimit.ts";
 import { createPacedServer, pacedConnection } from "./connections/pacedServer.ts";
 import { authenticate, type Caller, presentedKey } from "./contract/credentials.ts";
-import { registerBodyParser } from "./contract/body.ts";
+import { registerBodyParser, statedBytes } from "./contract/body.ts";
+import { type BodyRoom, createBodyRoom } from "./contract/bodyRoom.ts";
+import type { KeyOwners } from "./contract/keyOwners.ts";
 import { toApiError } from "./contract/errorAnswer.ts";
 import { errorHeaders, unauthorized } from "./contract/errors.ts";
 import { headProblem } from "./contract/headProblem.ts";
@@ -30,9 +35,15 @@ declare module "fastify" {
   interface FastifyInstance {
     /** The connections that are not in the server's own list. */
     shortWay?: ShortWay;
+    connectionLimit: ConnectionLimit;
+    /** What bodies of requests hold in memory. */
+    bodyRoom: BodyRoom;
   }
   interface FastifyRequest {
     caller: Caller | null;
+    /** The organization of the key that the route itself checks. */
+    keyOwner: string | null;
+    answer: ServerResponse;
     /** When the request's headers were complete, by `performance.now()`. */
     startedAtMs: number;
     /** The route's path as declared; the framework's own accessor costs a microsecond a time. */
@@ -83,17 +94,27 @@ export function createServer(deps: ServerDeps): FastifyInstance {
   });
   answerUnheard(app.server);
   app.decorateRequest("caller", null);
+  app.decorateRequest("keyOwner", null);
+  app.decorateRequest("answer");
   app.decorateRequest("startedAtMs", 0);
   app.decorateRequest("routePath", "unknown");
   app.decorateRequest("takesRawBody", false);
-  registerBodyParser(app);
+  app.decorate("bodyRoom", createBodyRoom(deps.config.bodyMemoryBytes));
+  registerBodyParser(app, deps.config.maxBodyBytes, app.bodyRoom);
+  app.decorate("connectionLimit", boundConnections(app, deps.maxConnections));
   app.addHook("onRequest", (request, reply, done) => {
     request.startedAtMs = performance.now();
+    request.answer = reply.raw;
     addCommonHeaders(request, reply);
     done(headProblem(request.raw));
   });
   app.addHook("onSend", (request, reply, _payload, done) => {
-    if (pacedConnection(request.socket)?.canReadOn() === false) void reply.header("connection", "close");
+    const { socket } = request;
+    const owner = request.caller?.orgId ?? request.keyOwner;
+    if (owner !== null) app.connectionLimit.noteOwner(socket, owner);
+    if (pacedConnection(socket)?.canReadOn() === false || app.connectionLimit.isOverShare(socket)) {
+      void reply.header("connection", "close");
+    }
     done();
   });
   app.addHook("onResponse", (request, reply, done) => {
@@ -145,10 +166,30 @@ export function addRoutes(app: FastifyInstance, deps: ServerDeps, rows: readonly
   }
 }
 
+/** Bounds the connections of every way that there is when a connection comes. */
+function boundConnections(app: FastifyInstance, maxConnections: number): ConnectionLimit {
+  return limitConnections(
+    app.server,
+    maxConnections,
+    (socket) => pacedConnection(socket)?.isBusy() ?? app.shortWay?.isBusy(socket) ?? false,
+  );
+}
+
+/** Opens the ways that a connection can take, once all routes are there. */
+export function addConnections(app: FastifyInstance, deps: ServerDeps, rows: readonly RouteRow[]): void {
+  if (deps.config.fastHttp === "on") addShortWay(app, deps, rows);
+  const [accept] = app.server.listeners("connection") as ((socket: Socket) => void)[];
+  app.server.removeAllListeners("connection");
+  app.server.on("connection", (socket: Socket) => {
+    if (app.connectionLimit.admit(socket)) accept!.call(app.server, socket);
+  });
+}
+
 /** Lets the requests of the hot routes past the framework; what the server's closing means for them goes along. */
-export function addShortWay(app: FastifyInstance, deps: ServerDeps, rows: readonly RouteRow[]): void {
+function addShortWay(app: FastifyInstance, deps: ServerDeps, rows: readonly RouteRow[]): void {
   app.shortWay = openShortWay(app.server, {
     routes: shortRoutes(deps, rows),
+    connectionLimit: app.connectionLimit,
     firstRequestMs: headersTimeoutMs,
     idleMs: keepAliveMs,
   });
@@ -170,7 +211,8 @@ function credentialCheck(
   if (credential === "none") return [];
   if (credential === "item") {
     const check: onRequestHookHandler = (request, _reply, done) => {
-      if (hasKey(request)) return done();
+      const key = keyOf(request);
+      if (key !== undefined) return checkOwner(deps.keyOwners, key, request, done);
       if (request.headers["x-session-token"] === undefined) return done(unauthorized());
       authenticate(deps.pool, request, "apiKey", deps.onKeyUsed).then(() => done(), done);
     };
@@ -183,12 +225,34 @@ function credentialCheck(
   ];
 }
 
-function hasKey(request: FastifyRequest): boolean {
+function keyOf(request: FastifyRequest): string | undefined {
   try {
-    return presentedKey(request) !== undefined;
+    return presentedKey(request);
   } catch {
-    return false;
+    return undefined;
   }
+}
+
+/** A body that may be larger is read for nobody whose key is not valid by the database as it is now. */
+const maxBytesOnTrust = 64 * 1024;
+
+/** Finds out whose the key is before the body is read. */
+function checkOwner(
+  owners: KeyOwners,
+  key: string,
+  request: FastifyRequest,
+  done: (error?: Error) => void,
+): void {
+  const known = (statedBytes(request) ?? Infinity) <= maxBytesOnTrust ? owners.known(key) : undefined;
+  if (known !== undefined) {
+    request.keyOwner = known;
+    done();
+    return;
+  }
+  owners.find(key).then((owner) => {
+    request.keyOwner = owner ?? null;
+    done(owner === undefined ? unauthorized() : undefined);
+  }, done);
 }
 
 function answerError(

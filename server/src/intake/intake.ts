@@ -11,6 +11,8 @@ export interface Intake {
   /** Resolves when everything taken so far is answered. */
   drained(): Promise<void>;
   pending(): number;
+  /** What waits for its batch. */
+  waiting(): { count: number; bytes: number };
 }
 
 /** What intake hands its accepted items to. */
@@ -29,13 +31,20 @@ export interface ItemSink {
   onKeyUsed(key: string): void;
 }
 
+export interface IntakeLimits {
+  /** The most bytes of payloads that wait. */
+  maxQueuedBytes: number;
+  /** Whose a key is: owners have equal parts of each batch, and of what waits. */
+  ownerOf: (key: string) => string;
+}
+
 const maxBatch = 256;
 /** Batches of large payloads stay within a few megabytes of memory on both sides. */
 const maxBatchBytes = 4 * 1024 * 1024;
 const maxQueued = 10_000;
 
 /** Intake through group commit: see {@link createGroupCommit} for the pace. */
-export function createIntake(pool: pg.Pool, sink: ItemSink): Intake {
+export function createIntake(pool: pg.Pool, sink: ItemSink, limits: IntakeLimits): Intake {
   return createGroupCommit<NewItem, Acceptance>({
     run: (items) => acceptItems(pool, items, hold(sink.newLease()), (item) => sink.hasRoom(item.targetId)),
     committed: (items, acceptances) => handOn(sink, items, acceptances),
@@ -44,6 +53,8 @@ export function createIntake(pool: pg.Pool, sink: ItemSink): Intake {
     maxBatch,
     maxBatchBytes,
     maxQueued,
+    maxQueuedBytes: limits.maxQueuedBytes,
+    ownerOf: (item) => limits.ownerOf(item.key),
   });
 }
 

@@ -3,7 +3,8 @@ import { availableParallelism } from "node:os";
 import type { FastifyInstance } from "fastify";
 import type pg from "pg";
 import { Registry, collectDefaultMetrics } from "prom-client";
-import { createKeyUsage } from "../accounts/keyUsage.ts";
+import { createKeyOwners } from "../accounts/keyOwners.ts";
+import { createKeyUsage, type KeyUsage } from "../accounts/keyUsage.ts";
 import { createPasswords } from "../accounts/passwords.ts";
 import { createApp } from "../app.ts";
 import { type BillingWorker, startBillingWorker } from "../billing/worker.ts";
@@ -16,7 +17,7 @@ import type { Dispatcher } from "../delivery/dispatch/dispatcher.ts";
 import { createHelper, type Helper } from "../delivery/second-thread/helpingThread.ts";
 import { createHandoffs, type Handoffs } from "../handoff/handoffs.ts";
 import { closeServer } from "../http/closeServer.ts";
-import { createIntake } from "../intake/intake.ts";
+import { createIntake, type Intake } from "../intake/intake.ts";
 import { createMailboxes, type Mailboxes } from "../mailbox/mailboxes.ts";
 import { retentionMs } from "../mailbox/mailboxDeps.ts";
 import { startMaintenance } from "./chores.ts";
@@ -26,6 +27,8 @@ import { registerDatabaseMetrics } from "../telemetry/databaseMetrics.ts";
 import type { Log } from "../telemetry/log.ts";
 import { metricsText } from "../telemetry/metricsText.ts";
 import { createRequestMetrics } from "../telemetry/requestMetrics.ts";
+import { connectionLimitOf } from "./descriptorLimit.ts";
+import { registerLoadMetrics } from "../telemetry/loadMetrics.ts";
 import { version } from "../config/version.ts";
 
 export interface ServiceDeps {
@@ -90,21 +93,19 @@ function assembleParts(deps: ServiceDeps) {
     sendHandoff: (delivery, target) => handoffs.send(delivery, target),
     ...(helper && { helper }),
   });
+  const keyOwners = createKeyOwners(pool);
+  // Which owner the unknown have makes no difference: their keys are looked up before anything waits.
+  const ownerOf = (key: string): string => keyOwners.known(key) ?? key;
   const mailboxes: Mailboxes = createMailboxes({
     pool,
     log,
+    ownerOf,
     retentionMs: retentionMs(config),
     onKeyUsed: (key) => keyUsage.noteKey(key),
   });
-  const intake = createIntake(pool, {
-    hasRoom: (targetId) => dispatcher.hasRoom(targetId),
-    newLease: () => dispatcher.newLease(),
-    take: (item, acceptance) => dispatcher.take(item, acceptance),
-    onDue: () => dispatcher.onDue(),
-    onMailboxItems: (mailboxIds) => mailboxes.onMailboxItems(mailboxIds),
-    onKeyUsed: (key) => keyUsage.noteKey(key),
-  });
+  const intake = intakeOf({ config, pool, dispatcher, mailboxes, keyUsage, ownerOf });
   return {
+    keyOwners,
     pool,
     queries,
     registry,
@@ -118,6 +119,30 @@ function assembleParts(deps: ServiceDeps) {
     mailboxes,
     intake,
   };
+}
+
+interface IntakeParts {
+  config: Config;
+  pool: pg.Pool;
+  dispatcher: Dispatcher;
+  mailboxes: Mailboxes;
+  keyUsage: KeyUsage;
+  ownerOf: (key: string) => string;
+}
+
+function intakeOf({ config, pool, dispatcher, mailboxes, keyUsage, ownerOf }: IntakeParts): Intake {
+  return createIntake(
+    pool,
+    {
+      hasRoom: (targetId) => dispatcher.hasRoom(targetId),
+      newLease: () => dispatcher.newLease(),
+      take: (item, acceptance) => dispatcher.take(item, acceptance),
+      onDue: () => dispatcher.onDue(),
+      onMailboxItems: (mailboxIds) => mailboxes.onMailboxItems(mailboxIds),
+      onKeyUsed: (key) => keyUsage.noteKey(key),
+    },
+    { maxQueuedBytes: config.bodyMemoryBytes, ownerOf },
+  );
 }
 
 /** The thread that helps with backlogs, where there is a core for it. */
@@ -169,6 +194,12 @@ export function createService(deps: ServiceDeps): Service {
     onBillingEvent: () => billing?.wake(),
     isStopping: () => isStopping,
     metricsToken: config.metricsToken,
+    maxConnections: connectionLimitOf(config.maxConnections, config),
+  });
+  registerLoadMetrics(parts.registry, {
+    connections: () => app.connectionLimit.count(),
+    bodyBytes: () => app.bodyRoom.heldBytes(),
+    waitingItems: () => parts.intake.waiting(),
   });
   return {
     app,
@@ -201,6 +232,7 @@ async function stopParts(parts: Parts, workers: ({ stop(): Promise<void> } | und
     parts.handoffs.stop(),
     ...workers.map((worker) => worker?.stop()),
   ]);
+  parts.keyOwners.stop();
   await parts.keyUsage.stop();
   parts.outbound.close();
 }

@@ -59,6 +59,11 @@ export class PacedConnection {
     });
   }
 
+  /** Whether a request is being handled: it has been read to its end and is not answered. */
+  isBusy(): boolean {
+    return this.#exchange?.request.complete === true && !this.#exchange.isAnswered;
+  }
+
   /** Whether so little of the present request is unread that the connection can outlive an answer before its end. */
   canReadOn(): boolean {
     const { request, unreadBytes = Infinity } = this.#exchange ?? {};

@@ -43,24 +43,22 @@ function refuse(socket: Socket, answer: string): void {
   else paced.refuse(answer);
 }
 
-function refusalOf({ code, reason = "" }: { code?: string; reason?: string }): [number, string] {
-  switch (code) {
-    case "HPE_HEADER_OVERFLOW":
-      return [431, "the headers are too large"];
-    case "ERR_HTTP_REQUEST_TIMEOUT":
-      return [408, "the request took too long to arrive"];
-    case "HPE_CHUNK_EXTENSIONS_OVERFLOW":
-      return [413, "the chunk extensions are larger than the limit"];
-    case "HPE_PAUSED_H2_UPGRADE":
-      return [505, "the protocol must be HTTP/1.1"];
-    case "HPE_INVALID_VERSION":
-      if (reason === "Invalid HTTP version") return [505, "the protocol must be HTTP/1.1"];
-      break;
-    case "HPE_INVALID_TRANSFER_ENCODING":
-      // Not when it stands beside a Content-Length.
-      if (/invalid/i.test(reason)) return [501, "the only transfer coding is chunked"];
+const refusals: Record<string, [status: number, message: string]> = {
+  HPE_HEADER_OVERFLOW: [431, "the headers are too large"],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, "the request took too long to arrive"],
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: [413, "the chunk extensions are larger than the limit"],
+  HPE_PAUSED_H2_UPGRADE: [505, "the protocol must be HTTP/1.1"],
+};
+
+function refusalOf({ code = "", reason = "" }: { code?: string; reason?: string }): [number, string] {
+  if (code === "HPE_INVALID_VERSION" && reason === "Invalid HTTP version") {
+    return [505, "the protocol must be HTTP/1.1"];
   }
-  return [400, "the request is not valid HTTP"];
+  // The same code stands for a Transfer-Encoding beside a Content-Length.
+  if (code === "HPE_INVALID_TRANSFER_ENCODING" && /invalid/i.test(reason)) {
+    return [501, "the only transfer coding is chunked"];
+  }
+  return refusals[code] ?? [400, "the request is not valid HTTP"];
 }
 
 function wholeAnswer(status: number, message: string): string {

@@ -29,6 +29,7 @@ export interface ConnectionDeps extends ShortWayDeps {
 /** Answers whole requests on `socket`, one at a time, until one comes that is not for the short way. */
 export function keepConnection(socket: Socket, deps: ConnectionDeps): ShortConnection {
   const readRequest = createRequestReader();
+  const noteOwner = createOwnerNote(socket, deps);
   const keepAlive = `keep-alive\r\nKeep-Alive: timeout=${Math.floor(deps.idleMs / 1000)}`;
   let isBusy = false;
   let quietSinceMs = performance.now();
@@ -50,14 +51,18 @@ export function keepConnection(socket: Socket, deps: ConnectionDeps): ShortConne
       return;
     }
     const requestId = newRequestId();
-    isBusy = route(request, { requestId, startedAtMs }, (answer) => send(requestId, answer));
-    if (!isBusy) giveUp(piece);
+    isBusy = true;
+    const isTaken = route(request, { requestId, startedAtMs, noteOwner }, (answer) => {
+      if (answer !== undefined) send(requestId, answer);
+      else if (!socket.destroyed) giveUp(early === undefined ? piece : Buffer.concat([piece, early]));
+    });
+    if (!isTaken) giveUp(piece);
   }
 
   function send(requestId: string, answer: ShortAnswer): void {
     isBusy = false;
     if (socket.destroyed) return;
-    const isLast = !deps.isOpen() || hasEnded;
+    const isLast = !deps.isOpen() || hasEnded || deps.connectionLimit.isOverShare(socket);
     quietSinceMs = performance.now();
     const hasRoom = writeAnswer(socket, requestId, answer, isLast ? "close" : keepAlive);
     if (isLast) endDeaf();
@@ -100,6 +105,16 @@ export function keepConnection(socket: Socket, deps: ConnectionDeps): ShortConne
       if (!isBusy) endOverdue(socket, nowMs - quietSinceMs, deps);
     },
     close: () => socket.destroy(),
+  };
+}
+
+/** Requests of one connection have one owner, as a rule. */
+function createOwnerNote(socket: Socket, { connectionLimit }: ShortWayDeps): (owner: string) => void {
+  let last: string | undefined;
+  return (owner) => {
+    if (owner === last) return;
+    last = owner;
+    connectionLimit.noteOwner(socket, owner);
   };
 }
 
