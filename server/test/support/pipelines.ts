@@ -22,7 +22,7 @@ export async function pipeline(port: number, bytes: Buffer | string): Promise<Pi
   return {
     socket,
     text: () => text,
-    statuses: () => [...text.matchAll(/^HTTP\/1\.1 (\d{3}) /gm)].map(([, status]) => Number(status)),
+    statuses: () => [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status)),
     closed,
   };
 }
