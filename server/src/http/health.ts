@@ -1,13 +1,12 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import { Type } from "typebox";
-import type pg from "pg";
 import { prometheusContentType } from "prom-client";
 import { singleFlight } from "../runtime/singleFlight.ts";
 import { ApiError, unauthorized } from "./contract/errors.ts";
+import { createReadiness, type ReadinessDeps } from "./readiness.ts";
 import { type RouteDefinition, route } from "./contract/route.ts";
 
-export interface HealthDeps {
-  pool: pg.Pool;
+export interface HealthDeps extends ReadinessDeps {
   /** Metrics in Prometheus' text format, of all threads. */
   metricsText: () => Promise<string>;
   version: string;
@@ -19,7 +18,7 @@ export interface HealthDeps {
 
 /** What operators and load balancers ask: is it alive, does it serve, what does it count. */
 export function healthRoutes(deps: HealthDeps): Record<"alive" | "ready" | "metrics", RouteDefinition> {
-  const ask = singleFlight(() => deps.pool.query("select 1"));
+  const whyNotReady = singleFlight(createReadiness(deps));
   const gather = singleFlight(async () => Buffer.from(await deps.metricsText()));
   return {
     alive: route(
@@ -31,12 +30,13 @@ export function healthRoutes(deps: HealthDeps): Record<"alive" | "ready" | "metr
     ),
     ready: route(
       {
-        summary: "Whether the service takes traffic: its database answers and it is not stopping",
+        summary: "Whether an item would be accepted now; the message of a 503 says why not",
         response: { 200: Type.Object({ status: Type.Literal("ready") }) },
       },
       async () => {
         if (deps.isStopping()) throw new ApiError(503, "stopping", { retryAfterSeconds: 5 });
-        await ask();
+        const reason = await whyNotReady();
+        if (reason !== undefined) throw new ApiError(503, reason, { retryAfterSeconds: 2 });
         return { status: "ready" };
       },
     ),

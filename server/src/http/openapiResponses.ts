@@ -99,7 +99,8 @@ const refusals = {
   NotJson: { status: 415, description: "The body is not application/json" },
   Unavailable: {
     status: 503,
-    description: "The service is overloaded or cannot reach its database; nothing was accepted",
+    description:
+      "The service is overloaded, or its database takes nothing. Unless the message says otherwise, nothing was accepted",
   },
 } as const;
 
@@ -151,6 +152,11 @@ function header(name: string, component: keyof typeof answerHeaders): JsonSchema
 }
 
 function describeContent(schema: JsonSchema, example?: unknown): JsonSchema {
-  const type = schema["type"] === "string" ? "text/plain" : "application/json";
+  const type = schema["type"] === "string" ? textTypeOf(schema) : "application/json";
   return { [type]: { schema, ...(example !== undefined && { example }) } };
+}
+
+/** A text's schema may name its media type in place of a description. */
+function textTypeOf({ description }: JsonSchema): string {
+  return typeof description === "string" && /^text\/[a-z-]+$/.test(description) ? description : "text/plain";
 }

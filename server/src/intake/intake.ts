@@ -1,6 +1,9 @@
 import type pg from "pg";
 import { createGroupCommit } from "../runtime/groupCommit.ts";
+import { isTooSlow } from "../postgres/awayReason.ts";
+import { idTimeMs } from "../postgres/ids.ts";
 import { isDatabaseAway } from "../postgres/pool.ts";
+import type { Changes } from "../items/changes.ts";
 import type { Acceptance, HeldLease, Lease, NewItem } from "../items/item.ts";
 import { acceptItems } from "./acceptItems.ts";
 
@@ -13,6 +16,15 @@ export interface Intake {
   pending(): number;
   /** What waits for its batch. */
   waiting(): { count: number; bytes: number };
+  /** Why the last batch was not committed, and when (monotonic clock); undefined once one is. */
+  trouble(): IntakeTrouble | undefined;
+  /** Forgets the trouble: whoever looked found it gone. */
+  forgetTrouble(): void;
+}
+
+export interface IntakeTrouble {
+  error: unknown;
+  atMs: number;
 }
 
 /** What intake hands its accepted items to. */
@@ -27,6 +39,7 @@ export interface ItemSink {
   onDue(): void;
   /** Some mailboxes have new messages. */
   onMailboxItems(mailboxIds: string[]): void;
+  changes: Changes;
   /** Told of each item's key, for `last_used_at`. */
   onKeyUsed(key: string): void;
 }
@@ -45,16 +58,36 @@ const maxQueued = 10_000;
 
 /** Intake through group commit: see {@link createGroupCommit} for the pace. */
 export function createIntake(pool: pg.Pool, sink: ItemSink, limits: IntakeLimits): Intake {
-  return createGroupCommit<NewItem, Acceptance>({
-    run: (items) => acceptItems(pool, items, hold(sink.newLease()), (item) => sink.hasRoom(item.targetId)),
+  let trouble: IntakeTrouble | undefined;
+  const accept = async (items: NewItem[]): Promise<Acceptance[]> => {
+    try {
+      const acceptances = await acceptItems(pool, items, hold(sink.newLease()), (item) =>
+        sink.hasRoom(item.targetId),
+      );
+      trouble = undefined;
+      return acceptances;
+    } catch (error) {
+      if (isDatabaseAway(error)) trouble = { error, atMs: performance.now() };
+      throw error;
+    }
+  };
+  const commits = createGroupCommit<NewItem, Acceptance>({
+    run: accept,
     committed: (items, acceptances) => handOn(sink, items, acceptances),
     isPieceAtFault: (error) => !isDatabaseAway(error),
+    isHopeless: isTooSlow,
     sizeOf: (item) => item.payload.length,
     maxBatch,
     maxBatchBytes,
     maxQueued,
     maxQueuedBytes: limits.maxQueuedBytes,
     ownerOf: (item) => limits.ownerOf(item.key),
+  });
+  return Object.assign(commits, {
+    trouble: () => trouble,
+    forgetTrouble: () => {
+      trouble = undefined;
+    },
   });
 }
 
@@ -81,4 +114,22 @@ function handOn(sink: ItemSink, items: NewItem[], acceptances: Acceptance[]): vo
   }
   if (isDue) sink.onDue();
   if (mailboxIds) sink.onMailboxItems(mailboxIds);
+  if (sink.changes.isWatched()) report(sink.changes, items, acceptances);
+}
+
+function report(changes: Changes, items: NewItem[], acceptances: Acceptance[]): void {
+  items.forEach(({ id, targetId, eventType }, index) => {
+    const status = statusOf(acceptances[index]!);
+    if (status === undefined) return;
+    const created = Math.floor(idTimeMs(id) / 1000);
+    const data = { id, target_id: targetId, event_type: eventType, status, created_at: created };
+    changes.publish(targetId, { type: "item", data });
+  });
+}
+
+/** Of an item that was newly accepted. */
+function statusOf({ code, kind }: Acceptance): "QUEUED" | "UNREAD" | "FILTERED" | undefined {
+  if (code === "f") return "FILTERED";
+  if (code !== "a" && code !== "A") return undefined;
+  return kind === 2 ? "UNREAD" : "QUEUED";
 }

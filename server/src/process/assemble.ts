@@ -10,6 +10,7 @@ import { createApp } from "../app.ts";
 import { type BillingWorker, startBillingWorker } from "../billing/worker.ts";
 import type { Config } from "../config/config.ts";
 import type { DatabaseConnection } from "../postgres/pool.ts";
+import { limitQueries } from "../postgres/hot/queryLimit.ts";
 import { createQueries } from "../postgres/tables.ts";
 import { connectOutbound } from "../outbound/connectOutbound.ts";
 import { createDelivery } from "../delivery/dispatch/createDelivery.ts";
@@ -21,6 +22,7 @@ import { createIntake, type Intake } from "../intake/intake.ts";
 import { createMailboxes, type Mailboxes } from "../mailbox/mailboxes.ts";
 import { retentionMs } from "../mailbox/mailboxDeps.ts";
 import { startMaintenance } from "./chores.ts";
+import { createStreams, type Streams } from "../stream/streams.ts";
 import { parseNetworks } from "../outbound/addressGuard.ts";
 import { createSecretBox } from "../items/secretBox.ts";
 import { registerDatabaseMetrics } from "../telemetry/databaseMetrics.ts";
@@ -56,17 +58,19 @@ export interface Service {
 /** The parts that see items through, before anything listens. */
 type Parts = ReturnType<typeof assembleParts>;
 
-/** Wires the parts together: what each part needs is spelled out here and nowhere else. */
-function assembleParts(deps: ServiceDeps) {
+/**
+ * Wires the parts together: what each part needs is spelled out here and nowhere else.
+ * @param requestPool for what a caller waits for; work in the background has the pool's own patience.
+ */
+function assembleParts(deps: ServiceDeps, requestPool: pg.Pool) {
   const { config, pool, encryptionKey, log, nowMs = Date.now } = deps;
-  const queries = createQueries(pool);
-  const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
-  registerDatabaseMetrics(registry, pool);
+  const queries = createQueries(requestPool);
+  const registry = createRegistry(requestPool);
   const networks = parseNetworks(config.allowedNetworks);
   const outbound = connectOutbound(config, networks);
   const box = createSecretBox({ current: encryptionKey, previous: config.previousEncryptionKeys });
   const keyUsage = createKeyUsage(pool, log);
+  const streams = createStreams({ pool, log, nowMs });
   const handoffs = createHandoffs({
     config,
     pool,
@@ -77,17 +81,19 @@ function assembleParts(deps: ServiceDeps) {
     networks,
     log,
     registry,
+    changes: streams.changes,
     nowMs,
     onDue: () => dispatcher.onDue(),
     onMailboxItems: (mailboxIds) => mailboxes.onMailboxItems(mailboxIds),
   });
-  const helper = createHelperFor(deps);
+  const helper = createHelperFor(deps, streams);
   const dispatcher: Dispatcher = createDelivery({
     config,
     pool,
     box,
     outbound,
     log,
+    changes: streams.changes,
     registry,
     nowMs,
     sendHandoff: (delivery, target) => handoffs.send(delivery, target),
@@ -97,16 +103,17 @@ function assembleParts(deps: ServiceDeps) {
   // Which owner the unknown have makes no difference: their keys are looked up before anything waits.
   const ownerOf = (key: string): string => keyOwners.known(key) ?? key;
   const mailboxes: Mailboxes = createMailboxes({
-    pool,
+    pool: requestPool,
     log,
     ownerOf,
     retentionMs: retentionMs(config),
+    changes: streams.changes,
     onKeyUsed: (key) => keyUsage.noteKey(key),
   });
-  const intake = intakeOf({ config, pool, dispatcher, mailboxes, keyUsage, ownerOf });
+  const intake = intakeOf({ config, pool: requestPool, dispatcher, mailboxes, keyUsage, ownerOf, streams });
   return {
     keyOwners,
-    pool,
+    pool: requestPool,
     queries,
     registry,
     networks,
@@ -118,6 +125,8 @@ function assembleParts(deps: ServiceDeps) {
     helper,
     mailboxes,
     intake,
+    streams,
+    changes: streams.changes,
   };
 }
 
@@ -127,10 +136,11 @@ interface IntakeParts {
   dispatcher: Dispatcher;
   mailboxes: Mailboxes;
   keyUsage: KeyUsage;
+  streams: Pick<Streams, "changes">;
   ownerOf: (key: string) => string;
 }
 
-function intakeOf({ config, pool, dispatcher, mailboxes, keyUsage, ownerOf }: IntakeParts): Intake {
+function intakeOf({ config, pool, dispatcher, mailboxes, keyUsage, ownerOf, streams }: IntakeParts): Intake {
   return createIntake(
     pool,
     {
@@ -139,14 +149,25 @@ function intakeOf({ config, pool, dispatcher, mailboxes, keyUsage, ownerOf }: In
       take: (item, acceptance) => dispatcher.take(item, acceptance),
       onDue: () => dispatcher.onDue(),
       onMailboxItems: (mailboxIds) => mailboxes.onMailboxItems(mailboxIds),
+      changes: streams.changes,
       onKeyUsed: (key) => keyUsage.noteKey(key),
     },
     { maxQueuedBytes: config.bodyMemoryBytes, ownerOf },
   );
 }
 
+function createRegistry(pool: pg.Pool): Registry {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  registerDatabaseMetrics(registry, pool);
+  return registry;
+}
+
 /** The thread that helps with backlogs, where there is a core for it. */
-function createHelperFor({ config, connection, encryptionKey, log }: ServiceDeps): Helper | undefined {
+function createHelperFor(
+  { config, connection, encryptionKey, log }: ServiceDeps,
+  { changes, watchedFlag }: Streams,
+): Helper | undefined {
   const threads = config.sendingThreads === "auto" ? availableParallelism() : Number(config.sendingThreads);
   if (connection === undefined || threads < 2 || !config.roles.has("dispatcher")) return undefined;
   const { allowHttpTargets, allowedNetworks, connectTimeoutMs, deliveryTimeoutMs } = config;
@@ -156,6 +177,7 @@ function createHelperFor({ config, connection, encryptionKey, log }: ServiceDeps
       connection,
       encryptionKey,
       previousEncryptionKeys,
+      watchedFlag,
       config: {
         allowHttpTargets,
         allowedNetworks,
@@ -167,14 +189,14 @@ function createHelperFor({ config, connection, encryptionKey, log }: ServiceDeps
         targetConcurrency,
       },
     },
-    log,
+    { log, changes },
   );
 }
 
 /** Puts a process together: the parts, the interface in front of them, and the order in which they start and stop. */
 export function createService(deps: ServiceDeps): Service {
   const { config, pool, log, nowMs = Date.now } = deps;
-  const parts = assembleParts(deps);
+  const parts = assembleParts(deps, limitQueries(pool, config.databaseTimeoutMs));
   const { dispatcher, handoffs, mailboxes } = parts;
   let isStopping = false;
   let maintenance: { stop(): Promise<void> } | undefined;
@@ -208,6 +230,7 @@ export function createService(deps: ServiceDeps): Service {
     start() {
       dispatcher.start();
       handoffs.start();
+      parts.streams.start();
       if (config.roles.has("api")) mailboxes.start();
       if (!config.roles.has("maintenance")) return;
       maintenance = startMaintenance({ config, pool, log, nowMs, handoffs });
@@ -216,6 +239,7 @@ export function createService(deps: ServiceDeps): Service {
     async stop() {
       isStopping = true;
       mailboxes.stopWaiting();
+      await parts.streams.endAll();
       await closeServer(app);
       await stopParts(parts, [maintenance, billing]);
     },
@@ -233,6 +257,7 @@ async function stopParts(parts: Parts, workers: ({ stop(): Promise<void> } | und
     ...workers.map((worker) => worker?.stop()),
   ]);
   parts.keyOwners.stop();
+  await parts.streams.stop();
   await parts.keyUsage.stop();
   parts.outbound.close();
 }

@@ -89,6 +89,15 @@ export class FairQueue<T> {
     return batch;
   }
 
+  /** Takes out everything, owner by owner. */
+  takeAll(): T[] {
+    const all = [...this.#lanes.values()].flatMap((lane) => lane.things.slice(lane.next));
+    this.#lanes.clear();
+    this.#length = 0;
+    this.#size = 0;
+    return all;
+  }
+
   /** Gives one lane its turn. */
   #takeFrom(lane: Lane<T>, batch: T[], room: number): { size: number; isFull: boolean } {
     const { sizeOf, maxBatch } = this.#options;

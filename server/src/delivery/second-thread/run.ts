@@ -9,6 +9,7 @@ import { connectOutbound } from "../../outbound/connectOutbound.ts";
 import { createDelivery } from "../dispatch/createDelivery.ts";
 import { notSent } from "../../items/delivery.ts";
 import { BorrowedClaims } from "../dispatch/borrowedClaims.ts";
+import { countChanges } from "./countChanges.ts";
 import type { FromThread, ThreadInput, ToThread } from "./messages.ts";
 
 /*
@@ -43,6 +44,7 @@ const dispatcher = createDelivery({
   }),
   outbound,
   log,
+  changes: countChanges(input.watchedFlag, (counts) => say({ say: "counts", counts })),
   registry,
   nowMs: Date.now,
   // Only webhooks are lent.
