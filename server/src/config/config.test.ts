@@ -40,6 +40,7 @@ describe("defaults", () => {
       databaseUrl: undefined,
       dataDir: "./data",
       databasePool: 10,
+      databaseTimeoutMs: 5000,
       encryptionKey: undefined,
       previousEncryptionKeys: [],
       retentionDays: 30,
