@@ -185,7 +185,7 @@ const cases: [what: string, status: number, item: Item][] = [
   ["an Idempotency-Key of 256", 400, { more: [`Idempotency-Key: ${"k".repeat(256)}`] }],
   ["an X-Correlation-ID with a blank", 400, { more: ["X-Correlation-ID: a b"] }],
   ["an X-Event-Type beyond ASCII", 400, { more: ["X-Event-Type: \u00e9"] }],
-  ["an unknown key and half a document", 400, { key: "unknown", body: "{" }],
+  ["an unknown key and half a document", 401, { key: "unknown", body: "{" }],
 ];
 
 describe("an answer is the same whichever way its request took", () => {

@@ -49,6 +49,9 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
       "DATABASE_URL needs POSTRIDER_ENCRYPTION_KEY beside it, the same for every process; make one with: openssl rand -base64 32",
     );
   }
+  if (parsed.bodyMemoryBytes < 4 * parsed.maxBodyBytes) {
+    problems.push("POSTRIDER_BODY_MEMORY_BYTES must be at least four times POSTRIDER_MAX_BODY_BYTES");
+  }
   if (parsed.billingMode === "stripe") {
     for (const name of stripeNames) {
       if (!isSet(env, name))

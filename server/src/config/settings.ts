@@ -69,12 +69,41 @@ const listening = {
     default: "1048576",
     description: "The largest request body. A larger one is answered with 413.",
   }),
+  bodyMemoryBytes: always({
+    name: "POSTRIDER_BODY_MEMORY_BYTES",
+    parse: integer(4096, 64 * 1024 * 1024 * 1024),
+    default: "67108864",
+    description:
+      "What bodies may hold in memory: those that arrive, over all connections, and as much again in items that wait for the database. At least four times POSTRIDER_MAX_BODY_BYTES. An organization may have as much of it as is left. Past it requests are answered with 503.",
+  }),
+  maxConnections: maybe({
+    name: "POSTRIDER_MAX_CONNECTIONS",
+    parse: integer(16, 1_000_000),
+    unset: "10000, or what the limit of file descriptors allows",
+    description:
+      "The most connections of clients at once. Past it a new one takes the place of the one that has been quiet for the longest without a valid key. An organization may have as many as are left; beyond that its connections end with their next answer.",
+  }),
+  fastHttp: always({
+    name: "POSTRIDER_FAST_HTTP",
+    parse: oneOf(["on", "off"]),
+    default: "on",
+    description:
+      "`off` lets Node's parser and the framework answer every request, and none is answered on its connection. Slower; for finding out whether the fast way is to blame for a fault.",
+  }),
   roles: always({
     name: "POSTRIDER_ROLES",
     parse: setOf(["api", "dispatcher", "maintenance"]),
     default: "api,dispatcher,maintenance",
     description:
       "What this process does. Any number of processes share one database; together they must cover all three. The flag `--roles` of `postrider serve` takes precedence.",
+  }),
+  metricsToken: maybe({
+    name: "POSTRIDER_METRICS_TOKEN",
+    parse: word,
+    unset: "open to all",
+    secret: true,
+    description:
+      "What `GET /metrics` asks for as `Authorization: Bearer <token>`. Set it where others than the scraper reach this port.",
   }),
   logLevel: always({
     name: "LOG_LEVEL",

@@ -109,7 +109,7 @@ const requestId = header("X-Request-Id", "RequestId");
 function impliedRefusals([method, path, credential]: RouteRow): (keyof typeof refusals)[] {
   const readsBody = method !== "GET";
   const names: Record<keyof typeof refusals, boolean> = {
-    Malformed: readsBody || credential !== "none",
+    Malformed: true,
     Unauthorized: credential !== "none",
     NeedsSession: credential === "session",
     NeedsKey: credential === "apiKey" || credential === "item",

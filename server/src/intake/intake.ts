@@ -14,6 +14,8 @@ export interface Intake {
   /** Resolves when everything taken so far is answered. */
   drained(): Promise<void>;
   pending(): number;
+  /** What waits for its batch. */
+  waiting(): { count: number; bytes: number };
   /** Why the last batch was not committed, and when (monotonic clock); undefined once one is. */
   trouble(): IntakeTrouble | undefined;
   /** Forgets the trouble: whoever looked found it gone. */
@@ -44,13 +46,20 @@ export interface ItemSink {
   onKeyUsed(key: string): void;
 }
 
+export interface IntakeLimits {
+  /** The most bytes of payloads that wait. */
+  maxQueuedBytes: number;
+  /** Whose a key is: owners have equal parts of each batch, and of what waits. */
+  ownerOf: (key: string) => string;
+}
+
 const maxBatch = 256;
 /** Batches of large payloads stay within a few megabytes of memory on both sides. */
 const maxBatchBytes = 4 * 1024 * 1024;
 const maxQueued = 10_000;
 
 /** Intake through group commit: see {@link createGroupCommit} for the pace. */
-export function createIntake(pool: pg.Pool, sink: ItemSink): Intake {
+export function createIntake(pool: pg.Pool, sink: ItemSink, limits: IntakeLimits): Intake {
   let trouble: IntakeTrouble | undefined;
   const accept = async (items: NewItem[]): Promise<Acceptance[]> => {
     try {
@@ -76,6 +85,8 @@ export function createIntake(pool: pg.Pool, sink: ItemSink): Intake {
     maxBatch,
     maxBatchBytes,
     maxQueued,
+    maxQueuedBytes: limits.maxQueuedBytes,
+    ownerOf: (item) => limits.ownerOf(item.key),
   });
   return Object.assign(commits, {
     trouble: () => trouble,

@@ -3,7 +3,8 @@ import { availableParallelism } from "node:os";
 import type { FastifyInstance } from "fastify";
 import type pg from "pg";
 import { Registry, collectDefaultMetrics } from "prom-client";
-import { createKeyUsage } from "../accounts/keyUsage.ts";
+import { createKeyOwners } from "../accounts/keyOwners.ts";
+import { createKeyUsage, type KeyUsage } from "../accounts/keyUsage.ts";
 import { createPasswords } from "../accounts/passwords.ts";
 import { createApp } from "../app.ts";
 import { type BillingWorker, startBillingWorker } from "../billing/worker.ts";
@@ -19,7 +20,7 @@ import type { Dispatcher } from "../delivery/dispatch/dispatcher.ts";
 import { createHelper, type Helper } from "../delivery/second-thread/helpingThread.ts";
 import { createHandoffs, type Handoffs } from "../handoff/handoffs.ts";
 import { closeServer } from "../http/closeServer.ts";
-import { createIntake } from "../intake/intake.ts";
+import { createIntake, type Intake } from "../intake/intake.ts";
 import { createMailboxes, type Mailboxes } from "../mailbox/mailboxes.ts";
 import { retentionMs } from "../mailbox/mailboxDeps.ts";
 import { startMaintenance } from "./chores.ts";
@@ -32,6 +33,8 @@ import { registerMailboxMetrics } from "../telemetry/mailboxMetrics.ts";
 import type { Log } from "../telemetry/log.ts";
 import { metricsText } from "../telemetry/metricsText.ts";
 import { createRequestMetrics } from "../telemetry/requestMetrics.ts";
+import { connectionLimitOf } from "./descriptorLimit.ts";
+import { registerLoadMetrics } from "../telemetry/loadMetrics.ts";
 import { version } from "../config/version.ts";
 
 export interface ServiceDeps {
@@ -104,24 +107,29 @@ function assembleParts(deps: ServiceDeps, requestPool: pg.Pool) {
     sendHandoff: (delivery, target) => handoffs.send(delivery, target),
     ...(helper && { helper }),
   });
+  const keyOwners = createKeyOwners(pool);
+  // Which owner the unknown have makes no difference: their keys are looked up before anything waits.
+  const ownerOf = (key: string): string => keyOwners.known(key) ?? key;
   const mailboxes: Mailboxes = createMailboxes({
     pool: requestPool,
     log,
+    ownerOf,
     retentionMs: retentionMs(config),
     changes: streams.changes,
     onKeyUsed: (key) => keyUsage.noteKey(key),
   });
-  const intake = createIntake(requestPool, {
-    hasRoom: (targetId) => dispatcher.hasRoom(targetId),
-    newLease: () => dispatcher.newLease(),
-    take: (item, acceptance) => dispatcher.take(item, acceptance),
-    onDue: (targetId) => dispatcher.onDue(targetId),
-    onMailboxItems: (mailboxIds) => mailboxes.onMailboxItems(mailboxIds),
-    changes: streams.changes,
-    onRefused: refusalLog(log),
-    onKeyUsed: (key) => keyUsage.noteKey(key),
+  const intake = intakeOf({
+    config,
+    pool: requestPool,
+    dispatcher,
+    mailboxes,
+    keyUsage,
+    ownerOf,
+    streams,
+    log,
   });
   return {
+    keyOwners,
     pool: requestPool,
     queries,
     registry,
@@ -141,6 +149,43 @@ function assembleParts(deps: ServiceDeps, requestPool: pg.Pool) {
 
 function refusalLog(log: Log): (error: unknown) => void {
   return (error) => log.error({ err: error }, `items are refused: ${awayText[awayReason(error) ?? "away"]}`);
+}
+
+interface IntakeParts {
+  config: Config;
+  pool: pg.Pool;
+  dispatcher: Dispatcher;
+  mailboxes: Mailboxes;
+  keyUsage: KeyUsage;
+  streams: Pick<Streams, "changes">;
+  log: Log;
+  ownerOf: (key: string) => string;
+}
+
+function intakeOf({
+  config,
+  pool,
+  dispatcher,
+  mailboxes,
+  keyUsage,
+  ownerOf,
+  streams,
+  log,
+}: IntakeParts): Intake {
+  return createIntake(
+    pool,
+    {
+      hasRoom: (targetId) => dispatcher.hasRoom(targetId),
+      newLease: () => dispatcher.newLease(),
+      take: (item, acceptance) => dispatcher.take(item, acceptance),
+      onDue: (targetId) => dispatcher.onDue(targetId),
+      onMailboxItems: (mailboxIds) => mailboxes.onMailboxItems(mailboxIds),
+      changes: streams.changes,
+      onRefused: refusalLog(log),
+      onKeyUsed: (key) => keyUsage.noteKey(key),
+    },
+    { maxQueuedBytes: config.bodyMemoryBytes, ownerOf },
+  );
 }
 
 function createRegistry(pool: pg.Pool, config: Config): Registry {
@@ -208,6 +253,13 @@ export function createService(deps: ServiceDeps): Service {
     onBillingEvent: () => billing?.wake(),
     whyOvertaken: () => presence.whyOvertaken(),
     isStopping: () => isStopping,
+    metricsToken: config.metricsToken,
+    maxConnections: connectionLimitOf(config.maxConnections, config),
+  });
+  registerLoadMetrics(parts.registry, {
+    connections: () => app.connectionLimit.count(),
+    bodyBytes: () => app.bodyRoom.heldBytes(),
+    waitingItems: () => parts.intake.waiting(),
   });
   return {
     app,
@@ -244,6 +296,7 @@ async function stopParts(parts: Parts, workers: ({ stop(): Promise<void> } | und
     parts.handoffs.stop(),
     ...workers.map((worker) => worker?.stop()),
   ]);
+  parts.keyOwners.stop();
   await parts.streams.stop();
   await parts.keyUsage.stop();
   parts.outbound.close();
