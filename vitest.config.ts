@@ -15,7 +15,7 @@ export default defineConfig({
   test: {
     reporters: ["default", closingLine],
     globalSetup: ["server/test/support/globalDatabase.ts"],
-    testTimeout: 60_000,
+    testTimeout: 180_000,
     hookTimeout: 120_000,
     // Each worker drives PostgreSQL and child processes of its own; more only compete for the same cores.
     maxWorkers: 2,

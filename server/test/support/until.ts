@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 export async function until<T>(
   read: () => T | Promise<T>,
   isWanted: (value: T) => boolean,
-  limitMs: number = 10_000,
+  limitMs: number = 30_000,
 ): Promise<T> {
   const deadline = Date.now() + limitMs;
   for (;;) {
