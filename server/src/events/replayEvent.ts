@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import type { Config } from "../config/config.ts";
+import { type Config, mailboxRetentionMs } from "../config/config.ts";
 import { bucketOf, idTimeMs, newId } from "../postgres/ids.ts";
 import type { Queries } from "../postgres/tables.ts";
 import type { Changes } from "../items/changes.ts";
@@ -37,10 +37,9 @@ export async function replayEvent(
 ): Promise<{ id: string; status: "QUEUED" | "UNREAD" }> {
   await refuseWaiting(deps, orgId, sourceId);
   const id = newId(bucketOf(sourceId), deps.nowMs());
-  const retentionMs = deps.config.mailboxRetentionSeconds * 1000;
   const { rows } = await sql<Replayed>`
     select code, kind, target_id
-    from replay_event(${orgId}, ${sourceId}, ${id}, ${retentionMs})
+    from replay_event(${orgId}, ${sourceId}, ${id}, ${mailboxRetentionMs(deps.config)})
   `.execute(deps.queries);
   const { code, kind, target_id: targetId } = rows[0]!;
   switch (code) {
@@ -66,8 +65,8 @@ export async function replayEvent(
  */
 async function refuseWaiting(deps: ReplayDeps, orgId: string, sourceId: string): Promise<void> {
   await inSnapshot(deps.queries, async (snapshot) => {
-    const mailboxRetentionMs = deps.config.mailboxRetentionSeconds * 1000;
-    const [source] = await readEvents(snapshot, { orgId, mailboxRetentionMs }, [sourceId]);
+    const retentionMs = mailboxRetentionMs(deps.config);
+    const [source] = await readEvents(snapshot, { orgId, mailboxRetentionMs: retentionMs }, [sourceId]);
     if (source === undefined) throw notFound();
     const { status } = source;
     if (status !== "QUEUED" && status !== "RETRYING") return;

@@ -101,7 +101,7 @@ const security: Record<Credential, Record<string, string[]>[]> = {
   session: [{ session: [] }],
   apiKey: [{ apiKey: [] }],
   either: [{ apiKey: [] }, { session: [] }],
-  item: [{ apiKey: [] }],
+  apiKeyInSql: [{ apiKey: [] }],
 };
 
 function describeOperation(row: RouteRow, named: NamedSchemas): Operation {

@@ -2,9 +2,8 @@ import type pg from "pg";
 import { sweepRateLimits } from "../accounts/rateLimit.ts";
 import { sweepSessions } from "../accounts/sessionStore.ts";
 import { foldUsage } from "../billing/foldUsage.ts";
-import type { Config } from "../config/config.ts";
+import { type Config, mailboxRetentionMs } from "../config/config.ts";
 import { ensurePartitions } from "../postgres/partitions.ts";
-import { retentionMs } from "../mailbox/mailboxDeps.ts";
 import {
   foldMailboxActivity,
   forgetDeletedMailboxes,
@@ -75,7 +74,7 @@ function mailboxChores({ config, pool }: MaintenanceDeps): Chore[] {
     {
       name: "expired messages",
       everyMs: 10 * seconds,
-      runOnce: async () => ({ messages: await sweepExpiredMessages(pool, retentionMs(config)) }),
+      runOnce: async () => ({ messages: await sweepExpiredMessages(pool, mailboxRetentionMs(config)) }),
     },
     {
       name: "answered Claim-Ids",

@@ -1,7 +1,7 @@
 import { isId } from "../postgres/ids.ts";
 import { notFound } from "../http/contract/errors.ts";
 import { removeTarget } from "./store.ts";
-import type { TargetDeps } from "./targetDeps.ts";
+import type { TargetDeps } from "./createTarget.ts";
 import { cancelDeliveries, cancelMessages } from "./waitingItems.ts";
 
 /**
