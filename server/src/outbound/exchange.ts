@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Dispatcher } from "undici";
-import type { DeadlinePlace, Deadlines, Expiring } from "../runtime/deadlines.ts";
+import type { DeadlineLink, Deadlines, Expiring } from "../runtime/deadlines.ts";
 import type { ExchangeHeaders, ExchangeResult } from "./exchangeResult.ts";
 import { describeExchangeError, type Failure, isClosedByPeer, shuttingDown } from "./failures.ts";
 import type { Job, Transport, UsedConnection } from "./transport/transport.ts";
@@ -31,7 +31,7 @@ export class Exchange implements Job, Expiring {
   readonly originUrl: string;
   readonly options: Dispatcher.DispatchOptions;
   readonly timeoutMs: number;
-  place: DeadlinePlace | null = null;
+  link: DeadlineLink | null = null;
   connection: UsedConnection | null = null;
   controller: Dispatcher.DispatchController | null = null;
   ahead: Job | null = null;

@@ -19,7 +19,7 @@ import { cancelOrphans } from "../delivery/rows/cancelOrphans.ts";
 import { dropOldPartitions } from "../maintenance/dropOldPartitions.ts";
 import { dropUnusedFunctions } from "../maintenance/dropUnusedFunctions.ts";
 import { type Chore, startLoop } from "../maintenance/chore.ts";
-import { sweepLeases } from "../delivery/rows/sweepLeases.ts";
+import { sweepDeliveries } from "../delivery/rows/sweepDeliveries.ts";
 
 export interface MaintenanceDeps {
   config: Config;
@@ -45,7 +45,11 @@ export function startMaintenance(deps: MaintenanceDeps): { stop(): Promise<void>
 
 function itemChores({ pool, handoffs }: MaintenanceDeps): Chore[] {
   return [
-    { name: "lease sweep", everyMs: 2 * seconds, runOnce: async () => ({ leases: await sweepLeases(pool) }) },
+    {
+      name: "lease sweep",
+      everyMs: 2 * seconds,
+      runOnce: async () => ({ leases: await sweepDeliveries(pool) }),
+    },
     {
       name: "polls of stopped nodes",
       everyMs: 5 * seconds,

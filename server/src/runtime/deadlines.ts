@@ -3,7 +3,7 @@ export interface Expiring {
   readonly timeoutMs: number;
   expire(): void;
   /** Where it stands among the others; written by {@link Deadlines}, null while it is not in there. */
-  place: DeadlinePlace | null;
+  link: DeadlineLink | null;
 }
 
 export interface Deadlines {
@@ -13,12 +13,12 @@ export interface Deadlines {
 }
 
 /** A link of a queue; the queue's own link holds no item and closes the ring. */
-export interface DeadlinePlace {
+export interface DeadlineLink {
   item: Expiring | null;
   /** On the clock of `performance.now()`. */
   expiresAtMs: number;
-  earlier: DeadlinePlace;
-  later: DeadlinePlace;
+  earlier: DeadlineLink;
+  later: DeadlineLink;
 }
 
 /** An item expires up to this much late. */
@@ -33,7 +33,7 @@ const tickMs = 50;
  * the small collections, between two items, four times as long.
  */
 export function createDeadlines(): Deadlines {
-  const queues = new Map<number, DeadlinePlace>();
+  const queues = new Map<number, DeadlineLink>();
   let isTicking = false;
 
   function tick(): void {
@@ -62,23 +62,23 @@ export function createDeadlines(): Deadlines {
         queue = emptyQueue();
         queues.set(item.timeoutMs, queue);
       }
-      const place = {
+      const link = {
         item,
         expiresAtMs: performance.now() + item.timeoutMs,
         earlier: queue.earlier,
         later: queue,
       };
-      queue.earlier.later = place;
-      queue.earlier = place;
-      item.place = place;
+      queue.earlier.later = link;
+      queue.earlier = link;
+      item.link = link;
       startTicking();
     },
     remove: unlink,
   };
 }
 
-function emptyQueue(): DeadlinePlace {
-  const queue = { item: null, expiresAtMs: 0 } as DeadlinePlace;
+function emptyQueue(): DeadlineLink {
+  const queue = { item: null, expiresAtMs: 0 } as DeadlineLink;
   queue.earlier = queue;
   queue.later = queue;
   return queue;
@@ -86,12 +86,12 @@ function emptyQueue(): DeadlinePlace {
 
 /** Leaves the link pointing at nothing but itself, so that no link keeps another alive. */
 function unlink(item: Expiring): void {
-  const { place } = item;
-  if (place === null) return;
-  place.earlier.later = place.later;
-  place.later.earlier = place.earlier;
-  place.earlier = place;
-  place.later = place;
-  place.item = null;
-  item.place = null;
+  const { link } = item;
+  if (link === null) return;
+  link.earlier.later = link.later;
+  link.later.earlier = link.earlier;
+  link.earlier = link;
+  link.later = link;
+  link.item = null;
+  item.link = null;
 }

@@ -8,7 +8,7 @@ export interface Chosen {
   proven: string[];
   /** Those that are untried or hang: one item of each. */
   unproven: string[];
-  /** How many of those that were looked at are settled by this; the next look goes on behind them. */
+  /** How many of the targets looked at are chosen or passed over; the next look goes on behind them. */
   lookedAt: number;
 }
 

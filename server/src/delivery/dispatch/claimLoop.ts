@@ -6,7 +6,7 @@ import { type ClaimSize, lookAt, maxPerClaim, nothingSeen, sizeClaim, targetsWit
 import type { Delivery } from "../../items/delivery.ts";
 import { createSleeper, repeatUntil } from "../../runtime/sleeper.ts";
 import { dueTargets, type DueTarget } from "../rows/dueTargets.ts";
-import { type Claim, claimDeliveries, type ClaimRequest, firstCursor } from "../rows/store.ts";
+import { type Claim, claimDeliveries, type DeliveryClaimRequest, firstCursor } from "../rows/store.ts";
 import type { Chosen } from "./chooseDue.ts";
 import { ChosenClaims } from "./chosenClaims.ts";
 import type { Room } from "./waitingRoom.ts";
@@ -133,7 +133,7 @@ class Claims implements ClaimLoop {
     }
   }
 
-  #claim(request: Omit<ClaimRequest, "leaseMs" | "leaseToken" | "cursor" | "wide">): Promise<Claim> {
+  #claim(request: Omit<DeliveryClaimRequest, "leaseMs" | "leaseToken" | "cursor" | "wide">): Promise<Claim> {
     const lease = this.#deps.newLease();
     return claimDeliveries(this.#deps.pool, {
       ...request,

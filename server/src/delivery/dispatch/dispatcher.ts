@@ -7,7 +7,7 @@ import type { DeliveryGauges, DeliveryMetrics } from "../../telemetry/deliveryMe
 import type { Log } from "../../telemetry/log.ts";
 import { attempt, type Senders } from "../attempt/attempt.ts";
 import type { AttemptRecorder } from "../attempt/recordAttempts.ts";
-import type { Settler } from "../attempt/settleAttempt.ts";
+import type { Finisher } from "../attempt/finishAttempt.ts";
 import { Admission, isUnproven } from "./admission.ts";
 import type { Borrowing } from "./borrowedClaims.ts";
 import { chooseDue } from "./chooseDue.ts";
@@ -26,7 +26,7 @@ export interface DispatcherDeps {
   log: Log;
   metrics: DeliveryMetrics;
   recorder: AttemptRecorder;
-  settler: Settler;
+  finisher: Finisher;
   senders: Senders;
   /** Whether this process dispatches at all; when not, everything is left to the nodes that do. */
   enabled: boolean;
@@ -276,7 +276,7 @@ export class Dispatcher implements DeliveryGauges {
     else {
       this.#note(lane, result);
       this.#deps.lending?.ended(lane);
-      this.#deps.settler.settle(delivery, target, result, attemptedAtMs);
+      this.#deps.finisher.finish(delivery, target, result, attemptedAtMs);
     }
     if (this.#lanes.turns.isEmpty()) this.#startFrom(lane);
     else {

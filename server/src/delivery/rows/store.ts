@@ -22,7 +22,7 @@ export interface ClaimCursor {
 
 export const firstCursor: ClaimCursor = { bucket: -1, targetId: "0".repeat(32) };
 
-export interface ClaimRequest {
+export interface DeliveryClaimRequest {
   leaseMs: number;
   leaseToken: number;
   cursor: ClaimCursor;
@@ -60,7 +60,7 @@ export interface Claim {
 }
 
 /** Leases due deliveries to the caller, a few from each target, going on from `cursor`. */
-export async function claimDeliveries(pool: pg.Pool, request: ClaimRequest): Promise<Claim> {
+export async function claimDeliveries(pool: pg.Pool, request: DeliveryClaimRequest): Promise<Claim> {
   const leaseDeadlineMs = performance.now() + request.leaseMs;
   const rows = await callFunction<ClaimRow>(pool, {
     name: "claim_deliveries",
@@ -81,10 +81,10 @@ export async function claimDeliveries(pool: pg.Pool, request: ClaimRequest): Pro
     ],
   });
   const [targetId, isClosed] = rows.pop()!.held.split(" ") as [string, string];
-  const place = withoutDashes(targetId);
+  const next = withoutDashes(targetId);
   return {
     deliveries: toDeliveries(rows, request.leaseToken, leaseDeadlineMs),
-    cursor: { bucket: bucketOf(place), targetId: place },
+    cursor: { bucket: bucketOf(next), targetId: next },
     isCircleClosed: isClosed === "1",
   };
 }

@@ -99,7 +99,7 @@ export class PacedConnection {
       const next = rest.subarray(0, length);
       rest = rest.subarray(length);
       this.#read.call(this.#socket, next);
-      this.#settle();
+      this.#forgetAnswered();
     }
     if (rest.length === 0 || this.#isClosing) return;
     // Back into the socket's buffer, which then says nothing of its client's end either before this has been read.
@@ -126,7 +126,7 @@ export class PacedConnection {
   }
 
   /** Forgets the request that is answered and read to its end. */
-  #settle(): void {
+  #forgetAnswered(): void {
     const exchange = this.#exchange;
     if (exchange?.isAnswered && exchange.request.complete) this.#exchange = undefined;
   }
@@ -137,7 +137,7 @@ export class PacedConnection {
       this.end();
       return;
     }
-    this.#settle();
+    this.#forgetAnswered();
     if (this.#endBehind !== undefined) this.#endBehind();
     else if (this.#isPaused) {
       this.#isPaused = false;

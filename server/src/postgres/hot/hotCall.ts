@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { createDeadlines, type DeadlinePlace, type Expiring } from "../../runtime/deadlines.ts";
+import { createDeadlines, type DeadlineLink, type Expiring } from "../../runtime/deadlines.ts";
 import { type FieldReader, fieldReaderOf } from "./binaryRow.ts";
 import { giveBack, writeCall } from "./callMessage.ts";
 import type { FunctionCall } from "./functionCall.ts";
@@ -52,7 +52,7 @@ class CallQuery implements Expiring, RowReader {
   readonly text: string;
   readonly rows: Record<string, unknown>[] = [];
   readonly timeoutMs: number;
-  place: DeadlinePlace | null = null;
+  link: DeadlineLink | null = null;
   /** Set by the driver. */
   callback: ((error: Error | null, result?: unknown) => void) | null = null;
   readonly #message: Buffer;
