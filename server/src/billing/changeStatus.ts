@@ -105,7 +105,7 @@ async function waiveUnexported(client: pg.PoolClient, orgId: string): Promise<vo
 }
 
 /**
- * Writes down graces that have ended by the clock. Nothing waits for it: they read as suspended from that moment.
+ * Stores the graces that have lapsed as suspended. Nothing depends on it: they read as suspended from that moment.
  * @returns how many there were.
  */
 export async function suspendLapsedGraces(pool: pg.Pool, nowSeconds: number): Promise<number> {

@@ -170,7 +170,7 @@ export function addRoutes(app: FastifyInstance, deps: ServerDeps, rows: readonly
   }
 }
 
-/** Bounds the connections of every way that there is when a connection comes. */
+/** Bounds connections, whichever reader they have. */
 function boundConnections(app: FastifyInstance, maxConnections: number): ConnectionLimit {
   return limitConnections(
     app.server,
@@ -179,7 +179,7 @@ function boundConnections(app: FastifyInstance, maxConnections: number): Connect
   );
 }
 
-/** Opens the ways that a connection can take, once all routes are there. */
+/** Attaches the fast path and the limit of connections to the server, once all routes are there. */
 export function addConnections(app: FastifyInstance, deps: ServerDeps, rows: readonly RouteRow[]): void {
   if (deps.config.fastHttp === "on") addFastPath(app, deps, rows);
   const [accept] = app.server.listeners("connection") as ((socket: Socket) => void)[];

@@ -59,7 +59,7 @@ class ImpatientClient extends pg.Client {
     const config = typeof given === "string" ? { text: given } : (given as pg.QueryConfig);
     const limited = "submit" in config ? config : { query_timeout: this.limitMs, ...config };
     const result = (pg.Client.prototype.query as (...all: unknown[]) => unknown).call(this, limited, ...rest);
-    // Whoever has a promise may give the client back as if it could be used again.
+    // A caller with a promise may release the client as if it could be used again.
     if (result instanceof Promise) result.catch((error: unknown) => isUnanswered(error) && this.#hangUp());
     return result;
   }) as pg.Client["query"];

@@ -2,7 +2,7 @@
 export interface Expiring {
   readonly timeoutMs: number;
   expire(): void;
-  /** Where it stands among the others; written by {@link Deadlines}, null while it is not in there. */
+  /** Its link in a queue of {@link Deadlines}, which alone writes it; null outside of one. */
   link: DeadlineLink | null;
 }
 
@@ -28,9 +28,9 @@ const tickMs = 50;
  * One coarse timer for all requests, instead of one each: items of equal timeout expire in the order they came, so a
  * tick looks only at the oldest of each length. The timer runs only while something waits, so an idle process sleeps.
  *
- * The queues are linked lists because the tables of a Set or Map refer to those that replaced them: an old one that
- * nothing else holds keeps all that came and went since alive until the next full collection of garbage. That made
- * the small collections, between two items, four times as long.
+ * Intrusive linked lists rather than a Set or Map: V8's hash tables point to the tables that replaced them, so an outgrown
+ * one that has been promoted to the old generation keeps all later entries alive until the next major collection. That
+ * made minor collections four times as long.
  */
 export function createDeadlines(): Deadlines {
   const queues = new Map<number, DeadlineLink>();

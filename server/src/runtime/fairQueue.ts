@@ -16,7 +16,7 @@ interface OwnerQueue<T> {
   /** Things in front of this one were taken. */
   next: number;
   size: number;
-  /** What it may still take of a batch before the next queue's turn. */
+  /** Its deficit counter: what it may still take in this turn. */
   credit: number;
 }
 
@@ -27,7 +27,7 @@ interface OwnerQueue<T> {
  */
 export class FairQueue<T> {
   readonly #options: FairQueueOptions<T>;
-  /** Those in which something waits, in the order of their turns. */
+  /** The owners that have something waiting, in round-robin order. */
   readonly #queues = new Map<string, OwnerQueue<T>>();
   readonly #turnSize: number;
   #length = 0;
@@ -98,7 +98,7 @@ export class FairQueue<T> {
     return all;
   }
 
-  /** Gives one queue its turn. */
+  /** One turn of an owner's queue: adds the quantum to its deficit counter (`credit`), and takes what that pays for. */
   #takeFrom(queue: OwnerQueue<T>, batch: T[], room: number): { size: number; isFull: boolean } {
     const { sizeOf, maxBatch } = this.#options;
     const isAlone = this.#queues.size === 1;
@@ -126,7 +126,7 @@ export class FairQueue<T> {
   }
 }
 
-/** So many of the smallest things one queue takes in a turn: an owner with few waits for few of another's. */
+/** The quantum, in the smallest things: an owner with few waits for few of another's. */
 const thingsPerTurn = 8;
 /** Past so many taken things a queue's list is copied. */
 const maxTaken = 1024;

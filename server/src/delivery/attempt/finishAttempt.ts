@@ -6,7 +6,7 @@ import type { AttemptRecorder } from "./recordAttempts.ts";
 import { nextDelayMs } from "./retryPolicy.ts";
 import { disableTarget, noteFailure, noteRecovery, type TargetConfig } from "../../targets/targetConfig.ts";
 
-/** Decides what an attempt's result means, and writes it down. */
+/** Turns an attempt's result into the delivery's next step, and records both. */
 export interface Finisher {
   /** Returns at once; the attempt is recorded with others in a batch. One that is `unsent` must not come here. */
   finish(delivery: Delivery, target: TargetConfig, result: AttemptResult, attemptedAtMs: number): void;
@@ -88,7 +88,7 @@ function noteHealth(deps: FinisherDeps, target: TargetConfig, verdict: AttemptVe
   const nowSeconds = Math.floor(deps.nowMs() / 1000);
   let change: Promise<unknown> | undefined;
   if (verdict.outcome === "gone") {
-    // What else waits for it here is not sent any more.
+    // So that no other delivery that this node holds for it is sent.
     target.enabled = false;
     change = disableTarget(deps.pool, target.id, "the receiver answered 410 Gone", nowSeconds);
   } else if (verdict.outcome === "delivered") {

@@ -24,8 +24,8 @@ export interface OrgAtWork {
 }
 
 /**
- * Parts of all requests that may be under way. A request that hangs is not to be had back before its timeout, so what
- * the prompt may need is never given away: of 512 the slow and the unproven have 256, of these the unproven 192, and of
+ * Parts of all requests that may be under way. A request that hangs keeps its slot until its timeout, so the
+ * slots that prompt targets may need are never given to others: of 512 the slow and the unproven have 256, of these the unproven 192, and of
  * these the targets that are known to hang 64.
  */
 const slowPart = 1 / 2;

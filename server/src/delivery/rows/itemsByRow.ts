@@ -40,7 +40,7 @@ interface PartOfRow {
   indexes: number[];
 }
 
-/** A lease that has ended, and the next one of the same row, may end up in one batch. */
+/** Keyed by row and token: attempts under an old and a new lease of one row may meet in one batch. */
 function partsOfRows(items: readonly HeldItem[]): PartOfRow[] {
   const parts = new Map<string, PartOfRow>();
   let part: PartOfRow | undefined;

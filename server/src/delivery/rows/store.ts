@@ -222,5 +222,5 @@ export async function releaseDeliveries(pool: pg.Pool, deliveries: readonly Held
   }
 }
 
-/** Keeps a statement to some 50 ms, and the ends of rows within two bytes. */
+/** Items per statement: some 50 ms, and the rows' ends fit a smallint. */
 const maxPerRelease = 4_096;

@@ -102,7 +102,7 @@ export class PacedConnection {
       this.#forgetAnswered();
     }
     if (rest.length === 0 || this.#isClosing) return;
-    // Back into the socket's buffer, which then says nothing of its client's end either before this has been read.
+    // Unread into the paused socket (back-pressure), which then emits `end` only after this has been read.
     this.#isPaused = true;
     this.#socket.pause().unshift(rest);
   };

@@ -33,7 +33,7 @@ export function keepConnection(socket: Socket, deps: ConnectionDeps): FastConnec
   const keepAlive = `keep-alive\r\nKeep-Alive: timeout=${Math.floor(deps.idleMs / 1000)}`;
   let isBusy = false;
   let quietSinceMs = performance.now();
-  /** What came while a request was under way: its client pipelines, which is for the parser. */
+  /** What came while a request was under way: pipelined requests, which go to Node's parser. */
   let early: Buffer | undefined;
   let hasEnded = false;
 
@@ -67,7 +67,7 @@ export function keepConnection(socket: Socket, deps: ConnectionDeps): FastConnec
     const hasRoom = writeAnswer(socket, requestId, answer, isLast ? "close" : keepAlive);
     if (isLast) endDeaf();
     else if (early !== undefined) giveUp(early);
-    // A client that does not read its answers makes no more of them.
+    // Back-pressure: a client that does not read its answers is not read from.
     else if (!hasRoom) socket.pause().once("drain", goOn);
   }
 

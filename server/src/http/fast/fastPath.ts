@@ -45,7 +45,7 @@ export interface FastPath {
 /**
  * Answers the requests of `routes` on their connections, without the framework, where they arrive whole and plain;
  * a connection with any other request goes to the server's own parser, with every byte, for the rest of its life.
- * Such an item costs two thirds of Node's time; which way it took cannot be told from its answer.
+ * Such an item costs two thirds of Node's time; its answer does not show which path it took.
  */
 export function openFastPath(server: Server, deps: FastPathDeps): FastPath {
   const [toParser] = server.listeners("connection") as ((this: Server, socket: Socket) => void)[];

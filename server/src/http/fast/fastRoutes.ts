@@ -41,14 +41,14 @@ export function fastRoutes(
   return routes;
 }
 
-/** Nobody unknown makes the service parse anything, or send it to the database. @throws {ApiError} 401 */
+/** Looks the key up before the body is parsed or anything is queued for the database. @throws {ApiError} 401 */
 async function lookUp(owners: KeyOwners, key: string, started: StartedRequest): Promise<void> {
   const owner = await owners.find(key);
   if (owner === undefined) throw unauthorized();
   started.noteOwner(owner);
 }
 
-/** What a route throws at once is an answer as well: above it is only the connection. */
+/** A synchronous throw becomes a rejection: nothing above would catch it. */
 function answered(
   fast: (request: WholeRequest) => Promise<FastAnswer> | undefined,
   request: WholeRequest,

@@ -42,7 +42,7 @@ export async function listMessages(
   return rows.map((row) => messageOf(row, mailbox));
 }
 
-/** Laterals with a limit, because the planner would turn joins into scans of whole partitions. */
+/** Laterals with a limit: the planner would turn joins into sequential scans of whole partitions. */
 const lookUps = `
   cross join lateral (
     select e.id, e.target_id, e.event_type, e.correlation_id, e.ordering_key

@@ -1,5 +1,4 @@
--- Settles what waits for one deleted target as CANCELED: whole rows, until at least p_limit items are settled or none
--- is left. Gives how many there were.
+-- Cancels what waits for one deleted target: whole rows, until at least p_limit items are canceled or none is left. Gives how many there were.
 create function cancel_deliveries(
   p_bucket smallint,
   p_target uuid,

@@ -1,19 +1,19 @@
 -- Leases due deliveries to the caller, a few from each target, in a circle over the targets that wait: a
 -- target with a million due items is one step of the circle, as is a target with one.
 --
--- The circle is the order (bucket, target_id) of the index deliveries_due; the caller keeps its place
+-- The circle is the order (bucket, target_id) of the index deliveries_due; the caller keeps its cursor
 -- (p_bucket, p_target) and passes what the last row names. At most p_max_targets steps are taken, so the
 -- cost of a call is bounded however many targets wait for a later moment.
 --
 -- Each row of deliveries comes in one row: `held` has, with spaces between, its id, attempts, schedule_attempts and kind,
 -- the target's id and its version, and for a replay, which is alone in its row, the id of the event it repeats; the arrays have its items, without those whose event is gone. The last row has no
 -- items: its `held` has the target to go on from, and 1 when the circle was closed, 0 when more targets may wait beyond
--- that place.
+-- that cursor.
 --
 -- Targets in p_skip have no room on the caller; those in p_wide have shown that they take p_per_target at a time and
--- get whole rows until that is reached, the others get no more than p_few, if need be of a row's items. Deliveries of a deleted target are settled as CANCELED here.
+-- get whole rows until that is reached, the others get no more than p_few, if need be of a row's items. Deliveries of a deleted target are canceled here.
 --
--- With p_only those targets alone are looked at, in that order, and the place in the circle does not count. A circle is
+-- With p_only those targets alone are looked at, in that order, and the cursor is not used. A circle is
 -- not closed when another caller had locked what was due: it may give some of it back, or leave what came after.
 create function claim_deliveries(
   p_lease_ms integer,
@@ -150,7 +150,7 @@ begin
             ) r
           ) s
         )
-        -- What another caller takes at this moment is left to it.
+        -- `skip locked`: another caller is claiming these rows.
         for update skip locked
       ),
       due as (
