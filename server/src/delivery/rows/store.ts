@@ -12,7 +12,7 @@ import {
 import { callFunction } from "../../postgres/hot/callFunction.ts";
 import { bucketOf, idTimeMs, newId } from "../../postgres/ids.ts";
 import type { Delivery } from "../../items/delivery.ts";
-import { byRow, type HeldItem } from "./itemsByRow.ts";
+import { byRow, type LeasedItem } from "./itemsByRow.ts";
 
 /** Where a node is in its circle over the waiting targets. */
 export interface ClaimCursor {
@@ -204,7 +204,7 @@ export async function finishDeliveries(pool: pg.Pool, records: readonly AttemptR
 }
 
 /** Gives unattempted deliveries back to whoever claims next. */
-export async function releaseDeliveries(pool: pg.Pool, deliveries: readonly HeldItem[]): Promise<void> {
+export async function releaseDeliveries(pool: pg.Pool, deliveries: readonly LeasedItem[]): Promise<void> {
   for (let from = 0; from < deliveries.length; from += maxPerRelease) {
     const part = deliveries.slice(from, from + maxPerRelease);
     const { order, ids, tokens, ends } = byRow(part);
