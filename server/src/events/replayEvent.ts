@@ -28,7 +28,8 @@ interface Replayed {
 /**
  * Delivers an event's payload once more, as a new event that costs nothing and points to this one; this one and
  * its attempts stay as they are. Two calls make two events.
- * @throws {ApiError} 404 when the organization has no such event, 409 while it is still being delivered, and when its target is gone or its mailbox disabled.
+ * @throws {ApiError} 404 when the organization has no such event, 409 while it is still being delivered, and when its
+ * target is gone or its mailbox disabled.
  */
 export async function replayEvent(
   deps: ReplayDeps,

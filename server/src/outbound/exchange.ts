@@ -170,9 +170,9 @@ export class Exchange implements Job, Expiring {
   }
 
   /**
-   * The keep-alive race (RFC 9112, section 9.3.1): the peer closed a reused connection, mostly by its idle timeout, while the
-   * request was under way and before any byte of an answer. The peer may have read it, so this is only for requests
-   * that may arrive twice, as at-least-once deliveries may.
+   * The keep-alive race (RFC 9112, section 9.3.1): the peer closed a reused connection, mostly by its idle timeout,
+   * while the request was under way and before any byte of an answer. The peer may have read it, so this is only for
+   * requests that may arrive twice, as at-least-once deliveries may.
    */
   #isStale(error: Error): boolean {
     return this.#repeatable && this.#onUsedConnection && !this.#answering && isClosedByPeer(error);

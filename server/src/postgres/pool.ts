@@ -77,9 +77,9 @@ class TappedClient extends ImpatientClient {
 }
 
 /**
- * The connection pool, with the schema of this version's functions before the rest of each session's path. Sessions give up on statements after 30 s, on locks after 10 s and on transactions
- * left idle after 15 s, because one forgotten transaction would pin dead rows and stop the queue from
- * shrinking.
+ * The connection pool, with the schema of this version's functions before the rest of each session's path. Sessions
+ * give up on statements after 30 s, on locks after 10 s and on transactions left idle after 15 s, because one forgotten
+ * transaction would pin dead rows and stop the queue from shrinking.
  */
 export function createPool(options: PoolOptions): pg.Pool {
   const { connection } = options;

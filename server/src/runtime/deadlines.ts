@@ -28,9 +28,9 @@ const tickMs = 50;
  * One coarse timer for all requests, instead of one each: items of equal timeout expire in the order they came, so a
  * tick looks only at the oldest of each length. The timer runs only while something waits, so an idle process sleeps.
  *
- * Intrusive linked lists rather than a Set or Map: V8's hash tables point to the tables that replaced them, so an outgrown
- * one that has been promoted to the old generation keeps all later entries alive until the next major collection. That
- * made minor collections four times as long.
+ * Intrusive linked lists rather than a Set or Map: V8's hash tables point to the tables that replaced them, so an
+ * outgrown one that has been promoted to the old generation keeps all later entries alive until the next major
+ * collection. That made minor collections four times as long.
  */
 export function createDeadlines(): Deadlines {
   const queues = new Map<number, DeadlineLink>();

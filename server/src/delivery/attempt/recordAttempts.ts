@@ -21,7 +21,10 @@ export interface AttemptRecorder {
 const maxBatch = 512;
 const maxBatchBytes = 4 * 1024 * 1024;
 const recordBytes = 128;
-/** No caller waits for the record, so a batch may gather; a crash before its commit repeats the delivery (at least once). */
+/**
+ * No caller waits for the record, so a batch may gather; a crash before its commit repeats the delivery (at least
+ * once).
+ */
 const gather = { count: 256, ms: 20 };
 const retryDelayMs = 250;
 

@@ -4,8 +4,9 @@ import type { OrgAtWork, Standing } from "./admission.ts";
 
 /*
  * One target as a node works on it: what waits in memory, how much is under way, and how much the target can
- * take. The window is AIMD (additive increase, multiplicative decrease): +1 with each success, halved with each failure, so that
- * a receiver nobody has heard of, or one that hangs, never holds more than a few of the node's connections.
+ * take. The window is AIMD (additive increase, multiplicative decrease): +1 with each success, halved with each
+ * failure, so that a receiver nobody has heard of, or one that hangs, never holds more than a few of the node's
+ * connections.
  */
 export interface Lane {
   readonly targetId: string;

@@ -39,7 +39,9 @@ export class FastTransport implements Transport {
   readonly #open = new Set<Connection>();
   /** Over all origins, the one idle for longest first. */
   readonly #idle: Queue<Connection> = createQueue();
-  /** Whether undici's parser is running, which dispatching on another connection would re-enter; and its own, if free. */
+  /**
+   * Whether undici's parser is running, which dispatching on another connection would re-enter; and its own, if free.
+   */
   #isInAnswer = false;
   #inHand: Connection | null = null;
   #isClosed = false;

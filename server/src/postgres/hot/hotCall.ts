@@ -9,9 +9,9 @@ import { unanswered } from "./queryTimeout.ts";
 import { type RowReader, tapOf } from "./rowTap.ts";
 
 /**
- * Calls a function of the hot path, a named prepared statement. The driver assembles a call from many small buffers and copies each
- * parameter twice; here the whole call is one message, written once into memory that is used again. Rows come in binary form: see
- * {@link fieldReaderOf} for the types they may have.
+ * Calls a function of the hot path, a named prepared statement. The driver assembles a call from many small buffers and
+ * copies each parameter twice; here the whole call is one message, written once into memory that is used again. Rows
+ * come in binary form: see {@link fieldReaderOf} for the types they may have.
  */
 export async function callHot<R extends pg.QueryResultRow>(pool: pg.Pool, call: FunctionCall): Promise<R[]> {
   // Encoded here and not in submit, where an exception would be uncaught.
