@@ -42,7 +42,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "never sweeps leases",
-    file: "postgres/sql/delivery/release_deliveries.sql",
+    file: "postgres/sql/delivery/sweep_deliveries.sql",
     find: "where d.lease_until < v_now_ms",
     replace: "where false",
     test: "dead-node-is-taken-over",

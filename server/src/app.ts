@@ -93,8 +93,8 @@ export function interfaceTable(deps: AppDeps): RouteRow[] {
     ["DELETE", "/api/v1/targets/:id/signing-secret/previous", "either", targets.deletePrevious],
     ["GET", "/api/v1/targets/:id/health", "either", stats.health],
 
-    ["POST", "/t/:target_id", "item", intake.target],
-    ["POST", "/e/:endpoint_id", "item", intake.endpoint],
+    ["POST", "/t/:target_id", "apiKeyInSql", intake.target],
+    ["POST", "/e/:endpoint_id", "apiKeyInSql", intake.endpoint],
 
     ["GET", "/api/v1/endpoints", "either", endpoints.list],
     ["POST", "/api/v1/endpoints", "either", endpoints.create],
@@ -104,13 +104,13 @@ export function interfaceTable(deps: AppDeps): RouteRow[] {
 
     ["GET", "/api/v1/mailboxes/:mailbox_id/messages", "either", mailboxes.list],
     ["GET", "/api/v1/mailbox-messages/:message_id", "either", mailboxes.read],
-    ["POST", "/api/v1/mailbox-messages/:message_id/claim", "item", mailboxes.claim],
-    ["POST", "/api/v1/mailbox-messages/:message_id/ack", "item", mailboxes.acknowledge],
-    ["POST", "/api/v1/mailboxes/:mailbox_id/claim", "item", consumers.claim],
-    ["POST", "/api/v1/mailboxes/:mailbox_id/ack", "item", consumers.acknowledge],
-    ["POST", "/api/v1/mailboxes/:mailbox_id/extend", "item", consumers.extend],
-    ["POST", "/api/v1/mailboxes/:mailbox_id/release", "item", consumers.release],
-    ["POST", "/api/v1/mailboxes/:mailbox_id/reject", "item", consumers.reject],
+    ["POST", "/api/v1/mailbox-messages/:message_id/claim", "apiKeyInSql", mailboxes.claim],
+    ["POST", "/api/v1/mailbox-messages/:message_id/ack", "apiKeyInSql", mailboxes.acknowledge],
+    ["POST", "/api/v1/mailboxes/:mailbox_id/claim", "apiKeyInSql", consumers.claim],
+    ["POST", "/api/v1/mailboxes/:mailbox_id/ack", "apiKeyInSql", consumers.acknowledge],
+    ["POST", "/api/v1/mailboxes/:mailbox_id/extend", "apiKeyInSql", consumers.extend],
+    ["POST", "/api/v1/mailboxes/:mailbox_id/release", "apiKeyInSql", consumers.release],
+    ["POST", "/api/v1/mailboxes/:mailbox_id/reject", "apiKeyInSql", consumers.reject],
     ["POST", "/api/v1/mailboxes/:mailbox_id/redrive", "either", mailboxes.redrive],
     ["GET", "/api/v1/mailboxes/:mailbox_id/stats", "either", mailboxes.stats],
 

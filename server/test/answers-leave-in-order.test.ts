@@ -4,7 +4,7 @@ import { createPool } from "../src/postgres/pool.ts";
 import { createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { acceptedEvents } from "./support/items.ts";
 import { pipeline } from "./support/pipelines.ts";
-import { itemBytes, onLongWay, onShortWay } from "./support/plainRequest.ts";
+import { itemBytes, onFrameworkPath, onFastPath } from "./support/plainRequest.ts";
 import { type ServiceProcess, startService } from "./support/serviceProcess.ts";
 import { type Account, signUp } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
@@ -48,9 +48,9 @@ async function untilIntakeWaits(): Promise<void> {
 }
 
 describe.each([
-  ["with the fast way", "on", onShortWay],
-  ["with the fast way, past it", "on", onLongWay],
-  ["without the fast way", "off", onLongWay],
+  ["with the fast path", "on", onFastPath],
+  ["with the fast path, past it", "on", onFrameworkPath],
+  ["without the fast path", "off", onFrameworkPath],
 ] as const)("%s", (_name, fastHttp, way) => {
   let service: ServiceProcess;
   let account: Account;
@@ -120,7 +120,7 @@ describe.each([
 
   it("what follows an item that ends its connection is neither accepted nor billed", async () => {
     const before = await acceptedEvents(service, account);
-    const last = onLongWay(
+    const last = onFrameworkPath(
       itemBytes({ targetId: mailbox, key: account.api_key, more: ["Connection: close"] }),
     );
     const client = await pipeline(service.port, Buffer.concat([last, item(), item()]));

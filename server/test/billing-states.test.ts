@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { setStatus, settleLapsedGraces } from "../src/billing/changeStatus.ts";
+import { setStatus, suspendLapsedGraces } from "../src/billing/changeStatus.ts";
 import { pendingItems, readLedgerMonth } from "../src/billing/ledger.ts";
 import { addMonths, periodBounds, periodOf } from "../src/billing/period.ts";
 import { reconcile } from "../src/billing/reconciliation.ts";
@@ -94,7 +94,7 @@ describe("a failed invoice", () => {
     await lab.settleNotices();
     expect(await graceEnd(orgId)).toBe(endsAt);
     await lab.setClock(endsAt);
-    expect(await settleLapsedGraces(pool, lab.nowSeconds())).toBe(1);
+    expect(await suspendLapsedGraces(pool, lab.nowSeconds())).toBe(1);
     expect(await lab.statusOf(orgId)).toBe("suspended");
     await lab.account.control({ action: "collect", invoice: invoices[0]!.id });
     await lab.settleNotices();

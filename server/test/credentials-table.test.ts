@@ -31,7 +31,7 @@ const taken: Record<Row["credential"], ("key" | "session")[][]> = {
   none: [],
   session: [["session"], ["session", "key"]],
   apiKey: [["key"], ["key", "session"]],
-  item: [["key"], ["key", "session"]],
+  apiKeyInSql: [["key"], ["key", "session"]],
   either: [["key"], ["session"]],
 };
 
@@ -40,7 +40,7 @@ const refused: Record<Row["credential"], ("key" | "session")[]> = {
   none: [],
   session: ["key"],
   apiKey: ["session"],
-  item: ["session"],
+  apiKeyInSql: ["session"],
   either: [],
 };
 
@@ -255,7 +255,7 @@ describe("the table", () => {
 
   it("takes an API key alone for items and for claims, which belong to keys", () => {
     const ofConsumers = ["claim", "ack", "extend", "release", "reject"];
-    expect(withCredential("item")).toEqual([
+    expect(withCredential("apiKeyInSql")).toEqual([
       "POST /t/:target_id",
       "POST /e/:endpoint_id",
       "POST /api/v1/mailbox-messages/:message_id/claim",

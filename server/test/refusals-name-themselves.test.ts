@@ -2,7 +2,7 @@ import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { createPool } from "../src/postgres/pool.ts";
 import { createTestDatabase, type TestDatabase } from "./support/database.ts";
-import { itemBytes, onLongWay, onShortWay } from "./support/plainRequest.ts";
+import { itemBytes, onFrameworkPath, onFastPath } from "./support/plainRequest.ts";
 import { openRawConnection } from "./support/rawConnection.ts";
 import { type ServiceProcess, startService } from "./support/serviceProcess.ts";
 import { type Account, signUp } from "./support/testNode.ts";
@@ -43,8 +43,8 @@ async function refusalOf(request: Buffer): Promise<[number, string | undefined]>
 }
 
 describe.each([
-  ["the fast way", onShortWay],
-  ["the framework's way", onLongWay],
+  ["the fast path", onFastPath],
+  ["the framework's way", onFrameworkPath],
 ])("a refused item on %s names what is in its way:", (_name, way) => {
   it("a key that was used with another body, and a mailbox that is disabled", async () => {
     const account = await signUp(service);

@@ -41,7 +41,7 @@ export async function insertKey(
 }
 
 /**
- * Creates a key; concurrent creations and deletions of one organization take turns on its row.
+ * Creates a key; creations and deletions are serialized by a lock on the organization's row.
  * @throws {ApiError} 402 or 403 by the billing state, 409 beyond five keys.
  */
 export async function createKey(pool: pg.Pool, input: NewKey): Promise<{ id: string; key: string }> {

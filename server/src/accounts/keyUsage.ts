@@ -61,7 +61,7 @@ export function createKeyUsage(
   };
 }
 
-/** Skips rows that another node is writing at this moment: it writes the same, and two nodes must not wait in a circle. */
+/** `skip locked`: another node is writing the same there, and two nodes must not deadlock. */
 async function markUsed(pool: pg.Pool, ids: string[], hashes: Buffer[]): Promise<void> {
   await pool.query({
     name: "mark_keys_used",

@@ -37,7 +37,7 @@ export function createPasswords(limits: typeof defaultLimits = defaultLimits): P
 
   async function inTurn<T>(work: () => Promise<T>): Promise<T> {
     refuseWhenFull();
-    // A finished hash hands its place to the first that waits, so nobody overtakes.
+    // A finished hash hands its slot to the first that waits: first in, first out.
     if (running < limits.concurrency) running++;
     else await new Promise<void>((resolve) => waiting.push(resolve));
     try {

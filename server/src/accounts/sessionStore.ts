@@ -8,7 +8,7 @@ const maxSessions = 5;
 
 /**
  * Starts a session and gives its token, whose hash alone is stored. Ends the user's oldest beyond five, by order
- * of login and not by time, because one second may hold several. The caller holds the user's row: see
+ * of login and not by time, because one second may hold several. The caller has locked the user's row: see
  * {@link lockUser}, or has just created it.
  */
 export async function startSession(client: pg.ClientBase, userId: string): Promise<string> {
@@ -38,7 +38,7 @@ export async function startSession(client: pg.ClientBase, userId: string): Promi
   return token;
 }
 
-/** Holds the user's row until the transaction ends, so that concurrent logins take turns. False: no such user. */
+/** Locks the user's row until the transaction ends, so that logins are serialized. False: no such user. */
 export async function lockUser(client: pg.ClientBase, userId: string): Promise<boolean> {
   const { rowCount } = await client.query({
     name: "lock_user",

@@ -105,11 +105,11 @@ async function waiveUnexported(client: pg.PoolClient, orgId: string): Promise<vo
 }
 
 /**
- * Writes down graces that have ended by the clock. Nothing waits for it: they read as suspended from that moment.
+ * Stores the graces that have lapsed as suspended. Nothing depends on it: they read as suspended from that moment.
  * @returns how many there were.
  */
-export async function settleLapsedGraces(pool: pg.Pool, nowSeconds: number): Promise<number> {
-  const { rows } = await pool.query<{ settled: number }>(
+export async function suspendLapsedGraces(pool: pg.Pool, nowSeconds: number): Promise<number> {
+  const { rows } = await pool.query<{ suspended: number }>(
     `with lapsed as (
        select id, billing_grace_ends_at as ended_at
        from organizations
@@ -131,9 +131,9 @@ export async function settleLapsedGraces(pool: pg.Pool, nowSeconds: number): Pro
        from changed
        returning id
      )
-     select count(*) as settled
+     select count(*) as suspended
      from recorded`,
     [nowSeconds],
   );
-  return rows[0]!.settled;
+  return rows[0]!.suspended;
 }

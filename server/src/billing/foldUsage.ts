@@ -2,7 +2,7 @@ import type pg from "pg";
 import { inTransaction } from "../postgres/pool.ts";
 
 const advisoryLockKey = 7_281_934_005;
-/** More records than this are folded bucket by bucket, so that a backlog cannot outlast the statement timeout. */
+/** More records than this are folded one bucket per statement, to stay within the statement timeout. */
 const recordsAtOnce = 200_000;
 const buckets = 256;
 

@@ -1,11 +1,12 @@
+import type pg from "pg";
 import type { Stripe } from "stripe";
 import { Type } from "typebox";
-import type { StripeConfig } from "../config/config.ts";
+import type { Config, StripeConfig } from "../config/config.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";
 import { type RouteDefinition, route } from "../http/contract/route.ts";
 import { NullableTimestamp } from "../http/contract/schemas.ts";
+import type { Log } from "../telemetry/log.ts";
 import { findAccount } from "./accountStore.ts";
-import type { BillingDeps } from "./billingDeps.ts";
 import { openCheckout } from "./checkout.ts";
 import { Invoice, listInvoices } from "./invoices.ts";
 import { price } from "./price.ts";
@@ -14,6 +15,16 @@ import { receiveEvent } from "./receiveEvent.ts";
 import { Reconciliation, reconcile } from "./reconciliation.ts";
 import { effectiveGraceEnd, effectiveStatus, type StoredStatus } from "./status.ts";
 import { usageRoute } from "./usage.ts";
+
+/** What the billing routes need. */
+export interface BillingDeps {
+  pool: pg.Pool;
+  log: Log;
+  config: Pick<Config, "billing" | "publicUrl" | "host" | "port">;
+  nowMs: () => number;
+  /** Told that a notice of the processor is stored and waits to be processed. */
+  onBillingEvent: () => void;
+}
 
 type BillingRoute = "status" | "checkout" | "portal" | "invoices" | "reconciliation" | "usage" | "webhook";
 

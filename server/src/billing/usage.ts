@@ -1,7 +1,7 @@
+import type pg from "pg";
 import { Type } from "typebox";
 import { type RouteDefinition, route } from "../http/contract/route.ts";
 import { Timestamp } from "../http/contract/schemas.ts";
-import type { BillingDeps } from "./billingDeps.ts";
 import { billableItems, pendingItems, readLedgerMonth } from "./ledger.ts";
 import { periodBounds, periodOf } from "./period.ts";
 import { centsOf, unitsOf } from "./price.ts";
@@ -21,7 +21,7 @@ const Usage = Type.Object(
 );
 
 /** `GET /api/v1/usage`: the present UTC month. */
-export function usageRoute(deps: BillingDeps): RouteDefinition {
+export function usageRoute(deps: { pool: pg.Pool; nowMs: () => number }): RouteDefinition {
   return route(
     { summary: "Usage of the current month", response: { 200: Type.Object({ usage: Usage }) } },
     async ({ caller }) => {

@@ -2,7 +2,7 @@ import type pg from "pg";
 import type { Config } from "../config/config.ts";
 import { type Loop, startLoop } from "../maintenance/chore.ts";
 import type { Log } from "../telemetry/log.ts";
-import { settleLapsedGraces } from "./changeStatus.ts";
+import { suspendLapsedGraces } from "./changeStatus.ts";
 import { exportUsage } from "./exportUsage.ts";
 import { processEvents } from "./processEvents.ts";
 import { createProcessor } from "./processor.ts";
@@ -29,7 +29,7 @@ export function startBillingWorker(deps: BillingWorkerDeps): BillingWorker {
   const graces = {
     name: "lapsed graces",
     everyMs: gracesEveryMs,
-    runOnce: async () => ({ settled: await settleLapsedGraces(pool, Math.floor(nowMs() / 1000)) }),
+    runOnce: async () => ({ suspended: await suspendLapsedGraces(pool, Math.floor(nowMs() / 1000)) }),
   };
   const loops: Loop[] = [startLoop(graces, log)];
   const stopping = new AbortController();

@@ -62,6 +62,11 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
   return withBilling({ ...parsed, mailboxRetentionSeconds: mailboxRetention(parsed) });
 }
 
+/** Milliseconds after which a message expires. */
+export function mailboxRetentionMs(config: Pick<Config, "mailboxRetentionSeconds">): number {
+  return config.mailboxRetentionSeconds * 1000;
+}
+
 /** Messages never outlive their items, which hold their payloads. */
 function mailboxRetention({ mailboxRetentionSeconds, retentionDays }: Parsed): number {
   return Math.min(mailboxRetentionSeconds, retentionDays * 86_400);

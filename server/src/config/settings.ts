@@ -88,7 +88,7 @@ const listening = {
     parse: oneOf(["on", "off"]),
     default: "on",
     description:
-      "`off` lets Node's parser and the framework answer every request, and none is answered on its connection. Slower; for finding out whether the fast way is to blame for a fault.",
+      "`off` lets Node's parser and the framework answer every request, and none is answered on its connection. Slower; for finding out whether the fast path is to blame for a fault.",
   }),
   roles: always({
     name: "POSTRIDER_ROLES",

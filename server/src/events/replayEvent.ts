@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import type { Config } from "../config/config.ts";
+import { type Config, mailboxRetentionMs } from "../config/config.ts";
 import { bucketOf, idTimeMs, newId } from "../postgres/ids.ts";
 import type { Queries } from "../postgres/tables.ts";
 import type { Changes } from "../items/changes.ts";
@@ -29,7 +29,8 @@ interface Replayed {
 /**
  * Delivers an event's payload once more, as a new event that costs nothing and points to this one; this one and
  * its attempts stay as they are. Two calls make two events.
- * @throws {ApiError} 404 when the organization has no such event, 409 while it is still being delivered, and when its target is gone or its mailbox disabled.
+ * @throws {ApiError} 404 when the organization has no such event, 409 while it is still being delivered, and when its
+ * target is gone or its mailbox disabled.
  */
 export async function replayEvent(
   deps: ReplayDeps,
@@ -38,10 +39,9 @@ export async function replayEvent(
 ): Promise<{ id: string; status: "QUEUED" | "UNREAD" }> {
   await refuseWaiting(deps, orgId, sourceId);
   const id = newId(bucketOf(sourceId), deps.nowMs());
-  const retentionMs = deps.config.mailboxRetentionSeconds * 1000;
   const { rows } = await sql<Replayed>`
     select code, kind, target_id
-    from replay_event(${orgId}, ${sourceId}, ${id}, ${retentionMs})
+    from replay_event(${orgId}, ${sourceId}, ${id}, ${mailboxRetentionMs(deps.config)})
   `.execute(deps.queries);
   const { code, kind, target_id: targetId } = rows[0]!;
   switch (code) {
@@ -67,8 +67,8 @@ export async function replayEvent(
  */
 async function refuseWaiting(deps: ReplayDeps, orgId: string, sourceId: string): Promise<void> {
   await inSnapshot(deps.queries, async (snapshot) => {
-    const mailboxRetentionMs = deps.config.mailboxRetentionSeconds * 1000;
-    const [source] = await readEvents(snapshot, { orgId, mailboxRetentionMs }, [sourceId]);
+    const retentionMs = mailboxRetentionMs(deps.config);
+    const [source] = await readEvents(snapshot, { orgId, mailboxRetentionMs: retentionMs }, [sourceId]);
     if (source === undefined) throw notFound();
     const { status } = source;
     if (status !== "QUEUED" && status !== "RETRYING") return;

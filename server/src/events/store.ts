@@ -88,10 +88,10 @@ export async function readAttempts(
       and a.outcome ${sql.raw(outcome)} 1
   `;
   const ofGroup = sql`
-    select 1, g.status_codes[g.place], g.durations_ms[g.place], null, g.attempted_at[g.place], g.response_bodies[g.place]
+    select 1, g.status_codes[g.item], g.durations_ms[g.item], null, g.attempted_at[g.item], g.response_bodies[g.item]
     from (values (${bucketOf(id)}::smallint, ${targetId}::uuid, ${id}::uuid)) as e (bucket, target_id, id)
     cross join lateral (
-      select *, array_position(g.event_ids, e.id) as place
+      select *, array_position(g.event_ids, e.id) as item
       ${deliveredGroupOf({ first: id, last: id })}
     ) g
   `;

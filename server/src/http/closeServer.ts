@@ -14,10 +14,10 @@ export async function closeServer(app: FastifyInstance): Promise<void> {
   const sweep = setInterval(() => {
     if (performance.now() > deadlineMs) {
       app.server.closeAllConnections();
-      app.shortWay?.closeAll();
+      app.fastPath?.closeAll();
     } else {
       app.server.closeIdleConnections();
-      app.shortWay?.closeIdle();
+      app.fastPath?.closeIdle();
     }
   }, lookEveryMs);
   try {

@@ -101,7 +101,7 @@ const security: Record<Credential, Record<string, string[]>[]> = {
   session: [{ session: [] }],
   apiKey: [{ apiKey: [] }],
   either: [{ apiKey: [] }, { session: [] }],
-  item: [{ apiKey: [] }],
+  apiKeyInSql: [{ apiKey: [] }],
 };
 
 function describeOperation(row: RouteRow, named: NamedSchemas): Operation {
@@ -146,31 +146,31 @@ function requestExamples(operationId: string): Pick<MediaType, "examples"> {
 }
 
 function describeParameters([, , , { schema }]: RouteRow, named: NamedSchemas): Parameter[] {
-  const places = [
+  const locations = [
     ["path", schema.params],
     ["query", schema.querystring],
     ["header", schema.headers],
   ] as const;
-  return places.flatMap(([place, declared]) => {
+  return locations.flatMap(([location, declared]) => {
     const { properties = {}, required = [] } = (declared ?? {}) as {
       properties?: Record<string, unknown>;
       required?: string[];
     };
     return Object.entries(properties).map(([name, one]) =>
-      describeParameter(place, name, required.includes(name), describeSchema(one, named)),
+      describeParameter(location, name, required.includes(name), describeSchema(one, named)),
     );
   });
 }
 
 function describeParameter(
-  place: Parameter["in"],
+  location: Parameter["in"],
   name: string,
   required: boolean,
   { description, ...schema }: JsonSchema,
 ): Parameter {
   const parameter: Parameter = {
-    name: place === "header" ? headerName(name) : name,
-    in: place,
+    name: location === "header" ? headerName(name) : name,
+    in: location,
     // What has a default may be left out, although the handler always sees it.
     required: required && schema["default"] === undefined,
     schema,

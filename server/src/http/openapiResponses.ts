@@ -112,7 +112,7 @@ function impliedRefusals([method, path, credential]: RouteRow): (keyof typeof re
     Malformed: true,
     Unauthorized: credential !== "none",
     NeedsSession: credential === "session",
-    NeedsKey: credential === "apiKey" || credential === "item",
+    NeedsKey: credential === "apiKey" || credential === "apiKeyInSql",
     NotFound: path.includes("/:"),
     TooLarge: readsBody,
     NotJson: readsBody,

@@ -19,7 +19,8 @@ const troubleMs = 5_000;
 
 /**
  * Gives a function that says why an item would not be accepted now, or undefined when it would: it commits something,
- * sees whether this process can go on, and looks at what became of the last items. Answers within 2 s; those who ask at once share one look.
+ * sees whether this process can go on, and looks at what became of the last items. Answers within 2 s; those who ask at
+ * once share one look.
  */
 export function createReadiness(deps: ReadinessDeps): () => Promise<string | undefined> {
   let looking: Promise<string | undefined> | undefined;
@@ -51,7 +52,10 @@ async function look(deps: ReadinessDeps): Promise<string | undefined> {
   }
 }
 
-/** A record of the WAL that nobody reads, committed as an item is: on disk, and at a synchronous standby if there is one. */
+/**
+ * A record of the WAL that nobody reads, committed as an item is: on disk, and at a synchronous standby if there is
+ * one.
+ */
 const commitSomething = `select case
     when pg_is_in_recovery() or current_setting('transaction_read_only')::boolean then false
     else pg_logical_emit_message(true, 'postrider', 'ready') is not null

@@ -22,8 +22,8 @@ import { queryNumbers } from "./contract/queryNumbers.ts";
 import { newRequestId } from "./contract/requestId.ts";
 import type { Credential } from "./contract/route.ts";
 import type { RouteRow, ServerDeps } from "./contract/routeTable.ts";
-import { shortRoutes } from "./fast/shortRoutes.ts";
-import { openShortWay, type ShortWay } from "./fast/shortWay.ts";
+import { fastRoutes } from "./fast/fastRoutes.ts";
+import { openFastPath, type FastPath } from "./fast/fastPath.ts";
 import { answerUnheard, refuseConnection } from "./contract/unheardRequests.ts";
 
 declare module "fastify" {
@@ -35,7 +35,7 @@ declare module "fastify" {
   }
   interface FastifyInstance {
     /** The connections that are not in the server's own list. */
-    shortWay?: ShortWay;
+    fastPath?: FastPath;
     connectionLimit: ConnectionLimit;
     /** What bodies of requests hold in memory. */
     bodyRoom: BodyRoom;
@@ -135,7 +135,7 @@ function addCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
 
 /**
  * Adds the rows of the interface; each is checked for its credential here and nowhere else, but for requests on the
- * short way, which carry a key for their route to check.
+ * fast path, which carry a key for their route to check.
  */
 export function addRoutes(app: FastifyInstance, deps: ServerDeps, rows: readonly RouteRow[]): void {
   for (const [method, path, credential, route] of rows) {
@@ -170,18 +170,18 @@ export function addRoutes(app: FastifyInstance, deps: ServerDeps, rows: readonly
   }
 }
 
-/** Bounds the connections of every way that there is when a connection comes. */
+/** Bounds connections, whichever reader they have. */
 function boundConnections(app: FastifyInstance, maxConnections: number): ConnectionLimit {
   return limitConnections(
     app.server,
     maxConnections,
-    (socket) => pacedConnection(socket)?.isBusy() ?? app.shortWay?.isBusy(socket) ?? false,
+    (socket) => pacedConnection(socket)?.isBusy() ?? app.fastPath?.isBusy(socket) ?? false,
   );
 }
 
-/** Opens the ways that a connection can take, once all routes are there. */
+/** Attaches the fast path and the limit of connections to the server, once all routes are there. */
 export function addConnections(app: FastifyInstance, deps: ServerDeps, rows: readonly RouteRow[]): void {
-  if (deps.config.fastHttp === "on") addShortWay(app, deps, rows);
+  if (deps.config.fastHttp === "on") addFastPath(app, deps, rows);
   const [accept] = app.server.listeners("connection") as ((socket: Socket) => void)[];
   app.server.removeAllListeners("connection");
   app.server.on("connection", (socket: Socket) => {
@@ -190,9 +190,9 @@ export function addConnections(app: FastifyInstance, deps: ServerDeps, rows: rea
 }
 
 /** Lets the requests of the hot routes past the framework; what the server's closing means for them goes along. */
-function addShortWay(app: FastifyInstance, deps: ServerDeps, rows: readonly RouteRow[]): void {
-  app.shortWay = openShortWay(app.server, {
-    routes: shortRoutes(deps, rows),
+function addFastPath(app: FastifyInstance, deps: ServerDeps, rows: readonly RouteRow[]): void {
+  app.fastPath = openFastPath(app.server, {
+    routes: fastRoutes(deps, rows),
     connectionLimit: app.connectionLimit,
     firstRequestMs: headersTimeoutMs,
     idleMs: keepAliveMs,
@@ -213,7 +213,7 @@ function credentialCheck(
   credential: Credential,
 ): (onRequestHookHandler | onRequestAsyncHookHandler)[] {
   if (credential === "none") return [];
-  if (credential === "item") {
+  if (credential === "apiKeyInSql") {
     const check: onRequestHookHandler = (request, _reply, done) => {
       const key = keyOf(request);
       if (key !== undefined) return checkOwner(deps.keyOwners, key, request, done);

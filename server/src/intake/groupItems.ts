@@ -5,7 +5,7 @@ export interface Group {
   /** The item's own when it is alone. */
   id: string;
   isImmediate: boolean;
-  /** The items' places in the batch from 1, in ascending order of their ids. */
+  /** The items' numbers in the batch, from 1, in ascending order of their ids. */
   numbers: number[];
 }
 

@@ -10,7 +10,7 @@ import {
   workspacePending,
   workspaceSuspended,
 } from "../http/contract/errors.ts";
-import { type RouteDefinition, route, sendAnswer, type ShortAnswer } from "../http/contract/route.ts";
+import { type RouteDefinition, route, sendAnswer, type FastAnswer } from "../http/contract/route.ts";
 import { Id } from "../http/contract/schemas.ts";
 import type { Acceptance, NewItem } from "../items/item.ts";
 import type { Intake } from "./intake.ts";
@@ -88,7 +88,7 @@ function itemRoute(
     },
     {
       rawBody: true,
-      short({ headers, body, id, key }) {
+      fast({ headers, body, id, key }) {
         const item = itemOf({ headers, body, targetId: id, key, legacy, nowMs: deps.nowMs() });
         return deps.intake.add(item).then(answerTo);
       },
@@ -122,7 +122,7 @@ function itemOf({ headers, body, targetId, key, legacy, nowMs }: PresentedItem):
 }
 
 /** @throws {ApiError} for every outcome but acceptance and an idempotent duplicate. */
-function answerTo(acceptance: Acceptance): ShortAnswer {
+function answerTo(acceptance: Acceptance): FastAnswer {
   refuse(acceptance);
   const status = acceptance.kind === 2 ? "UNREAD" : "QUEUED";
   return {

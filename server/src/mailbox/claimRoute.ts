@@ -1,13 +1,14 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { FastifyReply } from "fastify";
 import { type Static, Type } from "typebox";
-import { isId } from "../postgres/ids.ts";
+import { mailboxRetentionMs } from "../config/config.ts";
+import { isId, nobodysId } from "../postgres/ids.ts";
+import { requiredKey } from "../http/contract/credentials.ts";
 import { ApiError, notFound, unauthorized } from "../http/contract/errors.ts";
 import { parseIf } from "../http/contract/parseIf.ts";
-import { type RouteDefinition, route, sendAnswer, type ShortAnswer } from "../http/contract/route.ts";
-import { keyOf, type MailboxRouteDeps, nobodysId, retentionMs } from "./mailboxDeps.ts";
+import { type RouteDefinition, route, sendAnswer, type FastAnswer } from "../http/contract/route.ts";
 import { claimedMessageText } from "./message/message.ts";
-import { MailboxParams } from "./routes.ts";
+import { MailboxParams, type MailboxRouteDeps } from "./routes.ts";
 import { Claim, LeaseSeconds, optionalBody } from "./message/schemas.ts";
 
 const printable = /^[\x20-\x7e\x80-\xff]{1,255}$/;
@@ -33,11 +34,11 @@ export function claimRoute(deps: MailboxRouteDeps): Record<"claim", RouteDefinit
         const { headers } = request;
         return sendAnswer(
           reply,
-          await claim(deps, { key: keyOf(request), mailboxId, headers, body, signal }),
+          await claim(deps, { key: requiredKey(request), mailboxId, headers, body, signal }),
         );
       },
       {
-        short({ key, id, headers, body }) {
+        fast({ key, id, headers, body }) {
           const presented = parseIf(ClaimBody, body);
           // Who waits may go away, which the framework would notice.
           if (presented === undefined || presented.value?.wait_seconds) return undefined;
@@ -65,7 +66,7 @@ interface PresentedClaimRequest {
 async function claim(
   deps: MailboxRouteDeps,
   { key, mailboxId, headers, body, signal }: PresentedClaimRequest,
-): Promise<ShortAnswer> {
+): Promise<FastAnswer> {
   const outcome = await deps.mailboxes.claim({
     key,
     mailboxId,
@@ -83,7 +84,7 @@ async function claim(
     case "empty":
       return { status: 200, text: claimText([], outcome.remaining) };
     case "claimed": {
-      const lifeMs = retentionMs(deps.config);
+      const lifeMs = mailboxRetentionMs(deps.config);
       const texts = outcome.messages.map((message) => claimedMessageText(message, lifeMs));
       return {
         status: 200,

@@ -1,15 +1,15 @@
 import { Type } from "typebox";
-import { isId } from "../postgres/ids.ts";
+import { isId, nobodysId } from "../postgres/ids.ts";
+import { requiredKey } from "../http/contract/credentials.ts";
 import { notFound, unauthorized } from "../http/contract/errors.ts";
 import { parseIf } from "../http/contract/parseIf.ts";
-import { type RouteDefinition, route, sendAnswer, type ShortAnswer } from "../http/contract/route.ts";
+import { type RouteDefinition, route, sendAnswer, type FastAnswer } from "../http/contract/route.ts";
 import { claimRoute } from "./claimRoute.ts";
 import type { ClaimChange } from "./finish/changeClaims.ts";
 import type { ChangeCode } from "./finish/endMessages.ts";
 import { isMailboxOf } from "./message/findMailbox.ts";
-import { keyOf, type MailboxRouteDeps, nobodysId } from "./mailboxDeps.ts";
 import { changeRefusal } from "./refusals.ts";
-import { MailboxParams } from "./routes.ts";
+import { MailboxParams, type MailboxRouteDeps } from "./routes.ts";
 import { Claims, LeaseSeconds, Reason, RejectedClaims, Results } from "./message/schemas.ts";
 
 /** What consumers do with the messages of one mailbox, many at a time. */
@@ -30,9 +30,9 @@ function endRoutes(deps: MailboxRouteDeps): Record<"acknowledge" | "reject", Rou
         response: { 200: Results },
       },
       async ({ request, reply, params, body }) =>
-        sendAnswer(reply, await acknowledge(deps, keyOf(request), params.mailbox_id, body.messages)),
+        sendAnswer(reply, await acknowledge(deps, requiredKey(request), params.mailbox_id, body.messages)),
       {
-        short({ key, id, body }) {
+        fast({ key, id, body }) {
           const presented = parseIf(AcknowledgeBody, body);
           return presented && acknowledge(deps, key, id, presented.value.messages);
         },
@@ -52,7 +52,7 @@ function endRoutes(deps: MailboxRouteDeps): Record<"acknowledge" | "reject", Rou
       async ({ request, params, body }) => {
         const { messages, reason = "rejected" } = body;
         const mailboxId = params.mailbox_id;
-        return { results: await endEach(deps, keyOf(request), { mailboxId, messages, reason }) };
+        return { results: await endEach(deps, requiredKey(request), { mailboxId, messages, reason }) };
       },
     ),
   };
@@ -65,7 +65,7 @@ async function acknowledge(
   key: string,
   mailboxId: string,
   messages: PresentedClaim[],
-): Promise<ShortAnswer> {
+): Promise<FastAnswer> {
   const results = await endEach(deps, key, { mailboxId, messages, reason: null });
   return { status: 200, text: JSON.stringify({ results }) };
 }
@@ -86,7 +86,7 @@ function leaseRoutes(deps: MailboxRouteDeps): Record<"extend" | "release", Route
       async ({ request, params, body }) => {
         const leaseMs = (body.lease_seconds ?? deps.config.mailboxLeaseSeconds) * 1000;
         return {
-          results: await changeEach(deps, keyOf(request), params.mailbox_id, {
+          results: await changeEach(deps, requiredKey(request), params.mailbox_id, {
             ...body,
             leaseMs,
             delayMs: 0,
@@ -110,7 +110,7 @@ function leaseRoutes(deps: MailboxRouteDeps): Record<"extend" | "release", Route
       async ({ request, params, body }) => {
         const delayMs = (body.delay_seconds ?? 0) * 1000;
         return {
-          results: await changeEach(deps, keyOf(request), params.mailbox_id, {
+          results: await changeEach(deps, requiredKey(request), params.mailbox_id, {
             ...body,
             leaseMs: null,
             delayMs,

@@ -133,7 +133,7 @@ export function createMailboxes(input: MailboxesDeps): Mailboxes {
   };
 }
 
-/** One kind of call. Kinds take turns, because consumers mostly do one after the other. */
+/** The group commit of one kind of call. Kinds share turns, because a consumer's calls mostly follow one another. */
 function commits<T, R>(
   turns: Turns,
   options: Pick<GroupCommitOptions<T, R>, "run" | "ownerOf"> & { sizeOf?: (work: T) => number },

@@ -1,11 +1,14 @@
+import type pg from "pg";
 import { Type } from "typebox";
-import { isId } from "../postgres/ids.ts";
+import { type Config, mailboxRetentionMs } from "../config/config.ts";
+import { isId, nobodysId } from "../postgres/ids.ts";
+import { requiredKey } from "../http/contract/credentials.ts";
 import { ApiError } from "../http/contract/errors.ts";
 import { parseIf } from "../http/contract/parseIf.ts";
-import { type RouteDefinition, route, sendAnswer, type ShortAnswer } from "../http/contract/route.ts";
-import { findMailbox } from "./message/findMailbox.ts";
+import { type RouteDefinition, route, sendAnswer, type FastAnswer } from "../http/contract/route.ts";
+import { findMailbox, type ReadDeps } from "./message/findMailbox.ts";
 import { listMessages } from "./view/listMessages.ts";
-import { keyOf, type MailboxRouteDeps, nobodysId, readDeps, retentionMs } from "./mailboxDeps.ts";
+import type { Mailboxes } from "./mailboxes.ts";
 import { mailboxStats } from "./view/mailboxStats.ts";
 import { claimedMessageText, type MessageStatus, messageStatuses } from "./message/message.ts";
 import { readMessage } from "./view/readMessage.ts";
@@ -19,6 +22,13 @@ import {
   ReadableMessage,
   Stats,
 } from "./message/schemas.ts";
+
+/** What the routes of mailboxes work with. */
+export interface MailboxRouteDeps {
+  pool: pg.Pool;
+  mailboxes: Mailboxes;
+  config: Pick<Config, "mailboxLeaseSeconds" | "mailboxRetentionSeconds">;
+}
 
 export const MailboxParams = Type.Object({ mailbox_id: Type.String() });
 const MessageParams = Type.Object({ message_id: Type.String() });
@@ -119,8 +129,8 @@ function messageRoutes(deps: MailboxRouteDeps): Record<"read" | "claim" | "ackno
         },
       },
       async ({ request, reply, params }) =>
-        sendAnswer(reply, await claimOne(deps, keyOf(request), params.message_id)),
-      { short: ({ key, id, body }) => (parseIf(NoFields, body) ? claimOne(deps, key, id) : undefined) },
+        sendAnswer(reply, await claimOne(deps, requiredKey(request), params.message_id)),
+      { fast: ({ key, id, body }) => (parseIf(NoFields, body) ? claimOne(deps, key, id) : undefined) },
     ),
     acknowledge: route(
       {
@@ -133,9 +143,12 @@ function messageRoutes(deps: MailboxRouteDeps): Record<"read" | "claim" | "ackno
         errors: { 403: "Another API key has claimed it", 409: "No active claim, or one with another token" },
       },
       async ({ request, reply, params, body }) =>
-        sendAnswer(reply, await acknowledgeOne(deps, keyOf(request), params.message_id, body?.claim_token)),
+        sendAnswer(
+          reply,
+          await acknowledgeOne(deps, requiredKey(request), params.message_id, body?.claim_token),
+        ),
       {
-        short({ key, id, body }) {
+        fast({ key, id, body }) {
           const presented = parseIf(Acknowledgement, body);
           return presented && acknowledgeOne(deps, key, id, presented.value?.claim_token);
         },
@@ -144,14 +157,14 @@ function messageRoutes(deps: MailboxRouteDeps): Record<"read" | "claim" | "ackno
   };
 }
 
-async function claimOne(deps: MailboxRouteDeps, key: string, messageId: string): Promise<ShortAnswer> {
+async function claimOne(deps: MailboxRouteDeps, key: string, messageId: string): Promise<FastAnswer> {
   const outcome = await deps.mailboxes.claimNamed({
     key,
     messageId: isId(messageId) ? messageId : nobodysId,
     leaseMs: deps.config.mailboxLeaseSeconds * 1000,
   });
   if (outcome.kind === "refused") throw claimRefusal(outcome.code);
-  return { status: 200, text: claimedMessageText(outcome.message, retentionMs(deps.config)) };
+  return { status: 200, text: claimedMessageText(outcome.message, mailboxRetentionMs(deps.config)) };
 }
 
 async function acknowledgeOne(
@@ -159,7 +172,7 @@ async function acknowledgeOne(
   key: string,
   messageId: string,
   token: string | undefined,
-): Promise<ShortAnswer> {
+): Promise<FastAnswer> {
   const code = await deps.mailboxes.end({
     key,
     messageId: isId(messageId) ? messageId : nobodysId,
@@ -177,4 +190,8 @@ function readStatus(text: string | undefined): MessageStatus | undefined {
   const status = messageStatuses.find((known) => known === text);
   if (status === undefined) throw new ApiError(400, `status must be one of ${messageStatuses.join(", ")}`);
   return status;
+}
+
+export function readDeps({ pool, config }: MailboxRouteDeps): ReadDeps {
+  return { pool, retentionMs: mailboxRetentionMs(config) };
 }

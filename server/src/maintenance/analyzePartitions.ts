@@ -5,8 +5,8 @@ const firstWithOnly = 180_000;
 
 /**
  * Refreshes the planner's statistics of partitioned tables, which autovacuum never visits, and of partitions that hold
- * something. Empty ones are left alone: statistics that say "empty" make plans that read the whole partition for
- * each row, and sessions keep those when its day comes and it fills.
+ * something. Empty ones are left alone: statistics of an empty table lead to sequential scans, and the
+ * cached plans of prepared statements keep them when the partition's day comes and it fills.
  */
 export async function analyzePartitions(pool: pg.Pool): Promise<void> {
   const { rows } = await pool.query<{ name: string; is_parent: boolean; can_only: boolean }>(

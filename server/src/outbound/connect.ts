@@ -26,7 +26,7 @@ const tcpKeepAliveMs = 60_000;
 export function createConnect(deps: ConnectDeps): Connect {
   const sessions = createSessionCache();
   return (peer, connected) => {
-    const attempt: Expiring = { timeoutMs: deps.connectTimeoutMs, place: null, expire };
+    const attempt: Expiring = { timeoutMs: deps.connectTimeoutMs, link: null, expire };
     let socket: Socket | null = null;
     let open = true;
 

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Dispatcher } from "undici";
-import type { DeadlinePlace, Deadlines, Expiring } from "../runtime/deadlines.ts";
+import type { DeadlineLink, Deadlines, Expiring } from "../runtime/deadlines.ts";
 import type { ExchangeHeaders, ExchangeResult } from "./exchangeResult.ts";
 import { describeExchangeError, type Failure, isClosedByPeer, shuttingDown } from "./failures.ts";
 import type { Job, Transport, UsedConnection } from "./transport/transport.ts";
@@ -31,7 +31,7 @@ export class Exchange implements Job, Expiring {
   readonly originUrl: string;
   readonly options: Dispatcher.DispatchOptions;
   readonly timeoutMs: number;
-  place: DeadlinePlace | null = null;
+  link: DeadlineLink | null = null;
   connection: UsedConnection | null = null;
   controller: Dispatcher.DispatchController | null = null;
   ahead: Job | null = null;
@@ -42,7 +42,7 @@ export class Exchange implements Job, Expiring {
   readonly #bodyLimitBytes: number;
   readonly #startedAtMs = performance.now();
   #repeatable: boolean;
-  #settled = false;
+  #hasEnded = false;
   /** Something of the request may have reached the peer. */
   #sent = false;
   /** It went out on a connection that had carried another exchange before. */
@@ -89,7 +89,7 @@ export class Exchange implements Job, Expiring {
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    if (this.#settled) {
+    if (this.#hasEnded) {
       controller.abort(new Error("ended before it began"));
       return;
     }
@@ -114,7 +114,7 @@ export class Exchange implements Job, Expiring {
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#settled) {
+    if (this.#hasEnded) {
       return;
     }
     const roomBytes = this.#bodyLimitBytes - this.#receivedBytes;
@@ -130,18 +130,18 @@ export class Exchange implements Job, Expiring {
   }
 
   onResponseEnd(): void {
-    if (!this.#settled) {
+    if (!this.#hasEnded) {
       this.#deps.transport.release(this);
     }
   }
 
   end(): void {
     const result = this.#answer(false);
-    if (this.#settle()) {
+    if (this.#markEnded()) {
       try {
         this.#ended(result);
       } catch (error) {
-        // Not undici's: it would take it for a fault of the connection.
+        // Not rethrown into undici, which would take it for an error of the connection.
         queueMicrotask(() => {
           throw error;
         });
@@ -150,11 +150,11 @@ export class Exchange implements Job, Expiring {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    if (this.#settled) {
+    if (this.#hasEnded) {
       return;
     }
     if (this.#isStale(error)) {
-      // Only once, so that a peer that closes every connection is not asked for ever.
+      // Once only: a peer may close every connection.
       this.#repeatable = false;
       this.#deps.transport.discard(this);
       this.connection = null;
@@ -170,8 +170,8 @@ export class Exchange implements Job, Expiring {
   }
 
   /**
-   * A kept-alive connection that the peer closed while the request was under way, before any byte of an answer: nearly
-   * always an idle timeout that crossed with the request. The peer may have read it, so this is for
+   * The keep-alive race (RFC 9112, section 9.3.1): the peer closed a reused connection, mostly by its idle timeout,
+   * while the request was under way and before any byte of an answer. The peer may have read it, so this is only for
    * requests that may arrive twice, as at-least-once deliveries may.
    */
   #isStale(error: Error): boolean {
@@ -203,19 +203,19 @@ export class Exchange implements Job, Expiring {
     this.#endLater({ kind: "error", code, message, durationMs, sent: this.#sent });
   }
 
-  /** After what undici is doing now, in which nothing new may start. */
+  /** Deferred to a microtask: a request dispatched here would re-enter undici's parser. */
   #endLater(result: ExchangeResult): void {
-    if (this.#settle()) {
+    if (this.#markEnded()) {
       queueMicrotask(() => this.#ended(result));
     }
   }
 
   /** Whether this is the first end. */
-  #settle(): boolean {
-    if (this.#settled) {
+  #markEnded(): boolean {
+    if (this.#hasEnded) {
       return false;
     }
-    this.#settled = true;
+    this.#hasEnded = true;
     this.#deps.deadlines.remove(this);
     return true;
   }

@@ -21,6 +21,9 @@ export function newId(bucket: number, nowMs: number): string {
   return timeDigits(nowMs) + random + bucketDigits[bucket]!;
 }
 
+/** An id that nothing has: what is no id is looked for under this one, so that the key is still checked. */
+export const nobodysId = "0".repeat(32);
+
 const bucketDigits = Array.from({ length: 256 }, (_, bucket) => bucket.toString(16).padStart(2, "0"));
 
 let lastMs = -1;

@@ -65,7 +65,7 @@ test("a database with a path of its own keeps its tables there", async () => {
   await ensurePartitions(pool, Date.now() + 30 * 86_400_000);
   expect(await relationsIn("public")).toEqual([]);
   expect(await relationsIn("home")).toContain("processes");
-  expect((await pool.query("select sweep_leases()")).rowCount).toBe(1);
+  expect((await pool.query("select sweep_deliveries()")).rowCount).toBe(1);
 });
 
 test("a user who may not create schemas is told what to grant", async () => {

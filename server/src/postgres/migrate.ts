@@ -6,7 +6,7 @@ import { migrations } from "./migrations.ts";
 import { ensurePartitions } from "./partitions.ts";
 import { noteAlive, noteAllEnded, type ProcessRecord } from "./processes.ts";
 
-/** Held by whoever changes the schema, so that one does at a time. */
+/** The advisory lock that serializes changes of the schema. */
 export const migrationLockKey = 7_281_934_001;
 const lockTimeoutMs = 5_000;
 

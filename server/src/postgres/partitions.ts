@@ -54,7 +54,7 @@ export async function ensurePartitions(pool: pg.Pool | pg.PoolClient, nowMs: num
            autovacuum_vacuum_insert_scale_factor = ${doubled}
          )`,
       );
-      // Nothing is looked for by its payload, and to sort 30,000 of them is most of what ANALYZE would do.
+      // No query has a condition on the payload, and sorting 30,000 of them would be most of ANALYZE's work.
       if (table === "events")
         await pool.query(`alter table ${home}.${name} alter column payload set statistics 0`);
       created++;

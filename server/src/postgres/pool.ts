@@ -59,7 +59,7 @@ class ImpatientClient extends pg.Client {
     const config = typeof given === "string" ? { text: given } : (given as pg.QueryConfig);
     const limited = "submit" in config ? config : { query_timeout: this.limitMs, ...config };
     const result = (pg.Client.prototype.query as (...all: unknown[]) => unknown).call(this, limited, ...rest);
-    // Whoever has a promise may give the client back as if it could be used again.
+    // A caller with a promise may release the client as if it could be used again.
     if (result instanceof Promise) result.catch((error: unknown) => isUnanswered(error) && this.#hangUp());
     return result;
   }) as pg.Client["query"];
@@ -77,9 +77,9 @@ class TappedClient extends ImpatientClient {
 }
 
 /**
- * The connection pool, with the schema of this version's functions before the rest of each session's path. Sessions give up on statements after 30 s, on locks after 10 s and on transactions
- * left idle after 15 s, because one forgotten transaction would pin dead rows and stop the queue from
- * shrinking.
+ * The connection pool, with the schema of this version's functions before the rest of each session's path. Sessions
+ * give up on statements after 30 s, on locks after 10 s and on transactions left idle after 15 s, because one forgotten
+ * transaction would pin dead rows and stop the queue from shrinking.
  */
 export function createPool(options: PoolOptions): pg.Pool {
   const { connection } = options;

@@ -8,7 +8,7 @@ import { createKeyUsage, type KeyUsage } from "../accounts/keyUsage.ts";
 import { createPasswords } from "../accounts/passwords.ts";
 import { createApp } from "../app.ts";
 import { type BillingWorker, startBillingWorker } from "../billing/worker.ts";
-import type { Config } from "../config/config.ts";
+import { type Config, mailboxRetentionMs } from "../config/config.ts";
 import type { DatabaseConnection } from "../postgres/pool.ts";
 import type { ProcessRecord } from "../postgres/processes.ts";
 import { limitQueries } from "../postgres/hot/queryLimit.ts";
@@ -22,7 +22,6 @@ import { createHandoffs, type Handoffs } from "../handoff/handoffs.ts";
 import { closeServer } from "../http/closeServer.ts";
 import { createIntake, type Intake } from "../intake/intake.ts";
 import { createMailboxes, type Mailboxes } from "../mailbox/mailboxes.ts";
-import { retentionMs } from "../mailbox/mailboxDeps.ts";
 import { startMaintenance } from "./chores.ts";
 import { createStreams, type Streams } from "../stream/streams.ts";
 import { parseNetworks } from "../outbound/addressGuard.ts";
@@ -63,88 +62,69 @@ export interface Service {
   stop(): Promise<void>;
 }
 
-/** The parts that see items through, before anything listens. */
 type Parts = ReturnType<typeof assembleParts>;
+type Foundation = ReturnType<typeof layFoundation>;
 
 /**
  * Wires the parts together: what each part needs is spelled out here and nowhere else.
  * @param requestPool for what a caller waits for; work in the background has the pool's own patience.
  */
 function assembleParts(deps: ServiceDeps, requestPool: pg.Pool) {
-  const { config, pool, encryptionKey, log, nowMs = Date.now } = deps;
-  const queries = createQueries(requestPool);
-  const registry = createRegistry(requestPool, config);
-  const networks = parseNetworks(config.allowedNetworks);
-  const outbound = connectOutbound(config, networks);
-  const box = createSecretBox({ current: encryptionKey, previous: config.previousEncryptionKeys });
-  const keyUsage = createKeyUsage(pool, log);
-  const streams = createStreams({ pool, log, nowMs });
+  const { config, log } = deps;
+  const foundation = layFoundation(deps, requestPool);
+  const helper = createHelperFor(deps, foundation.streams);
+  // The dispatcher and handoffs call each other, as do handoffs and mailboxes, once all are there.
   const handoffs = createHandoffs({
-    config,
-    pool,
-    queries,
-    box,
-    encryptionKey,
-    outbound,
-    networks,
-    log,
-    registry,
-    changes: streams.changes,
-    nowMs,
+    ...common(deps, foundation),
+    queries: foundation.queries,
+    encryptionKey: deps.encryptionKey,
+    networks: foundation.networks,
     onDue: () => dispatcher.onDue(),
     onMailboxItems: (mailboxIds) => mailboxes.onMailboxItems(mailboxIds),
   });
-  const helper = createHelperFor(deps, streams);
   const dispatcher: Dispatcher = createDelivery({
-    config,
-    pool,
-    box,
-    outbound,
-    log,
-    changes: streams.changes,
-    registry,
-    nowMs,
+    ...common(deps, foundation),
     sendHandoff: (delivery, target) => handoffs.send(delivery, target),
     ...(helper && { helper }),
   });
-  const keyOwners = createKeyOwners(pool);
-  // Which owner the unknown have makes no difference: their keys are looked up before anything waits.
-  const ownerOf = (key: string): string => keyOwners.known(key) ?? key;
   const mailboxes: Mailboxes = createMailboxes({
     pool: requestPool,
     log,
-    ownerOf,
-    retentionMs: retentionMs(config),
-    changes: streams.changes,
-    onKeyUsed: (key) => keyUsage.noteKey(key),
+    ownerOf: foundation.ownerOf,
+    retentionMs: mailboxRetentionMs(config),
+    changes: foundation.changes,
+    onKeyUsed: (key) => foundation.keyUsage.noteKey(key),
   });
-  const intake = intakeOf({
-    config,
-    pool: requestPool,
-    dispatcher,
-    mailboxes,
-    keyUsage,
-    ownerOf,
-    streams,
-    log,
-  });
+  const intake = intakeOf({ ...foundation, config, dispatcher, mailboxes, log });
+  return { ...foundation, handoffs, dispatcher, helper, mailboxes, intake };
+}
+
+/** What the parts that see items through stand on: the database, the outbound client, keys and streams. */
+function layFoundation(deps: ServiceDeps, requestPool: pg.Pool) {
+  const { config, pool, encryptionKey, log, nowMs = Date.now } = deps;
+  const networks = parseNetworks(config.allowedNetworks);
+  const streams = createStreams({ pool, log, nowMs });
+  const keyOwners = createKeyOwners(pool);
   return {
-    keyOwners,
     pool: requestPool,
-    queries,
-    registry,
+    queries: createQueries(requestPool),
+    registry: createRegistry(requestPool, config),
     networks,
-    outbound,
-    box,
-    keyUsage,
-    handoffs,
-    dispatcher,
-    helper,
-    mailboxes,
-    intake,
+    outbound: connectOutbound(config, networks),
+    box: createSecretBox({ current: encryptionKey, previous: config.previousEncryptionKeys }),
+    keyUsage: createKeyUsage(pool, log),
+    keyOwners,
+    // An unknown key stands for itself: it is looked up before anything of it waits in a queue.
+    ownerOf: (key: string): string => keyOwners.known(key) ?? key,
     streams,
     changes: streams.changes,
   };
+}
+
+/** What delivery and handoffs both take. */
+function common(deps: ServiceDeps, { box, outbound, registry, changes }: Foundation) {
+  const { config, pool, log, nowMs = Date.now } = deps;
+  return { config, pool, log, nowMs, box, outbound, registry, changes };
 }
 
 function refusalLog(log: Log): (error: unknown) => void {
@@ -157,7 +137,7 @@ interface IntakeParts {
   dispatcher: Dispatcher;
   mailboxes: Mailboxes;
   keyUsage: KeyUsage;
-  streams: Pick<Streams, "changes">;
+  changes: Streams["changes"];
   log: Log;
   ownerOf: (key: string) => string;
 }
@@ -169,7 +149,7 @@ function intakeOf({
   mailboxes,
   keyUsage,
   ownerOf,
-  streams,
+  changes,
   log,
 }: IntakeParts): Intake {
   return createIntake(
@@ -180,7 +160,7 @@ function intakeOf({
       take: (item, acceptance) => dispatcher.take(item, acceptance),
       onDue: (targetId) => dispatcher.onDue(targetId),
       onMailboxItems: (mailboxIds) => mailboxes.onMailboxItems(mailboxIds),
-      changes: streams.changes,
+      changes,
       onRefused: refusalLog(log),
       onKeyUsed: (key) => keyUsage.noteKey(key),
     },
@@ -192,7 +172,7 @@ function createRegistry(pool: pg.Pool, config: Config): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   registerDatabaseMetrics(registry, pool);
-  registerMailboxMetrics(registry, pool, retentionMs(config));
+  registerMailboxMetrics(registry, pool, mailboxRetentionMs(config));
   return registry;
 }
 

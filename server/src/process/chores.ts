@@ -2,9 +2,8 @@ import type pg from "pg";
 import { sweepRateLimits } from "../accounts/rateLimit.ts";
 import { sweepSessions } from "../accounts/sessionStore.ts";
 import { foldUsage } from "../billing/foldUsage.ts";
-import type { Config } from "../config/config.ts";
+import { type Config, mailboxRetentionMs } from "../config/config.ts";
 import { ensurePartitions } from "../postgres/partitions.ts";
-import { retentionMs } from "../mailbox/mailboxDeps.ts";
 import {
   foldMailboxActivity,
   forgetDeletedMailboxes,
@@ -23,7 +22,7 @@ import { dropUnusedFunctions } from "../maintenance/dropUnusedFunctions.ts";
 import { type Chore, startLoop } from "../maintenance/chore.ts";
 import { foldActivity, forgetActivity } from "../stats/foldActivity.ts";
 import { sweepCircuits } from "../delivery/dispatch/openCircuits.ts";
-import { sweepLeases } from "../delivery/rows/sweepLeases.ts";
+import { sweepDeliveries } from "../delivery/rows/sweepDeliveries.ts";
 
 export interface MaintenanceDeps {
   config: Config;
@@ -49,7 +48,11 @@ export function startMaintenance(deps: MaintenanceDeps): { stop(): Promise<void>
 
 function itemChores({ pool, handoffs }: MaintenanceDeps): Chore[] {
   return [
-    { name: "lease sweep", everyMs: 2 * seconds, runOnce: async () => ({ leases: await sweepLeases(pool) }) },
+    {
+      name: "lease sweep",
+      everyMs: 2 * seconds,
+      runOnce: async () => ({ leases: await sweepDeliveries(pool) }),
+    },
     {
       name: "polls of stopped nodes",
       everyMs: 5 * seconds,
@@ -88,7 +91,7 @@ function mailboxChores({ config, pool }: MaintenanceDeps): Chore[] {
     {
       name: "expired messages",
       everyMs: 10 * seconds,
-      runOnce: async () => ({ messages: await sweepExpiredMessages(pool, retentionMs(config)) }),
+      runOnce: async () => ({ messages: await sweepExpiredMessages(pool, mailboxRetentionMs(config)) }),
     },
     {
       name: "answered Claim-Ids",

@@ -11,7 +11,7 @@ import { explainFullDisk } from "../postgres/embedded/fullDisk.ts";
 import { untilServes } from "../postgres/untilServes.ts";
 import { loadOrMakeKey } from "./encryptionKey.ts";
 import { type StartProgress, tellProgress } from "./startProgress.ts";
-import { endAllLeases } from "../delivery/rows/sweepLeases.ts";
+import { endAllLeases } from "../delivery/rows/sweepDeliveries.ts";
 import { version } from "../config/version.ts";
 import type { Log } from "../telemetry/log.ts";
 

@@ -17,7 +17,7 @@ afterEach(() => {
 function item(name: string, timeoutMs: number, onExpire: () => void = () => undefined): Expiring {
   return {
     timeoutMs,
-    place: null,
+    link: null,
     expire() {
       expired.push(name);
       onExpire();
@@ -43,7 +43,7 @@ describe("deadlines", () => {
     for (const one of items) {
       deadlines.remove(one);
       deadlines.remove(one);
-      expect(one.place).toBeNull();
+      expect(one.link).toBeNull();
     }
     deadlines.add(item("later", 100));
     vi.advanceTimersByTime(200);

@@ -2,8 +2,8 @@
 export interface Expiring {
   readonly timeoutMs: number;
   expire(): void;
-  /** Where it stands among the others; written by {@link Deadlines}, null while it is not in there. */
-  place: DeadlinePlace | null;
+  /** Its link in a queue of {@link Deadlines}, which alone writes it; null outside of one. */
+  link: DeadlineLink | null;
 }
 
 export interface Deadlines {
@@ -13,12 +13,12 @@ export interface Deadlines {
 }
 
 /** A link of a queue; the queue's own link holds no item and closes the ring. */
-export interface DeadlinePlace {
+export interface DeadlineLink {
   item: Expiring | null;
   /** On the clock of `performance.now()`. */
   expiresAtMs: number;
-  earlier: DeadlinePlace;
-  later: DeadlinePlace;
+  earlier: DeadlineLink;
+  later: DeadlineLink;
 }
 
 /** An item expires up to this much late. */
@@ -28,12 +28,12 @@ const tickMs = 50;
  * One coarse timer for all requests, instead of one each: items of equal timeout expire in the order they came, so a
  * tick looks only at the oldest of each length. The timer runs only while something waits, so an idle process sleeps.
  *
- * The queues are linked lists because the tables of a Set or Map refer to those that replaced them: an old one that
- * nothing else holds keeps all that came and went since alive until the next full collection of garbage. That made
- * the small collections, between two items, four times as long.
+ * Intrusive linked lists rather than a Set or Map: V8's hash tables point to the tables that replaced them, so an
+ * outgrown one that has been promoted to the old generation keeps all later entries alive until the next major
+ * collection. That made minor collections four times as long.
  */
 export function createDeadlines(): Deadlines {
-  const queues = new Map<number, DeadlinePlace>();
+  const queues = new Map<number, DeadlineLink>();
   let isTicking = false;
 
   function tick(): void {
@@ -62,23 +62,23 @@ export function createDeadlines(): Deadlines {
         queue = emptyQueue();
         queues.set(item.timeoutMs, queue);
       }
-      const place = {
+      const link = {
         item,
         expiresAtMs: performance.now() + item.timeoutMs,
         earlier: queue.earlier,
         later: queue,
       };
-      queue.earlier.later = place;
-      queue.earlier = place;
-      item.place = place;
+      queue.earlier.later = link;
+      queue.earlier = link;
+      item.link = link;
       startTicking();
     },
     remove: unlink,
   };
 }
 
-function emptyQueue(): DeadlinePlace {
-  const queue = { item: null, expiresAtMs: 0 } as DeadlinePlace;
+function emptyQueue(): DeadlineLink {
+  const queue = { item: null, expiresAtMs: 0 } as DeadlineLink;
   queue.earlier = queue;
   queue.later = queue;
   return queue;
@@ -86,12 +86,12 @@ function emptyQueue(): DeadlinePlace {
 
 /** Leaves the link pointing at nothing but itself, so that no link keeps another alive. */
 function unlink(item: Expiring): void {
-  const { place } = item;
-  if (place === null) return;
-  place.earlier.later = place.later;
-  place.later.earlier = place.earlier;
-  place.earlier = place;
-  place.later = place;
-  place.item = null;
-  item.place = null;
+  const { link } = item;
+  if (link === null) return;
+  link.earlier.later = link.later;
+  link.later.earlier = link.earlier;
+  link.earlier = link;
+  link.later = link;
+  link.item = null;
+  item.link = null;
 }

@@ -10,25 +10,25 @@ export interface FairQueueOptions<T> {
   maxSize: number;
 }
 
-interface Lane<T> {
+interface OwnerQueue<T> {
   owner: string;
   things: T[];
   /** Things in front of this one were taken. */
   next: number;
   size: number;
-  /** What it may still take of a batch before the next lane's turn. */
+  /** Its deficit counter: what it may still take in this turn. */
   credit: number;
 }
 
 /**
- * A queue that gives its owners equal parts of each batch, by deficit round robin: in each turn a lane may take a
+ * A queue that gives its owners equal parts of each batch, by deficit round robin: in each turn a queue may take a
  * share of a batch's size, and what it does not use counts for its next. An owner may have as much waiting as there
  * is room left, so whatever the others have, a newcomer finds some.
  */
 export class FairQueue<T> {
   readonly #options: FairQueueOptions<T>;
-  /** Those in which something waits, in the order of their turns. */
-  readonly #lanes = new Map<string, Lane<T>>();
+  /** The owners that have something waiting, in round-robin order. */
+  readonly #queues = new Map<string, OwnerQueue<T>>();
   readonly #turnSize: number;
   #length = 0;
   #size = 0;
@@ -58,19 +58,19 @@ export class FairQueue<T> {
     const { ownerOf, sizeOf, maxCount, maxSize } = this.#options;
     const size = sizeOf(thing);
     const owner = ownerOf === undefined ? "" : ownerOf(thing);
-    let lane = this.#lanes.get(owner);
+    let queue = this.#queues.get(owner);
     const freeCount = maxCount - this.#length;
     const freeSize = maxSize - this.#size - size;
     if (freeCount <= 0 || freeSize < 0) return false;
-    if (ownerOf !== undefined && lane !== undefined) {
-      if (lane.things.length - lane.next >= freeCount || lane.size > freeSize) return false;
+    if (ownerOf !== undefined && queue !== undefined) {
+      if (queue.things.length - queue.next >= freeCount || queue.size > freeSize) return false;
     }
-    if (lane === undefined) {
-      lane = { owner, things: [], next: 0, size: 0, credit: 0 };
-      this.#lanes.set(owner, lane);
+    if (queue === undefined) {
+      queue = { owner, things: [], next: 0, size: 0, credit: 0 };
+      this.#queues.set(owner, queue);
     }
-    lane.things.push(thing);
-    lane.size += size;
+    queue.things.push(thing);
+    queue.size += size;
     this.#length++;
     this.#size += size;
     return true;
@@ -80,9 +80,9 @@ export class FairQueue<T> {
   take(): T[] {
     const batch: T[] = [];
     let room = this.#options.maxBatchSize;
-    while (this.#lanes.size > 0) {
-      const [lane] = this.#lanes.values();
-      const { size, isFull } = this.#takeFrom(lane!, batch, room);
+    while (this.#queues.size > 0) {
+      const [queue] = this.#queues.values();
+      const { size, isFull } = this.#takeFrom(queue!, batch, room);
       if (isFull) break;
       room -= size;
     }
@@ -91,50 +91,50 @@ export class FairQueue<T> {
 
   /** Takes out everything, owner by owner. */
   takeAll(): T[] {
-    const all = [...this.#lanes.values()].flatMap((lane) => lane.things.slice(lane.next));
-    this.#lanes.clear();
+    const all = [...this.#queues.values()].flatMap((queue) => queue.things.slice(queue.next));
+    this.#queues.clear();
     this.#length = 0;
     this.#size = 0;
     return all;
   }
 
-  /** Gives one lane its turn. */
-  #takeFrom(lane: Lane<T>, batch: T[], room: number): { size: number; isFull: boolean } {
+  /** One turn of an owner's queue: adds the quantum to its deficit counter (`credit`), and takes what that pays for. */
+  #takeFrom(queue: OwnerQueue<T>, batch: T[], room: number): { size: number; isFull: boolean } {
     const { sizeOf, maxBatch } = this.#options;
-    const isAlone = this.#lanes.size === 1;
-    lane.credit += this.#turnSize;
+    const isAlone = this.#queues.size === 1;
+    queue.credit += this.#turnSize;
     let taken = 0;
-    while (lane.next < lane.things.length) {
-      const thing = lane.things[lane.next]!;
+    while (queue.next < queue.things.length) {
+      const thing = queue.things[queue.next]!;
       const size = sizeOf(thing);
       const cost = Math.max(size, this.#turnSize / thingsPerTurn);
-      if (!isAlone && cost > lane.credit) break;
+      if (!isAlone && cost > queue.credit) break;
       if (batch.length === maxBatch || (batch.length > 0 && size > room - taken)) {
         return { size: taken, isFull: true };
       }
       batch.push(thing);
-      lane.next++;
-      lane.credit -= cost;
-      lane.size -= size;
+      queue.next++;
+      queue.credit -= cost;
+      queue.size -= size;
       this.#length--;
       this.#size -= size;
       taken += size;
     }
-    this.#lanes.delete(lane.owner);
-    if (lane.next < lane.things.length) this.#lanes.set(lane.owner, withoutTaken(lane));
+    this.#queues.delete(queue.owner);
+    if (queue.next < queue.things.length) this.#queues.set(queue.owner, withoutTaken(queue));
     return { size: taken, isFull: false };
   }
 }
 
-/** So many of the smallest things one lane takes in a turn: an owner with few waits for few of another's. */
+/** The quantum, in the smallest things: an owner with few waits for few of another's. */
 const thingsPerTurn = 8;
-/** Past so many taken things a lane's list is copied. */
+/** Past so many taken things a queue's list is copied. */
 const maxTaken = 1024;
 
-function withoutTaken<T>(lane: Lane<T>): Lane<T> {
-  if (lane.next > maxTaken) {
-    lane.things = lane.things.slice(lane.next);
-    lane.next = 0;
+function withoutTaken<T>(queue: OwnerQueue<T>): OwnerQueue<T> {
+  if (queue.next > maxTaken) {
+    queue.things = queue.things.slice(queue.next);
+    queue.next = 0;
   }
-  return lane;
+  return queue;
 }

@@ -1,7 +1,7 @@
 import { FairQueue } from "./fairQueue.ts";
 import { Turns } from "./turns.ts";
 
-/** Gathers what many callers want done into few transactions. */
+/** Group commit: gathers the work of many callers into few transactions. */
 export interface GroupCommit<T, R> {
   /**
    * Queues one piece of work and gives its result after the commit of its batch.
@@ -24,13 +24,13 @@ export interface GroupCommit<T, R> {
 export interface GroupCommitOptions<T, R> {
   /** Does a batch in one transaction and gives a result per piece, in order. */
   run: (batch: T[]) => Promise<R[]>;
-  /** Told of each batch that is done, while the next is under way and before its callers have their results. */
+  /** Called after each batch, while the next is under way and before this one's callers have their results. */
   committed?: (batch: T[], results: R[]) => void;
   /** Whether an error is about a piece in the batch rather than about the database, so that halves may succeed. */
   isPieceAtFault: (error: unknown) => boolean;
   /**
-   * Whether an error says that whoever waits waits in vain, after having waited for this batch: they get the error
-   * too, and were not part of any transaction. Nobody does when absent.
+   * Whether an error (such as a lost connection) also fails the work that waits behind this batch, none of which was
+   * part of a transaction. None is when absent.
    */
   isHopeless?: (error: unknown) => boolean;
   /** Bytes a piece adds to its batch. */
@@ -134,7 +134,7 @@ class Batches<T, R> implements GroupCommit<T, R> {
       return;
     }
     this.#isScheduled = true;
-    // After the sockets of this turn of the event loop have been read, so that their requests share a batch.
+    // setImmediate: after the poll phase has read this turn's sockets, so that their requests share a batch.
     setImmediate(() => {
       this.#isScheduled = false;
       this.#start();
@@ -164,7 +164,7 @@ class Batches<T, R> implements GroupCommit<T, R> {
     }
   }
 
-  /** Never rejects. The next batch goes out before this one's results: nobody works for the database meanwhile. */
+  /** Never rejects. Sends the next batch before handing out this one's results, so that the database does not idle. */
   async #commit(batch: Waiting<T, R>[]): Promise<void> {
     const settled = await settle(batch, this.#options, this.#giveUp);
     this.#running--;
@@ -226,7 +226,7 @@ async function settle<T, R>(
         for (const { reject, work: piece } of batch) reject(error, piece);
       };
     }
-    // One bad piece must not fail its neighbours: nothing was committed, so the halves are tried apart.
+    // Nothing was committed: bisect, so that one bad piece does not fail the others.
     const middle = batch.length >> 1;
     const first = await settle(batch.slice(0, middle), options, failed);
     const second = await settle(batch.slice(middle), options, failed);

@@ -5,8 +5,8 @@ export interface Queued<T> {
 }
 
 /**
- * Things in the order they came, linked through themselves: what comes and goes with each request makes no garbage and
- * leaves no outgrown tables behind, as it would in a Set (see `createDeadlines`).
+ * An intrusive FIFO list: putting an item in and taking it out allocates nothing, unlike in a Set (see
+ * `createDeadlines`).
  */
 export interface Queue<T extends Queued<T>> {
   first: T | null;

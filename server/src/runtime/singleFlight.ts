@@ -1,6 +1,5 @@
 /**
- * Does `work` once for all who ask while it is under way: they share its result, or its error. Who asks later has it
- * done anew.
+ * Single flight: calls that come while `work` is under way share its result, or its error; a later call does it anew.
  */
 export function singleFlight<T>(work: () => Promise<T>): () => Promise<T> {
   let underWay: Promise<T> | undefined;

@@ -1,4 +1,4 @@
-/** How long the batches of others are waited for: one that hangs must not hold up the rest. */
+/** How long to wait for another kind's batch: one that hangs must not block the others. */
 const patienceMs = 50;
 
 /**

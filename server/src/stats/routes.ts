@@ -3,7 +3,7 @@ import type pg from "pg";
 import { notFound, ApiError } from "../http/contract/errors.ts";
 import { type RouteDefinition, route } from "../http/contract/route.ts";
 import { IdParams } from "../http/contract/schemas.ts";
-import { type MailboxRouteDeps, readDeps } from "../mailbox/mailboxDeps.ts";
+import { type MailboxRouteDeps, readDeps } from "../mailbox/routes.ts";
 import { findMailbox } from "../mailbox/message/findMailbox.ts";
 import { mailboxStats } from "../mailbox/view/mailboxStats.ts";
 import { isId } from "../postgres/ids.ts";

@@ -9,7 +9,7 @@ export interface WatchesDeps {
 
 /** So long after a stream begins do other nodes report what they see. */
 const lookEveryMs = 1_000;
-/** A watch of a node that died is over after this. */
+/** A watch is a lease: of a node that died it lapses after this. */
 const keptMs = 15_000;
 const renewEveryMs = 5_000;
 /** Clocks of nodes disagree, and the transaction that makes a target takes its time. */

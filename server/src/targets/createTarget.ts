@@ -1,14 +1,33 @@
+import type { Config } from "../config/config.ts";
 import { newRootId } from "../postgres/ids.ts";
-import type { TargetKind } from "../postgres/tables.ts";
+import type { Queries, TargetKind } from "../postgres/tables.ts";
+import type { Changes } from "../items/changes.ts";
+import type { SecretBox } from "../items/secretBox.ts";
 import { newSigningSecret } from "../items/signature.ts";
 import { ApiError } from "../http/contract/errors.ts";
+import type { ParsedNetworks } from "../outbound/addressGuard.ts";
 import { checkTargetUrl } from "../outbound/targetUrl.ts";
 import { checkEventTypes } from "./eventTypes.ts";
-import { type HandoffAuth, handoffTargets } from "./handoffTargets.ts";
+import { type HandoffAuth, type HandoffTargets, handoffTargets } from "./handoffTargets.ts";
 import type { NewEndpoint, NewTarget } from "./schemas.ts";
 import { sealSigningSecret } from "../items/signingSecret.ts";
 import { insertTarget, type StoredTarget } from "./store.ts";
-import type { TargetDeps } from "./targetDeps.ts";
+
+/** What targets and legacy endpoints need from the process. */
+export interface TargetDeps {
+  config: Pick<Config, "allowHttpTargets" | "maxBodyBytes">;
+  queries: Queries;
+  box: SecretBox;
+  /** Networks exempt from the address guard. */
+  networks: ParsedNetworks;
+  /** The part of a2a targets that is not a target's: cards and bearers. */
+  handoffs?: { targets: HandoffTargets };
+  changes: Changes;
+  nowMs: () => number;
+  randomBytes: (size: number) => Buffer;
+  /** Tells the local dispatcher that something may have become due. */
+  onDue: () => void;
+}
 
 /** A target just made, and the secret that is shown this once when its kind has one. */
 export interface CreatedTarget {

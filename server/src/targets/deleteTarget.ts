@@ -1,12 +1,12 @@
 import { isId } from "../postgres/ids.ts";
 import { notFound } from "../http/contract/errors.ts";
 import { removeTarget } from "./store.ts";
-import type { TargetDeps } from "./targetDeps.ts";
+import type { TargetDeps } from "./createTarget.ts";
 import { cancelDeliveries, cancelMessages } from "./waitingItems.ts";
 
 /**
  * Deletes a target. From the same moment whatever is queued for it reads as CANCELED, because the target is gone;
- * the rows are settled here and, past a bound, by the claim (messages: when they expire).
+ * the rows are canceled here and, past a bound, by the claim (messages: when they expire).
  * @throws {ApiError} 404 when the organization has no such target.
  */
 export async function deleteTarget(deps: TargetDeps, orgId: string, id: string): Promise<void> {

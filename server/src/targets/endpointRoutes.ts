@@ -4,11 +4,10 @@ import { notFound } from "../http/contract/errors.ts";
 import { type RouteDefinition, route } from "../http/contract/route.ts";
 import { Deleted, Id, IdParams } from "../http/contract/schemas.ts";
 import { endpointAnswer } from "./answers.ts";
-import { createWebhook } from "./createTarget.ts";
+import { createWebhook, type TargetDeps } from "./createTarget.ts";
 import { deleteTarget } from "./deleteTarget.ts";
 import { enabling, enablingRefusals, Endpoint, PatchedEndpoint, targetInputs } from "./schemas.ts";
 import { listTargets, readTarget, type StoredTarget, tooManyTargets } from "./store.ts";
-import type { TargetDeps } from "./targetDeps.ts";
 import { updateTarget } from "./updateTarget.ts";
 
 /** `/api/v1/endpoints`: webhook targets as older clients know them; other kinds do not exist here. */

@@ -1,7 +1,7 @@
 import { newSigningSecret } from "../items/signature.ts";
 import { sealSigningSecret } from "../items/signingSecret.ts";
 import { changeTarget, replaceSecret, type StoredTarget } from "./store.ts";
-import type { TargetDeps } from "./targetDeps.ts";
+import type { TargetDeps } from "./createTarget.ts";
 
 /**
  * Gives a webhook target a new signing secret. The one it had signs beside it until it is deleted; one that was

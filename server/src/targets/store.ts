@@ -23,7 +23,7 @@ export async function insertTarget(
   save?: (transaction: Queries) => Promise<void>,
 ): Promise<StoredTarget> {
   return queries.transaction().execute(async (transaction) => {
-    // Creations of one organization go one after the other, so that the count they see holds.
+    // Serializes creations of one organization, so that the count holds.
     await transaction
       .selectFrom("organizations")
       .select("id")
@@ -105,7 +105,7 @@ export async function replaceSecret(
 }
 
 /**
- * Removes a target, and settles as CANCELED what is being delivered to it at this moment, so that no attempt
+ * Removes a target, and cancels what is being delivered to it at this moment, so that no attempt
  * that is under way changes the outcome afterwards.
  * @returns its kind.
  * @throws {ApiError} 404 when the organization has no such target.

@@ -62,7 +62,7 @@ function toConfig(box: SecretBox, row: Row): TargetConfig {
   };
 }
 
-/** A secret that cannot be opened is its own target's trouble: the others of the query must not wait for it. */
+/** A secret that cannot be opened fails its own target only, not the query's others. */
 function openSigningKeys(box: SecretBox, { id, secret, previous_secret }: Row): TargetConfig["signing"] {
   try {
     const sealed = [secret, previous_secret].filter((one) => one !== null);

@@ -1,12 +1,11 @@
 import type { Updateable } from "kysely";
 import type { TargetKind, TargetRow } from "../postgres/tables.ts";
 import { ApiError } from "../http/contract/errors.ts";
-import { checkUrl, readAuth } from "./createTarget.ts";
+import { checkUrl, readAuth, type TargetDeps } from "./createTarget.ts";
 import { checkEventTypes } from "./eventTypes.ts";
 import { handoffTargets } from "./handoffTargets.ts";
 import type { TargetChanges } from "./schemas.ts";
 import { changeTarget, type StoredTarget } from "./store.ts";
-import type { TargetDeps } from "./targetDeps.ts";
 import { countWaiting, discardWaiting, rescheduleWaiting } from "./waitingItems.ts";
 
 /** What a PATCH can change on each kind; an agent's `url` comes from its card, by refresh. */

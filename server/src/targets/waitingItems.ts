@@ -9,7 +9,7 @@ const chunkRows = 2_000;
 const maxRowsPerRequest = 100_000;
 
 /**
- * Settles what waits for a deleted target as CANCELED. Past the bound the claim goes on with the rest, which
+ * Cancels what waits for a deleted target. Past the bound the claim goes on with the rest, which
  * reads as CANCELED all the same.
  */
 export async function cancelDeliveries(queries: Queries, targetId: string): Promise<void> {
@@ -31,11 +31,11 @@ export async function cancelMessages(queries: Queries, orgId: string, mailboxId:
   }
 }
 
-/** What is discarded takes this long at most, in one request. */
+/** How long one request may discard, in milliseconds. */
 const maxDiscardMs = 20_000;
 
 /**
- * Settles everything that waits for a disabled target as CANCELED, and says how many items that were. What is under way
+ * Cancels everything that waits for a disabled target, and says how many items that were. What is under way
  * or in a node's memory at this moment is not waiting.
  * @throws {ApiError} 503 when more waits than one request can discard: the next one goes on.
  */

@@ -2,8 +2,8 @@
 const freshForMs = 5_000;
 
 /**
- * Reads something for gauges at most every 5 s, once for all that ask at the same time. While it cannot be read the last
- * value stands; undefined before the first.
+ * Caches a reading for gauges for 5 s, with single flight. While it cannot be read the last value stands; undefined
+ * before the first.
  */
 export function keepReading<T>(read: () => Promise<T>): () => Promise<T | undefined> {
   let readAtMs = -Infinity;

@@ -53,7 +53,7 @@ export function createLineWriter(fd: number): LineWriter {
         setTimeout(() => writeAll(bytes), maxDelayMs).unref();
         return;
       }
-      // Nobody can be told that the log itself is gone; the service goes on without it.
+      // A failure of the log itself cannot be logged; the service goes on without it.
       const rest = error ? undefined : bytes.subarray(written);
       underWay = rest?.length ? rest : undefined;
       if (underWay !== undefined) writeAll(underWay);

@@ -12,7 +12,7 @@ import {
 import { acceptItems } from "../../src/intake/acceptItems.ts";
 import type { NewItem } from "../../src/items/item.ts";
 import { everyAttempt } from "./everyAttempt.ts";
-import { sweepLeases } from "../../src/delivery/rows/sweepLeases.ts";
+import { sweepDeliveries } from "../../src/delivery/rows/sweepDeliveries.ts";
 
 const key = `ak_live_${"1".repeat(64)}`;
 const leaseMs = 60_000;
@@ -282,7 +282,7 @@ export class DeliveryModel {
     const { pool } = this.#player;
     await pool.query("update deliveries set lease_until = 1 where lease_until is not null");
     const taken = this.#take(1);
-    assert.equal(await sweepLeases(pool), taken.length);
+    assert.equal(await sweepDeliveries(pool), taken.length);
     this.#putBack(taken);
     this.#stale.push(...taken);
   }

@@ -43,16 +43,16 @@ export function itemBytes({ path = "t", targetId, key, more = [], body = "{}" }:
   });
 }
 
-/** The bytes as they are, for a request that takes the short way when they arrive in one piece. */
-export function onShortWay(request: Buffer): Buffer {
-  if (readWholeRequest(request) === undefined) throw new Error("the request does not take the short way");
+/** The bytes as they are, for a request that takes the fast path when they arrive in one piece. */
+export function onFastPath(request: Buffer): Buffer {
+  if (readWholeRequest(request) === undefined) throw new Error("the request does not take the fast path");
   return request;
 }
 
 /** The same request for Node's parser, which skips an empty line in front of it (RFC 9112, section 2.2). */
-export function onLongWay(request: Buffer): Buffer {
+export function onFrameworkPath(request: Buffer): Buffer {
   const bytes = Buffer.concat([Buffer.from("\r\n"), request]);
-  if (readWholeRequest(bytes) !== undefined) throw new Error("the request takes the short way");
+  if (readWholeRequest(bytes) !== undefined) throw new Error("the request takes the fast path");
   return bytes;
 }
 

@@ -16,8 +16,8 @@ type Sender = (
 ) => Promise<void> | void;
 
 /**
- * Makes one attempt and calls `ended` once, after it has returned. A fault of ours is an attempt that failed, and no
- * reason to lose the item or its lane.
+ * Makes one attempt and calls `ended` once, after it has returned. An exception of our own counts as a failed
+ * attempt, so that neither the item nor its lane is lost.
  */
 export function attempt(
   { senders, log }: { senders: Senders; log: Log },
@@ -31,7 +31,7 @@ export function attempt(
     ended(result);
   };
   const failed = (error: unknown): void => {
-    // What goes wrong after the end is not about the attempt.
+    // An error thrown after `ended` was called is not a result of the attempt.
     if (isOver) throw error;
     log.error({ err: error, event_id: delivery.eventId }, "an attempt could not be made");
     end(notSent("the service could not make the attempt"));
@@ -39,7 +39,7 @@ export function attempt(
   try {
     senders[delivery.kind](delivery, target, end)?.catch(failed);
   } catch (error) {
-    // In the middle of a round of turns, where no attempt can end.
+    // Deferred: a synchronous callback would re-enter the dispatcher's loop over the lanes.
     queueMicrotask(() => failed(error));
   }
 }

@@ -13,10 +13,10 @@ export type Verdict =
       slowDown: boolean;
     }
   | { outcome: "gone"; error: string }
-  /** It did not leave this process, which is nobody else's fault. */
+  /** Nothing left this process; the receiver is not to blame. */
   | { outcome: "unsent"; error: string };
 
-/** Too long a `location` says nothing to a person. */
+/** Characters of a `location` header that are shown. */
 const maxLocationLength = 200;
 const askingForTime = new Set([408, 425, 429]);
 const overloaded = new Set([429, 502, 503, 504]);
@@ -35,7 +35,7 @@ export function classify(result: ExchangeResult): Verdict {
       return {
         outcome: "retry",
         error: result.message,
-        // These are faults that cannot be laid at the receiver's door.
+        // The receiver did not cause these.
         countsTowardDisabling: result.code !== "other" && result.code !== "local",
         slowDown: result.code === "timeout" || result.code === "connect_timeout",
       };

@@ -5,7 +5,7 @@ import type { Log } from "../../telemetry/log.ts";
 import type { AttemptReport, MadeAttempt } from "./reportAttempt.ts";
 import { finishDeliveries } from "../rows/store.ts";
 
-/** Writes attempts down in batches. */
+/** Records attempts by group commit. */
 export interface AttemptRecorder {
   /**
    * Reports the attempt once it is durable, or the lease has been found to have passed to another holder, and nothing
@@ -21,7 +21,10 @@ export interface AttemptRecorder {
 const maxBatch = 512;
 const maxBatchBytes = 4 * 1024 * 1024;
 const recordBytes = 128;
-/** Nobody waits for a record; a crash meanwhile repeats a delivery, as it would during the request itself. */
+/**
+ * No caller waits for the record, so a batch may gather; a crash before its commit repeats the delivery (at least
+ * once).
+ */
 const gather = { count: 256, ms: 20 };
 const retryDelayMs = 250;
 

@@ -3,7 +3,7 @@ const maxDelayMs = 24 * 60 * 60 * 1000;
 /** A receiver's wish is never read as less than this. */
 const minRetryAfterMs = 1000;
 const growth = 3;
-/** The wait is spread evenly over ±20 %, so that what failed together does not come back together. */
+/** Jitter: ±20 %, evenly, so that what failed together is not retried together. */
 const jitter = 0.2;
 
 /** What the schedule needs to know about the attempt that just failed. */

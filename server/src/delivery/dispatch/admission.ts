@@ -24,17 +24,17 @@ export interface OrgAtWork {
 }
 
 /**
- * Parts of all requests that may be under way. A request that hangs is not to be had back before its timeout, so what
- * the prompt may need is never given away: of 512 the slow and the unproven have 256, of these the unproven 192, and of
- * these the targets that are known to hang 64.
+ * Parts of all requests that may be under way. A request that hangs keeps its slot until its timeout, so the
+ * slots that prompt targets may need are never given to others: of 512 the slow and the unproven have 256, of these the
+ * unproven 192, and of these the targets that are known to hang 64.
  */
 const slowPart = 1 / 2;
 const unprovenPart = 3 / 8;
 const hangingPart = 1 / 8;
 /**
- * Of what the unproven have left, those untried may have this part under way. The more of them turn out to hang, the fewer
- * are tried at a time, and there is always one to be tried next (Choudhury and Hahne, "Dynamic queue length thresholds",
- * 1998). The same rule with the numbers below keeps room for the next target and for other organizations.
+ * Of what the unproven have left, those untried may have this part under way. The more of them turn out to hang, the
+ * fewer are tried at a time, and there is always one to be tried next (Choudhury and Hahne, "Dynamic queue length
+ * thresholds", 1998). The same rule with the numbers below keeps room for the next target and for other organizations.
  */
 const untriedPartOfFree = 1 / 4;
 /** And this part of all, however much hangs: none of them is taken for untried for longer than a second or so. */

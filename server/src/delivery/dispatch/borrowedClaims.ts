@@ -21,12 +21,12 @@ interface Borrowed {
   isEnding: boolean;
 }
 
-/** Claims what is due for the targets that are lent to this thread, by turns, until they have nothing more. */
+/** Claims due deliveries of the targets on loan to this thread, round robin, until nothing of theirs is due. */
 export class BorrowedClaims implements ClaimLoop, Borrowing {
   readonly #ended: (targetId: string) => void;
   readonly #sleeper = createSleeper();
   readonly #stopping = new AbortController();
-  /** In the order of their turns. */
+  /** In round-robin order. */
   readonly #targets = new Map<string, Borrowed>();
   #deps!: ClaimLoopDeps;
   #seen = nothingSeen;

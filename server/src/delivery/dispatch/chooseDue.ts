@@ -8,11 +8,11 @@ export interface Chosen {
   proven: string[];
   /** Those that are untried or hang: one item of each. */
   unproven: string[];
-  /** How many of those that were looked at are settled by this; the next look goes on behind them. */
+  /** How many of the targets looked at are chosen or passed over; the next look goes on behind them. */
   lookedAt: number;
 }
 
-/** A claim takes no more steps than this. */
+/** The most targets of one claim. */
 const maxChosen = 200;
 
 /** Chooses from the targets that have something due, in their order, for how many of each standing there is room. */
@@ -44,7 +44,7 @@ export function chooseDue(lanes: Lanes, admission: Admission, due: readonly DueT
   return chosen;
 }
 
-/** One that nobody has tried here, and that failed the last time anybody did, is taken for one that hangs. */
+/** A target untried by this node whose last attempt anywhere failed counts as hanging. */
 function standingOf(lanes: Lanes, { id, isFailing }: DueTarget): Standing {
   const standing = lanes.standingOf(id);
   return standing === "untried" && isFailing ? "hanging" : standing;

@@ -6,12 +6,12 @@ import { type ClaimSize, lookAt, maxPerClaim, nothingSeen, sizeClaim, targetsWit
 import type { Delivery } from "../../items/delivery.ts";
 import { createSleeper, repeatUntil } from "../../runtime/sleeper.ts";
 import { dueTargets, type DueTarget } from "../rows/dueTargets.ts";
-import { type Claim, claimDeliveries, type ClaimRequest, firstCursor } from "../rows/store.ts";
+import { type Claim, claimDeliveries, type DeliveryClaimRequest, firstCursor } from "../rows/store.ts";
 import type { Chosen } from "./chooseDue.ts";
 import { ChosenClaims } from "./chosenClaims.ts";
 import type { Room } from "./waitingRoom.ts";
 
-/** Brings due deliveries from the database into memory for as long as there is room. */
+/** Reads ahead: claims due deliveries from the database into memory while there is room. */
 export interface ClaimLoop {
   start(): void;
   /** Something is due: look now rather than at the next poll. */
@@ -51,7 +51,7 @@ const errorPauseMs = 1_000;
  * long as they took, so that thousands of those targets cost a fraction of a core and not a whole one.
  */
 const sparseClaim = 16;
-/** And for this many times as long when a whole circle brought nothing. */
+/** The pause is this many times as long when a whole circle brought nothing. */
 const idlePauses = 4;
 const maxIdlePauseMs = 1_000;
 /**
@@ -70,7 +70,7 @@ class Claims implements ClaimLoop {
   readonly #chosen: ChosenClaims;
   #cursor = firstCursor;
   #seen = nothingSeen;
-  /** For want of what the last claim left something: targets' room, or memory for all. */
+  /** Why the last claim left something behind: no room for some targets, or no memory for any. */
   #skipped = new Set<string>();
   #wasMemoryShort = false;
   #circleMs = 0;
@@ -133,7 +133,7 @@ class Claims implements ClaimLoop {
     }
   }
 
-  #claim(request: Omit<ClaimRequest, "leaseMs" | "leaseToken" | "cursor" | "wide">): Promise<Claim> {
+  #claim(request: Omit<DeliveryClaimRequest, "leaseMs" | "leaseToken" | "cursor" | "wide">): Promise<Claim> {
     const lease = this.#deps.newLease();
     return claimDeliveries(this.#deps.pool, {
       ...request,

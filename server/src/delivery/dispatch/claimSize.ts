@@ -46,7 +46,7 @@ export function shareOfClaim(limit: number, targets: number): number {
   return Math.ceil(Math.min(limit, sharedPerClaim) / Math.max(1, targets));
 }
 
-/** Follows growing payloads at once and shrinking ones by and by, because memory is what is at stake. */
+/** Moving average of payload sizes: up at once, down slowly, because an estimate too low overruns memory. */
 export function lookAt(deliveries: readonly Delivery[], before: Seen): Seen {
   const targets = new Set<string>();
   let bytes = 0;

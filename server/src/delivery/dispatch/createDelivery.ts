@@ -14,7 +14,7 @@ import { createOpenCircuits } from "./openCircuits.ts";
 import { createAttemptRecorder } from "../attempt/recordAttempts.ts";
 import { createAttemptReport } from "../attempt/reportAttempt.ts";
 import { sendWebhook } from "../attempt/sendWebhook.ts";
-import { createSettler } from "../attempt/settleAttempt.ts";
+import { createFinisher } from "../attempt/finishAttempt.ts";
 import type { TargetConfig } from "../../targets/targetConfig.ts";
 import type { BorrowedClaims } from "./borrowedClaims.ts";
 import type { SendingConfig } from "./sendingConfig.ts";
@@ -54,7 +54,7 @@ export function createDelivery(deps: DeliveryDeps): Dispatcher {
     log,
     metrics,
     recorder,
-    settler: createSettler({ pool, log, recorder, changes: deps.changes, nowMs, random: Math.random }),
+    finisher: createFinisher({ pool, log, recorder, changes: deps.changes, nowMs, random: Math.random }),
     senders: {
       1: (delivery, target, ended) => sendWebhook(sendDeps, delivery, target, ended),
       3: (delivery, target, ended) => deps.sendHandoff(delivery, target).then(ended),

@@ -20,7 +20,7 @@ import { everyAttempt } from "../../../test/support/everyAttempt.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { createAttemptRecorder } from "../attempt/recordAttempts.ts";
 import { createAttemptReport } from "../attempt/reportAttempt.ts";
-import { createSettler } from "../attempt/settleAttempt.ts";
+import { createFinisher } from "../attempt/finishAttempt.ts";
 import type { TargetConfig } from "../../targets/targetConfig.ts";
 
 let database: TestDatabase;
@@ -127,7 +127,14 @@ test("what is lent counts among the requests that may be under way in all", asyn
     log,
     metrics,
     recorder,
-    settler: createSettler({ pool, log, recorder, changes: noChanges, nowMs: Date.now, random: Math.random }),
+    finisher: createFinisher({
+      pool,
+      log,
+      recorder,
+      changes: noChanges,
+      nowMs: Date.now,
+      random: Math.random,
+    }),
     senders: { 1: hold, 3: hold },
     enabled: true,
     timeoutMs: 15_000,

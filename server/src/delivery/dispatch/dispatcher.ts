@@ -7,7 +7,7 @@ import type { DeliveryGauges, DeliveryMetrics } from "../../telemetry/deliveryMe
 import type { Log } from "../../telemetry/log.ts";
 import { attempt, type Senders } from "../attempt/attempt.ts";
 import type { AttemptRecorder } from "../attempt/recordAttempts.ts";
-import type { Settler } from "../attempt/settleAttempt.ts";
+import type { Finisher } from "../attempt/finishAttempt.ts";
 import { Admission, isUnproven } from "./admission.ts";
 import type { Borrowing } from "./borrowedClaims.ts";
 import { chooseDue } from "./chooseDue.ts";
@@ -27,7 +27,7 @@ export interface DispatcherDeps {
   log: Log;
   metrics: DeliveryMetrics;
   recorder: AttemptRecorder;
-  settler: Settler;
+  finisher: Finisher;
   senders: Senders;
   /** Whether this process dispatches at all; when not, everything is left to the nodes that do. */
   enabled: boolean;
@@ -67,7 +67,7 @@ const leaseReserveMs = 2_000;
 const configAgeLimitMs = 200;
 const tickMs = 500;
 const maxUnrecorded = 4_096;
-/** A target to which this process could not send, for want of something of its own, is left alone for so long. */
+/** How long a target is left alone after this process lacked resources to send to it (such as file descriptors). */
 const unsentPauseMs = 500;
 
 /**
@@ -101,7 +101,7 @@ export class Dispatcher implements DeliveryGauges {
     this.#lanes = new Lanes({
       admission: this.#admission,
       maxWindowOf: (targetId) => borrowing?.requestsOf(targetId) ?? deps.targetConcurrency,
-      // Only what takes everything is lent.
+      // Only prompt targets are lent.
       firstStanding: borrowing === undefined ? "untried" : "prompt",
     });
     this.#judge = createJudge(deps.timeoutMs);
@@ -215,7 +215,7 @@ export class Dispatcher implements DeliveryGauges {
     this.#lanes.turns.go(this.#mayGoOn, this.#takeTurn);
   }
 
-  /** Starts what one lane can have, for the path on which nobody else waits for a turn. */
+  /** Starts what one lane can have, without a turn: no other lane waits for one. */
   #startFrom(lane: Lane): void {
     if (lane.isQueued) return;
     if (lane.org === undefined) {
@@ -280,7 +280,7 @@ export class Dispatcher implements DeliveryGauges {
     else {
       this.#note(lane, result);
       this.#deps.lending?.ended(lane);
-      this.#deps.settler.settle(delivery, target, result, attemptedAtMs);
+      this.#deps.finisher.finish(delivery, target, result, attemptedAtMs);
     }
     if (this.#lanes.turns.isEmpty()) this.#startFrom(lane);
     else {
@@ -322,7 +322,7 @@ export class Dispatcher implements DeliveryGauges {
     this.#claims.roomAppeared(lane.targetId);
   }
 
-  /** What waits for a deleted or disabled target goes back, where the claim path settles or holds it. */
+  /** Gives back what waits for a deleted or disabled target: the claim cancels it or leaves it held. */
   #applyConfig(lane: Lane, config: TargetConfig | undefined, askedAtMs: number): void {
     this.#lanes.configure(lane, config, askedAtMs);
     if (config === undefined || !config.enabled) this.#releaseWaiting(lane);
@@ -333,7 +333,7 @@ export class Dispatcher implements DeliveryGauges {
     for (const delivery of this.#lanes.removeAll(lane)) this.#releases.add(delivery);
   }
 
-  /** An attempt might outlive the lease. */
+  /** Whether an attempt that starts now might outlive the lease. */
   #isLate(delivery: Delivery, nowMs: number): boolean {
     return delivery.leaseDeadlineMs - nowMs < this.#deps.timeoutMs + leaseReserveMs;
   }
@@ -358,7 +358,7 @@ export class Dispatcher implements DeliveryGauges {
 
   #tick(): void {
     const nowMs = performance.now();
-    // When this process was stopped or starved, its targets have not stalled.
+    // After a pause of this process itself (SIGSTOP, a starved event loop) silence says nothing about the targets.
     const wasAway = nowMs - this.#tickedAtMs > 2 * tickMs;
     this.#tickedAtMs = nowMs;
     for (const lane of this.#lanes.all()) {
@@ -383,7 +383,7 @@ export class Dispatcher implements DeliveryGauges {
     this.#deps.borrowing?.troubled(lane.targetId);
   }
 
-  /** A lane whose turn does not come holds nothing that another node could send. */
+  /** Gives back what has waited too long for its turn, so that another node may send it. */
   #giveBackLate(lane: Lane, nowMs: number): void {
     for (let next = lane.queue[lane.head]; next !== undefined && this.#isLate(next, nowMs);) {
       this.#releases.add(this.#lanes.waitingRoom.take(lane)!);

@@ -2,7 +2,7 @@ import type { AttemptResult } from "../../items/delivery.ts";
 import type { Standing } from "./admission.ts";
 import { type Lane, noteSuccess, noteTrouble } from "./lane.ts";
 
-/** Tells from what becomes of a target's requests how it stands. */
+/** Derives a target's standing from how its requests end. */
 export interface Judge {
   /** Notes the end of a request in the lane, and gives the target's standing from now on. */
   ended(lane: Lane, result: AttemptResult, nowMs: number): Standing;

@@ -4,8 +4,9 @@ import type { OrgAtWork, Standing } from "./admission.ts";
 
 /*
  * One target as a node works on it: what waits in memory, how much is under way, and how much the target can
- * take. The window follows the target: it opens by one with each success and halves with each failure, so that
- * a receiver nobody has heard of, or one that hangs, never holds more than a few of the node's connections.
+ * take. The window is AIMD (additive increase, multiplicative decrease): +1 with each success, halved with each
+ * failure, so that a receiver nobody has heard of, or one that hangs, never holds more than a few of the node's
+ * connections.
  */
 export interface Lane {
   readonly targetId: string;
@@ -53,11 +54,11 @@ export interface Lane {
 const firstWindow = 1;
 /** Consecutive failures that open the circuit. */
 const failuresToOpen = 10;
-/** And consecutive timeouts: each of them held a connection for as long as an attempt may take. */
+/** Consecutive timeouts that open it: each held a connection for a whole attempt. */
 const timeoutsToOpen = 2;
 const firstOpenMs = 1_000;
 const maxOpenMs = 30_000;
-/** What may wait in memory however slow the target is, as a number and in windows; and however fast it is. */
+/** Read-ahead of one target: at least max(8, 4 × window) deliveries, at most 1,024. */
 const minAhead = 8;
 const windowsAhead = 4;
 const maxAhead = 1_024;
@@ -152,7 +153,7 @@ export function hasRoom(lane: Lane, nowMs: number, share: Share): boolean {
 /** Whether the target could take one more request now, whatever others want. */
 export function isReady(lane: Lane, nowMs: number): boolean {
   if (waiting(lane) === 0 || lane.inFlight >= lane.window || lane.openUntilMs > nowMs) return false;
-  // After an open circuit a single request tries the target before others follow.
+  // Half-open: after an open circuit one request probes the target before others follow.
   return !isTripped(lane) || lane.inFlight === 0;
 }
 
@@ -161,7 +162,7 @@ export function isCircuitOpen(lane: Lane, nowMs: number): boolean {
   return lane.openUntilMs > nowMs && isTripped(lane);
 }
 
-/** Starts nothing before that moment of the monotonic clock, and less at a time after it; nothing is held against it. */
+/** Starts nothing before that moment of the monotonic clock, and fewer at a time after it; counts as no failure. */
 export function hold(lane: Lane, untilMs: number): void {
   lane.openUntilMs = untilMs;
   lane.window = Math.max(1, lane.window >> 1);
@@ -196,7 +197,7 @@ export interface Trouble {
 export function noteTrouble(lane: Lane, { slowDown, isTimeout }: Trouble, nowMs: number): void {
   lane.failures++;
   lane.recent++;
-  // Those that time out together with the one that opened the circuit say nothing new.
+  // While the circuit is open, timeouts are of requests sent before it opened, and do not count again.
   if (!isTimeout) lane.timeouts = 0;
   else if (lane.openUntilMs <= nowMs) lane.timeouts++;
   if (slowDown || isTripped(lane)) lane.window = Math.max(1, lane.window >> 1);

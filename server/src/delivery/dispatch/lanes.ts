@@ -66,14 +66,14 @@ export class Lanes {
 
   /** Takes over what was read of the target; undefined when it is gone. @param askedAtMs By the monotonic clock. */
   configure(lane: Lane, config: TargetConfig | undefined, askedAtMs: number): void {
-    // Forgotten while it was asked for.
+    // The lane was forgotten while its target was looked up.
     if (this.#lanes.get(lane.targetId) !== lane) return;
     const isFirst = lane.org === undefined;
     lane.config = config;
     lane.checkedAtMs = askedAtMs;
     if (config === undefined || !isFirst) return;
     this.waitingRoom.recount(lane, () => this.#deps.admission.join(lane, config.orgId));
-    // Whoever tried it last, it failed.
+    // Its last attempt on any node failed.
     if (lane.standing === "untried" && config.failingSince !== null) this.move(lane, "hanging");
   }
 
@@ -95,7 +95,7 @@ export class Lanes {
     return full;
   }
 
-  /** Trusts a target that has not been heard of lately no more, while targets that were trusted hang. */
+  /** Takes a target that has not answered lately for untried again, while proven targets hang. */
   doubt(lane: Lane, nowMs: number): void {
     if (isUnproven(lane.standing) || !this.#deps.admission.isStrained()) return;
     if (lane.inFlight === 0 && nowMs - lane.answeredAtMs > trustMs) this.move(lane, "untried");

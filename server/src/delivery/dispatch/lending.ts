@@ -28,7 +28,7 @@ interface Loan {
   isWaiting: boolean;
 }
 
-/** Each is some work for both threads; what many targets have is shared well enough by lending some of them. */
+/** The most loans at once: each costs both threads some work, and with many targets a few loans balance the load. */
 const maxLoans = 64;
 
 /** What came back is not lent again for so long: the thread may have failed at it. */
@@ -89,12 +89,12 @@ export function createLending({ thread, isBusy, onLent, nowMs }: LendingDeps): L
   };
 }
 
-/** Less than this part of the time in which the event loop had something to do is not worth a second thread. */
+/** Event loop utilization below which a second thread is not worth its cost. */
 const busyPart = 0.5;
-/** Over less time there is nothing to be seen. */
+/** The shortest time to measure it over. */
 const measureMs = 5;
 
-/** Measures how busy this thread's event loop has been since it was last asked. */
+/** Measures this thread's event loop utilization since the last call. */
 export function createBusyMeter(): () => boolean {
   let last = performance.eventLoopUtilization();
   let isBusy = false;

@@ -21,7 +21,7 @@ export function createReleases(pool: pg.Pool, log: Log): Releases {
       try {
         await releaseDeliveries(pool, released);
       } catch (error) {
-        // Their leases lapse by themselves and the sweep makes them due again.
+        // Their leases lapse, and sweep_deliveries makes them due again.
         log.warn({ err: error, deliveries: released.length }, "leases could not be given back");
       }
     },

@@ -8,7 +8,7 @@ export interface Reputations {
   of(targetId: string): Standing;
 }
 
-/** Some megabytes. */
+/** Targets remembered, some megabytes; the oldest give way. */
 const maxRemembered = 65_536;
 
 export function createReputations(): Reputations {
@@ -17,7 +17,7 @@ export function createReputations(): Reputations {
   return {
     of,
     remember(targetId, standing) {
-      // Last of all, and so the last to give way.
+      // At the end of the Map's insertion order, which is evicted from the front (LRU).
       known.delete(targetId);
       if (standing === "untried") return;
       known.set(targetId, standing);

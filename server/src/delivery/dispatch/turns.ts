@@ -1,7 +1,7 @@
 import { type Admission, type OrgAtWork, type Standing, standings } from "./admission.ts";
 import type { Lane } from "./lane.ts";
 
-/** The lanes that wait for their turn, by standing: each has its own budget, and one without a budget costs nothing here. */
+/** The lanes that wait for their turn, one queue per standing, because each has its own budget. */
 export class RoundOfTurns {
   readonly #admission: Admission;
   readonly #turns: Record<Standing, Turns>;
@@ -69,7 +69,7 @@ interface OrgTurn {
  */
 class Turns {
   readonly standing: Standing;
-  /** In the order of their turns. */
+  /** In round-robin order. */
   readonly #round: OrgTurn[] = [];
   readonly #byOrg = new Map<OrgAtWork, OrgTurn>();
   #lanes = 0;

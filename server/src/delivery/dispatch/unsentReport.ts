@@ -5,7 +5,7 @@ export interface UnsentReport {
   note(why: string): void;
 }
 
-/** Thousands of requests may meet the same shortage in a second. */
+/** At most one line in this time: thousands of requests may meet the same shortage in a second. */
 const quietMs = 10_000;
 
 export function createUnsentReport(log: Log): UnsentReport {

@@ -5,8 +5,8 @@ import { hasRoom, type Lane, put, takeAll, takeNext, waiting } from "./lane.ts";
 const maxDeliveries = 8_192;
 const maxBytes = 128 * 1024 * 1024;
 /**
- * What may wait for targets that are untried or hang. They are slow to get their turns, and what waits here is under a
- * lease that lapses.
+ * Deliveries that may wait in memory for targets that are untried or hang. Few, because their turns come late and their
+ * leases run meanwhile.
  */
 const maxUnproven = 1_024;
 const maxUnprovenBytes = 16 * 1024 * 1024;

@@ -4,8 +4,8 @@ const maxTargetsPerRun = 100;
 const rowsPerCall = 5_000;
 
 /**
- * Settles as CANCELED what waits for deleted targets. Nobody depends on it: such events read as canceled from the
- * moment the target is gone; this only clears the hot table. @returns how many deliveries were settled.
+ * Cancels what waits for deleted targets. Nothing depends on it: such events read as canceled from the
+ * moment the target is gone; this only clears the hot table. @returns how many deliveries there were.
  */
 export async function cancelOrphans(pool: pg.Pool): Promise<number> {
   // A loose scan: one step of the index per waiting target, however many rows each has.

@@ -13,7 +13,7 @@ export interface DueTarget {
 export interface DueTargets {
   /** In the order of the circle, from the cursor on. */
   targets: DueTarget[];
-  /** The place behind the last target that was looked at; undefined when that was the last one of the circle. */
+  /** The cursor behind the last target that was looked at; undefined when that was the last one of the circle. */
   cursor: ClaimCursor | undefined;
 }
 

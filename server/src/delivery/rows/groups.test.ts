@@ -85,7 +85,7 @@ describe("rows of several items", () => {
     expect((await storedRows(pool)).map(({ ids }) => ids)).toEqual([[winner]]);
   });
 
-  it("are finished by two at once without waiting for each other in a circle", async () => {
+  it("are finished by two at once without a deadlock", async () => {
     const batches: Delivery[][] = [];
     for (let batch = 0; batch < 8; batch++) {
       const items = Array.from({ length: 20 }, () => player.item(player.targets[0]));

@@ -1,12 +1,12 @@
 /** An item under the lease of its row. */
-export interface HeldItem {
+export interface LeasedItem {
   eventId: string;
   rowId: string;
   leaseToken: number;
 }
 
 export interface ItemsByRow {
-  /** The items' places in what was given: row by row, and in a row in ascending order of their ids. */
+  /** The items' indexes in what was given: row by row, and in a row in ascending order of their ids. */
   order: number[];
   /** Of each row and lease, ascending. */
   ids: string[];
@@ -15,17 +15,17 @@ export interface ItemsByRow {
   ends: number[];
 }
 
-/** Rows go to the database in one order from everywhere, so that no two statements wait for each other in a circle. */
-export function byRow(items: readonly HeldItem[]): ItemsByRow {
+/** Rows are locked in the order of their ids by every statement, so that two of them cannot deadlock. */
+export function byRow(items: readonly LeasedItem[]): ItemsByRow {
   const parts = partsOfRows(items);
   const grouped: ItemsByRow = { order: [], ids: [], tokens: [], ends: [] };
-  for (const { rowId, leaseToken, places } of parts.sort((one, other) =>
+  for (const { rowId, leaseToken, indexes } of parts.sort((one, other) =>
     one.rowId < other.rowId ? -1 : 1,
   )) {
-    if (!isAscending(places, items)) {
-      places.sort((one, other) => (items[one]!.eventId < items[other]!.eventId ? -1 : 1));
+    if (!isAscending(indexes, items)) {
+      indexes.sort((one, other) => (items[one]!.eventId < items[other]!.eventId ? -1 : 1));
     }
-    for (const place of places) grouped.order.push(place);
+    for (const index of indexes) grouped.order.push(index);
     grouped.ids.push(rowId);
     grouped.tokens.push(leaseToken);
     grouped.ends.push(grouped.order.length);
@@ -33,33 +33,33 @@ export function byRow(items: readonly HeldItem[]): ItemsByRow {
   return grouped;
 }
 
-/** The items of one row and lease, by their places in what was given. */
+/** The items of one row and lease, by their indexes in what was given. */
 interface PartOfRow {
   rowId: string;
   leaseToken: number;
-  places: number[];
+  indexes: number[];
 }
 
-/** A lease that has ended, and the next one of the same row, may end up in one batch. */
-function partsOfRows(items: readonly HeldItem[]): PartOfRow[] {
+/** Keyed by row and token: attempts under an old and a new lease of one row may meet in one batch. */
+function partsOfRows(items: readonly LeasedItem[]): PartOfRow[] {
   const parts = new Map<string, PartOfRow>();
   let part: PartOfRow | undefined;
-  for (let place = 0; place < items.length; place++) {
-    const { rowId, leaseToken } = items[place]!;
+  for (let index = 0; index < items.length; index++) {
+    const { rowId, leaseToken } = items[index]!;
     // Neighbours mostly share their row.
     if (part?.rowId !== rowId || part.leaseToken !== leaseToken) {
       const name = `${rowId}${leaseToken}`;
       part = parts.get(name);
-      if (part === undefined) parts.set(name, (part = { rowId, leaseToken, places: [] }));
+      if (part === undefined) parts.set(name, (part = { rowId, leaseToken, indexes: [] }));
     }
-    part.places.push(place);
+    part.indexes.push(index);
   }
   return [...parts.values()];
 }
 
-function isAscending(places: readonly number[], items: readonly HeldItem[]): boolean {
-  for (let index = 1; index < places.length; index++) {
-    if (items[places[index - 1]!]!.eventId > items[places[index]!]!.eventId) return false;
+function isAscending(indexes: readonly number[], items: readonly LeasedItem[]): boolean {
+  for (let at = 1; at < indexes.length; at++) {
+    if (items[indexes[at - 1]!]!.eventId > items[indexes[at]!]!.eventId) return false;
   }
   return true;
 }

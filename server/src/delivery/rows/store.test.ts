@@ -5,7 +5,7 @@ import { isPlain } from "../../../test/support/plain.ts";
 import { bucketOf, newId } from "../../postgres/ids.ts";
 import { ensurePartitions } from "../../postgres/partitions.ts";
 import { createPool } from "../../postgres/pool.ts";
-import { type Claim, claimDeliveries, type ClaimRequest, firstCursor } from "./store.ts";
+import { type Claim, claimDeliveries, type DeliveryClaimRequest, firstCursor } from "./store.ts";
 
 let database: TestDatabase;
 let pool: pg.Pool;
@@ -65,7 +65,7 @@ async function store(targetId: string, item: Item = {}): Promise<string> {
   return id;
 }
 
-function claim(request: Partial<ClaimRequest> = {}): Promise<Claim> {
+function claim(request: Partial<DeliveryClaimRequest> = {}): Promise<Claim> {
   return claimDeliveries(pool, {
     leaseMs: 20_000,
     leaseToken: 2 ** 47 - 1,

@@ -13,7 +13,7 @@ import { callFunction } from "../../postgres/hot/callFunction.ts";
 import { bucketOf, idTimeMs, newId } from "../../postgres/ids.ts";
 import type { Delivery } from "../../items/delivery.ts";
 import { latencyRange } from "../../items/latencyRanges.ts";
-import { byRow, type HeldItem } from "./itemsByRow.ts";
+import { byRow, type LeasedItem } from "./itemsByRow.ts";
 
 /** Where a node is in its circle over the waiting targets. */
 export interface ClaimCursor {
@@ -23,7 +23,7 @@ export interface ClaimCursor {
 
 export const firstCursor: ClaimCursor = { bucket: -1, targetId: "0".repeat(32) };
 
-export interface ClaimRequest {
+export interface DeliveryClaimRequest {
   leaseMs: number;
   leaseToken: number;
   cursor: ClaimCursor;
@@ -61,7 +61,7 @@ export interface Claim {
 }
 
 /** Leases due deliveries to the caller, a few from each target, going on from `cursor`. */
-export async function claimDeliveries(pool: pg.Pool, request: ClaimRequest): Promise<Claim> {
+export async function claimDeliveries(pool: pg.Pool, request: DeliveryClaimRequest): Promise<Claim> {
   const leaseDeadlineMs = performance.now() + request.leaseMs;
   const rows = await callFunction<ClaimRow>(pool, {
     name: "claim_deliveries",
@@ -82,10 +82,10 @@ export async function claimDeliveries(pool: pg.Pool, request: ClaimRequest): Pro
     ],
   });
   const [targetId, isClosed] = rows.pop()!.held.split(" ") as [string, string];
-  const place = withoutDashes(targetId);
+  const next = withoutDashes(targetId);
   return {
     deliveries: toDeliveries(rows, request.leaseToken, leaseDeadlineMs),
-    cursor: { bucket: bucketOf(place), targetId: place },
+    cursor: { bucket: bucketOf(next), targetId: next },
     isCircleClosed: isClosed === "1",
   };
 }
@@ -211,7 +211,7 @@ function latencyOf({ eventId, attemptedAtMs, durationMs }: AttemptRecord): numbe
 }
 
 /** Gives unattempted deliveries back to whoever claims next. */
-export async function releaseDeliveries(pool: pg.Pool, deliveries: readonly HeldItem[]): Promise<void> {
+export async function releaseDeliveries(pool: pg.Pool, deliveries: readonly LeasedItem[]): Promise<void> {
   for (let from = 0; from < deliveries.length; from += maxPerRelease) {
     const part = deliveries.slice(from, from + maxPerRelease);
     const { order, ids, tokens, ends } = byRow(part);
@@ -229,5 +229,5 @@ export async function releaseDeliveries(pool: pg.Pool, deliveries: readonly Held
   }
 }
 
-/** Keeps a statement to some 50 ms, and the ends of rows within two bytes. */
+/** Items per statement: some 50 ms, and the rows' ends fit a smallint. */
 const maxPerRelease = 4_096;

@@ -1,6 +1,6 @@
 import type { ChangeCounts, Changes } from "../../items/changes.ts";
 
-/** Changes are told in numbers by this thread, so often. */
+/** How often this thread reports its counts to the main one. */
 const tellEveryMs = 200;
 
 const counted = { delivered: "delivered", retrying: "retried", failed: "failed" } as const;

@@ -22,7 +22,7 @@ export interface HelperDeps {
 
 /** How long a thread that failed is not started again. */
 const restartPauseMs = 10_000;
-/** How long a thread without a loan is kept: a new one has to be compiled anew while it sends. */
+/** How long a thread without a loan is kept: a new one starts with cold code (V8 compiles it anew). */
 const keptIdleMs = 60_000;
 /** How long `/metrics` waits for a thread that is busy. */
 const metricsLimitMs = 1_000;

@@ -28,15 +28,15 @@ const maxExtensions = 20;
 export function toMessage(input: MessageParts): OutgoingMessage {
   const text = input.payload.toString("utf8").replace(/^\ufeff/, "");
   const value: unknown = JSON.parse(text);
-  const place = {
+  const ids = {
     ...(input.taskId && { taskId: input.taskId }),
     ...(input.contextId && { contextId: input.contextId }),
   };
-  if (isUserMessage(value)) return passThrough(value, input, place);
+  if (isUserMessage(value)) return passThrough(value, input, ids);
   const envelope = {
     messageId: input.messageId,
     role: "ROLE_USER",
-    ...place,
+    ...ids,
     metadata: input.metadata,
   };
   const said = spokenText(value);
@@ -48,7 +48,7 @@ export function toMessage(input: MessageParts): OutgoingMessage {
   return { json: Buffer.from(json), extensions: [] };
 }
 
-function passThrough(message: JsonObject, input: MessageParts, place: object): OutgoingMessage {
+function passThrough(message: JsonObject, input: MessageParts, ids: object): OutgoingMessage {
   const own = isObject(message["metadata"]) ? message["metadata"] : {};
   const { messageId } = message;
   const metadata = {
@@ -56,7 +56,7 @@ function passThrough(message: JsonObject, input: MessageParts, place: object): O
     ...(typeof messageId === "string" && { original_message_id: messageId }),
     ...input.metadata,
   };
-  const json = { ...message, ...place, messageId: input.messageId, metadata };
+  const json = { ...message, ...ids, messageId: input.messageId, metadata };
   const named = Array.isArray(message["extensions"]) ? message["extensions"] : [];
   const extensions = named.filter((uri): uri is string => typeof uri === "string").slice(0, maxExtensions);
   return { json: Buffer.from(JSON.stringify(json)), extensions };

@@ -96,7 +96,7 @@ export async function replaceCard(
   options: { nowMs: number; freshForMs: number; confirmedOrigin: string | undefined },
 ): Promise<{ isReplaced: boolean; isInterfaceChanged: boolean }> {
   return queries.transaction().execute(async (transaction) => {
-    // The target first, in the order in which everybody else locks the two.
+    // Locks the target before its card, as every other transaction does, so that two cannot deadlock.
     const target = await transaction
       .selectFrom("targets")
       .select("url")

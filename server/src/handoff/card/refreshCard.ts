@@ -112,7 +112,7 @@ function unconfirmedOrigin(origin: string): Held {
 
 const dueLimit = 50;
 const concurrency = 8;
-/** Longer than an examination takes; if the process dies, the card is due again after this. */
+/** A claimed card's lease: longer than an examination takes. If the process dies, the card is due again after it. */
 const holdMs = 120_000;
 
 /**
@@ -150,7 +150,7 @@ export type Reread = "moved" | "same" | "unknown";
 /** Rereads a card within `timeoutMs`. */
 export type RereadCard = (targetId: string, timeoutMs: number) => Promise<Reread>;
 
-/** One read at a time for a target, and none within a minute of the last, whose result then still holds. */
+/** Single flight per target, its result cached for a minute. */
 export function createCardRereader(deps: RefreshDeps): RereadCard {
   const underWay = new Map<string, Promise<Reread>>();
   const last = new Map<string, { atMs: number; isSame: boolean }>();

@@ -20,7 +20,7 @@ export interface FollowDeps extends RecordDeps {
 export type Look = "unchanged" | "changed" | "ended" | "missing" | "trouble" | "dropped";
 
 export const pollTimeoutMs = 10_000;
-/** So many looks in a row must find no task before it counts as lost: agents may be several nodes. */
+/** Looks in a row that must find no task before it counts as lost: an agent's nodes may be eventually consistent. */
 const missingLimit = 3;
 const maxPolls = 30_000;
 

@@ -10,7 +10,7 @@ export interface FollowerDeps extends FollowDeps {
 }
 
 /** A target as this node asks it about its tasks. */
-interface Lane {
+interface PolledTarget {
   inFlight: number;
   /** Looks in a row that the agent did not answer. */
   failures: number;
@@ -33,7 +33,7 @@ const maxPauseMs = 30_000;
  */
 export class Follower {
   readonly #deps: FollowerDeps;
-  readonly #lanes = new Map<string, Lane>();
+  readonly #targets = new Map<string, PolledTarget>();
   #cursor = firstPollCursor;
   #inFlight = 0;
   #isRunning = false;
@@ -101,24 +101,24 @@ export class Follower {
 
   /** False when its target has as much as it may while it is in trouble. */
   #take(poll: Poll): boolean {
-    let lane = this.#lanes.get(poll.targetId);
-    if (lane === undefined) {
-      lane = { inFlight: 0, failures: 0, pausedUntilMs: 0 };
-      this.#lanes.set(poll.targetId, lane);
+    let target = this.#targets.get(poll.targetId);
+    if (target === undefined) {
+      target = { inFlight: 0, failures: 0, pausedUntilMs: 0 };
+      this.#targets.set(poll.targetId, target);
     }
-    if (!hasRoom(lane)) return false;
-    lane.inFlight++;
+    if (!hasRoom(target)) return false;
+    target.inFlight++;
     this.#inFlight++;
-    void this.#look(lane, poll);
+    void this.#look(target, poll);
     return true;
   }
 
-  async #look(lane: Lane, poll: Poll): Promise<void> {
+  async #look(target: PolledTarget, poll: Poll): Promise<void> {
     try {
       const look = await followTask(this.#deps, poll);
       this.#deps.metrics.looked(look);
-      if (look === "trouble") noteTrouble(lane);
-      else lane.failures = 0;
+      if (look === "trouble") noteTrouble(target);
+      else target.failures = 0;
     } catch (error) {
       // The lease lapses by itself, and the task is looked at again.
       this.#deps.log.warn(
@@ -126,7 +126,7 @@ export class Follower {
         "a task could not be followed; trying again",
       );
     }
-    lane.inFlight--;
+    target.inFlight--;
     this.#inFlight--;
     if (this.#inFlight === maxInFlight - 1) this.wake();
     if (this.#inFlight === 0) this.#onIdle?.();
@@ -134,14 +134,14 @@ export class Follower {
 
   #fullTargets(): string[] {
     const full: string[] = [];
-    for (const [targetId, lane] of this.#lanes) if (!hasRoom(lane)) full.push(targetId);
+    for (const [targetId, target] of this.#targets) if (!hasRoom(target)) full.push(targetId);
     return full;
   }
 
   #forgetIdleLanes(): void {
-    for (const [targetId, lane] of this.#lanes) {
-      const isIdle = lane.inFlight === 0 && lane.pausedUntilMs < performance.now() - maxPauseMs;
-      if (isIdle) this.#lanes.delete(targetId);
+    for (const [targetId, target] of this.#targets) {
+      const isIdle = target.inFlight === 0 && target.pausedUntilMs < performance.now() - maxPauseMs;
+      if (isIdle) this.#targets.delete(targetId);
     }
   }
 
@@ -161,13 +161,13 @@ export class Follower {
   }
 }
 
-function hasRoom(lane: Lane): boolean {
-  if (lane.pausedUntilMs > performance.now()) return false;
-  return lane.inFlight < (lane.failures > 0 ? 1 : perTarget);
+function hasRoom(target: PolledTarget): boolean {
+  if (target.pausedUntilMs > performance.now()) return false;
+  return target.inFlight < (target.failures > 0 ? 1 : perTarget);
 }
 
-function noteTrouble(lane: Lane): void {
-  lane.failures++;
-  const pauseMs = Math.min(maxPauseMs, firstPauseMs * 2 ** Math.min(lane.failures - 1, 5));
-  lane.pausedUntilMs = performance.now() + pauseMs;
+function noteTrouble(target: PolledTarget): void {
+  target.failures++;
+  const pauseMs = Math.min(maxPauseMs, firstPauseMs * 2 ** Math.min(target.failures - 1, 5));
+  target.pausedUntilMs = performance.now() + pauseMs;
 }

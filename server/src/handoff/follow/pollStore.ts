@@ -71,11 +71,11 @@ export async function claimPolls(
       maxTargetsPerClaim,
     ],
   });
-  const place = rows.pop()!;
+  const next = rows.pop()!;
   return {
     polls: rows.map((row) => toPoll(row, claim.leaseToken)),
-    cursor: { bucket: bucketOf(place.target_id), targetId: place.target_id },
-    isCircleClosed: place.polls === 1,
+    cursor: { bucket: bucketOf(next.target_id), targetId: next.target_id },
+    isCircleClosed: next.polls === 1,
   };
 }
 

@@ -85,7 +85,7 @@ class Attempt {
         this.#statusCode = 200;
         return this.result({ outcome: "delivered" });
       case "unanswered":
-        return (await this.#settleEarlier(agent, beginning.sinceMs)) ?? this.#send(agent);
+        return (await this.#findEarlier(agent, beginning.sinceMs)) ?? this.#send(agent);
       case "send":
         return this.#send(agent);
     }
@@ -102,7 +102,7 @@ class Attempt {
   }
 
   /** Finds out what became of an earlier message; undefined when it is to be sent again. */
-  async #settleEarlier(agent: Agent, sinceMs: number): Promise<AttemptResult | undefined> {
+  async #findEarlier(agent: Agent, sinceMs: number): Promise<AttemptResult | undefined> {
     const search = await this.#search(agent, sinceMs);
     switch (search.kind) {
       case "found":

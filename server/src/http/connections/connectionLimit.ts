@@ -13,7 +13,7 @@ export interface ConnectionLimit {
   count(): number;
 }
 
-/** Beyond the limit by so many, the operating system's side of a connection is closed unseen. */
+/** So many beyond the limit, Node drops connections right after accept (`server.maxConnections`). */
 const spare = 64;
 /** How many are looked at for one that can be ended. */
 const maxLooks = 64;

@@ -99,10 +99,10 @@ export class PacedConnection {
       const next = rest.subarray(0, length);
       rest = rest.subarray(length);
       this.#read.call(this.#socket, next);
-      this.#settle();
+      this.#forgetAnswered();
     }
     if (rest.length === 0 || this.#isClosing) return;
-    // Back into the socket's buffer, which then says nothing of its client's end either before this has been read.
+    // Unread into the paused socket (back-pressure), which then emits `end` only after this has been read.
     this.#isPaused = true;
     this.#socket.pause().unshift(rest);
   };
@@ -126,7 +126,7 @@ export class PacedConnection {
   }
 
   /** Forgets the request that is answered and read to its end. */
-  #settle(): void {
+  #forgetAnswered(): void {
     const exchange = this.#exchange;
     if (exchange?.isAnswered && exchange.request.complete) this.#exchange = undefined;
   }
@@ -137,7 +137,7 @@ export class PacedConnection {
       this.end();
       return;
     }
-    this.#settle();
+    this.#forgetAnswered();
     if (this.#endBehind !== undefined) this.#endBehind();
     else if (this.#isPaused) {
       this.#isPaused = false;

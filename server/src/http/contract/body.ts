@@ -6,8 +6,9 @@ import { parseStorable } from "./json.ts";
 import { readBody } from "./readBody.ts";
 
 /**
- * Takes `application/json` bodies only, but for routes with `anyBody`, which let every other body pass unread. Routes with `rawBody` get the bytes as received; the others get the parsed
- * value, in which no string holds what PostgreSQL cannot store. What is read is counted in `room` until the answer has left.
+ * Takes `application/json` bodies only, but for routes with `anyBody`, which let every other body pass unread. Routes
+ * with `rawBody` get the bytes as received; the others get the parsed value, in which no string holds what PostgreSQL
+ * cannot store. What is read is counted in `room` until the answer has left.
  */
 export function registerBodyParser(app: FastifyInstance, maxBytes: number, room: BodyRoom): void {
   app.removeAllContentTypeParsers();

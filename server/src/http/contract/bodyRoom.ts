@@ -1,8 +1,8 @@
 /** What bodies of requests hold in memory from their first byte until they are answered. */
 export interface BodyRoom {
   /**
-   * Takes `bytes` for an owner; false when there is no room. An owner may have as much as is left, so that whatever
-   * one sends, another finds room.
+   * Takes `bytes` for an owner; false when there is no room. An owner may hold at most as much as is still free
+   * (a dynamic threshold), so that another always finds room.
    */
   take(owner: string, bytes: number): boolean;
   giveBack(owner: string, bytes: number): void;

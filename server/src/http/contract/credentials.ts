@@ -25,6 +25,13 @@ export function presentedKey(request: FastifyRequest): string | undefined {
   return match[1];
 }
 
+/** The same, for a route that leaves checking the key to its SQL function. @throws {ApiError} 401 without one. */
+export function requiredKey(request: FastifyRequest): string {
+  const key = presentedKey(request);
+  if (key === undefined) throw unauthorized();
+  return key;
+}
+
 const bearerPattern = /^bearer +(ak_live_[0-9a-f]{64})$/i;
 
 /** The session token of `X-Session-Token`; undefined when absent. @throws {ApiError} 401 when it is not one. */

@@ -1,6 +1,6 @@
 /**
  * An error that the caller is meant to see: the HTTP status and the message of `{"error": message}`.
- * Thrown by features, turned into an answer by the error handler in `app.ts`.
+ * Thrown by features, turned into an answer by `errorAnswer.ts` beside it.
  */
 export class ApiError extends Error {
   readonly status: number;

@@ -4,10 +4,10 @@ import type { Caller } from "./credentials.ts";
 
 /**
  * What a route takes as proof of who calls:
- * `none`; `session` or `apiKey` only; `either`; `item`: an API key that `accept_items` itself checks together
- * with the item, so that the hot path asks the database once.
+ * `none`; `session` or `apiKey` only; `either`; `apiKeyInSql`: an API key that the
+ * route's own SQL function checks in its transaction, so that the hot path asks the database once.
  */
-export type Credential = "none" | "session" | "apiKey" | "either" | "item";
+export type Credential = "none" | "session" | "apiKey" | "either" | "apiKeyInSql";
 
 /** The parts of a request that a route declares, as TypeBox schemas, and what it answers. */
 export interface RouteSchema {
@@ -52,8 +52,8 @@ export interface WholeRequest {
   body: Buffer;
 }
 
-/** What a route answers on the short way. */
-export interface ShortAnswer {
+/** What a route answers on the fast path. */
+export interface FastAnswer {
   status: number;
   /** JSON. */
   text: string;
@@ -73,7 +73,7 @@ export interface RouteDefinition {
    * The same route for requests that arrived whole and plain, without the framework; undefined for one that only
    * `handle` can answer, as long as nothing was done.
    */
-  short?: (request: WholeRequest) => Promise<ShortAnswer> | undefined;
+  fast?: (request: WholeRequest) => Promise<FastAnswer> | undefined;
   /** What to answer, with 400, in place of "<field> is required" when the body lacks one of its required fields. */
   missingFields?: string;
 }
@@ -82,13 +82,13 @@ export interface RouteDefinition {
 export function route<const S extends RouteSchema>(
   schema: S,
   handle: (call: RouteCall<S>) => unknown,
-  options: Pick<RouteDefinition, "rawBody" | "anyBody" | "missingFields" | "short"> = {},
+  options: Pick<RouteDefinition, "rawBody" | "anyBody" | "missingFields" | "fast"> = {},
 ): RouteDefinition {
   return { schema, handle, ...options };
 }
 
-/** Sends through the framework what a route answers on the short way. */
-export function sendAnswer(reply: FastifyReply, { status, text, headers = [] }: ShortAnswer): FastifyReply {
+/** Sends through the framework what a route answers on the fast path. */
+export function sendAnswer(reply: FastifyReply, { status, text, headers = [] }: FastAnswer): FastifyReply {
   for (const [name, value] of headers) void reply.header(name, value);
   return reply.code(status).type("application/json; charset=utf-8").send(text);
 }

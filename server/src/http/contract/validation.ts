@@ -8,7 +8,7 @@ import { isPlainTextPattern, plainTextRule } from "./plainText.ts";
 export function describeValidation(error: FastifyError, missingFields?: string): string {
   const first = error.validation?.[0];
   if (first === undefined) return "the request is not valid";
-  const place =
+  const location =
     error.validationContext === "querystring" ? "the query" : `the ${error.validationContext ?? "body"}`;
   const field = first.instancePath.split("/").filter(Boolean).join(".");
   const params = first.params as {
@@ -26,7 +26,7 @@ export function describeValidation(error: FastifyError, missingFields?: string):
     const name = field === "" ? params.missingProperty : `${field}.${params.missingProperty}`;
     return `${name} is required`;
   }
-  if (field === "") return `${place} must be ${article(params.type ?? "object")}`;
+  if (field === "") return `${location} must be ${article(params.type ?? "object")}`;
   switch (first.keyword) {
     case "type":
       return `${field} must be ${article(String(params.type))}`;

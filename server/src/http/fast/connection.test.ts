@@ -3,16 +3,16 @@ import { type AddressInfo, connect, type Socket } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { requestBytes } from "../../../test/support/plainRequest.ts";
 import { until } from "../../../test/support/until.ts";
-import type { ShortAnswer, WholeRequest } from "../contract/route.ts";
+import type { FastAnswer, WholeRequest } from "../contract/route.ts";
 import { limitConnections } from "../connections/connectionLimit.ts";
-import { openShortWay, type ShortRoute, type ShortWay } from "./shortWay.ts";
+import { openFastPath, type FastRoute, type FastPath } from "./fastPath.ts";
 
 interface Stage {
   server: Server;
-  shortWay: ShortWay;
+  fastPath: FastPath;
   /** The server's ends, in the order of their connections. */
   sockets: Socket[];
-  /** What the parser got in place of the short way: methods, paths and bodies. */
+  /** What the parser got in place of the fast path: methods, paths and bodies. */
   parsed: string[];
   /** A client; its side stays open when the server's ends. */
   open: () => Promise<Client>;
@@ -29,9 +29,9 @@ function plainRequest(number: number): Buffer {
   return requestBytes({ body: String(number) });
 }
 
-/** A server whose parser answers with what it got, and whose short way answers with `answer`. */
+/** A server whose parser answers with what it got, and whose fast path answers with `answer`. */
 async function setStage(
-  answer: (request: WholeRequest) => Promise<ShortAnswer>,
+  answer: (request: WholeRequest) => Promise<FastAnswer>,
   { firstRequestMs = 60_000, idleMs = 60_000 } = {},
 ): Promise<Stage> {
   const parsed: string[] = [];
@@ -43,11 +43,11 @@ async function setStage(
       response.end(`parsed ${body}`);
     });
   });
-  const route: ShortRoute = (request, _started, give) => {
+  const route: FastRoute = (request, _started, give) => {
     void answer(request).then(give);
     return true;
   };
-  const shortWay = openShortWay(server, {
+  const fastPath = openFastPath(server, {
     routes: new Map([["/t/:id", route]]),
     firstRequestMs,
     idleMs,
@@ -60,7 +60,7 @@ async function setStage(
     for (const socket of sockets) socket.destroy();
     server.close();
   });
-  return { server, shortWay, sockets, parsed, open: () => openClient(server) };
+  return { server, fastPath, sockets, parsed, open: () => openClient(server) };
 }
 
 async function openClient(server: Server): Promise<Client> {
@@ -74,13 +74,13 @@ async function openClient(server: Server): Promise<Client> {
   return { socket, text: () => text, closed };
 }
 
-function echo({ body }: WholeRequest): ShortAnswer {
-  return { status: 202, text: `"short ${body.toString()}"` };
+function echo({ body }: WholeRequest): FastAnswer {
+  return { status: 202, text: `"fast ${body.toString()}"` };
 }
 
 /** Answers that wait to be let go. */
 function hold(): {
-  answer: (request: WholeRequest) => Promise<ShortAnswer>;
+  answer: (request: WholeRequest) => Promise<FastAnswer>;
   asked: () => number;
   letGo: () => void;
 } {
@@ -93,7 +93,7 @@ function hold(): {
 }
 
 function bodiesIn(text: string): string[] {
-  return [...text.matchAll(/\r\n\r\n"?((?:short|parsed) \d+)/g)].map(([, body]) => body!);
+  return [...text.matchAll(/\r\n\r\n"?((?:fast|parsed) \d+)/g)].map(([, body]) => body!);
 }
 
 test("plain requests one after another are answered past the parser", async () => {
@@ -101,7 +101,7 @@ test("plain requests one after another are answered past the parser", async () =
   const { socket, text } = await open();
   for (let number = 1; number <= 20; number++) {
     socket.write(plainRequest(number));
-    await until(text, (now) => now.endsWith(`"short ${number}"`));
+    await until(text, (now) => now.endsWith(`"fast ${number}"`));
   }
   expect(parsed).toEqual([]);
 });
@@ -124,7 +124,7 @@ test("a request that comes while one is under way is answered after it, by the p
     () => bodiesIn(text()),
     (bodies) => bodies.length === 3,
   );
-  expect(bodiesIn(text())).toEqual(["short 1", "parsed 2", "parsed 3"]);
+  expect(bodiesIn(text())).toEqual(["fast 1", "parsed 2", "parsed 3"]);
   expect(parsed).toHaveLength(2);
   // The connection stays with the parser, and with it every byte.
   socket.write(plainRequest(4));
@@ -170,7 +170,7 @@ test("a client that half-closes gets the answer that is under way, and the conne
   );
   letGo();
   await closed;
-  expect(text()).toMatch(/^HTTP\/1\.1 202 Accepted\r\n[^]*\r\nConnection: close\r\n\r\n"short 1"$/);
+  expect(text()).toMatch(/^HTTP\/1\.1 202 Accepted\r\n[^]*\r\nConnection: close\r\n\r\n"fast 1"$/);
 });
 
 test("what comes behind the last answer of a server that stops does nothing", async () => {
@@ -181,7 +181,7 @@ test("what comes behind the last answer of a server that stops does nothing", as
   await until(asked, (count) => count === 1);
   server.close();
   letGo();
-  await until(text, (now) => now.endsWith('"short 1"'));
+  await until(text, (now) => now.endsWith('"fast 1"'));
   expect(text()).toContain("\r\nConnection: close\r\n");
   socket.write(plainRequest(2));
   await until(
@@ -198,17 +198,17 @@ test("what comes behind the last answer of a server that stops does nothing", as
 
 test("of the connections of a server that stops those end on which nothing is under way", async () => {
   const { answer, asked, letGo } = hold();
-  const { open, server, shortWay } = await setStage(answer);
+  const { open, server, fastPath } = await setStage(answer);
   const [idle, busy] = [await open(), await open()];
   busy.socket.write(plainRequest(1));
   await until(asked, (count) => count === 1);
   const ended = new Promise((resolve) => server.close(resolve));
-  shortWay.closeIdle();
+  fastPath.closeIdle();
   idle.socket.end();
   await idle.closed;
   letGo();
-  await until(busy.text, (now) => now.endsWith('"short 1"'));
-  shortWay.closeIdle();
+  await until(busy.text, (now) => now.endsWith('"fast 1"'));
+  fastPath.closeIdle();
   await ended;
   expect(idle.text()).toBe("");
 });

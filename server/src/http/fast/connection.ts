@@ -1,17 +1,17 @@
 import type { Socket } from "node:net";
 import { endAndDiscard } from "../connections/endAndDiscard.ts";
 import { newRequestId } from "../contract/requestId.ts";
-import type { ShortAnswer } from "../contract/route.ts";
+import type { FastAnswer } from "../contract/route.ts";
 import { refuseConnection } from "../contract/unheardRequests.ts";
-import type { ShortWayDeps } from "./shortWay.ts";
+import type { FastPathDeps } from "./fastPath.ts";
 import { createRequestReader } from "./wholeRequest.ts";
 import { writeAnswer } from "./writeAnswer.ts";
 
 /** How much later than promised an idle connection ends, for requests that are on their way; Node's own number. */
 const idleBufferMs = 1_000;
 
-/** One connection on the short way. */
-export interface ShortConnection {
+/** One connection on the fast path. */
+export interface FastConnection {
   /** Whether a request is under way, or an answer that its client has not taken yet. */
   isBusy(): boolean;
   /** Ends the connection if it has been quiet for too long at `nowMs` of the monotonic clock. */
@@ -19,21 +19,21 @@ export interface ShortConnection {
   close(): void;
 }
 
-export interface ConnectionDeps extends ShortWayDeps {
+export interface ConnectionDeps extends FastPathDeps {
   /** Whether the server takes connections; when it does not, an answer is the connection's last. */
   isOpen(): boolean;
   /** Takes the connection over; what was read and not answered is unread again. */
   giveUp(): void;
 }
 
-/** Answers whole requests on `socket`, one at a time, until one comes that is not for the short way. */
-export function keepConnection(socket: Socket, deps: ConnectionDeps): ShortConnection {
+/** Answers whole requests on `socket`, one at a time, until one comes that is not for the fast path. */
+export function keepConnection(socket: Socket, deps: ConnectionDeps): FastConnection {
   const readRequest = createRequestReader();
   const noteOwner = createOwnerNote(socket, deps);
   const keepAlive = `keep-alive\r\nKeep-Alive: timeout=${Math.floor(deps.idleMs / 1000)}`;
   let isBusy = false;
   let quietSinceMs = performance.now();
-  /** What came while a request was under way: its client pipelines, which is for the parser. */
+  /** What came while a request was under way: pipelined requests, which go to Node's parser. */
   let early: Buffer | undefined;
   let hasEnded = false;
 
@@ -59,7 +59,7 @@ export function keepConnection(socket: Socket, deps: ConnectionDeps): ShortConne
     if (!isTaken) giveUp(piece);
   }
 
-  function send(requestId: string, answer: ShortAnswer): void {
+  function send(requestId: string, answer: FastAnswer): void {
     isBusy = false;
     if (socket.destroyed) return;
     const isLast = !deps.isOpen() || hasEnded || deps.connectionLimit.isOverShare(socket);
@@ -67,7 +67,7 @@ export function keepConnection(socket: Socket, deps: ConnectionDeps): ShortConne
     const hasRoom = writeAnswer(socket, requestId, answer, isLast ? "close" : keepAlive);
     if (isLast) endDeaf();
     else if (early !== undefined) giveUp(early);
-    // A client that does not read its answers makes no more of them.
+    // Back-pressure: a client that does not read its answers is not read from.
     else if (!hasRoom) socket.pause().once("drain", goOn);
   }
 
@@ -109,7 +109,7 @@ export function keepConnection(socket: Socket, deps: ConnectionDeps): ShortConne
 }
 
 /** Requests of one connection have one owner, as a rule. */
-function createOwnerNote(socket: Socket, { connectionLimit }: ShortWayDeps): (owner: string) => void {
+function createOwnerNote(socket: Socket, { connectionLimit }: FastPathDeps): (owner: string) => void {
   let last: string | undefined;
   return (owner) => {
     if (owner === last) return;
@@ -118,7 +118,7 @@ function createOwnerNote(socket: Socket, { connectionLimit }: ShortWayDeps): (ow
   };
 }
 
-function endOverdue(socket: Socket, quietMs: number, limits: ShortWayDeps): void {
+function endOverdue(socket: Socket, quietMs: number, limits: FastPathDeps): void {
   if (socket.bytesRead > 0) {
     if (quietMs > limits.idleMs + idleBufferMs) socket.destroy();
   } else if (quietMs > limits.firstRequestMs) {

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
-import type { ShortAnswer } from "../contract/route.ts";
+import type { FastAnswer } from "../contract/route.ts";
 
 /**
  * Writes an answer as the framework would, header by header (RFC 9112, section 4).
@@ -10,7 +10,7 @@ import type { ShortAnswer } from "../contract/route.ts";
 export function writeAnswer(
   socket: Socket,
   requestId: string,
-  answer: ShortAnswer,
+  answer: FastAnswer,
   connection: string,
 ): boolean {
   const bodyBytes = Buffer.byteLength(answer.text);
@@ -21,7 +21,7 @@ export function writeAnswer(
 
 function headOf(
   requestId: string,
-  { status, headers }: ShortAnswer,
+  { status, headers }: FastAnswer,
   bodyBytes: number,
   connection: string,
 ): string {

@@ -21,14 +21,14 @@ export async function listMessages(
   const name = request.status ?? "ACTIVE";
   const page = pages[name];
   const after =
-    request.after === undefined ? page.first : await placeAfter(deps, mailbox, request.after, page.order);
+    request.after === undefined ? page.first : await sortKeyAfter(deps, mailbox, request.after, page.order);
   const { rows } = await deps.pool.query<MessageRow>({
     name: `list_messages_${name.toLowerCase()}`,
     text: `with page as materialized (${page.text})
            select ${messageColumns}
            from page p
            ${lookUps}
-           order by p.place`,
+           order by p.sort_key`,
     values: [
       mailbox.nowMs,
       mailbox.maxClaims,
@@ -42,7 +42,7 @@ export async function listMessages(
   return rows.map((row) => messageOf(row, mailbox));
 }
 
-/** Laterals with a limit, because the planner would turn joins into scans of whole partitions. */
+/** Laterals with a limit: the planner would turn joins into sequential scans of whole partitions. */
 const lookUps = `
   cross join lateral (
     select e.id, e.target_id, e.event_type, e.correlation_id, e.ordering_key
@@ -72,8 +72,8 @@ interface Page {
   order: "position" | "id";
   first: number | string;
   /**
-   * Finds `id` and `place` of the page's messages. $1 is the moment in Unix milliseconds, $2 the mailbox's limit
-   * of claims, $3 bucket, $4 mailbox, $5 the first id that has not expired, $6 the place after which the page
+   * Finds `id` and `sort_key` of the page's messages. $1 is the moment in Unix milliseconds, $2 the mailbox's limit
+   * of claims, $3 bucket, $4 mailbox, $5 the first id that has not expired, $6 the sort_key after which the page
    * begins, $7 its length.
    */
   text: string;
@@ -87,7 +87,7 @@ const ofMailbox = `m.bucket = $3
   and m.position > $6`;
 
 const ready = `(
-  select m.id, m.position as place
+  select m.id, m.position as sort_key
   from messages m
   where m.state = 1
     and ${ofMailbox}
@@ -96,7 +96,7 @@ const ready = `(
 )`;
 
 const dead = `(
-  select c.id, c.position as place
+  select c.id, c.position as sort_key
   from closed_messages c
   where c.bucket = $3
     and c.mailbox_id = $4
@@ -109,7 +109,7 @@ const dead = `(
 
 function waiting(...statuses: MessageStatus[]): string {
   return `(
-    select m.id, m.position as place
+    select m.id, m.position as sort_key
     from messages m
     where m.state <> 1
       and ${ofMailbox}
@@ -124,7 +124,7 @@ function merged(...parts: string[]): Page {
   return {
     order: "position",
     first: 0,
-    text: `select id, place from (${parts.join(" union all ")}) parts order by place limit $7`,
+    text: `select id, sort_key from (${parts.join(" union all ")}) parts order by sort_key limit $7`,
   };
 }
 
@@ -137,7 +137,7 @@ const pages: Record<MessageStatus | "ACTIVE", Page> = {
     order: "id",
     first: lowestId,
     text: `
-      select c.id, c.id as place
+      select c.id, c.id as sort_key
       from closed_messages c
       where c.bucket = $3
         and c.mailbox_id = $4
@@ -151,7 +151,7 @@ const pages: Record<MessageStatus | "ACTIVE", Page> = {
     order: "id",
     first: lowestId,
     text: `
-      select e.id, e.id as place
+      select e.id, e.id as sort_key
       from events e
       where e.bucket = $3
         and e.target_id = $4
@@ -163,7 +163,7 @@ const pages: Record<MessageStatus | "ACTIVE", Page> = {
 };
 
 /** Where a page begins that follows message `id`: in the order of acceptance, or of ids. */
-async function placeAfter(
+async function sortKeyAfter(
   deps: ReadDeps,
   mailbox: MailboxMoment,
   id: string,

@@ -22,7 +22,7 @@ interface Connection extends UsedConnection, Queued<Connection> {
 interface Origin {
   readonly url: OriginUrl;
   open: number;
-  /** The one used last is taken first, so that surplus ones grow old and close. */
+  /** A stack (last in, first out), so that surplus connections reach their idle timeout. */
   readonly idle: Connection[];
   readonly waiting: Queue<Job>;
 }
@@ -39,7 +39,9 @@ export class FastTransport implements Transport {
   readonly #open = new Set<Connection>();
   /** Over all origins, the one idle for longest first. */
   readonly #idle: Queue<Connection> = createQueue();
-  /** Whether undici is inside an answer, where no other connection may be given work; and the answer's, if free. */
+  /**
+   * Whether undici's parser is running, which dispatching on another connection would re-enter; and its own, if free.
+   */
   #isInAnswer = false;
   #inHand: Connection | null = null;
   #isClosed = false;
@@ -67,7 +69,7 @@ export class FastTransport implements Transport {
     }
   }
 
-  /** On a new connection: other idle ones may be as stale as the one that broke. */
+  /** On a new connection: other idle ones may have met the same keep-alive race. */
   startAgain(job: Job): void {
     this.#startOnNew(job);
   }

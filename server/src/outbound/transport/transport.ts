@@ -33,7 +33,7 @@ export interface Job extends Dispatcher.DispatchHandler, Queued<Job> {
 }
 
 export interface UsedConnection {
-  /** Exchanges completed on the present socket; above 0 the peer may have closed it without our knowing. */
+  /** Exchanges completed on the present socket; above 0 the keep-alive race is possible. */
   exchanges: number;
 }
 

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { createDeadlines, type DeadlinePlace, type Expiring } from "../../runtime/deadlines.ts";
+import { createDeadlines, type DeadlineLink, type Expiring } from "../../runtime/deadlines.ts";
 import { type FieldReader, fieldReaderOf } from "./binaryRow.ts";
 import { giveBack, writeCall } from "./callMessage.ts";
 import type { FunctionCall } from "./functionCall.ts";
@@ -9,12 +9,12 @@ import { unanswered } from "./queryTimeout.ts";
 import { type RowReader, tapOf } from "./rowTap.ts";
 
 /**
- * Calls a function of the hot path. The driver gathers a call from many small buffers and copies each parameter twice;
- * here the whole call is one message, written once into memory that is used again. Rows come in binary form: see
- * {@link fieldReaderOf} for the types they may have.
+ * Calls a function of the hot path, a named prepared statement. The driver assembles a call from many small buffers and
+ * copies each parameter twice; here the whole call is one message, written once into memory that is used again. Rows
+ * come in binary form: see {@link fieldReaderOf} for the types they may have.
  */
 export async function callHot<R extends pg.QueryResultRow>(pool: pg.Pool, call: FunctionCall): Promise<R[]> {
-  // Not in submit: what is thrown there ends the process.
+  // Encoded here and not in submit, where an exception would be uncaught.
   const message = writeCall(call);
   const query = new CallQuery(call, message, queryLimitOf(pool));
   deadlines.add(query);
@@ -52,7 +52,7 @@ class CallQuery implements Expiring, RowReader {
   readonly text: string;
   readonly rows: Record<string, unknown>[] = [];
   readonly timeoutMs: number;
-  place: DeadlinePlace | null = null;
+  link: DeadlineLink | null = null;
   /** Set by the driver. */
   callback: ((error: Error | null, result?: unknown) => void) | null = null;
   readonly #message: Buffer;

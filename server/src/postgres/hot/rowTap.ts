@@ -10,8 +10,8 @@ export interface RowReader {
 }
 
 /**
- * Takes rows out of what a connection brings, before the driver makes a string of each of their fields, and gives it
- * the rest. Only whole messages are handed on.
+ * Reads DataRow messages off a connection's bytes before the driver turns each field into a string, and passes the other
+ * messages on to it, whole.
  */
 export class RowTap {
   /** Set while the query under way wants its rows from here; null while the driver is to have them. */

@@ -1,5 +1,5 @@
--- Settles what waits for one deleted target as CANCELED: whole rows, until at least p_limit items are settled or none
--- is left. Gives how many there were.
+-- Cancels what waits for one deleted target: whole rows, until at least p_limit items are canceled or none is left.
+-- Gives how many there were.
 create function cancel_deliveries(
   p_bucket smallint,
   p_target uuid,
@@ -13,10 +13,10 @@ declare
   v_count integer;
 begin
   with first as (
-    select f.place
+    select f.tid
     from (
       select
-        d.ctid as place,
+        d.ctid as tid,
         cardinality(d.event_ids) as items,
         sum(cardinality(d.event_ids)) over (order by d.due_at rows unbounded preceding) as total
       from (
@@ -37,7 +37,7 @@ begin
     cross join lateral (
       select w.id
       from deliveries w
-      where w.ctid = first.place
+      where w.ctid = first.tid
         and w.bucket = p_bucket
         and w.lease_until is null
       for update skip locked

@@ -1,6 +1,6 @@
--- Settles as CANCELED what still waits when its retention ends: items with smaller ids than p_before that nobody works on,
+-- Cancels what still waits when its retention ends: items with smaller ids than p_before that nobody works on,
 -- as they may be held for a disabled target that long. Those before p_from go with their day's partition. Goes round the
--- waiting targets as claim_deliveries does, and ends when at least p_limit items are settled; gives how many there were.
+-- waiting targets as claim_deliveries does, and ends when at least p_limit items are canceled; gives how many there were.
 create function cancel_expired_deliveries(
   p_from uuid,
   p_before uuid,

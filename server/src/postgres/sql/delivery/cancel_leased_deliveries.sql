@@ -1,6 +1,6 @@
--- Settles what is being delivered to one target as CANCELED, in the transaction that deletes the target. The
--- leases' tokens go with the rows, so that attempts under way change nothing when they end. Rows that are being
--- finished at this moment are left to their finisher, which also keeps this from waiting in a circle with it.
+-- Cancels what is being delivered to one target, in the transaction that deletes the target. The
+-- leases' tokens go with the rows, so that attempts under way change nothing when they end. Rows that another transaction
+-- has locked are being finished and skipped, which also rules a deadlock with it out.
 create function cancel_leased_deliveries(
   p_bucket smallint,
   p_target uuid

@@ -1,19 +1,20 @@
 -- Leases due deliveries to the caller, a few from each target, in a circle over the targets that wait: a
 -- target with a million due items is one step of the circle, as is a target with one.
 --
--- The circle is the order (bucket, target_id) of the index deliveries_due; the caller keeps its place
+-- The circle is the order (bucket, target_id) of the index deliveries_due; the caller keeps its cursor
 -- (p_bucket, p_target) and passes what the last row names. At most p_max_targets steps are taken, so the
 -- cost of a call is bounded however many targets wait for a later moment.
 --
--- Each row of deliveries comes in one row: `held` has, with spaces between, its id, attempts, schedule_attempts and kind,
--- the target's id and its version, and for a replay, which is alone in its row, the id of the event it repeats; the arrays have its items, without those whose event is gone. The last row has no
--- items: its `held` has the target to go on from, and 1 when the circle was closed, 0 when more targets may wait beyond
--- that place.
+-- Each row of deliveries comes in one row: `held` has, with spaces between, its id, attempts, schedule_attempts and
+-- kind, the target's id and its version, and for a replay, which is alone in its row, the id of the event it repeats;
+-- the arrays have its items, without those whose event is gone. The last row has no items: its `held` has the target to
+-- go on from, and 1 when the circle was closed, 0 when more targets may wait beyond that cursor.
 --
 -- Targets in p_skip have no room on the caller; those in p_wide have shown that they take p_per_target at a time and
--- get whole rows until that is reached, the others get no more than p_few, if need be of a row's items. Deliveries of a deleted target are settled as CANCELED here.
+-- get whole rows until that is reached, the others get no more than p_few, if need be of a row's items. Deliveries of a
+-- deleted target are canceled here.
 --
--- With p_only those targets alone are looked at, in that order, and the place in the circle does not count. A circle is
+-- With p_only those targets alone are looked at, in that order, and the cursor is not used. A circle is
 -- not closed when another caller had locked what was due: it may give some of it back, or leave what came after.
 create function claim_deliveries(
   p_lease_ms integer,
@@ -122,7 +123,7 @@ begin
     v_wanted := least(case when v_is_wide then p_per_target else p_few end, p_limit - v_taken);
     if v_is_wide or v_first.items <= v_wanted then
       with locked as (
-        select d.ctid as place, cardinality(d.event_ids) as items, d.due_at
+        select d.ctid as tid, cardinality(d.event_ids) as items, d.due_at
         from deliveries d
         where d.bucket = v_bucket
           and d.target_id = v_cursor
@@ -150,13 +151,13 @@ begin
             ) r
           ) s
         )
-        -- What another caller takes at this moment is left to it.
+        -- `skip locked`: another caller is claiming these rows.
         for update skip locked
       ),
       due as (
-        select f.place
+        select f.tid
         from (
-          select l.place, l.items, sum(l.items) over (order by l.due_at rows unbounded preceding) as total
+          select l.tid, l.items, sum(l.items) over (order by l.due_at rows unbounded preceding) as total
           from locked l
         ) f
         where case when v_is_wide then f.total - f.items < v_wanted else f.total <= v_wanted end
@@ -168,7 +169,7 @@ begin
         from due
         where d.bucket = v_bucket
           -- Locked above, so it stays where it is.
-          and d.ctid = due.place
+          and d.ctid = due.tid
         returning d.id, d.event_ids, d.attempts, d.schedule_attempts
       ),
       -- By their oldest items, and each with the number of items up to and with it.
@@ -190,7 +191,7 @@ begin
       -- The oldest items of the first row, in a row of their own.
       v_part_id := overlay(gen_random_uuid()::text placing lpad(to_hex(v_bucket::integer), 2, '0') from 35 for 2);
       with due as (
-        select d.ctid as place, d.event_ids
+        select d.ctid as tid, d.event_ids
         from deliveries d
         where d.bucket = v_bucket
           and d.target_id = v_cursor
@@ -206,7 +207,7 @@ begin
         set event_ids = due.event_ids[v_wanted + 1 :]
         from due
         where d.bucket = v_bucket
-          and d.ctid = due.place
+          and d.ctid = due.tid
         returning d.kind, d.attempts, d.schedule_attempts, d.org_id, d.due_at, due.event_ids[: v_wanted] as event_ids
       ),
       leased as (

@@ -1,7 +1,7 @@
--- Looks, without locks, which targets have something that waits without a lease, from a place of the circle
+-- Looks, without locks, which targets have something that waits without a lease, from a cursor
 -- (bucket, target_id) on, at most p_max_targets of them; the caller begins anew when fewer come. Says of each whether
 -- something is due, which it never is for a disabled target, and whether its deliveries are failing. A deleted
--- target is due, so that the claim settles what waits for it.
+-- target is due, so that the claim cancels what waits for it.
 --
 -- For a caller that has no room for most of them: claim_deliveries would have to be told which, and passes each of them
 -- at five times the cost.

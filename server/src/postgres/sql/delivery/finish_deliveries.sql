@@ -1,17 +1,15 @@
 -- Records a batch of attempts and moves each item on: gone when delivered or failed for good, in a row of its own when
--- it is to be retried. Only the holder of a row's lease changes anything; a late finisher's items match nothing and
--- leave no attempt. Gives null when all elements matched, and else the 1-based numbers of those that did, with commas
--- between.
+-- it is to be retried. The lease token is a fencing token: a late finisher's items match nothing and leave no attempt.
+-- Gives null when all elements matched, and else the 1-based numbers of those that did, with commas between.
 --
--- Rows: those of deliveries that the items came in, each with the token of its lease; in ascending order of ids, so that
--- two calls cannot wait for each other in a circle. Row r has the items between p_row_ends[r - 1] and p_row_ends[r], in
--- ascending order of ids.
--- p_row_delivered says of each row whether all its items here were delivered.
--- Items of one row that were all delivered at the first try have one row of delivered_groups for their attempts.
--- p_latencies has, of each item that was delivered, the range of its latency (`latencyRanges.ts`); others' are not read.
--- Outcomes: 1 delivered, 2 retry after p_delays_ms, 3 failed. A retry whose target was deleted meanwhile is canceled
--- by the claim that meets it. p_outcomes and p_delays_ms may be null where all were delivered, p_errors and
--- p_response_bodies where no element has any.
+-- Rows: those of deliveries that the items came in, each with the token of its lease; locked in ascending order of ids,
+-- so that two calls cannot deadlock. Row r has the items between p_row_ends[r - 1] and p_row_ends[r], in ascending
+-- order of ids. p_row_delivered says of each row whether all its items here were delivered. Items of one row that were
+-- all delivered at the first try have one row of delivered_groups for their attempts. Outcomes: 1 delivered, 2 retry
+-- after p_delays_ms, 3 failed. A retry whose target was deleted meanwhile is canceled by the claim that meets it.
+-- p_outcomes and p_delays_ms may be null where all were delivered, p_errors and p_response_bodies where no element has
+-- any. p_latencies has, of each item that was delivered, the range of its latency (`latencyRanges.ts`); others' are not
+-- read.
 create function finish_deliveries(
   p_row_ids uuid[],
   p_row_tokens bigint[],

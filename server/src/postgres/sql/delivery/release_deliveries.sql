@@ -73,35 +73,3 @@ begin
   return v_count;
 end
 $$;
-
--- Takes over what a dead or stalled node held: leases that have run out become due again. Rows that are being finished
--- at this moment are left to their finisher. Gives how many items there were.
-create function sweep_leases()
-returns integer
-language plpgsql
-as $$
-declare
-  v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
-  v_count integer;
-begin
-  with lapsed as (
-    select d.bucket, d.id
-    from deliveries d
-    where d.lease_until < v_now_ms
-    for update skip locked
-  ),
-  freed as (
-    update deliveries d
-    set lease_until = null,
-      lease_token = null
-    from lapsed
-    where d.bucket = lapsed.bucket
-      and d.id = lapsed.id
-    returning cardinality(d.event_ids) as items
-  )
-  select coalesce(sum(freed.items), 0)
-  into v_count
-  from freed;
-  return v_count;
-end
-$$;

@@ -97,7 +97,7 @@ begin
   left join targets t on t.id = pair.target_id;
 
   if p_key_digests is not null then
-    -- In the order of the keys, so that two nodes with the same keys cannot wait for each other in a circle.
+    -- Sorted, so that two nodes that insert the same keys cannot deadlock.
     insert into idempotency_keys (bucket, day, key_digest, body_digest, event_id)
     select
       get_byte(uuid_send(p_ids[n]), 15),

@@ -1,17 +1,17 @@
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
 import type { ConnectionLimit } from "../connections/connectionLimit.ts";
-import type { ShortAnswer, WholeRequest } from "../contract/route.ts";
-import { keepConnection, type ShortConnection } from "./connection.ts";
+import type { FastAnswer, WholeRequest } from "../contract/route.ts";
+import { keepConnection, type FastConnection } from "./connection.ts";
 
 /**
  * Answers a request, later, through `give`; false leaves it to the framework, as does undefined for an answer, as
  * long as nothing was done for it. Never throws, and gives once.
  */
-export type ShortRoute = (
+export type FastRoute = (
   request: WholeRequest,
   started: StartedRequest,
-  give: (answer: ShortAnswer | undefined) => void,
+  give: (answer: FastAnswer | undefined) => void,
 ) => boolean;
 
 /** What is known of a request besides what it says. */
@@ -23,18 +23,18 @@ export interface StartedRequest {
   noteOwner: (owner: string) => void;
 }
 
-export interface ShortWayDeps {
+export interface FastPathDeps {
   /** By path with `:id` for its parameter. */
-  routes: ReadonlyMap<string, ShortRoute>;
+  routes: ReadonlyMap<string, FastRoute>;
   /** Milliseconds that a new connection may take to send its first bytes, and that one may idle between requests. */
   firstRequestMs: number;
   idleMs: number;
   connectionLimit: ConnectionLimit;
 }
 
-/** The connections that are on the short way. */
-export interface ShortWay {
-  /** Whether a request of the connection is under way; undefined when it is not on the short way. */
+/** The connections that are on the fast path. */
+export interface FastPath {
+  /** Whether a request of the connection is under way; undefined when it is not on the fast path. */
   isBusy(socket: Socket): boolean | undefined;
   /** Ends the connections on which no request is under way. */
   closeIdle(): void;
@@ -45,13 +45,13 @@ export interface ShortWay {
 /**
  * Answers the requests of `routes` on their connections, without the framework, where they arrive whole and plain;
  * a connection with any other request goes to the server's own parser, with every byte, for the rest of its life.
- * Such an item costs two thirds of Node's time; which way it took cannot be told from its answer.
+ * Such an item costs two thirds of Node's time; its answer does not show which path it took.
  */
-export function openShortWay(server: Server, deps: ShortWayDeps): ShortWay {
+export function openFastPath(server: Server, deps: FastPathDeps): FastPath {
   const [toParser] = server.listeners("connection") as ((this: Server, socket: Socket) => void)[];
   if (toParser === undefined) throw new Error("the server has no listener for connections");
   server.removeAllListeners("connection");
-  const connections = new Map<Socket, ShortConnection>();
+  const connections = new Map<Socket, FastConnection>();
   const sweep = setInterval(() => endQuiet(connections), lookEveryMs(deps));
   sweep.unref();
   server.once("close", () => clearInterval(sweep));
@@ -79,7 +79,7 @@ export function openShortWay(server: Server, deps: ShortWayDeps): ShortWay {
 }
 
 /** One timer for all: a timer of each connection, set anew with each piece, took a fiftieth of an item's time. */
-function endQuiet(connections: ReadonlyMap<Socket, ShortConnection>): void {
+function endQuiet(connections: ReadonlyMap<Socket, FastConnection>): void {
   const nowMs = performance.now();
   for (const connection of connections.values()) connection.endIfQuiet(nowMs);
 }
@@ -87,6 +87,6 @@ function endQuiet(connections: ReadonlyMap<Socket, ShortConnection>): void {
 const maxLateMs = 1_000;
 
 /** How late a quiet connection may end: an eighth of what it is allowed. */
-function lookEveryMs({ firstRequestMs, idleMs }: ShortWayDeps): number {
+function lookEveryMs({ firstRequestMs, idleMs }: FastPathDeps): number {
   return Math.min(maxLateMs, firstRequestMs / 8, idleMs / 8);
 }

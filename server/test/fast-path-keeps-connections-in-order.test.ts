@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vites
 import { createPool } from "../src/postgres/pool.ts";
 import { createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { acceptedEvents, createWebhookTarget, type WebhookTarget } from "./support/items.ts";
-import { type ItemParts, itemBytes, onShortWay, plainId, plainKey } from "./support/plainRequest.ts";
+import { type ItemParts, itemBytes, onFastPath, plainId, plainKey } from "./support/plainRequest.ts";
 import { openRawConnection, type RawConnection, type WireAnswer } from "./support/rawConnection.ts";
 import { startReceiver, type Receiver } from "./support/receiver.ts";
 import { type ServiceProcess, startService } from "./support/serviceProcess.ts";
@@ -59,7 +59,7 @@ describe("a connection", () => {
     const connection = await open();
     const seen = new Set<string>();
     for (let count = 0; count < 100; count++) {
-      await connection.write(onShortWay(bytesOf({ body: String(count) })));
+      await connection.write(onFastPath(bytesOf({ body: String(count) })));
       const answer = await connection.answer();
       expect(answer.status).toBe(202);
       seen.add(answer.body);
@@ -125,11 +125,11 @@ describe("a connection", () => {
   it("that its client half-closes behind a plain request ends with the answer", async () => {
     const connection = await open();
     const letGo = await holdIntake();
-    await connection.write(onShortWay(bytesOf()));
+    await connection.write(onFastPath(bytesOf()));
     connection.halfClose();
     await untilIntakeWaits();
     await letGo();
-    // Node's parser would drop the answer: this one took the short way.
+    // Node's parser would drop the answer: this one took the fast path.
     const answer = await connection.answer();
     expect(answer.status).toBe(202);
     expect(answer.headers).toContainEqual(["Connection", "close"]);
@@ -140,7 +140,7 @@ describe("a connection", () => {
     const before = await acceptedEvents(service, account);
     for (let count = 0; count < 20; count++) {
       const connection = await open();
-      await connection.write(onShortWay(bytesOf()));
+      await connection.write(onFastPath(bytesOf()));
       connection.destroy();
     }
     await until(
@@ -151,7 +151,7 @@ describe("a connection", () => {
   });
 });
 
-it("a request on the short way has one line in the log and counts under its route", async () => {
+it("a request on the fast path has one line in the log and counts under its route", async () => {
   const before = await requestCounts();
   const lines: object[] = [];
   for (const [path, targetId, status] of [
@@ -159,7 +159,7 @@ it("a request on the short way has one line in the log and counts under its rout
     ["e", target.id, 202],
     ["t", plainId, 404],
   ] as const) {
-    const answer = await exchange(onShortWay(bytesOf({ path, targetId })));
+    const answer = await exchange(onFastPath(bytesOf({ path, targetId })));
     expect(answer.status).toBe(status);
     const route = path === "t" ? "/t/:target_id" : "/e/:endpoint_id";
     lines.push({ request_id: answer.headers[0]![1], method: "POST", route, status, msg: "request" });
@@ -209,11 +209,11 @@ it("a service that stops ends idle connections, and the one of a request under w
   ];
   onTestFinished(() => [fresh, idle, busy].forEach((connection) => connection.destroy()));
   for (const connection of [idle, busy]) {
-    await connection.write(onShortWay(bytesOf()));
+    await connection.write(onFastPath(bytesOf()));
     expect((await connection.answer()).headers).toContainEqual(["Connection", "keep-alive"]);
   }
   const letGo = await holdIntake();
-  await busy.write(onShortWay(bytesOf()));
+  await busy.write(onFastPath(bytesOf()));
   await untilIntakeWaits();
   const stopped = stopping.stop();
   await Promise.all([fresh.ended, idle.ended]);

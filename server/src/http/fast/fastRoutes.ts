@@ -2,22 +2,22 @@ import type { FastifyError } from "fastify";
 import { toApiError } from "../contract/errorAnswer.ts";
 import { errorHeaders, unauthorized } from "../contract/errors.ts";
 import type { KeyOwners } from "../contract/keyOwners.ts";
-import type { ShortAnswer, WholeRequest } from "../contract/route.ts";
+import type { FastAnswer, WholeRequest } from "../contract/route.ts";
 import type { RouteRow, ServerDeps } from "../contract/routeTable.ts";
-import type { ShortRoute, StartedRequest } from "./shortWay.ts";
+import type { FastRoute, StartedRequest } from "./fastPath.ts";
 
-/** The rows that can be answered on the short way, by path, with the log line and the metrics of every request. */
-export function shortRoutes(
+/** The rows that can be answered on the fast path, by path, with the log line and the metrics of every request. */
+export function fastRoutes(
   deps: Pick<ServerDeps, "log" | "metrics" | "config" | "keyOwners">,
   rows: readonly RouteRow[],
-): Map<string, ShortRoute> {
-  const routes = new Map<string, ShortRoute>();
-  for (const [method, routePath, credential, { short }] of rows) {
-    if (short === undefined) continue;
-    if (credential !== "item") throw new Error(`${routePath} leaves its credential to the framework`);
+): Map<string, FastRoute> {
+  const routes = new Map<string, FastRoute>();
+  for (const [method, routePath, credential, { fast }] of rows) {
+    if (fast === undefined) continue;
+    if (credential !== "apiKeyInSql") throw new Error(`${routePath} leaves its credential to the framework`);
     routes.set(routePath.replace(/:[a-z_]+/, ":id"), (request, started, give) => {
       if (request.body.length > deps.config.maxBodyBytes) return false;
-      const end = (answer: ShortAnswer): void => {
+      const end = (answer: FastAnswer): void => {
         const durationMs = performance.now() - started.startedAtMs;
         deps.metrics.observe(method, routePath, answer.status, durationMs);
         const line = { id: started.requestId, method, routePath, caller: null };
@@ -28,12 +28,12 @@ export function shortRoutes(
       const owner = deps.keyOwners.known(request.key);
       if (owner === undefined) {
         lookUp(deps.keyOwners, request.key, started)
-          .then(() => answered(short, request))
+          .then(() => answered(fast, request))
           .then((answer) => (answer === undefined ? give(undefined) : end(answer)), fail);
         return true;
       }
       started.noteOwner(owner);
-      const promised = answered(short, request);
+      const promised = answered(fast, request);
       promised?.then(end, fail);
       return promised !== undefined;
     });
@@ -41,20 +41,20 @@ export function shortRoutes(
   return routes;
 }
 
-/** Nobody unknown makes the service parse anything, or send it to the database. @throws {ApiError} 401 */
+/** Looks the key up before the body is parsed or anything is queued for the database. @throws {ApiError} 401 */
 async function lookUp(owners: KeyOwners, key: string, started: StartedRequest): Promise<void> {
   const owner = await owners.find(key);
   if (owner === undefined) throw unauthorized();
   started.noteOwner(owner);
 }
 
-/** What a route throws at once is an answer as well: above it is only the connection. */
+/** A synchronous throw becomes a rejection: nothing above would catch it. */
 function answered(
-  short: (request: WholeRequest) => Promise<ShortAnswer> | undefined,
+  fast: (request: WholeRequest) => Promise<FastAnswer> | undefined,
   request: WholeRequest,
-): Promise<ShortAnswer> | undefined {
+): Promise<FastAnswer> | undefined {
   try {
-    return short(request);
+    return fast(request);
   } catch (error) {
     return Promise.reject(error instanceof Error ? error : new Error(String(error)));
   }
@@ -64,7 +64,7 @@ function errorAnswer(
   deps: Pick<ServerDeps, "log">,
   error: FastifyError,
   { requestId }: StartedRequest,
-): ShortAnswer {
+): FastAnswer {
   const answer = toApiError(error);
   const { status, message } = answer;
   if (status >= 500) deps.log.failure(requestId, status, error);

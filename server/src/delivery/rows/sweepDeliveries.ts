@@ -1,10 +1,10 @@
 import type pg from "pg";
 
 /** Makes deliveries due again whose node died or stalled past its lease; gives how many there were. */
-export async function sweepLeases(pool: pg.Pool): Promise<number> {
+export async function sweepDeliveries(pool: pg.Pool): Promise<number> {
   const { rows } = await pool.query<{ swept: number }>({
-    name: "sweep_leases",
-    text: "select sweep_leases() as swept",
+    name: "sweep_deliveries",
+    text: "select sweep_deliveries() as swept",
   });
   return rows[0]!.swept;
 }

@@ -6,13 +6,13 @@ import type { AttemptRecorder } from "./recordAttempts.ts";
 import { nextDelayMs } from "./retryPolicy.ts";
 import { disableTarget, noteFailure, noteRecovery, type TargetConfig } from "../../targets/targetConfig.ts";
 
-/** Decides what an attempt's result means, and writes it down. */
-export interface Settler {
+/** Turns an attempt's result into the delivery's next step, and records both. */
+export interface Finisher {
   /** Returns at once; the attempt is recorded with others in a batch. One that is `unsent` must not come here. */
-  settle(delivery: Delivery, target: TargetConfig, result: AttemptResult, attemptedAtMs: number): void;
+  finish(delivery: Delivery, target: TargetConfig, result: AttemptResult, attemptedAtMs: number): void;
 }
 
-export interface SettlerDeps {
+export interface FinisherDeps {
   pool: pg.Pool;
   log: Log;
   recorder: AttemptRecorder;
@@ -21,9 +21,9 @@ export interface SettlerDeps {
   random: () => number;
 }
 
-export function createSettler(deps: SettlerDeps): Settler {
+export function createFinisher(deps: FinisherDeps): Finisher {
   return {
-    settle(delivery, target, result, attemptedAtMs) {
+    finish(delivery, target, result, attemptedAtMs) {
       const step = nextStep(deps, delivery, target, result);
       const error = result.verdict.outcome === "delivered" ? null : storable(result.verdict.error);
       // Not the delivery itself: its payload need not wait in memory for the record.
@@ -59,7 +59,7 @@ interface Step {
   delayMs: number;
 }
 
-function nextStep(deps: SettlerDeps, delivery: Delivery, target: TargetConfig, result: AttemptResult): Step {
+function nextStep(deps: FinisherDeps, delivery: Delivery, target: TargetConfig, result: AttemptResult): Step {
   switch (result.verdict.outcome) {
     case "unsent":
       throw new Error("nothing was attempted that could be recorded");
@@ -83,12 +83,12 @@ function nextStep(deps: SettlerDeps, delivery: Delivery, target: TargetConfig, r
 }
 
 /** Keeps the target's health on its record: written on changes only, never per attempt. */
-function noteHealth(deps: SettlerDeps, target: TargetConfig, verdict: AttemptVerdict): void {
+function noteHealth(deps: FinisherDeps, target: TargetConfig, verdict: AttemptVerdict): void {
   if (verdict.outcome === "delivered" && target.failingSince === null) return;
   const nowSeconds = Math.floor(deps.nowMs() / 1000);
   let change: Promise<unknown> | undefined;
   if (verdict.outcome === "gone") {
-    // What else waits for it here is not sent any more.
+    // So that no other delivery that this node holds for it is sent.
     target.enabled = false;
     change = disableTarget(deps.pool, target.id, "the receiver answered 410 Gone", nowSeconds);
   } else if (verdict.outcome === "delivered") {

@@ -7,8 +7,8 @@ import { createWebhookTarget } from "./support/items.ts";
 import {
   type ItemParts,
   itemBytes,
-  onLongWay,
-  onShortWay,
+  onFrameworkPath,
+  onFastPath,
   headersWith,
   requestBytes,
 } from "./support/plainRequest.ts";
@@ -191,10 +191,10 @@ const cases: [what: string, status: number, item: Item][] = [
 describe("an answer is the same whichever way its request took", () => {
   it.each(cases)("%s: %i", async (_what, status, item) => {
     const request = bytesOf(item);
-    const short = await exchange(onShortWay(request));
-    const long = await exchange(onLongWay(request));
-    expect(short.status).toBe(status);
-    expect(withoutChance(short)).toEqual(withoutChance(long));
+    const fast = await exchange(onFastPath(request));
+    const framework = await exchange(onFrameworkPath(request));
+    expect(fast.status).toBe(status);
+    expect(withoutChance(fast)).toEqual(withoutChance(framework));
   });
 
   it.each([
@@ -203,21 +203,21 @@ describe("an answer is the same whichever way its request took", () => {
   ])("an Idempotency-Key that came before, with %s", async (what, status, body) => {
     const more = [`Idempotency-Key: ${what}`];
     const first = await exchange(bytesOf({ more }));
-    const short = await exchange(onShortWay(bytesOf({ more, body })));
-    const long = await exchange(onLongWay(bytesOf({ more, body })));
-    expect(short.status).toBe(status);
-    expect(withoutChance(short)).toEqual(withoutChance(long));
-    expect(short.body).toBe(long.body);
+    const fast = await exchange(onFastPath(bytesOf({ more, body })));
+    const framework = await exchange(onFrameworkPath(bytesOf({ more, body })));
+    expect(fast.status).toBe(status);
+    expect(withoutChance(fast)).toEqual(withoutChance(framework));
+    expect(fast.body).toBe(framework.body);
     if (status !== 202) return;
-    expect(short.body).toBe(first.body);
-    expect(short.headers).toContainEqual(["idempotency-replayed", "true"]);
+    expect(fast.body).toBe(first.body);
+    expect(fast.headers).toContainEqual(["idempotency-replayed", "true"]);
   });
 
   it("one key that goes one way first and the other then is one item", async () => {
     const more = ["Idempotency-Key: both ways \u00e9\u00a0"];
-    const long = await exchange(onLongWay(bytesOf({ more })));
-    const short = await exchange(onShortWay(bytesOf({ more })));
-    expect(short.body).toBe(long.body);
+    const framework = await exchange(onFrameworkPath(bytesOf({ more })));
+    const fast = await exchange(onFastPath(bytesOf({ more })));
+    expect(fast.body).toBe(framework.body);
   });
 
   it("a request that is chunked, or in two pieces", async () => {
@@ -225,14 +225,14 @@ describe("an answer is the same whichever way its request took", () => {
     const chunked = request
       .replace("Content-Length: 2", "Transfer-Encoding: chunked")
       .replace(/\{\}$/, "1\r\n{\r\n1\r\n}\r\n0\r\n\r\n");
-    const short = withoutChance(await exchange(onShortWay(bytesOf())));
-    expect(withoutChance(await exchange(chunked))).toEqual(short);
+    const fast = withoutChance(await exchange(onFastPath(bytesOf())));
+    expect(withoutChance(await exchange(chunked))).toEqual(fast);
     const connection = await open();
     await connection.write(request.slice(0, 60));
     // An answer to another connection says that the service had time for the first piece.
     await exchange("GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n");
     await connection.write(request.slice(60));
-    expect(withoutChance(await connection.answer())).toEqual(short);
+    expect(withoutChance(await connection.answer())).toEqual(fast);
   });
 
   it("an item while the database is away", async () => {
@@ -246,16 +246,16 @@ describe("an answer is the same whichever way its request took", () => {
     proxy.accepts = false;
     proxy.sever();
     const answers: WireAnswer[] = [];
-    for (const request of [onShortWay(bytesOf()), onLongWay(bytesOf())]) {
+    for (const request of [onFastPath(bytesOf()), onFrameworkPath(bytesOf())]) {
       const connection = await openRawConnection(cut.port);
       onTestFinished(() => connection.destroy());
       await connection.write(request);
       answers.push(withoutChance(await connection.answer()));
     }
-    const [short, long] = answers;
-    expect(short!.status).toBe(503);
-    expect(short!.headers.map(([name]) => name)).toContain("retry-after");
-    expect(short).toEqual(long);
+    const [fast, framework] = answers;
+    expect(fast!.status).toBe(503);
+    expect(fast!.headers.map(([name]) => name)).toContain("retry-after");
+    expect(fast).toEqual(framework);
   });
 });
 
@@ -269,7 +269,7 @@ describe("what consumers of a mailbox are answered is the same, too", () => {
     key?: string;
   }
 
-  async function ask(way: typeof onShortWay, asked: Asked): Promise<WireAnswer> {
+  async function ask(way: typeof onFastPath, asked: Asked): Promise<WireAnswer> {
     const { path, body, more = [], key = "own" } = asked;
     const line = `POST /api/v1/${path} HTTP/1.1`;
     const request = requestBytes({ line, headers: headersWith(keys[key]!), more, body });
@@ -305,13 +305,13 @@ describe("what consumers of a mailbox are answered is the same, too", () => {
     [400, "mailbox-messages/unknown/ack", '{"claim_token":1}'],
   ])("%i for %s with %s %j", async (status, named, body, others) => {
     const path = named.replace(/(?<=\/)\w+(?=\/)/, (name) => ids[name]!);
-    const short = await ask(onShortWay, { path, body, ...others });
-    expect(short.status).toBe(status);
-    expect(short).toEqual(await ask(onLongWay, { path, body, ...others }));
+    const fast = await ask(onFastPath, { path, body, ...others });
+    expect(fast.status).toBe(status);
+    expect(fast).toEqual(await ask(onFrameworkPath, { path, body, ...others }));
   });
 
   it("from a message's claim to its acknowledgement", async () => {
-    const live = async (way: typeof onShortWay): Promise<WireAnswer[]> => {
+    const live = async (way: typeof onFastPath): Promise<WireAnswer[]> => {
       const mailbox = await makeMailbox();
       ids["own mailbox"] = mailbox;
       for (const body of ["1", "2"]) await exchange(way(bytesOf({ target: "own mailbox", body })));
@@ -341,9 +341,9 @@ describe("what consumers of a mailbox are answered is the same, too", () => {
         body: body.replaceAll(/\b[0-9a-f]{32}\b/g, "id").replaceAll(/\b\d{10}\b/g, "moment"),
       }));
     };
-    const short = await live(onShortWay);
-    expect(short.map((answer) => answer.status)).toEqual([200, 200, 200, 409, 200, 200, 409, 409, 200, 200]);
-    expect(short).toEqual(await live(onLongWay));
+    const fast = await live(onFastPath);
+    expect(fast.map((answer) => answer.status)).toEqual([200, 200, 200, 409, 200, 200, 409, 409, 200, 200]);
+    expect(fast).toEqual(await live(onFrameworkPath));
   });
 });
 
