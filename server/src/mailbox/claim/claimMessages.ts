@@ -210,6 +210,8 @@ function outcomeOf({ mailboxId }: ClaimRequest, index: number, answer: ClaimAnsw
     case "claimed":
       // The events of all may be gone.
       if (messages.length > 0) return { kind: "claimed", messages, isRepeated: false, remaining };
+      break;
+    case undefined:
   }
   return { kind: "empty", retryInMs: box?.retryInMs ?? null, remaining };
 }
