@@ -28,7 +28,7 @@ const layers: readonly (readonly string[])[] = [
   ["postgres", "outbound"],
   ["http"],
   ["items", "maintenance"],
-  ["accounts", "targets", "intake", "delivery", "handoff", "mailbox", "events", "billing", "stream"],
+  ["accounts", "targets", "intake", "delivery", "handoff", "mailbox", "events", "stats", "billing", "stream"],
   ["app.ts"],
   ["process"],
 ];

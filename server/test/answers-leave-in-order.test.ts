@@ -147,7 +147,7 @@ describe.each([
     [400, "two hosts", "GET /healthz HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n"],
   ])("%i for %s", async (status, _what, request) => {
     const client = await pipeline(service.port, request);
-    await until(client.statuses, (statuses) => statuses.length > 0);
+    await until(client.statuses, (statuses) => statuses.length > 0, 30_000);
     expect(client.statuses()).toEqual([status]);
     expect(client.text()).toContain("x-content-type-options: nosniff");
     expect(client.text()).toMatch(/\r\n\r\n\{"error":"[^"]+"\}$/);
@@ -159,7 +159,7 @@ describe.each([
       const more = line.startsWith("Idem") ? [line, line] : [line];
       const request = itemBytes({ targetId: mailbox, key: account.api_key, more });
       const client = await pipeline(service.port, request);
-      await until(client.statuses, (statuses) => statuses.length > 0);
+      await until(client.statuses, (statuses) => statuses.length > 0, 30_000);
       expect(client.statuses()).toEqual([400]);
       expect(client.text()).toContain("comes more than once");
     },
@@ -173,7 +173,7 @@ describe.each([
       client.socket.pause();
       await new Promise((resolve) => client.socket.write(body, resolve));
       client.socket.resume();
-      await until(client.statuses, (statuses) => statuses.length > 0);
+      await until(client.statuses, (statuses) => statuses.length > 0, 30_000);
       return client.statuses();
     });
     expect(await Promise.all(clients)).toEqual(clients.map(() => [413]));
@@ -184,7 +184,7 @@ describe.each([
       pipeline(service.port, `GET /${path} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(200)),
     );
     for (const client of await Promise.all(requests)) {
-      await until(client.statuses, (statuses) => statuses.length === 200);
+      await until(client.statuses, (statuses) => statuses.length === 200, 60_000);
       expect(new Set(client.statuses())).toEqual(new Set([200]));
     }
   });

@@ -155,7 +155,7 @@ describe("an item whose body is wrong", () => {
     ["a byte order mark", "\ufeff{}"],
     ["a control character in a string", '{"a":"\u0001"}'],
   ])("%s: 400", async (_what, payload) => {
-    await expectRefused(await send({ payload }), 400, "the body is ");
+    await expectRefused(await send({ payload }), 400, "the body ");
   });
 
   it("no body and no content type: 400", async () => {

@@ -248,19 +248,22 @@ describe.concurrent("a receiver that answers something else", () => {
   });
 });
 
+/** The same of every such address, so that nobody learns what is where. */
+const inside = "points to an address that is not allowed";
+
 describe("an address inside", () => {
   it.each([
-    ["http://127.0.0.1:9/hook", "loopback"],
-    ["http://[::1]:9/hook", "loopback"],
-    ["http://localhost:9/hook", "loopback"],
-    ["http://2130706433/hook", "loopback"],
-    ["http://[::ffff:127.0.0.1]/hook", "an IPv4 address mapped into IPv6"],
-    ["http://10.0.0.1/hook", "private"],
-    ["http://192.168.1.1/hook", "private"],
-    ["http://172.16.0.1/hook", "private"],
-    ["http://169.254.169.254/latest/meta-data", "a cloud metadata address"],
-    ["http://169.254.1.1/hook", "link-local"],
-    ["http://0.0.0.0/hook", ""],
+    ["http://127.0.0.1:9/hook", inside],
+    ["http://[::1]:9/hook", inside],
+    ["http://localhost:9/hook", inside],
+    ["http://2130706433/hook", inside],
+    ["http://[::ffff:127.0.0.1]/hook", inside],
+    ["http://10.0.0.1/hook", inside],
+    ["http://192.168.1.1/hook", inside],
+    ["http://172.16.0.1/hook", inside],
+    ["http://169.254.169.254/latest/meta-data", inside],
+    ["http://169.254.1.1/hook", inside],
+    ["http://0.0.0.0/hook", inside],
     ["ftp://example.com/hook", "url must use https"],
     ["http://user:secret@example.com/hook", "user name or password"],
     ["not a url", "url must be an absolute URL"],
@@ -295,7 +298,7 @@ describe("an address inside", () => {
     for (const url of [receiver.url, byName]) {
       const { event, delivery_attempts: attempts } = await deliverTo(url, await strictService());
       expect(event.status).toBe("FAILED");
-      expect(attempts).toMatchObject([{ status_code: 0, error: expect.stringContaining("loopback") }]);
+      expect(attempts).toMatchObject([{ status_code: 0, error: expect.stringContaining(inside) }]);
     }
     expect(receiver.connections).toBe(0);
   });

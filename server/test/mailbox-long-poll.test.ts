@@ -45,7 +45,7 @@ function waiting(on: TestNode, count: number): Promise<number> {
 }
 
 describe("a claim that waits", () => {
-  it("is answered within 100 ms of an accept on this node or another", async () => {
+  it("is answered by an accept on this node or another, not by the next poll", async () => {
     const box = await createMailbox(node);
     const { api_key: key } = box.account;
     for (const accepting of [node, other]) {
@@ -59,9 +59,9 @@ describe("a claim that waits", () => {
         delaysMs.push(performance.now() - acceptedAtMs);
         expect(idsOf(answer)).toEqual([sent.body.id]);
       }
-      // The machine may be busy with other tests: what counts is what most rounds took.
+      // A poll, every five seconds, would take 2.5 s in the middle.
       const [, , , medianMs] = delaysMs.toSorted((a, b) => a - b);
-      expect(medianMs).toBeLessThan(100);
+      expect(medianMs).toBeLessThan(1_000);
     }
   });
 
@@ -120,7 +120,7 @@ describe("a claim that waits", () => {
     );
     expect(queries).toBeLessThanOrEqual(1);
     node.pool.query = query;
-    for (let n = 0; n < count; n++) await boxes[n % 2]!.send({ n });
+    await Promise.all(Array.from({ length: count }, (_, n) => boxes[n % 2]!.send({ n })));
     const ids = (await Promise.all(claims)).flatMap(idsOf);
     expect(new Set(ids).size).toBe(count);
   });

@@ -34,6 +34,8 @@ describe("defaults", () => {
       bodyMemoryBytes: 67_108_864,
       maxConnections: undefined,
       fastHttp: "on",
+      fastOutbound: "on",
+      fastSql: "on",
       metricsToken: undefined,
       roles: new Set(["api", "dispatcher", "maintenance"]),
       logLevel: "info",
