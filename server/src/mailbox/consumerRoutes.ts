@@ -6,7 +6,7 @@ import { parseIf } from "../http/contract/parseIf.ts";
 import { type RouteDefinition, route, sendAnswer, type FastAnswer } from "../http/contract/route.ts";
 import { claimRoute } from "./claimRoute.ts";
 import type { ClaimChange } from "./finish/changeClaims.ts";
-import type { ChangeCode } from "./finish/endMessages.ts";
+import type { ChangeResult } from "./finish/endMessages.ts";
 import { isMailboxOf } from "./message/findMailbox.ts";
 import { changeRefusal } from "./refusals.ts";
 import { MailboxParams, type MailboxRouteDeps } from "./routes.ts";
@@ -141,7 +141,7 @@ async function endEach(
   key: string,
   input: { mailboxId: string; messages: PresentedClaim[]; reason: string | null },
 ): Promise<Result[]> {
-  const codes = await Promise.all(
+  const outcomes = await Promise.all(
     input.messages.map((message) =>
       deps.mailboxes.end({
         ...claimOf(key, input.mailboxId, message),
@@ -149,8 +149,8 @@ async function endEach(
       }),
     ),
   );
-  await refuseUnknown(deps, key, input.mailboxId, codes);
-  return codes.map((code, index) => resultOf(input.messages[index]!.id, code));
+  await refuseUnknown(deps, key, input.mailboxId, outcomes);
+  return outcomes.map((outcome, index) => resultOf(input.messages[index]!.id, outcome));
 }
 
 async function changeEach(
@@ -169,10 +169,10 @@ async function changeEach(
     deps,
     key,
     mailboxId,
-    outcomes.map((outcome) => outcome.code),
+    outcomes.map(({ result }) => result),
   );
-  return outcomes.map(({ code, leaseUntilMs }, index) => {
-    const result = resultOf(messages[index]!.id, code);
+  return outcomes.map(({ result: outcome, leaseUntilMs }, index) => {
+    const result = resultOf(messages[index]!.id, outcome);
     if (result.ok && leaseUntilMs !== null) result.claim_expires_at = Math.floor(leaseUntilMs / 1000);
     return result;
   });
@@ -192,16 +192,16 @@ async function refuseUnknown(
   deps: MailboxRouteDeps,
   key: string,
   mailboxId: string,
-  codes: ChangeCode[],
+  outcomes: ChangeResult[],
 ): Promise<void> {
-  if (codes.some((code) => code !== "n")) return;
+  if (outcomes.some((outcome) => outcome !== "not found")) return;
   if (!isId(mailboxId) || !(await isMailboxOf(deps.pool, key, mailboxId))) throw notFound();
 }
 
 /** @throws {ApiError} 401: who has no key gets no results. */
-function resultOf(id: string, code: ChangeCode): Result {
-  if (code === "u") throw unauthorized();
-  const refusal = changeRefusal(code);
+function resultOf(id: string, outcome: ChangeResult): Result {
+  if (outcome === "unauthorized") throw unauthorized();
+  const refusal = changeRefusal(outcome);
   if (refusal === undefined) return { id, ok: true, status: 200 };
   return { id, ok: false, status: refusal.status, error: refusal.message };
 }

@@ -17,7 +17,7 @@ import {
   type NamedClaimOutcome,
   type NamedClaimRequest,
 } from "./claim/claimNamedMessages.ts";
-import { type ChangeCode, endMessages, type EndRequest } from "./finish/endMessages.ts";
+import { type ChangeResult, endMessages, type EndRequest } from "./finish/endMessages.ts";
 import { createPlaces } from "./claim/places.ts";
 import { type WaitingClaim, Waiters } from "./claim/waiters.ts";
 import { reportChanges } from "./reportChanges.ts";
@@ -27,7 +27,7 @@ import { createWakeups } from "./claim/wakeups.ts";
 export interface Mailboxes {
   claim(request: WaitingClaim): Promise<ClaimOutcome>;
   claimNamed(request: NamedClaimRequest): Promise<NamedClaimOutcome>;
-  end(request: EndRequest): Promise<ChangeCode>;
+  end(request: EndRequest): Promise<ChangeResult>;
   change(request: ClaimChange): Promise<ClaimChangeOutcome>;
   /** Some mailboxes have new messages: wakes those who wait for them, on every node. */
   onMailboxItems(mailboxIds: string[]): void;
@@ -73,7 +73,7 @@ export function createMailboxes(input: MailboxesDeps): Mailboxes {
     ...owned,
     run: (requests) => claimNamedMessages(deps, requests),
   });
-  const ends = commits<EndRequest, ChangeCode>(turns, {
+  const ends = commits<EndRequest, ChangeResult>(turns, {
     ...owned,
     run: (requests) => endMessages(deps, requests),
   });
@@ -103,7 +103,7 @@ export function createMailboxes(input: MailboxesDeps): Mailboxes {
   async function claimNamed(request: NamedClaimRequest): Promise<NamedClaimOutcome> {
     for (let tries = 0; ; tries++) {
       const outcome = await namedClaims.add(request);
-      const isBusy = outcome.kind === "refused" && outcome.code === "b";
+      const isBusy = outcome.kind === "refused" && outcome.refusal === "busy";
       if (!isBusy || tries === maxBusyRetries) return outcome;
     }
   }

@@ -1,46 +1,46 @@
 import { ApiError, notFound, unauthorized } from "../http/contract/errors.ts";
 import type { NamedClaimRefusal } from "./claim/claimNamedMessages.ts";
-import type { ChangeCode } from "./finish/endMessages.ts";
+import type { ChangeResult } from "./finish/endMessages.ts";
 
 /** The error that a message's holder gets; undefined when what was asked for is done. */
-export function changeRefusal(code: ChangeCode): ApiError | undefined {
-  switch (code) {
-    case "k":
-    case "r":
+export function changeRefusal(result: ChangeResult): ApiError | undefined {
+  switch (result) {
+    case "done":
+    case "done before":
       return undefined;
-    case "u":
+    case "unauthorized":
       return unauthorized();
-    case "n":
+    case "not found":
       return notFound();
-    case "f":
+    case "forbidden":
       return new ApiError(403, "another API key has claimed the message");
-    case "s":
+    case "stale":
       return new ApiError(
         409,
         "the claim is not active: it was never made, has lapsed, or a later one has replaced it",
       );
-    case "x":
+    case "expired":
       return new ApiError(409, "the message has expired");
   }
 }
 
 /** The error of a message that could not be claimed. */
-export function claimRefusal(code: NamedClaimRefusal): ApiError {
-  switch (code) {
-    case "u":
+export function claimRefusal(refusal: NamedClaimRefusal): ApiError {
+  switch (refusal) {
+    case "unauthorized":
       return unauthorized();
-    case "n":
+    case "not found":
       return notFound();
-    case "h":
-    case "b":
+    case "claimed":
+    case "busy":
       return new ApiError(409, "the message is claimed");
-    case "a":
+    case "acknowledged":
       return new ApiError(409, "the message is acknowledged");
-    case "d":
+    case "dead":
       return new ApiError(409, "the message is dead: redrive it first");
-    case "x":
+    case "expired":
       return new ApiError(409, "the message has expired");
-    case "o":
+    case "behind":
       return new ApiError(409, "an earlier message of its ordering key is not done");
   }
 }

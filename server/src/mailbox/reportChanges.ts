@@ -34,13 +34,15 @@ export function reportChanges(calls: Calls, changes: Changes): Calls {
       return outcome;
     },
     async end(request) {
-      const code = await calls.end(request);
-      if (changes.isWatched() && code === "k") report(request.mailboxId ?? mailboxOf.get(request.messageId));
-      return code;
+      const result = await calls.end(request);
+      if (changes.isWatched() && result === "done") {
+        report(request.mailboxId ?? mailboxOf.get(request.messageId));
+      }
+      return result;
     },
     async change(request) {
       const outcome = await calls.change(request);
-      if (changes.isWatched() && outcome.code === "k") {
+      if (changes.isWatched() && outcome.result === "done") {
         report(request.mailboxId ?? mailboxOf.get(request.messageId));
       }
       return outcome;

@@ -163,7 +163,7 @@ async function claimOne(deps: MailboxRouteDeps, key: string, messageId: string):
     messageId: isId(messageId) ? messageId : nobodysId,
     leaseMs: deps.config.mailboxLeaseSeconds * 1000,
   });
-  if (outcome.kind === "refused") throw claimRefusal(outcome.code);
+  if (outcome.kind === "refused") throw claimRefusal(outcome.refusal);
   return { status: 200, text: claimedMessageText(outcome.message, mailboxRetentionMs(deps.config)) };
 }
 
@@ -173,14 +173,14 @@ async function acknowledgeOne(
   messageId: string,
   token: string | undefined,
 ): Promise<FastAnswer> {
-  const code = await deps.mailboxes.end({
+  const result = await deps.mailboxes.end({
     key,
     messageId: isId(messageId) ? messageId : nobodysId,
     mailboxId: null,
     claimToken: token === undefined ? null : isId(token) ? token : nobodysId,
     reason: null,
   });
-  const refusal = changeRefusal(code);
+  const refusal = changeRefusal(result);
   if (refusal !== undefined) throw refusal;
   return { status: 200, text: `{"id":"${messageId}","status":"ACKNOWLEDGED"}` };
 }

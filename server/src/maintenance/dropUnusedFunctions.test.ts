@@ -24,7 +24,9 @@ async function otherVersion(digit: string, seen: string): Promise<string> {
   const schema = `postrider_f_${digit.repeat(12)}`;
   await pool.query(`
     create schema ${schema};
+    create type ${schema}.pair as (one integer, other text);
     create function ${schema}.one(integer) returns integer language sql as 'select 1';
+    create function ${schema}.both() returns ${schema}.pair language sql as $$ select row(1, 'a') $$;
     create function ${schema}.one(text) returns integer language sql as 'select 1'`);
   await pool.query(
     `insert into processes (id, version, host, migration, functions, seen_at)

@@ -40,5 +40,19 @@ async function dropFunctions(client: pg.ClientBase, schema: string): Promise<voi
   );
   const { list } = rows[0]!;
   if (list !== null) await client.query(`drop function ${list}`);
+  await dropTypes(client, schema);
   await client.query(`drop schema ${schema}`);
+}
+
+/** The composites that functions gave. */
+async function dropTypes(client: pg.ClientBase, schema: string): Promise<void> {
+  const { rows } = await client.query<{ list: string | null }>(
+    `select string_agg(oid::regclass::text, ', ') as list
+     from pg_class
+     where relnamespace = $1::regnamespace
+       and relkind = 'c'`,
+    [schema],
+  );
+  const { list } = rows[0]!;
+  if (list !== null) await client.query(`drop type ${list}`);
 }

@@ -29,6 +29,14 @@ export const innerFunctions = [
   "return_messages",
   "return_message_of_key",
   "put_message",
+  "lock_claim_ids",
+  "repeated_requests",
+  "repeat_claims",
+  "remember_claims",
+  "narrow_choice",
+  "choose_returned_messages",
+  "count_within_bytes",
+  "left_in_mailbox",
 ] as const;
 
 /** The schema of this version's functions: another version, or another working copy, has other ones beside it. */

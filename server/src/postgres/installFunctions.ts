@@ -18,7 +18,8 @@ export async function installFunctions(client: pg.ClientBase): Promise<boolean> 
     // In no other schema, so that a function of another version cannot be hit by its name. PostgreSQL reads the bodies
     // at the first call: the tables are in the path of the session that calls, see `createPool`.
     await client.query(`set local search_path = ${functionSchema}; set local check_function_bodies = off`);
-    for (const file of functionFiles) await createFunctions(client, file);
+    // Signatures name types, which must be there; bodies are read later.
+    for (const file of typesFirst()) await createFunctions(client, file);
     await steerPlanner(client);
     await client.query("commit");
   } catch (error) {
@@ -26,6 +27,11 @@ export async function installFunctions(client: pg.ClientBase): Promise<boolean> 
     throw explained(error);
   }
   return true;
+}
+
+function typesFirst(): SqlFile[] {
+  const isTypes = ({ name }: SqlFile): boolean => name === "types.sql";
+  return [...functionFiles.filter(isTypes), ...functionFiles.filter((file) => !isTypes(file))];
 }
 
 async function createFunctions(client: pg.ClientBase, { name, text }: SqlFile): Promise<void> {

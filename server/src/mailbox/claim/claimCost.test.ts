@@ -164,7 +164,7 @@ async function tuplesRead(mailbox: Mailbox): Promise<Record<string, number>> {
   const extend = first.map((message) => ({ ...message, leaseMs, delayMs: 0, reason: null }));
   const release = first.map((message) => ({ ...message, leaseMs: null, delayMs: 0, reason: null }));
   expect(await counted("extend", () => changeClaims(deps, extend))).toHaveLength(first.length);
-  expect((await counted("release", () => changeClaims(deps, release)))[0]!.code).toBe("k");
+  expect((await counted("release", () => changeClaims(deps, release)))[0]!.result).toBe("done");
   const named = first.map(({ messageId }) => ({ key, messageId, leaseMs }));
   const again = await counted("claim by id", () => claimNamedMessages(deps, named));
   const held = again.flatMap((outcome) =>
@@ -181,7 +181,7 @@ async function tuplesRead(mailbox: Mailbox): Promise<Record<string, number>> {
       : [],
   );
   expect(held).toHaveLength(first.length);
-  expect(await counted("acknowledge", () => endMessages(deps, held))).toEqual(held.map(() => "k"));
+  expect(await counted("acknowledge", () => endMessages(deps, held))).toEqual(held.map(() => "done"));
   return read;
 }
 

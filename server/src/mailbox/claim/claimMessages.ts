@@ -43,7 +43,9 @@ export interface ClaimDeps {
 
 /** See claim_messages.sql. */
 interface ClaimRow {
-  held: string | null;
+  /** Null where it is the same as in the row before. */
+  head: ClaimHead | null;
+  rest: MailboxRest | null;
   /** Null where the row is about a request or a mailbox. */
   id: string | null;
   claim_count: number;
@@ -53,6 +55,28 @@ interface ClaimRow {
   /** Null where the event is gone. */
   payload: string | null;
 }
+
+/** What the messages of one request have in common; of one without messages, the last three are null. */
+type ClaimHead = [
+  request: number,
+  outcome: "claimed" | "repeated" | "unauthorized" | "not_found",
+  claimedBy: string,
+  claimToken: string,
+  leaseUntilMs: number,
+];
+
+type MailboxRest = [
+  mailboxId: string,
+  ready: number,
+  claimed: number,
+  retryInMs: number | null,
+  walkedTo: number,
+];
+
+const composites = {
+  head: ["int4", "word", "uuid", "uuid", "int8"],
+  rest: ["uuid", "int4", "int4", "int8", "int8"],
+} as const;
 
 /** Claims for many requests in one transaction; gives an outcome per request, in order. */
 export async function claimMessages(
@@ -93,7 +117,7 @@ async function claimDistinct(
   const hasClaimIds = requests.some((request) => request.claimId !== null);
   const rows = await callFunction<ClaimRow>(deps.pool, {
     name: "claim_messages",
-    text: "select held, id, claim_count, ordering_key, event_type, correlation_id, payload from claim_messages($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+    text: "select head, rest, id, claim_count, ordering_key, event_type, correlation_id, payload from claim_messages($1, $2, $3, $4, $5, $6, $7, $8, $9)",
     values: [
       deps.retentionMs,
       keyHashes,
@@ -105,6 +129,7 @@ async function claimDistinct(
       hasClaimIds ? byteaArray(requests.map(({ claimId }) => digestOf(claimId))) : null,
       int8Array(requests.map(({ mailboxId }) => deps.places.of(mailboxId))),
     ],
+    composites,
   });
   const answer = readAnswer(requests, rows);
   for (const [mailboxId, { place }] of answer.boxes) deps.places.note(mailboxId, place);
@@ -124,8 +149,8 @@ function digestOf(claimId: string | null): Buffer | null {
 interface ClaimAnswer {
   /** By the mailbox's id. */
   boxes: Map<string, Box>;
-  /** What the requests at these places are: repeated, unauthorized, without a mailbox. */
-  codes: Map<number, "r" | "u" | "n">;
+  /** By the request's place; nothing where it is empty. */
+  outcomes: ClaimHead[1][];
   /** By the request's place. */
   claimed: ClaimedMessage[][];
 }
@@ -138,19 +163,22 @@ interface Box {
 }
 
 function readAnswer(requests: readonly ClaimRequest[], rows: readonly ClaimRow[]): ClaimAnswer {
-  const answer: ClaimAnswer = { boxes: new Map(), codes: new Map(), claimed: requests.map(() => []) };
-  let held: HeldClaim | undefined;
+  const answer: ClaimAnswer = { boxes: new Map(), outcomes: [], claimed: requests.map(() => []) };
+  let head: ClaimHead | undefined;
   for (const row of rows) {
-    if (row.id === null) {
-      readNote(row.held!, answer);
+    if (row.rest !== null) {
+      noteRest(row.rest, answer);
       continue;
     }
-    if (row.held !== null) held = readHeld(row.held);
-    if (row.payload === null) continue;
-    const { index, claimedBy, claimToken, leaseUntilMs } = held!;
-    answer.claimed[index]!.push({
+    if (row.head !== null) {
+      head = row.head;
+      answer.outcomes[head[0] - 1] = head[1];
+    }
+    if (row.id === null || row.payload === null) continue;
+    const [request, , claimedBy, claimToken, leaseUntilMs] = head!;
+    answer.claimed[request - 1]!.push({
       id: row.id,
-      mailboxId: requests[index]!.mailboxId,
+      mailboxId: requests[request - 1]!.mailboxId,
       claimedBy,
       claimToken,
       claimCount: row.claim_count,
@@ -164,43 +192,26 @@ function readAnswer(requests: readonly ClaimRequest[], rows: readonly ClaimRow[]
   return answer;
 }
 
-/** What the messages of one request have in common. */
-interface HeldClaim extends Pick<ClaimedMessage, "claimedBy" | "claimToken" | "leaseUntilMs"> {
-  /** The request's. */
-  index: number;
-}
-
-function readHeld(text: string): HeldClaim {
-  const [request, claimedBy, claimToken, leaseUntil] = text.replaceAll("-", "").split(" ");
-  return {
-    index: Number(request) - 1,
-    claimedBy: claimedBy!,
-    claimToken: claimToken!,
-    leaseUntilMs: Number(leaseUntil),
-  };
-}
-
-function readNote(text: string, { boxes, codes }: ClaimAnswer): void {
-  const [code, subject, ready, claimed, retryInMs, place] = text.split(" ") as [string, string, ...string[]];
-  if (code === "b") {
-    boxes.set(subject.replaceAll("-", ""), {
-      remaining: { ready: Number(ready), claimed: Number(claimed) },
-      retryInMs: retryInMs === "-" ? null : Number(retryInMs),
-      place: Number(place),
-    });
-  } else {
-    codes.set(Number(subject) - 1, code as "r" | "u" | "n");
-  }
+function noteRest([mailboxId, ready, claimed, retryInMs, place]: MailboxRest, { boxes }: ClaimAnswer): void {
+  boxes.set(mailboxId, { remaining: { ready, claimed }, retryInMs, place });
 }
 
 function outcomeOf({ mailboxId }: ClaimRequest, index: number, answer: ClaimAnswer): ClaimOutcome {
   const box = answer.boxes.get(mailboxId);
   const remaining = box?.remaining ?? { ready: 0, claimed: 0 };
   const messages = answer.claimed[index]!;
-  const code = answer.codes.get(index);
-  if (code === "u") return { kind: "unauthorized" };
-  if (code === "n") return { kind: "notFound" };
-  if (code === "r") return { kind: "claimed", messages, isRepeated: true, remaining };
-  if (messages.length > 0) return { kind: "claimed", messages, isRepeated: false, remaining };
+  switch (answer.outcomes[index]) {
+    case "unauthorized":
+      return { kind: "unauthorized" };
+    case "not_found":
+      return { kind: "notFound" };
+    case "repeated":
+      return { kind: "claimed", messages, isRepeated: true, remaining };
+    case "claimed":
+      // The events of all may be gone.
+      if (messages.length > 0) return { kind: "claimed", messages, isRepeated: false, remaining };
+      break;
+    case undefined:
+  }
   return { kind: "empty", retryInMs: box?.retryInMs ?? null, remaining };
 }

@@ -13,16 +13,28 @@ export interface NamedClaimRequest {
   leaseMs: number;
 }
 
-/** Why a named message was not claimed, as `claim_named_messages` codes it; `b` is worth asking again at once. */
-export type NamedClaimRefusal = "h" | "a" | "d" | "x" | "o" | "u" | "n" | "b";
+/** Why a named message was not claimed, by the letter of claim_named_messages. */
+const refusals = {
+  h: "claimed",
+  a: "acknowledged",
+  d: "dead",
+  x: "expired",
+  o: "behind",
+  u: "unauthorized",
+  n: "not found",
+  b: "busy",
+} as const;
+
+/** Behind: an earlier message of its ordering key is not done; busy: another transaction holds it, ask again at once. */
+export type NamedClaimRefusal = (typeof refusals)[keyof typeof refusals];
 
 export type NamedClaimOutcome =
   | { kind: "claimed"; message: ClaimedMessage }
-  | { kind: "refused"; code: NamedClaimRefusal };
+  | { kind: "refused"; refusal: NamedClaimRefusal };
 
 interface NamedClaimRow extends pg.QueryResultRow {
   request: number;
-  code: "c" | NamedClaimRefusal;
+  code: "c" | keyof typeof refusals;
   key_id: string | null;
   mailbox_id: string;
   claim_count: number;
@@ -59,7 +71,7 @@ export async function claimNamedMessages(
     outcomes[index] =
       row.code === "c"
         ? { kind: "claimed", message: readMessage(row, requests[index]!.messageId, tokens[index]!) }
-        : { kind: "refused", code: row.code };
+        : { kind: "refused", refusal: refusals[row.code] };
   }
   return outcomes;
 }

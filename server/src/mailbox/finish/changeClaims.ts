@@ -2,7 +2,7 @@ import { int4Array, textArray, uuidArray } from "../../postgres/hot/binaryArray.
 import { callFunction } from "../../postgres/hot/callFunction.ts";
 import { idsOf, numberKeys } from "../message/batchKeys.ts";
 import type { ClaimDeps } from "../claim/claimMessages.ts";
-import { type ChangeCode, orderById } from "./endMessages.ts";
+import { type ChangeResult, orderById, readResults } from "./endMessages.ts";
 
 /** One claimed message whose holder needs it longer, or gives it back. */
 export interface ClaimChange {
@@ -20,7 +20,7 @@ export interface ClaimChange {
 }
 
 export interface ClaimChangeOutcome {
-  code: ChangeCode;
+  result: ChangeResult;
   /** Unix milliseconds of the database's clock at which the new lease ends; null when it was given back. */
   leaseUntilMs: number | null;
 }
@@ -111,12 +111,14 @@ async function changeDistinct(
   });
   const { codes, freed_mailbox_ids: freed, now_ms: nowMs } = rows[0]!;
   if (freed !== null) deps.onMessagesReady(idsOf(freed));
+  const results = readResults(codes);
   const outcomes: ClaimChangeOutcome[] = [];
   order.forEach((index, place) => {
     const { key, leaseMs } = requests[index]!;
-    if (codes[place] !== "u") deps.onKeyUsed(key);
+    const result = results[place]!;
+    if (result !== "unauthorized") deps.onKeyUsed(key);
     outcomes[index] = {
-      code: codes[place] as ChangeCode,
+      result,
       leaseUntilMs: leaseMs === null ? null : nowMs + leaseMs,
     };
   });

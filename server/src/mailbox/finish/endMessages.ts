@@ -16,21 +16,43 @@ export interface EndRequest {
 }
 
 /**
- * How a change of a claimed message ended: done, done before, unauthorized, forbidden (another key's claim),
- * stale (no active claim, or another token), expired, not found.
+ * How a change of a claimed message ended. Forbidden: another key has claimed it; stale: there is no active claim, or one
+ * with another token.
  */
-export type ChangeCode = "k" | "r" | "u" | "f" | "s" | "x" | "n";
+export type ChangeResult =
+  | "done"
+  | "done before"
+  | "unauthorized"
+  | "forbidden"
+  | "stale"
+  | "expired"
+  | "not found";
+
+const resultsByLetter: Readonly<Record<string, ChangeResult>> = {
+  k: "done",
+  r: "done before",
+  u: "unauthorized",
+  f: "forbidden",
+  s: "stale",
+  x: "expired",
+  n: "not found",
+};
+
+/** The results that ack_messages and release_messages give as a letter each. */
+export function readResults(letters: string): ChangeResult[] {
+  return Array.from(letters, (letter) => resultsByLetter[letter]!);
+}
 
 interface AckRow {
   codes: string;
   freed_mailbox_ids: string[] | null;
 }
 
-/** Ends messages of many requests in one transaction; gives a code per request, in order. */
+/** Ends messages of many requests in one transaction; gives a result per request, in order. */
 export async function endMessages(
   deps: ClaimDeps & { onMessagesReady: (mailboxIds: string[]) => void },
   requests: readonly EndRequest[],
-): Promise<ChangeCode[]> {
+): Promise<ChangeResult[]> {
   const order = orderById(requests);
   const sorted = order.map((index) => requests[index]!);
   const { keyHashes, keyNumbers } = numberKeys(sorted);
@@ -49,12 +71,13 @@ export async function endMessages(
   });
   const { codes, freed_mailbox_ids: freed } = rows[0]!;
   if (freed !== null) deps.onMessagesReady(idsOf(freed));
-  const result: ChangeCode[] = [];
+  const sortedResults = readResults(codes);
+  const results: ChangeResult[] = [];
   order.forEach((index, place) => {
-    result[index] = codes[place] as ChangeCode;
-    if (result[index] !== "u") deps.onKeyUsed(requests[index]!.key);
+    results[index] = sortedResults[place]!;
+    if (results[index] !== "unauthorized") deps.onKeyUsed(requests[index]!.key);
   });
-  return result;
+  return results;
 }
 
 /** The places of requests in the order of their messages' ids, which all transactions that lock messages share. */

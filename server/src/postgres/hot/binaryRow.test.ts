@@ -67,6 +67,25 @@ describe("a column in binary form", () => {
     expect(await read(expression)).toEqual(value);
   });
 
+  it("reads composites as arrays of their fields, whichever way the call goes", async () => {
+    await pool.query("create type head as (request integer, outcome text, id uuid, until bigint)");
+    const rows = await callFunction<{ head: unknown; n: number }>(pool, {
+      name: "composites",
+      text: `select case n
+               when 1 then row(7, 'claimed', '${id}', 4294967296)::head
+               when 2 then row(-1, null, null, null)::head
+             end as head, n
+             from generate_series(1, 3) as n`,
+      values: [],
+      composites: { head: ["int4", "word", "uuid", "int8"] },
+    });
+    expect(rows).toEqual([
+      { head: [7, "claimed", id.replaceAll("-", ""), 4_294_967_296], n: 1 },
+      { head: [-1, null, null, null], n: 2 },
+      { head: null, n: 3 },
+    ]);
+  });
+
   // The driver reads every type.
   it.skipIf(isPlain)(
     "of another type fails its call with a reason, and leaves the connection fit for the next",

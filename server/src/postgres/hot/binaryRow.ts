@@ -89,8 +89,33 @@ function isSame(row: Buffer, one: number, other: number, length: number): boolea
   return true;
 }
 
+/**
+ * The values of a composite, as an array. They come with their types: the number of fields, and for each
+ * the type's oid, the length and the bytes (record_send in src/backend/utils/adt/rowtypes.c).
+ */
+function readComposite(row: Buffer, start: number): unknown[] {
+  const values: unknown[] = [];
+  const count = row.readInt32BE(start);
+  for (let index = 0, at = start + 4; index < count; index++) {
+    const length = row.readInt32BE(at + 4);
+    const oid = row.readInt32BE(at);
+    at += 8;
+    if (length < 0) {
+      values.push(null);
+    } else {
+      values.push(fieldReaderOf(oid)(row, at, length));
+      at += length;
+    }
+  }
+  return values;
+}
+
+/** From here on are the types that are made in a database (FirstNormalObjectId); of ours, functions give composites. */
+const firstOwnType = 16_384;
+
 /** @throws Error for a type that no hot function gives. */
 export function fieldReaderOf(oid: number): FieldReader {
+  if (oid >= firstOwnType) return readComposite;
   const reader = readers[oid];
   if (reader === undefined)
     throw new Error(`columns of the type with oid ${oid} cannot be read in binary form`);

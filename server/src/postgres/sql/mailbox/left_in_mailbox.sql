@@ -1,0 +1,84 @@
+-- What a claim left in a mailbox. p_has_all: it got what was wanted, so that nobody asks again; ready messages are then
+-- counted after p_walked_to, and else there are none. p_is_busy: it passed over some that other transactions hold.
+-- p_is_unfinished: more is claimable now than it looked at.
+-- Called from functions that steer the planner, and inherits that.
+create function left_in_mailbox(
+  p_bucket smallint,
+  p_mailbox uuid,
+  p_walked_to bigint,
+  p_has_all boolean,
+  p_is_busy boolean,
+  p_is_unfinished boolean,
+  p_now_ms bigint,
+  p_expired_before uuid
+)
+returns mailbox_rest
+language plpgsql
+as $$
+declare
+  v_max_counted constant integer := 100;
+begin
+  -- One expression: each that PL/pgSQL evaluates in a transaction costs about a microsecond.
+  return (
+    select row(
+      p_mailbox,
+      (
+        select count(*)
+        from (
+          (
+            select
+            from messages m
+            where p_has_all
+              and m.bucket = p_bucket
+              and m.mailbox_id = p_mailbox
+              and m.state = 1
+              and m.position > p_walked_to
+            limit v_max_counted
+          )
+          union all
+          (
+            select
+            from messages m
+            where m.bucket = p_bucket
+              and m.mailbox_id = p_mailbox
+              and m.state <> 1
+              and m.state <> 2
+              and m.claimable_at <= p_now_ms
+            limit v_max_counted
+          )
+          limit v_max_counted
+        ) ready
+      ),
+      (
+        select count(*)
+        from (
+          select
+          from messages m
+          where m.bucket = p_bucket
+            and m.mailbox_id = p_mailbox
+            and m.state <> 1
+            and m.state = 2
+            and m.claimable_at > p_now_ms
+          limit v_max_counted
+        ) claimed
+      ),
+      case
+        when p_is_unfinished then 0
+        when p_has_all then null
+        when p_is_busy then 0
+        else (
+          select greatest(m.claimable_at - p_now_ms, 0)
+          from messages m
+          where m.bucket = p_bucket
+            and m.mailbox_id = p_mailbox
+            and m.state <> 1
+            and (m.id >= p_expired_before) is true
+          order by m.claimable_at
+          limit 1
+        )
+      end,
+      case when p_is_busy then 0 else p_walked_to end
+    )::mailbox_rest
+  );
+end
+$$;
