@@ -27,14 +27,14 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "keeps what it dispatches at once in memory only",
-    file: "db/functions/accept_items.sql",
+    file: "postgres/sql/intake/accept_items.sql",
     find: "where (v_codes is null or v_codes[n] = 'a')\n",
     replace: "where (v_codes is null or v_codes[n] = 'a') and not p_group_immediate[g]\n",
     test: "accepted-item-survives-crash",
   },
   {
     name: "finishes without the lease's token",
-    file: "db/functions/finish_deliveries.sql",
+    file: "postgres/sql/delivery/finish_deliveries.sql",
     find: "and w.lease_token = p_row_tokens[r]",
     replace: "",
     test: "dead-node-is-taken-over",
@@ -42,7 +42,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "never sweeps leases",
-    file: "db/functions/release_deliveries.sql",
+    file: "postgres/sql/delivery/release_deliveries.sql",
     find: "where d.lease_until < v_now_ms",
     replace: "where false",
     test: "dead-node-is-taken-over",
@@ -50,21 +50,21 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "looks for the winner of an idempotency key before it inserts",
-    file: "db/functions/accept_items.sql",
+    file: "postgres/sql/intake/accept_items.sql",
     find: "when winners[i.ord] <> i.id and i.body_digest = v_winner_bodies[i.ord] then 'r'\n          when winners[i.ord] <> i.id then 'c'",
     replace: "when exists (select from events e where e.id = winners[i.ord]) then 'r'",
     test: "one-item-per-idempotency-key",
   },
   {
     name: "charges duplicates",
-    file: "db/functions/accept_items.sql",
+    file: "postgres/sql/intake/accept_items.sql",
     find: "or v_codes[n] in ('a', 'f')\n  group by",
     replace: "or v_codes[n] in ('a', 'f', 'r')\n  group by",
     test: "one-usage-record-per-item",
   },
   {
     name: "takes a target as it was a second ago",
-    file: "delivery/dispatcher.ts",
+    file: "delivery/dispatch/dispatcher.ts",
     find: "lane.config.version < next.targetVersion ||",
     replace: "",
     test: "revocation-is-immediate",
@@ -72,7 +72,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "accepts for disabled targets",
-    file: "db/functions/accept_items.sql",
+    file: "postgres/sql/intake/accept_items.sql",
     find: "when not t.enabled then 'd'",
     replace: "",
     test: "revocation-is-immediate",
@@ -80,7 +80,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "lets one target have every connection",
-    file: "delivery/lane.ts",
+    file: "delivery/dispatch/lane.ts",
     find: "if (lane.inFlight >= lane.window || lane.inFlight >= share) return false;",
     replace: "if (lane.inFlight >= 32) return false;",
     test: "broken-target-delays-no-other",
@@ -88,7 +88,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "stops without giving its leases back",
-    file: "delivery/dispatcher.ts",
+    file: "delivery/dispatch/dispatcher.ts",
     find: "for (const lane of this.#lanes.values()) this.#releaseWaiting(lane);",
     replace: "",
     test: "graceful-stop-loses-nothing",
@@ -96,7 +96,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "forgets items that are to be retried when they came with others",
-    file: "db/functions/finish_deliveries.sql",
+    file: "postgres/sql/delivery/finish_deliveries.sql",
     find: "where p_outcomes[m.n] = 2\n",
     replace: "where false\n",
     test: "backlog-drains-after-faults",
@@ -104,14 +104,14 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "forgets the attempts of items that were delivered together",
-    file: "db/functions/finish_deliveries.sql",
+    file: "postgres/sql/delivery/finish_deliveries.sql",
     find: "    from held h\n    where h.is_group\n  ),",
     replace: "    from held h\n    where false\n  ),",
     test: "backlog-drains-after-faults",
   },
   {
     name: "retries at once",
-    file: "db/functions/finish_deliveries.sql",
+    file: "postgres/sql/delivery/finish_deliveries.sql",
     find: "v_now_ms + p_delays_ms[h.last]",
     replace: "v_now_ms",
     test: "retries-follow-the-schedule",
@@ -127,7 +127,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "keeps its claimed items to itself when the answer was lost",
-    file: "db/functions/claim_deliveries.sql",
+    file: "postgres/sql/delivery/claim_deliveries.sql",
     find: "set lease_until = v_now_ms + p_lease_ms,",
     replace: "set lease_until = v_now_ms + 86400000,",
     test: "backlog-drains-after-faults",
@@ -135,7 +135,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "keeps what it lends",
-    file: "delivery/lending.ts",
+    file: "delivery/dispatch/lending.ts",
     find: "setMaxWindow(lane, lane.maxWindow - requests);",
     replace: "",
     test: "backlog-is-sent-by-two-threads",
@@ -143,7 +143,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "ends the helping thread with what it has leased",
-    file: "delivery/thread/run.ts",
+    file: "delivery/second-thread/run.ts",
     find: "await dispatcher.stop();",
     replace: "",
     test: "backlog-is-sent-by-two-threads",

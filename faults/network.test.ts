@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { expect, it } from "vitest";
-import { createPool } from "../server/src/db/pool.ts";
+import { createPool } from "../server/src/postgres/pool.ts";
 import { expectNothingLost } from "../server/test/support/afterwards.ts";
 import { createRandom, type Random } from "../server/test/support/billing/random.ts";
 import { retryingTargets, unreliable } from "../server/test/support/crashes.ts";

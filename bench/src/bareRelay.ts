@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import fastify from "fastify";
-import { newId } from "../../server/src/db/ids.ts";
-import { sign } from "../../server/src/delivery/signature.ts";
-import { parseNetworks } from "../../server/src/net/addressGuard.ts";
-import { createOutbound } from "../../server/src/net/outbound.ts";
+import { newId } from "../../server/src/postgres/ids.ts";
+import { sign } from "../../server/src/items/signature.ts";
+import { parseNetworks } from "../../server/src/outbound/addressGuard.ts";
+import { createOutbound } from "../../server/src/outbound/outbound.ts";
 
 /*
  * The ceiling of in and out: one process that takes items in with the same Fastify and posts each, signed, with

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
-import { sign } from "../../server/src/delivery/signature.ts";
-import { parseNetworks } from "../../server/src/net/addressGuard.ts";
-import { createOutbound } from "../../server/src/net/outbound.ts";
+import { sign } from "../../server/src/items/signature.ts";
+import { parseNetworks } from "../../server/src/outbound/addressGuard.ts";
+import { createOutbound } from "../../server/src/outbound/outbound.ts";
 
 /*
  * The ceiling of delivery: the same outbound client posting signed bodies as fast as the receiver answers, and

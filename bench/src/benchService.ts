@@ -2,8 +2,8 @@ import { spawn } from "node:child_process";
 import { createServer } from "node:net";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
-import { runningConnection } from "../../server/src/db/embedded/runningConnection.ts";
-import { segmentsThatFit } from "../../server/src/db/embedded/walAhead.ts";
+import { runningConnection } from "../../server/src/postgres/embedded/runningConnection.ts";
+import { segmentsThatFit } from "../../server/src/postgres/embedded/walAhead.ts";
 import { stopProcess } from "./processes.ts";
 
 /** A real service on its embedded database, with an organization and a way into its database. */
@@ -27,7 +27,7 @@ export interface BenchServiceOptions {
   settings?: Readonly<Record<string, string>>;
 }
 
-const cli = fileURLToPath(new URL("../../server/src/cli.ts", import.meta.url));
+const cli = fileURLToPath(new URL("../../server/src/process/cli.ts", import.meta.url));
 
 /** Starts `postrider serve` as its users do, apart from permission to deliver to this machine. */
 export async function startService(options: BenchServiceOptions): Promise<BenchService> {

@@ -11,7 +11,7 @@ export interface OwnService {
   stop(): Promise<void>;
 }
 
-const cli = fileURLToPath(new URL("../../server/src/cli.ts", import.meta.url));
+const cli = fileURLToPath(new URL("../../server/src/process/cli.ts", import.meta.url));
 const startLimitMs = 60_000;
 
 /** Starts a service on a free port and a directory of its own, both gone again after `stop`. */

@@ -1,11 +1,11 @@
-import { type Setting, sections } from "../src/settings.ts";
+import { type Setting, sections } from "../src/config/settings.ts";
 
 /** The text of `docs/configuration.md`, made from the table of settings. */
 export function configurationPage(): string {
   return `${preamble}\n${sections.map(section).join("\n")}`;
 }
 
-const preamble = `<!-- Generated from server/src/settings.ts by \`npm run generated\`; change it there. -->
+const preamble = `<!-- Generated from server/src/config/settings.ts by \`npm run generated\`; change it there. -->
 
 # Configuration
 

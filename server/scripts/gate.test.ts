@@ -36,12 +36,12 @@ describe("a violation planted in a tree of its own", () => {
   it("of the import direction is refused", async () => {
     await plant("server/src/app.ts", "export const app = 1;\n");
     await plant(
-      "server/src/net/client.ts",
+      "server/src/outbound/client.ts",
       'import { app } from "../app.ts";\n\nexport const client = app;\n',
     );
     const { status, output } = await run("server/scripts/checkLayout.ts", [tree], root);
     expect(status).toBe(1);
-    expect(output).toContain("server/src/net/client.ts imports server/src/app.ts");
+    expect(output).toContain("server/src/outbound/client.ts imports server/src/app.ts");
   });
 
   it("of the lint rules is refused, those that need types and the whole program included", async () => {

@@ -7,15 +7,17 @@ function problemsOf(path: string, text = ""): string[] {
 
 describe("the direction of imports", () => {
   it.each([
-    ["server/src/net/guard.ts", "../delivery/send.ts"],
-    ["server/src/db/pool.ts", "../http/errors.ts"],
+    ["server/src/outbound/guard.ts", "../delivery/send.ts"],
+    ["server/src/postgres/pool.ts", "../http/contract/errors.ts"],
     ["server/src/telemetry/log.ts", "../app.ts"],
     ["server/src/delivery/send.ts", "../app.ts"],
-    ["server/src/delivery/send.ts", "../http/requestId.ts"],
-    ["server/src/delivery/send.ts", "../main.ts"],
-    ["server/src/http/limits.ts", "../cli.ts"],
-    ["server/src/app.ts", "./main.ts"],
-    ["server/src/config.ts", "./db/pool.ts"],
+    ["server/src/delivery/send.ts", "../http/server.ts"],
+    ["server/src/delivery/send.ts", "../http/fast/connection.ts"],
+    ["server/src/delivery/send.ts", "../process/main.ts"],
+    ["server/src/http/limits.ts", "../process/cli.ts"],
+    ["server/src/http/limits.ts", "../accounts/logIn.ts"],
+    ["server/src/app.ts", "./process/main.ts"],
+    ["server/src/config/config.ts", "../postgres/pool.ts"],
     ["server/src/app.ts", "../../bench/src/main.ts"],
   ])("%s must not import %s", (path, specifier) => {
     for (const statement of [
@@ -32,19 +34,74 @@ describe("the direction of imports", () => {
   });
 
   it.each([
-    ["server/src/delivery/send.ts", "../net/client.ts"],
-    ["server/src/delivery/routes.ts", "../http/errors.ts"],
-    ["server/src/delivery/routes.ts", "../http/route.ts"],
+    ["server/src/delivery/send.ts", "../outbound/client.ts"],
+    ["server/src/delivery/routes.ts", "../http/contract/errors.ts"],
+    ["server/src/http/server.ts", "./fast/connection.ts"],
     ["server/src/intake/accept.ts", "../billing/ledger.ts"],
     ["server/src/app.ts", "./delivery/routes.ts"],
     ["server/src/app.ts", "../package.json"],
-    ["server/src/cli.ts", "./main.ts"],
-    ["server/src/main.ts", "./app.ts"],
-    ["server/src/net/guard.ts", "undici"],
-    ["server/src/net/guard.test.ts", "../app.ts"],
-    ["server/test/promise.test.ts", "../src/main.ts"],
+    ["server/src/app.ts", "./http/server.ts"],
+    ["server/src/process/cli.ts", "./main.ts"],
+    ["server/src/process/main.ts", "../app.ts"],
+    ["server/src/outbound/guard.ts", "undici"],
+    ["server/src/outbound/guard.test.ts", "../app.ts"],
+    ["server/test/promise.test.ts", "../src/process/main.ts"],
   ])("%s may import %s", (path, specifier) => {
     expect(problemsOf(path, `import { a } from "${specifier}";\n`)).toEqual([]);
+  });
+});
+
+describe("circles of folders", () => {
+  function circlesOf(imports: readonly [string, string][]): string[] {
+    return layoutProblems(
+      imports.map(([path, specifier]) => ({ path, text: `import { a } from "${specifier}";\n` })),
+    );
+  }
+
+  it("are refused between two features", () => {
+    expect(
+      circlesOf([
+        ["server/src/delivery/send.ts", "../targets/store.ts"],
+        ["server/src/targets/create.ts", "../delivery/signature.ts"],
+      ]),
+    ).toEqual([expect.stringMatching(/circle.*send\.ts imports .*store\.ts; .*create\.ts imports/)]);
+  });
+
+  it("are refused through a third, though no file is in a circle of files", () => {
+    expect(
+      circlesOf([
+        ["server/src/mailbox/a.ts", "../events/b.ts"],
+        ["server/src/events/c.ts", "../billing/d.ts"],
+        ["server/src/billing/e.ts", "../mailbox/f.ts"],
+      ]),
+    ).toEqual([expect.stringContaining("circle")]);
+  });
+
+  it("are refused between the parts of features, whichever folder they lie in", () => {
+    expect(
+      circlesOf([
+        ["server/src/delivery/dispatch/a.ts", "../../targets/view/b.ts"],
+        ["server/src/targets/change/c.ts", "../../delivery/attempt/d.ts"],
+      ]),
+    ).toEqual([expect.stringContaining("circle")]);
+  });
+
+  it("are refused between a folder and the one it lies in", () => {
+    expect(
+      circlesOf([
+        ["server/src/mailbox/routes.ts", "./claim/claim.ts"],
+        ["server/src/mailbox/claim/claim.ts", "../findMailbox.ts"],
+      ]),
+    ).toEqual([expect.stringContaining("circle")]);
+  });
+
+  it("are no circles when the way back is a test's", () => {
+    expect(
+      circlesOf([
+        ["server/src/delivery/send.ts", "../targets/store.ts"],
+        ["server/src/targets/create.test.ts", "../delivery/signature.ts"],
+      ]),
+    ).toEqual([]);
   });
 });
 

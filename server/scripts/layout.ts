@@ -1,4 +1,5 @@
 import { dirname, posix } from "node:path";
+import { folderCircles } from "./folderCircles.ts";
 
 /** A source file: its path relative to the repository's root, with forward slashes, and its text. */
 export interface SourceFile {
@@ -7,11 +8,12 @@ export interface SourceFile {
 }
 
 /**
- * The ways in which the files break the house rules on names and on the direction of imports, one sentence each:
- * `net, db, telemetry ← features ← http, app ← main, cli`. Tests may import anything.
+ * The ways in which the files break the house rules on names and on the direction of imports, one sentence each: every
+ * folder of `server/src` imports from its own layer or from those below, and no two folders import each other, be it
+ * through others. Tests may import anything.
  */
 export function layoutProblems(files: readonly SourceFile[]): string[] {
-  return files.flatMap((file) => [...nameProblems(file), ...importProblems(file)]);
+  return [...files.flatMap(nameProblems), ...files.flatMap(importProblems), ...circleProblems(files)];
 }
 
 /** Names that say nothing about what is inside, so that anything ends up there. */
@@ -19,37 +21,26 @@ const emptyNames = new Set(
   "utils util helpers helper common shared misc lib types services service index".split(" "),
 );
 
-const foundations = ["net", "db", "telemetry"];
-const features = [
-  "accounts",
-  "targets",
-  "intake",
-  "delivery",
-  "handoff",
-  "mailbox",
-  "events",
-  "billing",
-  "maintenance",
+/** The folders of `server/src` from the lowest layer to the highest. */
+const layers: readonly (readonly string[])[] = [
+  ["config"],
+  ["runtime", "telemetry"],
+  ["postgres", "outbound"],
+  ["http"],
+  ["items", "maintenance"],
+  ["accounts", "targets", "intake", "delivery", "handoff", "mailbox", "events", "billing"],
+  ["app.ts"],
+  ["process"],
 ];
 
-type Layer = "config" | "foundation" | "feature" | "contract" | "edge" | "process";
-
-/** What each layer may import. `contract` is the part of `http` that features build their routes from. */
-const allowed: Record<Layer, readonly Layer[]> = {
-  config: ["config"],
-  foundation: ["config", "foundation"],
-  contract: ["config", "foundation", "feature", "contract"],
-  feature: ["config", "foundation", "feature", "contract"],
-  edge: ["config", "foundation", "feature", "contract", "edge"],
-  process: ["config", "foundation", "feature", "contract", "edge", "process"],
-};
+const source = "server/src/";
 
 function nameProblems({ path }: SourceFile): string[] {
   const names = path.replace(/(\.test|\.d)?\.tsx?$/, "").split("/");
   const problems = names
     .filter((name) => emptyNames.has(name))
     .map((name) => `${path}: "${name}" says nothing about what is inside; name it by what it does`);
-  if (path.startsWith(source) && layerOf(path) === undefined) {
+  if (path.startsWith(source) && layerOf(path) === -1) {
     problems.push(
       `${path}: its folder is not in the list of server/scripts/layout.ts; give it a layer there`,
     );
@@ -57,47 +48,57 @@ function nameProblems({ path }: SourceFile): string[] {
   return problems;
 }
 
-function importProblems({ path, text }: SourceFile): string[] {
-  const from = layerOf(path);
-  if (from === undefined || path.endsWith(".test.ts")) return [];
+function importProblems(file: SourceFile): string[] {
+  const layer = layerOf(file.path);
+  if (layer === -1) return [];
+  return importsOf(file).flatMap((imported) => {
+    const to = layerOf(imported);
+    const isServer = imported.startsWith(`${source}http/`) && !imported.startsWith(`${source}http/contract/`);
+    const mayServe = topOf(file.path) === "http" || layer >= layerOf(`${source}app.ts`);
+    if (to !== -1 && to <= layer && (!isServer || mayServe)) return [];
+    const why = whyNot(to, isServer, file.path, imported);
+    return [`${file.path} imports ${imported}: ${why}`];
+  });
+}
+
+function whyNot(to: number, isServer: boolean, path: string, imported: string): string {
+  if (to === -1) return "it is outside of server/src";
+  return isServer
+    ? "only http/contract is for features, the server itself for app.ts and above"
+    : `${topOf(imported)} is above ${topOf(path)}`;
+}
+
+/** Circles between the folders themselves, and between the first folders with all that is in them. */
+function circleProblems(files: readonly SourceFile[]): string[] {
+  const imports = files
+    .filter((file) => layerOf(file.path) !== -1)
+    .flatMap((file) => importsOf(file).map((to) => ({ from: file.path, to })))
+    .filter(({ to }) => layerOf(to) !== -1);
+  const circles = (folderOf: (path: string) => string): string[] =>
+    folderCircles(imports, folderOf).map((steps) => `a circle of folders: ${steps.join("; ")}`);
+  return [
+    ...new Set([...circles((path) => posix.dirname(path)), ...circles((path) => source + topOf(path))]),
+  ];
+}
+
+/** The files that a file of the product imports, without those that are data. */
+function importsOf({ path, text }: SourceFile): string[] {
+  if (path.endsWith(".test.ts")) return [];
   return specifiers(text)
     .filter((specifier) => specifier.startsWith("."))
     .map((specifier) => posix.join(dirname(path), specifier))
-    .filter((imported) => !imported.endsWith(".json"))
-    .flatMap((imported) => {
-      const to = imported.startsWith(source) ? layerOf(imported) : undefined;
-      if (to !== undefined && allowed[from].includes(to)) return [];
-      return [
-        `${path} imports ${imported}: ${layerNames[from]} must not import ${to ? layerNames[to] : "it"}`,
-      ];
-    });
+    .filter((imported) => !imported.endsWith(".json"));
 }
 
-const source = "server/src/";
-
-const layerNames: Record<Layer, string> = {
-  config: "the configuration",
-  foundation: "net, db and telemetry",
-  contract: "what routes are built from",
-  feature: "a feature",
-  edge: "http and app.ts",
-  process: "the process (main.ts, cli.ts and what they assemble)",
-};
-
-/** The layer of a file of `server/src`, undefined elsewhere and for an unknown folder. */
-function layerOf(path: string): Layer | undefined {
-  if (!path.startsWith(source)) return undefined;
-  const [first = "", ...rest] = path.slice(source.length).split("/");
-  if (rest.length === 0 || first === "cli") return layerOfRootFile(first);
-  if (foundations.includes(first)) return "foundation";
-  if (features.includes(first)) return "feature";
-  if (first !== "http") return undefined;
-  return /^(errors|schemas|json|parseIf|route\w*)\./.test(rest.join("/")) ? "contract" : "edge";
+/** The folder right under `server/src`, or the file that lies there itself. */
+function topOf(path: string): string {
+  return path.slice(source.length).split("/")[0] ?? "";
 }
 
-function layerOfRootFile(name: string): Layer {
-  if (/^(main|cli|assemble|database)(\.|$)/.test(name)) return "process";
-  return name.startsWith("app") ? "edge" : "config";
+/** The number of the layer from below; -1 outside of `server/src` and for an unknown folder. */
+function layerOf(path: string): number {
+  if (!path.startsWith(source)) return -1;
+  return layers.findIndex((folders) => folders.includes(topOf(path).replace(".test.ts", ".ts")));
 }
 
 /** Module specifiers of static imports, re-exports and dynamic imports of a literal. */

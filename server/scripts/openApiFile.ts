@@ -1,6 +1,6 @@
 import type { AppDeps } from "../src/app.ts";
 import { interfaceTable } from "../src/app.ts";
-import { loadConfig } from "../src/config.ts";
+import { loadConfig } from "../src/config/config.ts";
 import { type OpenApiDocument, openApiDocument } from "../src/http/openapi.ts";
 import { sdkOperations } from "./sdkOperations.ts";
 

@@ -44,7 +44,7 @@ async function manifest(): Promise<string> {
       version,
       license,
       type,
-      bin: { postrider: "./src/cli.js" },
+      bin: { postrider: "./src/process/cli.js" },
       engines: { node: ">=24" },
       dependencies,
     },

@@ -4,24 +4,25 @@ import { keyRoutes } from "./accounts/keyRoutes.ts";
 import { organizationRoutes } from "./accounts/organizationRoutes.ts";
 import type { Passwords } from "./accounts/passwords.ts";
 import { billingRoutes } from "./billing/routes.ts";
-import type { Config } from "./config.ts";
-import type { Queries } from "./db/tables.ts";
+import type { Config } from "./config/config.ts";
+import type { Queries } from "./postgres/tables.ts";
 import { eventRoutes } from "./events/routes.ts";
 import type { Handoffs } from "./handoff/handoffs.ts";
 import { handoffRoutes } from "./handoff/routes.ts";
 import { addDocumentation } from "./http/documentation.ts";
 import { type HealthDeps, healthRoutes } from "./http/health.ts";
-import { addRoutes, addShortWay, createServer, type RouteRow, type ServerDeps } from "./http/server.ts";
+import type { RouteRow, ServerDeps } from "./http/contract/routeTable.ts";
+import { addRoutes, addShortWay, createServer } from "./http/server.ts";
 import type { Intake } from "./intake/intake.ts";
 import { intakeRoutes } from "./intake/routes.ts";
 import { consumerRoutes } from "./mailbox/consumerRoutes.ts";
 import type { Mailboxes } from "./mailbox/mailboxes.ts";
 import { mailboxRoutes } from "./mailbox/routes.ts";
-import type { ParsedNetworks } from "./net/addressGuard.ts";
-import type { Outbound } from "./net/outbound.ts";
+import type { ParsedNetworks } from "./outbound/addressGuard.ts";
+import type { Outbound } from "./outbound/outbound.ts";
 import { endpointRoutes } from "./targets/endpointRoutes.ts";
 import { targetRoutes } from "./targets/routes.ts";
-import type { SecretBox } from "./targets/secretBox.ts";
+import type { SecretBox } from "./items/secretBox.ts";
 
 /** What the interface is made of. Features take the parts they need; `assemble.ts` makes them all. */
 export interface AppDeps extends ServerDeps, HealthDeps {

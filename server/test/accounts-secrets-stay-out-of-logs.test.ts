@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { newEmail } from "./support/testNode.ts";
 
-const program = fileURLToPath(new URL("../src/cli.ts", import.meta.url));
+const program = fileURLToPath(new URL("../src/process/cli.ts", import.meta.url));
 
 let database: TestDatabase;
 let service: ChildProcess;

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type pg from "pg";
-import { createPool } from "../src/db/pool.ts";
+import { createPool } from "../src/postgres/pool.ts";
 import { expectNothingLost } from "./support/afterwards.ts";
 import { createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { type DatabaseProxy, startDatabaseProxy } from "./support/databaseProxy.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import type pg from "pg";
-import { createPool } from "../src/db/pool.ts";
+import { createPool } from "../src/postgres/pool.ts";
 import { createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { createWebhookTarget } from "./support/items.ts";
 import { answerOk, type Receiver, startReceiver } from "./support/receiver.ts";

@@ -2,7 +2,7 @@ import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { foldUsage } from "../src/billing/foldUsage.ts";
 import { periodBounds, periodOf } from "../src/billing/period.ts";
-import { createPool } from "../src/db/pool.ts";
+import { createPool } from "../src/postgres/pool.ts";
 import { Crash, createCrashingPool } from "./support/billing/crashingPool.ts";
 import { createLab, type Lab } from "./support/billing/lab.ts";
 import { createRandom, type Random } from "./support/billing/random.ts";

@@ -2,7 +2,7 @@ import type pg from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { listInvoices } from "../src/billing/invoices.ts";
 import { periodBounds, periodOf } from "../src/billing/period.ts";
-import { createPool } from "../src/db/pool.ts";
+import { createPool } from "../src/postgres/pool.ts";
 import { createLab, type Lab } from "./support/billing/lab.ts";
 import { createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { type StandIn, startStandIn } from "./support/stripeStandIn/client.ts";

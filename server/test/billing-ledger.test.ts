@@ -2,8 +2,8 @@ import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { foldUsage } from "../src/billing/foldUsage.ts";
 import { readLedgerMonth } from "../src/billing/ledger.ts";
-import { newRootId } from "../src/db/ids.ts";
-import { createPool } from "../src/db/pool.ts";
+import { newRootId } from "../src/postgres/ids.ts";
+import { createPool } from "../src/postgres/pool.ts";
 import { createTestDatabase, type TestDatabase } from "./support/database.ts";
 
 let database: TestDatabase;

@@ -4,7 +4,7 @@ import { setStatus, settleLapsedGraces } from "../src/billing/changeStatus.ts";
 import { pendingItems, readLedgerMonth } from "../src/billing/ledger.ts";
 import { addMonths, periodBounds, periodOf } from "../src/billing/period.ts";
 import { reconcile } from "../src/billing/reconciliation.ts";
-import { createPool } from "../src/db/pool.ts";
+import { createPool } from "../src/postgres/pool.ts";
 import { createLab, type Lab } from "./support/billing/lab.ts";
 import { createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { type StandIn, startStandIn } from "./support/stripeStandIn/client.ts";

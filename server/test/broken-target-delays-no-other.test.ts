@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type pg from "pg";
-import { createPool } from "../src/db/pool.ts";
+import { createPool } from "../src/postgres/pool.ts";
 import { createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { until } from "./support/embeddedProcess.ts";
 import { createWebhookTarget, sendItem, sendItems, type WebhookTarget } from "./support/items.ts";

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type pg from "pg";
-import { bucketOf, newId } from "../src/db/ids.ts";
-import { dayMs, dayName, ensurePartitions } from "../src/db/partitions.ts";
-import { createPool } from "../src/db/pool.ts";
+import { bucketOf, newId } from "../src/postgres/ids.ts";
+import { dayMs, dayName, ensurePartitions } from "../src/postgres/partitions.ts";
+import { createPool } from "../src/postgres/pool.ts";
 import { analyzePartitions } from "../src/maintenance/analyzePartitions.ts";
 import { createTestDatabase, type TestDatabase } from "./support/database.ts";
 

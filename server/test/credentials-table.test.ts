@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type AppDeps, interfaceTable } from "../src/app.ts";
-import { loadConfig } from "../src/config.ts";
+import { loadConfig } from "../src/config/config.ts";
 import { openApi } from "./support/contract.ts";
 import { createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { sampleOf } from "./support/samples.ts";

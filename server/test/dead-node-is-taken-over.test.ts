@@ -1,6 +1,6 @@
 import { expect, it, type TestContext, describe } from "vitest";
 import type pg from "pg";
-import { createPool } from "../src/db/pool.ts";
+import { createPool } from "../src/postgres/pool.ts";
 import { createTestDatabase } from "./support/database.ts";
 import { until } from "./support/embeddedProcess.ts";
 import { createWebhookTarget, readEvent, sendItem, sendItems, type WebhookTarget } from "./support/items.ts";

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { EmbeddedConnection } from "../src/db/embedded/embeddedServer.ts";
+import type { EmbeddedConnection } from "../src/postgres/embedded/embeddedServer.ts";
 import {
   isRunning,
   processesSaying,

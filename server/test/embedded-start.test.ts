@@ -15,9 +15,9 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
-import { createPool } from "../src/db/pool.ts";
-import { makeWalAhead, segmentsThatFit } from "../src/db/embedded/walAhead.ts";
-import { runningConnection } from "../src/db/embedded/runningConnection.ts";
+import { createPool } from "../src/postgres/pool.ts";
+import { makeWalAhead, segmentsThatFit } from "../src/postgres/embedded/walAhead.ts";
+import { runningConnection } from "../src/postgres/embedded/runningConnection.ts";
 import {
   processesSaying,
   query,

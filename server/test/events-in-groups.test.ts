@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { bucketOf, idTimeMs, newId } from "../src/db/ids.ts";
-import { ensurePartitions } from "../src/db/partitions.ts";
+import { bucketOf, idTimeMs, newId } from "../src/postgres/ids.ts";
+import { ensurePartitions } from "../src/postgres/partitions.ts";
 import { createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { createWebhookTarget, sendItems } from "./support/items.ts";
 import { type Account, createTestNode, signUp, type TestNode } from "./support/testNode.ts";

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { sql } from "kysely";
 import type pg from "pg";
-import { dayMs } from "../src/db/partitions.ts";
-import { createPool } from "../src/db/pool.ts";
-import { createQueries, type Queries } from "../src/db/tables.ts";
+import { dayMs } from "../src/postgres/partitions.ts";
+import { createPool } from "../src/postgres/pool.ts";
+import { createQueries, type Queries } from "../src/postgres/tables.ts";
 import { choosePage, inSnapshot, listEvents } from "../src/events/listEvents.ts";
 import type { EventFilter } from "../src/events/pageStatement.ts";
 import { eventStatuses } from "../src/events/statuses.ts";

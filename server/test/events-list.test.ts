@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { bucketOf, newId } from "../src/db/ids.ts";
-import { dayMs, ensurePartitions } from "../src/db/partitions.ts";
+import { bucketOf, newId } from "../src/postgres/ids.ts";
+import { dayMs, ensurePartitions } from "../src/postgres/partitions.ts";
 import { createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { createWebhookTarget, sendItem } from "./support/items.ts";
 import { storeManyEvents } from "./support/manyEvents.ts";

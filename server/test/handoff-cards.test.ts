@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { exportJWK, FlattenedSign, generateKeyPair, type JWK } from "jose";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { canonicalJson } from "../src/handoff/canonicalCard.ts";
+import { canonicalJson } from "../src/handoff/card/canonicalCard.ts";
 import { createAgentTarget, requestAgentTarget } from "./support/agentTargets.ts";
 import { answerJson, type CardServer, startCardServer, wholeCard } from "./support/cardServer.ts";
 import { createTestDatabase, type TestDatabase } from "./support/database.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { examineCard } from "../src/handoff/examineCard.ts";
-import { parseNetworks } from "../src/net/addressGuard.ts";
-import { createOutbound } from "../src/net/outbound.ts";
+import { examineCard } from "../src/handoff/card/examineCard.ts";
+import { parseNetworks } from "../src/outbound/addressGuard.ts";
+import { createOutbound } from "../src/outbound/outbound.ts";
 import { requestAgentTarget } from "./support/agentTargets.ts";
 import { answerJson, type CardServer, startCardServer, wholeCard } from "./support/cardServer.ts";
 import { createTestDatabase, type TestDatabase } from "./support/database.ts";

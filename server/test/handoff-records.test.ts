@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { bucketOf } from "../src/db/ids.ts";
+import { bucketOf } from "../src/postgres/ids.ts";
 import {
   beginHandoff,
   type HandoffRecord,
   noteNothingSent,
   recordHandoff,
   type RecordDeps,
-} from "../src/handoff/handoffStore.ts";
-import { claimPolls, firstPollCursor, postponePoll, sweepPolls } from "../src/handoff/pollStore.ts";
-import { readSendAnswer, type TaskView } from "../src/handoff/readTask.ts";
+} from "../src/handoff/record/handoffStore.ts";
+import { claimPolls, firstPollCursor, postponePoll, sweepPolls } from "../src/handoff/follow/pollStore.ts";
+import { readSendAnswer, type TaskView } from "../src/handoff/agent/readTask.ts";
 import { createAgentTarget } from "./support/agentTargets.ts";
 import { type CardServer, startCardServer } from "./support/cardServer.ts";
 import { createTestDatabase, type TestDatabase } from "./support/database.ts";

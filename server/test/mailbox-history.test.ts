@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createService, type Service } from "../src/assemble.ts";
-import { loadConfig } from "../src/config.ts";
-import { createPool } from "../src/db/pool.ts";
+import { createService, type Service } from "../src/process/assemble.ts";
+import { loadConfig } from "../src/config/config.ts";
+import { createPool } from "../src/postgres/pool.ts";
 import { createLog } from "../src/telemetry/log.ts";
 import { createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { createMailbox } from "./support/mailbox.ts";
@@ -247,7 +247,7 @@ describe("the history of a mailbox under crashes, pauses, late and repeated call
   );
 
   it("shows violations in a build whose acknowledgement does not check the token", async () => {
-    const file = new URL("../src/db/functions/ack_messages.sql", import.meta.url);
+    const file = new URL("../src/postgres/sql/mailbox/ack_messages.sql", import.meta.url);
     const text = await readFile(file, "utf8");
     const check = "and (i.claim_token is null or m.claim_token = i.claim_token)";
     expect(text).toContain(check);

@@ -2,11 +2,12 @@ import { readFile } from "node:fs/promises";
 import { setImmediate as turn } from "node:timers/promises";
 import type pg from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { hashCredential } from "../src/accounts/credentials.ts";
-import { bucketOf, newId, newRootId } from "../src/db/ids.ts";
-import { ensurePartitions } from "../src/db/partitions.ts";
-import { createPool } from "../src/db/pool.ts";
-import { type Acceptance, acceptItems } from "../src/intake/acceptItems.ts";
+import { hashCredential } from "../src/http/contract/credentials.ts";
+import { bucketOf, newId, newRootId } from "../src/postgres/ids.ts";
+import { ensurePartitions } from "../src/postgres/partitions.ts";
+import { createPool } from "../src/postgres/pool.ts";
+import { acceptItems } from "../src/intake/acceptItems.ts";
+import type { Acceptance } from "../src/items/item.ts";
 import { createRandom } from "./support/billing/random.ts";
 import { createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { until } from "./support/embeddedProcess.ts";
@@ -62,7 +63,10 @@ class Session {
 beforeAll(async () => {
   database = await createTestDatabase();
   admin = createPool({ connection: database.connection, size: 4, onError: () => undefined });
-  const source = await readFile(new URL("../src/db/functions/accept_items.sql", import.meta.url), "utf8");
+  const source = await readFile(
+    new URL("../src/postgres/sql/intake/accept_items.sql", import.meta.url),
+    "utf8",
+  );
   const clocked = source.replaceAll("clock_timestamp()", "test_now()");
   if (clocked === source) throw new Error("accept_items has another clock now");
   await admin.query(

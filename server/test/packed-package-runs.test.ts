@@ -44,9 +44,9 @@ describe("the published package", () => {
 
   it("has the thread that helps, which gives back what it cannot do", async () => {
     const script = `
-      import { createHelper } from "./delivery/thread/helpingThread.js";
-      import { loadConfig } from "./config.js";
-      import { createLog } from "./telemetry/log.js";
+      import { createHelper } from "../delivery/second-thread/helpingThread.js";
+      import { loadConfig } from "../config/config.js";
+      import { createLog } from "../telemetry/log.js";
       const helper = createHelper(
         {
           connection: { url: "postgres://nobody@127.0.0.1:1/none" },

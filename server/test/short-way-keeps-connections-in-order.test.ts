@@ -2,7 +2,7 @@ import { connect } from "node:net";
 import fc from "fast-check";
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { createPool } from "../src/db/pool.ts";
+import { createPool } from "../src/postgres/pool.ts";
 import { createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { acceptedEvents, createWebhookTarget, type WebhookTarget } from "./support/items.ts";
 import { type ItemParts, itemBytes, onShortWay, plainId, plainKey } from "./support/plainRequest.ts";

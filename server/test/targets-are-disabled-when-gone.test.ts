@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type pg from "pg";
-import { createPool } from "../src/db/pool.ts";
+import { createPool } from "../src/postgres/pool.ts";
 import { createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { until } from "./support/embeddedProcess.ts";
 import { createWebhookTarget, readEvent, sendItem, sendItems } from "./support/items.ts";

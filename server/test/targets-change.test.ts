@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { bucketOf, newId } from "../src/db/ids.ts";
+import { bucketOf, newId } from "../src/postgres/ids.ts";
 import { createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { type Account, type Answer, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
 

@@ -2,12 +2,13 @@ import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type pg from "pg";
-import { bucketOf, firstIdAt, newId, newRootId } from "../src/db/ids.ts";
-import { migrate } from "../src/db/migrate.ts";
-import { dayMs, dayName, ensurePartitions } from "../src/db/partitions.ts";
-import { createPool } from "../src/db/pool.ts";
-import { claimDeliveries, finishDeliveries, firstCursor } from "../src/delivery/store.ts";
-import { acceptItems, type NewItem } from "../src/intake/acceptItems.ts";
+import { bucketOf, firstIdAt, newId, newRootId } from "../src/postgres/ids.ts";
+import { migrate } from "../src/postgres/migrate.ts";
+import { dayMs, dayName, ensurePartitions } from "../src/postgres/partitions.ts";
+import { createPool } from "../src/postgres/pool.ts";
+import { claimDeliveries, finishDeliveries, firstCursor } from "../src/delivery/rows/store.ts";
+import { acceptItems } from "../src/intake/acceptItems.ts";
+import type { NewItem } from "../src/items/item.ts";
 import { createEmptyTestDatabase, createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { everyAttempt } from "./support/everyAttempt.ts";
 import { acceptedEvents, createWebhookTarget, sendItem } from "./support/items.ts";
@@ -19,7 +20,7 @@ import { createTestNode, signUp } from "./support/testNode.ts";
  */
 
 const lastOldVersion = 6;
-const migrations = new URL("../src/db/migrations/", import.meta.url);
+const migrations = new URL("../src/postgres/migrations/", import.meta.url);
 
 let database: TestDatabase;
 let pool: pg.Pool;

@@ -1,8 +1,8 @@
 import { Type } from "typebox";
-import type { Config } from "../config.ts";
-import { ApiError, unauthorized } from "../http/errors.ts";
-import { type RouteDefinition, route } from "../http/route.ts";
-import { Id } from "../http/schemas.ts";
+import type { Config } from "../config/config.ts";
+import { ApiError, unauthorized } from "../http/contract/errors.ts";
+import { type RouteDefinition, route } from "../http/contract/route.ts";
+import { Id } from "../http/contract/schemas.ts";
 import { maxEmailCharacters, requireEmail } from "./emailAddress.ts";
 import { logIn } from "./logIn.ts";
 import { countRequest } from "./rateLimit.ts";

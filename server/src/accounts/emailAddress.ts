@@ -1,4 +1,4 @@
-import { ApiError } from "../http/errors.ts";
+import { ApiError } from "../http/contract/errors.ts";
 
 /** An address as its owner wrote it, and as it is compared. */
 export interface EmailAddress {

@@ -1,9 +1,9 @@
 import { Type } from "typebox";
 import type pg from "pg";
-import { isId } from "../db/ids.ts";
-import { notFound } from "../http/errors.ts";
-import { type RouteDefinition, route } from "../http/route.ts";
-import { Deleted, Id, IdParams, NullableTimestamp, Timestamp } from "../http/schemas.ts";
+import { isId } from "../postgres/ids.ts";
+import { notFound } from "../http/contract/errors.ts";
+import { type RouteDefinition, route } from "../http/contract/route.ts";
+import { Deleted, Id, IdParams, NullableTimestamp, Timestamp } from "../http/contract/schemas.ts";
 import { createKey, deleteKey, listKeys, maxKeys } from "./keyStore.ts";
 import { Name, requireName } from "./name.ts";
 

@@ -1,7 +1,7 @@
 import type pg from "pg";
-import { newRootId } from "../db/ids.ts";
-import { inTransaction } from "../db/pool.ts";
-import { ApiError, notFound, unauthorized } from "../http/errors.ts";
+import { newRootId } from "../postgres/ids.ts";
+import { inTransaction } from "../postgres/pool.ts";
+import { ApiError, notFound, unauthorized } from "../http/contract/errors.ts";
 import { newApiKey } from "./newCredential.ts";
 import { lockOrganization, requireBillingInOrder } from "./organizationStore.ts";
 

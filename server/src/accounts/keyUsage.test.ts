@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../test/support/database.ts";
-import { createPool, inTransaction } from "../db/pool.ts";
+import { createPool, inTransaction } from "../postgres/pool.ts";
 import { insertKey, listKeys } from "./keyStore.ts";
 import { createKeyUsage } from "./keyUsage.ts";
 import { createOrganization } from "./organizationStore.ts";

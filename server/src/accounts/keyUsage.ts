@@ -1,6 +1,6 @@
 import type pg from "pg";
 import type { Log } from "../telemetry/log.ts";
-import { hashCredential } from "./credentials.ts";
+import { hashCredential } from "../http/contract/credentials.ts";
 
 /** Gathers which API keys were used, and writes `last_used_at` now and then. */
 export interface KeyUsage {

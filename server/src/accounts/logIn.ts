@@ -1,6 +1,6 @@
 import type pg from "pg";
-import { inTransaction } from "../db/pool.ts";
-import { unauthorized } from "../http/errors.ts";
+import { inTransaction } from "../postgres/pool.ts";
+import { unauthorized } from "../http/contract/errors.ts";
 import { emailKey } from "./emailAddress.ts";
 import type { Passwords } from "./passwords.ts";
 import { lockUser, startSession } from "./sessionStore.ts";

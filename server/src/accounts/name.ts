@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import { ApiError } from "../http/errors.ts";
+import { ApiError } from "../http/contract/errors.ts";
 
 /** What an organization or an API key is called: 1 to 256 characters (code points), not counting space around it. */
 export const Name = Type.String({ minLength: 1, maxLength: 256 });

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { hashCredential } from "./credentials.ts";
+import { hashCredential } from "../http/contract/credentials.ts";
 
 /** An API key at its creation, the only moment its text is known. */
 export interface NewApiKey {

@@ -1,8 +1,8 @@
 import { Type } from "typebox";
 import type pg from "pg";
-import { unauthorized } from "../http/errors.ts";
-import { type RouteDefinition, route } from "../http/route.ts";
-import { Id, NullableTimestamp, Timestamp } from "../http/schemas.ts";
+import { unauthorized } from "../http/contract/errors.ts";
+import { type RouteDefinition, route } from "../http/contract/route.ts";
+import { Id, NullableTimestamp, Timestamp } from "../http/contract/schemas.ts";
 import { Name, requireName } from "./name.ts";
 import { readOrganization, renameOrganization } from "./organizationStore.ts";
 

@@ -1,7 +1,7 @@
 import type pg from "pg";
-import { newRootId } from "../db/ids.ts";
-import type { BillingStatus } from "../db/tables.ts";
-import { ApiError } from "../http/errors.ts";
+import { newRootId } from "../postgres/ids.ts";
+import type { BillingStatus } from "../postgres/tables.ts";
+import { ApiError } from "../http/contract/errors.ts";
 
 export interface Organization {
   id: string;

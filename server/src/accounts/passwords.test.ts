@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ApiError } from "../http/errors.ts";
+import { ApiError } from "../http/contract/errors.ts";
 import { createPasswords } from "./passwords.ts";
 
 describe("passwords", () => {

@@ -1,5 +1,5 @@
 import { hash, verify } from "@node-rs/argon2";
-import { ApiError } from "../http/errors.ts";
+import { ApiError } from "../http/contract/errors.ts";
 
 /** Hashes and verifies passwords, a few at a time. */
 export interface Passwords {

@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../test/support/database.ts";
-import { createPool } from "../db/pool.ts";
+import { createPool } from "../postgres/pool.ts";
 import { listKeys } from "./keyStore.ts";
 import { logIn } from "./logIn.ts";
 import { createPasswords } from "./passwords.ts";

@@ -1,6 +1,6 @@
 import type pg from "pg";
-import { inTransaction } from "../db/pool.ts";
-import { ApiError } from "../http/errors.ts";
+import { inTransaction } from "../postgres/pool.ts";
+import { ApiError } from "../http/contract/errors.ts";
 import { requireEmail } from "./emailAddress.ts";
 import { insertKey } from "./keyStore.ts";
 import { createOrganization, type NewOrganization, type Organization } from "./organizationStore.ts";

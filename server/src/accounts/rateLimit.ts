@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type pg from "pg";
-import { ApiError } from "../http/errors.ts";
+import { ApiError } from "../http/contract/errors.ts";
 import { clientSubject } from "./clientAddress.ts";
 
 /** The length of a window in seconds. */

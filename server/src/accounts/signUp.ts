@@ -1,6 +1,6 @@
 import type pg from "pg";
-import type { Config } from "../config.ts";
-import { inTransaction } from "../db/pool.ts";
+import type { Config } from "../config/config.ts";
+import { inTransaction } from "../postgres/pool.ts";
 import type { EmailAddress } from "./emailAddress.ts";
 import { insertKey } from "./keyStore.ts";
 import { createOrganization } from "./organizationStore.ts";

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { newRootId } from "../db/ids.ts";
+import { newRootId } from "../postgres/ids.ts";
 import type { EmailAddress } from "./emailAddress.ts";
 
 /** A user as the interface shows it. */

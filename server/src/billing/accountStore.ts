@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { inTransaction } from "../db/pool.ts";
+import { inTransaction } from "../postgres/pool.ts";
 import type { Period } from "./period.ts";
 
 /** What of the processor belongs to an organization; a row of `billing_accounts`. */

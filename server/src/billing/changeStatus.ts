@@ -1,7 +1,7 @@
 import type pg from "pg";
-import type { BillingStatus } from "../db/tables.ts";
-import { inTransaction } from "../db/pool.ts";
-import { notFound } from "../http/errors.ts";
+import type { BillingStatus } from "../postgres/tables.ts";
+import { inTransaction } from "../postgres/pool.ts";
+import { notFound } from "../http/contract/errors.ts";
 import type { StatusChange } from "./standing.ts";
 import { effectiveStatus, graceSeconds, type StoredStatus } from "./status.ts";
 

@@ -1,7 +1,7 @@
 import { Stripe } from "stripe";
 import type pg from "pg";
-import type { StripeConfig } from "../config.ts";
-import { ApiError, notFound } from "../http/errors.ts";
+import type { StripeConfig } from "../config/config.ts";
+import { ApiError, notFound } from "../http/contract/errors.ts";
 import {
   type BillingAccount,
   ensureAccount,

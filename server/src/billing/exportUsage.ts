@@ -1,6 +1,6 @@
 import type { Stripe } from "stripe";
 import type pg from "pg";
-import type { StripeConfig } from "../config.ts";
+import type { StripeConfig } from "../config/config.ts";
 import type { Log } from "../telemetry/log.ts";
 import { releaseInvoices } from "./holdInvoices.ts";
 import {

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { inTransaction } from "../db/pool.ts";
+import { inTransaction } from "../postgres/pool.ts";
 
 const advisoryLockKey = 7_281_934_005;
 /** More records than this are folded bucket by bucket, so that a backlog cannot outlast the statement timeout. */

@@ -1,6 +1,6 @@
 import type { Stripe } from "stripe";
 import { type Static, Type } from "typebox";
-import { NullableString, Timestamp } from "../http/schemas.ts";
+import { NullableString, Timestamp } from "../http/contract/schemas.ts";
 
 /** The most invoices that are shown. */
 const limit = 12;

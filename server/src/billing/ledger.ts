@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { notFound } from "../http/errors.ts";
+import { notFound } from "../http/contract/errors.ts";
 import type { Period } from "./period.ts";
 import type { StoredStatus } from "./status.ts";
 

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { inTransaction } from "../db/pool.ts";
+import { inTransaction } from "../postgres/pool.ts";
 import type { Period } from "./period.ts";
 
 /** Usage of one organization and month, as it is told to the processor's meter. */

@@ -1,5 +1,5 @@
 import type { Stripe } from "stripe";
-import type { StripeConfig } from "../config.ts";
+import type { StripeConfig } from "../config/config.ts";
 import { type Period, periodBounds } from "./period.ts";
 
 /**

@@ -4,7 +4,7 @@ import type pg from "pg";
 import { requireName } from "../accounts/name.ts";
 import type { Passwords } from "../accounts/passwords.ts";
 import { provisionOrganization } from "../accounts/provision.ts";
-import type { BillingStatus } from "../db/tables.ts";
+import type { BillingStatus } from "../postgres/tables.ts";
 import { setStatus } from "./changeStatus.ts";
 import { renewBatch, settleBatch } from "./meterBatches.ts";
 import { describeOrganization, findOrganizationId, listOrganizations } from "./organizationReport.ts";

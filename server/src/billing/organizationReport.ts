@@ -1,7 +1,7 @@
 import type pg from "pg";
-import { isId } from "../db/ids.ts";
-import type { BillingStatus } from "../db/tables.ts";
-import { ApiError } from "../http/errors.ts";
+import { isId } from "../postgres/ids.ts";
+import type { BillingStatus } from "../postgres/tables.ts";
+import { ApiError } from "../http/contract/errors.ts";
 import { pendingItems, readLedgerMonth } from "./ledger.ts";
 import { periodOf } from "./period.ts";
 import { effectiveGraceEnd, effectiveStatus, type StoredStatus } from "./status.ts";

@@ -1,6 +1,6 @@
 import { Stripe } from "stripe";
-import type { StripeConfig } from "../config.ts";
-import { ApiError } from "../http/errors.ts";
+import type { StripeConfig } from "../config/config.ts";
+import { ApiError } from "../http/contract/errors.ts";
 
 /** How long the processor may keep a request waiting without a byte. */
 const defaultTimeoutMs = 10_000;

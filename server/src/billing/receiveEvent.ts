@@ -1,7 +1,7 @@
 import type { Stripe } from "stripe";
 import type pg from "pg";
-import type { StripeConfig } from "../config.ts";
-import { ApiError } from "../http/errors.ts";
+import type { StripeConfig } from "../config/config.ts";
+import { ApiError } from "../http/contract/errors.ts";
 import { holdInvoice } from "./holdInvoices.ts";
 import { askProcessor } from "./processor.ts";
 

@@ -1,8 +1,8 @@
 import type { Stripe } from "stripe";
 import { type Static, Type } from "typebox";
 import type pg from "pg";
-import type { StripeConfig } from "../config.ts";
-import { NullableString, Timestamp } from "../http/schemas.ts";
+import type { StripeConfig } from "../config/config.ts";
+import { NullableString, Timestamp } from "../http/contract/schemas.ts";
 import { billableItems, pendingItems, readLedgerMonth } from "./ledger.ts";
 import { readMeterTotal } from "./meterSummary.ts";
 import { periodBounds, periodOf } from "./period.ts";

@@ -1,9 +1,9 @@
 import type { Stripe } from "stripe";
 import { Type } from "typebox";
-import type { StripeConfig } from "../config.ts";
-import { ApiError, notFound } from "../http/errors.ts";
-import { type RouteDefinition, route } from "../http/route.ts";
-import { NullableTimestamp } from "../http/schemas.ts";
+import type { StripeConfig } from "../config/config.ts";
+import { ApiError, notFound } from "../http/contract/errors.ts";
+import { type RouteDefinition, route } from "../http/contract/route.ts";
+import { NullableTimestamp } from "../http/contract/schemas.ts";
 import { findAccount } from "./accountStore.ts";
 import type { BillingDeps } from "./billingDeps.ts";
 import { openCheckout } from "./checkout.ts";

@@ -1,5 +1,5 @@
 import { Stripe } from "stripe";
-import type { StripeConfig } from "../config.ts";
+import type { StripeConfig } from "../config/config.ts";
 import type { MeterBatch } from "./meterBatches.ts";
 
 /**

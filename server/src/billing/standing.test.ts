@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import type { Stripe } from "stripe";
 import { describe, expect, it } from "vitest";
-import type { BillingStatus } from "../db/tables.ts";
+import type { BillingStatus } from "../postgres/tables.ts";
 import type { Standing } from "./accountStore.ts";
 import { changeAfter, standingOf } from "./standing.ts";
 import { effectiveGraceEnd, effectiveStatus, graceSeconds } from "./status.ts";

@@ -1,5 +1,5 @@
 import type { Stripe } from "stripe";
-import type { BillingStatus } from "../db/tables.ts";
+import type { BillingStatus } from "../postgres/tables.ts";
 import type { Standing } from "./accountStore.ts";
 import { graceSeconds } from "./status.ts";
 

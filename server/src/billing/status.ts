@@ -1,4 +1,4 @@
-import type { BillingStatus } from "../db/tables.ts";
+import type { BillingStatus } from "../postgres/tables.ts";
 
 /** How long ingestion goes on after a failed invoice: three days. */
 export const graceSeconds = 3 * 86_400;

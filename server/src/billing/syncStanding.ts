@@ -1,6 +1,6 @@
 import type { Stripe } from "stripe";
 import type pg from "pg";
-import { inTransaction } from "../db/pool.ts";
+import { inTransaction } from "../postgres/pool.ts";
 import type { BillingAccount } from "./accountStore.ts";
 import { findAccountOfCustomer } from "./accountStore.ts";
 import { applyChange, lockStatus } from "./changeStatus.ts";

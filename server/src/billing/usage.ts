@@ -1,6 +1,6 @@
 import { Type } from "typebox";
-import { type RouteDefinition, route } from "../http/route.ts";
-import { Timestamp } from "../http/schemas.ts";
+import { type RouteDefinition, route } from "../http/contract/route.ts";
+import { Timestamp } from "../http/contract/schemas.ts";
 import type { BillingDeps } from "./billingDeps.ts";
 import { billableItems, pendingItems, readLedgerMonth } from "./ledger.ts";
 import { periodBounds, periodOf } from "./period.ts";

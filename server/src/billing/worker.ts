@@ -1,6 +1,6 @@
 import type pg from "pg";
-import type { Config } from "../config.ts";
-import { type Loop, startLoop } from "../maintenance/loop.ts";
+import type { Config } from "../config/config.ts";
+import { type Loop, startLoop } from "../maintenance/chore.ts";
 import type { Log } from "../telemetry/log.ts";
 import { settleLapsedGraces } from "./changeStatus.ts";
 import { exportUsage } from "./exportUsage.ts";

@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import type { Static } from "typebox";
-import { idTimeMs } from "../db/ids.ts";
+import { idTimeMs } from "../postgres/ids.ts";
 import type { DeliveryAttempt, Event, EventSummary } from "./schemas.ts";
-import { kindNames, type StoredAttempt, type StoredEvent } from "./store.ts";
+import { kindNames } from "../items/kind.ts";
+import type { StoredAttempt, StoredEvent } from "./store.ts";
 
 /** An event as a list shows it. */
 export function summaryAnswer(event: StoredEvent): Static<typeof EventSummary> {

@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import type { Queries, TargetKind } from "../db/tables.ts";
+import type { Queries, TargetKind } from "../postgres/tables.ts";
 import { mailboxPage, unreadCountStatement } from "./mailboxPage.ts";
 import { type EventFilter, eventsWalk, type IdStatement, pageStatement } from "./pageStatement.ts";
 import { ownedKind, readEvents, type StoredEvent } from "./store.ts";

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from "kysely";
-import { bucketOf, lastIdOfSlot } from "../db/ids.ts";
+import { bucketOf, lastIdOfSlot } from "../postgres/ids.ts";
 import type { EventScope } from "./store.ts";
 import { type EventStatus, isMailboxStatus, type MailboxStatus, statusOf } from "./statuses.ts";
 

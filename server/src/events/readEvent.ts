@@ -1,6 +1,6 @@
-import type { HandoffRow, Queries } from "../db/tables.ts";
-import { readHandoff } from "../handoff/handoffAnswer.ts";
-import { notFound } from "../http/errors.ts";
+import type { HandoffRow, Queries } from "../postgres/tables.ts";
+import { readHandoff } from "../handoff/record/handoffAnswer.ts";
+import { notFound } from "../http/contract/errors.ts";
 import { inSnapshot } from "./listEvents.ts";
 import {
   type EventScope,

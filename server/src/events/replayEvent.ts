@@ -1,8 +1,8 @@
 import { sql } from "kysely";
-import type { Config } from "../config.ts";
-import { bucketOf, newId } from "../db/ids.ts";
-import type { Queries } from "../db/tables.ts";
-import { ApiError, notFound } from "../http/errors.ts";
+import type { Config } from "../config/config.ts";
+import { bucketOf, newId } from "../postgres/ids.ts";
+import type { Queries } from "../postgres/tables.ts";
+import { ApiError, notFound } from "../http/contract/errors.ts";
 import type { Mailboxes } from "../mailbox/mailboxes.ts";
 
 export interface ReplayDeps {

@@ -1,10 +1,10 @@
 import { type Static, Type } from "typebox";
-import type { Caller } from "../accounts/credentials.ts";
-import { isId } from "../db/ids.ts";
-import { ApiError, notFound } from "../http/errors.ts";
-import { Handoff, handoffAnswer } from "../handoff/handoffAnswer.ts";
-import { type RouteDefinition, route } from "../http/route.ts";
-import { IdParams } from "../http/schemas.ts";
+import type { Caller } from "../http/contract/credentials.ts";
+import { isId } from "../postgres/ids.ts";
+import { ApiError, notFound } from "../http/contract/errors.ts";
+import { Handoff, handoffAnswer } from "../handoff/record/handoffAnswer.ts";
+import { type RouteDefinition, route } from "../http/contract/route.ts";
+import { IdParams } from "../http/contract/schemas.ts";
 import { attemptAnswer, eventAnswer, summaryAnswer } from "./answers.ts";
 import { listEvents } from "./listEvents.ts";
 import { readEvent } from "./readEvent.ts";

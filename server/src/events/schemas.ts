@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import { Id, NullableString, Timestamp } from "../http/schemas.ts";
+import { Id, NullableString, Timestamp } from "../http/contract/schemas.ts";
 import { type EventStatus, eventStatuses } from "./statuses.ts";
 
 const Status = Type.Unsafe<EventStatus>({

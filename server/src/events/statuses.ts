@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from "kysely";
-import { lastIdOfSlot } from "../db/ids.ts";
+import { lastIdOfSlot } from "../postgres/ids.ts";
 
 /** What an item of a mailbox can be, beside CANCELED. */
 const mailboxStatuses = ["UNREAD", "CLAIMED", "ACKNOWLEDGED", "EXPIRED", "DEAD"] as const;

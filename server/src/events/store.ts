@@ -1,6 +1,7 @@
 import { sql } from "kysely";
-import { bucketOf, lastIdOfSlot } from "../db/ids.ts";
-import type { Queries, TargetKind } from "../db/tables.ts";
+import { bucketOf, lastIdOfSlot } from "../postgres/ids.ts";
+import { kindNames } from "../items/kind.ts";
+import type { Queries, TargetKind } from "../postgres/tables.ts";
 import {
   changedAtMsOf,
   deliveredGroupOf,
@@ -163,12 +164,6 @@ export async function ownedKind(
     .executeTakeFirst();
   return event?.org_id === orgId ? kindNames[event.kind] : undefined;
 }
-
-/** What the numbers in `events.kind` mean. */
-export const kindNames = { 1: "webhook", 2: "mailbox", 3: "a2a" } as const satisfies Record<
-  number,
-  TargetKind
->;
 
 function boundsOf(ids: readonly string[]): IdBounds {
   const sorted = ids.toSorted();

@@ -1,7 +1,7 @@
 import { sql } from "kysely";
-import type { Queries } from "../db/tables.ts";
-import { ApiError } from "../http/errors.ts";
-import { checkTargetUrl } from "../net/targetUrl.ts";
+import type { Queries } from "../postgres/tables.ts";
+import { ApiError } from "../http/contract/errors.ts";
+import { checkTargetUrl } from "../outbound/targetUrl.ts";
 import type {
   AgentChanges,
   AgentView,
@@ -9,11 +9,11 @@ import type {
   HandoffTargets,
   PreparedHandoff,
 } from "../targets/handoffTargets.ts";
-import type { SecretBox } from "../targets/secretBox.ts";
-import { bearerContext } from "./agent.ts";
-import { cardColumns } from "./cardStore.ts";
-import { examineCard } from "./examineCard.ts";
-import { type CardConsent, refreshCard, type RefreshDeps } from "./refreshCard.ts";
+import type { SecretBox } from "../items/secretBox.ts";
+import { bearerContext } from "./agent/agent.ts";
+import { cardColumns } from "./card/cardStore.ts";
+import { examineCard } from "./card/examineCard.ts";
+import { type CardConsent, refreshCard, type RefreshDeps } from "./card/refreshCard.ts";
 
 export interface AgentTargetsDeps extends RefreshDeps {
   box: SecretBox;

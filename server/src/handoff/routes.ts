@@ -1,9 +1,9 @@
 import { Type } from "typebox";
-import { notFound } from "../http/errors.ts";
-import { type RouteDefinition, route } from "../http/route.ts";
-import { IdParams } from "../http/schemas.ts";
+import { notFound } from "../http/contract/errors.ts";
+import { type RouteDefinition, route } from "../http/contract/route.ts";
+import { IdParams } from "../http/contract/schemas.ts";
 import { readItem } from "../intake/readItem.ts";
-import { Handoff } from "./handoffAnswer.ts";
+import { Handoff } from "./record/handoffAnswer.ts";
 import type { Handoffs } from "./handoffs.ts";
 
 export interface HandoffRouteDeps {

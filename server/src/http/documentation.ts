@@ -2,7 +2,7 @@ import swagger from "@fastify/swagger";
 import swaggerUi from "@fastify/swagger-ui";
 import type { FastifyInstance } from "fastify";
 import { openApiDocument } from "./openapi.ts";
-import type { RouteRow } from "./server.ts";
+import type { RouteRow } from "./contract/routeTable.ts";
 
 /**
  * Serves the routes' description: `/openapi.json` for programs, `/docs` for people. The page's scripts and styles

@@ -1,8 +1,8 @@
 import { Type } from "typebox";
 import type pg from "pg";
 import { prometheusContentType } from "prom-client";
-import { ApiError } from "./errors.ts";
-import { type RouteDefinition, route } from "./route.ts";
+import { ApiError } from "./contract/errors.ts";
+import { type RouteDefinition, route } from "./contract/route.ts";
 
 export interface HealthDeps {
   pool: pg.Pool;

@@ -1,10 +1,10 @@
-import { version } from "../version.ts";
+import { version } from "../config/version.ts";
 import { examples } from "./openapiExamples.ts";
 import { operationNames, tags } from "./openapiNames.ts";
 import { answerHeaders, commonRefusals, describeResponses } from "./openapiResponses.ts";
 import { describeSchema, type JsonSchema, type NamedSchemas } from "./openapiSchemas.ts";
-import type { Credential } from "./route.ts";
-import type { RouteRow } from "./server.ts";
+import type { Credential } from "./contract/route.ts";
+import type { RouteRow } from "./contract/routeTable.ts";
 
 /** One operation of the document, as far as the service's own tools read it. */
 export interface Operation {

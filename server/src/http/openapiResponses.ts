@@ -1,6 +1,6 @@
 import { describeSchema, type JsonSchema, type NamedSchemas } from "./openapiSchemas.ts";
-import { ErrorBody } from "./schemas.ts";
-import type { RouteRow } from "./server.ts";
+import { ErrorBody } from "./contract/schemas.ts";
+import type { RouteRow } from "./contract/routeTable.ts";
 
 /** Every header that an answer may carry, for `components.headers`. */
 export const answerHeaders = {

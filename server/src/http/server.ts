@@ -6,36 +6,17 @@ import fastify, {
   type onRequestAsyncHookHandler,
   type onRequestHookHandler,
 } from "fastify";
-import type pg from "pg";
-import { authenticate, type Caller, presentedKey } from "../accounts/credentials.ts";
-import type { Config } from "../config.ts";
-import type { Log } from "../telemetry/log.ts";
-import type { RequestMetrics } from "../telemetry/requestMetrics.ts";
-import { registerBodyParser } from "./body.ts";
-import { toApiError } from "./errorAnswer.ts";
-import { ApiError, unauthorized } from "./errors.ts";
-import { queryNumbers } from "./queryNumbers.ts";
-import { newRequestId } from "./requestId.ts";
-import type { Credential, RouteDefinition } from "./route.ts";
-import { shortRoutes } from "./short/shortRoutes.ts";
-import { openShortWay, type ShortWay } from "./short/shortWay.ts";
-import { answerUnheard, refuseConnection } from "./unheardRequests.ts";
-
-/** One row of the interface: method, path, the credential it takes, and the route. */
-export type RouteRow = readonly [
-  method: "GET" | "POST" | "PATCH" | "DELETE",
-  path: string,
-  credential: Credential,
-  route: RouteDefinition,
-];
-
-export interface ServerDeps {
-  pool: pg.Pool;
-  log: Log;
-  metrics: RequestMetrics;
-  onKeyUsed: (keyId: string) => void;
-  config: Pick<Config, "maxBodyBytes" | "trustProxy">;
-}
+import { authenticate, type Caller, presentedKey } from "./contract/credentials.ts";
+import { registerBodyParser } from "./contract/body.ts";
+import { toApiError } from "./contract/errorAnswer.ts";
+import { ApiError, unauthorized } from "./contract/errors.ts";
+import { queryNumbers } from "./contract/queryNumbers.ts";
+import { newRequestId } from "./contract/requestId.ts";
+import type { Credential } from "./contract/route.ts";
+import type { RouteRow, ServerDeps } from "./contract/routeTable.ts";
+import { shortRoutes } from "./fast/shortRoutes.ts";
+import { openShortWay, type ShortWay } from "./fast/shortWay.ts";
+import { answerUnheard, refuseConnection } from "./contract/unheardRequests.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {

@@ -1,4 +1,4 @@
-import { bucketOf, idTimeMs, newId, slotOf } from "../db/ids.ts";
+import { bucketOf, idTimeMs, newId, slotOf } from "../postgres/ids.ts";
 
 /** Items of one batch that wait in one row of `deliveries`. */
 export interface Group {

@@ -1,7 +1,8 @@
 import type pg from "pg";
-import { createGroupCommit } from "../db/groupCommit.ts";
-import { isDatabaseAway } from "../db/pool.ts";
-import { type Acceptance, acceptItems, type HeldLease, type Lease, type NewItem } from "./acceptItems.ts";
+import { createGroupCommit } from "../runtime/groupCommit.ts";
+import { isDatabaseAway } from "../postgres/pool.ts";
+import type { Acceptance, HeldLease, Lease, NewItem } from "../items/item.ts";
+import { acceptItems } from "./acceptItems.ts";
 
 /** Takes items in and answers once they are durable. */
 export interface Intake {

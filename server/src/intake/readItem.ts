@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { parseJson } from "../http/json.ts";
-import { ApiError } from "../http/errors.ts";
+import { parseJson } from "../http/contract/json.ts";
+import { ApiError } from "../http/contract/errors.ts";
 
 /** What an ingestion request says beside its bytes. */
 export interface ItemDescription {

@@ -1,11 +1,11 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { Type } from "typebox";
-import { presentedKey } from "../accounts/credentials.ts";
-import { bucketOf, isId, newId } from "../db/ids.ts";
-import { ApiError, notFound, unauthorized } from "../http/errors.ts";
-import { type RouteDefinition, route, sendAnswer, type ShortAnswer } from "../http/route.ts";
-import { Id } from "../http/schemas.ts";
-import type { Acceptance, NewItem } from "./acceptItems.ts";
+import { presentedKey } from "../http/contract/credentials.ts";
+import { bucketOf, isId, newId } from "../postgres/ids.ts";
+import { ApiError, notFound, unauthorized } from "../http/contract/errors.ts";
+import { type RouteDefinition, route, sendAnswer, type ShortAnswer } from "../http/contract/route.ts";
+import { Id } from "../http/contract/schemas.ts";
+import type { Acceptance, NewItem } from "../items/item.ts";
 import type { Intake } from "./intake.ts";
 import { readItem } from "./readItem.ts";
 

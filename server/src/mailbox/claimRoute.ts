@@ -1,14 +1,14 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { FastifyReply } from "fastify";
 import { type Static, Type } from "typebox";
-import { isId } from "../db/ids.ts";
-import { ApiError, notFound, unauthorized } from "../http/errors.ts";
-import { parseIf } from "../http/parseIf.ts";
-import { type RouteDefinition, route, sendAnswer, type ShortAnswer } from "../http/route.ts";
+import { isId } from "../postgres/ids.ts";
+import { ApiError, notFound, unauthorized } from "../http/contract/errors.ts";
+import { parseIf } from "../http/contract/parseIf.ts";
+import { type RouteDefinition, route, sendAnswer, type ShortAnswer } from "../http/contract/route.ts";
 import { keyOf, type MailboxRouteDeps, nobodysId, retentionMs } from "./mailboxDeps.ts";
-import { claimedMessageText } from "./message.ts";
+import { claimedMessageText } from "./message/message.ts";
 import { MailboxParams } from "./routes.ts";
-import { Claim, LeaseSeconds, optionalBody } from "./schemas.ts";
+import { Claim, LeaseSeconds, optionalBody } from "./message/schemas.ts";
 
 const printable = /^[\x20-\x7e\x80-\xff]{1,255}$/;
 

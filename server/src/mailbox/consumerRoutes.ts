@@ -1,15 +1,15 @@
 import { Type } from "typebox";
-import { isId } from "../db/ids.ts";
-import { notFound, unauthorized } from "../http/errors.ts";
-import { parseIf } from "../http/parseIf.ts";
-import { type RouteDefinition, route, sendAnswer, type ShortAnswer } from "../http/route.ts";
+import { isId } from "../postgres/ids.ts";
+import { notFound, unauthorized } from "../http/contract/errors.ts";
+import { parseIf } from "../http/contract/parseIf.ts";
+import { type RouteDefinition, route, sendAnswer, type ShortAnswer } from "../http/contract/route.ts";
 import { claimRoute } from "./claimRoute.ts";
-import type { ChangeCode } from "./endMessages.ts";
-import { isMailboxOf } from "./findMailbox.ts";
+import type { ChangeCode } from "./finish/endMessages.ts";
+import { isMailboxOf } from "./message/findMailbox.ts";
 import { keyOf, type MailboxRouteDeps, nobodysId } from "./mailboxDeps.ts";
 import { changeRefusal } from "./refusals.ts";
 import { MailboxParams } from "./routes.ts";
-import { Claims, LeaseSeconds, Results } from "./schemas.ts";
+import { Claims, LeaseSeconds, Results } from "./message/schemas.ts";
 
 /** What consumers do with the messages of one mailbox, many at a time. */
 export function consumerRoutes(

@@ -1,9 +1,9 @@
 import type { FastifyRequest } from "fastify";
 import type pg from "pg";
-import { presentedKey } from "../accounts/credentials.ts";
-import type { Config } from "../config.ts";
-import { unauthorized } from "../http/errors.ts";
-import type { ReadDeps } from "./findMailbox.ts";
+import { presentedKey } from "../http/contract/credentials.ts";
+import type { Config } from "../config/config.ts";
+import { unauthorized } from "../http/contract/errors.ts";
+import type { ReadDeps } from "./message/findMailbox.ts";
 import type { Mailboxes } from "./mailboxes.ts";
 
 /** What the routes of mailboxes work with. */

@@ -1,15 +1,24 @@
 import type pg from "pg";
-import { createGroupCommit, type GroupCommitOptions } from "../db/groupCommit.ts";
-import { Turns } from "../db/turns.ts";
-import { isDatabaseAway } from "../db/pool.ts";
+import { createGroupCommit, type GroupCommitOptions } from "../runtime/groupCommit.ts";
+import { Turns } from "../runtime/turns.ts";
+import { isDatabaseAway } from "../postgres/pool.ts";
 import type { Log } from "../telemetry/log.ts";
-import { changeClaims, type ClaimChange, type ClaimChangeOutcome, undoClaims } from "./changeClaims.ts";
-import { claimMessages, type ClaimOutcome, type ClaimRequest } from "./claimMessages.ts";
-import { claimNamedMessages, type NamedClaimOutcome, type NamedClaimRequest } from "./claimNamedMessages.ts";
-import { type ChangeCode, endMessages, type EndRequest } from "./endMessages.ts";
-import { createPlaces } from "./places.ts";
-import { type WaitingClaim, Waiters } from "./waiters.ts";
-import { createWakeups } from "./wakeups.ts";
+import {
+  changeClaims,
+  type ClaimChange,
+  type ClaimChangeOutcome,
+  undoClaims,
+} from "./finish/changeClaims.ts";
+import { claimMessages, type ClaimOutcome, type ClaimRequest } from "./claim/claimMessages.ts";
+import {
+  claimNamedMessages,
+  type NamedClaimOutcome,
+  type NamedClaimRequest,
+} from "./claim/claimNamedMessages.ts";
+import { type ChangeCode, endMessages, type EndRequest } from "./finish/endMessages.ts";
+import { createPlaces } from "./claim/places.ts";
+import { type WaitingClaim, Waiters } from "./claim/waiters.ts";
+import { createWakeups } from "./claim/wakeups.ts";
 
 /** What consumers do with mailboxes. Every call takes part in a group commit with those of other requests. */
 export interface Mailboxes {

@@ -1,6 +1,6 @@
-import { ApiError, notFound, unauthorized } from "../http/errors.ts";
-import type { NamedClaimRefusal } from "./claimNamedMessages.ts";
-import type { ChangeCode } from "./endMessages.ts";
+import { ApiError, notFound, unauthorized } from "../http/contract/errors.ts";
+import type { NamedClaimRefusal } from "./claim/claimNamedMessages.ts";
+import type { ChangeCode } from "./finish/endMessages.ts";
 
 /** The error that a message's holder gets; undefined when what was asked for is done. */
 export function changeRefusal(code: ChangeCode): ApiError | undefined {

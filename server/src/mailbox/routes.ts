@@ -1,17 +1,24 @@
 import { Type } from "typebox";
-import { isId } from "../db/ids.ts";
-import { ApiError } from "../http/errors.ts";
-import { parseIf } from "../http/parseIf.ts";
-import { type RouteDefinition, route, sendAnswer, type ShortAnswer } from "../http/route.ts";
-import { findMailbox } from "./findMailbox.ts";
-import { listMessages } from "./listMessages.ts";
+import { isId } from "../postgres/ids.ts";
+import { ApiError } from "../http/contract/errors.ts";
+import { parseIf } from "../http/contract/parseIf.ts";
+import { type RouteDefinition, route, sendAnswer, type ShortAnswer } from "../http/contract/route.ts";
+import { findMailbox } from "./message/findMailbox.ts";
+import { listMessages } from "./view/listMessages.ts";
 import { keyOf, type MailboxRouteDeps, nobodysId, readDeps, retentionMs } from "./mailboxDeps.ts";
-import { mailboxStats } from "./mailboxStats.ts";
-import { claimedMessageText, type MessageStatus, messageStatuses } from "./message.ts";
-import { readMessage } from "./readMessage.ts";
-import { maxRedriven, redriveMessages } from "./redriveMessages.ts";
+import { mailboxStats } from "./view/mailboxStats.ts";
+import { claimedMessageText, type MessageStatus, messageStatuses } from "./message/message.ts";
+import { readMessage } from "./view/readMessage.ts";
+import { maxRedriven, redriveMessages } from "./finish/redriveMessages.ts";
 import { changeRefusal, claimRefusal } from "./refusals.ts";
-import { Acknowledged, Claimed, ListedMessage, optionalBody, ReadableMessage, Stats } from "./schemas.ts";
+import {
+  Acknowledged,
+  Claimed,
+  ListedMessage,
+  optionalBody,
+  ReadableMessage,
+  Stats,
+} from "./message/schemas.ts";
 
 export const MailboxParams = Type.Object({ mailbox_id: Type.String() });
 const MessageParams = Type.Object({ message_id: Type.String() });

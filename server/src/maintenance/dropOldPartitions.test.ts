@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type pg from "pg";
 import { createTestDatabase, type TestDatabase } from "../../test/support/database.ts";
-import { newId } from "../db/ids.ts";
-import { dayMs, ensurePartitions, tablesById } from "../db/partitions.ts";
-import { createPool } from "../db/pool.ts";
+import { newId } from "../postgres/ids.ts";
+import { dayMs, ensurePartitions, tablesById } from "../postgres/partitions.ts";
+import { createPool } from "../postgres/pool.ts";
 import { dropOldPartitions } from "./dropOldPartitions.ts";
 
 let database: TestDatabase;

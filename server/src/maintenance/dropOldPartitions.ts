@@ -1,6 +1,6 @@
 import type pg from "pg";
-import { dayMs, dayName, tablesById } from "../db/partitions.ts";
-import { firstIdAt } from "../db/ids.ts";
+import { dayMs, dayName, tablesById } from "../postgres/partitions.ts";
+import { firstIdAt } from "../postgres/ids.ts";
 
 /** Days that idempotency keys are kept at least; the day they were written comes on top. */
 const keyDays = 1;

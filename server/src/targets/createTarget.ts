@@ -1,11 +1,11 @@
-import { newRootId } from "../db/ids.ts";
-import type { TargetKind } from "../db/tables.ts";
-import { newSigningSecret } from "../delivery/signature.ts";
-import { ApiError } from "../http/errors.ts";
-import { checkTargetUrl } from "../net/targetUrl.ts";
+import { newRootId } from "../postgres/ids.ts";
+import type { TargetKind } from "../postgres/tables.ts";
+import { newSigningSecret } from "../items/signature.ts";
+import { ApiError } from "../http/contract/errors.ts";
+import { checkTargetUrl } from "../outbound/targetUrl.ts";
 import { type HandoffAuth, handoffTargets } from "./handoffTargets.ts";
 import type { NewEndpoint, NewTarget } from "./schemas.ts";
-import { sealSigningSecret } from "./signingSecret.ts";
+import { sealSigningSecret } from "../items/signingSecret.ts";
 import { insertTarget, type StoredTarget } from "./store.ts";
 import type { TargetDeps } from "./targetDeps.ts";
 

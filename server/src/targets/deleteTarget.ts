@@ -1,5 +1,5 @@
-import { isId } from "../db/ids.ts";
-import { notFound } from "../http/errors.ts";
+import { isId } from "../postgres/ids.ts";
+import { notFound } from "../http/contract/errors.ts";
 import { removeTarget } from "./store.ts";
 import type { TargetDeps } from "./targetDeps.ts";
 import { cancelDeliveries, cancelMessages } from "./waitingItems.ts";

@@ -1,8 +1,8 @@
 import { Type } from "typebox";
-import { isId } from "../db/ids.ts";
-import { notFound } from "../http/errors.ts";
-import { type RouteDefinition, route } from "../http/route.ts";
-import { Deleted, Id, IdParams } from "../http/schemas.ts";
+import { isId } from "../postgres/ids.ts";
+import { notFound } from "../http/contract/errors.ts";
+import { type RouteDefinition, route } from "../http/contract/route.ts";
+import { Deleted, Id, IdParams } from "../http/contract/schemas.ts";
 import { endpointAnswer } from "./answers.ts";
 import { createWebhook } from "./createTarget.ts";
 import { deleteTarget } from "./deleteTarget.ts";

@@ -1,5 +1,5 @@
-import type { Queries } from "../db/tables.ts";
-import { ApiError } from "../http/errors.ts";
+import type { Queries } from "../postgres/tables.ts";
+import { ApiError } from "../http/contract/errors.ts";
 
 /** How the service proves itself to an agent. */
 export type HandoffAuth = { type: "none" } | { type: "bearer"; token: string };

@@ -1,5 +1,5 @@
-import { newSigningSecret } from "../delivery/signature.ts";
-import { sealSigningSecret } from "./signingSecret.ts";
+import { newSigningSecret } from "../items/signature.ts";
+import { sealSigningSecret } from "../items/signingSecret.ts";
 import { changeTarget, replaceSecret, type StoredTarget } from "./store.ts";
 import type { TargetDeps } from "./targetDeps.ts";
 

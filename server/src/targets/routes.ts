@@ -1,8 +1,8 @@
 import { type Static, Type } from "typebox";
-import { isId } from "../db/ids.ts";
-import { ApiError, notFound } from "../http/errors.ts";
-import { type RouteDefinition, route } from "../http/route.ts";
-import { Deleted, IdParams } from "../http/schemas.ts";
+import { isId } from "../postgres/ids.ts";
+import { ApiError, notFound } from "../http/contract/errors.ts";
+import { type RouteDefinition, route } from "../http/contract/route.ts";
+import { Deleted, IdParams } from "../http/contract/schemas.ts";
 import { targetAnswer } from "./answers.ts";
 import { createTarget } from "./createTarget.ts";
 import { deleteTarget } from "./deleteTarget.ts";

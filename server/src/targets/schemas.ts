@@ -1,6 +1,6 @@
 import { type Static, type TSchema, Type } from "typebox";
-import type { TargetKind } from "../db/tables.ts";
-import { Id, NullableString, NullableTimestamp, Timestamp } from "../http/schemas.ts";
+import type { TargetKind } from "../postgres/tables.ts";
+import { Id, NullableString, NullableTimestamp, Timestamp } from "../http/contract/schemas.ts";
 
 export const signingScheme = "standard-webhooks-v1";
 

@@ -1,7 +1,7 @@
 import { type Insertable, sql, type Updateable } from "kysely";
-import { bucketOf } from "../db/ids.ts";
-import type { Queries, TargetKind, TargetRow } from "../db/tables.ts";
-import { ApiError, notFound } from "../http/errors.ts";
+import { bucketOf } from "../postgres/ids.ts";
+import type { Queries, TargetKind, TargetRow } from "../postgres/tables.ts";
+import { ApiError, notFound } from "../http/contract/errors.ts";
 
 /** A target as its owner may see it: no secret leaves the database this way. */
 export type StoredTarget = Omit<

@@ -1,8 +1,8 @@
-import type { Config } from "../config.ts";
-import type { Queries } from "../db/tables.ts";
-import type { ParsedNetworks } from "../net/addressGuard.ts";
+import type { Config } from "../config/config.ts";
+import type { Queries } from "../postgres/tables.ts";
+import type { ParsedNetworks } from "../outbound/addressGuard.ts";
 import type { HandoffTargets } from "./handoffTargets.ts";
-import type { SecretBox } from "./secretBox.ts";
+import type { SecretBox } from "../items/secretBox.ts";
 
 /** What targets and legacy endpoints need from the process. */
 export interface TargetDeps {

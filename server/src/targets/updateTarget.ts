@@ -1,6 +1,6 @@
 import type { Updateable } from "kysely";
-import type { TargetKind, TargetRow } from "../db/tables.ts";
-import { ApiError } from "../http/errors.ts";
+import type { TargetKind, TargetRow } from "../postgres/tables.ts";
+import { ApiError } from "../http/contract/errors.ts";
 import { checkUrl, readAuth } from "./createTarget.ts";
 import { handoffTargets } from "./handoffTargets.ts";
 import type { TargetChanges } from "./schemas.ts";

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
-import { bucketOf } from "../db/ids.ts";
-import type { Queries } from "../db/tables.ts";
+import { bucketOf } from "../postgres/ids.ts";
+import type { Queries } from "../postgres/tables.ts";
 
 /** Rows per statement: each holds its locks for some 20 ms. */
 const chunkRows = 2_000;

@@ -1,7 +1,7 @@
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import type { FastifyInstance } from "fastify";
 import { type AppDeps, interfaceTable } from "../../src/app.ts";
-import { loadConfig } from "../../src/config.ts";
+import { loadConfig } from "../../src/config/config.ts";
 import { type OpenApiDocument, openApiDocument, templatePath } from "../../src/http/openapi.ts";
 import type { JsonSchema } from "../../src/http/openapiSchemas.ts";
 

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import pg from "pg";
 import { inject } from "vitest";
-import { migrate } from "../../src/db/migrate.ts";
-import { createPool, type DatabaseConnection } from "../../src/db/pool.ts";
+import { migrate } from "../../src/postgres/migrate.ts";
+import { createPool, type DatabaseConnection } from "../../src/postgres/pool.ts";
 
 export interface TestDatabase {
   connection: DatabaseConnection;

@@ -1,17 +1,18 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import type pg from "pg";
-import { bucketOf, newId, newRootId, slotOf } from "../../src/db/ids.ts";
-import type { Delivery } from "../../src/delivery/delivery.ts";
+import { bucketOf, newId, newRootId, slotOf } from "../../src/postgres/ids.ts";
+import type { Delivery } from "../../src/items/delivery.ts";
 import {
   claimDeliveries,
   finishDeliveries,
   firstCursor,
   releaseDeliveries,
-} from "../../src/delivery/store.ts";
-import { acceptItems, type NewItem } from "../../src/intake/acceptItems.ts";
+} from "../../src/delivery/rows/store.ts";
+import { acceptItems } from "../../src/intake/acceptItems.ts";
+import type { NewItem } from "../../src/items/item.ts";
 import { everyAttempt } from "./everyAttempt.ts";
-import { sweepLeases } from "../../src/maintenance/sweepLeases.ts";
+import { sweepLeases } from "../../src/delivery/rows/sweepLeases.ts";
 
 const key = `ak_live_${"1".repeat(64)}`;
 const leaseMs = 60_000;

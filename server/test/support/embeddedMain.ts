@@ -1,5 +1,5 @@
 import { createInterface } from "node:readline";
-import { startEmbedded } from "../../src/db/embedded/startEmbedded.ts";
+import { startEmbedded } from "../../src/postgres/embedded/startEmbedded.ts";
 
 // A process that is nothing but a service's embedded database: it tells on its standard output, a JSON object
 // per line, what happens, and stops when its standard input says "stop" or a signal asks for it.

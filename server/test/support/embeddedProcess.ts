@@ -4,7 +4,7 @@ import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
-import type { EmbeddedConnection } from "../../src/db/embedded/embeddedServer.ts";
+import type { EmbeddedConnection } from "../../src/postgres/embedded/embeddedServer.ts";
 
 export interface ToldEvent {
   event: "log" | "exit" | "restart" | "stopped" | "ready" | "refused";

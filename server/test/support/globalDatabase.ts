@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import type { TestProject } from "vitest/node";
-import { createPool, type DatabaseConnection } from "../../src/db/pool.ts";
-import { startEmbedded } from "../../src/db/embedded/startEmbedded.ts";
+import { createPool, type DatabaseConnection } from "../../src/postgres/pool.ts";
+import { startEmbedded } from "../../src/postgres/embedded/startEmbedded.ts";
 
 declare module "vitest" {
   interface ProvidedContext {

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { dayMs, ensurePartitions } from "../../src/db/partitions.ts";
+import { dayMs, ensurePartitions } from "../../src/postgres/partitions.ts";
 
 export interface ManyEvents {
   /** An organization with most of the events, in webhook targets and mailboxes. */

@@ -1,4 +1,4 @@
-import { readWholeRequest } from "../../src/http/short/wholeRequest.ts";
+import { readWholeRequest } from "../../src/http/fast/wholeRequest.ts";
 
 export const plainId = "0192f1c3a5b87abc8def0123456789ab";
 export const plainKey = `ak_live_${"0f".repeat(32)}`;

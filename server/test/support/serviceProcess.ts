@@ -51,7 +51,7 @@ const encryptionKey = Buffer.alloc(32, 7).toString("base64");
 
 /** Starts `postrider serve` on a free port and resolves once it listens; plain HTTP targets on loopback are allowed. */
 export async function startService({ storage, env = {} }: ServiceOptions): Promise<ServiceProcess> {
-  const child = spawn(process.execPath, [`${sources}/cli.ts`, "serve"], {
+  const child = spawn(process.execPath, [`${sources}/process/cli.ts`, "serve"], {
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...inherited(), ...defaults, ...storageVariables(storage), ...env },
   });

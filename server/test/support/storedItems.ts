@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { bucketOf } from "../../src/db/ids.ts";
+import { bucketOf } from "../../src/postgres/ids.ts";
 
 export interface StoredItems {
   orgId: string;

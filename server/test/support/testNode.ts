@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import type { LightMyRequestResponse } from "fastify";
 import type pg from "pg";
-import { loadConfig } from "../../src/config.ts";
-import { createPool } from "../../src/db/pool.ts";
-import { createService, type Service } from "../../src/assemble.ts";
+import { loadConfig } from "../../src/config/config.ts";
+import { createPool } from "../../src/postgres/pool.ts";
+import { createService, type Service } from "../../src/process/assemble.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import { watchContract } from "./contract.ts";
 import type { TestDatabase } from "./database.ts";

@@ -8,9 +8,9 @@ import { periodOf } from "../../../src/billing/period.ts";
 import { processEvents } from "../../../src/billing/processEvents.ts";
 import { createProcessor } from "../../../src/billing/processor.ts";
 import { receiveEvent } from "../../../src/billing/receiveEvent.ts";
-import type { StripeConfig } from "../../../src/config.ts";
-import { newRootId } from "../../../src/db/ids.ts";
-import type { BillingStatus } from "../../../src/db/tables.ts";
+import type { StripeConfig } from "../../../src/config/config.ts";
+import { newRootId } from "../../../src/postgres/ids.ts";
+import type { BillingStatus } from "../../../src/postgres/tables.ts";
 import { createLog } from "../../../src/telemetry/log.ts";
 import type { StandInAccount } from "../stripeStandIn/client.ts";
 

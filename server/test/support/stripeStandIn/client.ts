@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import type { StripeConfig } from "../../../src/config.ts";
+import type { StripeConfig } from "../../../src/config/config.ts";
 import type { Control } from "./control.ts";
 import type { Customer, Invoice, MeterEvent, Session, Subscription } from "./world.ts";
 

@@ -1,0 +1,16 @@
+import { access, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { mutants } from "./knownBadBuilds.ts";
+
+const root = join(import.meta.dirname, "..");
+
+describe("each planted fault", () => {
+  it.each(mutants)('"$name" still finds the text that it replaces, and its test', async (mutant) => {
+    const text = await readFile(join(root, "server/src", mutant.file), "utf8");
+    expect(text).toContain(mutant.find);
+    const testFile = join(root, `server/test/${mutant.test}.test.ts`);
+    await access(testFile);
+    if (mutant.pattern !== undefined) expect(await readFile(testFile, "utf8")).toContain(mutant.pattern);
+  });
+});

@@ -1,0 +1,125 @@
+import { ValueError } from "./parsers.ts";
+import { nearestName } from "./nearestName.ts";
+import { type Setting, settings } from "./settings.ts";
+
+type SettingKey = keyof typeof settings;
+type Parsed = { [K in SettingKey]: (typeof settings)[K] extends Setting<infer T> ? T : never };
+type BillingKey = "billingMode" | Extract<SettingKey, `stripe${string}`>;
+
+/** What the environment asks of this process. Units are the last word of a name; see `settings.ts` for each. */
+export interface Config extends Readonly<Omit<Parsed, BillingKey>> {
+  readonly billing: BillingConfig;
+}
+
+/** How usage becomes money: not at all, or through Stripe. */
+export type BillingConfig = { kind: "disabled" } | StripeConfig;
+
+export interface StripeConfig {
+  kind: "stripe";
+  secretKey: string;
+  /** The current signing secret of the webhook endpoint, and the previous one during rotation. */
+  webhookSecrets: readonly string[];
+  priceId: string;
+  meterEventName: string;
+  meterId: string;
+  /** Undefined means Stripe's own address. */
+  apiBase: string | undefined;
+}
+
+/** An environment the service must not start with; the message holds one sentence per problem, one per line. */
+export class ConfigError extends Error {
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(problems.join("\n"));
+    this.name = "ConfigError";
+    this.problems = problems;
+  }
+}
+
+/**
+ * Reads the configuration from `env`, which is the only way the environment reaches the service. An empty variable
+ * counts as unset. Throws a {@link ConfigError} that lists every problem at once and repeats no secret.
+ */
+export function loadConfig(env: NodeJS.ProcessEnv): Config {
+  const problems = unknownNames(env);
+  const parsed = parseAll(env, problems);
+  if (isSet(env, "DATABASE_URL") && !isSet(env, "POSTRIDER_ENCRYPTION_KEY")) {
+    problems.push(
+      "DATABASE_URL needs POSTRIDER_ENCRYPTION_KEY beside it, the same for every process; make one with: openssl rand -base64 32",
+    );
+  }
+  if (parsed.billingMode === "stripe") {
+    for (const name of stripeNames) {
+      if (!isSet(env, name))
+        problems.push(`POSTRIDER_BILLING=stripe needs ${name}; set it or leave billing disabled`);
+    }
+  }
+  if (problems.length > 0) throw new ConfigError(problems);
+  return withBilling(parsed);
+}
+
+const stripeNames = [
+  "STRIPE_SECRET_KEY",
+  "STRIPE_WEBHOOK_SECRET",
+  "STRIPE_PRICE_ID",
+  "STRIPE_METER_EVENT_NAME",
+  "STRIPE_METER_ID",
+];
+
+function isSet(env: NodeJS.ProcessEnv, name: string): boolean {
+  return (env[name] ?? "").trim() !== "";
+}
+
+/** Parses every setting; a value that is refused is undefined in the result and adds its sentence to `problems`. */
+function parseAll(env: NodeJS.ProcessEnv, problems: string[]): Parsed {
+  const entries = Object.entries<Setting<unknown>>(settings).map(([key, setting]) => {
+    const text = isSet(env, setting.name) ? (env[setting.name] ?? "").trim() : setting.default;
+    if (text === undefined) return [key, undefined];
+    try {
+      return [key, setting.parse(text)];
+    } catch (error) {
+      if (!(error instanceof ValueError)) throw error;
+      problems.push(refusal(setting, text, error.message));
+      return [key, undefined];
+    }
+  });
+  // The keys are those of `settings`, and each value came from that setting's own parser.
+  return Object.fromEntries(entries) as Parsed;
+}
+
+function refusal(setting: Setting<unknown>, text: string, rule: string): string {
+  if (setting.secret) return `${setting.name} ${rule} (its value is not shown)`;
+  return `${setting.name} ${rule}, not ${JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text)}`;
+}
+
+function unknownNames(env: NodeJS.ProcessEnv): string[] {
+  const known = Object.values(settings).map((setting) => setting.name);
+  return Object.keys(env)
+    .filter((name) => /^postrider_/i.test(name) && !known.includes(name))
+    .map((name) => {
+      const nearest = nearestName(name, known);
+      const advice =
+        nearest === undefined ? "remove it; docs/configuration.md lists all" : `did you mean ${nearest}?`;
+      return `${name} is not a setting of Postrider; ${advice}`;
+    });
+}
+
+function withBilling(parsed: Parsed): Config {
+  const {
+    billingMode,
+    stripeSecretKey: secretKey,
+    stripeWebhookSecrets: webhookSecrets,
+    stripePriceId: priceId,
+    stripeMeterEventName: meterEventName,
+    stripeMeterId: meterId,
+    stripeApiBase: apiBase,
+    ...rest
+  } = parsed;
+  if (billingMode === "disabled") return { ...rest, billing: { kind: "disabled" } };
+  if (!secretKey || !webhookSecrets || !priceId || !meterEventName || !meterId) {
+    throw new Error("unreachable: loadConfig refuses incomplete Stripe settings");
+  }
+  const stripe = { secretKey, webhookSecrets, priceId, meterEventName, meterId, apiBase };
+  return { ...rest, billing: { kind: "stripe", ...stripe } };
+}

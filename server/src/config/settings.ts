@@ -1,0 +1,307 @@
+import {
+  baseUrl,
+  boolean,
+  databaseUrl,
+  encryptionKey,
+  encryptionKeys,
+  integer,
+  networks,
+  oneOf,
+  path,
+  type Parser,
+  setOf,
+  word,
+  words,
+} from "./parsers.ts";
+
+/** One environment variable: everything that the service, its error messages and its documentation know of it. */
+export interface Setting<T> {
+  name: string;
+  parse: Parser<T>;
+  /** The text that stands for an unset or empty variable. */
+  default?: string;
+  /** What the documentation says about an unset variable that has no default. */
+  unset?: string;
+  /** Whole sentences in Markdown, for `docs/configuration.md`. */
+  description: string;
+  /** The value may hold a secret or a password, and must not appear in a message. */
+  secret?: true;
+}
+
+/** A setting with a default always has a value; one without may be undefined. */
+interface Defaulted<T> extends Setting<T> {
+  default: string;
+}
+
+const day = 86_400;
+
+const listening = {
+  port: always({
+    name: "PORT",
+    parse: integer(0, 65_535),
+    default: "8080",
+    description: "The TCP port. 0 takes any free one. `GET /readyz` answers 200 once the service serves.",
+  }),
+  host: always({
+    name: "HOST",
+    parse: word,
+    default: "127.0.0.1",
+    description: "The address to listen on. `0.0.0.0` or `::` listens on every interface.",
+  }),
+  publicUrl: maybe({
+    name: "POSTRIDER_PUBLIC_URL",
+    parse: baseUrl,
+    unset: "unset",
+    secret: true,
+    description:
+      "The base URL under which the outside reaches this service. Needed for links handed to others, such as push notifications of agents and return addresses of payment pages.",
+  }),
+  trustProxy: always({
+    name: "POSTRIDER_TRUST_PROXY",
+    parse: boolean,
+    default: "false",
+    description:
+      "Take the client's address from `X-Forwarded-For`. Set it only behind a proxy that writes the header, because the rate limits count by this address.",
+  }),
+  maxBodyBytes: always({
+    name: "POSTRIDER_MAX_BODY_BYTES",
+    parse: integer(1024, 64 * 1024 * 1024),
+    default: "1048576",
+    description: "The largest request body. A larger one is answered with 413.",
+  }),
+  roles: always({
+    name: "POSTRIDER_ROLES",
+    parse: setOf(["api", "dispatcher", "maintenance"]),
+    default: "api,dispatcher,maintenance",
+    description:
+      "What this process does. Any number of processes share one database; together they must cover all three. The flag `--roles` of `postrider serve` takes precedence.",
+  }),
+  logLevel: always({
+    name: "LOG_LEVEL",
+    parse: oneOf(["trace", "debug", "info", "warn", "error", "fatal", "silent"]),
+    default: "info",
+    description:
+      "The least severe log line that is written: `trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`.",
+  }),
+};
+
+const storage = {
+  databaseUrl: maybe({
+    name: "DATABASE_URL",
+    parse: databaseUrl,
+    unset: "embedded",
+    secret: true,
+    description:
+      "A PostgreSQL of version 15 to 18, as `postgres://user:password@host:5432/database`. Unset starts the embedded one.",
+  }),
+  dataDir: always({
+    name: "POSTRIDER_DATA_DIR",
+    parse: path,
+    default: "./data",
+    description: "Holds the embedded database and the generated encryption key (mode 0600).",
+  }),
+  databasePool: always({
+    name: "POSTRIDER_DATABASE_POOL",
+    parse: integer(2, 200),
+    default: "10",
+    description:
+      "The most connections that this process opens to the database; three more while a second thread sends (POSTRIDER_SENDING_THREADS).",
+  }),
+  encryptionKey: maybe({
+    name: "POSTRIDER_ENCRYPTION_KEY",
+    parse: encryptionKey,
+    unset: "generated when embedded",
+    secret: true,
+    description:
+      "32 bytes in base64 that encrypt signing secrets and bearer tokens at rest. Required with `DATABASE_URL`; make one with `openssl rand -base64 32`. Without it those secrets cannot be read again.",
+  }),
+  previousEncryptionKeys: always({
+    name: "POSTRIDER_PREVIOUS_ENCRYPTION_KEYS",
+    parse: encryptionKeys,
+    default: "",
+    secret: true,
+    description:
+      "Former encryption keys, separated by commas. They only decrypt, so that the key can be rotated.",
+  }),
+  retentionDays: always({
+    name: "POSTRIDER_RETENTION_DAYS",
+    parse: integer(1, 3650),
+    default: "30",
+    description: "How many days events, payloads and attempts are kept.",
+  }),
+};
+
+const outbound = {
+  allowHttpTargets: always({
+    name: "POSTRIDER_ALLOW_HTTP_TARGETS",
+    parse: boolean,
+    default: "false",
+    description: "Permit `http:` URLs of targets and agent cards. For development.",
+  }),
+  allowedNetworks: always({
+    name: "POSTRIDER_ALLOWED_NETWORKS",
+    parse: networks,
+    default: "",
+    description:
+      "Networks that the address guard lets through, in CIDR notation and separated by commas, such as `127.0.0.0/8,::1/128`.",
+  }),
+  deliveryTimeoutMs: always({
+    name: "POSTRIDER_DELIVERY_TIMEOUT_MS",
+    parse: integer(50, 60_000),
+    default: "15000",
+    description: "The longest that one delivery attempt may take, from connecting to the last byte read.",
+  }),
+  connectTimeoutMs: always({
+    name: "POSTRIDER_CONNECT_TIMEOUT_MS",
+    parse: integer(50, 60_000),
+    default: "5000",
+    description: "The longest that connecting to a target may take, TLS included.",
+  }),
+  targetConcurrency: always({
+    name: "POSTRIDER_TARGET_CONCURRENCY",
+    parse: integer(1, 1000),
+    default: "32",
+    description: "The most deliveries in flight to one target from this process.",
+  }),
+  maxInFlight: always({
+    name: "POSTRIDER_MAX_IN_FLIGHT",
+    parse: integer(1, 10_000),
+    default: "512",
+    description:
+      "The most deliveries in flight from this process to all targets together. One target has at most an eighth of what is still free, 57 of 512 when it is alone.",
+  }),
+  sendingThreads: always({
+    name: "POSTRIDER_SENDING_THREADS",
+    parse: oneOf(["auto", "1", "2"]),
+    default: "auto",
+    description:
+      "With `2` a second thread takes half of a webhook's backlog when the first is too busy to send it alone; limits hold for both together. `auto` is 2 where there are two cores or more.",
+  }),
+};
+
+const agents = {
+  handoffDeadlineSeconds: always({
+    name: "POSTRIDER_HANDOFF_DEADLINE_SECONDS",
+    parse: integer(1, 30 * day),
+    default: "86400",
+    description:
+      "How long a task handed to an agent is followed without any change before its outcome is `UNKNOWN`; seven times as long while it waits for its client.",
+  }),
+};
+
+const accounts = {
+  signupLimit: always({
+    name: "POSTRIDER_SIGNUP_LIMIT",
+    parse: integer(1, 1_000_000),
+    default: "3",
+    description: "Signups per client address in 15 minutes, counted in the database.",
+  }),
+  loginLimit: always({
+    name: "POSTRIDER_LOGIN_LIMIT",
+    parse: integer(1, 1_000_000),
+    default: "5",
+    description: "Logins per client address in 15 minutes, counted in the database.",
+  }),
+};
+
+const mailboxes = {
+  mailboxLeaseSeconds: always({
+    name: "POSTRIDER_MAILBOX_LEASE_SECONDS",
+    parse: integer(1, day / 2),
+    default: "300",
+    description: "How long a claimed message belongs to its claimant.",
+  }),
+  mailboxRetentionSeconds: always({
+    name: "POSTRIDER_MAILBOX_RETENTION_SECONDS",
+    parse: integer(1, 365 * day),
+    default: "604800",
+    description:
+      "How long after acceptance a message expires, whatever its state; never later than its item (POSTRIDER_RETENTION_DAYS).",
+  }),
+};
+
+const billing = {
+  billingMode: always({
+    name: "POSTRIDER_BILLING",
+    parse: oneOf(["disabled", "stripe"]),
+    default: "disabled",
+    description:
+      "`disabled` records usage and charges nothing; `stripe` needs the five `STRIPE_` settings below.",
+  }),
+  meterExportSeconds: always({
+    name: "POSTRIDER_METER_EXPORT_SECONDS",
+    parse: integer(1, day),
+    default: "10",
+    description: "How often pending usage is sent to the payment processor.",
+  }),
+  stripeSecretKey: maybe({
+    name: "STRIPE_SECRET_KEY",
+    parse: word,
+    unset: "required by `stripe`",
+    secret: true,
+    description: "The secret API key.",
+  }),
+  stripeWebhookSecrets: maybe({
+    name: "STRIPE_WEBHOOK_SECRET",
+    parse: words(2),
+    unset: "required by `stripe`",
+    secret: true,
+    description:
+      "The signing secret of the webhook endpoint; two separated by a comma while it is being rotated.",
+  }),
+  stripePriceId: maybe({
+    name: "STRIPE_PRICE_ID",
+    parse: word,
+    unset: "required by `stripe`",
+    description: "The metered price: 10 cents for each started 1,000 items.",
+  }),
+  stripeMeterEventName: maybe({
+    name: "STRIPE_METER_EVENT_NAME",
+    parse: word,
+    unset: "required by `stripe`",
+    description: "The event name of the meter.",
+  }),
+  stripeMeterId: maybe({
+    name: "STRIPE_METER_ID",
+    parse: word,
+    unset: "required by `stripe`",
+    description: "The id of the meter, read for reconciliation.",
+  }),
+  stripeApiBase: maybe({
+    name: "STRIPE_API_BASE",
+    parse: baseUrl,
+    unset: "Stripe's own",
+    secret: true,
+    description: "Another address of the processor's interface, for a local stand-in.",
+  }),
+};
+
+/** Every setting by its key in the configuration, with the heading it has in the documentation. */
+export const sections = [
+  { heading: "Listening", settings: listening },
+  { heading: "Storage", settings: storage },
+  { heading: "Outbound requests", settings: outbound },
+  { heading: "Agents", settings: agents },
+  { heading: "Accounts", settings: accounts },
+  { heading: "Mailboxes", settings: mailboxes },
+  { heading: "Billing", settings: billing },
+] as const;
+
+/** All settings in one record; a key here is the key of the parsed value. */
+export const settings = {
+  ...listening,
+  ...storage,
+  ...outbound,
+  ...agents,
+  ...accounts,
+  ...mailboxes,
+  ...billing,
+};
+
+function always<T>(setting: Defaulted<T>): Defaulted<T> {
+  return setting;
+}
+
+function maybe<T>(setting: Setting<T> & { unset: string }): Setting<T | undefined> {
+  return setting;
+}

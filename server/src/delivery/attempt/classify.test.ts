@@ -1,0 +1,83 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import type { ExchangeErrorCode, ExchangeHeaders, ExchangeResult } from "../../outbound/exchangeResult.ts";
+import { classify } from "./classify.ts";
+
+function answer(status: number, headers: ExchangeHeaders = {}): ExchangeResult {
+  return {
+    kind: "response",
+    status,
+    headers,
+    body: Buffer.alloc(0),
+    truncated: false,
+    durationMs: 1,
+  };
+}
+
+function failure(code: ExchangeErrorCode): ExchangeResult {
+  return { kind: "error", code, message: "connection refused", durationMs: 1, sent: false };
+}
+
+test("only 2xx delivers, and only 410 ends a delivery at once", () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 100, max: 999 }), (status) => {
+      const expected = status >= 200 && status <= 299 ? "delivered" : status === 410 ? "gone" : "retry";
+      expect(classify(answer(status)).outcome).toBe(expected);
+    }),
+  );
+});
+
+test("a failing answer is named for a person", () => {
+  expect(classify(answer(500))).toMatchObject({ error: "receiver answered 500" });
+  expect(classify(answer(404))).toMatchObject({ error: "receiver answered 404" });
+  expect(classify(answer(410))).toMatchObject({ error: expect.stringContaining("410") });
+});
+
+test("a redirect says where it led and that it was not followed", () => {
+  expect(classify(answer(301, { location: "https://example.com/new" }))).toMatchObject({
+    outcome: "retry",
+    error: "receiver answered 301 redirect to https://example.com/new; redirects are not followed",
+  });
+  expect(classify(answer(304))).toMatchObject({
+    error: "receiver answered 304; redirects are not followed",
+  });
+});
+
+test("a hostile location is cut and cleaned", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: "binary", minLength: 1, maxLength: 2000 }), (location) => {
+      const verdict = classify(answer(302, { location }));
+      expect(verdict).toMatchObject({ error: expect.stringMatching(/^[\u0020-\u007e…]{1,300}$/) });
+    }),
+  );
+});
+
+test.each([408, 425, 429])("%d asks for time and is no reason to disable the target", (status) => {
+  expect(classify(answer(status))).toMatchObject({
+    outcome: "retry",
+    countsTowardDisabling: false,
+  });
+});
+
+test.each([400, 401, 403, 404, 422, 301, 500, 503])("%d counts toward disabling", (status) => {
+  expect(classify(answer(status))).toMatchObject({ outcome: "retry", countsTowardDisabling: true });
+});
+
+test.each([429, 502, 503, 504])("%d slows sending down", (status) => {
+  expect(classify(answer(status))).toMatchObject({ slowDown: true });
+});
+
+test.each([400, 404, 500, 301])("%d does not slow sending down", (status) => {
+  expect(classify(answer(status))).toMatchObject({ slowDown: false });
+});
+
+test("a network error is tried again with its own words", () => {
+  expect(classify(failure("connect_refused"))).toEqual({
+    outcome: "retry",
+    error: "connection refused",
+    countsTowardDisabling: true,
+    slowDown: false,
+  });
+  expect(classify(failure("timeout"))).toMatchObject({ slowDown: true });
+  expect(classify(failure("other"))).toMatchObject({ countsTowardDisabling: false });
+});

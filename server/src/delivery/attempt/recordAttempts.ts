@@ -1,0 +1,60 @@
+import type pg from "pg";
+import { createGroupCommit } from "../../runtime/groupCommit.ts";
+import { isDatabaseAway } from "../../postgres/pool.ts";
+import type { Log } from "../../telemetry/log.ts";
+import type { AttemptReport, MadeAttempt } from "./reportAttempt.ts";
+import { finishDeliveries } from "../rows/store.ts";
+
+/** Writes attempts down in batches. */
+export interface AttemptRecorder {
+  /**
+   * Reports the attempt once it is durable, or the lease has been found to have passed to another holder, and nothing
+   * was written. Goes on trying while the database is away, because the receiver has already been told.
+   */
+  record(attempt: MadeAttempt): void;
+  pending(): number;
+  drained(): Promise<void>;
+  /** Gives up on what the database does not take; the leases lapse and the items are delivered again. */
+  stop(): void;
+}
+
+const maxBatch = 512;
+const maxBatchBytes = 4 * 1024 * 1024;
+const recordBytes = 128;
+/** Nobody waits for a record; a crash meanwhile repeats a delivery, as it would during the request itself. */
+const gather = { count: 256, ms: 20 };
+const retryDelayMs = 250;
+
+export function createAttemptRecorder(pool: pg.Pool, log: Log, report: AttemptReport): AttemptRecorder {
+  let stopped = false;
+  const commits = createGroupCommit<MadeAttempt, boolean>({
+    run: (records) => finishPersistently(records),
+    isPieceAtFault: (error) => !isDatabaseAway(error),
+    sizeOf: (record) => recordBytes + (record.responseBody?.length ?? 0),
+    maxBatch,
+    maxBatchBytes,
+    gather,
+    maxQueued: Number.POSITIVE_INFINITY,
+  });
+
+  async function finishPersistently(records: MadeAttempt[]): Promise<boolean[]> {
+    for (let isFirst = true; ; isFirst = false) {
+      try {
+        return await finishDeliveries(pool, records);
+      } catch (error) {
+        if (!isDatabaseAway(error) || stopped) throw error;
+        if (isFirst) log.warn({ err: error, attempts: records.length }, "attempts wait for the database");
+        await new Promise((resolve) => setTimeout(resolve, retryDelayMs));
+      }
+    }
+  }
+
+  return {
+    record: (attempt) => commits.put(attempt, report.recorded, report.lost),
+    pending: () => commits.pending(),
+    drained: () => commits.drained(),
+    stop() {
+      stopped = true;
+    },
+  };
+}

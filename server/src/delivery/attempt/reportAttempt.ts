@@ -1,0 +1,54 @@
+import { kindNames } from "../../items/kind.ts";
+import { idTimeMs } from "../../postgres/ids.ts";
+import type { DeliveryMetrics } from "../../telemetry/deliveryMetrics.ts";
+import type { Log } from "../../telemetry/log.ts";
+import type { Delivery } from "../../items/delivery.ts";
+import type { AttemptRecord } from "../rows/store.ts";
+import type { TargetConfig } from "../../targets/targetConfig.ts";
+
+/** An attempt as it is written down, with what the log says of it besides. */
+export interface MadeAttempt extends AttemptRecord {
+  kind: Delivery["kind"];
+  /** Of the attempt, from 1. */
+  number: number;
+  target: TargetConfig;
+}
+
+/** Says in the log and in metrics what became of attempts. */
+export interface AttemptReport {
+  /** @param isHeld Whether the lease was still held, and the attempt is on record. */
+  recorded: (isHeld: boolean, attempt: MadeAttempt) => void;
+  lost: (error: unknown, attempt: MadeAttempt) => void;
+}
+
+const outcomeNames = { 1: "delivered", 2: "retry", 3: "failed" } as const;
+
+export function createAttemptReport(metrics: DeliveryMetrics, log: Log): AttemptReport {
+  return {
+    recorded(isHeld, attempt) {
+      const { eventId, target, durationMs } = attempt;
+      const outcome = isHeld ? outcomeNames[attempt.outcome] : "stale";
+      metrics.attempt(kindNames[attempt.kind], outcome, durationMs);
+      if (outcome === "delivered") {
+        metrics.delivered(attempt.attemptedAtMs + durationMs - idTimeMs(eventId));
+      }
+      log.attempt({
+        eventId,
+        targetId: target.id,
+        orgId: target.orgId,
+        number: attempt.number,
+        outcome,
+        statusCode: attempt.statusCode,
+        durationMs,
+        error: attempt.error,
+        nextInMs: attempt.outcome === 2 ? attempt.delayMs : null,
+      });
+    },
+    lost(error, attempt) {
+      log.error(
+        { err: error, event_id: attempt.eventId },
+        "an attempt could not be recorded; the item will be sent again",
+      );
+    },
+  };
+}

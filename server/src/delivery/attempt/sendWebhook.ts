@@ -1,0 +1,67 @@
+import type { ExchangeResult } from "../../outbound/exchangeResult.ts";
+import type { Outbound, OutboundRequest } from "../../outbound/outbound.ts";
+import { classify } from "./classify.ts";
+import { type AttemptResult, type Delivery, notSent } from "../../items/delivery.ts";
+import { sign } from "../../items/signature.ts";
+import type { TargetConfig } from "../../targets/targetConfig.ts";
+
+/** How much of a receiver's answer is read, and how much of that is kept on the attempt. */
+const bodyLimitBytes = 16 * 1024;
+const keptBodyBytes = 1024;
+
+export interface SendDeps {
+  outbound: Outbound;
+  /** For the whole exchange, in milliseconds. */
+  timeoutMs: number;
+  nowMs: () => number;
+}
+
+/**
+ * One signed delivery (Standard Webhooks): the payload's bytes as received, under the event's id. Calls `ended` once,
+ * after it has returned.
+ */
+export function sendWebhook(
+  deps: SendDeps,
+  delivery: Delivery,
+  target: TargetConfig,
+  ended: (result: AttemptResult) => void,
+): void {
+  if ("fault" in target.signing) {
+    const result = notSent(target.signing.fault);
+    queueMicrotask(() => ended(result));
+    return;
+  }
+  const timestampSeconds = Math.floor(deps.nowMs() / 1000);
+  const headers = [
+    "content-type",
+    "application/json",
+    "webhook-id",
+    delivery.eventId,
+    "webhook-timestamp",
+    String(timestampSeconds),
+    "webhook-signature",
+    sign(target.signing.keys, delivery.eventId, timestampSeconds, delivery.payload),
+  ];
+  if (delivery.eventType !== null) headers.push("x-event-type", delivery.eventType);
+  if (delivery.correlationId !== null) headers.push("x-correlation-id", delivery.correlationId);
+  const request: OutboundRequest = {
+    method: "POST",
+    url: target.url,
+    headers,
+    body: delivery.payload,
+    timeoutMs: deps.timeoutMs,
+    bodyLimitBytes,
+  };
+  deps.outbound.send(request, (result) => ended(toAttempt(result)));
+}
+
+function toAttempt(result: ExchangeResult): AttemptResult {
+  const answered = result.kind === "response";
+  return {
+    verdict: classify(result),
+    statusCode: answered ? result.status : 0,
+    durationMs: result.durationMs,
+    responseBody: answered && result.body.length > 0 ? result.body.subarray(0, keptBodyBytes) : null,
+    retryAfter: (answered && result.headers["retry-after"]) || null,
+  };
+}

@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type pg from "pg";
+import { Registry } from "prom-client";
+import { createTestDatabase, type TestDatabase } from "../../../test/support/database.ts";
+import { bucketOf, newId } from "../../postgres/ids.ts";
+import { ensurePartitions } from "../../postgres/partitions.ts";
+import { createPool } from "../../postgres/pool.ts";
+import { createDeliveryMetrics } from "../../telemetry/deliveryMetrics.ts";
+import { createLog } from "../../telemetry/log.ts";
+import { createClaimLoop } from "./claimLoop.ts";
+
+let database: TestDatabase;
+let pool: pg.Pool;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  pool = createPool({ connection: database.connection, size: 2, onError: () => undefined });
+  await ensurePartitions(pool, Date.now());
+});
+
+afterAll(async () => {
+  await pool.end();
+  await database.drop();
+});
+
+const stored = 600;
+/** What a claim takes of a target that is alone. */
+const share = 512;
+
+/** A target with as many due items, each in a row of its own. */
+async function makeBacklog(): Promise<string> {
+  const org = newId(0, Date.now());
+  const target = newId(7, Date.now());
+  await pool.query("insert into organizations values ($1, 'o', 'o', 'active', null, 0)", [org]);
+  await pool.query(
+    `insert into targets (id, org_id, kind, name, url, secret, created_at, updated_at)
+     values ($1, $2, 'webhook', 't', 'https://example.com/', '\\x00', 0, 0)`,
+    [target, org],
+  );
+  await pool.query(
+    `with made as (
+       insert into events (bucket, kind, max_retries, billable, target_id, id, org_id, payload)
+       select $1, 1, 8, true, $2, id, $3, '{}'
+       from unnest($4::uuid[]) as id
+       returning id
+     )
+     insert into deliveries (bucket, kind, id, target_id, org_id, due_at, event_ids)
+     select $1, 1, id, $2, $3, 1, array[id]
+     from made`,
+    [bucketOf(target), target, org, Array.from({ length: stored }, () => newId(7, Date.now()))],
+  );
+  return target;
+}
+
+test("a claim that filled its target is not repeated until there is room, and then brings the rest", async () => {
+  const target = await makeBacklog();
+  let asked = 0;
+  let isFull = false;
+  const takes = Array.from({ length: 2 }, () => Promise.withResolvers<number>());
+  const pending = [...takes];
+  const gauges = { inFlight: () => 0, inMemory: () => 0, openCircuits: () => 0 };
+  const loop = createClaimLoop({
+    pool,
+    log: createLog("silent"),
+    metrics: createDeliveryMetrics(new Registry(), gauges),
+    newLease: () => ({ token: 1, durationMs: 60_000 }),
+    room: () => {
+      asked++;
+      return { deliveries: 8_192, bytes: 2 ** 27 };
+    },
+    fullTargets: () => (isFull ? [target] : []),
+    targetsEnding: () => [target],
+    onBacklog: () => undefined,
+    forgetIdle: () => false,
+    take(deliveries) {
+      isFull = true;
+      pending.shift()?.resolve(deliveries.length);
+    },
+  });
+  loop.start();
+  expect(await takes[0]!.promise).toBe(share);
+  // By then a loop that goes on has asked for the next.
+  await new Promise(setImmediate);
+  expect(asked).toBe(1);
+  expect(loop.wantsRoom(target)).toBe(true);
+  expect(loop.wantsRoom(newId(9, 0))).toBe(false);
+  isFull = false;
+  loop.roomAppeared(target);
+  expect(await takes[1]!.promise).toBe(stored - share);
+  await loop.stop();
+});

@@ -1,0 +1,148 @@
+import type pg from "pg";
+import type { Lease } from "../../items/item.ts";
+import type { DeliveryMetrics } from "../../telemetry/deliveryMetrics.ts";
+import type { Log } from "../../telemetry/log.ts";
+import { type ClaimSize, lookAt, maxPerClaim, nothingSeen, sizeClaim, targetsWithMore } from "./claimSize.ts";
+import type { Delivery } from "../../items/delivery.ts";
+import { createSleeper, repeatUntil } from "../../runtime/sleeper.ts";
+import { type Claim, claimDeliveries, firstCursor } from "../rows/store.ts";
+
+/** Brings due deliveries from the database into memory for as long as there is room. */
+export interface ClaimLoop {
+  start(): void;
+  /** Something is due: look now rather than at the next poll. */
+  wake(): void;
+  /** Whether the last claim left something for want of room, of this target's or in memory. */
+  wantsRoom(targetId: string): boolean;
+  /** The target, and so the memory, has room again: look now, if that was wanted. */
+  roomAppeared(targetId: string): void;
+  stop(): Promise<void>;
+}
+
+export interface ClaimLoopDeps {
+  pool: pg.Pool;
+  log: Log;
+  metrics: DeliveryMetrics;
+  newLease: () => Lease;
+  /** How much more fits in memory. */
+  room: () => { deliveries: number; bytes: number };
+  /** Targets that can take no more in memory now. */
+  fullTargets: () => string[];
+  /** Targets that have ended at least so many deliveries of late. */
+  targetsEnding: (count: number) => string[];
+  take: (deliveries: Delivery[]) => void;
+  /** Told that a claim brought as much of these targets as it may: more is due. */
+  onBacklog: (targetIds: string[]) => void;
+  /** Forgets a target that has nothing in memory or under way; false when it has. */
+  forgetIdle: (targetId: string) => boolean;
+}
+
+/** How long nothing may be due before the database is asked again. */
+const pollMs = 200;
+const errorPauseMs = 1_000;
+/**
+ * A claim that brings less than this was mostly spent on targets that wait for a later moment. Such claims pause for as
+ * long as they took, so that thousands of those targets cost a fraction of a core and not a whole one.
+ */
+const sparseClaim = 16;
+/** And for this many times as long when a whole circle brought nothing. */
+const idlePauses = 4;
+const maxIdlePauseMs = 1_000;
+
+export function createClaimLoop(deps: ClaimLoopDeps): ClaimLoop {
+  return new Claims(deps);
+}
+
+class Claims implements ClaimLoop {
+  readonly #deps: ClaimLoopDeps;
+  readonly #sleeper = createSleeper();
+  #cursor = firstCursor;
+  #seen = nothingSeen;
+  /** For want of what the last claim left something: targets' room, or memory for all. */
+  #skipped = new Set<string>();
+  #wasMemoryShort = false;
+  #circleMs = 0;
+  #stopping = new AbortController();
+  #ended: Promise<void> = Promise.resolve();
+
+  constructor(deps: ClaimLoopDeps) {
+    this.#deps = deps;
+  }
+
+  start(): void {
+    this.#stopping = new AbortController();
+    this.#ended = repeatUntil(this.#stopping.signal, this.#sleeper, () => this.#claimOnce());
+  }
+
+  wake(): void {
+    this.#sleeper.wake();
+  }
+
+  wantsRoom(targetId: string): boolean {
+    return this.#wasMemoryShort || this.#skipped.has(targetId);
+  }
+
+  roomAppeared(targetId: string): void {
+    if (!this.wantsRoom(targetId)) return;
+    this.#skipped.delete(targetId);
+    this.#wasMemoryShort = false;
+    this.#sleeper.wake();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#sleeper.wake();
+    await this.#ended;
+  }
+
+  /** @returns how long to wait before the next claim, in milliseconds. */
+  async #claimOnce(): Promise<number> {
+    const size = sizeClaim(this.#deps.room(), this.#seen);
+    const skip = this.#deps.fullTargets();
+    this.#skipped = new Set(skip);
+    this.#wasMemoryShort = size.limit < maxPerClaim;
+    if (size.limit === 0) return pollMs;
+    const lease = this.#deps.newLease();
+    const startedAtMs = performance.now();
+    try {
+      const claim = await claimDeliveries(this.#deps.pool, {
+        leaseMs: lease.durationMs,
+        leaseToken: lease.token,
+        cursor: this.#cursor,
+        skip,
+        wide: size.perTarget > size.few ? this.#deps.targetsEnding(size.few) : [],
+        ...size,
+      });
+      return this.#take(claim, size, performance.now() - startedAtMs);
+    } catch (error) {
+      this.#deps.log.warn({ err: error }, "due deliveries could not be claimed; trying again");
+      return errorPauseMs;
+    }
+  }
+
+  /** Hands over what a claim brought. @returns how long to wait before the next. */
+  #take({ deliveries, cursor, isCircleClosed }: Claim, size: ClaimSize, tookMs: number): number {
+    this.#cursor = cursor;
+    if (deliveries.length > 0) {
+      this.#seen = lookAt(deliveries, this.#seen);
+      this.#deps.metrics.claimed(deliveries.length);
+      this.#deps.take(deliveries);
+      this.#circleMs = 0;
+      const unfinished = targetsWithMore(deliveries, size);
+      if (unfinished.length > 0) this.#deps.onBacklog(unfinished);
+      if (isCircleClosed && this.#areFull(this.#seen.targets)) return pollMs;
+      return deliveries.length < sparseClaim ? tookMs : 0;
+    }
+    this.#circleMs += tookMs;
+    if (!isCircleClosed) return tookMs;
+    const idleMs = Math.min(maxIdlePauseMs, this.#circleMs * idlePauses);
+    this.#circleMs = 0;
+    return Math.max(pollMs, idleMs);
+  }
+
+  /** Whether these have no more room; the first that has some again wakes the loop. */
+  #areFull(targets: ReadonlySet<string>): boolean {
+    this.#skipped = new Set(this.#deps.fullTargets());
+    return targets.isSubsetOf(this.#skipped);
+  }
+}

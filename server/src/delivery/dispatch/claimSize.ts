@@ -1,0 +1,58 @@
+import type { Delivery } from "../../items/delivery.ts";
+
+export const maxPerClaim = 576;
+/**
+ * The targets that were seen share this much of it. With the rest the claim goes on to the others, closes its circle, and
+ * need not be repeated only to learn that nothing else is due.
+ */
+const sharedPerClaim = 512;
+/** What a target gets that nobody has seen take more; less when memory is short, so that many can hang. */
+const maxFew = 16;
+const fewPartOfRoom = 1 / 64;
+/** Payloads are taken for this large before the first claim has shown how large they are. */
+const firstGuessBytes = 64 * 1024;
+
+/** What the last claims brought. */
+export interface Seen {
+  targets: ReadonlySet<string>;
+  bytesPerDelivery: number;
+}
+
+/** Before the first claim. */
+export const nothingSeen: Seen = { targets: new Set(), bytesPerDelivery: firstGuessBytes };
+
+/** How much a claim may bring. */
+export interface ClaimSize {
+  limit: number;
+  perTarget: number;
+  few: number;
+}
+
+export function sizeClaim(room: { deliveries: number; bytes: number }, seen: Seen): ClaimSize {
+  const fits = Math.min(room.deliveries, Math.ceil(room.bytes / seen.bytesPerDelivery));
+  const limit = Math.min(maxPerClaim, fits);
+  const few = Math.min(maxFew, Math.max(1, Math.floor(fits * fewPartOfRoom)));
+  const shared = Math.min(limit, sharedPerClaim) / Math.max(1, seen.targets.size);
+  return { limit, few, perTarget: Math.max(few, Math.ceil(shared)) };
+}
+
+/** Follows growing payloads at once and shrinking ones by and by, because memory is what is at stake. */
+export function lookAt(deliveries: readonly Delivery[], before: Seen): Seen {
+  const targets = new Set<string>();
+  let bytes = 0;
+  for (const delivery of deliveries) {
+    targets.add(delivery.targetId);
+    bytes += delivery.payload.length;
+  }
+  const now = Math.max(1, bytes / deliveries.length);
+  const average = now > before.bytesPerDelivery ? now : (now + before.bytesPerDelivery) / 2;
+  return { targets, bytesPerDelivery: average };
+}
+
+/** The targets that a claim gave as much as it may, when it brought about as much as a claim can: more of theirs is due. */
+export function targetsWithMore(deliveries: readonly Delivery[], { perTarget }: ClaimSize): string[] {
+  if (deliveries.length < sharedPerClaim) return [];
+  const counts = new Map<string, number>();
+  for (const { targetId } of deliveries) counts.set(targetId, (counts.get(targetId) ?? 0) + 1);
+  return [...counts.keys()].filter((targetId) => counts.get(targetId)! >= perTarget);
+}

@@ -1,0 +1,73 @@
+import { randomInt } from "node:crypto";
+import type pg from "pg";
+import type { Registry } from "prom-client";
+import type { Outbound } from "../../outbound/outbound.ts";
+import type { SecretBox } from "../../items/secretBox.ts";
+import { createDeliveryMetrics } from "../../telemetry/deliveryMetrics.ts";
+import type { Log } from "../../telemetry/log.ts";
+import type { AttemptResult, Delivery } from "../../items/delivery.ts";
+import { Dispatcher } from "./dispatcher.ts";
+import { createBusyMeter, createLending, type HelpingThread } from "./lending.ts";
+import { createAttemptRecorder } from "../attempt/recordAttempts.ts";
+import { createAttemptReport } from "../attempt/reportAttempt.ts";
+import { sendWebhook } from "../attempt/sendWebhook.ts";
+import { createSettler } from "../attempt/settleAttempt.ts";
+import type { TargetConfig } from "../../targets/targetConfig.ts";
+import type { BorrowedClaims } from "./borrowedClaims.ts";
+import type { SendingConfig } from "./sendingConfig.ts";
+
+export interface DeliveryDeps {
+  config: SendingConfig;
+  pool: pg.Pool;
+  box: SecretBox;
+  outbound: Outbound;
+  log: Log;
+  registry: Registry;
+  nowMs: () => number;
+  /** How a delivery to an agent is attempted. */
+  sendHandoff: (delivery: Delivery, target: TargetConfig) => Promise<AttemptResult>;
+  /** Takes a part of what this thread is too busy for. */
+  helper?: HelpingThread;
+  /** In the thread that helps: the targets that are lent to it, which are all that it sends to. */
+  borrowed?: BorrowedClaims;
+}
+
+/** The parts of delivery, put together for one thread. */
+export function createDelivery(deps: DeliveryDeps): Dispatcher {
+  const { config, pool, box, outbound, log, registry, nowMs } = deps;
+  const metrics = createDeliveryMetrics(registry, {
+    inFlight: () => dispatcher.inFlight(),
+    inMemory: () => dispatcher.inMemory(),
+    openCircuits: () => dispatcher.openCircuits(),
+  });
+  const recorder = createAttemptRecorder(pool, log, createAttemptReport(metrics, log));
+  const sendDeps = { outbound, timeoutMs: config.deliveryTimeoutMs, nowMs };
+  const { helper, borrowed } = deps;
+  const dispatcher: Dispatcher = new Dispatcher({
+    pool,
+    box,
+    log,
+    metrics,
+    recorder,
+    settler: createSettler({ pool, log, recorder, nowMs, random: Math.random }),
+    senders: {
+      1: (delivery, target, ended) => sendWebhook(sendDeps, delivery, target, ended),
+      3: (delivery, target, ended) => deps.sendHandoff(delivery, target).then(ended),
+    },
+    enabled: config.roles.has("dispatcher"),
+    timeoutMs: config.deliveryTimeoutMs,
+    targetConcurrency: config.targetConcurrency,
+    maxInFlight: config.maxInFlight,
+    newToken: () => randomInt(2 ** 47),
+    ...(helper && {
+      lending: createLending({
+        thread: helper,
+        isBusy: createBusyMeter(),
+        onLent: () => metrics.lent(),
+        nowMs: () => performance.now(),
+      }),
+    }),
+    ...(borrowed && { borrowing: borrowed, createClaims: (claimDeps) => borrowed.connect(claimDeps) }),
+  });
+  return dispatcher;
+}

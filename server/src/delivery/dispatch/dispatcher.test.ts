@@ -1,0 +1,162 @@
+import { Registry } from "prom-client";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import type pg from "pg";
+import { createTestDatabase, type TestDatabase } from "../../../test/support/database.ts";
+import { storeDueItems } from "../../../test/support/storedItems.ts";
+import { until } from "../../../test/support/until.ts";
+import { loadConfig } from "../../config/config.ts";
+import { newId } from "../../postgres/ids.ts";
+import { ensurePartitions } from "../../postgres/partitions.ts";
+import { createPool } from "../../postgres/pool.ts";
+import { parseNetworks } from "../../outbound/addressGuard.ts";
+import { createOutbound, type Outbound } from "../../outbound/outbound.ts";
+import { createSecretBox } from "../../items/secretBox.ts";
+import { createDeliveryMetrics } from "../../telemetry/deliveryMetrics.ts";
+import { createLog } from "../../telemetry/log.ts";
+import { createDelivery, type DeliveryDeps } from "./createDelivery.ts";
+import type { AttemptResult, Delivery } from "../../items/delivery.ts";
+import { everyAttempt } from "../../../test/support/everyAttempt.ts";
+import { Dispatcher } from "./dispatcher.ts";
+import { createAttemptRecorder } from "../attempt/recordAttempts.ts";
+import { createAttemptReport } from "../attempt/reportAttempt.ts";
+import { createSettler } from "../attempt/settleAttempt.ts";
+import type { TargetConfig } from "../../targets/targetConfig.ts";
+
+let database: TestDatabase;
+let pool: pg.Pool;
+let outbound: Outbound;
+const orgId = newId(0, Date.now());
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  pool = createPool({ connection: database.connection, size: 4, onError: () => undefined });
+  outbound = createOutbound({ allowHttp: true, networks: parseNetworks(""), userAgent: "Postrider/test" });
+  await ensurePartitions(pool, Date.now());
+  await pool.query("insert into organizations values ($1, 'o', 'o', 'active', null, 0)", [orgId]);
+});
+
+afterAll(async () => {
+  outbound.close();
+  await pool.end();
+  await database.drop();
+});
+
+/** A target with five due items; nobody can open its signing secret. */
+async function makeTarget(bucket: number, kind: 1 | 3): Promise<string> {
+  const id = newId(bucket, Date.now());
+  await pool.query(
+    `insert into targets (id, org_id, kind, name, url, secret, created_at, updated_at)
+     values ($1, $2, 'webhook', 't', 'https://example.com/', '\\x00', 0, 0)`,
+    [id, orgId],
+  );
+  await storeDueItems(pool, { orgId, targetId: id, count: 5 });
+  await pool.query("update deliveries set kind = $2 where target_id = $1", [id, kind]);
+  return id;
+}
+
+function dispatcherWith(sendHandoff: DeliveryDeps["sendHandoff"]): Dispatcher {
+  return createDelivery({
+    config: loadConfig({ LOG_LEVEL: "silent" }),
+    pool,
+    box: createSecretBox({ current: Buffer.alloc(32, 7) }),
+    outbound,
+    log: createLog("silent"),
+    registry: new Registry(),
+    nowMs: Date.now,
+    sendHandoff,
+  });
+}
+
+const taken: AttemptResult = {
+  verdict: { outcome: "delivered" },
+  statusCode: 200,
+  durationMs: 1,
+  responseBody: null,
+  retryAfter: null,
+};
+
+test("whatever a sender throws, at once or later, is one failed attempt, and the others' go on", async () => {
+  const throwing = await makeTarget(1, 3);
+  const rejecting = await makeTarget(2, 3);
+  const taking = await makeTarget(3, 3);
+  const unsigned = await makeTarget(4, 1);
+  const dispatcher = dispatcherWith((delivery) => {
+    if (delivery.targetId === throwing) throw new Error("at once");
+    return delivery.targetId === rejecting ? Promise.reject(new Error("later")) : Promise.resolve(taken);
+  });
+  onTestFinished(() => dispatcher.stop());
+  dispatcher.start();
+  const made = await until(
+    async () => {
+      const { rows } = await pool.query<{ target_id: string; error: string | null; count: number }>(
+        `select target_id, error, count(*) from ${everyAttempt} group by target_id, error order by target_id`,
+      );
+      return rows;
+    },
+    (rows) => rows.reduce((sum, { count }) => sum + count, 0) === 20,
+  );
+  const failed = { error: "the service could not make the attempt", count: 5 };
+  const fault = expect.stringMatching(/^the signing secret cannot be opened/);
+  expect(new Map(made.map(({ target_id, ...rest }) => [target_id, rest]))).toEqual(
+    new Map([
+      [throwing, failed],
+      [rejecting, failed],
+      [taking, { error: null, count: 5 }],
+      [unsigned, { error: fault, count: 5 }],
+    ]),
+  );
+  expect(dispatcher.inFlight()).toBe(0);
+  expect(dispatcher.inMemory()).toBe(0);
+});
+
+test("what is lent counts among the requests that may be under way in all", async () => {
+  const targets = await Promise.all([5, 6, 7, 8, 9].map((bucket) => makeTarget(bucket, 3)));
+  const log = createLog("silent");
+  const gauges = { inFlight: () => 0, inMemory: () => 0, openCircuits: () => 0 };
+  const metrics = createDeliveryMetrics(new Registry(), gauges);
+  const recorder = createAttemptRecorder(pool, log, createAttemptReport(metrics, log));
+  let lent = 6;
+  const ends: (() => void)[] = [];
+  const hold = (_delivery: Delivery, _target: TargetConfig, ended: (result: AttemptResult) => void): void =>
+    void ends.push(() => ended(taken));
+  const dispatcher = new Dispatcher({
+    pool,
+    box: createSecretBox({ current: Buffer.alloc(32, 7) }),
+    log,
+    metrics,
+    recorder,
+    settler: createSettler({ pool, log, recorder, nowMs: Date.now, random: Math.random }),
+    senders: { 1: hold, 3: hold },
+    enabled: true,
+    timeoutMs: 15_000,
+    targetConcurrency: 1,
+    maxInFlight: 8,
+    newToken: () => 1,
+    lending: {
+      requests: () => lent,
+      isLent: () => false,
+      offer: () => undefined,
+      ended: () => undefined,
+    },
+  });
+  onTestFinished(async () => {
+    lent = 0;
+    const letGo = setInterval(() => ends.splice(0).forEach((end) => end()), 5);
+    await dispatcher.stop();
+    clearInterval(letGo);
+  });
+  dispatcher.start();
+  // All are in memory, and each target might have one request under way.
+  await until(
+    () => dispatcher.inMemory() + dispatcher.inFlight(),
+    (count) => count === targets.length * 5,
+  );
+  await until(
+    () => dispatcher.inFlight(),
+    (count) => count >= 2,
+  );
+  expect(ends).toHaveLength(2);
+  lent = 4;
+  for (const end of ends.splice(0)) end();
+  expect(ends).toHaveLength(4);
+});

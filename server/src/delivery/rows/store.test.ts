@@ -1,0 +1,251 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type pg from "pg";
+import { createTestDatabase, type TestDatabase } from "../../../test/support/database.ts";
+import { bucketOf, newId } from "../../postgres/ids.ts";
+import { ensurePartitions } from "../../postgres/partitions.ts";
+import { createPool } from "../../postgres/pool.ts";
+import { type Claim, claimDeliveries, type ClaimRequest, cursorBefore, firstCursor } from "./store.ts";
+
+let database: TestDatabase;
+let pool: pg.Pool;
+const orgId = newId(0, Date.now());
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  pool = createPool({ connection: database.connection, size: 2, onError: () => undefined });
+  await ensurePartitions(pool, Date.now());
+  await pool.query("insert into organizations values ($1, 'o', 'o', 'active', null, 0)", [orgId]);
+});
+
+beforeEach(async () => {
+  await pool.query("delete from deliveries");
+});
+
+afterAll(async () => {
+  await pool.end();
+  await database.drop();
+});
+
+/** Makes a target whose place in the circle over all targets follows from its bucket. */
+async function makeTarget(bucket: number, version = 0): Promise<string> {
+  const id = newId(bucket, Date.now());
+  await pool.query(
+    `insert into targets (id, org_id, kind, name, url, secret, created_at, updated_at, version)
+     values ($1, $2, 'webhook', 't', 'https://example.com/', '\\x00', 0, 0, $3)`,
+    [id, orgId, version],
+  );
+  return id;
+}
+
+interface Item {
+  payload?: string;
+  kind?: 1 | 3;
+  attempts?: number;
+  scheduleAttempts?: number;
+  eventType?: string;
+  correlationId?: string;
+}
+
+/** Stores a due item and gives its id. */
+async function store(targetId: string, item: Item = {}): Promise<string> {
+  const id = newId(bucketOf(targetId), Date.now());
+  const { payload = "{}", kind = 1, attempts = 0, scheduleAttempts = 0 } = item;
+  const event = [bucketOf(targetId), kind, targetId, id, orgId];
+  await pool.query(
+    `insert into events (bucket, kind, max_retries, billable, target_id, id, org_id, payload, event_type, correlation_id)
+     values ($1, $2, 8, true, $3, $4, $5, $6, $7, $8)`,
+    [...event, Buffer.from(payload), item.eventType ?? null, item.correlationId ?? null],
+  );
+  await pool.query(
+    `insert into deliveries (bucket, kind, target_id, id, org_id, due_at, attempts, schedule_attempts, event_ids)
+     values ($1, $2, $3, $4, $5, 1, $6, $7, array[$4::uuid])`,
+    [...event, attempts, scheduleAttempts],
+  );
+  return id;
+}
+
+function claim(request: Partial<ClaimRequest> = {}): Promise<Claim> {
+  return claimDeliveries(pool, {
+    leaseMs: 20_000,
+    leaseToken: 2 ** 47 - 1,
+    cursor: firstCursor,
+    skip: [],
+    limit: 100,
+    perTarget: 3,
+    few: 2,
+    wide: [],
+    ...request,
+  });
+}
+
+function countByTarget({ deliveries }: Claim): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { targetId } of deliveries) counts[targetId] = (counts[targetId] ?? 0) + 1;
+  return counts;
+}
+
+describe("a claim", () => {
+  it("brings what a delivery needs as it was stored", async () => {
+    const plain = await makeTarget(1);
+    const changed = await makeTarget(2, 2 ** 40);
+    const bare = await store(plain);
+    const full = await store(changed, {
+      payload: '{"naïve":"✓ \\u0000 😀"}',
+      kind: 3,
+      attempts: 12,
+      scheduleAttempts: 3,
+      eventType: "order.paid",
+      correlationId: "c-1",
+    });
+    const before = performance.now();
+    const { deliveries } = await claim();
+    const common = { leaseToken: 2 ** 47 - 1, leaseDeadlineMs: expect.any(Number) };
+    expect(deliveries).toEqual([
+      {
+        ...common,
+        eventId: bare,
+        rowId: bare,
+        targetId: plain,
+        kind: 1,
+        attempts: 0,
+        scheduleAttempts: 0,
+        targetVersion: 0,
+        payload: Buffer.from("{}"),
+        eventType: null,
+        correlationId: null,
+      },
+      {
+        ...common,
+        eventId: full,
+        rowId: full,
+        targetId: changed,
+        kind: 3,
+        attempts: 12,
+        scheduleAttempts: 3,
+        targetVersion: 2 ** 40,
+        payload: Buffer.from('{"naïve":"✓ \\u0000 😀"}'),
+        eventType: "order.paid",
+        correlationId: "c-1",
+      },
+    ]);
+    expect(deliveries[0]!.leaseDeadlineMs).toBeGreaterThanOrEqual(before + 20_000);
+    expect(deliveries[0]!.leaseDeadlineMs).toBeLessThanOrEqual(performance.now() + 20_000);
+    expect((await claim()).deliveries).toEqual([]);
+  });
+
+  it("passes over an item whose event is gone, and takes none for one of another row", async () => {
+    const target = await makeTarget(1);
+    const [before, gone, kept] = [await store(target), await store(target), await store(target)].sort();
+    await pool.query("delete from deliveries where id = $1", [kept]);
+    await pool.query("update deliveries set event_ids = $2, due_at = 2 where id = $1", [gone, [gone, kept]]);
+    await pool.query("delete from events where id = $1", [gone]);
+    const { deliveries } = await claim({ wide: [target] });
+    expect(deliveries.map(({ eventId, rowId }) => ({ eventId, rowId }))).toEqual([
+      { eventId: before, rowId: before },
+      { eventId: kept, rowId: gone },
+    ]);
+  });
+
+  it("looks at one target alone when told so", async () => {
+    const [before, only, after] = [await makeTarget(7), await makeTarget(7), await makeTarget(7)].sort();
+    for (const target of [before!, only!, after!])
+      for (let count = 0; count < 4; count++) await store(target);
+    const request = { cursor: cursorBefore(only!), only: only!, wide: [only!] };
+    const first = await claim(request);
+    expect(countByTarget(first)).toEqual({ [only!]: 3 });
+    expect(countByTarget(await claim(request))).toEqual({ [only!]: 1 });
+    expect(await claim(request)).toMatchObject({ deliveries: [], isCircleClosed: true });
+    // The last one there is, after which the circle begins anew.
+    const last = { cursor: cursorBefore(after!), only: after!, wide: [after!], perTarget: 100 };
+    expect(countByTarget(await claim(last))).toEqual({ [after!]: 4 });
+    expect(await claim(last)).toMatchObject({ deliveries: [], isCircleClosed: true });
+    expect(countByTarget(await claim())).toEqual({ [before!]: 2 });
+  });
+
+  it("takes what comes after that which another claim is about to take", async () => {
+    const target = await makeTarget(8);
+    const ids: string[] = [];
+    for (let count = 0; count < 40; count++) ids.push(await store(target));
+    await pool.query("update deliveries set due_at = array_position($1, id)", [ids]);
+    const other = await pool.connect();
+    await other.query("begin");
+    await other.query("select from deliveries where due_at <= 30 for update");
+    const { deliveries } = await claim({ wide: [target], perTarget: 5 });
+    await other.query("rollback");
+    other.release();
+    expect(deliveries.map(({ eventId }) => eventId)).toEqual(ids.slice(30, 35).sort());
+  });
+
+  it("does not say that nothing is due where another claim is under way", async () => {
+    const target = await makeTarget(8);
+    await store(target);
+    const request = { cursor: cursorBefore(target), only: target, wide: [target] };
+    const other = await pool.connect();
+    await other.query("begin");
+    await other.query("select from deliveries for update");
+    const [alone, circle] = [await claim(request), await claim()];
+    await other.query("rollback");
+    other.release();
+    for (const met of [alone, circle]) expect(met).toMatchObject({ deliveries: [], isCircleClosed: false });
+    expect(countByTarget(await claim(request))).toEqual({ [target]: 1 });
+  });
+
+  it("takes few of a target, more of a wide one, and none of one to skip", async () => {
+    const [narrow, wide, skipped] = [await makeTarget(1), await makeTarget(2), await makeTarget(3)];
+    for (const target of [narrow, wide, skipped]) for (let count = 0; count < 4; count++) await store(target);
+    expect(countByTarget(await claim({ wide: [wide], skip: [skipped] }))).toEqual({ [narrow]: 2, [wide]: 3 });
+    expect(countByTarget(await claim())).toEqual({ [narrow]: 2, [wide]: 1, [skipped]: 2 });
+  });
+
+  it("takes of a wide target what it may, from however many rows, with each item's own event", async () => {
+    const target = await makeTarget(1);
+    const rows: string[][] = [];
+    for (let row = 0; row < 20; row++) {
+      const ids: string[] = [];
+      for (let item = 0; item < (row === 9 ? 3 : 1); item++) {
+        const eventType = `${row}.${item}`;
+        ids.push(
+          await store(target, { payload: `{"item":"${eventType}"}`, eventType, correlationId: "same" }),
+        );
+      }
+      ids.sort();
+      rows.push(ids);
+      await pool.query("delete from deliveries where id = any ($1)", [ids.slice(1)]);
+      await pool.query("update deliveries set event_ids = $2, due_at = $3 where id = $1", [ids[0], ids, row]);
+    }
+    const other = await makeTarget(2);
+    await store(other);
+    const { deliveries, isCircleClosed } = await claim({ wide: [target], perTarget: 21 });
+    // The row that reaches the limit is the last.
+    const taken = rows.slice(0, 19);
+    const said = new Map(
+      deliveries
+        .slice(0, -1)
+        .map(({ eventId, eventType, correlationId, payload }) => [
+          eventId,
+          { correlationId, isOwn: payload.toString() === `{"item":"${eventType}"}` },
+        ]),
+    );
+    expect(said).toEqual(
+      new Map(taken.flat().map((eventId) => [eventId, { correlationId: "same", isOwn: true }])),
+    );
+    // In the same claim, because the limit for all was not reached.
+    expect(deliveries.at(-1)).toMatchObject({ targetId: other, correlationId: null });
+    expect(isCircleClosed).toBe(true);
+    expect(countByTarget(await claim({ wide: [target], perTarget: 21 }))).toEqual({ [target]: 1 });
+  });
+
+  it("goes on from where the last one ended, and says when the circle is closed", async () => {
+    const [first, second] = [await makeTarget(1), await makeTarget(255)];
+    for (const target of [first, second]) for (let count = 0; count < 3; count++) await store(target);
+    const one = await claim({ limit: 2 });
+    expect(countByTarget(one)).toEqual({ [first]: 2 });
+    expect(one).toMatchObject({ cursor: { bucket: 1, targetId: first }, isCircleClosed: false });
+    const two = await claim({ limit: 2, cursor: one.cursor });
+    expect(countByTarget(two)).toEqual({ [second]: 2 });
+    expect(two).toMatchObject({ cursor: { bucket: 255, targetId: second }, isCircleClosed: false });
+    const three = await claim({ cursor: two.cursor });
+    expect(countByTarget(three)).toEqual({ [first]: 1, [second]: 1 });
+    expect(await claim()).toMatchObject({ deliveries: [], isCircleClosed: true });
+  });
+});

@@ -1,0 +1,229 @@
+import type pg from "pg";
+import {
+  type BinaryParameter,
+  boolArray,
+  byteaArray,
+  int2Array,
+  int4Array,
+  int8Array,
+  textArray,
+  uuidArray,
+} from "../../postgres/hot/binaryArray.ts";
+import { callFunction } from "../../postgres/hot/callFunction.ts";
+import { bucketOf, idTimeMs, newId } from "../../postgres/ids.ts";
+import type { Delivery } from "../../items/delivery.ts";
+import { byRow, type HeldItem } from "./itemsByRow.ts";
+
+/** Where a node is in its circle over the waiting targets. */
+export interface ClaimCursor {
+  bucket: number;
+  targetId: string;
+}
+
+export const firstCursor: ClaimCursor = { bucket: -1, targetId: "0".repeat(32) };
+
+/** The place right before a target. */
+export function cursorBefore(targetId: string): ClaimCursor {
+  const place = (BigInt(`0x${targetId}`) - 1n).toString(16).padStart(32, "0");
+  return { bucket: bucketOf(targetId), targetId: place };
+}
+
+export interface ClaimRequest {
+  leaseMs: number;
+  leaseToken: number;
+  cursor: ClaimCursor;
+  /** Targets for which this node has no room. */
+  skip: readonly string[];
+  limit: number;
+  /** The most of one target when it is in `wide`, and when it is not. */
+  perTarget: number;
+  few: number;
+  /** Targets that have shown that they take many at a time. */
+  wide: readonly string[];
+  /** The one target to look at, right after `cursor`; all when absent. */
+  only?: string;
+}
+
+/** A row of `deliveries` with its items, without those whose event is gone: for them there is nothing to deliver. */
+interface ClaimRow {
+  held: string;
+  /** The arrays are null where there is no item. */
+  event_ids: string[] | null;
+  event_types: (string | null)[] | null;
+  correlation_ids: (string | null)[] | null;
+  payloads: Buffer[] | null;
+}
+
+/** How many waiting targets one claim looks at: it bounds what a claim costs when most wait for a later moment. */
+const maxTargetsPerClaim = 200;
+
+export interface Claim {
+  deliveries: Delivery[];
+  /** Where the next claim goes on. */
+  cursor: ClaimCursor;
+  /** Whether every waiting target was looked at, so that nothing else is due now. */
+  isCircleClosed: boolean;
+}
+
+/** Leases due deliveries to the caller, a few from each target, going on from `cursor`. */
+export async function claimDeliveries(pool: pg.Pool, request: ClaimRequest): Promise<Claim> {
+  const leaseDeadlineMs = performance.now() + request.leaseMs;
+  const rows = await callFunction<ClaimRow>(pool, {
+    name: "claim_deliveries",
+    text: `select held, event_ids, event_types, correlation_ids, payloads
+           from claim_deliveries($1, $2, $3, $4, $5::uuid[], $6::uuid[], $7, $8, $9, $10, $11)`,
+    values: [
+      request.leaseMs,
+      request.leaseToken,
+      request.cursor.bucket,
+      request.cursor.targetId,
+      targetIds(request.skip),
+      targetIds(request.wide),
+      request.limit,
+      request.perTarget,
+      request.few,
+      maxTargetsPerClaim,
+      request.only ?? null,
+    ],
+  });
+  const [targetId, isClosed] = rows.pop()!.held.split(" ") as [string, string];
+  const place = withoutDashes(targetId);
+  return {
+    deliveries: toDeliveries(rows, request.leaseToken, leaseDeadlineMs),
+    cursor: { bucket: bucketOf(place), targetId: place },
+    isCircleClosed: isClosed === "1",
+  };
+}
+
+/** As `uuid[]`, which may be empty. */
+function targetIds(ids: readonly string[]): BinaryParameter | string {
+  return ids.length === 0 ? "{}" : uuidArray(ids);
+}
+
+function toDeliveries(rows: readonly ClaimRow[], leaseToken: number, leaseDeadlineMs: number): Delivery[] {
+  const deliveries: Delivery[] = [];
+  for (const { held, event_ids: eventIds, event_types, correlation_ids, payloads } of rows) {
+    if (eventIds === null) continue;
+    const { rowId, targetId, kind, attempts, scheduleAttempts, targetVersion } = readHeld(held);
+    for (let item = 0; item < eventIds.length; item++) {
+      deliveries.push({
+        eventId: eventIds[item]!,
+        rowId,
+        targetId,
+        kind,
+        attempts,
+        scheduleAttempts,
+        targetVersion,
+        payload: payloads![item]!,
+        eventType: event_types![item]!,
+        correlationId: correlation_ids![item]!,
+        leaseToken,
+        leaseDeadlineMs,
+      });
+    }
+  }
+  return deliveries;
+}
+
+/** What the items of one row have in common. */
+type HeldRow = Pick<
+  Delivery,
+  "rowId" | "targetId" | "kind" | "attempts" | "scheduleAttempts" | "targetVersion"
+>;
+
+function readHeld(text: string): HeldRow {
+  const [rowId, attempts, scheduleAttempts, kind, targetId, version] = text.split(" ") as [
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+  ];
+  return {
+    rowId: withoutDashes(rowId),
+    attempts: Number(attempts),
+    scheduleAttempts: Number(scheduleAttempts),
+    kind: Number(kind) as 1 | 3,
+    targetId: withoutDashes(targetId),
+    targetVersion: Number(version),
+  };
+}
+
+function withoutDashes(uuid: string): string {
+  return uuid.replaceAll("-", "");
+}
+
+/** One attempt as it is written down. */
+export interface AttemptRecord {
+  eventId: string;
+  rowId: string;
+  leaseToken: number;
+  /** 1 delivered, 2 retry after `delayMs`, 3 failed. */
+  outcome: 1 | 2 | 3;
+  delayMs: number;
+  /** Unix milliseconds. */
+  attemptedAtMs: number;
+  durationMs: number;
+  statusCode: number;
+  error: string | null;
+  responseBody: Buffer | null;
+}
+
+/** Records attempts and moves their deliveries on; says for each whether the lease was still held. */
+export async function finishDeliveries(pool: pg.Pool, records: readonly AttemptRecord[]): Promise<boolean[]> {
+  const { order, ids, tokens, ends } = byRow(records);
+  const ordered = order.map((index) => records[index]!);
+  const isDelivered = ({ outcome }: AttemptRecord): boolean => outcome === 1;
+  const areAllDelivered = ordered.every(isDelivered);
+  const areDelivered = ends.map(
+    (end, row) => areAllDelivered || ordered.slice(ends[row - 1] ?? 0, end).every(isDelivered),
+  );
+  const hasErrors = ordered.some((record) => record.error !== null);
+  const hasBodies = ordered.some((record) => record.responseBody !== null);
+  const rows = await callFunction<{ matched: string | null }>(pool, {
+    name: "finish_deliveries",
+    text: "select finish_deliveries($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) as matched",
+    values: [
+      uuidArray(ids),
+      int8Array(tokens),
+      int2Array(ends),
+      boolArray(areDelivered),
+      uuidArray(ordered.map((record) => record.eventId)),
+      areAllDelivered ? null : int2Array(ordered.map((record) => record.outcome)),
+      areAllDelivered ? null : int8Array(ordered.map((record) => record.delayMs)),
+      int8Array(ordered.map((record) => record.attemptedAtMs)),
+      int4Array(ordered.map((record) => record.durationMs)),
+      int2Array(ordered.map((record) => record.statusCode)),
+      hasErrors ? textArray(ordered.map((record) => record.error)) : null,
+      hasBodies ? byteaArray(ordered.map((record) => record.responseBody)) : null,
+    ],
+  });
+  const { matched } = rows[0]!;
+  if (matched === null) return records.map(() => true);
+  const isHeld = records.map(() => false);
+  for (const number of matched.split(",")) if (number !== "") isHeld[order[Number(number) - 1]!] = true;
+  return isHeld;
+}
+
+/** Gives unattempted deliveries back to whoever claims next. */
+export async function releaseDeliveries(pool: pg.Pool, deliveries: readonly HeldItem[]): Promise<void> {
+  for (let from = 0; from < deliveries.length; from += maxPerRelease) {
+    const part = deliveries.slice(from, from + maxPerRelease);
+    const { order, ids, tokens, ends } = byRow(part);
+    await callFunction(pool, {
+      name: "release_deliveries",
+      text: "select release_deliveries($1, $2, $3, $4, $5)",
+      values: [
+        uuidArray(ids),
+        int8Array(tokens),
+        int2Array(ends),
+        uuidArray(ids.map((id) => newId(bucketOf(id), idTimeMs(id)))),
+        uuidArray(order.map((index) => part[index]!.eventId)),
+      ],
+    });
+  }
+}
+
+/** Keeps a statement to some 50 ms, and the ends of rows within two bytes. */
+const maxPerRelease = 4_096;

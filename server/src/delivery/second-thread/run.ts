@@ -1,0 +1,75 @@
+import { parentPort, workerData } from "node:worker_threads";
+import { Registry } from "prom-client";
+import { createPool } from "../../postgres/pool.ts";
+import { parseNetworks } from "../../outbound/addressGuard.ts";
+import { createSecretBox } from "../../items/secretBox.ts";
+import { createLineForwarder } from "../../telemetry/lineWriter.ts";
+import { createLog } from "../../telemetry/log.ts";
+import { connectOutbound } from "../../outbound/connectOutbound.ts";
+import { createDelivery } from "../dispatch/createDelivery.ts";
+import { notSent } from "../../items/delivery.ts";
+import { BorrowedClaims } from "../dispatch/borrowedClaims.ts";
+import type { FromThread, ThreadInput, ToThread } from "./messages.ts";
+
+/*
+ * The helping thread: a dispatcher of its own, on connections of its own, that claims only for the targets that the main
+ * thread lends it. It begins with the first loan and ends when it is told to.
+ */
+
+/** One for claims, one for attempts, one for what is asked about targets. */
+const connections = 3;
+
+const main = parentPort!;
+const input = workerData as ThreadInput;
+const say = (message: FromThread): void => main.postMessage(message);
+const log = createLog(
+  input.config.logLevel,
+  createLineForwarder((text) => say({ say: "lines", text })),
+);
+const pool = createPool({
+  connection: input.connection,
+  size: connections,
+  onError: (error) => log.warn({ err: error }, "a database connection was lost; another takes its place"),
+});
+const registry = new Registry();
+const outbound = connectOutbound(input.config, parseNetworks(input.config.allowedNetworks));
+const claims = new BorrowedClaims((targetId) => say({ say: "ended", targetId }));
+const dispatcher = createDelivery({
+  config: input.config,
+  pool,
+  box: createSecretBox({
+    current: Buffer.from(input.encryptionKey),
+    previous: input.previousEncryptionKeys.map((key) => Buffer.from(key)),
+  }),
+  outbound,
+  log,
+  registry,
+  nowMs: Date.now,
+  // Only webhooks are lent.
+  sendHandoff: () => Promise.resolve(notSent("the service could not make the attempt")),
+  borrowed: claims,
+});
+dispatcher.start();
+
+async function stop(): Promise<void> {
+  await dispatcher.stop();
+  outbound.close();
+  await pool.end();
+  say({ say: "metrics", values: await registry.getMetricsAsJSON() });
+  log.flush();
+  main.close();
+}
+
+main.on("message", (message: ToThread) => {
+  switch (message.say) {
+    case "borrow":
+      claims.borrow(message.targetId, message.requests);
+      break;
+    case "metrics":
+      void registry.getMetricsAsJSON().then((values) => say({ say: "metrics", values }));
+      break;
+    case "stop":
+      void stop();
+      break;
+  }
+});

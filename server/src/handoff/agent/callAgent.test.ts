@@ -1,0 +1,142 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parseNetworks } from "../../outbound/addressGuard.ts";
+import { createOutbound, type Outbound } from "../../outbound/outbound.ts";
+import type { Agent } from "./agent.ts";
+import { agentUrl, callAgent } from "./callAgent.ts";
+import { findTask } from "../send/findTask.ts";
+
+let server: Server;
+let outbound: Outbound;
+let agent: Agent;
+let answer: (request: IncomingMessage, response: ServerResponse) => void;
+
+beforeAll(async () => {
+  server = createServer((request, response) => answer(request, response));
+  await new Promise<void>((resolve) => {
+    server.listen(0, "127.0.0.1", resolve);
+  });
+  outbound = createOutbound({ allowHttp: true, networks: parseNetworks(["127.0.0.0/8"]), userAgent: "test" });
+  agent = {
+    targetId: "t",
+    orgId: "o",
+    version: 1,
+    url: `http://127.0.0.1:${(server.address() as { port: number }).port}/a2a/`,
+    tenant: null,
+    extensions: ["urn:a"],
+    pushNotifications: false,
+    authorization: { header: "Bearer s3cret" },
+  };
+});
+
+afterAll(() => {
+  outbound.close();
+  server.close();
+  server.closeAllConnections();
+});
+
+describe("an agent's routes", () => {
+  it.each([
+    ["https://a.example", null, "https://a.example/message:send"],
+    ["https://a.example/", null, "https://a.example/message:send"],
+    ["https://a.example/x/y/", null, "https://a.example/x/y/message:send"],
+    ["https://a.example/x?k=1", null, "https://a.example/x/message:send?k=1"],
+    ["https://a.example/x", "blue", "https://a.example/x/blue/message:send"],
+    ["https://a.example/x", "a/../b c", "https://a.example/x/a%2F..%2Fb%20c/message:send"],
+  ])("are below %s for tenant %s", (url, tenant, expected) => {
+    expect(agentUrl({ url, tenant }, "/message:send")).toBe(expected);
+  });
+});
+
+describe("a refusal", () => {
+  it("is told in the agent's words, on one line, without the token it was sent", async () => {
+    answer = (_request, response) => {
+      response.writeHead(400, { "content-type": "text/plain" });
+      response.end(
+        JSON.stringify({
+          error: {
+            message: `bad\n\u0007 s3cret ${"x".repeat(1_000)}`,
+            details: [{ "@type": "x" }, { reason: "UNSUPPORTED_OPERATION", domain: "a2a-protocol.org" }],
+          },
+        }),
+      );
+    };
+    const refused = await call();
+    expect(refused).toMatchObject({ kind: "refused", status: 400, reason: "UNSUPPORTED_OPERATION" });
+    if (refused.kind !== "refused") return;
+    expect(refused.message).toMatch(/^the agent answered 400: bad \[token\] x+…$/);
+    expect(refused.message.length).toBeLessThan(310);
+    expect(refused.body.toString()).not.toContain("s3cret");
+  });
+
+  it("is told for redirects, which are not followed", async () => {
+    answer = (_request, response) =>
+      void response.writeHead(307, { location: "https://b.example/?t=s3cret" }).end();
+    expect(await call()).toMatchObject({
+      kind: "refused",
+      message: "the agent answered 307 redirect to https://b.example/?t=[token]; redirects are not followed",
+    });
+  });
+});
+
+async function call() {
+  return callAgent(outbound, agent, {
+    method: "GET",
+    path: "/tasks/1",
+    timeoutMs: 5_000,
+    isRepeatable: true,
+  });
+}
+
+describe("looking for a task by its message", () => {
+  const search = { messageId: "m", sinceMs: 0, timeoutMs: 5_000 };
+  const other = { id: "a", status: { state: "TASK_STATE_WORKING" }, history: [{ messageId: "x" }] };
+  const wanted = { ...other, id: "b", history: [{ messageId: "n" }, { messageId: "m" }] };
+
+  function serve(...pages: object[]): void {
+    let page = 0;
+    answer = (_request, response) => void response.end(JSON.stringify(pages[page++]));
+  }
+
+  it("goes through all pages", async () => {
+    serve({ tasks: [other], nextPageToken: "2" }, { tasks: [wanted], nextPageToken: "" });
+    expect(await findTask(outbound, agent, search)).toMatchObject({ kind: "found", view: { taskId: "b" } });
+    serve({ tasks: [other], nextPageToken: "2" }, { tasks: [other] });
+    expect(await findTask(outbound, agent, search)).toEqual({ kind: "absent" });
+    serve({ tasks: [] });
+    expect(await findTask(outbound, agent, search)).toEqual({ kind: "absent" });
+  });
+
+  it("knows when a list cannot tell", async () => {
+    serve({ tasks: [{ ...wanted, history: undefined }] });
+    expect(await findTask(outbound, agent, search)).toMatchObject({ kind: "unknowable" });
+    serve({ items: [] });
+    expect(await findTask(outbound, agent, search)).toMatchObject({ kind: "unknowable" });
+    answer = (_request, response) =>
+      void response.end(JSON.stringify({ tasks: [other], nextPageToken: "x" }));
+    expect(await findTask(outbound, agent, search)).toMatchObject({ kind: "unknowable" });
+  });
+
+  it.each([
+    [404, "unknowable"],
+    [501, "unknowable"],
+    [401, "unavailable"],
+    [503, "unavailable"],
+  ])("takes %i as %s", async (status, kind) => {
+    answer = (_request, response) => void response.writeHead(status).end();
+    expect(await findTask(outbound, agent, search)).toMatchObject({ kind });
+  });
+
+  it("asks for fewer at a time when a page is too large", async () => {
+    const padded = { ...other, history: [{ messageId: "x", padding: "p".repeat(600_000) }] };
+    const sizes: string[] = [];
+    answer = (request, response) => {
+      const size = new URL(request.url!, "http://a").searchParams.get("pageSize")!;
+      sizes.push(size);
+      const tasks = size === "50" ? Array.from({ length: 50 }, () => padded) : [padded, wanted];
+      response.end(JSON.stringify({ tasks }));
+    };
+    expect(await findTask(outbound, agent, search)).toMatchObject({ kind: "found" });
+    expect(sizes).toEqual(["50", "5"]);
+  });
+});

@@ -1,0 +1,171 @@
+import { sql, type Updateable } from "kysely";
+import type { AgentCardRow, Queries } from "../../postgres/tables.ts";
+import type { GoodCard } from "./examineCard.ts";
+
+/** The columns that say what a good card says. */
+export function cardColumns(card: GoodCard, times: { nowMs: number; freshForMs: number }) {
+  const { signatureFinding } = card;
+  const nowSeconds = Math.floor(times.nowMs / 1000);
+  return {
+    card: JSON.stringify(card.document),
+    etag: card.etag,
+    tenant: card.interface.tenant,
+    extensions: card.extensions,
+    push_notifications: card.pushNotifications,
+    signature: signatureFinding.state,
+    key_set_url: signatureFinding.keySetUrl,
+    signature_detail: signatureFinding.detail,
+    fetched_at: nowSeconds,
+    refresh_at: nowSeconds + Math.ceil(times.freshForMs / 1000),
+    failures: 0,
+    last_error: null,
+    last_error_at: null,
+    offered_origin: null,
+  } satisfies Updateable<AgentCardRow>;
+}
+
+/** What is stored of an agent, with the interface in use; undefined when there is no such a2a target. */
+export async function readCard(queries: Queries, targetId: string) {
+  return queries
+    .selectFrom("agent_cards as c")
+    .innerJoin("targets as t", "t.id", "c.target_id")
+    .select([
+      "c.card_url",
+      "c.etag",
+      "c.tenant",
+      "c.extensions",
+      "c.push_notifications",
+      "c.signature",
+      "c.failures",
+      "c.bearer_origin",
+      "t.url",
+    ])
+    .where("c.target_id", "=", targetId)
+    .executeTakeFirst();
+}
+
+/** Notes that a card could not be read or used; the last good one stays. */
+export async function noteCardFailure(
+  queries: Queries,
+  targetId: string,
+  failure: { problem: string; nowMs: number; retryInMs: number; offeredOrigin?: string },
+): Promise<void> {
+  const nowSeconds = Math.floor(failure.nowMs / 1000);
+  await queries
+    .updateTable("agent_cards")
+    .set({
+      failures: sql`least(failures + 1, 1000)`,
+      last_error: failure.problem,
+      last_error_at: nowSeconds,
+      refresh_at: nowSeconds + Math.ceil(failure.retryInMs / 1000),
+      ...(failure.offeredOrigin !== undefined && { offered_origin: failure.offeredOrigin }),
+    })
+    .where("target_id", "=", targetId)
+    .execute();
+}
+
+/** Notes that the card at its address is the one that is stored. */
+export async function noteCardUnchanged(
+  queries: Queries,
+  targetId: string,
+  times: { nowMs: number; freshForMs: number },
+): Promise<void> {
+  const nowSeconds = Math.floor(times.nowMs / 1000);
+  await queries
+    .updateTable("agent_cards")
+    .set({
+      fetched_at: nowSeconds,
+      refresh_at: nowSeconds + Math.ceil(times.freshForMs / 1000),
+      failures: 0,
+      last_error: null,
+      last_error_at: null,
+      offered_origin: null,
+    })
+    .where("target_id", "=", targetId)
+    .execute();
+}
+
+/**
+ * Puts a good card in the place of the stored one, unless the bearer may not go to its origin.
+ * @returns whether it did, and whether deliveries go elsewhere or otherwise now.
+ */
+export async function replaceCard(
+  queries: Queries,
+  targetId: string,
+  card: GoodCard,
+  options: { nowMs: number; freshForMs: number; confirmedOrigin: string | undefined },
+): Promise<{ isReplaced: boolean; isInterfaceChanged: boolean }> {
+  return queries.transaction().execute(async (transaction) => {
+    // The target first, in the order in which everybody else locks the two.
+    const target = await transaction
+      .selectFrom("targets")
+      .select("url")
+      .where("id", "=", targetId)
+      .forUpdate()
+      .executeTakeFirst();
+    const present = await transaction
+      .selectFrom("agent_cards")
+      .select(["tenant", "extensions", "push_notifications", "bearer_origin"])
+      .where("target_id", "=", targetId)
+      .forUpdate()
+      .executeTakeFirst();
+    if (target === undefined || present === undefined)
+      return { isReplaced: false, isInterfaceChanged: false };
+    const { bearer_origin: bearerOrigin } = present;
+    const isHeld =
+      bearerOrigin !== null && bearerOrigin !== card.origin && options.confirmedOrigin !== card.origin;
+    if (isHeld) return { isReplaced: false, isInterfaceChanged: false };
+    await transaction
+      .updateTable("agent_cards")
+      .set({ ...cardColumns(card, options), ...(bearerOrigin !== null && { bearer_origin: card.origin }) })
+      .where("target_id", "=", targetId)
+      .execute();
+    const isInterfaceChanged = target.url !== card.interface.url || present.tenant !== card.interface.tenant;
+    const isCallChanged =
+      isInterfaceChanged ||
+      bearerOrigin !== null ||
+      present.push_notifications !== card.pushNotifications ||
+      present.extensions.join(" ") !== card.extensions.join(" ");
+    if (isCallChanged) {
+      await transaction
+        .updateTable("targets")
+        .set({
+          url: card.interface.url,
+          version: sql`version + 1`,
+          ...(isInterfaceChanged && { updated_at: Math.floor(options.nowMs / 1000) }),
+        })
+        .where("id", "=", targetId)
+        .execute();
+    }
+    return { isReplaced: true, isInterfaceChanged };
+  });
+}
+
+/**
+ * Takes cards whose time has come, so that no other node reads them at the same moment.
+ * @returns the targets they belong to.
+ */
+export async function takeDueCards(
+  queries: Queries,
+  options: { nowMs: number; limit: number; holdMs: number },
+): Promise<string[]> {
+  const nowSeconds = Math.floor(options.nowMs / 1000);
+  const rows = await queries
+    .updateTable("agent_cards")
+    .set({ refresh_at: nowSeconds + Math.ceil(options.holdMs / 1000) })
+    .where("target_id", "in", (query) =>
+      query
+        .selectFrom("agent_cards as due")
+        .innerJoin("targets as t", "t.id", "due.target_id")
+        .select("due.target_id")
+        .where("due.refresh_at", "<=", nowSeconds)
+        .where("t.enabled", "=", true)
+        .orderBy("due.refresh_at")
+        .limit(options.limit)
+        .forUpdate("due")
+        .skipLocked(),
+    )
+    .returning("target_id")
+    .execute();
+  return rows.map((row) => row.target_id);
+}

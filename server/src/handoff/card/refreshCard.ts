@@ -1,0 +1,167 @@
+import type { Queries } from "../../postgres/tables.ts";
+import type { Log } from "../../telemetry/log.ts";
+import { cardRetryMs } from "./cardFreshness.ts";
+import type { CardSignatureState } from "./cardSignature.ts";
+import { noteCardFailure, noteCardUnchanged, readCard, replaceCard, takeDueCards } from "./cardStore.ts";
+import { examineCard, type ExamineDeps, type GoodCard } from "./examineCard.ts";
+
+export interface RefreshDeps extends ExamineDeps {
+  queries: Queries;
+  log: Log;
+  nowMs: () => number;
+}
+
+/** What the owner agrees to; a card that needs it is not used before. */
+export interface CardConsent {
+  /** The origin that the bearer token may go to from now on. */
+  confirmOrigin?: string | undefined;
+  /** What the signatures of a card may say now, although they were verified before. */
+  confirmSignature?: string | undefined;
+}
+
+/** `problem` completes a sentence that begins with `the agent card`. */
+export type RefreshOutcome =
+  | { kind: "current"; isInterfaceChanged: boolean }
+  | { kind: "failed"; problem: string }
+  /** The card is good, and waits for the owner's consent. */
+  | { kind: "held"; problem: string }
+  | { kind: "gone" };
+
+/** Reads the card of an a2a target again. Whatever is wrong with the new card, the last good one stays in use. */
+export async function refreshCard(
+  deps: RefreshDeps,
+  targetId: string,
+  options: CardConsent & { timeoutMs?: number } = {},
+): Promise<RefreshOutcome> {
+  const stored = await readCard(deps.queries, targetId);
+  if (stored === undefined) return { kind: "gone" };
+  const found = await examineCard(deps, {
+    url: stored.card_url,
+    etag: stored.etag,
+    ...(options.timeoutMs !== undefined && { timeoutMs: options.timeoutMs }),
+  });
+  const nowMs = deps.nowMs();
+  switch (found.kind) {
+    case "bad":
+      await noteCardFailure(deps.queries, targetId, {
+        problem: found.problem,
+        nowMs,
+        retryInMs: cardRetryMs(stored.failures + 1),
+      });
+      return { kind: "failed", problem: found.problem };
+    case "unchanged":
+      await noteCardUnchanged(deps.queries, targetId, { nowMs, freshForMs: found.freshForMs });
+      return { kind: "current", isInterfaceChanged: false };
+    case "good": {
+      const problem = consentNeeded(stored, found.card, options);
+      const replaced =
+        problem === undefined &&
+        (await replaceCard(deps.queries, targetId, found.card, {
+          nowMs,
+          freshForMs: found.freshForMs,
+          confirmedOrigin: options.confirmOrigin,
+        }));
+      if (replaced && replaced.isReplaced) {
+        return { kind: "current", isInterfaceChanged: replaced.isInterfaceChanged };
+      }
+      const reason = problem ?? originProblem(found.card.origin);
+      await noteCardFailure(deps.queries, targetId, {
+        problem: reason,
+        nowMs,
+        retryInMs: found.freshForMs,
+        offeredOrigin: found.card.origin,
+      });
+      return { kind: "held", problem: reason };
+    }
+  }
+}
+
+/** Why a good card may not be used without the owner's word; undefined when it may. */
+function consentNeeded(
+  stored: { bearer_origin: string | null; signature: CardSignatureState },
+  card: GoodCard,
+  consent: CardConsent,
+): string | undefined {
+  const { bearer_origin: bearerOrigin } = stored;
+  if (bearerOrigin !== null && bearerOrigin !== card.origin && consent.confirmOrigin !== card.origin) {
+    return originProblem(card.origin);
+  }
+  const { state } = card.signatureFinding;
+  if (stored.signature === "verified" && state !== "verified" && consent.confirmSignature !== state) {
+    return `had a verified signature and now has one that is ${state}: to use it all the same, refresh with {"confirm_signature": "${state}"}`;
+  }
+  return undefined;
+}
+
+function originProblem(origin: string): string {
+  return `names an interface at ${origin}, and the bearer token was given for another origin: to send it there, refresh with {"confirm_origin": "${origin}"}`;
+}
+
+const dueLimit = 50;
+const concurrency = 8;
+/** Longer than an examination takes; if the process dies, the card is due again after this. */
+const holdMs = 120_000;
+
+/**
+ * Reads again the cards whose time has come, until `isStopping`.
+ * @returns how many were read, and how many were not good.
+ */
+export async function refreshDueCards(
+  deps: RefreshDeps,
+  isStopping: () => boolean,
+): Promise<{ cards: number; failed: number }> {
+  const due = await takeDueCards(deps.queries, { nowMs: deps.nowMs(), limit: dueLimit, holdMs });
+  const counts = { cards: 0, failed: 0 };
+  const work = async (): Promise<void> => {
+    for (let id = due.pop(); id !== undefined && !isStopping(); id = due.pop()) {
+      counts.cards++;
+      const outcome = await refreshCard(deps, id);
+      if (outcome.kind !== "failed" && outcome.kind !== "held") continue;
+      counts.failed++;
+      deps.log.warn({ target_id: id, reason: outcome.problem }, "an agent card could not be renewed");
+    }
+  };
+  await Promise.all(Array.from({ length: concurrency }, work));
+  return counts;
+}
+
+const rereadPauseMs = 60_000;
+const maxRemembered = 1_000;
+
+/**
+ * What a card says on an agent's hint that its interface is gone: another interface, the same, or nothing that could
+ * be read and used.
+ */
+export type Reread = "moved" | "same" | "unknown";
+
+/** Rereads a card within `timeoutMs`. */
+export type RereadCard = (targetId: string, timeoutMs: number) => Promise<Reread>;
+
+/** One read at a time for a target, and none within a minute of the last, whose result then still holds. */
+export function createCardRereader(deps: RefreshDeps): RereadCard {
+  const underWay = new Map<string, Promise<Reread>>();
+  const last = new Map<string, { atMs: number; isSame: boolean }>();
+
+  async function reread(targetId: string, timeoutMs: number): Promise<Reread> {
+    const atMs = performance.now();
+    if (last.size >= maxRemembered) last.clear();
+    last.set(targetId, { atMs, isSame: false });
+    const outcome = await refreshCard(deps, targetId, { timeoutMs });
+    if (outcome.kind !== "current") return "unknown";
+    if (outcome.isInterfaceChanged) return "moved";
+    last.set(targetId, { atMs, isSame: true });
+    return "same";
+  }
+
+  return (targetId, timeoutMs) => {
+    const present = underWay.get(targetId);
+    if (present !== undefined) return present;
+    const known = last.get(targetId);
+    if (known !== undefined && performance.now() - known.atMs < rereadPauseMs) {
+      return Promise.resolve(known.isSame ? "same" : "unknown");
+    }
+    const work = reread(targetId, timeoutMs).finally(() => underWay.delete(targetId));
+    underWay.set(targetId, work);
+    return work;
+  };
+}

@@ -1,0 +1,142 @@
+import type { Outbound } from "../../outbound/outbound.ts";
+import type { Agent, Agents } from "../agent/agent.ts";
+import { type AgentAnswer, callAgent } from "../agent/callAgent.ts";
+import { recordHandoff, type RecordDeps } from "../record/handoffStore.ts";
+import { deadlineMs, firstPollMs, nextPollMs } from "../record/pollSchedule.ts";
+import { dropPoll, noteFollowError, type Poll, postponePoll } from "./pollStore.ts";
+import { readTask, type TaskView } from "../agent/readTask.ts";
+import type { RereadCard } from "../card/refreshCard.ts";
+
+export interface FollowDeps extends RecordDeps {
+  outbound: Outbound;
+  agents: Agents;
+  random: () => number;
+  /** How long a task is followed without change, in milliseconds. */
+  quietMs: number;
+  rereadCard: RereadCard;
+}
+
+/** What one look at a task came to: `trouble` when the agent could not be asked. */
+export type Look = "unchanged" | "changed" | "ended" | "missing" | "trouble" | "dropped";
+
+export const pollTimeoutMs = 10_000;
+/** So many looks in a row must find no task before it counts as lost: agents may be several nodes. */
+const missingLimit = 3;
+const maxPolls = 30_000;
+
+/** Looks at a task once, and writes down what is new or when to look again. */
+export async function followTask(deps: FollowDeps, poll: Poll): Promise<Look> {
+  if (poll.taskId === null) {
+    await dropPoll(deps.pool, poll.eventId);
+    return "dropped";
+  }
+  const agent = await deps.agents.get(poll.targetId, poll.targetVersion);
+  // The claim ends what belonged to a deleted target.
+  if (agent === undefined) return postpone(deps, poll, "trouble", null);
+  const answer = await getTask(deps.outbound, agent, poll.taskId);
+  const seen = readAnswer(answer);
+  switch (seen.kind) {
+    case "task":
+      return seen.view.fingerprint === poll.fingerprint
+        ? postpone(deps, poll, "unchanged", null)
+        : recordChange(deps, poll, seen.view);
+    case "missing":
+      if (poll.missing + 1 >= missingLimit) {
+        return giveUp(deps, poll, `the agent no longer knows the task: ${seen.error}`);
+      }
+      // Another route may hold the task.
+      if (poll.missing === 0) await deps.rereadCard(poll.targetId, pollTimeoutMs);
+      return postpone(deps, poll, "missing", seen.error);
+    case "moved":
+      await deps.rereadCard(poll.targetId, pollTimeoutMs);
+      return postpone(deps, poll, "trouble", seen.error);
+    case "trouble":
+      return postpone(deps, poll, "trouble", seen.error);
+  }
+}
+
+/** Reads a task's present state; its history is of no use here. */
+export function getTask(
+  outbound: Outbound,
+  agent: Agent,
+  taskId: string,
+  historyLength: number = 0,
+): Promise<AgentAnswer> {
+  return callAgent(outbound, agent, {
+    method: "GET",
+    path: `/tasks/${encodeURIComponent(taskId)}`,
+    query: { historyLength: String(historyLength) },
+    timeoutMs: pollTimeoutMs,
+    isRepeatable: true,
+  });
+}
+
+type Seen = { kind: "task"; view: TaskView } | { kind: "missing" | "moved" | "trouble"; error: string };
+
+function readAnswer(answer: AgentAnswer): Seen {
+  switch (answer.kind) {
+    case "answered": {
+      const reading = readTask(answer.value);
+      return reading.ok
+        ? { kind: "task", view: reading.view }
+        : { kind: "trouble", error: `the agent's answer ${reading.problem}` };
+    }
+    case "garbled":
+      return { kind: "trouble", error: `the agent's answer ${answer.problem}` };
+    case "refused": {
+      const error = answer.message;
+      if (answer.status === 404) return { kind: "missing", error };
+      const isMoved = answer.reason === "VERSION_NOT_SUPPORTED" || answer.status === 410;
+      return { kind: isMoved ? "moved" : "trouble", error };
+    }
+    case "failed":
+      return { kind: "trouble", error: answer.error.message };
+  }
+}
+
+async function recordChange(deps: FollowDeps, poll: Poll, view: TaskView): Promise<Look> {
+  await recordHandoff(deps, {
+    eventId: poll.eventId,
+    targetId: poll.targetId,
+    leaseToken: poll.leaseToken,
+    view,
+    outcome: view.outcome,
+    pollInMs: firstPollMs(view.state),
+    deadlineInMs: deadlineMs(view.state, deps.quietMs),
+  });
+  return view.outcome === null ? "changed" : "ended";
+}
+
+async function postpone(
+  deps: FollowDeps,
+  poll: Poll,
+  look: "unchanged" | "missing" | "trouble",
+  error: string | null,
+): Promise<Look> {
+  if (deps.nowMs() >= poll.deadlineAtMs) {
+    const why = error ?? `the task has been ${poll.state ?? "the same"} for too long`;
+    return giveUp(deps, poll, `no longer followed: ${why}`);
+  }
+  if (error !== poll.followError) await noteFollowError(deps.pool, poll.eventId, error);
+  const polls = Math.min(poll.polls + 1, maxPolls);
+  await postponePoll(deps.pool, poll, {
+    polls,
+    missing: look === "missing" ? poll.missing + 1 : look === "unchanged" ? 0 : poll.missing,
+    inMs: nextPollMs(poll.state, polls, deps.random()),
+  });
+  return look;
+}
+
+async function giveUp(deps: FollowDeps, poll: Poll, followError: string): Promise<Look> {
+  await recordHandoff(deps, {
+    eventId: poll.eventId,
+    targetId: poll.targetId,
+    leaseToken: poll.leaseToken,
+    view: null,
+    outcome: "UNKNOWN",
+    followError,
+    pollInMs: 0,
+    deadlineInMs: 0,
+  });
+  return "ended";
+}

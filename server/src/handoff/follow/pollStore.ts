@@ -1,0 +1,170 @@
+import type pg from "pg";
+import { bucketOf } from "../../postgres/ids.ts";
+
+/** A followed task whose next look is due, under a lease of this node. */
+export interface Poll {
+  eventId: string;
+  targetId: string;
+  /** Looks since the task last changed, and how many of the latest found no task. */
+  polls: number;
+  missing: number;
+  deadlineAtMs: number;
+  targetVersion: number;
+  /** Null when the handoff itself is past retention. */
+  taskId: string | null;
+  state: string | null;
+  fingerprint: string | null;
+  followError: string | null;
+  leaseToken: number;
+}
+
+/** Where a node is in its circle over the targets with followed tasks. */
+export interface PollCursor {
+  bucket: number;
+  targetId: string;
+}
+
+export const firstPollCursor: PollCursor = { bucket: -1, targetId: "0".repeat(32) };
+
+interface Row {
+  event_id: string;
+  target_id: string;
+  polls: number;
+  missing: number;
+  deadline_at: number;
+  target_version: number;
+  task_id: string | null;
+  state: string | null;
+  fingerprint: string | null;
+  follow_error: string | null;
+}
+
+const maxTargetsPerClaim = 200;
+
+export interface PollClaim {
+  leaseMs: number;
+  leaseToken: number;
+  cursor: PollCursor;
+  skip: readonly string[];
+  limit: number;
+  perTarget: number;
+}
+
+/** Leases due polls to the caller, a few from each target, going on from `cursor`. */
+export async function claimPolls(
+  pool: pg.Pool,
+  claim: PollClaim,
+): Promise<{ polls: Poll[]; cursor: PollCursor; isCircleClosed: boolean }> {
+  const { rows } = await pool.query<Row>({
+    name: "claim_handoff_polls",
+    text: `select event_id, target_id, polls, missing, deadline_at, target_version, task_id, state, fingerprint,
+             follow_error
+           from claim_handoff_polls($1, $2, $3, $4, $5::uuid[], $6, $7, $8)`,
+    values: [
+      claim.leaseMs,
+      claim.leaseToken,
+      claim.cursor.bucket,
+      claim.cursor.targetId,
+      claim.skip,
+      claim.limit,
+      claim.perTarget,
+      maxTargetsPerClaim,
+    ],
+  });
+  const place = rows.pop()!;
+  return {
+    polls: rows.map((row) => toPoll(row, claim.leaseToken)),
+    cursor: { bucket: bucketOf(place.target_id), targetId: place.target_id },
+    isCircleClosed: place.polls === 1,
+  };
+}
+
+/** Plans the next look at a task that showed nothing new. */
+export async function postponePoll(
+  pool: pg.Pool,
+  poll: Pick<Poll, "eventId" | "leaseToken">,
+  next: { polls: number; missing: number; inMs: number },
+): Promise<void> {
+  await pool.query({
+    name: "postpone_poll",
+    text: `update handoff_polls
+           set polls = $4,
+             missing = $5,
+             due_at = (extract(epoch from clock_timestamp()) * 1000)::bigint + $6,
+             lease_until = null,
+             lease_token = null
+           where bucket = $1
+             and event_id = $2
+             and lease_token = $3`,
+    values: [bucketOf(poll.eventId), poll.eventId, poll.leaseToken, next.polls, next.missing, next.inMs],
+  });
+}
+
+/** Notes what keeps a task from being followed, or that nothing does any more. */
+export async function noteFollowError(pool: pg.Pool, eventId: string, error: string | null): Promise<void> {
+  await pool.query({
+    name: "note_follow_error",
+    text: `update handoffs
+           set follow_error = $3
+           where bucket = $1
+             and event_id = $2
+             and outcome is null`,
+    values: [bucketOf(eventId), eventId, error],
+  });
+}
+
+/** Gives a poll back without a look. */
+export async function releasePolls(pool: pg.Pool, polls: readonly Poll[]): Promise<void> {
+  for (const poll of polls) {
+    await postponePoll(pool, poll, { polls: poll.polls, missing: poll.missing, inMs: 0 });
+  }
+}
+
+/** Stops following what is past retention. */
+export async function dropPoll(pool: pg.Pool, eventId: string): Promise<void> {
+  await pool.query({
+    name: "drop_poll",
+    text: "delete from handoff_polls where bucket = $1 and event_id = $2",
+    values: [bucketOf(eventId), eventId],
+  });
+}
+
+/** Makes the next look at a task due now; true when it is followed and was not being looked at. */
+export async function hastenPoll(pool: pg.Pool, eventId: string): Promise<boolean> {
+  const { rowCount } = await pool.query({
+    name: "hasten_poll",
+    text: `update handoff_polls
+           set due_at = (extract(epoch from clock_timestamp()) * 1000)::bigint
+           where bucket = $1
+             and event_id = $2
+             and lease_until is null
+             and due_at > (extract(epoch from clock_timestamp()) * 1000)::bigint`,
+    values: [bucketOf(eventId), eventId],
+  });
+  return rowCount === 1;
+}
+
+/** Makes polls due again whose node died or stalled past its lease; gives how many there were. */
+export async function sweepPolls(pool: pg.Pool): Promise<number> {
+  const { rows } = await pool.query<{ swept: number }>({
+    name: "sweep_handoff_polls",
+    text: "select sweep_handoff_polls() as swept",
+  });
+  return rows[0]!.swept;
+}
+
+function toPoll(row: Row, leaseToken: number): Poll {
+  return {
+    eventId: row.event_id,
+    targetId: row.target_id,
+    polls: row.polls,
+    missing: row.missing,
+    deadlineAtMs: row.deadline_at,
+    targetVersion: row.target_version,
+    taskId: row.task_id,
+    state: row.state,
+    fingerprint: row.fingerprint,
+    followError: row.follow_error,
+    leaseToken,
+  };
+}

@@ -1,0 +1,80 @@
+import { type Static, Type } from "typebox";
+import { bucketOf } from "../../postgres/ids.ts";
+import type { HandoffRow, Queries } from "../../postgres/tables.ts";
+import { NullableString, Timestamp } from "../../http/contract/schemas.ts";
+import { shownView } from "./resultItem.ts";
+
+const Parts = Type.Array(Type.Unknown());
+
+/** What became of the work that an item handed to an agent; apart from whether it was handed over. */
+export const Handoff = Type.Object(
+  {
+    task_id: Type.Union([Type.String(), Type.Null()], {
+      description: "Null when the agent answered with a message in place of a task",
+    }),
+    context_id: NullableString,
+    state: Type.Union([Type.String(), Type.Null()], {
+      description: "The task's state as the agent last said, such as WORKING or INPUT_REQUIRED",
+    }),
+    status_message: Type.Union([Type.String(), Type.Null()], {
+      description: "The text of the agent's message: about its state, or its answer",
+    }),
+    status_parts: Type.Unsafe<unknown[]>({ ...Parts, description: "All parts of that message" }),
+    artifacts: Type.Unsafe<unknown[]>({
+      ...Parts,
+      description: "What the task has made; at most 64 KiB of it",
+    }),
+    artifacts_truncated: Type.Boolean({ description: "Parts were left out because of their size" }),
+    outcome: Type.Union([Type.String(), Type.Null()], {
+      description:
+        "COMPLETED, FAILED, CANCELED, REJECTED; UNKNOWN when the task cannot be followed any more; null before its end",
+    }),
+    error: Type.Union([Type.String(), Type.Null()], {
+      description: "What keeps the task from being followed, or why its outcome is unknown",
+    }),
+    possible_duplicate: Type.Boolean({
+      description: "The message was sent again although it could not be known whether a task had been made",
+    }),
+    accepted_at: Timestamp,
+    updated_at: Timestamp,
+  },
+  { title: "Handoff" },
+);
+
+export type HandoffAnswer = Static<typeof Handoff>;
+
+/** A handoff as it is stored, accepted or not; undefined for other organizations' and before the first attempt. */
+export async function readHandoff(
+  queries: Queries,
+  orgId: string,
+  eventId: string,
+): Promise<HandoffRow | undefined> {
+  return queries
+    .selectFrom("handoffs")
+    .selectAll()
+    .where("bucket", "=", bucketOf(eventId))
+    .where("event_id", "=", eventId)
+    .where("org_id", "=", orgId)
+    .executeTakeFirst();
+}
+
+/** A handoff as the interface shows it; null before the agent has accepted it. */
+export function handoffAnswer(row: HandoffRow | undefined): HandoffAnswer | null {
+  if (row === undefined || row.accepted_at === null) return null;
+  return {
+    ...shownView({
+      taskId: row.task_id,
+      contextId: row.context_id,
+      state: row.state,
+      statusMessage: row.status_message,
+      statusParts: row.status_parts,
+      artifacts: row.artifacts,
+      isTruncated: row.is_truncated,
+    }),
+    outcome: row.outcome,
+    error: row.follow_error,
+    possible_duplicate: row.possible_duplicate,
+    accepted_at: Math.floor(row.accepted_at / 1000),
+    updated_at: Math.floor(row.updated_at / 1000),
+  };
+}

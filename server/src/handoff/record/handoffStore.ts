@@ -1,0 +1,148 @@
+import type pg from "pg";
+import { bucketOf, newId } from "../../postgres/ids.ts";
+import type { Delivery } from "../../items/delivery.ts";
+import type { TaskView, Outcome } from "../agent/readTask.ts";
+import { type ResultTarget, resultItem, readResultTarget } from "./resultItem.ts";
+
+/** What may be done about an item that is due at an agent. */
+export type Beginning =
+  | { kind: "send" }
+  /** A message went out at this moment (Unix milliseconds) and was not answered. */
+  | { kind: "unanswered"; sinceMs: number }
+  | { kind: "accepted" }
+  | { kind: "stale" };
+
+/** Writes down that a message is about to be sent, before it is. */
+export async function beginHandoff(
+  pool: pg.Pool,
+  { rowId, eventId, leaseToken }: Pick<Delivery, "rowId" | "eventId" | "leaseToken">,
+): Promise<Beginning> {
+  const { rows } = await pool.query<{ code: "s" | "u" | "a" | "l"; unanswered_since: number | null }>({
+    name: "begin_handoff",
+    text: "select code, unanswered_since from begin_handoff($1, $2, $3)",
+    values: [rowId, eventId, leaseToken],
+  });
+  const { code, unanswered_since: sinceMs } = rows[0]!;
+  switch (code) {
+    case "s":
+      return { kind: "send" };
+    case "u":
+      return { kind: "unanswered", sinceMs: sinceMs! };
+    case "a":
+      return { kind: "accepted" };
+    case "l":
+      return { kind: "stale" };
+  }
+}
+
+/** Notes that the agent did not take the message for certain, so that it may be sent again freely. */
+export async function noteNothingSent(pool: pg.Pool, eventId: string): Promise<void> {
+  await pool.query({
+    name: "note_nothing_sent",
+    text: `update handoffs
+           set unanswered_since = null
+           where bucket = $1
+             and event_id = $2
+             and unanswered_since is not null`,
+    values: [bucketOf(eventId), eventId],
+  });
+}
+
+/** Notes that a message is sent again although an earlier one may have made a task. */
+export async function notePossibleDuplicate(pool: pg.Pool, eventId: string): Promise<void> {
+  await pool.query({
+    name: "note_possible_duplicate",
+    text: `update handoffs
+           set possible_duplicate = true
+           where bucket = $1
+             and event_id = $2`,
+    values: [bucketOf(eventId), eventId],
+  });
+}
+
+export interface RecordDeps {
+  pool: pg.Pool;
+  nowMs: () => number;
+  /** Tells the local dispatcher that something became due. */
+  onDue: () => void;
+  /** Tells those who wait for messages that these mailboxes have some. */
+  onMailboxItems: (mailboxIds: string[]) => void;
+}
+
+export interface HandoffRecord {
+  eventId: string;
+  targetId: string;
+  /** The agent has just taken the item; only the first acceptance counts. */
+  isAcceptance?: boolean;
+  /** The lease of the poll that saw this. */
+  leaseToken?: number | null;
+  /** Null when nothing new was seen of the task. */
+  view: TaskView | null;
+  outcome: Outcome | null;
+  followError?: string | null;
+  /** Until the next look, and until the task is given up on unless something changes. */
+  pollInMs: number;
+  deadlineInMs: number;
+}
+
+export type RecordOutcome = "recorded" | "accepted before" | "ended before" | "stale" | "gone";
+
+const outcomes = { r: "recorded", a: "accepted before", e: "ended before", l: "stale", n: "gone" } as const;
+const maxTries = 5;
+
+/** Writes down what was seen of a task. Its end, with the result that travels on, is written once. */
+export async function recordHandoff(deps: RecordDeps, record: HandoffRecord): Promise<RecordOutcome> {
+  for (let tries = 1; ; tries++) {
+    const target = record.outcome === null ? undefined : await readResultTarget(deps.pool, record.targetId);
+    const code = await recordOnce(deps, record, target);
+    if (code === "t") {
+      if (tries === maxTries) throw new Error("the target of results changes faster than a result is stored");
+      continue;
+    }
+    if (code === "r" && target !== undefined) {
+      if (target.kind === "mailbox") deps.onMailboxItems([target.id]);
+      else deps.onDue();
+    }
+    return outcomes[code];
+  }
+}
+
+async function recordOnce(
+  deps: RecordDeps,
+  record: HandoffRecord,
+  target: ResultTarget | undefined,
+): Promise<keyof typeof outcomes | "t"> {
+  const { view, eventId } = record;
+  const result =
+    target === undefined
+      ? undefined
+      : await resultItem(deps.pool, { ...record, outcome: record.outcome! }, target);
+  const { rows } = await deps.pool.query<{ code: keyof typeof outcomes | "t" }>({
+    name: "record_handoff",
+    text: `select record_handoff(
+             $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19
+           ) as code`,
+    values: [
+      eventId,
+      record.isAcceptance ?? false,
+      record.leaseToken ?? null,
+      view?.taskId,
+      view?.contextId,
+      view?.state,
+      view?.statusMessage,
+      view?.statusParts,
+      view?.artifacts,
+      view?.isTruncated ?? false,
+      view?.fingerprint,
+      record.followError ?? null,
+      record.outcome,
+      Math.round(record.pollInMs),
+      record.deadlineInMs,
+      target?.id,
+      target === undefined ? null : newId(bucketOf(target.id), deps.nowMs()),
+      result?.eventType,
+      result?.payload,
+    ],
+  });
+  return rows[0]!.code;
+}

@@ -1,0 +1,121 @@
+import type pg from "pg";
+import { bucketOf } from "../../postgres/ids.ts";
+import type { HandoffRecord } from "./handoffStore.ts";
+import type { Outcome, TaskView } from "../agent/readTask.ts";
+
+/** Where the end of a task goes. */
+export interface ResultTarget {
+  id: string;
+  kind: "webhook" | "mailbox";
+  maxPayloadBytes: number;
+}
+
+export interface ResultItem {
+  eventType: string;
+  payload: Buffer;
+}
+
+/** The target that is to receive what the agent behind `targetId` has done; undefined when there is none. */
+export async function readResultTarget(pool: pg.Pool, targetId: string): Promise<ResultTarget | undefined> {
+  const { rows } = await pool.query<{ id: string; kind: ResultTarget["kind"]; max_payload_bytes: number }>({
+    name: "read_result_target",
+    text: `select t.id, t.kind, t.max_payload_bytes
+           from agent_cards c
+           join targets t on t.id = c.result_target_id
+           where c.target_id = $1`,
+    values: [targetId],
+  });
+  const row = rows[0];
+  return row && { id: row.id, kind: row.kind, maxPayloadBytes: row.max_payload_bytes };
+}
+
+interface Known {
+  correlation_id: string | null;
+  event_type: string | null;
+  task_id: string | null;
+  context_id: string | null;
+  state: string | null;
+  status_message: string | null;
+  status_parts: string | null;
+  artifacts: string | null;
+  is_truncated: boolean;
+}
+
+/**
+ * The end of a task as an item for `target`. Nobody but the service makes such items, and they never go to an
+ * agent, so that results cannot chase each other.
+ */
+export async function resultItem(
+  pool: pg.Pool,
+  record: Pick<HandoffRecord, "eventId" | "targetId" | "view" | "followError"> & { outcome: Outcome },
+  target: ResultTarget,
+): Promise<ResultItem> {
+  const { rows } = await pool.query<Known>({
+    name: "read_result",
+    text: `select e.correlation_id, e.event_type, h.task_id, h.context_id, h.state, h.status_message, h.status_parts,
+             h.artifacts, h.is_truncated
+           from handoffs h
+           left join events e on e.bucket = h.bucket and e.target_id = h.target_id and e.id = h.event_id
+           where h.bucket = $1
+             and h.event_id = $2`,
+    values: [bucketOf(record.eventId), record.eventId],
+  });
+  const known = rows[0];
+  const view = record.view ?? viewOf(known);
+  const eventType = `handoff.${record.outcome.toLowerCase()}`;
+  const result = {
+    event_type: eventType,
+    event_id: record.eventId,
+    target_id: record.targetId,
+    correlation_id: known?.correlation_id ?? null,
+    source_event_type: known?.event_type ?? null,
+    outcome: record.outcome,
+    error: record.followError ?? null,
+    ...shownView(view),
+  };
+  return { eventType, payload: fitting(result, target.maxPayloadBytes) };
+}
+
+/** A view's fields as the interface names them. */
+export function shownView(view: Omit<TaskView, "outcome" | "fingerprint"> | null) {
+  return {
+    task_id: view?.taskId ?? null,
+    context_id: view?.contextId ?? null,
+    state: view?.state ?? null,
+    status_message: view?.statusMessage ?? null,
+    status_parts: parsed(view?.statusParts),
+    artifacts: parsed(view?.artifacts),
+    artifacts_truncated: view?.isTruncated ?? false,
+  };
+}
+
+function viewOf(known: Known | undefined): Omit<TaskView, "outcome" | "fingerprint"> | null {
+  return known === undefined
+    ? null
+    : {
+        taskId: known.task_id,
+        contextId: known.context_id,
+        state: known.state,
+        statusMessage: known.status_message,
+        statusParts: known.status_parts,
+        artifacts: known.artifacts,
+        isTruncated: known.is_truncated,
+      };
+}
+
+/** JSON text of an array that this service has written. */
+function parsed(text: string | null | undefined): unknown[] {
+  return typeof text === "string" ? (JSON.parse(text) as unknown[]) : [];
+}
+
+/** What does not fit the target's limit is left out, the largest first; the outcome always arrives. */
+function fitting(result: ReturnType<typeof shownView> & object, limitBytes: number): Buffer {
+  const reductions = [
+    {},
+    { artifacts: [], artifacts_truncated: true },
+    { artifacts: [], status_parts: [], artifacts_truncated: true },
+    { artifacts: [], status_parts: [], status_message: null, artifacts_truncated: true },
+  ];
+  const sizes = reductions.map((reduction) => Buffer.from(JSON.stringify({ ...result, ...reduction })));
+  return sizes.find((payload) => payload.length <= limitBytes) ?? sizes.at(-1)!;
+}

@@ -1,0 +1,115 @@
+import type { Outbound } from "../../outbound/outbound.ts";
+import type { Agent } from "../agent/agent.ts";
+import { type AgentAnswer, callAgent } from "../agent/callAgent.ts";
+import { readTask, type TaskView } from "../agent/readTask.ts";
+
+/** What the agent's task list says of a message whose answer was lost. */
+export type TaskSearch =
+  | { kind: "found"; view: TaskView }
+  /** The whole list was read, and the message is in none of its tasks. */
+  | { kind: "absent" }
+  /** The agent keeps no list that could tell. */
+  | { kind: "unknowable"; reason: string }
+  /** The list could not be read now. */
+  | { kind: "unavailable"; reason: string };
+
+/** Clocks differ: the list is asked for what changed since this long before the message was sent. */
+const clockMarginMs = 10 * 60_000;
+const pageSizes = [50, 5];
+const maxPages = 40;
+const historyLength = 100;
+
+type Page = { tasks: unknown[]; nextPageToken: string };
+
+/**
+ * Looks for the task that a message made, by the message's id in the histories of the agent's tasks (A2A 1.0,
+ * section 3.1.4), within `timeoutMs` for all pages together.
+ */
+export async function findTask(
+  outbound: Outbound,
+  agent: Agent,
+  search: { messageId: string; sinceMs: number; timeoutMs: number },
+): Promise<TaskSearch> {
+  const deadlineMs = performance.now() + search.timeoutMs;
+  let pageToken = "";
+  let pageSize = pageSizes[0]!;
+  let tasksSeen = 0;
+  let historiesSeen = 0;
+  for (let page = 0; page < maxPages; page++) {
+    const leftMs = deadlineMs - performance.now();
+    if (leftMs < 1) return { kind: "unavailable", reason: "the task list is too long to read in time" };
+    const answer = await callAgent(outbound, agent, {
+      method: "GET",
+      path: "/tasks",
+      query: {
+        statusTimestampAfter: new Date(search.sinceMs - clockMarginMs).toISOString(),
+        historyLength: String(historyLength),
+        pageSize: String(pageSize),
+        ...(pageToken !== "" && { pageToken }),
+      },
+      timeoutMs: leftMs,
+      isRepeatable: true,
+    });
+    const read = readPage(answer);
+    if (read === "too large") {
+      // Histories may be long; fewer of them fit.
+      const smaller = pageSizes.find((size) => size < pageSize);
+      if (smaller === undefined) return { kind: "unknowable", reason: "the agent's task list is too large" };
+      pageSize = smaller;
+      continue;
+    }
+    if ("kind" in read) return read;
+    for (const task of read.tasks) {
+      const history = historyOf(task);
+      tasksSeen++;
+      if (history === undefined) continue;
+      historiesSeen++;
+      if (!history.some((message) => messageIdOf(message) === search.messageId)) continue;
+      const reading = readTask(task);
+      if (reading.ok) return { kind: "found", view: reading.view };
+    }
+    if (read.nextPageToken === "") {
+      if (tasksSeen === 0 || historiesSeen > 0) return { kind: "absent" };
+      return unknowable("the agent's task list shows no messages");
+    }
+    pageToken = read.nextPageToken;
+  }
+  return { kind: "unknowable", reason: "the agent's task list is too long" };
+}
+
+function readPage(answer: AgentAnswer): Page | TaskSearch | "too large" {
+  switch (answer.kind) {
+    case "answered": {
+      const { tasks, nextPageToken } = (answer.value ?? {}) as { tasks?: unknown; nextPageToken?: unknown };
+      if (!Array.isArray(tasks)) return unknowable("the agent's task list has no $.tasks");
+      return { tasks, nextPageToken: typeof nextPageToken === "string" ? nextPageToken : "" };
+    }
+    case "garbled":
+      if (answer.problem.startsWith("is larger")) return "too large";
+      return unknowable(`the agent's task list ${answer.problem}`);
+    case "refused":
+      return hasNoList(answer.status)
+        ? unknowable(`the agent has no task list (${answer.message})`)
+        : { kind: "unavailable", reason: answer.message };
+    case "failed":
+      return { kind: "unavailable", reason: answer.error.message };
+  }
+}
+
+/** Refusals that will be the same next time, unlike overload, faults and credentials that the owner can mend. */
+function hasNoList(status: number): boolean {
+  return status === 400 || status === 404 || status === 405 || status === 410 || status === 501;
+}
+
+function unknowable(reason: string): TaskSearch {
+  return { kind: "unknowable", reason };
+}
+
+function historyOf(task: unknown): unknown[] | undefined {
+  const history = (task as { history?: unknown } | null | undefined)?.history;
+  return Array.isArray(history) ? history : undefined;
+}
+
+function messageIdOf(message: unknown): unknown {
+  return (message as { messageId?: unknown } | null | undefined)?.messageId;
+}

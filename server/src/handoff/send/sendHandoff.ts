@@ -1,0 +1,269 @@
+import type pg from "pg";
+import type { AttemptResult, AttemptVerdict, Delivery } from "../../items/delivery.ts";
+import type { TargetConfig } from "../../targets/targetConfig.ts";
+import type { Outbound } from "../../outbound/outbound.ts";
+import type { Log } from "../../telemetry/log.ts";
+import type { Agent, Agents } from "../agent/agent.ts";
+import { type AgentAnswer, callAgent } from "../agent/callAgent.ts";
+import { findTask } from "./findTask.ts";
+import {
+  beginHandoff,
+  noteNothingSent,
+  notePossibleDuplicate,
+  recordHandoff,
+  type RecordDeps,
+} from "../record/handoffStore.ts";
+import { judgeAnswer } from "./judgeAnswer.ts";
+import { toMessage } from "../agent/message.ts";
+import { deadlineMs, firstPollMs } from "../record/pollSchedule.ts";
+import type { TaskView } from "../agent/readTask.ts";
+import type { RereadCard } from "../card/refreshCard.ts";
+
+export interface SendHandoffDeps extends RecordDeps {
+  pool: pg.Pool;
+  log: Log;
+  outbound: Outbound;
+  agents: Agents;
+  /** For a whole attempt, in milliseconds, all its requests together. */
+  timeoutMs: number;
+  /** How long a task is followed without change, in milliseconds. */
+  quietMs: number;
+  /** Where an agent may notify of an event's task; null when nobody could reach it. */
+  notificationUrl: ((eventId: string) => string) | null;
+  /** Reads an agent's card again, because the agent says that its interface is gone. */
+  rereadCard: RereadCard;
+}
+
+/** The part of an attempt that the message itself may take; the rest is for finding out what became of it. */
+const sendPart = 2 / 3;
+/** Less than this is not worth another request. */
+const minRequestMs = 500;
+const keptBodyBytes = 1024;
+
+/** One attempt at handing an item to its agent. Never rejects. */
+export async function sendHandoff(
+  deps: SendHandoffDeps,
+  delivery: Delivery,
+  target: TargetConfig,
+): Promise<AttemptResult> {
+  const attempt = new Attempt(deps, delivery);
+  try {
+    return await attempt.run(target);
+  } catch (error) {
+    deps.log.warn({ err: error, event_id: delivery.eventId }, "a handoff failed within the service");
+    return attempt.result(again("the service could not see the handoff through"));
+  }
+}
+
+/** The requests of one attempt and the time they share. */
+class Attempt {
+  readonly #deps: SendHandoffDeps;
+  readonly #delivery: Delivery;
+  readonly #startedAtMs = performance.now();
+  readonly #endsAtMs: number;
+  #statusCode = 0;
+  #body: Buffer | null = null;
+  #retryAfter: string | null = null;
+
+  constructor(deps: SendHandoffDeps, delivery: Delivery) {
+    this.#deps = deps;
+    this.#delivery = delivery;
+    // Whoever takes over after the lease must not find this attempt still under way.
+    this.#endsAtMs = Math.min(this.#startedAtMs + deps.timeoutMs, delivery.leaseDeadlineMs - 1_000);
+  }
+
+  async run(target: TargetConfig): Promise<AttemptResult> {
+    const { agents, pool } = this.#deps;
+    const agent = await agents.get(target.id, target.version);
+    if (agent === undefined) return this.result({ outcome: "failed", error: "the target was deleted" });
+    if ("fault" in agent.authorization) return this.result(again(agent.authorization.fault));
+    const beginning = await beginHandoff(pool, this.#delivery);
+    switch (beginning.kind) {
+      case "stale":
+        return this.result(again("the lease of the delivery ended before the attempt began"));
+      case "accepted":
+        this.#statusCode = 200;
+        return this.result({ outcome: "delivered" });
+      case "unanswered":
+        return (await this.#settleEarlier(agent, beginning.sinceMs)) ?? this.#send(agent);
+      case "send":
+        return this.#send(agent);
+    }
+  }
+
+  result(verdict: AttemptVerdict): AttemptResult {
+    return {
+      verdict,
+      statusCode: this.#statusCode,
+      durationMs: Math.round(performance.now() - this.#startedAtMs),
+      responseBody: this.#body,
+      retryAfter: this.#retryAfter,
+    };
+  }
+
+  /** Finds out what became of an earlier message; undefined when it is to be sent again. */
+  async #settleEarlier(agent: Agent, sinceMs: number): Promise<AttemptResult | undefined> {
+    const search = await this.#search(agent, sinceMs);
+    switch (search.kind) {
+      case "found":
+        return this.#accept(search.view);
+      case "absent":
+        return undefined;
+      case "unknowable":
+        await notePossibleDuplicate(this.#deps.pool, this.#delivery.eventId);
+        this.#deps.log.warn(
+          { event_id: this.#delivery.eventId, target_id: agent.targetId, reason: search.reason },
+          "a message is sent again although an earlier one may have made a task",
+        );
+        return undefined;
+      case "unavailable":
+        return this.result({
+          outcome: "retry",
+          error: `an earlier message was not answered, and its task cannot be looked for: ${search.reason}`,
+          countsTowardDisabling: true,
+          slowDown: true,
+        });
+    }
+  }
+
+  async #send(agent: Agent, isSecond: boolean = false): Promise<AttemptResult> {
+    const sentAtMs = this.#deps.nowMs();
+    const limitMs = Math.min(this.#deps.timeoutMs * sendPart, this.#leftMs());
+    if (limitMs < minRequestMs) return this.#decline(again("the service was too slow to send the message"));
+    const answer = await this.#request(agent, limitMs);
+    const judgement = judgeAnswer(answer);
+    switch (judgement.kind) {
+      case "accepted":
+        return this.#accept(judgement.view);
+      case "declined":
+        return this.#decline(judgement.verdict);
+      case "unclear":
+        return this.#clarify(agent, judgement, sentAtMs);
+      case "moved": {
+        const present = isSecond ? "same" : await this.#lookUpAgain(agent);
+        if (present === "same") return this.#decline(judgement.verdict);
+        return present === "unknown" ? this.#decline(judgement.unsure) : this.#send(present, true);
+      }
+    }
+  }
+
+  async #request(agent: Agent, timeoutMs: number): Promise<AgentAnswer> {
+    const { outbound, notificationUrl } = this.#deps;
+    const { eventId, payload, eventType, correlationId } = this.#delivery;
+    const message = toMessage({
+      messageId: eventId,
+      payload,
+      metadata: {
+        event_id: eventId,
+        ...(eventType !== null && { event_type: eventType }),
+        ...(correlationId !== null && { correlation_id: correlationId }),
+      },
+    });
+    const configuration = {
+      // Without it the agent answers when its work is done.
+      returnImmediately: true,
+      historyLength: 0,
+      ...(agent.pushNotifications &&
+        notificationUrl !== null && {
+          taskPushNotificationConfig: { url: notificationUrl(eventId) },
+        }),
+    };
+    const head = { ...(agent.tenant !== null && { tenant: agent.tenant }), configuration };
+    const body = Buffer.concat([
+      Buffer.from(`${JSON.stringify(head).slice(0, -1)},"message":`),
+      message.json,
+      Buffer.from("}"),
+    ]);
+    const answer = await callAgent(outbound, agent, {
+      method: "POST",
+      path: "/message:send",
+      body,
+      extensions: message.extensions,
+      timeoutMs,
+      // Two messages make two tasks, even under one id.
+      isRepeatable: false,
+    });
+    if (answer.kind !== "failed") {
+      this.#statusCode = answer.status;
+      this.#body = answer.body.length > 0 ? answer.body.subarray(0, keptBodyBytes) : null;
+      this.#retryAfter = answer.kind === "refused" ? answer.retryAfter : null;
+    }
+    return answer;
+  }
+
+  /** The answer was lost: perhaps the agent can tell at once. What it cannot tell now is asked before the next message. */
+  async #clarify(
+    agent: Agent,
+    { error, slowDown, isNow }: { error: string; slowDown: boolean; isNow: boolean },
+    sentAtMs: number,
+  ): Promise<AttemptResult> {
+    const unclear = (more: string): AttemptResult =>
+      this.result({ outcome: "retry", error: `${error}; ${more}`, countsTowardDisabling: true, slowDown });
+    const looksLater = "the agent may have taken the message: its task is looked for before it is sent again";
+    if (!isNow || this.#leftMs() < minRequestMs) return unclear(looksLater);
+    const search = await this.#search(agent, sentAtMs);
+    switch (search.kind) {
+      case "found":
+        this.#statusCode = 200;
+        return this.#accept(search.view);
+      case "absent":
+        return unclear(
+          "the agent's task list does not show it yet, and is read again before it is sent again",
+        );
+      case "unknowable":
+        return unclear(
+          `it cannot be known whether the agent took the message (${search.reason}): sending it again may make a second task`,
+        );
+      case "unavailable":
+        return unclear(looksLater);
+    }
+  }
+
+  #search(agent: Agent, sinceMs: number) {
+    return findTask(this.#deps.outbound, agent, {
+      messageId: this.#delivery.eventId,
+      sinceMs,
+      timeoutMs: Math.min(this.#deps.timeoutMs / 3, this.#leftMs()),
+    });
+  }
+
+  /** The agent at the interface that its card names now, when that is another than was just tried. */
+  async #lookUpAgain(agent: Agent): Promise<Agent | "same" | "unknown"> {
+    const limitMs = this.#leftMs() - minRequestMs;
+    if (limitMs < minRequestMs) return "unknown";
+    const said = await this.#deps.rereadCard(agent.targetId, limitMs);
+    // Somebody else may have read it meanwhile.
+    const present = await this.#deps.agents.get(agent.targetId, agent.version + 1);
+    if (present === undefined || "fault" in present.authorization) return "unknown";
+    if (present.url !== agent.url || present.tenant !== agent.tenant) return present;
+    return said === "same" ? "same" : "unknown";
+  }
+
+  async #decline(verdict: AttemptVerdict): Promise<AttemptResult> {
+    await noteNothingSent(this.#deps.pool, this.#delivery.eventId);
+    return this.result(verdict);
+  }
+
+  async #accept(view: TaskView): Promise<AttemptResult> {
+    const { eventId, targetId } = this.#delivery;
+    await recordHandoff(this.#deps, {
+      eventId,
+      targetId,
+      isAcceptance: true,
+      view,
+      outcome: view.outcome,
+      pollInMs: firstPollMs(view.state),
+      deadlineInMs: deadlineMs(view.state, this.#deps.quietMs),
+    });
+    return this.result({ outcome: "delivered" });
+  }
+
+  #leftMs(): number {
+    return this.#endsAtMs - performance.now();
+  }
+}
+
+/** For what is not the agent's fault. */
+function again(error: string): AttemptVerdict {
+  return { outcome: "retry", error, countsTowardDisabling: false, slowDown: false };
+}

@@ -1,0 +1,94 @@
+import { createHash } from "node:crypto";
+import type { FastifyRequest } from "fastify";
+import type pg from "pg";
+import { ApiError, unauthorized } from "./errors.ts";
+
+/** Who calls: an API key of an organization, or a user's session. */
+export type Caller =
+  | { kind: "apiKey"; orgId: string; keyId: string }
+  | { kind: "session"; orgId: string; userId: string; tokenHash: Buffer };
+
+/** The SHA-256 of an API key or session token, the only form in which either is stored. */
+export function hashCredential(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}
+
+/**
+ * The API key of `Authorization: Bearer ak_live_…`, unchecked against the database; undefined when the header
+ * is absent. @throws {ApiError} 401 when it is not a key's form.
+ */
+export function presentedKey(request: FastifyRequest): string | undefined {
+  const header = request.headers.authorization;
+  if (header === undefined) return undefined;
+  const match = bearerPattern.exec(header);
+  if (match === null) throw unauthorized();
+  return match[1];
+}
+
+const bearerPattern = /^bearer +(ak_live_[0-9a-f]{64})$/i;
+
+/** The session token of `X-Session-Token`; undefined when absent. @throws {ApiError} 401 when it is not one. */
+function presentedSession(request: FastifyRequest): string | undefined {
+  const header = request.headers["x-session-token"];
+  if (header === undefined) return undefined;
+  if (typeof header !== "string" || !sessionPattern.test(header)) throw unauthorized();
+  return header;
+}
+
+const sessionPattern = /^ses_[0-9a-f]{64}$/;
+
+/**
+ * Finds out who calls, by the database as it is now: a credential revoked on any node is refused here.
+ * A request that carries both kinds is judged by the one the route takes (by the API key where it takes either), and
+ * the other is not looked at. Other schemes of Authorization are for a proxy in front and count as none.
+ * @throws {ApiError} 401 without a valid credential, 403 when the route needs the other kind.
+ */
+export async function authenticate(
+  pool: pg.Pool,
+  request: FastifyRequest,
+  accepts: "session" | "apiKey" | "either",
+  onKeyUsed: (keyId: string) => void,
+): Promise<Caller> {
+  const hasKey = /^bearer /i.test(request.headers.authorization ?? "");
+  const hasSession = request.headers["x-session-token"] !== undefined;
+  const isKeyJudged = accepts === "session" ? !hasSession : hasKey;
+  const caller = isKeyJudged
+    ? await findKey(pool, presentedKey(request))
+    : await findSession(pool, presentedSession(request));
+  if (caller === undefined) throw unauthorized();
+  if (caller.kind === "apiKey") onKeyUsed(caller.keyId);
+  if (accepts !== "either" && accepts !== caller.kind) throw new ApiError(403, otherKind[accepts]);
+  return caller;
+}
+
+const otherKind = {
+  session: "this route needs a session token in X-Session-Token, not an API key",
+  apiKey: "this route needs an API key in Authorization: Bearer, not a session token",
+} as const;
+
+async function findKey(pool: pg.Pool, key: string | undefined): Promise<Caller | undefined> {
+  if (key === undefined) return undefined;
+  const { rows } = await pool.query<{ id: string; org_id: string }>({
+    name: "find_key",
+    text: "select id, org_id from api_keys where key_hash = $1",
+    values: [hashCredential(key)],
+  });
+  const row = rows[0];
+  return row && { kind: "apiKey", keyId: row.id, orgId: row.org_id };
+}
+
+async function findSession(pool: pg.Pool, token: string | undefined): Promise<Caller | undefined> {
+  if (token === undefined) return undefined;
+  const tokenHash = hashCredential(token);
+  const { rows } = await pool.query<{ user_id: string; org_id: string }>({
+    name: "find_session",
+    text: `select s.user_id, u.org_id
+           from sessions s
+           join users u on u.id = s.user_id
+           where s.token_hash = $1
+             and s.expires_at > extract(epoch from clock_timestamp())`,
+    values: [tokenHash],
+  });
+  const row = rows[0];
+  return row && { kind: "session", userId: row.user_id, orgId: row.org_id, tokenHash };
+}

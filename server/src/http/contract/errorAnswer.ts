@@ -1,0 +1,46 @@
+import type { FastifyError } from "fastify";
+import { QueueFullError } from "../../runtime/groupCommit.ts";
+import { isDatabaseAway } from "../../postgres/pool.ts";
+import { ApiError, notFound } from "./errors.ts";
+import { describeValidation } from "./validation.ts";
+
+/**
+ * What the caller is told of anything that was thrown while its request was handled. What nobody foresaw is a 500
+ * that says nothing of its cause.
+ * @param missingFields The route's answer to a body that lacks a required field.
+ */
+export function toApiError(error: FastifyError, missingFields?: string): ApiError {
+  if (error instanceof ApiError) return error;
+  if (error.validation) {
+    return new ApiError(400, describeValidation(error, missingFields), { cause: error });
+  }
+  switch (error.code) {
+    case "FST_ERR_CTP_INVALID_MEDIA_TYPE":
+      return new ApiError(415, "the content type must be application/json", { cause: error });
+    case "FST_ERR_CTP_BODY_TOO_LARGE":
+      return new ApiError(413, "the body is larger than the limit", { cause: error });
+    case "FST_ERR_BAD_URL":
+      return new ApiError(400, "the path is not valid", { cause: error });
+    case "FST_ERR_MAX_PARAM_LENGTH":
+      return notFound();
+  }
+  if (error instanceof QueueFullError) {
+    return new ApiError(503, "the service is overloaded: try again", { cause: error, retryAfterSeconds: 1 });
+  }
+  if (isDatabaseAway(error)) {
+    return new ApiError(503, "the service cannot reach its database: try again", {
+      cause: error,
+      retryAfterSeconds: 2,
+    });
+  }
+  if (isFrameworkRefusal(error)) {
+    return new ApiError(error.statusCode, error.message, { cause: error });
+  }
+  return new ApiError(500, "internal error", { cause: error });
+}
+
+/** A refusal of the framework itself; another library's error with a status may tell of internals. */
+function isFrameworkRefusal(error: FastifyError): error is FastifyError & { statusCode: number } {
+  const { code, statusCode } = error;
+  return code?.startsWith("FST_ERR_") && statusCode !== undefined && statusCode >= 400 && statusCode < 500;
+}

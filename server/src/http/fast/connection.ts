@@ -1,0 +1,111 @@
+import type { Socket } from "node:net";
+import { newRequestId } from "../contract/requestId.ts";
+import type { ShortAnswer } from "../contract/route.ts";
+import { refuseConnection } from "../contract/unheardRequests.ts";
+import type { ShortWayDeps } from "./shortWay.ts";
+import { createRequestReader } from "./wholeRequest.ts";
+import { writeAnswer } from "./writeAnswer.ts";
+
+/** How much later than promised an idle connection ends, for requests that are on their way; Node's own number. */
+const idleBufferMs = 1_000;
+
+/** One connection on the short way. */
+export interface ShortConnection {
+  /** Whether a request is under way, or an answer that its client has not taken yet. */
+  isBusy(): boolean;
+  /** Ends the connection if it has been quiet for too long at `nowMs` of the monotonic clock. */
+  endIfQuiet(nowMs: number): void;
+  close(): void;
+}
+
+export interface ConnectionDeps extends ShortWayDeps {
+  /** Whether the server takes connections; when it does not, an answer is the connection's last. */
+  isOpen(): boolean;
+  /** Takes the connection over; what was read and not answered is unread again. */
+  giveUp(): void;
+}
+
+/** Answers whole requests on `socket`, one at a time, until one comes that is not for the short way. */
+export function keepConnection(socket: Socket, deps: ConnectionDeps): ShortConnection {
+  const readRequest = createRequestReader();
+  const keepAlive = `keep-alive\r\nKeep-Alive: timeout=${Math.floor(deps.idleMs / 1000)}`;
+  let isBusy = false;
+  let quietSinceMs = performance.now();
+  /** What came while a request was under way: its client pipelines, which is for the parser. */
+  let early: Buffer | undefined;
+  let hasEnded = false;
+
+  function onData(piece: Buffer): void {
+    if (isBusy) {
+      early = early === undefined ? piece : Buffer.concat([early, piece]);
+      socket.pause();
+      return;
+    }
+    const startedAtMs = performance.now();
+    const request = readRequest(piece);
+    const route = request && deps.routes.get(request.path);
+    if (request === undefined || route === undefined) {
+      giveUp(piece);
+      return;
+    }
+    const requestId = newRequestId();
+    isBusy = route(request, { requestId, startedAtMs }, (answer) => send(requestId, answer));
+    if (!isBusy) giveUp(piece);
+  }
+
+  function send(requestId: string, answer: ShortAnswer): void {
+    isBusy = false;
+    if (socket.destroyed) return;
+    const isLast = !deps.isOpen() || hasEnded;
+    quietSinceMs = performance.now();
+    const hasRoom = writeAnswer(socket, requestId, answer, isLast ? "close" : keepAlive);
+    if (isLast) endDeaf();
+    else if (early !== undefined) giveUp(early);
+    // A client that does not read its answers makes no more of them.
+    else if (!hasRoom) socket.pause().once("drain", goOn);
+  }
+
+  function goOn(): void {
+    quietSinceMs = performance.now();
+    socket.resume();
+  }
+
+  /** What still comes is thrown away: it must do nothing, as it cannot be answered. */
+  function endDeaf(): void {
+    socket.off("data", onData).resume().end();
+  }
+
+  function giveUp(unanswered: Buffer): void {
+    socket.off("data", onData).off("end", onEnd).off("error", onError);
+    socket.unshift(unanswered);
+    deps.giveUp();
+    socket.resume();
+  }
+
+  function onEnd(): void {
+    hasEnded = true;
+    if (!isBusy) socket.end();
+  }
+
+  function onError(): void {
+    socket.destroy();
+  }
+
+  socket.on("data", onData).on("end", onEnd).on("error", onError);
+  return {
+    isBusy: () => isBusy || socket.writableLength > 0,
+    endIfQuiet(nowMs) {
+      if (!isBusy) endOverdue(socket, nowMs - quietSinceMs, deps);
+    },
+    close: () => socket.destroy(),
+  };
+}
+
+function endOverdue(socket: Socket, quietMs: number, limits: ShortWayDeps): void {
+  if (socket.bytesRead > 0) {
+    if (quietMs > limits.idleMs + idleBufferMs) socket.destroy();
+  } else if (quietMs > limits.firstRequestMs) {
+    refuseConnection(Object.assign(new Error("idle"), { code: "ERR_HTTP_REQUEST_TIMEOUT" }), socket);
+    socket.destroySoon();
+  }
+}

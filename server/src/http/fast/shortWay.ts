@@ -1,0 +1,85 @@
+import type { Server } from "node:http";
+import type { Socket } from "node:net";
+import type { ShortAnswer, WholeRequest } from "../contract/route.ts";
+import { keepConnection, type ShortConnection } from "./connection.ts";
+
+/**
+ * Answers a request, later, through `give`; false leaves it to the framework, as long as nothing was done for it.
+ * Never throws, and gives one answer.
+ */
+export type ShortRoute = (
+  request: WholeRequest,
+  started: StartedRequest,
+  give: (answer: ShortAnswer) => void,
+) => boolean;
+
+/** What is known of a request besides what it says. */
+export interface StartedRequest {
+  requestId: string;
+  /** By `performance.now()`. */
+  startedAtMs: number;
+}
+
+export interface ShortWayDeps {
+  /** By path with `:id` for its parameter. */
+  routes: ReadonlyMap<string, ShortRoute>;
+  /** Milliseconds that a new connection may take to send its first bytes, and that one may idle between requests. */
+  firstRequestMs: number;
+  idleMs: number;
+}
+
+/** The connections that are on the short way. */
+export interface ShortWay {
+  /** Ends the connections on which no request is under way. */
+  closeIdle(): void;
+  /** Ends them all. */
+  closeAll(): void;
+}
+
+/**
+ * Answers the requests of `routes` on their connections, without the framework, where they arrive whole and plain;
+ * a connection with any other request goes to the server's own parser, with every byte, for the rest of its life.
+ * Such an item costs two thirds of Node's time; which way it took cannot be told from its answer.
+ */
+export function openShortWay(server: Server, deps: ShortWayDeps): ShortWay {
+  const [toParser] = server.listeners("connection") as ((this: Server, socket: Socket) => void)[];
+  if (toParser === undefined) throw new Error("the server has no listener for connections");
+  server.removeAllListeners("connection");
+  const connections = new Set<ShortConnection>();
+  const sweep = setInterval(() => endQuiet(connections), lookEveryMs(deps));
+  sweep.unref();
+  server.once("close", () => clearInterval(sweep));
+  server.on("connection", (socket: Socket) => {
+    const connection = keepConnection(socket, {
+      ...deps,
+      isOpen: () => server.listening,
+      giveUp: () => {
+        connections.delete(connection);
+        toParser.call(server, socket);
+      },
+    });
+    connections.add(connection);
+    socket.once("close", () => connections.delete(connection));
+  });
+  return {
+    closeIdle() {
+      for (const connection of connections) if (!connection.isBusy()) connection.close();
+    },
+    closeAll() {
+      for (const connection of connections) connection.close();
+    },
+  };
+}
+
+/** One timer for all: a timer of each connection, set anew with each piece, took a fiftieth of an item's time. */
+function endQuiet(connections: ReadonlySet<ShortConnection>): void {
+  const nowMs = performance.now();
+  for (const connection of connections) connection.endIfQuiet(nowMs);
+}
+
+const maxLateMs = 1_000;
+
+/** How late a quiet connection may end: an eighth of what it is allowed. */
+function lookEveryMs({ firstRequestMs, idleMs }: ShortWayDeps): number {
+  return Math.min(maxLateMs, firstRequestMs / 8, idleMs / 8);
+}

@@ -1,0 +1,185 @@
+import { randomBytes } from "node:crypto";
+import pg from "pg";
+import type { Log } from "../../telemetry/log.ts";
+
+/** Carries the news of claimable messages between the nodes that share a database. */
+export interface Wakeups {
+  start(): void;
+  /** Some mailboxes have new or returned messages: wakes this node at once and the others within 50 ms. */
+  announce(mailboxIds: Iterable<string>): void;
+  stop(): Promise<void>;
+}
+
+export interface WakeupsDeps {
+  pool: pg.Pool;
+  log: Pick<Log, "warn">;
+  /** Wakes the waiters of this node. */
+  wake: (mailboxIds: Iterable<string>) => void;
+  /** The mailboxes that this node's waiters wait for. */
+  waitedFor: () => string[];
+  retentionMs: number;
+}
+
+const channel = "postrider_messages";
+/** NOTIFY takes a lock that all committing transactions of the database share, so a node does it this seldom. */
+const notifyIntervalMs = 50;
+/** A payload is at most 8000 bytes; past this many mailboxes it says "any" in place of their ids. */
+const maxNotifiedIds = 200;
+/** One statement per node and interval finds what no notification told of, such as leases taken by other nodes. */
+const pollIntervalMs = 5_000;
+const maxReconnectDelayMs = 5_000;
+
+/**
+ * One LISTEN connection per node. Notifications are the fast way; a poll that costs one statement, however many
+ * wait, is the floor. While nobody waits there is no poll.
+ */
+export function createWakeups(deps: WakeupsDeps): Wakeups {
+  const nodeId = randomBytes(8).toString("hex");
+  const unannounced = new Set<string>();
+  let notifyTimer: NodeJS.Timeout | undefined;
+  let notifying: Promise<unknown> = Promise.resolve();
+  let pollTimer: NodeJS.Timeout | undefined;
+  let polling: Promise<unknown> = Promise.resolve();
+  let listener: Listener | undefined;
+
+  function announceElsewhere(): void {
+    if (unannounced.size === 0) return;
+    const ids = unannounced.size > maxNotifiedIds ? "any" : [...unannounced].join("");
+    unannounced.clear();
+    notifyTimer = setTimeout(() => {
+      notifyTimer = undefined;
+      announceElsewhere();
+    }, notifyIntervalMs);
+    notifying = notify(deps, `${nodeId} ${ids}`);
+  }
+
+  function hear(payload: string): void {
+    const [sender, ids] = payload.split(" ");
+    if (sender === nodeId || ids === undefined) return;
+    deps.wake(ids === "any" ? deps.waitedFor() : (ids.match(/.{32}/g) ?? []));
+  }
+
+  return {
+    start() {
+      listener = startListener(deps, hear, () => void poll(deps));
+      pollTimer = setInterval(() => {
+        polling = poll(deps);
+      }, pollIntervalMs);
+    },
+    announce(mailboxIds) {
+      const ids = [...mailboxIds];
+      deps.wake(ids);
+      for (const id of ids) unannounced.add(id);
+      if (notifyTimer === undefined) announceElsewhere();
+    },
+    async stop() {
+      clearInterval(pollTimer);
+      clearTimeout(notifyTimer);
+      await Promise.all([polling, notifying, listener?.stop()]);
+    },
+  };
+}
+
+async function notify(deps: WakeupsDeps, payload: string): Promise<void> {
+  try {
+    await deps.pool.query({
+      name: "notify_messages",
+      text: "select pg_notify($1, $2)",
+      values: [channel, payload],
+    });
+  } catch (error) {
+    deps.log.warn({ err: error }, "could not tell other nodes of new messages; their waiters poll");
+  }
+}
+
+/** Wakes the mailboxes that have something claimable. */
+async function poll(deps: WakeupsDeps): Promise<void> {
+  const mailboxIds = deps.waitedFor();
+  if (mailboxIds.length === 0) return;
+  try {
+    const { rows } = await deps.pool.query<{ mailbox_id: string }>({
+      name: "poll_mailboxes",
+      text: `with clock as materialized (
+               select (extract(epoch from clock_timestamp()) * 1000)::bigint as now_ms
+             )
+             select i.mailbox_id
+             from unnest($1::uuid[]) as i (mailbox_id)
+             where exists (
+                 select
+                 from messages m
+                 where m.bucket = get_byte(uuid_send(i.mailbox_id), 15)
+                   and m.mailbox_id = i.mailbox_id
+                   and m.state = 1
+                   and m.id >= (select first_id_at(now_ms - $2) from clock)
+               )
+               or exists (
+                 select
+                 from messages m
+                 where m.bucket = get_byte(uuid_send(i.mailbox_id), 15)
+                   and m.mailbox_id = i.mailbox_id
+                   and m.state <> 1
+                   and m.claimable_at <= (select now_ms from clock)
+               )`,
+      values: [mailboxIds, deps.retentionMs],
+    });
+    deps.wake(rows.map((row) => row.mailbox_id));
+  } catch (error) {
+    deps.log.warn({ err: error }, "could not look for claimable messages; it is tried again");
+  }
+}
+
+interface Listener {
+  stop(): Promise<void>;
+}
+
+/** Keeps one connection listening, whatever happens to it; `onConnected` catches up on what was missed. */
+function startListener(
+  deps: WakeupsDeps,
+  hear: (payload: string) => void,
+  onConnected: () => void,
+): Listener {
+  let isStopped = false;
+  let client: pg.Client | undefined;
+  let retryTimer: NodeJS.Timeout | undefined;
+  let failures = 0;
+  let connecting: Promise<void> = Promise.resolve();
+
+  async function connect(): Promise<void> {
+    // The pool's own options, with the password that a copy would lose.
+    const next = new pg.Client(deps.pool.options);
+    client = next;
+    let isLost = false;
+    const lose = (error?: Error): void => {
+      if (isLost) return;
+      isLost = true;
+      void next.end().catch(() => undefined);
+      if (isStopped) return;
+      deps.log.warn({ err: error }, "lost the connection that listens for new messages; connecting again");
+      const delayMs = Math.min(100 * 2 ** failures++, maxReconnectDelayMs);
+      retryTimer = setTimeout(() => {
+        connecting = connect();
+      }, delayMs);
+    };
+    next.on("error", lose);
+    next.on("end", () => lose());
+    next.on("notification", (message) => hear(message.payload ?? ""));
+    try {
+      await next.connect();
+      await next.query(`listen ${channel}`);
+      failures = 0;
+      onConnected();
+    } catch (error) {
+      lose(error as Error);
+    }
+  }
+
+  connecting = connect();
+  return {
+    async stop() {
+      isStopped = true;
+      clearTimeout(retryTimer);
+      await connecting;
+      await client?.end().catch(() => undefined);
+    },
+  };
+}

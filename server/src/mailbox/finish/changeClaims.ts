@@ -1,0 +1,120 @@
+import { int4Array, uuidArray } from "../../postgres/hot/binaryArray.ts";
+import { callFunction } from "../../postgres/hot/callFunction.ts";
+import { idsOf, numberKeys } from "../message/batchKeys.ts";
+import type { ClaimDeps } from "../claim/claimMessages.ts";
+import { type ChangeCode, orderById } from "./endMessages.ts";
+
+/** One claimed message whose holder needs it longer, or gives it back. */
+export interface ClaimChange {
+  key: string;
+  messageId: string;
+  /** Only a message of this mailbox; null means any. */
+  mailboxId: string | null;
+  claimToken: string;
+  /** From now on; null gives the message back. */
+  leaseMs: number | null;
+  /** How long a message that is given back stays unclaimable. */
+  delayMs: number;
+}
+
+export interface ClaimChangeOutcome {
+  code: ChangeCode;
+  /** Unix milliseconds of the database's clock at which the new lease ends; null when it was given back. */
+  leaseUntilMs: number | null;
+}
+
+interface ReleaseRow {
+  codes: string;
+  freed_mailbox_ids: string[] | null;
+  now_ms: number;
+}
+
+type ChangeDeps = ClaimDeps & { onMessagesReady: (mailboxIds: string[]) => void };
+
+/**
+ * Extends or releases claims of many requests; gives an outcome per request, in order. A message that is named
+ * twice is changed twice, in the order of the requests.
+ */
+export async function changeClaims(
+  deps: ChangeDeps,
+  requests: readonly ClaimChange[],
+): Promise<ClaimChangeOutcome[]> {
+  const outcomes: ClaimChangeOutcome[] = [];
+  let left = requests.map((_request, index) => index);
+  while (left.length > 0) {
+    const seen = new Set<string>();
+    const now: number[] = [];
+    const later: number[] = [];
+    for (const index of left) {
+      const { messageId } = requests[index]!;
+      (seen.has(messageId) ? later : now).push(index);
+      seen.add(messageId);
+    }
+    const changed = await changeDistinct(
+      deps,
+      now.map((index) => requests[index]!),
+      false,
+    );
+    now.forEach((index, place) => {
+      outcomes[index] = changed[place]!;
+    });
+    left = later;
+  }
+  return outcomes;
+}
+
+/** Gives back messages whose claim nobody ever saw, as if it had not been made. */
+export async function undoClaims(
+  deps: ChangeDeps,
+  key: string,
+  messages: readonly { id: string; claimToken: string }[],
+): Promise<void> {
+  if (messages.length === 0) return;
+  const changes = messages.map(({ id, claimToken }) => ({
+    key,
+    messageId: id,
+    mailboxId: null,
+    claimToken,
+    leaseMs: null,
+    delayMs: 0,
+  }));
+  await changeDistinct(deps, changes, true);
+}
+
+async function changeDistinct(
+  deps: ChangeDeps,
+  requests: readonly ClaimChange[],
+  isUnclaimed: boolean,
+): Promise<ClaimChangeOutcome[]> {
+  const order = orderById(requests);
+  const sorted = order.map((index) => requests[index]!);
+  const { keyHashes, keyNumbers } = numberKeys(sorted);
+  const rows = await callFunction<ReleaseRow>(deps.pool, {
+    name: "release_messages",
+    text: "select * from release_messages($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+    values: [
+      deps.retentionMs,
+      keyHashes,
+      keyNumbers,
+      uuidArray(sorted.map((request) => request.messageId)),
+      uuidArray(sorted.map((request) => request.mailboxId)),
+      uuidArray(sorted.map((request) => request.claimToken)),
+      // −1 stands for null, which these arrays do not carry.
+      int4Array(sorted.map((request) => request.leaseMs ?? -1)),
+      int4Array(sorted.map((request) => request.delayMs)),
+      isUnclaimed,
+    ],
+  });
+  const { codes, freed_mailbox_ids: freed, now_ms: nowMs } = rows[0]!;
+  if (freed !== null) deps.onMessagesReady(idsOf(freed));
+  const outcomes: ClaimChangeOutcome[] = [];
+  order.forEach((index, place) => {
+    const { key, leaseMs } = requests[index]!;
+    if (codes[place] !== "u") deps.onKeyUsed(key);
+    outcomes[index] = {
+      code: codes[place] as ChangeCode,
+      leaseUntilMs: leaseMs === null ? null : nowMs + leaseMs,
+    };
+  });
+  return outcomes;
+}

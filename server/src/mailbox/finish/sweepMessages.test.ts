@@ -1,0 +1,115 @@
+import type pg from "pg";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createTestDatabase, type TestDatabase } from "../../../test/support/database.ts";
+import { createPool } from "../../postgres/pool.ts";
+import { newId, newRootId } from "../../postgres/ids.ts";
+import {
+  foldMailboxActivity,
+  forgetDeletedMailboxes,
+  sweepClaimIds,
+  sweepExpiredMessages,
+} from "./sweepMessages.ts";
+
+let database: TestDatabase;
+let pool: pg.Pool;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  pool = createPool({ connection: database.connection, size: 4, onError: () => undefined });
+});
+
+afterAll(async () => {
+  await pool.end();
+  await database.drop();
+});
+
+const retentionMs = 3_600_000;
+
+async function insertMessages(
+  count: number,
+  ageMs: number,
+  orderingKey: string | null = null,
+): Promise<string[]> {
+  const mailbox = newRootId(Date.now());
+  const bucket = Number.parseInt(mailbox.slice(30), 16);
+  const ids = Array.from({ length: count }, () => newId(bucket, Date.now() - ageMs));
+  await pool.query(
+    `insert into messages (bucket, mailbox_id, id, ordering_key)
+     select $1, $2, id, $4
+     from unnest($3::uuid[]) as i (id)`,
+    [bucket, mailbox, ids, orderingKey],
+  );
+  return ids;
+}
+
+async function count(table: string): Promise<number> {
+  const { rows } = await pool.query<{ count: number }>(`select count(*) as count from ${table}`);
+  return rows[0]!.count;
+}
+
+describe("sweeping", () => {
+  it("removes what is past retention, in bounded calls, and nothing else", async () => {
+    await insertMessages(2_500, retentionMs + 1_000);
+    await insertMessages(3, retentionMs + 1_000, "k");
+    const kept = await insertMessages(5, 1_000);
+    expect(await sweepExpiredMessages(pool, retentionMs)).toBe(2_503);
+    const { rows } = await pool.query<{ id: string }>("select id from messages order by id");
+    expect(rows.map((row) => row.id)).toEqual(kept.sort());
+    expect(await sweepExpiredMessages(pool, retentionMs)).toBe(0);
+  });
+
+  it("forgets Claim-Ids after their time", async () => {
+    const id = newRootId(Date.now());
+    for (const [digest, expiresAt] of [
+      ["\\x01", Date.now() - 1],
+      ["\\x02", Date.now() + 60_000],
+    ]) {
+      await pool.query(
+        `insert into message_claims (bucket, mailbox_id, key_id, claim_digest, claim_token, message_ids, expires_at)
+         values (0, $1, $1, $2, $1, '{}', $3)`,
+        [id, digest, expiresAt],
+      );
+    }
+    expect(await sweepClaimIds(pool)).toBe(1);
+    expect(await count("message_claims")).toBe(1);
+  });
+
+  it("folds the ledger without changing its sums", async () => {
+    await pool.query("truncate mailbox_activity, mailbox_minutes");
+    const org = newRootId(Date.now());
+    const box = newRootId(Date.now());
+    await pool.query(
+      `insert into organizations (id, name, slug, billing_status, created_at) values ($1, 'o', $2, 'active', 0)`,
+      [org, org],
+    );
+    await pool.query(
+      `insert into targets (id, org_id, kind, name, created_at, updated_at) values ($1, $2, 'mailbox', 'b', 0, 0)`,
+      [box, org],
+    );
+    const minute = Math.floor(Date.now() / 60_000);
+    for (const [at, accepted, acknowledged] of [
+      [minute, 5, 2],
+      [minute, 1, 1],
+      [minute - 100, 7, 4],
+    ] as const) {
+      await pool.query(
+        `insert into mailbox_activity (bucket, minute, accepted, acknowledged, held, mailbox_id)
+         values (7, $1, $2, $3, $2::integer - $3::integer, $4)`,
+        [at, accepted, acknowledged, box],
+      );
+    }
+    await foldMailboxActivity(pool);
+    await foldMailboxActivity(pool);
+    expect(await count("mailbox_activity")).toBe(0);
+    const { rows } = await pool.query(
+      "select minute, accepted, acknowledged, held from mailbox_minutes order by minute",
+    );
+    expect(rows).toEqual([
+      { minute: 0, accepted: 0, acknowledged: 0, held: 3 },
+      { minute, accepted: 6, acknowledged: 3, held: 3 },
+    ]);
+    expect(await forgetDeletedMailboxes(pool)).toBe(0);
+    await pool.query("delete from targets");
+    expect(await forgetDeletedMailboxes(pool)).toBe(1);
+  });
+});

@@ -1,0 +1,31 @@
+import { hash } from "node:crypto";
+import { type BinaryParameter, byteaArray, int2Array } from "../../postgres/hot/binaryArray.ts";
+
+/** The distinct API keys of a batch: each is looked up once, and requests name theirs by its 1-based number. */
+export interface BatchKeys {
+  keyHashes: BinaryParameter;
+  keyNumbers: BinaryParameter;
+}
+
+/** Numbers the API keys of a batch's requests. */
+export function numberKeys(requests: readonly { key: string }[]): BatchKeys {
+  const numbers = new Map<string, number>();
+  const keyNumbers = requests.map(({ key }) => {
+    let number = numbers.get(key);
+    if (number === undefined) {
+      number = numbers.size + 1;
+      numbers.set(key, number);
+    }
+    return number;
+  });
+  return {
+    keyHashes: byteaArray([...numbers.keys()].map((key) => hash("sha256", key, "buffer"))),
+    keyNumbers: int2Array(keyNumbers),
+  };
+}
+
+/** The ids in a `uuid[]` column; nulls are left out. */
+export function idsOf(column: readonly (string | null)[] | null): string[] {
+  if (column === null) return [];
+  return column.filter((id) => id !== null);
+}

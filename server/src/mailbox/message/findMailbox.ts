@@ -1,0 +1,60 @@
+import { hash } from "node:crypto";
+import type pg from "pg";
+import { bucketOf, firstIdAt, isId } from "../../postgres/ids.ts";
+import { notFound } from "../../http/contract/errors.ts";
+
+/** A mailbox at one moment of the database's clock, by which the states of its messages are told. */
+export interface MailboxMoment {
+  id: string;
+  bucket: number;
+  maxClaims: number | null;
+  nowMs: number;
+  /** Messages with smaller ids have expired. */
+  expiredBefore: string;
+  retentionMs: number;
+}
+
+export interface ReadDeps {
+  pool: pg.Pool;
+  retentionMs: number;
+}
+
+/** @throws {ApiError} 404 when the organization has no mailbox of this id; targets of other kinds are none. */
+export async function findMailbox(deps: ReadDeps, orgId: string, id: string): Promise<MailboxMoment> {
+  if (!isId(id)) throw notFound();
+  const { rows } = await deps.pool.query<{ max_claims: number | null; now_ms: number }>({
+    name: "find_mailbox",
+    text: `select t.max_claims, (extract(epoch from clock_timestamp()) * 1000)::bigint as now_ms
+           from targets t
+           where t.id = $1
+             and t.org_id = $2
+             and t.kind = 'mailbox'`,
+    values: [id, orgId],
+  });
+  const row = rows[0];
+  if (row === undefined) throw notFound();
+  const { max_claims: maxClaims, now_ms: nowMs } = row;
+  return {
+    id,
+    bucket: bucketOf(id),
+    maxClaims,
+    nowMs,
+    expiredBefore: firstIdAt(nowMs - deps.retentionMs),
+    retentionMs: deps.retentionMs,
+  };
+}
+
+/** Whether the organization of an API key has this mailbox; for routes that leave checking the key to a transition. */
+export async function isMailboxOf(pool: pg.Pool, key: string, id: string): Promise<boolean> {
+  const { rowCount } = await pool.query({
+    name: "find_mailbox_of_key",
+    text: `select
+           from api_keys k
+           join targets t on t.org_id = k.org_id
+           where k.key_hash = $1
+             and t.id = $2
+             and t.kind = 'mailbox'`,
+    values: [hash("sha256", key, "buffer"), id],
+  });
+  return rowCount === 1;
+}

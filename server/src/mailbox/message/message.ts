@@ -1,0 +1,75 @@
+import { idTimeMs } from "../../postgres/ids.ts";
+
+/** What a message can be. `DEAD` stands beside the contract's four: rejected, or claimed too often. */
+export const messageStatuses = ["UNREAD", "CLAIMED", "ACKNOWLEDGED", "EXPIRED", "DEAD"] as const;
+
+export type MessageStatus = (typeof messageStatuses)[number];
+
+/** A message as the interface answers it; moments are Unix seconds. */
+export interface Message {
+  id: string;
+  mailbox_id: string;
+  status: MessageStatus;
+  event_type: string | null;
+  correlation_id: string | null;
+  ordering_key: string | null;
+  /** The API key that holds it or acknowledged it. */
+  claimed_by: string | null;
+  claim_expires_at: number | null;
+  claim_count: number;
+  created_at: number;
+  expires_at: number;
+  acknowledged_at: number | null;
+  dead_reason: string | null;
+}
+
+/** A message as its consumer has just claimed it. */
+export interface ClaimedMessage {
+  id: string;
+  mailboxId: string;
+  claimedBy: string;
+  claimToken: string;
+  claimCount: number;
+  /** Unix milliseconds of the database's clock. */
+  leaseUntilMs: number;
+  orderingKey: string | null;
+  eventType: string | null;
+  correlationId: string | null;
+  /** JSON text as it was accepted. */
+  payload: string;
+}
+
+/** When a message was accepted and when it expires, in Unix seconds. */
+export function messageTimes(id: string, retentionMs: number): { created_at: number; expires_at: number } {
+  const acceptedAtMs = idTimeMs(id);
+  return {
+    created_at: Math.floor(acceptedAtMs / 1000),
+    expires_at: Math.floor((acceptedAtMs + retentionMs) / 1000),
+  };
+}
+
+/**
+ * A claimed message as JSON text, its token and payload included: the members of {@link Message} and two more. Written
+ * out, because it is most of what claiming costs the process; the payload is put in as it was accepted.
+ */
+export function claimedMessageText(claimed: ClaimedMessage, retentionMs: number): string {
+  const { created_at, expires_at } = messageTimes(claimed.id, retentionMs);
+  const claimExpiresAt = Math.min(Math.floor(claimed.leaseUntilMs / 1000), expires_at);
+  return (
+    `{"id":"${claimed.id}","mailbox_id":"${claimed.mailboxId}","status":"CLAIMED"` +
+    `,"event_type":${textOrNull(claimed.eventType)},"correlation_id":${textOrNull(claimed.correlationId)}` +
+    `,"ordering_key":${textOrNull(claimed.orderingKey)},"claimed_by":"${claimed.claimedBy}"` +
+    `,"claim_expires_at":${claimExpiresAt},"claim_count":${claimed.claimCount},"created_at":${created_at}` +
+    `,"expires_at":${expires_at},"acknowledged_at":null,"dead_reason":null` +
+    `,"claim_token":"${claimed.claimToken}","payload":${claimed.payload}}`
+  );
+}
+
+function textOrNull(text: string | null): string {
+  return text === null ? "null" : JSON.stringify(text);
+}
+
+/** An object as JSON text with a last member `payload`, which is JSON text already. */
+export function withPayload(object: object, payload: string): string {
+  return `${JSON.stringify(object).slice(0, -1)},"payload":${payload}}`;
+}

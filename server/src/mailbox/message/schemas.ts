@@ -1,0 +1,102 @@
+import { type TSchema, Type } from "typebox";
+import { Id, NullableString, NullableTimestamp, Timestamp } from "../../http/contract/schemas.ts";
+import { type MessageStatus, messageStatuses } from "./message.ts";
+
+const Status = Type.Unsafe<MessageStatus>({ type: "string", enum: [...messageStatuses] });
+
+const fields = {
+  id: Id,
+  mailbox_id: Id,
+  status: Status,
+  event_type: NullableString,
+  correlation_id: NullableString,
+  ordering_key: NullableString,
+  claimed_by: Type.Union([Type.String(), Type.Null()], {
+    description: "The id of the API key that holds or acknowledged it",
+  }),
+  claim_expires_at: NullableTimestamp,
+  claim_count: Type.Integer(),
+  created_at: Timestamp,
+  expires_at: Timestamp,
+  acknowledged_at: NullableTimestamp,
+  dead_reason: NullableString,
+};
+
+export const ListedMessage = Type.Object(fields, { title: "MessageSummary" });
+
+const payload = Type.Unknown({
+  description: "The JSON as it was accepted; null once the message has expired",
+});
+
+export const ReadableMessage = Type.Object({ ...fields, payload }, { title: "Message" });
+
+const ClaimToken = Type.String({
+  pattern: "^[0-9a-f]{32}$",
+  description: "Proof of this claim; a later claim of the message has another",
+});
+
+export const Claimed = Type.Object(
+  { ...fields, claim_token: ClaimToken, payload },
+  { title: "ClaimedMessage" },
+);
+
+export const Claim = Type.Object(
+  {
+    messages: Type.Array(Claimed),
+    remaining: Type.Object(
+      { ready: Type.Integer(), claimed: Type.Integer() },
+      { description: "What is left in the mailbox, each counted up to 100" },
+    ),
+  },
+  { title: "Claim" },
+);
+
+export const Acknowledged = Type.Object({ id: Id, status: Type.Literal("ACKNOWLEDGED") });
+
+export const Stats = Type.Object(
+  {
+    ready: Type.Integer({ description: "Claimable now" }),
+    claimed: Type.Integer(),
+    delayed: Type.Integer({ description: "Released for a later moment" }),
+    blocked: Type.Integer({ description: "Behind an earlier message of their ordering key" }),
+    dead: Type.Integer(),
+    oldest_age_seconds: Type.Union([Type.Integer(), Type.Null()], {
+      description: "Age of the oldest message that is UNREAD",
+    }),
+    accepted_per_minute: Type.Number({ description: "Over the last five minutes" }),
+    acknowledged_per_minute: Type.Number({ description: "Over the last five minutes" }),
+  },
+  { title: "MailboxStats" },
+);
+
+/** What became of each message of a batch; `status` is the HTTP status that the message alone would get. */
+export const Results = Type.Object(
+  {
+    results: Type.Array(
+      Type.Object({
+        id: Type.String(),
+        ok: Type.Boolean(),
+        status: Type.Integer({
+          description: "The HTTP status that a request for this message alone would get",
+        }),
+        claim_expires_at: Type.Optional(Timestamp),
+        error: Type.Optional(Type.String()),
+      }),
+    ),
+  },
+  { title: "ClaimResults" },
+);
+
+/** A lease's length: the service's default where the body says nothing. */
+export const LeaseSeconds = Type.Integer({ minimum: 5, maximum: 43_200 });
+
+/** Claimed messages with their tokens. */
+export const Claims = Type.Array(
+  Type.Object({ id: Type.String({ maxLength: 64 }), claim_token: Type.String({ maxLength: 64 }) }),
+  { minItems: 1, maxItems: 100 },
+);
+
+/** A body that may also be absent. */
+export function optionalBody<P extends Record<string, TSchema>>(properties: P) {
+  return Type.Union([Type.Object(properties), Type.Null()]);
+}

@@ -1,0 +1,197 @@
+import { isId } from "../../postgres/ids.ts";
+import { ApiError } from "../../http/contract/errors.ts";
+import type { MailboxMoment, ReadDeps } from "../message/findMailbox.ts";
+import type { Message, MessageStatus } from "../message/message.ts";
+import { messageColumns, messageOf, type MessageRow } from "./readMessage.ts";
+
+export interface ListRequest {
+  /** Undefined lists what is neither acknowledged nor dead nor expired. */
+  status: MessageStatus | undefined;
+  limit: number;
+  /** The message after which the page begins. */
+  after: string | undefined;
+}
+
+/** A page of a mailbox's messages in one state, oldest first. Changes nothing. @throws {ApiError} 400 for an unknown `after`. */
+export async function listMessages(
+  deps: ReadDeps,
+  mailbox: MailboxMoment,
+  request: ListRequest,
+): Promise<Message[]> {
+  const name = request.status ?? "ACTIVE";
+  const page = pages[name];
+  const after =
+    request.after === undefined ? page.first : await placeAfter(deps, mailbox, request.after, page.order);
+  const { rows } = await deps.pool.query<MessageRow>({
+    name: `list_messages_${name.toLowerCase()}`,
+    text: `with page as materialized (${page.text})
+           select ${messageColumns}
+           from page p
+           ${lookUps}
+           order by p.place`,
+    values: [
+      mailbox.nowMs,
+      mailbox.maxClaims,
+      mailbox.bucket,
+      mailbox.id,
+      mailbox.expiredBefore,
+      after,
+      request.limit,
+    ],
+  });
+  return rows.map((row) => messageOf(row, mailbox));
+}
+
+/** Laterals with a limit, because the planner would turn joins into scans of whole partitions. */
+const lookUps = `
+  cross join lateral (
+    select e.id, e.target_id, e.event_type, e.correlation_id, e.ordering_key
+    from events e
+    where e.bucket = $3
+      and e.target_id = $4
+      and e.id = p.id
+    limit 1
+  ) e
+  left join lateral (
+    select m.state, m.claimable_at, m.claim_count, m.claimed_by
+    from messages m
+    where m.bucket = $3
+      and m.id = p.id
+    limit 1
+  ) m on true
+  left join lateral (
+    select c.dead, c.claim_count, c.claimed_by, c.closed_at, c.reason
+    from closed_messages c
+    where c.bucket = $3
+      and c.mailbox_id = $4
+      and c.id = p.id
+    limit 1
+  ) c on true`;
+
+interface Page {
+  order: "position" | "id";
+  first: number | string;
+  /**
+   * Finds `id` and `place` of the page's messages. $1 is the moment in Unix milliseconds, $2 the mailbox's limit
+   * of claims, $3 bucket, $4 mailbox, $5 the first id that has not expired, $6 the place after which the page
+   * begins, $7 its length.
+   */
+  text: string;
+}
+
+const lowestId = "0".repeat(32);
+
+const ofMailbox = `m.bucket = $3
+  and m.mailbox_id = $4
+  and m.id >= $5
+  and m.position > $6`;
+
+const ready = `(
+  select m.id, m.position as place
+  from messages m
+  where m.state = 1
+    and ${ofMailbox}
+  order by m.position
+  limit $7
+)`;
+
+const dead = `(
+  select c.id, c.position as place
+  from closed_messages c
+  where c.bucket = $3
+    and c.mailbox_id = $4
+    and c.dead
+    and c.id >= $5
+    and c.position > $6
+  order by c.position
+  limit $7
+)`;
+
+function waiting(...statuses: MessageStatus[]): string {
+  return `(
+    select m.id, m.position as place
+    from messages m
+    where m.state <> 1
+      and ${ofMailbox}
+      and message_status(m.state, m.claimable_at, m.claim_count, $2, $1) in ('${statuses.join("', '")}')
+    order by m.position
+    limit $7
+  )`;
+}
+
+/** Merges parts that are each in order. */
+function merged(...parts: string[]): Page {
+  return {
+    order: "position",
+    first: 0,
+    text: `select id, place from (${parts.join(" union all ")}) parts order by place limit $7`,
+  };
+}
+
+const pages: Record<MessageStatus | "ACTIVE", Page> = {
+  ACTIVE: merged(ready, waiting("UNREAD", "CLAIMED")),
+  UNREAD: merged(ready, waiting("UNREAD")),
+  CLAIMED: merged(waiting("CLAIMED")),
+  DEAD: merged(dead, waiting("DEAD")),
+  ACKNOWLEDGED: {
+    order: "id",
+    first: lowestId,
+    text: `
+      select c.id, c.id as place
+      from closed_messages c
+      where c.bucket = $3
+        and c.mailbox_id = $4
+        and not c.dead
+        and c.id >= $5
+        and c.id > $6
+      order by c.id
+      limit $7`,
+  },
+  EXPIRED: {
+    order: "id",
+    first: lowestId,
+    text: `
+      select e.id, e.id as place
+      from events e
+      where e.bucket = $3
+        and e.target_id = $4
+        and e.id < $5
+        and e.id > $6
+      order by e.id
+      limit $7`,
+  },
+};
+
+/** Where a page begins that follows message `id`: in the order of acceptance, or of ids. */
+async function placeAfter(
+  deps: ReadDeps,
+  mailbox: MailboxMoment,
+  id: string,
+  order: Page["order"],
+): Promise<number | string> {
+  if (!isId(id)) throw unknownAfter();
+  if (order === "id") return id;
+  const { rows } = await deps.pool.query<{ position: number }>({
+    name: "find_message_position",
+    text: `select m.position
+           from messages m
+           where m.bucket = $1
+             and m.mailbox_id = $2
+             and m.id = $3
+           union all
+           select c.position
+           from closed_messages c
+           where c.bucket = $1
+             and c.mailbox_id = $2
+             and c.id = $3`,
+    values: [mailbox.bucket, mailbox.id, id],
+  });
+  if (rows[0] !== undefined) return rows[0].position;
+  // Everything before an expired message has expired as well.
+  if (id < mailbox.expiredBefore) return 0;
+  throw unknownAfter();
+}
+
+function unknownAfter(): ApiError {
+  return new ApiError(400, "after must be the id of a message of this mailbox");
+}

@@ -1,0 +1,144 @@
+import type { MailboxMoment, ReadDeps } from "../message/findMailbox.ts";
+
+/** What a mailbox holds at this moment, and how fast it moves. */
+export interface MailboxStats {
+  ready: number;
+  claimed: number;
+  delayed: number;
+  blocked: number;
+  dead: number;
+  oldest_age_seconds: number | null;
+  accepted_per_minute: number;
+  acknowledged_per_minute: number;
+}
+
+/** Up to here ready messages are counted one by one; beyond, they are what the ledger says is held, less the rest. */
+const maxCounted = 10_000;
+/** Rates are over this many whole minutes and the present one. */
+const rateMinutes = 5;
+
+interface StatsRow {
+  ready: number;
+  oldest_ready: string | null;
+  lapsed: number;
+  claimed: number;
+  delayed: number;
+  blocked: number;
+  poison: number;
+  oldest_waiting: string | null;
+  dead: number;
+  held: number;
+  accepted: number;
+  acknowledged: number;
+}
+
+/**
+ * The live view of a mailbox. Costs what is leased, delayed and dead, and at most {@link maxCounted} of what is
+ * ready. Changes nothing.
+ */
+export async function mailboxStats(deps: ReadDeps, mailbox: MailboxMoment): Promise<MailboxStats> {
+  const minute = Math.floor(mailbox.nowMs / 60_000);
+  const { rows } = await deps.pool.query<StatsRow>({
+    name: "mailbox_stats",
+    text: statsText,
+    values: [
+      mailbox.nowMs,
+      mailbox.bucket,
+      mailbox.id,
+      mailbox.expiredBefore,
+      mailbox.maxClaims,
+      maxCounted,
+      minute - rateMinutes,
+    ],
+  });
+  const row = rows[0]!;
+  const elsewhere = row.lapsed + row.claimed + row.delayed + row.blocked + row.poison;
+  const ready = row.ready < maxCounted ? row.ready : Math.max(row.held - elsewhere, row.ready);
+  const oldest = [row.oldest_ready, row.oldest_waiting].filter((id) => id !== null).sort()[0];
+  const rateSeconds = rateMinutes * 60 + (mailbox.nowMs % 60_000) / 1000;
+  return {
+    ready: ready + row.lapsed,
+    claimed: row.claimed,
+    delayed: row.delayed,
+    blocked: row.blocked,
+    dead: row.dead + row.poison,
+    oldest_age_seconds: oldest === undefined ? null : ageSeconds(oldest, mailbox.nowMs),
+    accepted_per_minute: rate(row.accepted, rateSeconds),
+    acknowledged_per_minute: rate(row.acknowledged, rateSeconds),
+  };
+}
+
+function ageSeconds(id: string, nowMs: number): number {
+  return Math.max(0, Math.floor((nowMs - Number.parseInt(id.slice(0, 12), 16)) / 1000));
+}
+
+function rate(count: number, seconds: number): number {
+  return Math.round((count * 60 * 100) / seconds) / 100;
+}
+
+const statsText = `
+  with ready as materialized (
+    select m.id, m.position
+    from messages m
+    where m.bucket = $2
+      and m.mailbox_id = $3
+      and m.state = 1
+      and m.id >= $4
+    order by m.position
+    limit $6
+  ),
+  waiting as materialized (
+    select
+      count(*) filter (where m.state = 2 and m.claimable_at > $1) as claimed,
+      count(*) filter (where m.state = 3 and m.claimable_at > $1) as delayed,
+      count(*) filter (where m.state = 4) as blocked,
+      count(*) filter (where m.state = 3 and m.claimable_at <= $1
+        or m.state = 2 and m.claimable_at <= $1 and (m.claim_count >= $5) is not true) as lapsed,
+      count(*) filter (where m.state = 2 and m.claimable_at <= $1 and m.claim_count >= $5) as poison,
+      min(m.id::text) filter (
+        where m.state <> 2
+          or m.claimable_at <= $1 and (m.claim_count >= $5) is not true
+      ) as oldest
+    from messages m
+    where m.bucket = $2
+      and m.mailbox_id = $3
+      and m.state <> 1
+      and m.id >= $4
+  ),
+  ledger as materialized (
+    select sum(l.held) as held, sum(l.accepted) filter (where l.minute >= $7) as accepted,
+      sum(l.acknowledged) filter (where l.minute >= $7) as acknowledged
+    from (
+      select a.minute, a.accepted, a.acknowledged, a.held
+      from mailbox_activity a
+      where a.bucket = $2
+        and a.mailbox_id = $3
+      union all
+      select n.minute, n.accepted, n.acknowledged, n.held
+      from mailbox_minutes n
+      where n.bucket = $2
+        and n.mailbox_id = $3
+    ) l
+  )
+  select
+    (select count(*) from ready) as ready,
+    (select id from ready order by position limit 1) as oldest_ready,
+    w.lapsed,
+    w.claimed,
+    w.delayed,
+    w.blocked,
+    w.poison,
+    replace(w.oldest, '-', '') as oldest_waiting,
+    (
+      select count(*)
+      from closed_messages c
+      where c.bucket = $2
+        and c.mailbox_id = $3
+        and c.dead
+        and c.id >= $4
+    ) as dead,
+    coalesce(l.held, 0)::bigint as held,
+    coalesce(l.accepted, 0)::bigint as accepted,
+    coalesce(l.acknowledged, 0)::bigint as acknowledged
+  from waiting w
+  cross join ledger l`;

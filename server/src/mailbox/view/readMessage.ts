@@ -1,0 +1,95 @@
+import { isId } from "../../postgres/ids.ts";
+import { notFound } from "../../http/contract/errors.ts";
+import { findMailbox, type MailboxMoment, type ReadDeps } from "../message/findMailbox.ts";
+import { type Message, type MessageStatus, messageTimes, withPayload } from "../message/message.ts";
+
+/** A message's row beside its item's; `status` is null for one that neither table holds. */
+export interface MessageRow {
+  id: string;
+  mailbox_id: string;
+  status: MessageStatus | null;
+  event_type: string | null;
+  correlation_id: string | null;
+  ordering_key: string | null;
+  claimed_by: string | null;
+  claimable_at: number | null;
+  claim_count: number | null;
+  closed_at: number | null;
+  dead_reason: string | null;
+}
+
+/**
+ * The columns of a {@link MessageRow}, from rows of `events e`, `messages m` and `closed_messages c`. $1 is the moment
+ * in Unix milliseconds, $2 how often the mailbox lets a message be claimed.
+ */
+export const messageColumns = `
+  e.id,
+  e.target_id as mailbox_id,
+  coalesce(
+    case when c.dead then 'DEAD' when not c.dead then 'ACKNOWLEDGED' end,
+    message_status(m.state, m.claimable_at, m.claim_count, $2::integer, $1)
+  ) as status,
+  e.event_type,
+  e.correlation_id,
+  e.ordering_key,
+  coalesce(m.claimed_by, c.claimed_by) as claimed_by,
+  m.claimable_at,
+  coalesce(m.claim_count, c.claim_count) as claim_count,
+  c.closed_at,
+  coalesce(c.reason, 'claimed ' || m.claim_count || ' times and never acknowledged') as dead_reason`;
+
+/** A message from its row, as it is at the moment of the row. */
+export function messageOf(row: MessageRow, mailbox: MailboxMoment): Message {
+  const times = messageTimes(row.id, mailbox.retentionMs);
+  const status = row.status === null || row.id < mailbox.expiredBefore ? "EXPIRED" : row.status;
+  const isClaimed = status === "CLAIMED";
+  return {
+    id: row.id,
+    mailbox_id: row.mailbox_id,
+    status,
+    event_type: row.event_type,
+    correlation_id: row.correlation_id,
+    ordering_key: row.ordering_key,
+    claimed_by: isClaimed || status === "ACKNOWLEDGED" ? row.claimed_by : null,
+    claim_expires_at: isClaimed ? Math.min(Math.floor(row.claimable_at! / 1000), times.expires_at) : null,
+    claim_count: row.claim_count ?? 0,
+    created_at: times.created_at,
+    expires_at: times.expires_at,
+    acknowledged_at: status === "ACKNOWLEDGED" ? Math.floor(row.closed_at! / 1000) : null,
+    dead_reason: status === "DEAD" ? row.dead_reason : null,
+  };
+}
+
+/**
+ * One message with its payload, as JSON text; the payload of an expired one is null. Changes nothing.
+ * @throws {ApiError} 404 when no mailbox of the organization has it.
+ */
+export async function readMessage(deps: ReadDeps, orgId: string, id: string): Promise<string> {
+  if (!isId(id)) throw notFound();
+  const { rows: items } = await deps.pool.query<{ mailbox_id: string }>({
+    name: "find_message",
+    text: `select e.target_id as mailbox_id
+           from events e
+           where e.org_id = $1
+             and e.id = $2
+             and e.kind = 2`,
+    values: [orgId, id],
+  });
+  if (items[0] === undefined) throw notFound();
+  const mailbox = await findMailbox(deps, orgId, items[0].mailbox_id);
+  const { rows } = await deps.pool.query<MessageRow & { payload: string }>({
+    name: "read_message",
+    text: `select ${messageColumns}, convert_from(e.payload, 'UTF8') as payload
+           from events e
+           left join messages m on m.bucket = $3 and m.id = $5
+           left join closed_messages c on c.bucket = $3 and c.mailbox_id = $4 and c.id = $5
+           where e.bucket = $3
+             and e.target_id = $4
+             and e.id = $5`,
+    values: [mailbox.nowMs, mailbox.maxClaims, mailbox.bucket, mailbox.id, id],
+  });
+  const row = rows[0];
+  if (row === undefined) throw notFound();
+  const message = messageOf(row, mailbox);
+  return withPayload(message, message.status === "EXPIRED" ? "null" : row.payload);
+}

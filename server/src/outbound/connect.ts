@@ -1,0 +1,185 @@
+import { connect as connectTcp, isIP, type LookupFunction, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
+import { type ParsedNetworks, refuseAddress, refusedKind } from "./addressGuard.ts";
+import type { Deadlines, Expiring } from "../runtime/deadlines.ts";
+import { ConnectFailure, describeConnectError, describeTlsError } from "./failures.ts";
+import type { Resolve } from "./resolve.ts";
+
+export interface ConnectDeps {
+  networks: ParsedNetworks;
+  resolve: Resolve;
+  deadlines: Deadlines;
+  /** For DNS, TCP and TLS together. */
+  connectTimeoutMs: number;
+  /** Certificate authorities to trust in place of the system's; PEM. */
+  ca?: string | Buffer | undefined;
+}
+
+/** The other end, as undici describes it. */
+export interface Peer {
+  protocol: string;
+  /** A name, or a literal address without brackets. */
+  hostname: string;
+  /** Empty for the protocol's own. */
+  port: string;
+}
+
+export type Connected = (error: Error | null, socket: Socket | null) => void;
+
+/** Opens a connection and returns a function that gives it up; after that, `connected` is not called. */
+export type Connect = (peer: Peer, connected: Connected) => () => void;
+
+const tcpKeepAliveMs = 60_000;
+
+/**
+ * The only place that opens outbound connections, and so the only place where addresses matter. The guard sees
+ * what is really used: a literal host, every address a name resolves to, and once more the socket's own
+ * peer before anything is written to it. A name that resolves differently from one moment to the next gains nothing.
+ */
+export function createConnect(deps: ConnectDeps): Connect {
+  const sessions = createSessionCache();
+  return (peer, connected) => {
+    const attempt: Expiring = { timeoutMs: deps.connectTimeoutMs, place: null, expire };
+    let socket: Socket | null = null;
+    let open = true;
+
+    function end(error: Error | null): void {
+      if (!open) {
+        return;
+      }
+      open = false;
+      deps.deadlines.remove(attempt);
+      if (error === null) {
+        connected(null, socket);
+      } else {
+        socket?.destroy();
+        connected(error, null);
+      }
+    }
+    function expire(): void {
+      const message = `no connection within ${deps.connectTimeoutMs / 1000} s`;
+      end(new ConnectFailure({ code: "connect_timeout", message }));
+    }
+    function connectedTcp(): void {
+      const refusal = refuseAddress(socket?.remoteAddress ?? "", deps.networks);
+      if (refusal !== null) {
+        end(refused(refusal));
+      } else if (socket !== null && peer.protocol === "https:") {
+        socket = openTls(socket, peer, sessions, deps.ca);
+        socket.once("secureConnect", () => end(null));
+        socket.on("error", (error) => end(new ConnectFailure(describeTlsError(error), error)));
+      } else {
+        end(null);
+      }
+    }
+
+    deps.deadlines.add(attempt);
+    // A literal host is not looked up, so the lookup's guard would not see it.
+    const refusal = isIP(peer.hostname) === 0 ? null : refuseAddress(peer.hostname, deps.networks);
+    if (refusal === null) {
+      socket = openTcp(deps, peer, end);
+      socket.once("connect", connectedTcp);
+    } else {
+      process.nextTick(end, refused(refusal));
+    }
+    return () => {
+      open = false;
+      deps.deadlines.remove(attempt);
+      socket?.destroy();
+    };
+  };
+}
+
+function openTcp(deps: ConnectDeps, peer: Peer, end: (error: Error) => void): Socket {
+  const tcp = connectTcp({
+    host: peer.hostname,
+    port: portOf(peer),
+    lookup: guardedLookup(deps),
+    autoSelectFamily: true,
+    noDelay: true,
+    keepAlive: true,
+    keepAliveInitialDelay: tcpKeepAliveMs,
+  });
+  tcp.on("error", (error) => {
+    end(
+      error instanceof ConnectFailure
+        ? error
+        : new ConnectFailure(describeConnectError(error, peer.hostname), error),
+    );
+  });
+  return tcp;
+}
+
+/** Looks a name up and leaves only the addresses that may be connected to. */
+function guardedLookup({ resolve, networks }: ConnectDeps): LookupFunction {
+  return (hostname, options, callback) => {
+    resolve(hostname).then(
+      (addresses) => {
+        const allowed = addresses
+          .filter((ip) => refusedKind(ip, networks) === null)
+          .map((address) => ({ address, family: isIP(address) }));
+        const [first] = allowed;
+        if (first === undefined) {
+          const kind = refusedKind(addresses[0] ?? "", networks) ?? "unknown";
+          const message = `the host name ${hostname} resolves to an address that is ${kind} and not allowed`;
+          callback(refused(message), []);
+        } else if (options.all === true) {
+          callback(null, allowed);
+        } else {
+          callback(null, first.address, first.family);
+        }
+      },
+      (error: NodeJS.ErrnoException) => callback(error, []),
+    );
+  };
+}
+
+function openTls(tcp: Socket, peer: Peer, sessions: SessionCache, ca: ConnectDeps["ca"]): Socket {
+  const sessionKey = `${peer.hostname}:${portOf(peer)}`;
+  const name = peer.hostname.replace(/\.$/, "");
+  const tls = connectTls({
+    socket: tcp,
+    host: name,
+    // Server names are names: RFC 6066 §3 forbids addresses.
+    servername: isIP(name) === 0 ? name : "",
+    ALPNProtocols: ["http/1.1"],
+    session: sessions.get(sessionKey),
+    ca,
+  });
+  tls.on("session", (session) => sessions.set(sessionKey, session));
+  return tls;
+}
+
+interface SessionCache {
+  get(key: string): Buffer | undefined;
+  set(key: string, session: Buffer): void;
+}
+
+const maxTlsSessions = 1024;
+
+/**
+ * TLS sessions by host and port. Resuming one skips the check of the certificate's name, so the key
+ * holds exactly the name that was checked. A session comes only after that check, and the oldest gives way.
+ */
+function createSessionCache(): SessionCache {
+  const sessions = new Map<string, Buffer>();
+  return {
+    get: (key) => sessions.get(key),
+    set(key, session) {
+      sessions.delete(key);
+      sessions.set(key, session);
+      if (sessions.size > maxTlsSessions) {
+        const [oldest] = sessions.keys();
+        sessions.delete(oldest ?? key);
+      }
+    },
+  };
+}
+
+function portOf({ port, protocol }: Peer): number {
+  return port === "" ? (protocol === "https:" ? 443 : 80) : Number(port);
+}
+
+function refused(message: string): ConnectFailure {
+  return new ConnectFailure({ code: "refused_address", message });
+}

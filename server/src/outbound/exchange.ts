@@ -1,0 +1,250 @@
+import type { IncomingHttpHeaders } from "node:http";
+import type { Dispatcher } from "undici";
+import type { Connection, Connections, Job } from "./connections.ts";
+import type { DeadlinePlace, Deadlines, Expiring } from "../runtime/deadlines.ts";
+import type { ExchangeHeaders, ExchangeResult } from "./exchangeResult.ts";
+import { describeExchangeError, type Failure, isClosedByPeer, shuttingDown } from "./failures.ts";
+
+export interface ExchangeDeps {
+  connections: Connections;
+  deadlines: Deadlines;
+}
+
+export interface ExchangeInput {
+  originUrl: string;
+  options: Dispatcher.DispatchOptions;
+  timeoutMs: number;
+  bodyLimitBytes: number;
+  repeatable: boolean;
+}
+
+const noHeaders: ExchangeHeaders = Object.freeze({});
+const noBody = Buffer.alloc(0);
+
+/**
+ * One request and its answer, from dispatch to the end of the body that is read. It is undici's handler, the
+ * deadline's item and the pool's job in one object, because this path runs for every delivery.
+ *
+ * Calls `ended` exactly once, later than `start`, and never throws: undici would turn a throw into an abort.
+ */
+export class Exchange implements Job, Expiring {
+  readonly originUrl: string;
+  readonly options: Dispatcher.DispatchOptions;
+  readonly timeoutMs: number;
+  place: DeadlinePlace | null = null;
+  connection: Connection | null = null;
+  ahead: Job | null = null;
+  behind: Job | null = null;
+
+  readonly #deps: ExchangeDeps;
+  readonly #ended: (result: ExchangeResult) => void;
+  readonly #bodyLimitBytes: number;
+  readonly #startedAtMs = performance.now();
+  #repeatable: boolean;
+  #settled = false;
+  /** Something of the request may have reached the peer. */
+  #sent = false;
+  /** It went out on a connection that had carried another exchange before. */
+  #onUsedConnection = false;
+  /** A first byte of an answer has come. */
+  #answering = false;
+  #status = 0;
+  #headers: ExchangeHeaders = noHeaders;
+  #chunks: Buffer[] | null = null;
+  #receivedBytes = 0;
+
+  constructor(deps: ExchangeDeps, input: ExchangeInput, ended: (result: ExchangeResult) => void) {
+    this.#deps = deps;
+    this.#ended = ended;
+    this.originUrl = input.originUrl;
+    this.options = input.options;
+    this.timeoutMs = input.timeoutMs;
+    this.#bodyLimitBytes = input.bodyLimitBytes;
+    this.#repeatable = input.repeatable;
+  }
+
+  start(): void {
+    this.#deps.deadlines.add(this);
+    this.#deps.connections.start(this);
+  }
+
+  expire(): void {
+    const seconds = this.timeoutMs / 1000;
+    if (this.connection === null) {
+      this.#deps.connections.withdraw(this);
+      this.#fail({ code: "other", message: `no free connection to the host within ${seconds} s` });
+      return;
+    }
+    const { connection } = this;
+    const message =
+      this.#status === 0
+        ? `no answer within ${seconds} s`
+        : `the answer (${this.#status}) did not end within ${seconds} s`;
+    this.#fail({ code: "timeout", message });
+    this.#deps.connections.discard(connection);
+  }
+
+  abandon(): void {
+    this.#fail(shuttingDown);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    if (this.#settled) {
+      controller.abort(new Error("ended before it began"));
+      return;
+    }
+    this.#sent = true;
+    this.#onUsedConnection = (this.connection?.exchanges ?? 0) > 0;
+  }
+
+  onResponseStarted(): void {
+    this.#answering = true;
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: IncomingHttpHeaders,
+  ): void {
+    if (status >= 200) {
+      this.#status = status;
+      this.#headers = pickHeaders(headers);
+    }
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#settled) {
+      return;
+    }
+    const roomBytes = this.#bodyLimitBytes - this.#receivedBytes;
+    if (chunk.length <= roomBytes) {
+      this.#receivedBytes += chunk.length;
+      this.#keep(chunk);
+      return;
+    }
+    this.#keep(chunk.subarray(0, roomBytes));
+    const { connection } = this;
+    this.#endLater(this.#answer(true));
+    controller.abort(new Error("the rest of the body is not wanted"));
+    if (connection !== null) {
+      this.#deps.connections.discard(connection);
+    }
+  }
+
+  onResponseEnd(): void {
+    if (!this.#settled && this.connection !== null) {
+      this.#deps.connections.release(this.connection, this);
+    }
+  }
+
+  end(): void {
+    const result = this.#answer(false);
+    if (this.#settle()) {
+      try {
+        this.#ended(result);
+      } catch (error) {
+        // Not undici's: it would take it for a fault of the connection.
+        queueMicrotask(() => {
+          throw error;
+        });
+      }
+    }
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    if (this.#settled) {
+      return;
+    }
+    const { connection } = this;
+    if (this.#isStale(error)) {
+      // Only once: the new connection is not a used one.
+      this.#repeatable = false;
+      this.connection = null;
+      if (connection !== null) {
+        this.#deps.connections.discard(connection);
+      }
+      this.#deps.connections.startOnNew(this);
+      return;
+    }
+    this.#fail(describeExchangeError(error, this.#status !== 0));
+    if (connection !== null) {
+      this.#deps.connections.discard(connection);
+    }
+  }
+
+  /**
+   * A kept-alive connection that the peer closed while the request was under way, before any byte of an answer: nearly
+   * always an idle timeout that crossed with the request. The peer may have read it, so this is for
+   * requests that may arrive twice, as at-least-once deliveries may.
+   */
+  #isStale(error: Error): boolean {
+    return this.#repeatable && this.#onUsedConnection && !this.#answering && isClosedByPeer(error);
+  }
+
+  /** Most answers come in one chunk, and an empty array would make room for many with the first. */
+  #keep(chunk: Buffer): void {
+    if (this.#chunks === null) {
+      this.#chunks = [chunk];
+    } else {
+      this.#chunks.push(chunk);
+    }
+  }
+
+  #answer(truncated: boolean): ExchangeResult {
+    return {
+      kind: "response",
+      status: this.#status,
+      headers: this.#headers,
+      body: joined(this.#chunks),
+      truncated,
+      durationMs: this.#durationMs(),
+    };
+  }
+
+  #fail({ code, message }: Failure): void {
+    const durationMs = this.#durationMs();
+    this.#endLater({ kind: "error", code, message, durationMs, sent: this.#sent });
+  }
+
+  /** After what undici is doing now, in which nothing new may start. */
+  #endLater(result: ExchangeResult): void {
+    if (this.#settle()) {
+      queueMicrotask(() => this.#ended(result));
+    }
+  }
+
+  /** Whether this is the first end. */
+  #settle(): boolean {
+    if (this.#settled) {
+      return false;
+    }
+    this.#settled = true;
+    this.#deps.deadlines.remove(this);
+    return true;
+  }
+
+  #durationMs(): number {
+    return Math.round(performance.now() - this.#startedAtMs);
+  }
+}
+
+function joined(chunks: Buffer[] | null): Buffer {
+  if (chunks === null) {
+    return noBody;
+  }
+  return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
+}
+
+const kept = ["retry-after", "location", "content-type", "etag", "cache-control", "age"] as const;
+
+function pickHeaders(headers: IncomingHttpHeaders): ExchangeHeaders {
+  const picked: ExchangeHeaders = {};
+  for (const name of kept) {
+    // Node's type knows its own parser, which joins; undici's gives an array for a repeated header.
+    const value = headers[name] as string | string[] | undefined;
+    if (value !== undefined) {
+      picked[name] = typeof value === "string" ? value : value.join(", ");
+    }
+  }
+  return picked;
+}

@@ -1,0 +1,153 @@
+import type { ParsedNetworks } from "./addressGuard.ts";
+import { createConnect } from "./connect.ts";
+import { Connections } from "./connections.ts";
+import { createDeadlines } from "../runtime/deadlines.ts";
+import { Exchange } from "./exchange.ts";
+import type { ExchangeResult } from "./exchangeResult.ts";
+import { type Failure, shuttingDown } from "./failures.ts";
+import { createResolve, type Resolve } from "./resolve.ts";
+
+export interface OutboundOptions {
+  /** Permit `http:` URLs. */
+  allowHttp: boolean;
+  /** Exempt from the address guard. */
+  networks: ParsedNetworks;
+  userAgent: string;
+  /** For DNS, TCP and TLS together; 5 s unless told. */
+  connectTimeoutMs?: number;
+  /** Connections to one origin at a time, 256 unless told; further requests wait for one. */
+  maxConnectionsPerOrigin?: number;
+  /** Idle connections kept in all, 1,024 unless told. */
+  maxIdleConnections?: number;
+  /** How long an idle connection is kept when the peer does not say; 10 s unless told. */
+  keepAliveTimeoutMs?: number;
+  /** Certificate authorities to trust in place of the system's; PEM. */
+  ca?: string | Buffer;
+  /** Replaces DNS in tests. */
+  resolve?: Resolve;
+}
+
+export interface OutboundRequest {
+  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "HEAD";
+  url: string;
+  /** Names and values in turn, the cheapest form for undici. `host`, `user-agent` and `content-length` are added. */
+  headers: readonly string[];
+  body?: Buffer | null;
+  /** From dispatch to the end of the body; 15 s unless told. */
+  timeoutMs?: number;
+  /** Body bytes to keep, 16 KiB unless told; a longer answer still succeeds, cut there. */
+  bodyLimitBytes?: number;
+  /**
+   * True unless told: the request may arrive twice. It is then sent once more when a kept-alive connection turns
+   * out to have been closed by the peer before it answered anything.
+   */
+  repeatable?: boolean;
+}
+
+export interface Outbound {
+  /** Never rejects: whatever happens comes back as a value. Redirects, cookies and compression are left alone. */
+  request(request: OutboundRequest): Promise<ExchangeResult>;
+  /**
+   * The same for many requests to one origin: calls `ended` once, after it has returned. What `ended` sends to the
+   * same origin at once goes out on the connection that the answer came on.
+   */
+  send(request: OutboundRequest, ended: (result: ExchangeResult) => void): void;
+  /** Ends every connection at once; requests under way come back as errors. Let them finish first. */
+  close(): void;
+}
+
+const defaultTimeoutMs = 15_000;
+const defaultBodyLimitBytes = 16 * 1024;
+
+/** The one client for everything the service sends: webhooks, agent cards, A2A and key sets. */
+export function createOutbound(options: OutboundOptions): Outbound {
+  const deadlines = createDeadlines();
+  const connections = new Connections({
+    connect: createConnect({
+      networks: options.networks,
+      resolve: options.resolve ?? createResolve(),
+      deadlines,
+      connectTimeoutMs: options.connectTimeoutMs ?? 5000,
+      ca: options.ca,
+    }),
+    maxConnectionsPerOrigin: options.maxConnectionsPerOrigin ?? 256,
+    maxIdleConnections: options.maxIdleConnections ?? 1024,
+    keepAliveTimeoutMs: options.keepAliveTimeoutMs ?? 10_000,
+  });
+  const deps = { connections, deadlines };
+  const destinationOf = createDestinations(options.allowHttp);
+  let closed = false;
+
+  function send(request: OutboundRequest, ended: (result: ExchangeResult) => void): void {
+    const destination = destinationOf(request.url);
+    if (closed || destination.kind === "refused") {
+      const result = notSent(destination.kind === "refused" ? destination.failure : shuttingDown);
+      queueMicrotask(() => ended(result));
+      return;
+    }
+    const input = {
+      originUrl: destination.originUrl,
+      options: {
+        method: request.method,
+        path: destination.path,
+        headers: [...request.headers, "user-agent", options.userAgent],
+        body: request.body ?? null,
+        // A connection carries one request at a time anyway: undici need not go through its queue at each answer.
+        blocking: false,
+      },
+      timeoutMs: request.timeoutMs ?? defaultTimeoutMs,
+      bodyLimitBytes: request.bodyLimitBytes ?? defaultBodyLimitBytes,
+      repeatable: request.repeatable ?? true,
+    };
+    new Exchange(deps, input, ended).start();
+  }
+
+  return {
+    request: (request) => new Promise((resolve) => send(request, resolve)),
+    send,
+    close() {
+      closed = true;
+      connections.close();
+    },
+  };
+}
+
+function notSent({ code, message }: Failure): ExchangeResult {
+  return { kind: "error", code, message, durationMs: 0, sent: false };
+}
+
+type Destination = { kind: "open"; originUrl: string; path: string } | { kind: "refused"; failure: Failure };
+
+const maxDestinations = 4096;
+
+/** Parses URLs once: a target's URL comes back with each of its items. */
+function createDestinations(allowHttp: boolean): (url: string) => Destination {
+  const known = new Map<string, Destination>();
+  return (url) => {
+    let destination = known.get(url);
+    if (destination === undefined) {
+      if (known.size >= maxDestinations) {
+        known.clear();
+      }
+      destination = parseDestination(url, allowHttp);
+      known.set(url, destination);
+    }
+    return destination;
+  };
+}
+
+function parseDestination(text: string, allowHttp: boolean): Destination {
+  const url = URL.parse(text);
+  if (url === null) {
+    return { kind: "refused", failure: { code: "other", message: "the URL is not valid" } };
+  }
+  if (url.protocol !== "https:" && !(allowHttp && url.protocol === "http:")) {
+    const message = `${url.protocol} URLs are not allowed`;
+    return { kind: "refused", failure: { code: "refused_address", message } };
+  }
+  if (url.username !== "" || url.password !== "") {
+    const message = "a URL with a user name or password is not allowed";
+    return { kind: "refused", failure: { code: "refused_address", message } };
+  }
+  return { kind: "open", originUrl: url.origin, path: url.pathname + url.search };
+}

@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type pg from "pg";
+import { createTestDatabase, type TestDatabase } from "../../../test/support/database.ts";
+import { callFunction } from "./callFunction.ts";
+import { createPool } from "../pool.ts";
+
+let database: TestDatabase;
+let pool: pg.Pool;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  pool = createPool({ connection: database.connection, size: 1, onError: () => undefined });
+});
+
+afterAll(async () => {
+  await pool.end();
+  await database.drop();
+});
+
+let statements = 0;
+
+/** What a column is read as. */
+async function read(expression: string): Promise<unknown> {
+  const text = `select ${expression} as value`;
+  const rows = await callFunction<{ value: unknown }>(pool, {
+    name: `read ${statements++}`,
+    text,
+    values: [],
+  });
+  return rows[0]!.value;
+}
+
+describe("a column in binary form", () => {
+  const id = "0192f3a4-b5c6-7d8e-9fa0-b1c2d3e4f506";
+  it.each<[string, unknown]>([
+    ["true", true],
+    ["false", false],
+    ["'\\x00ff10'::bytea", Buffer.from([0, 255, 16])],
+    ["''::bytea", Buffer.alloc(0)],
+    ["9007199254740991::bigint", 9_007_199_254_740_991],
+    ["-9007199254740991::bigint", -9_007_199_254_740_991],
+    ["-1::bigint", -1],
+    ["4294967296::bigint", 4_294_967_296],
+    ["(-32768)::smallint", -32_768],
+    ["32767::smallint", 32_767],
+    ["(-2147483648)::integer", -2_147_483_648],
+    ["2147483647", 2_147_483_647],
+    ["''::text", ""],
+    ["'naïve ✓ 𝄞'::text", "naïve ✓ 𝄞"],
+    [`'${id}'::uuid`, id.replaceAll("-", "")],
+    [`array['${id}', null, '${id}']::uuid[]`, [id.replaceAll("-", ""), null, id.replaceAll("-", "")]],
+    ["'{}'::uuid[]", []],
+    [
+      "array['\\x00ff', null, '', '\\x01']::bytea[]",
+      [Buffer.from([0, 255]), null, Buffer.alloc(0), Buffer.from([1])],
+    ],
+    [
+      "array['ab', 'ab', 'ac', null, 'ac', '', 'a', '✓', 'abc']",
+      ["ab", "ab", "ac", null, "ac", "", "a", "✓", "abc"],
+    ],
+    ["array['', '']", ["", ""]],
+    ["null::uuid[]", null],
+    ["null::bigint", null],
+    ["null::text", null],
+  ])("reads %s", async (expression, value) => {
+    expect(await read(expression)).toEqual(value);
+  });
+
+  it("of another type fails its call with a reason, and leaves the connection fit for the next", async () => {
+    await expect(read("now()")).rejects.toThrow(
+      "columns of the type with oid 1184 cannot be read in binary form",
+    );
+    expect(await read("1")).toBe(1);
+  });
+});
+
+describe("rows", () => {
+  it("come whole and in order, whatever their size and however they are cut on their way", async () => {
+    const rows = await callFunction<{ n: number; text: string | null; bytes: Buffer }>(pool, {
+      name: "rows",
+      text: `select n, case when n % 3 > 0 then repeat('x', n * n * 40) end as text,
+               decode(repeat('00ff', n * 7), 'hex') as bytes
+             from generate_series(0, 150) as n`,
+      values: [],
+    });
+    expect(rows.map(({ n }) => n)).toEqual(Array.from({ length: 151 }, (_, n) => n));
+    for (const { n, text, bytes } of rows) {
+      expect(text).toBe(n % 3 > 0 ? "x".repeat(n * n * 40) : null);
+      expect(bytes.equals(Buffer.from("00ff".repeat(n * 7), "hex"))).toBe(true);
+    }
+  });
+
+  it("of other queries on the same connection go to the driver", async () => {
+    expect(await read("1")).toBe(1);
+    const { rows } = await pool.query("select n, now() is not null as known from generate_series(1, 3) as n");
+    expect(rows).toEqual([1, 2, 3].map((n) => ({ n, known: true })));
+    await expect(read("1 / 0")).rejects.toThrow("division by zero");
+    expect((await pool.query("select 'text' as value")).rows).toEqual([{ value: "text" }]);
+    expect(await read("2")).toBe(2);
+  });
+});

@@ -1,0 +1,122 @@
+import { createHash, randomBytes } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type pg from "pg";
+import { createTestDatabase, type TestDatabase } from "../../../test/support/database.ts";
+import {
+  boolArray,
+  byteaArray,
+  int2Array,
+  int4Array,
+  int8Array,
+  textArray,
+  uuidArray,
+} from "./binaryArray.ts";
+import { callFunction } from "./callFunction.ts";
+import { createPool } from "../pool.ts";
+
+let database: TestDatabase;
+let pool: pg.Pool;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  pool = createPool({ connection: database.connection, size: 4, onError: () => undefined });
+});
+
+afterAll(async () => {
+  await pool.end();
+  await database.drop();
+});
+
+async function digests(payloads: Buffer[]): Promise<string[]> {
+  const rows = await callFunction<{ digest: string }>(pool, {
+    name: "digests",
+    text: "select encode(sha256(p), 'hex') as digest from unnest($1::bytea[]) with ordinality as p (p, n) order by n",
+    values: [byteaArray(payloads)],
+  });
+  return rows.map(({ digest }) => digest);
+}
+
+describe("a call of a hot function", () => {
+  it("brings every kind of parameter across as it is", async () => {
+    const id = "0192f3a4b5c67d8e9fa0b1c2d3e4f506";
+    const rows = await callFunction<Record<string, unknown>>(pool, {
+      name: "kinds",
+      text: `select $1::uuid[]::text as uuids, $2::bytea[]::text as byteas, $3::text[]::text as texts,
+               $4::smallint[]::text as int2s, $5::integer[]::text as int4s, $6::bigint[]::text as int8s,
+               $7::boolean[]::text as bools, $8::text as text, $9::bigint as number, $10::boolean as flag,
+               $11::text as nothing`,
+      values: [
+        uuidArray([id, null]),
+        byteaArray([Buffer.from([0, 255]), null, Buffer.alloc(0)]),
+        textArray(["naïve ✓", null, ""]),
+        int2Array([-32_768, 32_767]),
+        int4Array([-2_147_483_648, 2_147_483_647]),
+        int8Array([0, -1, 2 ** 53 - 1, -(2 ** 40)]),
+        boolArray([true, false]),
+        "naïve ✓",
+        2 ** 53 - 1,
+        false,
+        null,
+      ],
+    });
+    expect(rows).toEqual([
+      {
+        uuids: "{0192f3a4-b5c6-7d8e-9fa0-b1c2d3e4f506,NULL}",
+        byteas: '{"\\\\x00ff",NULL,"\\\\x"}',
+        texts: '{"naïve ✓",NULL,""}',
+        int2s: "{-32768,32767}",
+        int4s: "{-2147483648,2147483647}",
+        int8s: "{0,-1,9007199254740991,-1099511627776}",
+        bools: "{t,f}",
+        text: "naïve ✓",
+        number: 2 ** 53 - 1,
+        flag: false,
+        nothing: null,
+      },
+    ]);
+  });
+
+  it("mixes nothing up when many of all sizes are under way and their memory is used again", async () => {
+    for (let round = 0; round < 5; round++) {
+      await Promise.all(
+        Array.from({ length: 20 }, async (_, index) => {
+          const payloads = Array.from({ length: 8 }, () => randomBytes((index + 1) * 4_000));
+          const expected = payloads.map((payload) => createHash("sha256").update(payload).digest("hex"));
+          expect(await digests(payloads)).toEqual(expected);
+        }),
+      );
+    }
+  });
+
+  it("fails with the database's error, and leaves the connection fit for the next", async () => {
+    const call = { name: "division", text: "select 1 / $1::integer as result", values: [0] };
+    for (let tries = 0; tries < 8; tries++) {
+      await expect(callFunction(pool, call)).rejects.toThrow("division by zero");
+    }
+    expect(await callFunction(pool, { ...call, values: [1] })).toEqual([{ result: 1 }]);
+  });
+
+  it("rejects a value that does not fit, and sends nothing", async () => {
+    const call = { name: "narrow", text: "select $1::smallint[]", values: [int2Array([70_000])] };
+    await expect(callFunction(pool, call)).rejects.toThrow(RangeError);
+    expect(await digests([Buffer.from("a")])).toHaveLength(1);
+  });
+
+  it("never reads a row by the columns of another version of its function", async () => {
+    const later = createPool({ connection: database.connection, size: 1, onError: () => undefined });
+    const versions = (on: pg.Pool) =>
+      callFunction<{ a: number; b: number }>(on, {
+        name: "versions",
+        text: "select * from versions()",
+        values: [],
+      });
+    await pool.query("create function versions(out a integer, out b integer) language sql as 'select 1, 2'");
+    expect(await versions(pool)).toEqual([{ a: 1, b: 2 }]);
+    expect(await versions(pool)).toEqual([{ a: 1, b: 2 }]);
+    await pool.query("drop function versions");
+    await pool.query("create function versions(out b integer, out a integer) language sql as 'select 2, 1'");
+    expect(await versions(later)).toEqual([{ a: 1, b: 2 }]);
+    await expect(versions(pool)).rejects.toThrow(/result type/);
+    await later.end();
+  });
+});

@@ -1,0 +1,5 @@
+/** For statements that have no limit on the server either, as `query_timeout` of one query. */
+export const noQueryTimeoutMs = 2 ** 31 - 1;
+
+/** A server that says nothing at all for so long is given up from this side. */
+export const queryTimeoutMs = 35_000;

@@ -1,0 +1,114 @@
+import pg from "pg";
+import { queryTimeoutMs } from "./hot/queryTimeout.ts";
+import { tapRows } from "./hot/rowTap.ts";
+
+/*
+ * Ids leave the database as they are in the interface, 32 hex characters without dashes, and bigint columns as
+ * numbers: all of them are moments, counts and tokens below 2^53.
+ */
+const uuidOid = 2950;
+const int8Oid = 20;
+const types = {
+  getTypeParser(oid: number, format?: "text" | "binary"): (text: string) => unknown {
+    if (oid === uuidOid && format !== "binary") return (text: string) => text.replaceAll("-", "");
+    if (oid === int8Oid && format !== "binary") return Number;
+    return pg.types.getTypeParser(oid, format) as (text: string) => unknown;
+  },
+};
+
+/** Where a PostgreSQL is: a URL, or the parts of the embedded server's connection. */
+export type DatabaseConnection =
+  | { url: string }
+  | { host: string; port: number; user: string; database: string; password?: string };
+
+export interface PoolOptions {
+  connection: DatabaseConnection;
+  /** Most connections at once. */
+  size: number;
+  /** Told about an idle connection's failure; the pool replaces the connection by itself. */
+  onError: (error: Error) => void;
+}
+
+/**
+ * Limits the statements that are given as text or as a configuration, with a timer each. Calls of the hot path come as
+ * queries of their own and share one timer: see `callFunction`.
+ */
+class ImpatientClient extends pg.Client {
+  constructor(config?: string | pg.ClientConfig) {
+    super(config);
+    tapRows(this);
+  }
+
+  // The driver's own signatures are overloads for text, configurations, callbacks and queries.
+  override query = ((given: unknown, ...rest: unknown[]): unknown => {
+    const config = typeof given === "string" ? { text: given } : (given as pg.QueryConfig);
+    const limited = "submit" in config ? config : { query_timeout: queryTimeoutMs, ...config };
+    return (pg.Client.prototype.query as (...all: unknown[]) => unknown).call(this, limited, ...rest);
+  }) as pg.Client["query"];
+}
+
+/**
+ * The connection pool. Sessions give up on statements after 30 s, on locks after 10 s and on transactions
+ * left idle after 15 s, because one forgotten transaction would pin dead rows and stop the queue from
+ * shrinking.
+ */
+export function createPool(options: PoolOptions): pg.Pool {
+  const { connection } = options;
+  const where = "url" in connection ? { connectionString: connection.url } : connection;
+  const pool = new pg.Pool({
+    ...where,
+    Client: ImpatientClient,
+    max: options.size,
+    connectionTimeoutMillis: 5_000,
+    idleTimeoutMillis: 60_000,
+    keepAlive: true,
+    types,
+    statement_timeout: 30_000,
+    lock_timeout: 10_000,
+    idle_in_transaction_session_timeout: 15_000,
+    application_name: "postrider",
+  });
+  pool.on("error", options.onError);
+  // A connection that breaks while a transaction has it also emits an error, beside failing the transaction's next
+  // statement; without a listener that would end the process.
+  pool.on("connect", (client) => client.on("error", () => undefined));
+  return pool;
+}
+
+/** Runs `work` in one transaction and gives its result; rolls back when it throws. */
+export async function inTransaction<T>(
+  pool: pg.Pool,
+  work: (client: pg.PoolClient) => Promise<T>,
+): Promise<T> {
+  const client = await pool.connect();
+  let broken: Error | undefined;
+  try {
+    await client.query("begin");
+    const result = await work(client);
+    await client.query("commit");
+    return result;
+  } catch (error) {
+    await client.query("rollback").catch((rollbackError: Error) => {
+      broken = rollbackError;
+    });
+    throw error;
+  } finally {
+    client.release(broken);
+  }
+}
+
+/** Whether an error says that the database cannot be reached or is stopping, rather than that a statement is wrong. */
+export function isDatabaseAway(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const code = (error as Error & { code?: string }).code ?? "";
+  // Class 08: connection exceptions; 57P0x: shutting down or starting; 53: out of connections, memory or disk;
+  // 25006: a read-only standby took over; 57014 and 55P03: a timeout of ours under overload; 42883: a newer version
+  // of the service has changed the functions, and this process is to be replaced.
+  return (
+    /^(08|53|57P0|25006|57014|55P03|40001|40P01|42883)/.test(code) ||
+    /^E(CONN|PIPE|NOENT|TIMEDOUT|HOST|NET)|^EAI_/.test(code) ||
+    /Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered|not queryable|closed the connection/i.test(
+      error.message,
+    )
+  );
+}

@@ -1,0 +1,205 @@
+import { randomBytes } from "node:crypto";
+import { availableParallelism } from "node:os";
+import type { FastifyInstance } from "fastify";
+import type pg from "pg";
+import { Registry, collectDefaultMetrics } from "prom-client";
+import { createKeyUsage } from "../accounts/keyUsage.ts";
+import { createPasswords } from "../accounts/passwords.ts";
+import { createApp } from "../app.ts";
+import { type BillingWorker, startBillingWorker } from "../billing/worker.ts";
+import type { Config } from "../config/config.ts";
+import type { DatabaseConnection } from "../postgres/pool.ts";
+import { createQueries } from "../postgres/tables.ts";
+import { connectOutbound } from "../outbound/connectOutbound.ts";
+import { createDelivery } from "../delivery/dispatch/createDelivery.ts";
+import type { Dispatcher } from "../delivery/dispatch/dispatcher.ts";
+import { createHelper, type Helper } from "../delivery/second-thread/helpingThread.ts";
+import { createHandoffs, type Handoffs } from "../handoff/handoffs.ts";
+import { closeServer } from "../http/closeServer.ts";
+import { createIntake } from "../intake/intake.ts";
+import { createMailboxes, type Mailboxes } from "../mailbox/mailboxes.ts";
+import { retentionMs } from "../mailbox/mailboxDeps.ts";
+import { startMaintenance } from "./chores.ts";
+import { parseNetworks } from "../outbound/addressGuard.ts";
+import { createSecretBox } from "../items/secretBox.ts";
+import { registerDatabaseMetrics } from "../telemetry/databaseMetrics.ts";
+import type { Log } from "../telemetry/log.ts";
+import { metricsText } from "../telemetry/metricsText.ts";
+import { createRequestMetrics } from "../telemetry/requestMetrics.ts";
+import { version } from "../config/version.ts";
+
+export interface ServiceDeps {
+  config: Config;
+  /** A pool whose database has the current schema. */
+  pool: pg.Pool;
+  /** Where the pool's database is, for a thread that helps; absent when none is to. */
+  connection?: DatabaseConnection;
+  encryptionKey: Buffer;
+  log: Log;
+  nowMs?: () => number;
+}
+
+/** Everything one process does, wired and not yet listening. */
+export interface Service {
+  app: FastifyInstance;
+  mailboxes: Mailboxes;
+  handoffs: Handoffs;
+  /** Starts dispatch and maintenance, as the roles say. */
+  start(): void;
+  /** Takes no more, finishes what is under way and gives the rest back. The pool stays open. */
+  stop(): Promise<void>;
+}
+
+/** The parts that see items through, before anything listens. */
+type Parts = ReturnType<typeof assembleParts>;
+
+/** Wires the parts together: what each part needs is spelled out here and nowhere else. */
+function assembleParts(deps: ServiceDeps) {
+  const { config, pool, encryptionKey, log, nowMs = Date.now } = deps;
+  const queries = createQueries(pool);
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  registerDatabaseMetrics(registry, pool);
+  const networks = parseNetworks(config.allowedNetworks);
+  const outbound = connectOutbound(config, networks);
+  const box = createSecretBox({ current: encryptionKey, previous: config.previousEncryptionKeys });
+  const keyUsage = createKeyUsage(pool, log);
+  const handoffs = createHandoffs({
+    config,
+    pool,
+    queries,
+    box,
+    encryptionKey,
+    outbound,
+    networks,
+    log,
+    registry,
+    nowMs,
+    onDue: () => dispatcher.onDue(),
+    onMailboxItems: (mailboxIds) => mailboxes.onMailboxItems(mailboxIds),
+  });
+  const helper = createHelperFor(deps);
+  const dispatcher: Dispatcher = createDelivery({
+    config,
+    pool,
+    box,
+    outbound,
+    log,
+    registry,
+    nowMs,
+    sendHandoff: (delivery, target) => handoffs.send(delivery, target),
+    ...(helper && { helper }),
+  });
+  const mailboxes: Mailboxes = createMailboxes({
+    pool,
+    log,
+    retentionMs: retentionMs(config),
+    onKeyUsed: (key) => keyUsage.noteKey(key),
+  });
+  const intake = createIntake(pool, {
+    hasRoom: (targetId) => dispatcher.hasRoom(targetId),
+    newLease: () => dispatcher.newLease(),
+    take: (item, acceptance) => dispatcher.take(item, acceptance),
+    onDue: () => dispatcher.onDue(),
+    onMailboxItems: (mailboxIds) => mailboxes.onMailboxItems(mailboxIds),
+    onKeyUsed: (key) => keyUsage.noteKey(key),
+  });
+  return {
+    pool,
+    queries,
+    registry,
+    networks,
+    outbound,
+    box,
+    keyUsage,
+    handoffs,
+    dispatcher,
+    helper,
+    mailboxes,
+    intake,
+  };
+}
+
+/** The thread that helps with backlogs, where there is a core for it. */
+function createHelperFor({ config, connection, encryptionKey, log }: ServiceDeps): Helper | undefined {
+  const threads = config.sendingThreads === "auto" ? availableParallelism() : Number(config.sendingThreads);
+  if (connection === undefined || threads < 2 || !config.roles.has("dispatcher")) return undefined;
+  const { allowHttpTargets, allowedNetworks, connectTimeoutMs, deliveryTimeoutMs } = config;
+  const { logLevel, maxInFlight, roles, targetConcurrency, previousEncryptionKeys } = config;
+  return createHelper(
+    {
+      connection,
+      encryptionKey,
+      previousEncryptionKeys,
+      config: {
+        allowHttpTargets,
+        allowedNetworks,
+        connectTimeoutMs,
+        deliveryTimeoutMs,
+        logLevel,
+        maxInFlight,
+        roles,
+        targetConcurrency,
+      },
+    },
+    log,
+  );
+}
+
+/** Puts a process together: the parts, the interface in front of them, and the order in which they start and stop. */
+export function createService(deps: ServiceDeps): Service {
+  const { config, pool, log, nowMs = Date.now } = deps;
+  const parts = assembleParts(deps);
+  const { dispatcher, handoffs, mailboxes } = parts;
+  let isStopping = false;
+  let maintenance: { stop(): Promise<void> } | undefined;
+  let billing: BillingWorker | undefined;
+  const app = createApp({
+    ...parts,
+    config,
+    log,
+    nowMs,
+    randomBytes,
+    version,
+    passwords: createPasswords(),
+    metrics: createRequestMetrics(parts.registry),
+    metricsText: async () => metricsText(parts.registry, (await parts.helper?.metrics()) ?? []),
+    onKeyUsed: (keyId) => parts.keyUsage.note(keyId),
+    onDue: () => dispatcher.onDue(),
+    onBillingEvent: () => billing?.wake(),
+    isStopping: () => isStopping,
+  });
+  return {
+    app,
+    mailboxes,
+    handoffs,
+    start() {
+      dispatcher.start();
+      handoffs.start();
+      if (config.roles.has("api")) mailboxes.start();
+      if (!config.roles.has("maintenance")) return;
+      maintenance = startMaintenance({ config, pool, log, nowMs, handoffs });
+      billing = startBillingWorker({ config, pool, log, nowMs });
+    },
+    async stop() {
+      isStopping = true;
+      mailboxes.stopWaiting();
+      await closeServer(app);
+      await stopParts(parts, [maintenance, billing]);
+    },
+  };
+}
+
+/** In the order in which one part hands its work to the next. */
+async function stopParts(parts: Parts, workers: ({ stop(): Promise<void> } | undefined)[]): Promise<void> {
+  await parts.intake.drained();
+  await parts.mailboxes.stop();
+  await Promise.all([
+    parts.dispatcher.stop(),
+    parts.helper?.stop(),
+    parts.handoffs.stop(),
+    ...workers.map((worker) => worker?.stop()),
+  ]);
+  await parts.keyUsage.stop();
+  parts.outbound.close();
+}

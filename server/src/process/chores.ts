@@ -1,0 +1,127 @@
+import type pg from "pg";
+import { sweepRateLimits } from "../accounts/rateLimit.ts";
+import { sweepSessions } from "../accounts/sessionStore.ts";
+import { foldUsage } from "../billing/foldUsage.ts";
+import type { Config } from "../config/config.ts";
+import { ensurePartitions } from "../postgres/partitions.ts";
+import { retentionMs } from "../mailbox/mailboxDeps.ts";
+import {
+  foldMailboxActivity,
+  forgetDeletedMailboxes,
+  sweepClaimIds,
+  sweepExpiredMessages,
+} from "../mailbox/finish/sweepMessages.ts";
+import type { Handoffs } from "../handoff/handoffs.ts";
+import { sweepPolls } from "../handoff/follow/pollStore.ts";
+import type { Log } from "../telemetry/log.ts";
+import { analyzePartitions } from "../maintenance/analyzePartitions.ts";
+import { cancelOrphans } from "../delivery/rows/cancelOrphans.ts";
+import { dropOldPartitions } from "../maintenance/dropOldPartitions.ts";
+import { type Chore, startLoop } from "../maintenance/chore.ts";
+import { sweepLeases } from "../delivery/rows/sweepLeases.ts";
+
+export interface MaintenanceDeps {
+  config: Config;
+  pool: pg.Pool;
+  log: Log;
+  nowMs: () => number;
+  handoffs: Pick<Handoffs, "refreshDueCards">;
+}
+
+const seconds = 1_000;
+const minutes = 60 * seconds;
+
+/** Everything the service does by itself. Each chore may run on several nodes at once without harm. */
+export function startMaintenance(deps: MaintenanceDeps): { stop(): Promise<void> } {
+  const chores = [...itemChores(deps), ...mailboxChores(deps), ...storageChores(deps)];
+  const loops = chores.map((chore) => startLoop(chore, deps.log));
+  return {
+    async stop() {
+      await Promise.all(loops.map((loop) => loop.stop()));
+    },
+  };
+}
+
+function itemChores({ pool, handoffs }: MaintenanceDeps): Chore[] {
+  return [
+    { name: "lease sweep", everyMs: 2 * seconds, runOnce: async () => ({ leases: await sweepLeases(pool) }) },
+    {
+      name: "polls of stopped nodes",
+      everyMs: 5 * seconds,
+      runOnce: async () => ({ polls: await sweepPolls(pool) }),
+    },
+    {
+      name: "agent cards",
+      everyMs: 10 * seconds,
+      runOnce: () => handoffs.refreshDueCards(),
+    },
+    {
+      name: "usage folding",
+      everyMs: 5 * seconds,
+      runOnce: async () => ({ records: await foldUsage(pool) }),
+    },
+    {
+      name: "deliveries of deleted targets",
+      everyMs: 30 * seconds,
+      runOnce: async () => ({ canceled: await cancelOrphans(pool) }),
+    },
+  ];
+}
+
+function mailboxChores({ config, pool }: MaintenanceDeps): Chore[] {
+  return [
+    {
+      name: "expired messages",
+      everyMs: 10 * seconds,
+      runOnce: async () => ({ messages: await sweepExpiredMessages(pool, retentionMs(config)) }),
+    },
+    {
+      name: "answered Claim-Ids",
+      everyMs: 30 * seconds,
+      runOnce: async () => ({ claims: await sweepClaimIds(pool) }),
+    },
+    {
+      name: "mailbox ledger",
+      everyMs: 5 * seconds,
+      runOnce: async () => ({ rows: await foldMailboxActivity(pool) }),
+    },
+    {
+      name: "ledger of deleted mailboxes",
+      everyMs: 30 * minutes,
+      runOnce: async () => ({ rows: await forgetDeletedMailboxes(pool) }),
+    },
+  ];
+}
+
+function storageChores({ config, pool, nowMs }: MaintenanceDeps): Chore[] {
+  return [
+    {
+      name: "partitions ahead",
+      everyMs: 30 * minutes,
+      runOnce: async () => ({ created: await ensurePartitions(pool, nowMs()) }),
+    },
+    {
+      name: "retention",
+      everyMs: 30 * minutes,
+      runOnce: () => dropOldPartitions(pool, { retentionDays: config.retentionDays, nowMs: nowMs() }),
+    },
+    {
+      name: "statistics",
+      everyMs: 60 * minutes,
+      runOnce: async () => {
+        await analyzePartitions(pool);
+        return {};
+      },
+    },
+    {
+      name: "expired sessions",
+      everyMs: 30 * minutes,
+      runOnce: async () => ({ rows: await sweepSessions(pool) }),
+    },
+    {
+      name: "rate limits",
+      everyMs: 5 * minutes,
+      runOnce: async () => ({ rows: await sweepRateLimits(pool) }),
+    },
+  ];
+}

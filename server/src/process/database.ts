@@ -1,0 +1,165 @@
+import { setTimeout } from "node:timers/promises";
+import type pg from "pg";
+import type { Config } from "../config/config.ts";
+import { runningConnection } from "../postgres/embedded/runningConnection.ts";
+import { startEmbedded } from "../postgres/embedded/startEmbedded.ts";
+import { makeWalAhead, segmentsThatFit } from "../postgres/embedded/walAhead.ts";
+import { migrate } from "../postgres/migrate.ts";
+import { createPool, type DatabaseConnection, isDatabaseAway } from "../postgres/pool.ts";
+import { loadOrMakeKey } from "./encryptionKey.ts";
+import { endAllLeases } from "../delivery/rows/sweepLeases.ts";
+import type { Log } from "../telemetry/log.ts";
+
+/** The database of a process, with the current schema. */
+export interface OpenDatabase {
+  pool: pg.Pool;
+  connection: DatabaseConnection;
+  encryptionKey: Buffer;
+  close(): Promise<void>;
+}
+
+const oldestVersion = 15;
+/** How long a configured database may take to answer at start, as when both are started together. */
+const connectLimitMs = 60_000;
+const connectPauseMs = 1_000;
+const walAheadDelayMs = 1_000;
+
+/** Opens the configured database, or starts the embedded one; brings its schema up to date. */
+export async function openDatabase(
+  config: Config,
+  log: Log,
+  say: (line: string) => void,
+): Promise<OpenDatabase> {
+  return config.databaseUrl === undefined ? openEmbedded(config, log, say) : openExternal(config, log, say);
+}
+
+async function openEmbedded(config: Config, log: Log, say: (line: string) => void): Promise<OpenDatabase> {
+  say(`Starting the embedded PostgreSQL in ${config.dataDir} …`);
+  const server = await startEmbedded({
+    dataDir: config.dataDir,
+    log: (level, message) => log[level]({}, message),
+  });
+  let isClosing = false;
+  const pool = createPool({
+    connection: server.connection,
+    size: config.databasePool,
+    onError: poolError(log, () => isClosing),
+  });
+  try {
+    const encryptionKey = config.encryptionKey ?? loadOrMakeKey(config.dataDir);
+    await prepare(pool, log);
+    // This process has the database to itself, so whatever is leased was held by one that is gone.
+    const taken = await endAllLeases(pool);
+    if (taken > 0) log.info({ deliveries: taken }, "took over what an earlier process left");
+    const closing = new AbortController();
+    const walAhead = makeWalAheadLater(pool, log, { directory: config.dataDir, signal: closing.signal });
+    return {
+      pool,
+      connection: server.connection,
+      encryptionKey,
+      async close() {
+        closing.abort();
+        await walAhead;
+        // The pool's promise resolves before its sessions are gone, so the stopping server still meets some.
+        isClosing = true;
+        await pool.end();
+        await server.stop();
+      },
+    };
+  } catch (error) {
+    await pool.end();
+    await server.stop();
+    throw error;
+  }
+}
+
+/** Not at once: a start has better things to do, and a short command ends before. Never rejects. */
+async function makeWalAheadLater(
+  pool: pg.Pool,
+  log: Log,
+  { directory, signal }: { directory: string; signal: AbortSignal },
+): Promise<void> {
+  try {
+    await setTimeout(walAheadDelayMs, undefined, { signal, ref: false });
+    const made = await makeWalAhead(pool, signal, await segmentsThatFit(directory));
+    if (made > 0) log.info({ segments: made }, "WAL segments made ahead");
+  } catch (error) {
+    if (!signal.aborted) log.warn({ err: error }, "WAL segments were not made ahead; commits make them");
+  }
+}
+
+async function openExternal(config: Config, log: Log, say: (line: string) => void): Promise<OpenDatabase> {
+  const connection = { url: config.databaseUrl! };
+  const pool = createPool({ connection, size: config.databasePool, onError: poolError(log) });
+  try {
+    await waitForDatabase(pool, say);
+    await prepare(pool, log);
+    return { pool, connection, encryptionKey: config.encryptionKey!, close: () => pool.end() };
+  } catch (error) {
+    await pool.end();
+    throw error;
+  }
+}
+
+/**
+ * Opens the database for a short command: the configured one, the one of a service that runs on the data directory,
+ * or, when none runs, the embedded one for as long as the command takes.
+ */
+export async function openForCommand(
+  config: Config,
+  log: Log,
+  say: (line: string) => void,
+): Promise<OpenDatabase> {
+  if (config.databaseUrl !== undefined) return openExternal(config, log, say);
+  const running = await runningConnection(config.dataDir);
+  if (running === undefined) return openEmbedded(config, log, say);
+  const pool = createPool({ connection: running, size: 2, onError: poolError(log) });
+  try {
+    await pool.query("select 1");
+    return {
+      pool,
+      connection: running,
+      encryptionKey: loadOrMakeKey(config.dataDir),
+      close: () => pool.end(),
+    };
+  } catch (error) {
+    await pool.end();
+    // The record of a server that is gone.
+    if (isDatabaseAway(error)) return openEmbedded(config, log, say);
+    throw error;
+  }
+}
+
+async function waitForDatabase(pool: pg.Pool, say: (line: string) => void): Promise<void> {
+  const deadlineMs = performance.now() + connectLimitMs;
+  for (let isFirst = true; ; isFirst = false) {
+    try {
+      const { rows } = await pool.query<{ version: number }>(
+        "select current_setting('server_version_num')::integer as version",
+      );
+      const major = Math.floor(rows[0]!.version / 10_000);
+      if (major >= oldestVersion) return;
+      throw new Error(`PostgreSQL ${major} is too old: Postrider needs ${oldestVersion} or newer`);
+    } catch (cause) {
+      if (!isDatabaseAway(cause)) throw cause;
+      if (performance.now() > deadlineMs) {
+        throw new Error(`the database of DATABASE_URL does not answer: ${(cause as Error).message}`, {
+          cause,
+        });
+      }
+      if (isFirst) say("Waiting for the database of DATABASE_URL …");
+      await setTimeout(connectPauseMs);
+    }
+  }
+}
+
+async function prepare(pool: pg.Pool, log: Log): Promise<void> {
+  const applied = await migrate(pool);
+  if (applied.length > 0) log.info({ applied }, "schema brought up to date");
+}
+
+function poolError(log: Log, isClosing: () => boolean = () => false): (error: Error) => void {
+  return (error) => {
+    if (!isClosing()) log.warn({ err: error }, "a database connection was lost; another takes its place");
+  };
+}
