@@ -1,3 +1,5 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import tailwindcss from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
@@ -21,15 +23,11 @@ function compressedTwins(): Plugin {
   return {
     name: "compressed-twins",
     apply: "build",
-    generateBundle(_options, bundle) {
-      for (const file of Object.values(bundle)) {
-        if (!/\.(js|css)$/.test(file.fileName)) continue;
-        const text = file.type === "chunk" ? file.code : file.source;
-        this.emitFile({
-          type: "asset",
-          fileName: `${file.fileName}.gz`,
-          source: gzipSync(text, { level: 9 }),
-        });
+    // From the files as they were written: Vite still changes chunks after `generateBundle`.
+    async writeBundle({ dir = "" }, bundle) {
+      for (const name of Object.keys(bundle).filter((name) => /\.(js|css)$/.test(name))) {
+        const text = await readFile(join(dir, name));
+        await writeFile(join(dir, `${name}.gz`), gzipSync(text, { level: 9 }));
       }
     },
   };

@@ -6,6 +6,7 @@ import {
   Outlet,
 } from "@tanstack/react-router";
 import { basePath } from "./api/basePath.ts";
+import { Redirect } from "./shell/Redirect.tsx";
 import { Shell } from "./shell/Shell.tsx";
 import type { Search } from "./shell/useUrlState.ts";
 import { NotFoundPage, ProblemCard } from "./states/ProblemCard.tsx";
@@ -89,6 +90,12 @@ const routeTree = root.addChildren([
       getParentRoute: () => shell,
       path: "/usage",
       component: lazyRouteComponent(() => import("./usage/UsagePage.tsx"), "UsagePage"),
+    }),
+    // Where the payment pages return to.
+    createRoute({
+      getParentRoute: () => shell,
+      path: "/billing",
+      component: () => <Redirect to="/usage" />,
     }),
     createRoute({
       getParentRoute: () => shell,

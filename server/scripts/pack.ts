@@ -25,6 +25,7 @@ await cp(join(server, "src"), join(staging, "src"), {
   recursive: true,
   filter: (source) => !source.endsWith(".ts"),
 });
+await cp(join(root, "dashboard/dist"), join(staging, "dashboard"), { recursive: true });
 for (const name of ["LICENSE", "README.md", "CHANGELOG.md"])
   await copyFile(join(root, name), join(staging, name));
 await writeFile(join(staging, "package.json"), await manifest());

@@ -9,6 +9,7 @@ import type { Queries } from "./postgres/tables.ts";
 import { eventRoutes } from "./events/routes.ts";
 import type { Handoffs } from "./handoff/handoffs.ts";
 import { handoffRoutes } from "./handoff/routes.ts";
+import { addDashboard } from "./http/dashboard.ts";
 import { addDocumentation } from "./http/documentation.ts";
 import { type HealthDeps, healthRoutes } from "./http/health.ts";
 import type { RouteRow, ServerDeps } from "./http/contract/routeTable.ts";
@@ -51,8 +52,12 @@ export function createApp(deps: AppDeps): FastifyInstance {
   addRoutes(app, deps, rows);
   addShortWay(app, deps, rows);
   addDocumentation(app, rows);
+  if (deps.config.dashboard && !addDashboard(app, deps.config)) deps.log.warn({}, notBuilt);
   return app;
 }
+
+const notBuilt =
+  "the dashboard is not built, so that only the interface is served; run: npm ci, without --omit=dev";
 
 /** Every route with the credential it takes, in the order of the interface's document. */
 export function interfaceTable(deps: AppDeps): RouteRow[] {

@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { Link, Navigate, useNavigate } from "@tanstack/react-router";
+import { Link, useNavigate } from "@tanstack/react-router";
 import { Problem } from "../api/problem.ts";
 import { targetsQuery } from "../api/queries.ts";
 import type { Target } from "../api/shapes.ts";
@@ -8,6 +8,7 @@ import { Card, Figure } from "../controls/Card.tsx";
 import { OutcomeChart } from "../figures/OutcomeChart.tsx";
 import { type Range, rangeOf, ranges, type Stats, statsQuery } from "../figures/stats.ts";
 import { useRefreshMs } from "../live/liveState.ts";
+import { Redirect } from "../shell/Redirect.tsx";
 import { useUrlState } from "../shell/useUrlState.ts";
 import { Empty } from "../states/Empty.tsx";
 import { Loaded } from "../states/Loaded.tsx";
@@ -23,7 +24,7 @@ export function OverviewPage() {
   const targets = useQuery(targetsQuery);
   const stats = useQuery({ ...statsQuery(range), refetchInterval: useRefreshMs(10_000) });
   if (targets.data?.length === 0 && search["skip"] === undefined)
-    return <Navigate to="/start" search={{}} replace />;
+    return <Redirect to="/start" />;
   const hasNoStats = stats.error instanceof Problem && stats.error.status === 404;
   return (
     <div className="grid gap-4">

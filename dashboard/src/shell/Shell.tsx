@@ -1,9 +1,10 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { Navigate, Outlet, useNavigate, useRouterState } from "@tanstack/react-router";
+import { Outlet, useNavigate, useRouterState } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect, useRef, useState } from "react";
 import { useSession } from "../api/session.ts";
 import { followStream } from "../live/follow.ts";
 import { togglePause } from "../live/liveState.ts";
+import { Redirect } from "./Redirect.tsx";
 import { pages } from "./pages.ts";
 import { Sidebar } from "./Sidebar.tsx";
 import { toggleTheme } from "./theme.ts";
@@ -21,7 +22,7 @@ export function Shell() {
   const session = useSession();
   const location = useRouterState({ select: (state) => state.location });
   if (session === undefined)
-    return <Navigate to="/sign-in" search={location.href === "/" ? {} : { next: location.href }} replace />;
+    return <Redirect to="/sign-in" search={location.href === "/" ? {} : { next: location.href }} />;
   return <SignedIn key={session.token} />;
 }
 

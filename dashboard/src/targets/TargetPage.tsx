@@ -1,10 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
-import { Navigate, useParams } from "@tanstack/react-router";
+import { useParams } from "@tanstack/react-router";
 import { targetQuery } from "../api/queries.ts";
 import type { Target } from "../api/shapes.ts";
 import { Id } from "../controls/Copy.tsx";
 import { Tabs } from "../controls/Tabs.tsx";
 import { useRefreshMs } from "../live/liveState.ts";
+import { Redirect } from "../shell/Redirect.tsx";
 import { useUrlState } from "../shell/useUrlState.ts";
 import { Loaded } from "../states/Loaded.tsx";
 import { isTryout } from "../tryout/tryoutUrl.ts";
@@ -31,7 +32,7 @@ function TargetView({ target }: { target: Target }) {
   const [search] = useUrlState();
   const health = useQuery({ ...healthQuery(target.id), refetchInterval: useRefreshMs(5000, 10_000) });
   if (target.kind === "mailbox")
-    return <Navigate to="/mailboxes/$id" params={{ id: target.id }} search={search} replace />;
+    return <Redirect to={`/mailboxes/${target.id}`} search={search} />;
   const tabs = tabsOf(target);
   const tab = tabs.find(({ id }) => id === search["tab"])?.id ?? "activity";
   return (

@@ -14,6 +14,7 @@ import { queryNumbers } from "./contract/queryNumbers.ts";
 import { newRequestId } from "./contract/requestId.ts";
 import type { Credential } from "./contract/route.ts";
 import type { RouteRow, ServerDeps } from "./contract/routeTable.ts";
+import { belowPrefix, pathPrefix } from "./pathPrefix.ts";
 import { shortRoutes } from "./fast/shortRoutes.ts";
 import { openShortWay, type ShortWay } from "./fast/shortWay.ts";
 import { answerUnheard, refuseConnection } from "./contract/unheardRequests.ts";
@@ -63,6 +64,7 @@ export function createServer(deps: ServerDeps): FastifyInstance {
       customOptions: { coerceTypes: false, removeAdditional: false, allErrors: false, useDefaults: true },
     },
     return503OnClosing: false,
+    ...belowPrefix(pathPrefix(deps.config.publicUrl)),
     frameworkErrors: (error, request, reply) => {
       // Hooks do not run for what has no route.
       void reply.header("x-request-id", request.id);

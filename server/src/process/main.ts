@@ -58,7 +58,8 @@ function endLate(log: Log, signal: NodeJS.Signals): void {
 function greet(config: Config, port: number, say: (line: string) => void): void {
   const host = config.host.includes(":") ? `[${config.host}]` : config.host;
   const address = `http://${host}:${port}`;
-  say(`Postrider listens on ${address} — see ${address}/docs, or try: npm run demo`);
+  const page = config.dashboard ? "open it in a browser" : "the dashboard is off";
+  say(`Postrider listens on ${address} — ${page}; the interface is described at ${address}/docs`);
 }
 
 function listeningPort(address: ReturnType<Server["address"]>): number | undefined {

@@ -18,5 +18,5 @@ export interface ServerDeps {
   log: Log;
   metrics: RequestMetrics;
   onKeyUsed: (keyId: string) => void;
-  config: Pick<Config, "maxBodyBytes" | "trustProxy">;
+  config: Pick<Config, "maxBodyBytes" | "trustProxy" | "publicUrl">;
 }
