@@ -28,7 +28,7 @@ const layers: readonly (readonly string[])[] = [
   ["postgres", "outbound"],
   ["http"],
   ["items", "maintenance"],
-  ["accounts", "targets", "intake", "delivery", "handoff", "mailbox", "events", "billing"],
+  ["accounts", "tryout", "targets", "intake", "delivery", "handoff", "mailbox", "events", "billing"],
   ["app.ts"],
   ["process"],
 ];

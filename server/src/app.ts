@@ -23,6 +23,7 @@ import type { ParsedNetworks } from "./outbound/addressGuard.ts";
 import type { Outbound } from "./outbound/outbound.ts";
 import { endpointRoutes } from "./targets/endpointRoutes.ts";
 import { targetRoutes } from "./targets/routes.ts";
+import { tryoutRoutes } from "./tryout/routes.ts";
 import type { SecretBox } from "./items/secretBox.ts";
 
 /** What the interface is made of. Features take the parts they need; `assemble.ts` makes them all. */
@@ -73,6 +74,7 @@ export function interfaceTable(deps: AppDeps): RouteRow[] {
   const consumers = consumerRoutes(deps);
   const events = eventRoutes(deps);
   const handoffs = handoffRoutes(deps);
+  const tryout = tryoutRoutes(deps);
   return [
     ["POST", "/api/v1/auth/signup", "none", auth.signup],
     ["POST", "/api/v1/auth/login", "none", auth.login],
@@ -92,6 +94,7 @@ export function interfaceTable(deps: AppDeps): RouteRow[] {
     ["POST", "/api/v1/targets/:id/refresh", "either", targets.refresh],
     ["POST", "/api/v1/targets/:id/signing-secret/rotate", "either", targets.rotate],
     ["DELETE", "/api/v1/targets/:id/signing-secret/previous", "either", targets.deletePrevious],
+    ["GET", "/api/v1/targets/:id/tryout", "either", tryout.list],
 
     ["POST", "/t/:target_id", "item", intake.target],
     ["POST", "/e/:endpoint_id", "item", intake.endpoint],

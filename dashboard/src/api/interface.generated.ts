@@ -239,6 +239,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/targets/{id}/tryout": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What a target that receives here got last, newest first
+         * @description A webhook target whose URL is `https://tryout.postrider.invalid/` with 32 hex characters is received by the service itself, which verifies each delivery and keeps the last 50. `?answer=503` at the end of the URL makes it answer with that status.
+         */
+        get: operations["listTryoutRequests"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/t/{target_id}": {
         parameters: {
             query?: never;
@@ -1300,6 +1320,23 @@ export interface components {
             /** @description A mailbox or webhook target that receives the end of each task as an item; null for none */
             result_target_id?: string | null;
         };
+        TryoutRequest: {
+            /** @example 0192f3a4b5c67d8e9fa0b1c2d3e4f506 */
+            id: string;
+            /** @description Unix seconds */
+            received_at: number;
+            /** @example 0192f3a4b5c67d8e9fa0b1c2d3e4f506 */
+            event_id: string;
+            /** @description Names and values, in the order in which they were sent */
+            headers: string[][];
+            /** @description As text; the first 64 KiB */
+            body: string;
+            body_truncated: boolean;
+            /** @description Whether a receiver that has the target's signing secret would have taken it */
+            signature_verified: boolean;
+            /** @description The status that it was answered with */
+            answered: number;
+        };
         Usage: {
             /** @description Unix seconds */
             period_start: number;
@@ -2086,6 +2123,34 @@ export interface operations {
             404: components["responses"]["NotFound"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["NotJson"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listTryoutRequests: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        requests: components["schemas"]["TryoutRequest"][];
+                    };
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
             503: components["responses"]["Unavailable"];
         };
     };

@@ -26,6 +26,7 @@ import { registerDatabaseMetrics } from "../telemetry/databaseMetrics.ts";
 import type { Log } from "../telemetry/log.ts";
 import { metricsText } from "../telemetry/metricsText.ts";
 import { createRequestMetrics } from "../telemetry/requestMetrics.ts";
+import { withTryout } from "../tryout/receiver.ts";
 import { version } from "../config/version.ts";
 
 export interface ServiceDeps {
@@ -61,8 +62,8 @@ function assembleParts(deps: ServiceDeps) {
   collectDefaultMetrics({ register: registry });
   registerDatabaseMetrics(registry, pool);
   const networks = parseNetworks(config.allowedNetworks);
-  const outbound = connectOutbound(config, networks);
   const box = createSecretBox({ current: encryptionKey, previous: config.previousEncryptionKeys });
+  const outbound = withTryout(connectOutbound(config, networks), { pool, box, log, nowMs });
   const keyUsage = createKeyUsage(pool, log);
   const handoffs = createHandoffs({
     config,

@@ -6,6 +6,7 @@ import { checkTargetUrl } from "../outbound/targetUrl.ts";
 import { type HandoffAuth, handoffTargets } from "./handoffTargets.ts";
 import type { NewEndpoint, NewTarget } from "./schemas.ts";
 import { sealSigningSecret } from "../items/signingSecret.ts";
+import { isTryoutUrl, refuseTryoutUrl } from "../tryout/tryoutUrl.ts";
 import { insertTarget, type StoredTarget } from "./store.ts";
 import type { TargetDeps } from "./targetDeps.ts";
 
@@ -60,6 +61,11 @@ export async function createWebhook(
 
 /** @throws {ApiError} 400 when the service must not or cannot call this URL. */
 export async function checkUrl(deps: TargetDeps, url: string): Promise<void> {
+  if (isTryoutUrl(url)) {
+    const reason = refuseTryoutUrl(url);
+    if (reason !== undefined) throw new ApiError(400, `url ${reason}`);
+    return;
+  }
   const check = await checkTargetUrl(url, {
     allowHttp: deps.config.allowHttpTargets,
     networks: deps.networks,
