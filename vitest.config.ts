@@ -3,7 +3,7 @@ import { closingLine } from "./server/scripts/closingLine.ts";
 
 export default defineConfig({
   test: {
-    include: ["{server,sdk,bench}/**/*.test.ts", "faults/knownBadBuilds.test.ts"],
+    include: ["{server,sdk,bench,dashboard}/**/*.test.ts", "faults/knownBadBuilds.test.ts"],
     reporters: ["default", closingLine],
     globalSetup: ["server/test/support/globalDatabase.ts"],
     testTimeout: 60_000,

@@ -11,6 +11,8 @@ export default defineConfig({
   plugins: [react(), tailwindcss(), compressedTwins()],
   build: {
     target: "es2023",
+    // Says what the first load is made of, for its budget.
+    manifest: true,
     // A data: URL would be a font or script that the page's Content-Security-Policy refuses.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },

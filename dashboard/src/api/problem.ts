@@ -6,6 +6,8 @@ export class Problem extends Error {
   /** `X-Error-Code`: what a program tells refusals apart by. */
   readonly code: string | undefined;
   readonly retryAfterSeconds: number | undefined;
+  /** When it came, in Unix milliseconds. */
+  readonly atMs = Date.now();
 
   constructor(status: number, message: string, response?: Response) {
     super(message);

@@ -9,7 +9,7 @@ import type { Stats } from "./stats.ts";
 
 const height = 160;
 
-interface OutcomeChartProps {
+export interface OutcomeChartProps {
   stats: Stats;
   /** Called with a range of Unix seconds that was drawn over with the pointer. */
   onRange?: (from: number, to: number) => void;

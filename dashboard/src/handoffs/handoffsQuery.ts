@@ -17,7 +17,9 @@ export function handoffsQuery(state?: string) {
   return queryOptions({
     queryKey: ["handoffs", "list", state ?? ""],
     queryFn: async ({ client: queries, signal }): Promise<HandedOver[]> => {
-      const agents = (await queries.ensureQueryData(targetsQuery)).filter(({ kind }) => kind === "a2a");
+      const agents = (await queries.query({ ...targetsQuery, staleTime: "static" })).filter(
+        ({ kind }) => kind === "a2a",
+      );
       const lists = await Promise.all(
         agents.map(({ id }) => listItems({ target: id }, { limit: mostPerAgent, signal })),
       );

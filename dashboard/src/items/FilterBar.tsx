@@ -57,16 +57,18 @@ function Chip({ text, onRemove }: { text: string; onRemove: () => void }) {
   );
 }
 
-function FilterInput(props: {
+interface FilterInputProps {
   targets: readonly Target[];
   inputRef: RefObject<HTMLInputElement | null>;
   onChip: (key: FilterKey, value: string) => void;
   onBackspace: () => void;
-}) {
+}
+
+function FilterInput({ targets, inputRef, onChip, onBackspace }: FilterInputProps) {
   const [text, setText] = useState("");
   const [isOpen, setOpen] = useState(false);
   const [marked, setMarked] = useState(0);
-  const choices = suggestions(text, props.targets);
+  const choices = suggestions(text, targets);
   function choose(choice: Suggestion | undefined): void {
     if (choice === undefined) return;
     setMarked(0);
@@ -75,7 +77,7 @@ function FilterInput(props: {
       return;
     }
     setText("");
-    props.onChip(choice.chip.key, choice.chip.value);
+    onChip(choice.chip.key, choice.chip.value);
   }
   function press(event: React.KeyboardEvent<HTMLInputElement>): void {
     const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
@@ -84,12 +86,12 @@ function FilterInput(props: {
       setMarked((marked + step + choices.length) % Math.max(1, choices.length));
     } else if (event.key === "Enter") choose(choices[marked]);
     else if (event.key === "Escape") event.currentTarget.blur();
-    else if (event.key === "Backspace" && text === "") props.onBackspace();
+    else if (event.key === "Backspace" && text === "") onBackspace();
   }
   return (
     <div className="relative min-w-40 flex-1">
       <input
-        ref={props.inputRef}
+        ref={inputRef}
         role="combobox"
         aria-label="Filter items"
         aria-expanded={isOpen && choices.length > 0}

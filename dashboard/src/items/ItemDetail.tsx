@@ -36,7 +36,7 @@ export function ItemDetail({ id }: { id: string }) {
     refetchInterval: ({ state }) =>
       state.data !== undefined && statusLooks[state.data.event.status].isEnd ? false : pollMs,
   });
-  return <Loaded query={query}>{(item) => <Item item={item as ReadItem} />}</Loaded>;
+  return <Loaded query={query}>{(item) => <Item item={item} />}</Loaded>;
 }
 
 function Item({ item }: { item: ReadItem }) {

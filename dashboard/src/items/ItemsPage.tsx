@@ -8,8 +8,7 @@ import { toast } from "../controls/toasts.ts";
 import { useKeys } from "../shell/useKeys.ts";
 import { useUrlState } from "../shell/useUrlState.ts";
 import { Empty } from "../states/Empty.tsx";
-import { AsOf, FetchingBar, SkeletonRows } from "../states/Loaded.tsx";
-import { ProblemCard } from "../states/ProblemCard.tsx";
+import { PagedList } from "../states/PagedList.tsx";
 import { FilterBar } from "./FilterBar.tsx";
 import { filterKeys, filterOf, isFiltered, type ItemFilter } from "./filter.ts";
 import { ItemDrawer } from "./ItemDrawer.tsx";
@@ -51,18 +50,13 @@ export function ItemsPage() {
         inputRef={input}
         onChange={(changes) => change({ ...changes })}
       />
-      <div className="relative min-w-0 rounded-card border bg-surface">
-        {list.isFetching && <FetchingBar />}
-        {list.isError && items.rows.length > 0 && (
-          <AsOf query={{ ...list, refetch: list.refetch as never }} />
-        )}
+      <PagedList
+        query={list}
+        isEmpty={items.rows.length === 0}
+        empty={<NoItems filter={filter} onClear={clearFilter} />}
+      >
         <SelectionBar selection={selection} filter={filter} pageIds={ids} />
         {items.newCount > 0 && <NewItems count={items.newCount} onShow={items.showNew} />}
-        {list.isPending && <SkeletonRows rows={10} />}
-        {list.isError && items.rows.length === 0 && (
-          <ProblemCard error={list.error} onRetry={() => void list.refetch()} />
-        )}
-        {list.isSuccess && items.rows.length === 0 && <NoItems filter={filter} onClear={clearFilter} />}
         {items.rows.length > 0 && (
           <ItemRows
             rows={items.rows}
@@ -77,14 +71,7 @@ export function ItemsPage() {
             onNearEnd={loadMore}
           />
         )}
-        {hasNextPage && (
-          <div className="p-3 text-center">
-            <Button onClick={loadMore} busy={isFetchingNextPage}>
-              Load more
-            </Button>
-          </div>
-        )}
-      </div>
+      </PagedList>
       <ItemDrawer
         id={open}
         ids={ids}

@@ -6,7 +6,7 @@ export function StatusPill({ status }: { status: Status }) {
   return (
     <span
       title={meaning}
-      className={`inline-flex h-5 items-center gap-1 rounded-pill px-2 text-meta font-medium whitespace-nowrap ${look}`}
+      className={`inline-flex h-5 items-center align-middle gap-1 rounded-pill px-2 text-meta font-medium whitespace-nowrap ${look}`}
     >
       <Icon size={12} aria-hidden />
       {status}

@@ -18,7 +18,9 @@ const spans: Record<string, number> = { "1h": 3600, "24h": 86_400, "7d": 604_800
 export const spanNames = Object.keys(spans);
 
 export function filterOf(search: Search): ItemFilter {
-  return Object.fromEntries(filterKeys.map((key) => [key, search[key]]).filter(([, value]) => value));
+  const filter: ItemFilter = {};
+  for (const key of filterKeys) if (search[key]) filter[key] = search[key];
+  return filter;
 }
 
 export function isFiltered(filter: ItemFilter): boolean {

@@ -1,5 +1,5 @@
 import type { Attempt, ItemEvent } from "../api/shapes.ts";
-import { duration, distance } from "../time/wording.ts";
+import { duration } from "../time/wording.ts";
 
 /** What the service does next about an item, or how it ended, in words. */
 export function nextStep(
@@ -17,7 +17,7 @@ export function nextStep(
     case "RETRYING":
       return retrying(event, attempts, nowMs);
     case "DELIVERED":
-      return `Delivered ${tries(attempts.length)}, ${after(last)}.`;
+      return `${event.target_kind === "a2a" ? "Handed over" : "Delivered"} ${tries(attempts.length)}, ${after(last)}.`;
     case "FAILED":
       return `Failed for good ${tries(attempts.length)}, ${after(last)}. Replay sends it again as a new item.`;
     case "FILTERED":
@@ -57,10 +57,4 @@ function tries(count: number): string {
 function after(attempt: Attempt | undefined): string {
   if (attempt === undefined) return "before any attempt";
   return attempt.status_code === 0 ? `after ${attempt.error ?? "no answer"}` : `after ${attempt.status_code}`;
-}
-
-/** What an attempt came to, in a few words. */
-export function attemptOutcome(attempt: Attempt, nowMs: number): string {
-  const at = distance(attempt.attempted_at, nowMs);
-  return attempt.status_code === 0 ? `no answer, ${at}` : `answered ${attempt.status_code}, ${at}`;
 }

@@ -6,8 +6,8 @@ import { liveState, setConnection, subscribeLive } from "./liveState.ts";
 import { readStream, type StreamEvent } from "./readStream.ts";
 
 /**
- * What the page keeps by each kind of stream event. Rates are high: events only mark what is stale, and the marks are
- * acted on at most twice a second, so that 5,000 items a second cost the page as much as two.
+ * What the page keeps, by each kind of stream event that makes it stale. Events only mark, and the marks are acted on
+ * once a second: 5,000 items a second cost the page as much as two.
  */
 const staleAfter: Record<string, readonly string[]> = {
   item: ["items", "stats", "mailboxes"],
@@ -29,84 +29,94 @@ const withoutStreamMs = 60_000;
 
 /** Follows the stream while someone is signed in and looking; returns what ends it. */
 export function followStream(queries: QueryClient): () => void {
-  let reading: AbortController | undefined;
-  let retry: ReturnType<typeof setTimeout> | undefined;
-  let lastId: string | undefined;
-  let failures = 0;
   const stale = new Set<string>();
+  const follower = new Follower((type) => {
+    for (const key of staleAfter[type] ?? []) stale.add(key);
+  });
   const refresh = setInterval(() => {
     if (stale.size === 0 || liveState() === "Paused" || document.hidden) return;
     const keys = [...stale];
     stale.clear();
     for (const key of keys) void queries.invalidateQueries({ queryKey: [key] }, { cancelRefetch: false });
   }, refreshMs);
+  const followOrStop = (): void => {
+    if (document.hidden || liveState() === "Paused") follower.stop();
+    else follower.start();
+  };
+  document.addEventListener("visibilitychange", followOrStop);
+  const unsubscribe = subscribeLive(followOrStop);
+  followOrStop();
+  return () => {
+    document.removeEventListener("visibilitychange", followOrStop);
+    unsubscribe();
+    clearInterval(refresh);
+    follower.stop();
+  };
+}
 
-  function take(event: StreamEvent): void {
-    if (event.id !== undefined) lastId = event.id;
-    for (const key of staleAfter[event.type] ?? []) stale.add(key);
+/** One connection to the stream at a time, made again after it was lost. */
+class Follower {
+  readonly #onEvent: (type: string) => void;
+  #reading: AbortController | undefined;
+  #retry: ReturnType<typeof setTimeout> | undefined;
+  #lastId: string | undefined;
+  #failures = 0;
+
+  constructor(onEvent: (type: string) => void) {
+    this.#onEvent = onEvent;
   }
 
-  async function read(controller: AbortController): Promise<void> {
+  start(): void {
+    if (this.#reading !== undefined || currentSession() === undefined) return;
+    clearTimeout(this.#retry);
+    this.#reading = new AbortController();
+    void this.#read(this.#reading);
+  }
+
+  stop(): void {
+    clearTimeout(this.#retry);
+    const ending = this.#reading;
+    this.#reading = undefined;
+    ending?.abort();
+  }
+
+  async #read(connection: AbortController): Promise<void> {
     let silence: ReturnType<typeof setTimeout> | undefined;
     const heard = (): void => {
       clearTimeout(silence);
-      silence = setTimeout(() => controller.abort(), silenceMs);
+      silence = setTimeout(() => connection.abort(), silenceMs);
     };
     try {
       heard();
       const response = await readText("api/v1/stream", {
-        signal: controller.signal,
-        headers: lastId === undefined ? {} : { "last-event-id": lastId },
+        signal: connection.signal,
+        headers: this.#lastId === undefined ? {} : { "last-event-id": this.#lastId },
       });
       setConnection("Live");
-      failures = 0;
-      if (response.body !== null) await readStream(response.body, take, heard);
-      again(firstRetryMs, "Reconnecting");
+      this.#failures = 0;
+      if (response.body !== null) await readStream(response.body, (event) => this.#take(event), heard);
+      this.#again(connection, firstRetryMs);
     } catch (error) {
+      this.#failures += 1;
       const hasNoStream = error instanceof Problem && error.status === 404;
-      failures += 1;
-      const waitMs = Math.min(longestRetryMs, firstRetryMs * 2 ** (failures - 1));
-      again(hasNoStream ? withoutStreamMs : waitMs, hasNoStream ? "Polling" : "Reconnecting");
+      const waitMs = Math.min(longestRetryMs, firstRetryMs * 2 ** (this.#failures - 1));
+      this.#again(connection, hasNoStream ? withoutStreamMs : waitMs, hasNoStream);
     } finally {
       clearTimeout(silence);
     }
   }
 
-  function again(waitMs: number, state: "Reconnecting" | "Polling"): void {
-    if (reading === undefined) return;
-    reading = undefined;
-    setConnection(state);
+  #take(event: StreamEvent): void {
+    if (event.id !== undefined) this.#lastId = event.id;
+    this.#onEvent(event.type);
+  }
+
+  #again(connection: AbortController, waitMs: number, hasNoStream = false): void {
+    if (this.#reading !== connection) return;
+    this.#reading = undefined;
+    setConnection(hasNoStream ? "Polling" : "Reconnecting");
     // After a gap, everything on the page may have changed.
-    if (state === "Reconnecting") for (const key of staleAfter["reset"] ?? []) stale.add(key);
-    retry = setTimeout(start, waitMs);
+    if (!hasNoStream) this.#onEvent("reset");
+    this.#retry = setTimeout(() => this.start(), waitMs);
   }
-
-  function start(): void {
-    clearTimeout(retry);
-    if (document.hidden || liveState() === "Paused" || currentSession() === undefined) return;
-    if (reading !== undefined) return;
-    reading = new AbortController();
-    void read(reading);
-  }
-
-  function stop(): void {
-    clearTimeout(retry);
-    const ending = reading;
-    reading = undefined;
-    ending?.abort();
-  }
-
-  const followOrStop = (): void => {
-    if (document.hidden || liveState() === "Paused") stop();
-    else if (reading === undefined) start();
-  };
-  document.addEventListener("visibilitychange", followOrStop);
-  const unsubscribe = subscribeLive(followOrStop);
-  start();
-  return () => {
-    document.removeEventListener("visibilitychange", followOrStop);
-    unsubscribe();
-    clearInterval(refresh);
-    stop();
-  };
 }

@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { useParams } from "@tanstack/react-router";
+import { usePathId } from "../shell/usePathId.ts";
 import { useState } from "react";
 import { targetQuery } from "../api/queries.ts";
 import type { MailboxStats, Target } from "../api/shapes.ts";
@@ -19,7 +19,7 @@ import { Redrive } from "./Redrive.tsx";
 
 /** One mailbox: what it holds, how fast it moves, and its messages. */
 export function MailboxPage() {
-  const { id = "" } = useParams({ strict: false });
+  const id = usePathId();
   const query = useQuery(targetQuery(id));
   return <Loaded query={query}>{(target) => <Mailbox target={target} />}</Loaded>;
 }

@@ -1,6 +1,7 @@
-import { useInfiniteQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useRef } from "react";
+import { keysQuery } from "../api/queries.ts";
 import type { Message, Status } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
 import { SelectField } from "../controls/Field.tsx";
@@ -8,8 +9,7 @@ import { StatusPill } from "../items/StatusPill.tsx";
 import { useRefreshMs } from "../live/liveState.ts";
 import { useUrlState } from "../shell/useUrlState.ts";
 import { Empty } from "../states/Empty.tsx";
-import { AsOf, FetchingBar, SkeletonRows } from "../states/Loaded.tsx";
-import { ProblemCard } from "../states/ProblemCard.tsx";
+import { PagedList } from "../states/PagedList.tsx";
 import { Countdown, Moment } from "../time/Moment.tsx";
 import { listMessages, messagePage } from "./mailboxQueries.ts";
 import { MessageDrawer } from "./MessageDrawer.tsx";
@@ -54,25 +54,13 @@ export function Messages({ mailboxId, status, openId }: MessagesProps) {
           Peeking: what you look at here is not claimed and does not change.
         </p>
       </div>
-      <div className="relative rounded-card border bg-surface">
-        {list.isFetching && <FetchingBar />}
-        {list.isError && rows.length > 0 && <AsOf query={{ ...list, refetch: list.refetch as never }} />}
-        {list.isPending && <SkeletonRows rows={6} />}
-        {list.isError && rows.length === 0 && (
-          <ProblemCard error={list.error} onRetry={() => void list.refetch()} />
-        )}
-        {list.isSuccess && rows.length === 0 && (
-          <NoMessages status={status} onClear={() => change({ status: undefined })} />
-        )}
+      <PagedList
+        query={list}
+        isEmpty={rows.length === 0}
+        empty={<NoMessages status={status} onClear={() => change({ status: undefined })} />}
+      >
         {rows.length > 0 && <MessageRows rows={rows} onOpen={(id) => change({ open: id }, "push")} />}
-        {list.hasNextPage && (
-          <div className="p-3 text-center">
-            <Button busy={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
-              Load more
-            </Button>
-          </div>
-        )}
-      </div>
+      </PagedList>
       <MessageDrawer
         message={rows.find(({ id }) => id === openId)}
         id={openId}
@@ -136,7 +124,8 @@ function MessageRows({ rows, onOpen }: { rows: readonly Message[]; onOpen: (id: 
 }
 
 function Cells({ message }: { message: Message }) {
-  const holder = message.claimed_by === null ? "–" : message.claimed_by;
+  const keys = useQuery(keysQuery);
+  const holder = keys.data?.find(({ id }) => id === message.claimed_by)?.name ?? message.claimed_by ?? "–";
   return (
     <>
       <span className="max-md:order-2">

@@ -6,6 +6,7 @@ import { Card } from "../controls/Card.tsx";
 import { handoffsQuery } from "../handoffs/handoffsQuery.ts";
 import { useRefreshMs } from "../live/liveState.ts";
 import { mailboxStatsQuery } from "../mailboxes/mailboxQueries.ts";
+import type { Health } from "../targets/health.ts";
 import { pathOf } from "../targets/kinds.ts";
 import { useTargetHealths } from "./useTargetHealths.ts";
 
@@ -55,43 +56,59 @@ function useMatters(targets: readonly Target[]): Matter[] {
   const refetchInterval = useRefreshMs(10_000, 10_000);
   const mailboxes = targets.filter(({ kind }) => kind === "mailbox").slice(0, 50);
   const stats = useQueries({
-    queries: mailboxes.map(({ id }) => ({ ...mailboxStatsQuery(id), refetchInterval })),
+    queries: mailboxes.map(({ id }) => Object.assign(mailboxStatsQuery(id), { refetchInterval })),
   });
   const hasAgents = targets.some(({ kind }) => kind === "a2a");
   const waiting = useQuery({ ...handoffsQuery("INPUT_REQUIRED"), enabled: hasAgents, refetchInterval });
   const nameOf = new Map(targets.map(({ id, name }) => [id, name]));
   return [
     ...targets.flatMap((target) => disabledMatter(target)),
-    ...[...healths.values()]
-      .filter(({ circuit, enabled }) => enabled && circuit !== "closed")
-      .map(({ target_id: id }) => ({
-        ...{ key: `circuit-${id}`, icon: ZapOff, look: "text-retrying", to: "/targets/$id", id },
-        text: `${nameOf.get(id)}: the circuit is open after repeated failures; it is probed until it answers`,
-        search: { tab: "health" },
-      })),
-    ...mailboxes.flatMap(({ id, name }, index) => {
-      const dead = stats[index]?.data?.dead ?? 0;
-      if (dead === 0) return [];
-      return [
-        {
-          ...{ key: `dead-${id}`, icon: Skull, look: "text-dead", to: "/mailboxes/$id", id },
-          text: `${name}: ${dead.toLocaleString("en")} dead ${dead === 1 ? "message" : "messages"}`,
-          search: { status: "DEAD" },
-        },
-      ];
-    }),
-    ...(waiting.data ?? []).map(({ event }) => ({
-      ...{
-        key: `handoff-${event.id}`,
-        icon: ArrowLeftRight,
-        look: "text-claimed",
-        to: "/handoffs",
-        id: event.id,
-      },
-      text: `${nameOf.get(event.endpoint_id) ?? "An agent"} waits for your answer`,
-      search: { open: event.id },
-    })),
+    ...[...healths.values()].flatMap((health) => circuitMatter(health, nameOf.get(health.target_id))),
+    ...mailboxes.flatMap((mailbox, index) => deadMatter(mailbox, stats[index]?.data?.dead ?? 0)),
+    ...(waiting.data ?? []).map(({ event }) => waitingMatter(event.id, nameOf.get(event.endpoint_id))),
   ];
+}
+
+function circuitMatter({ target_id: id, circuit, enabled }: Health, name = "A target"): Matter[] {
+  if (!enabled || circuit === "closed") return [];
+  return [
+    {
+      key: `circuit-${id}`,
+      icon: ZapOff,
+      look: "text-retrying",
+      text: `${name}: the circuit is open after repeated failures; it is probed until it answers`,
+      to: "/targets/$id",
+      id,
+      search: { tab: "health" },
+    },
+  ];
+}
+
+function deadMatter({ id, name }: Target, dead: number): Matter[] {
+  if (dead === 0) return [];
+  return [
+    {
+      key: `dead-${id}`,
+      icon: Skull,
+      look: "text-dead",
+      text: `${name}: ${dead.toLocaleString("en")} dead ${dead === 1 ? "message" : "messages"}`,
+      to: "/mailboxes/$id",
+      id,
+      search: { status: "DEAD" },
+    },
+  ];
+}
+
+function waitingMatter(id: string, agent = "An agent"): Matter {
+  return {
+    key: `handoff-${id}`,
+    icon: ArrowLeftRight,
+    look: "text-claimed",
+    text: `${agent} waits for your answer`,
+    to: "/handoffs",
+    id,
+    search: { open: id },
+  };
 }
 
 function disabledMatter(target: Target): Matter[] {

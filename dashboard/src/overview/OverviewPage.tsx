@@ -5,7 +5,7 @@ import { targetsQuery } from "../api/queries.ts";
 import type { Target } from "../api/shapes.ts";
 import { buttonLook } from "../controls/Button.tsx";
 import { Card, Figure } from "../controls/Card.tsx";
-import { OutcomeChart } from "../figures/OutcomeChart.tsx";
+import { OutcomeChart } from "../figures/LazyOutcomeChart.tsx";
 import { type Range, rangeOf, ranges, type Stats, statsQuery } from "../figures/stats.ts";
 import { useRefreshMs } from "../live/liveState.ts";
 import { Redirect } from "../shell/Redirect.tsx";
@@ -23,8 +23,7 @@ export function OverviewPage() {
   const range = rangeOf(search["range"]);
   const targets = useQuery(targetsQuery);
   const stats = useQuery({ ...statsQuery(range), refetchInterval: useRefreshMs(10_000) });
-  if (targets.data?.length === 0 && search["skip"] === undefined)
-    return <Redirect to="/start" />;
+  if (targets.data?.length === 0 && search["skip"] === undefined) return <Redirect to="/start" />;
   const hasNoStats = stats.error instanceof Problem && stats.error.status === 404;
   return (
     <div className="grid gap-4">
@@ -73,6 +72,7 @@ function Figures({ targets, stats }: { targets: readonly Target[]; stats: Stats 
       (healths.get(id)?.circuit ?? "closed") !== "closed" ||
       healths.get(id)?.failing_since,
   );
+  const latency = totals?.latency_ms ?? null;
   const oldest = Math.max(0, ...[...healths.values()].map((health) => health.oldest_due_seconds ?? 0));
   return (
     <div className="grid grid-cols-2 gap-4 md:grid-cols-3 xl:grid-cols-5">
@@ -84,7 +84,7 @@ function Figures({ targets, stats }: { targets: readonly Target[]; stats: Stats 
       />
       <Figure name="Failing targets" value={failing.length} detail={`of ${targets.length}`} />
       <Figure name="Oldest due" value={oldest === 0 ? "–" : duration(oldest)} />
-      <Figure name="p95" value={totals?.latency_ms == null ? "–" : `${totals.latency_ms.p95} ms`} />
+      <Figure name="p95" value={latency === null ? "–" : `${latency.p95} ms`} />
     </div>
   );
 }

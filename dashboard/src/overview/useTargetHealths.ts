@@ -13,7 +13,7 @@ export function useTargetHealths(targets: readonly Target[]): ReadonlyMap<string
     queries: targets
       .filter(({ kind }) => kind !== "mailbox")
       .slice(0, most)
-      .map(({ id }) => ({ ...healthQuery(id), refetchInterval })),
+      .map(({ id }) => Object.assign(healthQuery(id), { refetchInterval })),
     combine: (results) =>
       new Map(
         results.flatMap(({ data }) => (data === undefined || data === null ? [] : [[data.target_id, data]])),

@@ -20,7 +20,9 @@ function Node({ node, depth, name }: { node: JsonNode; depth: number; name?: str
     case "object":
     case "array":
       return <Branch node={node} depth={depth} {...(name !== undefined && { name })} />;
-    default:
+    case "string":
+    case "number":
+    case "literal":
       return (
         <div className="break-all">
           <Name name={name} />

@@ -105,7 +105,7 @@ export function CopyAsCurl({ id, targetId, eventType }: { id: string; targetId: 
   const queries = useQueryClient();
   async function copy(): Promise<void> {
     try {
-      const text = await queries.ensureQueryData(payloadQuery(id));
+      const text = await queries.query({ ...payloadQuery(id), staleTime: "static" });
       const command = asCurl(targetId, eventType, text.length > treeLimit ? undefined : text);
       const done = await copyText(command);
       toast({

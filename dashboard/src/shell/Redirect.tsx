@@ -7,8 +7,10 @@ interface RedirectProps {
   search?: Search;
 }
 
+const noSearch: Search = {};
+
 /** Goes elsewhere once, whatever is rendered again meanwhile; the router's own would go anew at each rendering. */
-export function Redirect({ to, search = {} }: RedirectProps) {
+export function Redirect({ to, search = noSearch }: RedirectProps) {
   const navigate = useNavigate();
   useEffect(() => {
     void navigate({ to, search, replace: true });

@@ -5,7 +5,7 @@ export type Theme = "light" | "dark";
 const listeners = new Set<() => void>();
 
 /** `public/theme.js` has set it before the first paint. */
-export function theme(): Theme {
+function theme(): Theme {
   return document.documentElement.dataset["theme"] === "dark" ? "dark" : "light";
 }
 

@@ -1,4 +1,3 @@
-import { useEffect, useState } from "react";
 import { Problem, sentenceOf } from "../api/problem.ts";
 import { useNow } from "../time/useNow.ts";
 import { duration } from "../time/wording.ts";
@@ -26,10 +25,7 @@ export function AuthProblem({ error }: { error: unknown }) {
 /** How long a 429 still keeps the form from being sent. */
 export function useRetryAfter(error: unknown): { secondsLeft: number } {
   const now = useNow();
-  const [untilMs, setUntilMs] = useState(0);
-  useEffect(() => {
-    const seconds = error instanceof Problem && error.status === 429 ? (error.retryAfterSeconds ?? 60) : 0;
-    setUntilMs(seconds === 0 ? 0 : Date.now() + seconds * 1000);
-  }, [error]);
+  if (!(error instanceof Problem) || error.status !== 429) return { secondsLeft: 0 };
+  const untilMs = error.atMs + (error.retryAfterSeconds ?? 60) * 1000;
   return { secondsLeft: Math.max(0, Math.ceil((untilMs - now) / 1000)) };
 }

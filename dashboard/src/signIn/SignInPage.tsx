@@ -25,21 +25,7 @@ export function SignInPage() {
   });
   const { secondsLeft } = useRetryAfter(logIn.error);
   return (
-    <AuthCard
-      title="Sign in"
-      foot={
-        <>
-          New here?{" "}
-          <Link to="/sign-up" className="text-accent underline">
-            Sign up
-          </Link>{" "}
-          or see the{" "}
-          <Link to="/demo" className="text-accent underline">
-            demo
-          </Link>
-        </>
-      }
-    >
+    <AuthCard title="Sign in" foot={<OtherWays />}>
       {search["next"] !== undefined && <p className="text-muted">Sign in to go on where you were.</p>}
       <form
         className="grid gap-3"
@@ -79,6 +65,21 @@ export function SignInPage() {
         </Button>
       </form>
     </AuthCard>
+  );
+}
+
+function OtherWays() {
+  return (
+    <>
+      New here?{" "}
+      <Link to="/sign-up" className="text-accent underline">
+        Sign up
+      </Link>{" "}
+      or see the{" "}
+      <Link to="/demo" className="text-accent underline">
+        demo
+      </Link>
+    </>
   );
 }
 

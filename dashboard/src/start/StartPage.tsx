@@ -43,7 +43,7 @@ function Steps({ targets }: { targets: readonly Target[] }) {
     change({ target: made.id });
   };
   return (
-    <>
+    <div className="grid gap-4">
       <Step number={1} title="Make a target" isDone={target !== undefined}>
         {target === undefined ? (
           <>
@@ -84,7 +84,7 @@ function Steps({ targets }: { targets: readonly Target[] }) {
           <WatchStep target={target} itemId={search["item"]} onArrival={(item) => change({ item })} />
         )}
       </Step>
-    </>
+    </div>
   );
 }
 

@@ -31,8 +31,14 @@ export function Loaded<T>({
   );
 }
 
+interface ReadBefore {
+  error: unknown;
+  dataUpdatedAt: number;
+  refetch: () => Promise<unknown>;
+}
+
 /** Says from when what is shown is. */
-export function AsOf({ query }: { query: Pick<UseQueryResult, "error" | "dataUpdatedAt" | "refetch"> }) {
+export function AsOf({ query }: { query: ReadBefore }) {
   const zone = useTimeZone();
   return (
     <div className="mb-2 grid gap-2">

@@ -49,19 +49,19 @@ export function AgentCard({ target }: { target: Target }) {
             ["Signature", signatureWords(target)],
           ]}
         />
-        {target.card_error != null && (
+        {typeof target.card_error === "string" && (
           <div className="rounded-control bg-retrying-bg p-3 text-retrying">
             <p className="font-medium">The card could not be renewed; the last good one stays in use.</p>
             <p className="break-words">{target.card_error}</p>
           </div>
         )}
-        {target.offered_origin != null && (
+        {typeof target.offered_origin === "string" && (
           <div className="grid justify-items-start gap-2 rounded-control bg-claimed-bg p-3 text-claimed">
             <p>
               A newer card moves the agent to <strong className="break-all">{target.offered_origin}</strong>.
               Its bearer token goes there only if you agree.
             </p>
-            <Button onClick={() => refresh.mutate({ confirm_origin: target.offered_origin! })}>
+            <Button onClick={() => refresh.mutate({ confirm_origin: target.offered_origin ?? "" })}>
               Agree and use it
             </Button>
           </div>
@@ -73,17 +73,13 @@ export function AgentCard({ target }: { target: Target }) {
 }
 
 function signatureWords(target: Target): string {
-  const detail = target.card_signature_detail == null ? "" : `: ${target.card_signature_detail}`;
-  switch (target.card_signature) {
-    case "verified":
-      return `Verified by the keys of ${target.card_signature_keys ?? "its origin"}`;
-    case "unverified":
-      return `Not verified, no key could be had${detail}`;
-    case "invalid":
-      return `Invalid, the key does not fit the card${detail}`;
-    default:
-      return "The card is not signed";
-  }
+  const detail = target.card_signature_detail ? `: ${target.card_signature_detail}` : "";
+  const words: Record<string, string> = {
+    verified: `Verified by the keys of ${target.card_signature_keys ?? "its origin"}`,
+    unverified: `Not verified, no key could be had${detail}`,
+    invalid: `Invalid, the key does not fit the card${detail}`,
+  };
+  return words[target.card_signature ?? ""] ?? "The card is not signed";
 }
 
 function useRefreshCard(id: string) {

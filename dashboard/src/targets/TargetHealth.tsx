@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import type { Target } from "../api/shapes.ts";
 import { Card, Facts, Figure } from "../controls/Card.tsx";
-import { OutcomeChart } from "../figures/OutcomeChart.tsx";
+import { OutcomeChart } from "../figures/LazyOutcomeChart.tsx";
 import { statsQuery } from "../figures/stats.ts";
 import { useRefreshMs } from "../live/liveState.ts";
 import { Loaded } from "../states/Loaded.tsx";

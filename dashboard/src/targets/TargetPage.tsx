@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { useParams } from "@tanstack/react-router";
+import { usePathId } from "../shell/usePathId.ts";
 import { targetQuery } from "../api/queries.ts";
 import type { Target } from "../api/shapes.ts";
 import { Id } from "../controls/Copy.tsx";
@@ -23,7 +23,7 @@ import { healthQuery } from "./health.ts";
 
 /** One target: what happens there, how it does, and everything that can be set. */
 export function TargetPage() {
-  const { id = "" } = useParams({ strict: false });
+  const id = usePathId();
   const query = useQuery({ ...targetQuery(id), refetchInterval: useRefreshMs(10_000) });
   return <Loaded query={query}>{(target) => <TargetView target={target} />}</Loaded>;
 }
@@ -31,8 +31,7 @@ export function TargetPage() {
 function TargetView({ target }: { target: Target }) {
   const [search] = useUrlState();
   const health = useQuery({ ...healthQuery(target.id), refetchInterval: useRefreshMs(5000, 10_000) });
-  if (target.kind === "mailbox")
-    return <Redirect to={`/mailboxes/${target.id}`} search={search} />;
+  if (target.kind === "mailbox") return <Redirect to={`/mailboxes/${target.id}`} search={search} />;
   const tabs = tabsOf(target);
   const tab = tabs.find(({ id }) => id === search["tab"])?.id ?? "activity";
   return (

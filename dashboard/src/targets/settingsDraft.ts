@@ -14,7 +14,7 @@ export function draftOf(target: Target): Draft {
     event_types: (target.event_types ?? []).join(", "),
     max_retries: String(target.max_retries ?? 8),
     retry_interval_seconds: String(target.retry_interval_seconds ?? 30),
-    max_claims: target.max_claims == null ? "" : String(target.max_claims),
+    max_claims: (target.max_claims ?? null) === null ? "" : String(target.max_claims),
   };
 }
 

@@ -16,7 +16,7 @@ export function useTargetChange(id: string) {
 }
 
 /** @throws {Problem} */
-export async function changeTarget(id: string, changes: TargetChanges): Promise<Target> {
+async function changeTarget(id: string, changes: TargetChanges): Promise<Target> {
   return answer(client.PATCH("/api/v1/targets/{id}", { params: { path: { id } }, body: changes }));
 }
 

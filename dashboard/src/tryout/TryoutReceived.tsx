@@ -7,27 +7,31 @@ import { PayloadText } from "../payload/Payload.tsx";
 import { SendSnippet } from "../targets/SendSnippet.tsx";
 import { Loaded } from "../states/Loaded.tsx";
 import { Moment } from "../time/Moment.tsx";
+import { AnswerWith } from "./AnswerWith.tsx";
 import { type ReceivedRequest, receivedQuery } from "./received.ts";
 
 /** What a receiver of one's own would have got, as it comes in. */
 export function TryoutReceived({ target }: { target: Target }) {
   const query = useQuery({ ...receivedQuery(target.id), refetchInterval: useRefreshMs(1000, 1000) });
   return (
-    <Loaded query={query}>
-      {(requests) =>
-        requests.length === 0 ? (
-          <SendSnippet target={target} />
-        ) : (
-          <ol className="grid gap-4">
-            {requests.map((request) => (
-              <li key={request.id}>
-                <Received request={request} />
-              </li>
-            ))}
-          </ol>
-        )
-      }
-    </Loaded>
+    <div className="grid gap-4">
+      <AnswerWith target={target} />
+      <Loaded query={query}>
+        {(requests) =>
+          requests.length === 0 ? (
+            <SendSnippet target={target} />
+          ) : (
+            <ol className="grid gap-4">
+              {requests.map((request) => (
+                <li key={request.id}>
+                  <Received request={request} />
+                </li>
+              ))}
+            </ol>
+          )
+        }
+      </Loaded>
+    </div>
   );
 }
 
@@ -48,7 +52,7 @@ export function Received({ request }: { request: ReceivedRequest }) {
           <summary className="font-medium">Headers</summary>
           <div className="mt-2 text-meta">
             <Facts
-              facts={request.headers.map(([name, value]) => [
+              facts={request.headers.map(([name = "", value = ""]) => [
                 name,
                 <code key={name} className="break-all">
                   {value}

@@ -32,6 +32,8 @@ export async function openPage(
     colorScheme: theme,
     viewport: { width, height: 900 },
     reducedMotion: "reduce",
+    locale: "en-GB",
+    timezoneId: "Europe/London",
   });
   const page = await context.newPage();
   const problems: string[] = [];

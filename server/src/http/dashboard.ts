@@ -15,7 +15,8 @@ export function addDashboard(app: FastifyInstance, config: Pick<Config, "publicU
   const folder = builtFolder();
   if (folder === undefined) return false;
   const page = pageBelow(join(folder, "index.html"), pathPrefix(config.publicUrl));
-  const sendPage = (_request: FastifyRequest, reply: FastifyReply): FastifyReply => answerPage(reply, 200, page);
+  const sendPage = (_request: FastifyRequest, reply: FastifyReply): FastifyReply =>
+    answerPage(reply, 200, page);
   for (const path of pagePaths) app.get(path, sendPage);
   // What has neither a route nor a page: a sentence with a way on for people, JSON for programs.
   app.get("/*", (request, reply) => {
@@ -32,7 +33,8 @@ export function addDashboard(app: FastifyInstance, config: Pick<Config, "publicU
       setHeaders: (reply, path) => {
         void reply.header("x-content-type-options", "nosniff");
         // The names of built files hold a hash of what is in them.
-        if (path.includes("/assets/")) void reply.header("cache-control", "public, max-age=31536000, immutable");
+        if (path.includes("/assets/"))
+          void reply.header("cache-control", "public, max-age=31536000, immutable");
       },
     });
   });
