@@ -24,10 +24,12 @@ import type { Outbound } from "./outbound/outbound.ts";
 import { endpointRoutes } from "./targets/endpointRoutes.ts";
 import { targetRoutes } from "./targets/routes.ts";
 import { tryoutRoutes } from "./tryout/routes.ts";
+import type { Changes } from "./items/changes.ts";
+import { type StreamRouteDeps, streamRoutes } from "./stream/routes.ts";
 import type { SecretBox } from "./items/secretBox.ts";
 
 /** What the interface is made of. Features take the parts they need; `assemble.ts` makes them all. */
-export interface AppDeps extends ServerDeps, HealthDeps {
+export interface AppDeps extends ServerDeps, HealthDeps, StreamRouteDeps {
   config: Config;
   queries: Queries;
   passwords: Passwords;
@@ -37,6 +39,7 @@ export interface AppDeps extends ServerDeps, HealthDeps {
   networks: ParsedNetworks;
   intake: Intake;
   mailboxes: Mailboxes;
+  changes: Changes;
   handoffs?: Handoffs;
   nowMs: () => number;
   randomBytes: (size: number) => Buffer;
@@ -75,6 +78,7 @@ export function interfaceTable(deps: AppDeps): RouteRow[] {
   const events = eventRoutes(deps);
   const handoffs = handoffRoutes(deps);
   const tryout = tryoutRoutes(deps);
+  const streams = streamRoutes(deps);
   return [
     ["POST", "/api/v1/auth/signup", "none", auth.signup],
     ["POST", "/api/v1/auth/login", "none", auth.login],
@@ -122,6 +126,7 @@ export function interfaceTable(deps: AppDeps): RouteRow[] {
     ["POST", "/api/v1/events/:id/replay", "either", events.replay],
     ["POST", "/api/v1/events/:id/handoff/message", "either", handoffs.answer],
     ["POST", "/api/v1/events/:id/handoff/cancel", "either", handoffs.cancel],
+    ["GET", "/api/v1/stream", "either", streams.open],
     ["POST", "/a2a/notifications/:token", "none", handoffs.notified],
 
     ["GET", "/api/v1/orgs", "either", organization.read],

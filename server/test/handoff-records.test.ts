@@ -8,6 +8,7 @@ import {
   type RecordDeps,
 } from "../src/handoff/record/handoffStore.ts";
 import { claimPolls, firstPollCursor, postponePoll, sweepPolls } from "../src/handoff/follow/pollStore.ts";
+import { noChanges } from "../src/items/changes.ts";
 import { readSendAnswer, type TaskView } from "../src/handoff/agent/readTask.ts";
 import { createAgentTarget } from "./support/agentTargets.ts";
 import { type CardServer, startCardServer } from "./support/cardServer.ts";
@@ -52,6 +53,7 @@ beforeEach(async () => {
   deps = {
     pool: node.pool,
     nowMs: Date.now,
+    changes: noChanges,
     onDue: () => undefined,
     onMailboxItems: (ids) => announced.push(...ids),
   };

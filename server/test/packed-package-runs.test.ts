@@ -53,8 +53,9 @@ describe("the published package", () => {
           encryptionKey: Buffer.alloc(32),
           previousEncryptionKeys: [],
           config: loadConfig({}),
+          watchedFlag: new Int32Array(new SharedArrayBuffer(4)),
         },
-        createLog("silent"),
+        { log: createLog("silent"), changes: { count() {} } },
       );
       await new Promise((resolve) => helper.help("${"0".repeat(31)}1", 1, resolve));
       process.stdout.write(helper.isAvailable() ? "runs" : "failed");

@@ -1,7 +1,4 @@
-import { Dialog } from "@base-ui/react/dialog";
-import { X } from "lucide-react";
-import type { ReactNode } from "react";
-import { IconButton } from "./Button.tsx";
+import { lazy, type ReactNode, Suspense } from "react";
 
 export interface ModalProps {
   title: string;
@@ -13,44 +10,25 @@ export interface ModalProps {
   wide?: boolean;
 }
 
+const OpenModal = lazy(async () => ({ default: (await import("./OpenModal.tsx")).OpenModal }));
+const OpenDrawer = lazy(async () => ({ default: (await import("./OpenModal.tsx")).OpenDrawer }));
+
 /** A dialog in the middle of the page: focus stays within, and goes back to where it was. */
-export function Modal({ title, open, onClose, children, dismissible = true, wide = false }: ModalProps) {
+export function Modal({ open, ...props }: ModalProps) {
+  if (!open) return null;
   return (
-    <Dialog.Root open={open} onOpenChange={(next) => (next || !dismissible ? undefined : onClose())}>
-      <Dialog.Portal>
-        <Dialog.Backdrop className="fixed inset-0 z-40 bg-[rgb(10_13_17/0.5)]" />
-        <Dialog.Popup
-          className={`fixed top-1/2 left-1/2 z-40 grid max-h-[calc(100dvh-32px)] w-[calc(100vw-32px)] -translate-x-1/2 -translate-y-1/2 gap-4 overflow-y-auto rounded-card bg-surface p-6 shadow-overlay ${wide ? "max-w-180" : "max-w-120"}`}
-        >
-          <div className="flex items-start justify-between gap-4">
-            <Dialog.Title className="text-section font-semibold">{title}</Dialog.Title>
-            {dismissible && (
-              <IconButton name="Close" onClick={onClose} className="-mt-1 -mr-2">
-                <X size={16} aria-hidden />
-              </IconButton>
-            )}
-          </div>
-          {children}
-        </Dialog.Popup>
-      </Dialog.Portal>
-    </Dialog.Root>
+    <Suspense fallback={null}>
+      <OpenModal {...props} />
+    </Suspense>
   );
 }
 
 /** A panel at the right edge, over the page that stays where it was. */
-export function Drawer({ title, open, onClose, children }: Omit<ModalProps, "dismissible" | "wide">) {
+export function Drawer({ open, ...props }: Omit<ModalProps, "dismissible" | "wide">) {
+  if (!open) return null;
   return (
-    <Dialog.Root open={open} onOpenChange={(next) => (next ? undefined : onClose())} modal="trap-focus">
-      <Dialog.Portal>
-        <Dialog.Backdrop className="fixed inset-0 z-30 bg-[rgb(10_13_17/0.3)]" />
-        <Dialog.Popup
-          initialFocus={false}
-          className="fixed inset-y-0 right-0 z-30 flex w-full max-w-160 flex-col bg-surface shadow-overlay"
-        >
-          <Dialog.Title className="sr-only">{title}</Dialog.Title>
-          {children}
-        </Dialog.Popup>
-      </Dialog.Portal>
-    </Dialog.Root>
+    <Suspense fallback={null}>
+      <OpenDrawer {...props} />
+    </Suspense>
   );
 }

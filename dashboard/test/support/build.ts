@@ -9,7 +9,12 @@ const dashboard = join(import.meta.dirname, "../..");
 export async function buildIfStale(): Promise<void> {
   const built = await changedAtMs(join(dashboard, "dist/index.html"));
   const names = await readdir(join(dashboard, "src"), { recursive: true });
-  const sources = [...names.map((name) => join("src", name)), "index.html", "vite.config.ts", "public/theme.js"];
+  const sources = [
+    ...names.map((name) => join("src", name)),
+    "index.html",
+    "vite.config.ts",
+    "public/theme.js",
+  ];
   const changed = await Promise.all(sources.map((name) => changedAtMs(join(dashboard, name))));
   if (built > Math.max(...changed)) return;
   const vite = join(dashboard, "../node_modules/vite/bin/vite.js");

@@ -1,7 +1,8 @@
 import { sql } from "kysely";
 import type { Config } from "../config/config.ts";
-import { bucketOf, newId } from "../postgres/ids.ts";
+import { bucketOf, idTimeMs, newId } from "../postgres/ids.ts";
 import type { Queries } from "../postgres/tables.ts";
+import type { Changes } from "../items/changes.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";
 import type { Mailboxes } from "../mailbox/mailboxes.ts";
 
@@ -12,6 +13,7 @@ export interface ReplayDeps {
   nowMs: () => number;
   /** Tells the local dispatcher that something may have become due. */
   onDue: () => void;
+  changes: Changes;
   mailboxes: Pick<Mailboxes, "onMailboxItems">;
 }
 
@@ -40,6 +42,7 @@ export async function replayEvent(
   const { code, kind, target_id: targetId } = rows[0]!;
   switch (code) {
     case "a":
+      if (deps.changes.isWatched()) await reportReplay(deps, sourceId, { id, targetId, kind });
       if (kind === 2) deps.mailboxes.onMailboxItems([targetId]);
       else deps.onDue();
       return { id, status: kind === 2 ? "UNREAD" : "QUEUED" };
@@ -52,4 +55,27 @@ export async function replayEvent(
     case "x":
       throw new ApiError(409, "the message has expired, and its payload with it");
   }
+}
+
+/** Tells the streams of the new event. */
+async function reportReplay(
+  deps: ReplayDeps,
+  sourceId: string,
+  { id, targetId, kind }: { id: string; targetId: string; kind: Replayed["kind"] },
+): Promise<void> {
+  const source = await deps.queries
+    .selectFrom("events")
+    .select("event_type")
+    .where("bucket", "=", bucketOf(sourceId))
+    .where("target_id", "=", targetId)
+    .where("id", "=", sourceId)
+    .executeTakeFirst();
+  const data = {
+    id,
+    target_id: targetId,
+    event_type: source?.event_type ?? null,
+    status: kind === 2 ? ("UNREAD" as const) : ("QUEUED" as const),
+    created_at: Math.floor(idTimeMs(id) / 1000),
+  };
+  deps.changes.publish(targetId, { type: "item", data });
 }

@@ -8,6 +8,7 @@ import type { TargetConfig } from "../targets/targetConfig.ts";
 import type { ParsedNetworks } from "../outbound/addressGuard.ts";
 import type { Outbound } from "../outbound/outbound.ts";
 import type { HandoffTargets } from "../targets/handoffTargets.ts";
+import type { Changes } from "../items/changes.ts";
 import type { SecretBox } from "../items/secretBox.ts";
 import { createHandoffMetrics } from "../telemetry/handoffMetrics.ts";
 import type { Log } from "../telemetry/log.ts";
@@ -31,6 +32,7 @@ export interface HandoffsDeps {
   networks: ParsedNetworks;
   log: Log;
   registry: Registry;
+  changes: Changes;
   nowMs: () => number;
   /** Tells the local dispatcher that something became due. */
   onDue: () => void;

@@ -74,6 +74,7 @@ export const operationNames: Record<string, readonly [tag: Tag, operationId: str
   "GET /api/v1/usage": ["Billing", "readUsage"],
   "POST /api/v1/billing/webhook": ["Billing", "receiveBillingEvent"],
 
+  "GET /api/v1/stream": ["Events", "openStream"],
   "POST /a2a/notifications/:token": ["Operation", "receiveAgentNotification"],
   "GET /healthz": ["Operation", "isAlive"],
   "GET /readyz": ["Operation", "isReady"],

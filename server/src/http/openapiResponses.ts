@@ -136,6 +136,11 @@ function header(name: string, component: keyof typeof answerHeaders): JsonSchema
 }
 
 function describeContent(schema: JsonSchema, example?: unknown): JsonSchema {
-  const type = schema["type"] === "string" ? "text/plain" : "application/json";
+  const type = schema["type"] === "string" ? textTypeOf(schema) : "application/json";
   return { [type]: { schema, ...(example !== undefined && { example }) } };
+}
+
+/** A text's schema may name its media type in place of a description. */
+function textTypeOf({ description }: JsonSchema): string {
+  return typeof description === "string" && /^text\/[a-z-]+$/.test(description) ? description : "text/plain";
 }

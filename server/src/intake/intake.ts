@@ -1,6 +1,8 @@
 import type pg from "pg";
 import { createGroupCommit } from "../runtime/groupCommit.ts";
+import { idTimeMs } from "../postgres/ids.ts";
 import { isDatabaseAway } from "../postgres/pool.ts";
+import type { Changes } from "../items/changes.ts";
 import type { Acceptance, HeldLease, Lease, NewItem } from "../items/item.ts";
 import { acceptItems } from "./acceptItems.ts";
 
@@ -25,6 +27,7 @@ export interface ItemSink {
   onDue(): void;
   /** Some mailboxes have new messages. */
   onMailboxItems(mailboxIds: string[]): void;
+  changes: Changes;
   /** Told of each item's key, for `last_used_at`. */
   onKeyUsed(key: string): void;
 }
@@ -70,4 +73,22 @@ function handOn(sink: ItemSink, items: NewItem[], acceptances: Acceptance[]): vo
   }
   if (isDue) sink.onDue();
   if (mailboxIds) sink.onMailboxItems(mailboxIds);
+  if (sink.changes.isWatched()) report(sink.changes, items, acceptances);
+}
+
+function report(changes: Changes, items: NewItem[], acceptances: Acceptance[]): void {
+  items.forEach(({ id, targetId, eventType }, index) => {
+    const status = statusOf(acceptances[index]!);
+    if (status === undefined) return;
+    const created = Math.floor(idTimeMs(id) / 1000);
+    const data = { id, target_id: targetId, event_type: eventType, status, created_at: created };
+    changes.publish(targetId, { type: "item", data });
+  });
+}
+
+/** Of an item that was newly accepted. */
+function statusOf({ code, kind }: Acceptance): "QUEUED" | "UNREAD" | "FILTERED" | undefined {
+  if (code === "f") return "FILTERED";
+  if (code !== "a" && code !== "A") return undefined;
+  return kind === 2 ? "UNREAD" : "QUEUED";
 }

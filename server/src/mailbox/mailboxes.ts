@@ -2,6 +2,7 @@ import type pg from "pg";
 import { createGroupCommit, type GroupCommitOptions } from "../runtime/groupCommit.ts";
 import { Turns } from "../runtime/turns.ts";
 import { isDatabaseAway } from "../postgres/pool.ts";
+import type { Changes } from "../items/changes.ts";
 import type { Log } from "../telemetry/log.ts";
 import {
   changeClaims,
@@ -18,6 +19,7 @@ import {
 import { type ChangeCode, endMessages, type EndRequest } from "./finish/endMessages.ts";
 import { createPlaces } from "./claim/places.ts";
 import { type WaitingClaim, Waiters } from "./claim/waiters.ts";
+import { reportChanges } from "./reportChanges.ts";
 import { createWakeups } from "./claim/wakeups.ts";
 
 /** What consumers do with mailboxes. Every call takes part in a group commit with those of other requests. */
@@ -41,6 +43,7 @@ export interface MailboxesDeps {
   pool: pg.Pool;
   log: Pick<Log, "warn">;
   retentionMs: number;
+  changes: Changes;
   /** Told of each API key that a request was made with, as presented. */
   onKeyUsed: (key: string) => void;
 }
@@ -87,18 +90,27 @@ export function createMailboxes(input: MailboxesDeps): Mailboxes {
     undoing.add(work);
   }
 
+  async function claimNamed(request: NamedClaimRequest): Promise<NamedClaimOutcome> {
+    for (let tries = 0; ; tries++) {
+      const outcome = await namedClaims.add(request);
+      const isBusy = outcome.kind === "refused" && outcome.code === "b";
+      if (!isBusy || tries === maxBusyRetries) return outcome;
+    }
+  }
+
+  const calls = {
+    claim: (request: WaitingClaim) => waiters.claim(request),
+    claimNamed,
+    end: (request: EndRequest) => ends.add(request),
+    change: (request: ClaimChange) => changes.add(request),
+  };
   return {
-    claim: (request) => waiters.claim(request),
-    async claimNamed(request) {
-      for (let tries = 0; ; tries++) {
-        const outcome = await namedClaims.add(request);
-        const isBusy = outcome.kind === "refused" && outcome.code === "b";
-        if (!isBusy || tries === maxBusyRetries) return outcome;
-      }
+    ...reportChanges(calls, input.changes),
+    onMailboxItems(mailboxIds) {
+      wakeups.announce(new Set(mailboxIds));
+      if (!input.changes.isWatched()) return;
+      for (const id of new Set(mailboxIds)) input.changes.publish(id, { type: "mailbox", data: { id } });
     },
-    end: (request) => ends.add(request),
-    change: (request) => changes.add(request),
-    onMailboxItems: (mailboxIds) => wakeups.announce(new Set(mailboxIds)),
     waiting: () => waiters.count(),
     start: () => wakeups.start(),
     stopWaiting: () => waiters.stop(),

@@ -20,6 +20,7 @@ import { createIntake } from "../intake/intake.ts";
 import { createMailboxes, type Mailboxes } from "../mailbox/mailboxes.ts";
 import { retentionMs } from "../mailbox/mailboxDeps.ts";
 import { startMaintenance } from "./chores.ts";
+import { createStreams, type Streams } from "../stream/streams.ts";
 import { parseNetworks } from "../outbound/addressGuard.ts";
 import { createSecretBox } from "../items/secretBox.ts";
 import { registerDatabaseMetrics } from "../telemetry/databaseMetrics.ts";
@@ -58,13 +59,12 @@ type Parts = ReturnType<typeof assembleParts>;
 function assembleParts(deps: ServiceDeps) {
   const { config, pool, encryptionKey, log, nowMs = Date.now } = deps;
   const queries = createQueries(pool);
-  const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
-  registerDatabaseMetrics(registry, pool);
+  const registry = createRegistry(pool);
   const networks = parseNetworks(config.allowedNetworks);
   const box = createSecretBox({ current: encryptionKey, previous: config.previousEncryptionKeys });
   const outbound = withTryout(connectOutbound(config, networks), { pool, box, log, nowMs });
   const keyUsage = createKeyUsage(pool, log);
+  const streams = createStreams({ pool, log, nowMs });
   const handoffs = createHandoffs({
     config,
     pool,
@@ -75,17 +75,19 @@ function assembleParts(deps: ServiceDeps) {
     networks,
     log,
     registry,
+    changes: streams.changes,
     nowMs,
     onDue: () => dispatcher.onDue(),
     onMailboxItems: (mailboxIds) => mailboxes.onMailboxItems(mailboxIds),
   });
-  const helper = createHelperFor(deps);
+  const helper = createHelperFor(deps, streams);
   const dispatcher: Dispatcher = createDelivery({
     config,
     pool,
     box,
     outbound,
     log,
+    changes: streams.changes,
     registry,
     nowMs,
     sendHandoff: (delivery, target) => handoffs.send(delivery, target),
@@ -95,6 +97,7 @@ function assembleParts(deps: ServiceDeps) {
     pool,
     log,
     retentionMs: retentionMs(config),
+    changes: streams.changes,
     onKeyUsed: (key) => keyUsage.noteKey(key),
   });
   const intake = createIntake(pool, {
@@ -103,6 +106,7 @@ function assembleParts(deps: ServiceDeps) {
     take: (item, acceptance) => dispatcher.take(item, acceptance),
     onDue: () => dispatcher.onDue(),
     onMailboxItems: (mailboxIds) => mailboxes.onMailboxItems(mailboxIds),
+    changes: streams.changes,
     onKeyUsed: (key) => keyUsage.noteKey(key),
   });
   return {
@@ -118,11 +122,23 @@ function assembleParts(deps: ServiceDeps) {
     helper,
     mailboxes,
     intake,
+    streams,
+    changes: streams.changes,
   };
 }
 
+function createRegistry(pool: pg.Pool): Registry {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  registerDatabaseMetrics(registry, pool);
+  return registry;
+}
+
 /** The thread that helps with backlogs, where there is a core for it. */
-function createHelperFor({ config, connection, encryptionKey, log }: ServiceDeps): Helper | undefined {
+function createHelperFor(
+  { config, connection, encryptionKey, log }: ServiceDeps,
+  { changes, watchedFlag }: Streams,
+): Helper | undefined {
   const threads = config.sendingThreads === "auto" ? availableParallelism() : Number(config.sendingThreads);
   if (connection === undefined || threads < 2 || !config.roles.has("dispatcher")) return undefined;
   const { allowHttpTargets, allowedNetworks, connectTimeoutMs, deliveryTimeoutMs } = config;
@@ -132,6 +148,7 @@ function createHelperFor({ config, connection, encryptionKey, log }: ServiceDeps
       connection,
       encryptionKey,
       previousEncryptionKeys,
+      watchedFlag,
       config: {
         allowHttpTargets,
         allowedNetworks,
@@ -143,7 +160,7 @@ function createHelperFor({ config, connection, encryptionKey, log }: ServiceDeps
         targetConcurrency,
       },
     },
-    log,
+    { log, changes },
   );
 }
 
@@ -177,6 +194,7 @@ export function createService(deps: ServiceDeps): Service {
     start() {
       dispatcher.start();
       handoffs.start();
+      parts.streams.start();
       if (config.roles.has("api")) mailboxes.start();
       if (!config.roles.has("maintenance")) return;
       maintenance = startMaintenance({ config, pool, log, nowMs, handoffs });
@@ -185,6 +203,7 @@ export function createService(deps: ServiceDeps): Service {
     async stop() {
       isStopping = true;
       mailboxes.stopWaiting();
+      await parts.streams.endAll();
       await closeServer(app);
       await stopParts(parts, [maintenance, billing]);
     },
@@ -201,6 +220,7 @@ async function stopParts(parts: Parts, workers: ({ stop(): Promise<void> } | und
     parts.handoffs.stop(),
     ...workers.map((worker) => worker?.stop()),
   ]);
+  await parts.streams.stop();
   await parts.keyUsage.stop();
   parts.outbound.close();
 }

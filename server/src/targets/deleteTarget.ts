@@ -12,5 +12,6 @@ import { cancelDeliveries, cancelMessages } from "./waitingItems.ts";
 export async function deleteTarget(deps: TargetDeps, orgId: string, id: string): Promise<void> {
   if (!isId(id)) throw notFound();
   const kind = await removeTarget(deps.queries, orgId, id);
+  deps.changes.publishTarget(orgId, id);
   await (kind === "mailbox" ? cancelMessages(deps.queries, orgId, id) : cancelDeliveries(deps.queries, id));
 }

@@ -36,6 +36,7 @@ export function endpointRoutes(
       },
       async ({ caller, body }) => {
         const { target, secret } = await createWebhook(deps, caller.orgId, body);
+        deps.changes.publishTarget(caller.orgId, target.id);
         return { id: target.id, secret };
       },
     ),

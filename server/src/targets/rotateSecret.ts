@@ -15,6 +15,7 @@ export async function rotateSecret(
   const secret = newSigningSecret(deps.randomBytes);
   const sealed = sealSigningSecret(deps.box, id, secret);
   const target = await replaceSecret(deps.queries, { orgId, id }, sealed, nowSeconds(deps));
+  deps.changes.publishTarget(orgId, id);
   return { target, secret };
 }
 
@@ -26,6 +27,7 @@ export async function deletePreviousSecret(
 ): Promise<void> {
   if (!target.has_previous_secret) return;
   await changeTarget(deps.queries, { orgId, id: target.id }, { previous_secret: null }, nowSeconds(deps));
+  deps.changes.publishTarget(orgId, target.id);
 }
 
 function nowSeconds(deps: TargetDeps): number {

@@ -45,6 +45,7 @@ function collectionRoutes(
       },
       async ({ caller, body }) => {
         const { target, secret } = await createTarget(deps, caller.orgId, body);
+        deps.changes.publishTarget(caller.orgId, target.id);
         return withAgent(deps, target, secret);
       },
     ),
@@ -100,6 +101,7 @@ function secretRoutes(deps: TargetDeps): Record<"refresh" | "rotate" | "deletePr
           confirmOrigin: body?.confirm_origin,
           confirmSignature: body?.confirm_signature,
         });
+        deps.changes.publishTarget(caller.orgId, id);
         return withAgent(deps, await readTarget(deps.queries, caller.orgId, id));
       },
     ),

@@ -50,6 +50,7 @@ export async function updateTarget(
   // Before the target is enabled, so that no attempt is made under the old schedule.
   if (isEnabledAgain) await rescheduleWaiting(deps.queries, present.id, deps.nowMs());
   const target = await store(deps, { orgId, id: present.id }, changes);
+  deps.changes.publishTarget(orgId, target.id);
   if (isEnabledAgain) deps.onDue();
   return target;
 }

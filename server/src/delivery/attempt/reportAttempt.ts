@@ -1,5 +1,6 @@
 import { kindNames } from "../../items/kind.ts";
 import { idTimeMs } from "../../postgres/ids.ts";
+import type { Change, Changes } from "../../items/changes.ts";
 import type { DeliveryMetrics } from "../../telemetry/deliveryMetrics.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Delivery } from "../../items/delivery.ts";
@@ -23,7 +24,10 @@ export interface AttemptReport {
 
 const outcomeNames = { 1: "delivered", 2: "retry", 3: "failed" } as const;
 
-export function createAttemptReport(metrics: DeliveryMetrics, log: Log): AttemptReport {
+/** In the words of the interface. */
+const outcomesTold = { 1: "delivered", 2: "retrying", 3: "failed" } as const;
+
+export function createAttemptReport(metrics: DeliveryMetrics, log: Log, changes: Changes): AttemptReport {
   return {
     recorded(isHeld, attempt) {
       const { eventId, target, durationMs } = attempt;
@@ -43,12 +47,31 @@ export function createAttemptReport(metrics: DeliveryMetrics, log: Log): Attempt
         error: attempt.error,
         nextInMs: attempt.outcome === 2 ? attempt.delayMs : null,
       });
+      if (isHeld && changes.isWatched()) changes.publish(target.id, changeOf(attempt));
     },
     lost(error, attempt) {
       log.error(
         { err: error, event_id: attempt.eventId },
         "an attempt could not be recorded; the item will be sent again",
       );
+    },
+  };
+}
+
+function changeOf(attempt: MadeAttempt): Change {
+  const { eventId, target, number, statusCode, durationMs, error, outcome } = attempt;
+  const endedAtMs = attempt.attemptedAtMs + durationMs;
+  return {
+    type: "attempt",
+    data: {
+      event_id: eventId,
+      target_id: target.id,
+      number,
+      status_code: statusCode,
+      duration_ms: durationMs,
+      error,
+      outcome: outcomesTold[outcome],
+      next_attempt_at: outcome === 2 ? Math.ceil((endedAtMs + attempt.delayMs) / 1000) : null,
     },
   };
 }

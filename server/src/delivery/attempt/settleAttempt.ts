@@ -1,4 +1,5 @@
 import type pg from "pg";
+import type { Changes } from "../../items/changes.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { AttemptResult, AttemptVerdict, Delivery } from "../../items/delivery.ts";
 import type { AttemptRecorder } from "./recordAttempts.ts";
@@ -15,6 +16,7 @@ export interface SettlerDeps {
   pool: pg.Pool;
   log: Log;
   recorder: AttemptRecorder;
+  changes: Changes;
   nowMs: () => number;
   random: () => number;
 }
@@ -98,6 +100,7 @@ function noteHealth(deps: SettlerDeps, target: TargetConfig, verdict: AttemptVer
     });
     target.failingSince ??= nowSeconds;
   }
+  change = change?.then(() => deps.changes.publishTarget(target.orgId, target.id));
   change?.catch((error: unknown) => {
     deps.log.warn({ err: error, target_id: target.id }, "the target's health could not be noted");
   });

@@ -1,6 +1,7 @@
 import { randomInt } from "node:crypto";
 import type pg from "pg";
 import type { Registry } from "prom-client";
+import type { Changes } from "../../items/changes.ts";
 import type { Outbound } from "../../outbound/outbound.ts";
 import type { SecretBox } from "../../items/secretBox.ts";
 import { createDeliveryMetrics } from "../../telemetry/deliveryMetrics.ts";
@@ -22,6 +23,7 @@ export interface DeliveryDeps {
   box: SecretBox;
   outbound: Outbound;
   log: Log;
+  changes: Changes;
   registry: Registry;
   nowMs: () => number;
   /** How a delivery to an agent is attempted. */
@@ -40,7 +42,7 @@ export function createDelivery(deps: DeliveryDeps): Dispatcher {
     inMemory: () => dispatcher.inMemory(),
     openCircuits: () => dispatcher.openCircuits(),
   });
-  const recorder = createAttemptRecorder(pool, log, createAttemptReport(metrics, log));
+  const recorder = createAttemptRecorder(pool, log, createAttemptReport(metrics, log, deps.changes));
   const sendDeps = { outbound, timeoutMs: config.deliveryTimeoutMs, nowMs };
   const { helper, borrowed } = deps;
   const dispatcher: Dispatcher = new Dispatcher({
@@ -49,7 +51,7 @@ export function createDelivery(deps: DeliveryDeps): Dispatcher {
     log,
     metrics,
     recorder,
-    settler: createSettler({ pool, log, recorder, nowMs, random: Math.random }),
+    settler: createSettler({ pool, log, recorder, changes: deps.changes, nowMs, random: Math.random }),
     senders: {
       1: (delivery, target, ended) => sendWebhook(sendDeps, delivery, target, ended),
       3: (delivery, target, ended) => deps.sendHandoff(delivery, target).then(ended),

@@ -10,6 +10,7 @@ import { ensurePartitions } from "../../postgres/partitions.ts";
 import { createPool } from "../../postgres/pool.ts";
 import { parseNetworks } from "../../outbound/addressGuard.ts";
 import { createOutbound, type Outbound } from "../../outbound/outbound.ts";
+import { noChanges } from "../../items/changes.ts";
 import { createSecretBox } from "../../items/secretBox.ts";
 import { createDeliveryMetrics } from "../../telemetry/deliveryMetrics.ts";
 import { createLog } from "../../telemetry/log.ts";
@@ -61,6 +62,7 @@ function dispatcherWith(sendHandoff: DeliveryDeps["sendHandoff"]): Dispatcher {
     box: createSecretBox({ current: Buffer.alloc(32, 7) }),
     outbound,
     log: createLog("silent"),
+    changes: noChanges,
     registry: new Registry(),
     nowMs: Date.now,
     sendHandoff,
@@ -114,7 +116,7 @@ test("what is lent counts among the requests that may be under way in all", asyn
   const log = createLog("silent");
   const gauges = { inFlight: () => 0, inMemory: () => 0, openCircuits: () => 0 };
   const metrics = createDeliveryMetrics(new Registry(), gauges);
-  const recorder = createAttemptRecorder(pool, log, createAttemptReport(metrics, log));
+  const recorder = createAttemptRecorder(pool, log, createAttemptReport(metrics, log, noChanges));
   let lent = 6;
   const ends: (() => void)[] = [];
   const hold = (_delivery: Delivery, _target: TargetConfig, ended: (result: AttemptResult) => void): void =>
@@ -125,7 +127,7 @@ test("what is lent counts among the requests that may be under way in all", asyn
     log,
     metrics,
     recorder,
-    settler: createSettler({ pool, log, recorder, nowMs: Date.now, random: Math.random }),
+    settler: createSettler({ pool, log, recorder, changes: noChanges, nowMs: Date.now, random: Math.random }),
     senders: { 1: hold, 3: hold },
     enabled: true,
     timeoutMs: 15_000,

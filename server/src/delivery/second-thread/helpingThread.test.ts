@@ -5,6 +5,7 @@ import { createTestDatabase, type TestDatabase } from "../../../test/support/dat
 import { answerOk, startReceiver } from "../../../test/support/receiver.ts";
 import { hotRows, storeDueItems } from "../../../test/support/storedItems.ts";
 import { until } from "../../../test/support/until.ts";
+import { noChanges } from "../../items/changes.ts";
 import { loadConfig } from "../../config/config.ts";
 import { newId } from "../../postgres/ids.ts";
 import { ensurePartitions } from "../../postgres/partitions.ts";
@@ -58,9 +59,10 @@ function helperWith(lines: string[], input: Partial<ThreadInput> = {}, idleMs?: 
     flush: () => undefined,
   });
   const { connection } = database;
+  const watchedFlag = new Int32Array(new SharedArrayBuffer(4));
   const helper = createHelper(
-    { connection, encryptionKey, previousEncryptionKeys: [], config, ...input },
-    log,
+    { connection, encryptionKey, previousEncryptionKeys: [], config, watchedFlag, ...input },
+    { log, changes: noChanges },
     idleMs,
   );
   onTestFinished(() => helper.stop());

@@ -1,5 +1,6 @@
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
+import type { Changes } from "../../items/changes.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { type MetricValues, sumOfCounters } from "../../telemetry/metricsText.ts";
 import type { HelpingThread } from "../dispatch/lending.ts";
@@ -13,6 +14,12 @@ export interface Helper extends HelpingThread {
   stop(): Promise<void>;
 }
 
+export interface HelperDeps {
+  log: Log;
+  /** Told in numbers of what the thread has done. */
+  changes: Pick<Changes, "count">;
+}
+
 /** How long a thread that failed is not started again. */
 const restartPauseMs = 10_000;
 /** How long a thread without a loan is kept: a new one has to be compiled anew while it sends. */
@@ -21,13 +28,14 @@ const keptIdleMs = 60_000;
 const metricsLimitMs = 1_000;
 
 /** @param input What the thread is given. @param idleMs How long it is kept without a loan. */
-export function createHelper(input: ThreadInput, log: Log, idleMs: number = keptIdleMs): Helper {
-  return new Thread(input, log, idleMs);
+export function createHelper(input: ThreadInput, deps: HelperDeps, idleMs: number = keptIdleMs): Helper {
+  return new Thread(input, deps, idleMs);
 }
 
 class Thread implements Helper {
   readonly #input: ThreadInput;
   readonly #log: Log;
+  readonly #changes: HelperDeps["changes"];
   /** What to do when a target comes back. */
   readonly #loans = new Map<string, () => void>();
   readonly #idleMs: number;
@@ -44,9 +52,10 @@ class Thread implements Helper {
   #values: MetricValues[] | undefined;
   #answer: PromiseWithResolvers<void> | undefined;
 
-  constructor(input: ThreadInput, log: Log, idleMs: number) {
+  constructor(input: ThreadInput, { log, changes }: HelperDeps, idleMs: number) {
     this.#input = input;
     this.#log = log;
+    this.#changes = changes;
     this.#idleMs = idleMs;
   }
 
@@ -115,6 +124,9 @@ class Thread implements Helper {
     switch (message.say) {
       case "lines":
         this.#log.lines(message.text);
+        break;
+      case "counts":
+        for (const [targetId, counts] of message.counts) this.#changes.count(targetId, counts);
         break;
       case "metrics":
         this.#values = message.values;

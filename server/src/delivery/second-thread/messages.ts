@@ -1,3 +1,4 @@
+import type { ChangeCounts } from "../../items/changes.ts";
 import type { DatabaseConnection } from "../../postgres/pool.ts";
 import type { SendingConfig } from "../dispatch/sendingConfig.ts";
 import type { MetricValues } from "../../telemetry/metricsText.ts";
@@ -8,6 +9,8 @@ export interface ThreadInput {
   encryptionKey: Uint8Array;
   previousEncryptionKeys: readonly Uint8Array[];
   config: SendingConfig;
+  /** 1 while somebody watches changes. */
+  watchedFlag: Int32Array<SharedArrayBuffer>;
 }
 
 /** What the main thread says to the helping one. */
@@ -23,5 +26,7 @@ export type FromThread =
   /** It sends to the target no more. */
   | { say: "ended"; targetId: string }
   | { say: "metrics"; values: MetricValues[] }
+  /** What became of attempts since the last time, by the target's id. */
+  | { say: "counts"; counts: Map<string, ChangeCounts> }
   /** Whole lines of the log. */
   | { say: "lines"; text: string };

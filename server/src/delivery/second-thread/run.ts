@@ -10,6 +10,7 @@ import { withTryout } from "../../tryout/receiver.ts";
 import { createDelivery } from "../dispatch/createDelivery.ts";
 import { notSent } from "../../items/delivery.ts";
 import { BorrowedClaims } from "../dispatch/borrowedClaims.ts";
+import { countChanges } from "./countChanges.ts";
 import type { FromThread, ThreadInput, ToThread } from "./messages.ts";
 
 /*
@@ -50,6 +51,7 @@ const dispatcher = createDelivery({
   box,
   outbound,
   log,
+  changes: countChanges(input.watchedFlag, (counts) => say({ say: "counts", counts })),
   registry,
   nowMs: Date.now,
   // Only webhooks are lent.

@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { bucketOf, newId } from "../../postgres/ids.ts";
+import type { Changes } from "../../items/changes.ts";
 import type { Delivery } from "../../items/delivery.ts";
 import type { TaskView, Outcome } from "../agent/readTask.ts";
 import { type ResultTarget, resultItem, readResultTarget } from "./resultItem.ts";
@@ -63,6 +64,7 @@ export async function notePossibleDuplicate(pool: pg.Pool, eventId: string): Pro
 export interface RecordDeps {
   pool: pg.Pool;
   nowMs: () => number;
+  changes: Changes;
   /** Tells the local dispatcher that something became due. */
   onDue: () => void;
   /** Tells those who wait for messages that these mailboxes have some. */
@@ -98,6 +100,10 @@ export async function recordHandoff(deps: RecordDeps, record: HandoffRecord): Pr
     if (code === "t") {
       if (tries === maxTries) throw new Error("the target of results changes faster than a result is stored");
       continue;
+    }
+    if (code === "r" && deps.changes.isWatched()) {
+      const data = { event_id: record.eventId, target_id: record.targetId };
+      deps.changes.publish(record.targetId, { type: "handoff", data });
     }
     if (code === "r" && target !== undefined) {
       if (target.kind === "mailbox") deps.onMailboxItems([target.id]);

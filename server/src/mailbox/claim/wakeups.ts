@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
-import pg from "pg";
+import type pg from "pg";
+import { type Listener, listen } from "../../postgres/listen.ts";
 import type { Log } from "../../telemetry/log.ts";
 
 /** Carries the news of claimable messages between the nodes that share a database. */
@@ -27,7 +28,6 @@ const notifyIntervalMs = 50;
 const maxNotifiedIds = 200;
 /** One statement per node and interval finds what no notification told of, such as leases taken by other nodes. */
 const pollIntervalMs = 5_000;
-const maxReconnectDelayMs = 5_000;
 
 /**
  * One LISTEN connection per node. Notifications are the fast way; a poll that costs one statement, however many
@@ -61,7 +61,13 @@ export function createWakeups(deps: WakeupsDeps): Wakeups {
 
   return {
     start() {
-      listener = startListener(deps, hear, () => void poll(deps));
+      listener = listen({
+        ...deps,
+        channel,
+        subject: "new messages",
+        hear,
+        onConnected: () => void poll(deps),
+      });
       pollTimer = setInterval(() => {
         polling = poll(deps);
       }, pollIntervalMs);
@@ -126,60 +132,4 @@ async function poll(deps: WakeupsDeps): Promise<void> {
   } catch (error) {
     deps.log.warn({ err: error }, "could not look for claimable messages; it is tried again");
   }
-}
-
-interface Listener {
-  stop(): Promise<void>;
-}
-
-/** Keeps one connection listening, whatever happens to it; `onConnected` catches up on what was missed. */
-function startListener(
-  deps: WakeupsDeps,
-  hear: (payload: string) => void,
-  onConnected: () => void,
-): Listener {
-  let isStopped = false;
-  let client: pg.Client | undefined;
-  let retryTimer: NodeJS.Timeout | undefined;
-  let failures = 0;
-  let connecting: Promise<void> = Promise.resolve();
-
-  async function connect(): Promise<void> {
-    // The pool's own options, with the password that a copy would lose.
-    const next = new pg.Client(deps.pool.options);
-    client = next;
-    let isLost = false;
-    const lose = (error?: Error): void => {
-      if (isLost) return;
-      isLost = true;
-      void next.end().catch(() => undefined);
-      if (isStopped) return;
-      deps.log.warn({ err: error }, "lost the connection that listens for new messages; connecting again");
-      const delayMs = Math.min(100 * 2 ** failures++, maxReconnectDelayMs);
-      retryTimer = setTimeout(() => {
-        connecting = connect();
-      }, delayMs);
-    };
-    next.on("error", lose);
-    next.on("end", () => lose());
-    next.on("notification", (message) => hear(message.payload ?? ""));
-    try {
-      await next.connect();
-      await next.query(`listen ${channel}`);
-      failures = 0;
-      onConnected();
-    } catch (error) {
-      lose(error as Error);
-    }
-  }
-
-  connecting = connect();
-  return {
-    async stop() {
-      isStopped = true;
-      clearTimeout(retryTimer);
-      await connecting;
-      await client?.end().catch(() => undefined);
-    },
-  };
 }

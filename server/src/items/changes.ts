@@ -1,0 +1,64 @@
+/** What the stream of an organization tells of, by the name of its server-sent event. */
+export type ChangeType = "item" | "attempt" | "target" | "mailbox" | "handoff";
+
+/** What became of something, in the words of the interface; moments are Unix seconds. */
+export type Change =
+  | {
+      type: "item";
+      data: {
+        id: string;
+        target_id: string;
+        event_type: string | null;
+        status: "QUEUED" | "UNREAD" | "FILTERED";
+        created_at: number;
+      };
+    }
+  | {
+      type: "attempt";
+      data: {
+        event_id: string;
+        target_id: string;
+        number: number;
+        status_code: number;
+        duration_ms: number;
+        error: string | null;
+        outcome: "delivered" | "retrying" | "failed";
+        next_attempt_at: number | null;
+      };
+    }
+  /** The target, or what the service knows of its receiver, is to be read again. */
+  | { type: "target"; data: { id: string } }
+  /** Messages came, were claimed or ended: the mailbox is to be read again. */
+  | { type: "mailbox"; data: { id: string } }
+  | { type: "handoff"; data: { event_id: string; target_id: string } };
+
+/** What happened at a target, where there is too much to tell of each. */
+export interface ChangeCounts {
+  accepted: number;
+  delivered: number;
+  retried: number;
+  failed: number;
+}
+
+/**
+ * Where features report changes. Nothing waits for it and nothing depends on it: a change that nobody watches is
+ * forgotten, and while nobody watches anything all of it costs one look at a flag.
+ */
+export interface Changes {
+  /** Whether somebody watches some organization: to be asked before a change is put together. */
+  isWatched(): boolean;
+  /** Of a target whose organization the caller need not know. */
+  publish(targetId: string, change: Change): void;
+  /** Of a target that may have just been made. */
+  publishTarget(orgId: string, targetId: string): void;
+  /** What another thread of this process saw, told in numbers. */
+  count(targetId: string, counts: ChangeCounts): void;
+}
+
+/** For parts that run without a stream. */
+export const noChanges: Changes = {
+  isWatched: () => false,
+  publish: () => undefined,
+  publishTarget: () => undefined,
+  count: () => undefined,
+};

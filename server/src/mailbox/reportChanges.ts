@@ -1,0 +1,49 @@
+import type { Changes } from "../items/changes.ts";
+import type { Mailboxes } from "./mailboxes.ts";
+
+const rememberedClaims = 10_000;
+
+type Calls = Pick<Mailboxes, "claim" | "claimNamed" | "end" | "change">;
+
+/** The calls of consumers, with a report of each mailbox in which one changed something. */
+export function reportChanges(calls: Calls, changes: Changes): Calls {
+  /** Who acknowledges by a message's id alone does not name its mailbox; its claim did. */
+  const mailboxOf = new Map<string, string>();
+
+  function report(mailboxId: string | null | undefined): void {
+    if (mailboxId) changes.publish(mailboxId, { type: "mailbox", data: { id: mailboxId } });
+  }
+
+  function remember(messageId: string, mailboxId: string): void {
+    mailboxOf.set(messageId, mailboxId);
+    if (mailboxOf.size > rememberedClaims) mailboxOf.delete(mailboxOf.keys().next().value!);
+  }
+
+  return {
+    async claim(request) {
+      const outcome = await calls.claim(request);
+      if (changes.isWatched() && outcome.kind === "claimed") report(request.mailboxId);
+      return outcome;
+    },
+    async claimNamed(request) {
+      const outcome = await calls.claimNamed(request);
+      if (changes.isWatched() && outcome.kind === "claimed") {
+        remember(outcome.message.id, outcome.message.mailboxId);
+        report(outcome.message.mailboxId);
+      }
+      return outcome;
+    },
+    async end(request) {
+      const code = await calls.end(request);
+      if (changes.isWatched() && code === "k") report(request.mailboxId ?? mailboxOf.get(request.messageId));
+      return code;
+    },
+    async change(request) {
+      const outcome = await calls.change(request);
+      if (changes.isWatched() && outcome.code === "k") {
+        report(request.mailboxId ?? mailboxOf.get(request.messageId));
+      }
+      return outcome;
+    },
+  };
+}

@@ -1,0 +1,57 @@
+import type { Frame } from "./gatherChanges.ts";
+
+/** A frame with the moment at which this node had it, which is its id. */
+export interface NumberedFrame extends Frame {
+  /** Unix milliseconds of this node's clock; never the same twice. */
+  id: number;
+}
+
+/** Ids are moments of the clock of the node that gave them; clocks may differ by this much. */
+const clockToleranceMs = 2_000;
+
+/** The last frames of one organization, for streams that come back. */
+export class FrameRing {
+  readonly #limit: number;
+  /** From this id on nothing is missing. */
+  #completeFrom: number;
+  #frames: NumberedFrame[] = [];
+  #lastId = 0;
+
+  /** @param limit How many frames are kept. @param nowMs From when on the organization is watched. */
+  constructor(limit: number, nowMs: number) {
+    this.#limit = limit;
+    this.#completeFrom = nowMs;
+  }
+
+  add(frames: readonly Frame[], nowMs: number): NumberedFrame[] {
+    const numbered = frames.map((frame) => {
+      this.#lastId = Math.max(this.#lastId + 1, nowMs);
+      return { ...frame, id: this.#lastId };
+    });
+    this.#frames.push(...numbered);
+    const dropped = this.#frames.splice(0, Math.max(0, this.#frames.length - this.#limit));
+    if (dropped.length > 0) this.#completeFrom = dropped.at(-1)!.id + 1;
+    return numbered;
+  }
+
+  /** What was missed is unknown: nothing before now can be resumed from. */
+  forget(nowMs: number): void {
+    this.#frames = [];
+    this.#completeFrom = Math.max(nowMs, this.#lastId + 1) + clockToleranceMs;
+  }
+
+  /**
+   * What came after the frame with this id; if it is another node's, with some of what came shortly before.
+   * Undefined when something may be missing.
+   */
+  since({ id, isOwn }: { id: number; isOwn: boolean }): NumberedFrame[] | undefined {
+    const from = isOwn ? id + 1 : id - clockToleranceMs;
+    if (from < this.#completeFrom) return undefined;
+    return this.#frames.filter((frame) => frame.id >= from);
+  }
+
+  /** The id to resume from for a stream that begins now. */
+  lastId(nowMs: number): number {
+    return Math.max(this.#lastId, nowMs);
+  }
+}

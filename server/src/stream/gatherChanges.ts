@@ -1,0 +1,83 @@
+import type { Change, ChangeCounts, ChangeType } from "../items/changes.ts";
+
+/** One server-sent event, without its id. */
+export interface Frame {
+  type: ChangeType | "summary";
+  /** JSON. */
+  data: string;
+}
+
+/** More changes than these in one turn are told as numbers: a page cannot show more, and nobody could read them. */
+const maxChanges = 50;
+/** More targets than these share the entry without a `target_id`. */
+const maxTargets = 40;
+/** A change whose JSON is longer is counted only: it must fit a notification of PostgreSQL. */
+const maxChangeBytes = 2_000;
+
+const noCounts: ChangeCounts = { accepted: 0, delivered: 0, retried: 0, failed: 0 };
+
+/** Gathers what happens in one organization from one turn to the next. */
+export class GatheredChanges {
+  readonly #sinceMs: number;
+  readonly #counts = new Map<string, ChangeCounts>();
+  /** The latest of each subject whose changes only say that it is to be read again. */
+  readonly #subjects = new Map<string, Frame>();
+  #frames: Frame[] = [];
+  #isSummary = false;
+
+  constructor(nowMs: number) {
+    this.#sinceMs = nowMs;
+  }
+
+  add(targetId: string, change: Change): void {
+    if (change.type === "item") this.#count(targetId, { ...noCounts, accepted: 1 });
+    if (change.type === "attempt") this.#count(targetId, { ...noCounts, [counted[change.data.outcome]]: 1 });
+    const data = JSON.stringify(change.data);
+    if (change.type === "target" || change.type === "mailbox" || change.type === "handoff") {
+      this.#subjects.set(`${change.type} ${data}`, { type: change.type, data });
+    } else if (this.#frames.length < maxChanges && data.length <= maxChangeBytes) {
+      this.#frames.push({ type: change.type, data });
+    } else {
+      this.#isSummary = true;
+    }
+  }
+
+  count(targetId: string, counts: ChangeCounts): void {
+    this.#count(targetId, counts);
+    this.#isSummary = true;
+  }
+
+  /** What is to be told: each change, or the numbers of all. Subjects past the bound are left to the numbers' readers. */
+  frames(nowMs: number): Frame[] {
+    const subjects = [...this.#subjects.values()].slice(0, maxChanges);
+    if (!this.#isSummary) return [...this.#frames, ...subjects];
+    return [{ type: "summary", data: this.#summary(nowMs) }, ...subjects];
+  }
+
+  #count(targetId: string, more: ChangeCounts): void {
+    const name = this.#counts.has(targetId) || this.#counts.size < maxTargets ? targetId : "";
+    const sum = this.#counts.get(name);
+    this.#counts.set(name, sum === undefined ? more : added(sum, more));
+  }
+
+  #summary(nowMs: number): string {
+    return JSON.stringify({
+      from: Math.floor(this.#sinceMs / 1000),
+      to: Math.ceil(nowMs / 1000),
+      targets: [...this.#counts].map(([id, counts]) =>
+        Object.assign({ target_id: id === "" ? null : id }, counts),
+      ),
+    });
+  }
+}
+
+const counted = { delivered: "delivered", retrying: "retried", failed: "failed" } as const;
+
+function added(one: ChangeCounts, other: ChangeCounts): ChangeCounts {
+  return {
+    accepted: one.accepted + other.accepted,
+    delivered: one.delivered + other.delivered,
+    retried: one.retried + other.retried,
+    failed: one.failed + other.failed,
+  };
+}

@@ -1,0 +1,174 @@
+import type pg from "pg";
+import type { Log } from "../telemetry/log.ts";
+import { revokedCallers } from "./checkCallers.ts";
+import { FrameRing, type NumberedFrame } from "./frameRing.ts";
+import type { Frame } from "./gatherChanges.ts";
+import type { OpenStream } from "./openStream.ts";
+
+export interface HubDeps {
+  pool: pg.Pool;
+  log: Pick<Log, "warn">;
+  nowMs: () => number;
+  /** Tells this node's ids from those of others. */
+  nodeTag: string;
+  /** The first stream of an organization; resolves when what happens in it is reported. */
+  begin: (orgId: string) => Promise<void>;
+  /** Nobody has watched the organization for a while. */
+  end: (orgId: string) => void;
+}
+
+/** Streams of one organization, with what those who come back have missed. */
+interface Room {
+  streams: Set<OpenStream>;
+  ring: FrameRing;
+  begun: Promise<void>;
+  emptySinceMs: number | undefined;
+}
+
+const ringFrames = 2_000;
+/** How long the frames of an organization are kept for streams that come back. */
+const keptMs = 60_000;
+const checkEveryMs = 1_000;
+const beatEveryMs = 15_000;
+const maxStreamsPerOrganization = 200;
+const maxStreams = 10_000;
+
+/** The streams that are open on this node. */
+export class StreamHub {
+  readonly #deps: HubDeps;
+  readonly #rooms = new Map<string, Room>();
+  #count = 0;
+  #timers: NodeJS.Timeout[] = [];
+  #checking: Promise<void> = Promise.resolve();
+
+  constructor(deps: HubDeps) {
+    this.#deps = deps;
+  }
+
+  start(): void {
+    this.#timers = [
+      setInterval(() => {
+        this.#checking = this.#check([...this.#rooms.values()]);
+      }, checkEveryMs),
+      setInterval(() => this.#beat(), beatEveryMs),
+    ];
+  }
+
+  size(): number {
+    return this.#count;
+  }
+
+  /** Whether one more stream of the organization is too many. */
+  isFull(orgId: string): boolean {
+    return (
+      this.#count >= maxStreams || (this.#rooms.get(orgId)?.streams.size ?? 0) >= maxStreamsPerOrganization
+    );
+  }
+
+  /** @param resumeFrom The id of the last frame that the client has seen, of this node or another. */
+  async open(stream: OpenStream, resumeFrom: string | undefined): Promise<void> {
+    const { orgId } = stream.caller;
+    const room = this.#rooms.get(orgId) ?? this.#openRoom(orgId);
+    room.streams.add(stream);
+    room.emptySinceMs = undefined;
+    this.#count++;
+    stream.body.once("close", () => this.#close(room, stream));
+    try {
+      await room.begun;
+    } catch (error) {
+      stream.body.destroy();
+      throw error;
+    }
+    const missed = resumeFrom === undefined ? [] : room.ring.since(this.#readId(resumeFrom));
+    const id = room.ring.lastId(this.#deps.nowMs());
+    if (missed === undefined) stream.reset(id, "unknown");
+    else stream.begin(id);
+    stream.send(missed ?? []);
+  }
+
+  /** Sends frames to the organization's streams whose credentials are still valid. */
+  async deliver(frames: ReadonlyMap<string, readonly Frame[]>): Promise<void> {
+    const nowMs = this.#deps.nowMs();
+    const due: [Room, NumberedFrame[]][] = [];
+    for (const [orgId, list] of frames) {
+      const room = this.#rooms.get(orgId);
+      if (room !== undefined) due.push([room, room.ring.add(list, nowMs)]);
+    }
+    if (due.length === 0) return;
+    await this.#check(due.map(([room]) => room));
+    for (const [room, numbered] of due) for (const stream of room.streams) stream.send(numbered);
+  }
+
+  /** Frames of other nodes were missed: whoever watches is to read everything again. */
+  forgetAll(): void {
+    const nowMs = this.#deps.nowMs();
+    for (const room of this.#rooms.values()) {
+      room.ring.forget(nowMs);
+      for (const stream of room.streams) stream.reset(room.ring.lastId(nowMs), "unknown");
+    }
+  }
+
+  /** `<moment>-<node>`. */
+  #readId(text: string): { id: number; isOwn: boolean } {
+    const [moment, node] = text.split("-");
+    return { id: Number(moment), isOwn: node === this.#deps.nodeTag };
+  }
+
+  async stop(): Promise<void> {
+    for (const timer of this.#timers) clearInterval(timer);
+    await this.#checking;
+    for (const { streams } of this.#rooms.values()) for (const stream of streams) stream.end("stopping");
+  }
+
+  #openRoom(orgId: string): Room {
+    const room: Room = {
+      streams: new Set(),
+      ring: new FrameRing(ringFrames, this.#deps.nowMs()),
+      begun: this.#deps.begin(orgId),
+      emptySinceMs: undefined,
+    };
+    // Whoever opens the stream awaits it; nobody else is to be told.
+    room.begun.catch(() => this.#rooms.delete(orgId));
+    this.#rooms.set(orgId, room);
+    return room;
+  }
+
+  #close(room: Room, stream: OpenStream): void {
+    if (!room.streams.delete(stream)) return;
+    this.#count--;
+    if (room.streams.size === 0) room.emptySinceMs = this.#deps.nowMs();
+  }
+
+  /** Ends the streams of revoked credentials; when the database does not say, they stay and are asked about again. */
+  async #check(rooms: readonly Room[]): Promise<void> {
+    this.#closeEmptyRooms();
+    const streams = rooms.flatMap((room) => [...room.streams]);
+    if (streams.length === 0) return;
+    try {
+      for (const stream of await revokedCallers(this.#deps.pool, streams)) {
+        stream.end("unauthorized");
+        const room = this.#rooms.get(stream.caller.orgId);
+        if (room !== undefined) this.#close(room, stream);
+      }
+    } catch (error) {
+      this.#deps.log.warn(
+        { err: error, streams: streams.length },
+        "could not check the streams' credentials",
+      );
+      for (const stream of streams) stream.end("stopping");
+    }
+  }
+
+  #closeEmptyRooms(): void {
+    const limitMs = this.#deps.nowMs() - keptMs;
+    for (const [orgId, { emptySinceMs }] of this.#rooms) {
+      if (emptySinceMs === undefined || emptySinceMs > limitMs) continue;
+      this.#rooms.delete(orgId);
+      this.#deps.end(orgId);
+    }
+  }
+
+  #beat(): void {
+    for (const { streams } of this.#rooms.values()) for (const stream of streams) stream.beat();
+  }
+}

@@ -1,0 +1,95 @@
+import type pg from "pg";
+import { type Listener, listen } from "../postgres/listen.ts";
+import type { Log } from "../telemetry/log.ts";
+import type { Frame } from "./gatherChanges.ts";
+
+/** Carries frames to the nodes where somebody watches, by NOTIFY. */
+export interface Relay {
+  /** Tells other nodes; what cannot be told is dropped with a warning. */
+  tell(frames: ReadonlyMap<string, readonly Frame[]>): void;
+  /** Begins to listen, at the first stream of this node. */
+  listen(): void;
+  stop(): Promise<void>;
+}
+
+export interface RelayDeps {
+  pool: pg.Pool;
+  log: Pick<Log, "warn">;
+  nodeId: string;
+  hear: (orgId: string, frames: Frame[]) => void;
+  /** Frames may have been missed. */
+  onGap: () => void;
+}
+
+const channel = "postrider_changes";
+/** PostgreSQL takes 8,000 bytes a notification. */
+const maxPayloadBytes = 7_500;
+
+export function createRelay(deps: RelayDeps): Relay {
+  let listener: Listener | undefined;
+  let telling: Promise<void> = Promise.resolve();
+
+  async function notify(payloads: readonly string[]): Promise<void> {
+    try {
+      await deps.pool.query({
+        name: "notify_changes",
+        text: "select pg_notify($1, p.payload) from unnest($2::text[]) as p (payload)",
+        values: [channel, payloads],
+      });
+    } catch (error) {
+      deps.log.warn({ err: error }, "could not tell other nodes' streams of changes");
+    }
+  }
+
+  return {
+    tell(frames) {
+      const payloads = [...frames].flatMap(([orgId, list]) => packed(deps.nodeId, orgId, list));
+      if (payloads.length > 0) telling = Promise.all([telling, notify(payloads)]).then(() => undefined);
+    },
+    listen() {
+      if (listener !== undefined) return;
+      let isFirst = true;
+      listener = listen({
+        ...deps,
+        channel,
+        subject: "changes that other nodes see",
+        hear(payload) {
+          const [nodeId, orgId] = payload.split(" ", 2) as [string, string];
+          if (nodeId === deps.nodeId) return;
+          deps.hear(orgId, JSON.parse(payload.slice(nodeId.length + orgId.length + 2)) as Frame[]);
+        },
+        onConnected() {
+          if (!isFirst) deps.onGap();
+          isFirst = false;
+        },
+      });
+    },
+    async stop() {
+      await telling;
+      await listener?.stop();
+    },
+  };
+}
+
+/** As few notifications as hold the frames. */
+function packed(nodeId: string, orgId: string, frames: readonly Frame[]): string[] {
+  const payloads: string[] = [];
+  let parts: string[] = [];
+  let bytes = 0;
+  const flush = (): void => {
+    if (parts.length > 0) payloads.push(`${nodeId} ${orgId} [${parts.join(",")}]`);
+    parts = [];
+    bytes = 0;
+  };
+  for (const frame of frames) {
+    const part = JSON.stringify(frame);
+    const size = Buffer.byteLength(part);
+    // Nearly none: what is gathered keeps to sizes that fit.
+    if (size > maxPayloadBytes) continue;
+    if (bytes + size > maxPayloadBytes) flush();
+    parts.push(part);
+    bytes += size + 1;
+  }
+  flush();
+  return payloads;
+}

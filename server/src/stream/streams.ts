@@ -1,0 +1,132 @@
+import { randomBytes } from "node:crypto";
+import type pg from "pg";
+import type { Changes } from "../items/changes.ts";
+import type { Log } from "../telemetry/log.ts";
+import { type Frame, GatheredChanges } from "./gatherChanges.ts";
+import { StreamHub } from "./hub.ts";
+import { createRelay } from "./relay.ts";
+import { Watches } from "./watches.ts";
+
+/** The streams of one node: what it sees goes to those who watch here, and to the nodes where others watch. */
+export interface Streams {
+  changes: Changes;
+  hub: StreamHub;
+  /** Ends the ids of frames of this node. */
+  nodeTag: string;
+  /** 1 while anybody watches anything, for other threads. */
+  watchedFlag: Int32Array<SharedArrayBuffer>;
+  start(): void;
+  /** Ends every stream; clients come back to another node. */
+  endAll(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface StreamsDeps {
+  pool: pg.Pool;
+  log: Pick<Log, "warn">;
+  nowMs: () => number;
+}
+
+const tagLength = 8;
+
+export function createStreams({ pool, log, nowMs }: StreamsDeps): Streams {
+  const nodeId = randomBytes(8).toString("hex");
+  const nodeTag = nodeId.slice(0, tagLength);
+  const watches = new Watches({ pool, log, nodeId });
+  let telling: Promise<void> = Promise.resolve();
+  const relay = createRelay({
+    pool,
+    log,
+    nodeId,
+    hear: (orgId, frames) => tellHere(new Map([[orgId, frames]])),
+    onGap: () => hub.forgetAll(),
+  });
+  const hub = new StreamHub({
+    pool,
+    log,
+    nowMs,
+    nodeTag,
+    async begin(orgId) {
+      relay.listen();
+      await watches.begin(orgId);
+    },
+    end: (orgId) => watches.end(orgId),
+  });
+  const turns = createTurns(watches, nowMs, (frames) => {
+    tellHere(frames);
+    relay.tell(new Map([...frames].filter(([orgId]) => watches.isWatchedElsewhere(orgId))));
+  });
+
+  /** One after the other, so that frames stay in their order. */
+  function tellHere(frames: Map<string, Frame[]>): void {
+    telling = telling.then(() => hub.deliver(frames));
+  }
+
+  return {
+    hub,
+    nodeTag,
+    watchedFlag: watches.flag,
+    changes: turns.changes,
+    start() {
+      watches.start();
+      hub.start();
+    },
+    endAll: () => hub.stop(),
+    async stop() {
+      turns.stop();
+      await telling;
+      await relay.stop();
+      await watches.stop();
+    },
+  };
+}
+
+/** Changes are told in turns, so that a burst is one write for each stream. */
+const turnMs = 200;
+
+/** Gathers the changes of watched organizations, and gives the frames of each turn. */
+function createTurns(
+  watches: Watches,
+  nowMs: () => number,
+  tell: (frames: Map<string, Frame[]>) => void,
+): { changes: Changes; stop: () => void } {
+  let gathered = new Map<string, GatheredChanges>();
+  let timer: NodeJS.Timeout | undefined;
+
+  function gather(orgId: string): GatheredChanges {
+    const present = gathered.get(orgId);
+    if (present !== undefined) return present;
+    const made = new GatheredChanges(nowMs());
+    gathered.set(orgId, made);
+    timer ??= setTimeout(endTurn, turnMs);
+    return made;
+  }
+
+  function endTurn(): void {
+    timer = undefined;
+    const frames = new Map<string, Frame[]>();
+    for (const [orgId, changes] of gathered) frames.set(orgId, changes.frames(nowMs()));
+    gathered = new Map();
+    tell(frames);
+  }
+
+  return {
+    stop: () => clearTimeout(timer),
+    changes: {
+      isWatched: () => watches.flag[0] === 1,
+      publish(targetId, change) {
+        const orgId = watches.orgOf(targetId);
+        if (orgId !== undefined) gather(orgId).add(targetId, change);
+      },
+      publishTarget(orgId, targetId) {
+        if (!watches.isWatched(orgId)) return;
+        watches.noteTarget(orgId, targetId);
+        gather(orgId).add(targetId, { type: "target", data: { id: targetId } });
+      },
+      count(targetId, counts) {
+        const orgId = watches.orgOf(targetId);
+        if (orgId !== undefined) gather(orgId).count(targetId, counts);
+      },
+    },
+  };
+}

@@ -1,0 +1,249 @@
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { type EventStream, openEventStream, type Told } from "./support/eventStream.ts";
+import { createWebhookTarget, sendItem, sendItems } from "./support/items.ts";
+import { createMailbox } from "./support/mailbox.ts";
+import { type Receiver, startReceiver } from "./support/receiver.ts";
+import { type Account, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+import { until } from "./support/until.ts";
+
+let database: TestDatabase;
+let receiver: Receiver;
+let node: TestNode;
+let other: TestNode;
+let urls: [string, string];
+
+const env = { POSTRIDER_ALLOW_HTTP_TARGETS: "true", POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8" };
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  receiver = await startReceiver();
+  // Only the first delivers, so that who sees what is certain.
+  node = createTestNode(database, env);
+  other = createTestNode(database, { ...env, POSTRIDER_ROLES: "api" });
+  urls = [await node.listen(), await other.listen()];
+  node.service.start();
+  other.service.start();
+});
+
+afterAll(async () => {
+  await node.stop();
+  await other.stop();
+  await receiver.stop();
+  await database.drop();
+});
+
+async function follow(
+  account: Account,
+  options: { at?: 0 | 1; query?: string; lastId?: string; session?: boolean } = {},
+): Promise<EventStream> {
+  const stream = await openEventStream(
+    urls[options.at ?? 0],
+    {
+      ...(options.session
+        ? { "x-session-token": account.session_token }
+        : { authorization: `Bearer ${account.api_key}` }),
+      ...(options.lastId !== undefined && { "last-event-id": options.lastId }),
+    },
+    options.query,
+  );
+  onTestFinished(() => stream.close());
+  return stream;
+}
+
+function of(event: string, id: string): (told: Told) => boolean {
+  return (told) =>
+    told.event === event && (told.data.id === id || told.data.event_id === id || told.data.target_id === id);
+}
+
+describe("a stream", () => {
+  it("tells of an item, its attempt and its target, with a key or a session", async () => {
+    const account = await signUp(node);
+    const streams = [await follow(account), await follow(account, { session: true })];
+    const target = await createWebhookTarget(node, account, receiver.url);
+    const id = await sendItem(node, account, target.id, { event_type: "order.made" });
+    for (const stream of streams) {
+      expect(stream.headers["content-type"]).toBe("text/event-stream; charset=utf-8");
+      expect(stream.headers["cache-control"]).toBe("no-store");
+      expect(stream.headers["x-request-id"]).toBeTypeOf("string");
+      expect((await stream.next(of("target", target.id))).data).toEqual({ id: target.id });
+      expect((await stream.next(of("item", id))).data).toEqual({
+        id,
+        target_id: target.id,
+        event_type: "order.made",
+        status: "QUEUED",
+        created_at: expect.closeTo(Date.now() / 1000, -2),
+      });
+      expect((await stream.next(of("attempt", id))).data).toEqual({
+        event_id: id,
+        target_id: target.id,
+        number: 1,
+        status_code: 200,
+        duration_ms: expect.any(Number),
+        error: null,
+        outcome: "delivered",
+        next_attempt_at: null,
+      });
+    }
+  });
+
+  it("tells when a failed attempt is repeated", async () => {
+    const account = await signUp(node);
+    const failing = await startReceiver((_request, response) => void response.writeHead(503).end());
+    onTestFinished(() => failing.stop());
+    const target = await createWebhookTarget(node, account, failing.url);
+    const stream = await follow(account, { query: "?types=attempt" });
+    const id = await sendItem(node, account, target.id);
+    const { data } = await stream.next(of("attempt", id));
+    expect(data).toMatchObject({ status_code: 503, outcome: "retrying", error: expect.any(String) });
+    expect(data.next_attempt_at).toBeGreaterThan(Date.now() / 1000 + 10);
+    expect(stream.told.filter(({ event }) => event !== "attempt")).toEqual([]);
+  });
+
+  it("tells of mailboxes as messages come, are claimed and acknowledged", async () => {
+    const box = await createMailbox(node);
+    const stream = await follow(box.account, { query: "?types=mailbox" });
+    await box.send({});
+    await stream.next(of("mailbox", box.id));
+    const seen = stream.told.length;
+    const { body } = await box.post("claim", {});
+    await until(
+      () => stream.told.length,
+      (count) => count > seen,
+    );
+    const claimed = stream.told.length;
+    const [{ id, claim_token }] = body.messages;
+    await box.post("ack", { messages: [{ id, claim_token }] });
+    await until(
+      () => stream.told.length,
+      (count) => count > claimed,
+    );
+    expect(stream.told.every(of("mailbox", box.id))).toBe(true);
+  });
+
+  it("tells nothing of another organization", async () => {
+    const [account, stranger] = [await signUp(node), await signUp(node)];
+    const [stream, strangers] = [await follow(account), await follow(stranger)];
+    const target = await createWebhookTarget(node, account, receiver.url);
+    const id = await sendItem(node, account, target.id);
+    await stream.next(of("attempt", id));
+    const own = await createWebhookTarget(node, stranger, receiver.url);
+    await strangers.next(of("target", own.id));
+    expect(strangers.told.map(({ data }) => data.id)).toEqual([own.id]);
+  });
+
+  it("on another node tells what this one does", async () => {
+    const account = await signUp(node);
+    const target = await createWebhookTarget(node, account, receiver.url);
+    const stream = await follow(account, { at: 1 });
+    // The node that delivers hears of the stream within a second; what came before is not told.
+    const isTold = (): boolean => stream.told.some(({ event }) => event === "attempt");
+    await until(async () => {
+      await sendItem(node, account, target.id);
+      return isTold();
+    }, Boolean);
+    expect(stream.told.map(({ data }) => data.target_id)).toContain(target.id);
+  });
+
+  it("tells numbers in place of items when there are too many", async () => {
+    const account = await signUp(node);
+    const target = await createWebhookTarget(node, account, receiver.url);
+    const stream = await follow(account, { query: "?types=item,attempt" });
+    const ids = await sendItems(node, account, target.id, 400);
+    const sums = await until(
+      () => sumsOf(stream.told),
+      ({ accepted, delivered }) => accepted >= ids.length && delivered >= ids.length,
+    );
+    expect(sums).toEqual({ accepted: ids.length, delivered: ids.length });
+    expect(stream.told.some(({ event }) => event === "summary")).toBe(true);
+  });
+
+  function sumsOf(told: readonly Told[]): { accepted: number; delivered: number } {
+    const sums = { accepted: 0, delivered: 0 };
+    for (const { event, data } of told) {
+      if (event === "item") sums.accepted++;
+      if (event === "attempt") sums.delivered++;
+      for (const target of data.targets ?? []) {
+        sums.accepted += target.accepted;
+        sums.delivered += target.delivered;
+      }
+    }
+    return sums;
+  }
+});
+
+describe("a stream that comes back", () => {
+  it("goes on where it broke", async () => {
+    const account = await signUp(node);
+    const target = await createWebhookTarget(node, account, receiver.url);
+    const stream = await follow(account);
+    const before = await sendItem(node, account, target.id);
+    await stream.next(of("attempt", before));
+    const lastId = stream.lastId();
+    stream.close();
+    const meanwhile = await sendItem(node, account, target.id);
+    await until(() => receiver.received.some((each) => each.id === meanwhile), Boolean);
+    const again = await follow(account, { lastId });
+    await again.next(of("attempt", meanwhile));
+    expect(again.told.some(({ event }) => event === "reset")).toBe(false);
+  });
+
+  it("is told to read again when what it missed is not known", async () => {
+    const account = await signUp(node);
+    const stream = await follow(account, { lastId: "1700000000000-0123abcd" });
+    expect((await stream.next(({ event }) => event === "reset")).data).toEqual({ reason: "unknown" });
+  });
+});
+
+describe("the end of a stream", () => {
+  it("comes at once when its key is revoked on another node, and nothing is told after", async () => {
+    const account = await signUp(node);
+    const target = await createWebhookTarget(node, account, receiver.url);
+    const { body } = await node.call("POST", "/api/v1/keys", {
+      session: account.session_token,
+      body: { name: "watcher" },
+    });
+    const stream = await follow({ ...account, api_key: body.key });
+    const removed = await other.call("DELETE", `/api/v1/keys/${body.id}`, { key: account.api_key });
+    expect(removed.status).toBe(200);
+    const id = await sendItem(node, account, target.id);
+    await until(() => stream.hasEnded(), Boolean);
+    expect(stream.told.at(-1)).toMatchObject({ event: "end", data: { reason: "unauthorized" } });
+    expect(stream.told.some(of("item", id))).toBe(false);
+  });
+
+  it("comes when its session logs out", async () => {
+    const account = await signUp(node);
+    const stream = await follow(account, { session: true });
+    await other.call("POST", "/api/v1/auth/logout", { session: account.session_token });
+    await until(() => stream.hasEnded(), Boolean);
+    expect(stream.told.at(-1)).toMatchObject({ event: "end", data: { reason: "unauthorized" } });
+  });
+
+  it("comes when the service stops, which does not wait for clients", async () => {
+    const stopping = createTestNode(database, env);
+    const url = await stopping.listen();
+    const account = await signUp(node);
+    const stream = await openEventStream(url, { authorization: `Bearer ${account.api_key}` });
+    await stopping.stop();
+    expect(stream.told.at(-1)).toMatchObject({ event: "end", data: { reason: "stopping" } });
+  });
+});
+
+describe("what is refused", () => {
+  it.each([
+    ["?types=item,orders", 400, /types: "orders" is none of/],
+    ["?types=", 400, /types/],
+  ])("%s", async (query, status, message) => {
+    const account = await signUp(node);
+    const answer = await node.call("GET", `/api/v1/stream${query}`, { key: account.api_key });
+    expect(answer.status).toBe(status);
+    expect(answer.body.error).toMatch(message);
+  });
+
+  it("a Last-Event-ID that is none", async () => {
+    const { api_key: key } = await signUp(node);
+    const headers = { "last-event-id": "abc" };
+    expect((await node.call("GET", "/api/v1/stream", { key, headers })).status).toBe(400);
+  });
+});
