@@ -19,9 +19,9 @@ export function sdkOperations(document: OpenApiDocument): string {
   ].join("\n");
 }
 
-/** What operators and the payment processor call. */
+/** What operators and the payment processor call, and what is not JSON. */
 const excludedTags = new Set(["Operation"]);
-const excluded = new Set(["receiveBillingEvent"]);
+const excluded = new Set(["receiveBillingEvent", "openStream"]);
 
 const preamble = `// Generated from the OpenAPI document by \`npm run generated\`; change the routes' schemas instead.
 import type { CallOptions, OperationRow } from "./request.ts";

@@ -647,6 +647,35 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follow what happens, as server-sent events
+         * @description Server-sent events of the organization, as they happen, within a second. Read it with fetch: EventSource cannot send credentials.
+         *
+         *     - `item` {id, target_id, event_type, status, created_at}: accepted.
+         *     - `attempt` {event_id, target_id, number, status_code, duration_ms, error, outcome, next_attempt_at}; outcome is delivered, retrying or failed.
+         *     - `target`, `mailbox` {id} and `handoff` {event_id, target_id}: something about it changed; read it.
+         *     - `summary` {from, to, targets: [{target_id, accepted, delivered, retried, failed}]}: in place of items and attempts when there are too many to tell each.
+         *     - `reset` {reason}: something may have been missed; read again what you show.
+         *     - `end` {reason}: stopping, come back; unauthorized, the credential was revoked.
+         *
+         *     Changes are told at least once and may be told twice. A stream tells what happens and is no record: what counts is what the other routes answer. Send the last `id` as Last-Event-ID to go on where a connection broke.
+         */
+        get: operations["openStream"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/a2a/notifications/{token}": {
         parameters: {
             query?: never;
@@ -3140,6 +3169,36 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    openStream: {
+        parameters: {
+            query?: {
+                /** @description Only these, with commas between: item, attempt, target, mailbox, handoff */
+                types?: string;
+            };
+            header?: {
+                /** @description The last id seen, to go on from there */
+                "Last-Event-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
             503: components["responses"]["Unavailable"];
         };
     };

@@ -38,12 +38,7 @@ export async function openPage(
   const page = await context.newPage();
   const problems: string[] = [];
   await context.exposeFunction("reportProblem", (text: string) => void problems.push(text));
-  await context.addInitScript(() => {
-    document.addEventListener("securitypolicyviolation", (event) => {
-      const report = (window as unknown as { reportProblem: (text: string) => void }).reportProblem;
-      report(`policy: ${event.violatedDirective} ${event.blockedURI} ${event.sample}`);
-    });
-  });
+  await context.addInitScript(watchPolicy);
   page.on("pageerror", (error) => problems.push(`script: ${error.message}`));
   context.on("request", (request) => {
     const url = request.url();
@@ -51,3 +46,8 @@ export async function openPage(
   });
   return { page, context, problems };
 }
+
+/** Runs in the page. */
+const watchPolicy = `document.addEventListener("securitypolicyviolation", (event) => {
+  window.reportProblem("policy: " + event.violatedDirective + " " + event.blockedURI + " " + event.sample);
+});`;
