@@ -4,7 +4,7 @@ import { join } from "node:path";
 /* The JavaScript of a first load: the entry and the page that is opened, with all that they import at once. */
 const dist = join(import.meta.dirname, "dist");
 const manifest = JSON.parse(readFileSync(join(dist, ".vite/manifest.json"), "utf8"));
-const firstPages = ["src/overview/OverviewPage.tsx", "src/signIn/SignInPage.tsx", "src/start/StartPage.tsx"];
+const firstPages = ["src/overview/OverviewPage.tsx", "src/signIn/SignInPage.tsx"];
 
 function filesOf(keys, seen = new Set()) {
   for (const key of keys) {

@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
+import { lazy, Suspense } from "react";
 import { Problem } from "../api/problem.ts";
 import { targetsQuery } from "../api/queries.ts";
 import type { Target } from "../api/shapes.ts";
@@ -11,11 +12,12 @@ import { useRefreshMs } from "../live/liveState.ts";
 import { Redirect } from "../shell/Redirect.tsx";
 import { useUrlState } from "../shell/useUrlState.ts";
 import { Empty } from "../states/Empty.tsx";
-import { Loaded } from "../states/Loaded.tsx";
+import { Loaded, SkeletonRows } from "../states/Loaded.tsx";
 import { percent } from "../targets/health.ts";
 import { duration } from "../time/wording.ts";
-import { NeedsAttention } from "./NeedsAttention.tsx";
 import { useTargetHealths } from "./useTargetHealths.ts";
+
+const NeedsAttention = lazy(async () => ({ default: (await import("./NeedsAttention.tsx")).NeedsAttention }));
 
 /** How it goes, at a glance; a fresh organization is led to its first steps. */
 export function OverviewPage() {
@@ -39,7 +41,13 @@ export function OverviewPage() {
           </Loaded>
         </Card>
       )}
-      <Loaded query={targets}>{(list) => <NeedsAttention targets={list} />}</Loaded>
+      <Loaded query={targets}>
+        {(list) => (
+          <Suspense fallback={<SkeletonRows rows={2} />}>
+            <NeedsAttention targets={list} />
+          </Suspense>
+        )}
+      </Loaded>
     </div>
   );
 }

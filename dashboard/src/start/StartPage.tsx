@@ -1,7 +1,7 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Check } from "lucide-react";
-import { type ReactNode, useState } from "react";
+import { lazy, type ReactNode, Suspense, useState } from "react";
 import { answer, client } from "../api/client.ts";
 import { keysQuery, targetsQuery } from "../api/queries.ts";
 import type { Target } from "../api/shapes.ts";
@@ -15,7 +15,8 @@ import { CreateTarget } from "../targets/CreateTarget.tsx";
 import { SecretOnce } from "../targets/SecretOnce.tsx";
 import { keepFirstKey, keptFirstKey } from "./firstKey.ts";
 import { SendStep } from "./SendStep.tsx";
-import { WatchStep } from "./WatchStep.tsx";
+
+const WatchStep = lazy(async () => ({ default: (await import("./WatchStep.tsx")).WatchStep }));
 
 /** Three steps to a first item: make a target, send, watch it arrive. It goes on by itself. */
 export function StartPage() {
@@ -81,7 +82,9 @@ function Steps({ targets }: { targets: readonly Target[] }) {
       </Step>
       <Step number={3} title="Watch it arrive" isDone={false} isAhead={target === undefined}>
         {target !== undefined && (
-          <WatchStep target={target} itemId={search["item"]} onArrival={(item) => change({ item })} />
+          <Suspense fallback={null}>
+            <WatchStep target={target} itemId={search["item"]} onArrival={(item) => change({ item })} />
+          </Suspense>
         )}
       </Step>
     </div>
