@@ -26,6 +26,10 @@ await cp(join(server, "src"), join(staging, "src"), {
   filter: (source) => !source.endsWith(".ts"),
 });
 await cp(join(root, "dashboard/dist"), join(staging, "dashboard"), { recursive: true });
+await mkdir(join(staging, "bin"));
+await copyFile(join(server, "bin/postrider.cjs"), join(staging, "bin/postrider.cjs"));
+const load = await readFile(join(server, "bin/load.cjs"), "utf8");
+await writeFile(join(staging, "bin/load.cjs"), load.replace("cli.ts", "cli.js"));
 for (const name of ["LICENSE", "README.md", "CHANGELOG.md"])
   await copyFile(join(root, name), join(staging, name));
 await writeFile(join(staging, "package.json"), await manifest());
@@ -45,7 +49,7 @@ async function manifest(): Promise<string> {
       version,
       license,
       type,
-      bin: { postrider: "./src/process/cli.js" },
+      bin: { postrider: "./bin/postrider.cjs" },
       engines: { node: ">=24" },
       dependencies,
     },

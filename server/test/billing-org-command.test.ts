@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createPasswords } from "../src/accounts/passwords.ts";
-import { OrgUsageError, runOrgCommand } from "../src/billing/orgCommand.ts";
+import { OrgUsageError, readOrgCommand } from "../src/billing/orgCommand.ts";
 import { periodOf } from "../src/billing/period.ts";
 import { createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { createTestNode, newEmail, type TestNode } from "./support/testNode.ts";
@@ -34,7 +34,7 @@ const passwords = createPasswords();
 // oxlint-disable-next-line typescript/no-explicit-any -- tests assert what is in it
 async function org(...args: string[]): Promise<any> {
   printed = [];
-  await runOrgCommand(args, {
+  await readOrgCommand(args)({
     pool,
     passwords,
     nowMs: Date.now,

@@ -869,7 +869,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whether the service takes traffic: its database answers and it is not stopping */
+        /** Whether an item would be accepted now; the message of a 503 says why not */
         get: operations["isReady"];
         put?: never;
         post?: never;
@@ -1462,7 +1462,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The service is overloaded or cannot reach its database; nothing was accepted */
+        /** @description The service is overloaded, or its database takes nothing. Unless the message says otherwise, nothing was accepted */
         Unavailable: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];

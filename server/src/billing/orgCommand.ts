@@ -32,23 +32,26 @@ export const orgUsage = `  postrider org create <name> [--exempt | --state <stat
       states: pending, active, grace, suspended, exempt
 `;
 
+/** A command that was read and makes sense; it does its work when it is called. */
+export type OrgCommand = (deps: OrgCommandDeps) => Promise<void>;
+
 /**
- * The operator's command line for organizations: `args` is what stands after `postrider org`. Results are JSON.
- * @throws {OrgUsageError} for a wrong command; {ApiError} for what cannot be done.
+ * Reads the operator's command line for organizations: `args` is what stands after `postrider org`. Results are JSON.
+ * @throws {OrgUsageError} for a wrong command; the command itself throws {ApiError} for what cannot be done.
  */
-export async function runOrgCommand(args: string[], deps: OrgCommandDeps): Promise<void> {
+export function readOrgCommand(args: string[]): OrgCommand {
   const [command, ...rest] = args;
   switch (command) {
     case "create":
-      return create(deps, rest);
+      return create(rest);
     case "list":
-      return list(deps, rest);
+      return list(rest);
     case "show":
-      return show(deps, rest);
+      return show(rest);
     case "set-state":
-      return setState(deps, rest);
+      return setState(rest);
     case "settle-batch":
-      return settle(deps, rest);
+      return settle(rest);
     case undefined:
       throw new OrgUsageError("say what to do with organizations");
     default:
@@ -56,7 +59,7 @@ export async function runOrgCommand(args: string[], deps: OrgCommandDeps): Promi
   }
 }
 
-async function create(deps: OrgCommandDeps, args: string[]): Promise<void> {
+function create(args: string[]): OrgCommand {
   const { values, positionals } = parse(args, {
     exempt: { type: "boolean" },
     state: { type: "string" },
@@ -69,59 +72,70 @@ async function create(deps: OrgCommandDeps, args: string[]): Promise<void> {
   const status = values["exempt"] === true ? "exempt" : parseStatus(values["state"] ?? "active");
   if (status === "grace") throw new OrgUsageError("an organization does not begin in grace");
   const email = values["email"] as string | undefined;
-  const owner = email === undefined ? undefined : { email, password: randomBytes(18).toString("base64url") };
-  const cause = `operator ${deps.operator}`;
-  const { organization, apiKey } = await provisionOrganization(deps, {
-    name: requireName(name),
-    billingStatus: status,
-    owner,
-    cause,
-  });
-  audit(deps, "org create", { org_id: organization.id, to: status });
-  // The key and the password are shown here and nowhere else.
-  showResult(deps, { ...organization, api_key: apiKey, ...(owner && { owner }) });
+  return async (deps) => {
+    const owner =
+      email === undefined ? undefined : { email, password: randomBytes(18).toString("base64url") };
+    const cause = `operator ${deps.operator}`;
+    const { organization, apiKey } = await provisionOrganization(deps, {
+      name: requireName(name),
+      billingStatus: status,
+      owner,
+      cause,
+    });
+    audit(deps, "org create", { org_id: organization.id, to: status });
+    // The key and the password are shown here and nowhere else.
+    showResult(deps, { ...organization, api_key: apiKey, ...(owner && { owner }) });
+  };
 }
 
-async function list(deps: OrgCommandDeps, args: string[]): Promise<void> {
+function list(args: string[]): OrgCommand {
   const { values, positionals } = parse(args, { state: { type: "string" } });
   expectWords(positionals, []);
   const status = values["state"] === undefined ? undefined : parseStatus(values["state"]);
-  for await (const organization of listOrganizations(deps.pool, status, secondsOf(deps))) {
-    deps.print(JSON.stringify(organization));
-  }
+  return async (deps) => {
+    for await (const organization of listOrganizations(deps.pool, status, secondsOf(deps))) {
+      deps.print(JSON.stringify(organization));
+    }
+  };
 }
 
-async function show(deps: OrgCommandDeps, args: string[]): Promise<void> {
+function show(args: string[]): OrgCommand {
   const [organization] = expectWords(parse(args, {}).positionals, ["id or slug"]);
-  const orgId = await findOrganizationId(deps.pool, organization);
-  showResult(deps, await describeOrganization(deps.pool, orgId, secondsOf(deps)));
+  return async (deps) => {
+    const orgId = await findOrganizationId(deps.pool, organization);
+    showResult(deps, await describeOrganization(deps.pool, orgId, secondsOf(deps)));
+  };
 }
 
-async function setState(deps: OrgCommandDeps, args: string[]): Promise<void> {
+function setState(args: string[]): OrgCommand {
   const { values, positionals } = parse(args, { reason: { type: "string" } });
   const [organization, state] = expectWords(positionals, ["id or slug", "state"]);
   const status = parseStatus(state);
-  const orgId = await findOrganizationId(deps.pool, organization);
   const reason = values["reason"] as string | undefined;
-  const cause = `operator ${deps.operator}${reason === undefined ? "" : `: ${reason}`}`;
-  const change = await setStatus(deps.pool, { orgId, status, cause, nowSeconds: secondsOf(deps) });
-  audit(deps, "org set-state", { org_id: orgId, ...change, ...(reason !== undefined && { reason }) });
-  showResult(deps, { id: orgId, ...change });
+  return async (deps) => {
+    const orgId = await findOrganizationId(deps.pool, organization);
+    const cause = `operator ${deps.operator}${reason === undefined ? "" : `: ${reason}`}`;
+    const change = await setStatus(deps.pool, { orgId, status, cause, nowSeconds: secondsOf(deps) });
+    audit(deps, "org set-state", { org_id: orgId, ...change, ...(reason !== undefined && { reason }) });
+    showResult(deps, { id: orgId, ...change });
+  };
 }
 
-async function settle(deps: OrgCommandDeps, args: string[]): Promise<void> {
+function settle(args: string[]): OrgCommand {
   const [identifier, outcome] = expectWords(parse(args, {}).positionals, ["identifier", "exported|resend"]);
-  const nowSeconds = secondsOf(deps);
   if (outcome !== "exported" && outcome !== "resend") {
     throw new OrgUsageError(`a batch is settled as exported or resend, not "${outcome}"`);
   }
-  const isDone =
-    outcome === "exported"
-      ? await settleBatch(deps.pool, identifier, "operator", nowSeconds)
-      : await resend(deps.pool, identifier, nowSeconds);
-  if (!isDone) throw new Error(`there is no unsettled batch ${identifier}`);
-  audit(deps, "org settle-batch", { identifier, outcome });
-  showResult(deps, { identifier, outcome });
+  return async (deps) => {
+    const nowSeconds = secondsOf(deps);
+    const isDone =
+      outcome === "exported"
+        ? await settleBatch(deps.pool, identifier, "operator", nowSeconds)
+        : await resend(deps.pool, identifier, nowSeconds);
+    if (!isDone) throw new Error(`there is no unsettled batch ${identifier}`);
+    audit(deps, "org settle-batch", { identifier, outcome });
+    showResult(deps, { identifier, outcome });
+  };
 }
 
 async function resend(pool: pg.Pool, identifier: string, nowSeconds: number): Promise<boolean> {

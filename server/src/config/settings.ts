@@ -113,6 +113,13 @@ const storage = {
     description:
       "The most connections that this process opens to the database; three more while a second thread sends (POSTRIDER_SENDING_THREADS).",
   }),
+  databaseTimeoutMs: always({
+    name: "POSTRIDER_DATABASE_TIMEOUT_MS",
+    parse: integer(500, 30_000),
+    default: "5000",
+    description:
+      "How long a request waits for the database's answer before it is answered with 503. What it asked for may have been done by then: senders repeat an item with the same `Idempotency-Key`.",
+  }),
   encryptionKey: maybe({
     name: "POSTRIDER_ENCRYPTION_KEY",
     parse: encryptionKey,

@@ -29,7 +29,7 @@ export function addDashboard(app: FastifyInstance, config: Pick<Config, "publicU
       wildcard: false,
       index: false,
       preCompressed: true,
-      allowedPath: (path) => path !== "/index.html",
+      allowedPath: (path) => path !== "/index.html" && !path.startsWith("/.vite/"),
       setHeaders: (reply, path) => {
         void reply.header("x-content-type-options", "nosniff");
         // The names of built files hold a hash of what is in them.
@@ -42,7 +42,7 @@ export function addDashboard(app: FastifyInstance, config: Pick<Config, "publicU
 }
 
 /** The pages of `dashboard/src/router.tsx`. */
-const pagePaths = [
+export const pagePaths = [
   "/",
   "/sign-in",
   "/sign-up",

@@ -1,11 +1,10 @@
 import { Type } from "typebox";
-import type pg from "pg";
 import { prometheusContentType } from "prom-client";
 import { ApiError } from "./contract/errors.ts";
+import { createReadiness, type ReadinessDeps } from "./readiness.ts";
 import { type RouteDefinition, route } from "./contract/route.ts";
 
-export interface HealthDeps {
-  pool: pg.Pool;
+export interface HealthDeps extends ReadinessDeps {
   /** Metrics in Prometheus' text format, of all threads. */
   metricsText: () => Promise<string>;
   version: string;
@@ -15,6 +14,7 @@ export interface HealthDeps {
 
 /** What operators and load balancers ask: is it alive, does it serve, what does it count. */
 export function healthRoutes(deps: HealthDeps): Record<"alive" | "ready" | "metrics", RouteDefinition> {
+  const whyNotReady = createReadiness(deps);
   return {
     alive: route(
       {
@@ -25,12 +25,13 @@ export function healthRoutes(deps: HealthDeps): Record<"alive" | "ready" | "metr
     ),
     ready: route(
       {
-        summary: "Whether the service takes traffic: its database answers and it is not stopping",
+        summary: "Whether an item would be accepted now; the message of a 503 says why not",
         response: { 200: Type.Object({ status: Type.Literal("ready") }) },
       },
       async () => {
         if (deps.isStopping()) throw new ApiError(503, "stopping", { retryAfterSeconds: 5 });
-        await deps.pool.query("select 1");
+        const reason = await whyNotReady();
+        if (reason !== undefined) throw new ApiError(503, reason, { retryAfterSeconds: 2 });
         return { status: "ready" };
       },
     ),

@@ -88,7 +88,8 @@ const refusals = {
   NotJson: { status: 415, description: "The body is not application/json" },
   Unavailable: {
     status: 503,
-    description: "The service is overloaded or cannot reach its database; nothing was accepted",
+    description:
+      "The service is overloaded, or its database takes nothing. Unless the message says otherwise, nothing was accepted",
   },
 } as const;
 

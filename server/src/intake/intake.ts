@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { createGroupCommit } from "../runtime/groupCommit.ts";
+import { isTooSlow } from "../postgres/awayReason.ts";
 import { idTimeMs } from "../postgres/ids.ts";
 import { isDatabaseAway } from "../postgres/pool.ts";
 import type { Changes } from "../items/changes.ts";
@@ -13,6 +14,15 @@ export interface Intake {
   /** Resolves when everything taken so far is answered. */
   drained(): Promise<void>;
   pending(): number;
+  /** Why the last batch was not committed, and when (monotonic clock); undefined once one is. */
+  trouble(): IntakeTrouble | undefined;
+  /** Forgets the trouble: whoever looked found it gone. */
+  forgetTrouble(): void;
+}
+
+export interface IntakeTrouble {
+  error: unknown;
+  atMs: number;
 }
 
 /** What intake hands its accepted items to. */
@@ -39,14 +49,34 @@ const maxQueued = 10_000;
 
 /** Intake through group commit: see {@link createGroupCommit} for the pace. */
 export function createIntake(pool: pg.Pool, sink: ItemSink): Intake {
-  return createGroupCommit<NewItem, Acceptance>({
-    run: (items) => acceptItems(pool, items, hold(sink.newLease()), (item) => sink.hasRoom(item.targetId)),
+  let trouble: IntakeTrouble | undefined;
+  const accept = async (items: NewItem[]): Promise<Acceptance[]> => {
+    try {
+      const acceptances = await acceptItems(pool, items, hold(sink.newLease()), (item) =>
+        sink.hasRoom(item.targetId),
+      );
+      trouble = undefined;
+      return acceptances;
+    } catch (error) {
+      if (isDatabaseAway(error)) trouble = { error, atMs: performance.now() };
+      throw error;
+    }
+  };
+  const commits = createGroupCommit<NewItem, Acceptance>({
+    run: accept,
     committed: (items, acceptances) => handOn(sink, items, acceptances),
     isPieceAtFault: (error) => !isDatabaseAway(error),
+    isHopeless: isTooSlow,
     sizeOf: (item) => item.payload.length,
     maxBatch,
     maxBatchBytes,
     maxQueued,
+  });
+  return Object.assign(commits, {
+    trouble: () => trouble,
+    forgetTrouble: () => {
+      trouble = undefined;
+    },
   });
 }
 

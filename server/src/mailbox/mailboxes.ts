@@ -1,6 +1,7 @@
 import type pg from "pg";
 import { createGroupCommit, type GroupCommitOptions } from "../runtime/groupCommit.ts";
 import { Turns } from "../runtime/turns.ts";
+import { isTooSlow } from "../postgres/awayReason.ts";
 import { isDatabaseAway } from "../postgres/pool.ts";
 import type { Changes } from "../items/changes.ts";
 import type { Log } from "../telemetry/log.ts";
@@ -133,6 +134,7 @@ function commits<T, R>(
 } {
   const commit = createGroupCommit<T, R>({
     isPieceAtFault: (error) => !isDatabaseAway(error),
+    isHopeless: isTooSlow,
     sizeOf: () => 1,
     ...options,
     maxBatch,

@@ -12,7 +12,6 @@ const migrationsFolder = new URL("./migrations/", import.meta.url);
 const functionsFolder = new URL("./sql/", import.meta.url);
 const advisoryLockKey = 7_281_934_001;
 const lockTimeoutMs = 5_000;
-const lockTries = 12;
 
 interface SqlFile {
   name: string;
@@ -23,16 +22,20 @@ interface SqlFile {
 /**
  * Brings the database's schema to this version: numbered migrations forward only, each once and in its own
  * transaction, then the SQL functions whose text has changed, then the partitions of the days ahead. Safe to run from many processes at once.
+ * @param onWait told what it waits for, to follow "still"; what it throws ends the wait.
  * @returns what was applied, by file name.
  * @throws {SchemaError} when the database is newer than this version, or an applied migration was edited.
  */
-export async function migrate(pool: pg.Pool): Promise<string[]> {
+export async function migrate(
+  pool: pg.Pool,
+  onWait: (what: string) => void = () => undefined,
+): Promise<string[]> {
   const migrations = await readSqlFiles(migrationsFolder);
   const functions = await readSqlFiles(functionsFolder);
   const client = await pool.connect();
   try {
     await client.query(`set statement_timeout = 0; set lock_timeout = ${lockTimeoutMs}`);
-    await takeLock(client);
+    await takeLock(client, onWait);
     const applied = [
       ...(await applyMigrations(client, migrations)),
       ...(await applyFunctions(client, functions)),
@@ -45,13 +48,15 @@ export async function migrate(pool: pg.Pool): Promise<string[]> {
   }
 }
 
-async function takeLock(client: pg.PoolClient): Promise<void> {
-  for (let tries = 1; ; tries++) {
+/** Waits for as long as another process has it: a migration of many rows takes its time. */
+async function takeLock(client: pg.PoolClient, onWait: (what: string) => void): Promise<void> {
+  for (;;) {
     try {
       await client.query("select pg_advisory_lock($1)", [advisoryLockKey]);
       return;
     } catch (error) {
-      if ((error as { code?: string }).code !== "55P03" || tries === lockTries) throw error;
+      if ((error as { code?: string }).code !== "55P03") throw error;
+      onWait("waiting for another process that brings the schema up to date");
     }
   }
 }

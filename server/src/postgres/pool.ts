@@ -1,5 +1,6 @@
+import type { Socket } from "node:net";
 import pg from "pg";
-import { queryTimeoutMs } from "./hot/queryTimeout.ts";
+import { queryTimeoutMs, unanswered } from "./hot/queryTimeout.ts";
 import { tapRows } from "./hot/rowTap.ts";
 
 /*
@@ -27,13 +28,21 @@ export interface PoolOptions {
   size: number;
   /** Told about an idle connection's failure; the pool replaces the connection by itself. */
   onError: (error: Error) => void;
+  /** Why no connection can be made, where that is known better than a client is told. */
+  explainAway?: () => Error | undefined;
 }
+
+/** For a new connection, and for one of the pool to be given back. */
+const connectTimeoutMs = 3_000;
 
 /**
  * Limits the statements that are given as text or as a configuration, with a timer each. Calls of the hot path come as
  * queries of their own and share one timer: see `callFunction`.
  */
 class ImpatientClient extends pg.Client {
+  /** For the work that has checked it out; see `limitQueries`. */
+  limitMs = queryTimeoutMs;
+
   constructor(config?: string | pg.ClientConfig) {
     super(config);
     tapRows(this);
@@ -42,9 +51,16 @@ class ImpatientClient extends pg.Client {
   // The driver's own signatures are overloads for text, configurations, callbacks and queries.
   override query = ((given: unknown, ...rest: unknown[]): unknown => {
     const config = typeof given === "string" ? { text: given } : (given as pg.QueryConfig);
-    const limited = "submit" in config ? config : { query_timeout: queryTimeoutMs, ...config };
-    return (pg.Client.prototype.query as (...all: unknown[]) => unknown).call(this, limited, ...rest);
+    const limited = "submit" in config ? config : { query_timeout: this.limitMs, ...config };
+    const result = (pg.Client.prototype.query as (...all: unknown[]) => unknown).call(this, limited, ...rest);
+    // Whoever has a promise may give the client back as if it could be used again.
+    if (result instanceof Promise) result.catch((error: unknown) => isUnanswered(error) && this.#hangUp());
+    return result;
   }) as pg.Client["query"];
+
+  #hangUp(): void {
+    (this as unknown as { connection: { stream: Socket } }).connection.stream.destroy();
+  }
 }
 
 /**
@@ -57,9 +73,9 @@ export function createPool(options: PoolOptions): pg.Pool {
   const where = "url" in connection ? { connectionString: connection.url } : connection;
   const pool = new pg.Pool({
     ...where,
-    Client: ImpatientClient,
+    Client: options.explainAway === undefined ? ImpatientClient : explaining(options.explainAway),
     max: options.size,
-    connectionTimeoutMillis: 5_000,
+    connectionTimeoutMillis: connectTimeoutMs,
     idleTimeoutMillis: 60_000,
     keepAlive: true,
     types,
@@ -69,10 +85,24 @@ export function createPool(options: PoolOptions): pg.Pool {
     application_name: "postrider",
   });
   pool.on("error", options.onError);
+  pool.on("acquire", (client) => {
+    (client as unknown as ImpatientClient).limitMs = queryTimeoutMs;
+  });
   // A connection that breaks while a transaction has it also emits an error, beside failing the transaction's next
   // statement; without a listener that would end the process.
   pool.on("connect", (client) => client.on("error", () => undefined));
   return pool;
+}
+
+/** A client whose failure to connect is told in better words, where there are any. */
+function explaining(explain: () => Error | undefined): typeof ImpatientClient {
+  return class extends ImpatientClient {
+    // The pool passes a callback.
+    override connect = ((callback: (error: Error | null) => void): unknown => {
+      const told = (error: Error | null): void => callback(error && (explain() ?? error));
+      return (pg.Client.prototype.connect as (told: unknown) => unknown).call(this, told);
+    }) as pg.Client["connect"];
+  };
 }
 
 /** Runs `work` in one transaction and gives its result; rolls back when it throws. */
@@ -88,25 +118,35 @@ export async function inTransaction<T>(
     await client.query("commit");
     return result;
   } catch (error) {
-    await client.query("rollback").catch((rollbackError: Error) => {
-      broken = rollbackError;
-    });
+    // A server that has not answered the last statement answers no other on this connection.
+    if (isUnanswered(error)) broken = error as Error;
+    else {
+      await client.query("rollback").catch((rollbackError: Error) => {
+        broken = rollbackError;
+      });
+    }
     throw error;
   } finally {
     client.release(broken);
   }
 }
 
+/** Whether a statement was sent and not answered in time: it may be carried out all the same. */
+export function isUnanswered(error: unknown): boolean {
+  return error instanceof Error && error.message === unanswered;
+}
+
 /** Whether an error says that the database cannot be reached or is stopping, rather than that a statement is wrong. */
 export function isDatabaseAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = (error as Error & { code?: string }).code ?? "";
-  // Class 08: connection exceptions; 57P0x: shutting down or starting; 53: out of connections, memory or disk;
+  // Class 08: connection exceptions; 57P0x: shutting down or starting; 53: out of connections, memory or disk; 58: the
+  // disk fails;
   // 25006: a read-only standby took over; 57014 and 55P03: a timeout of ours under overload; 42883: a newer version
   // of the service has changed the functions, and this process is to be replaced.
   return (
-    /^(08|53|57P0|25006|57014|55P03|40001|40P01|42883)/.test(code) ||
-    /^E(CONN|PIPE|NOENT|TIMEDOUT|HOST|NET)|^EAI_/.test(code) ||
+    /^(08|53|58|57P0|25006|57014|55P03|40001|40P01|42883)/.test(code) ||
+    /^E(CONN|PIPE|NOENT|NOTFOUND|TIMEDOUT|HOST|NET)|^EAI_/.test(code) ||
     /Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered|not queryable|closed the connection/i.test(
       error.message,
     )

@@ -9,6 +9,7 @@ import { createApp } from "../app.ts";
 import { type BillingWorker, startBillingWorker } from "../billing/worker.ts";
 import type { Config } from "../config/config.ts";
 import type { DatabaseConnection } from "../postgres/pool.ts";
+import { limitQueries } from "../postgres/hot/queryLimit.ts";
 import { createQueries } from "../postgres/tables.ts";
 import { connectOutbound } from "../outbound/connectOutbound.ts";
 import { createDelivery } from "../delivery/dispatch/createDelivery.ts";
@@ -55,11 +56,14 @@ export interface Service {
 /** The parts that see items through, before anything listens. */
 type Parts = ReturnType<typeof assembleParts>;
 
-/** Wires the parts together: what each part needs is spelled out here and nowhere else. */
-function assembleParts(deps: ServiceDeps) {
+/**
+ * Wires the parts together: what each part needs is spelled out here and nowhere else.
+ * @param requestPool for what a caller waits for; work in the background has the pool's own patience.
+ */
+function assembleParts(deps: ServiceDeps, requestPool: pg.Pool) {
   const { config, pool, encryptionKey, log, nowMs = Date.now } = deps;
-  const queries = createQueries(pool);
-  const registry = createRegistry(pool);
+  const queries = createQueries(requestPool);
+  const registry = createRegistry(requestPool);
   const networks = parseNetworks(config.allowedNetworks);
   const box = createSecretBox({ current: encryptionKey, previous: config.previousEncryptionKeys });
   const outbound = withTryout(connectOutbound(config, networks), { pool, box, log, nowMs });
@@ -94,13 +98,13 @@ function assembleParts(deps: ServiceDeps) {
     ...(helper && { helper }),
   });
   const mailboxes: Mailboxes = createMailboxes({
-    pool,
+    pool: requestPool,
     log,
     retentionMs: retentionMs(config),
     changes: streams.changes,
     onKeyUsed: (key) => keyUsage.noteKey(key),
   });
-  const intake = createIntake(pool, {
+  const intake = createIntake(requestPool, {
     hasRoom: (targetId) => dispatcher.hasRoom(targetId),
     newLease: () => dispatcher.newLease(),
     take: (item, acceptance) => dispatcher.take(item, acceptance),
@@ -110,7 +114,7 @@ function assembleParts(deps: ServiceDeps) {
     onKeyUsed: (key) => keyUsage.noteKey(key),
   });
   return {
-    pool,
+    pool: requestPool,
     queries,
     registry,
     networks,
@@ -167,7 +171,7 @@ function createHelperFor(
 /** Puts a process together: the parts, the interface in front of them, and the order in which they start and stop. */
 export function createService(deps: ServiceDeps): Service {
   const { config, pool, log, nowMs = Date.now } = deps;
-  const parts = assembleParts(deps);
+  const parts = assembleParts(deps, limitQueries(pool, config.databaseTimeoutMs));
   const { dispatcher, handoffs, mailboxes } = parts;
   let isStopping = false;
   let maintenance: { stop(): Promise<void> } | undefined;

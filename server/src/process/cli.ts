@@ -2,7 +2,7 @@
 import { userInfo } from "node:os";
 import { parseArgs } from "node:util";
 import { createPasswords } from "../accounts/passwords.ts";
-import { OrgUsageError, orgUsage, runOrgCommand } from "../billing/orgCommand.ts";
+import { OrgUsageError, orgUsage, readOrgCommand } from "../billing/orgCommand.ts";
 import { fitCollectorToCores } from "./garbageCollector.ts";
 import { type Config, ConfigError, loadConfig } from "../config/config.ts";
 import { openForCommand } from "./database.ts";
@@ -18,13 +18,24 @@ ${orgUsage}
   postrider version
 `;
 
+/** The words make no command; the message says which. */
+class UsageError extends Error {}
+
 /** Runs the command line; the exit code is 0 on success, 1 on failure, 2 for a wrong command. */
 async function run(args: string[]): Promise<number> {
   const [command = "serve", ...rest] = args;
+  if (rest.some((word) => word === "--help" || word === "-h")) {
+    process.stdout.write(command === "org" ? `postrider org: organizations\n\n${orgUsage}` : usage);
+    return 0;
+  }
   switch (command) {
     case "serve":
       fitCollectorToCores();
-      await serve(readConfig(rest), (line) => process.stderr.write(`${line}\n`));
+      await serve(
+        readConfig(rest),
+        (line) => process.stderr.write(`${line}\n`),
+        process.env["npm_lifecycle_event"] === "start",
+      );
       return 0;
     case "org":
       await administer(rest);
@@ -45,11 +56,13 @@ async function run(args: string[]): Promise<number> {
 }
 
 async function administer(args: string[]): Promise<void> {
+  // Read before a database is opened, or even started.
+  const command = readOrgCommand(args);
   const config = loadConfig(process.env);
   const say = (line: string): void => void process.stderr.write(`${line}\n`);
   const database = await openForCommand(config, createLog("error"), say);
   try {
-    await runOrgCommand(args, {
+    await command({
       pool: database.pool,
       passwords: createPasswords(),
       nowMs: Date.now,
@@ -63,8 +76,16 @@ async function administer(args: string[]): Promise<void> {
 }
 
 function readConfig(args: string[]): Config {
-  const { values } = parseArgs({ args, options: { roles: { type: "string" } } });
-  return loadConfig({ ...process.env, ...(values.roles !== undefined && { POSTRIDER_ROLES: values.roles }) });
+  const roles = readRoles(args);
+  return loadConfig({ ...process.env, ...(roles !== undefined && { POSTRIDER_ROLES: roles }) });
+}
+
+function readRoles(args: string[]): string | undefined {
+  try {
+    return parseArgs({ args, options: { roles: { type: "string" } } }).values.roles;
+  } catch (cause) {
+    throw new UsageError((cause as Error).message, { cause });
+  }
 }
 
 try {
@@ -76,5 +97,6 @@ try {
   if (!isExpected && process.env["LOG_LEVEL"] === "debug")
     process.stderr.write(`${(error as Error).stack}\n`);
   if (error instanceof OrgUsageError) process.stderr.write(`\n${orgUsage}`);
-  process.exitCode = error instanceof OrgUsageError ? 2 : 1;
+  if (error instanceof UsageError) process.stderr.write(`\n${usage}`);
+  process.exitCode = error instanceof OrgUsageError || error instanceof UsageError ? 2 : 1;
 }

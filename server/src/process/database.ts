@@ -6,7 +6,10 @@ import { startEmbedded } from "../postgres/embedded/startEmbedded.ts";
 import { makeWalAhead, segmentsThatFit } from "../postgres/embedded/walAhead.ts";
 import { migrate } from "../postgres/migrate.ts";
 import { createPool, type DatabaseConnection, isDatabaseAway } from "../postgres/pool.ts";
+import { explainFullDisk } from "../postgres/embedded/fullDisk.ts";
+import { untilServes } from "../postgres/untilServes.ts";
 import { loadOrMakeKey } from "./encryptionKey.ts";
+import { type StartProgress, tellProgress } from "./startProgress.ts";
 import { endAllLeases } from "../delivery/rows/sweepLeases.ts";
 import type { Log } from "../telemetry/log.ts";
 
@@ -19,35 +22,41 @@ export interface OpenDatabase {
 }
 
 const oldestVersion = 15;
-/** How long a configured database may take to answer at start, as when both are started together. */
-const connectLimitMs = 60_000;
-const connectPauseMs = 1_000;
 const walAheadDelayMs = 1_000;
 
-/** Opens the configured database, or starts the embedded one; brings its schema up to date. */
-export async function openDatabase(
-  config: Config,
-  log: Log,
-  say: (line: string) => void,
-): Promise<OpenDatabase> {
-  return config.databaseUrl === undefined ? openEmbedded(config, log, say) : openExternal(config, log, say);
+/** Whom a start talks to, and who may end it. */
+export interface Opening {
+  say: (line: string) => void;
+  progress: StartProgress;
+  signal?: AbortSignal;
 }
 
-async function openEmbedded(config: Config, log: Log, say: (line: string) => void): Promise<OpenDatabase> {
-  say(`Starting the embedded PostgreSQL in ${config.dataDir} …`);
+/** Opens the configured database, or starts the embedded one; brings its schema up to date. */
+export async function openDatabase(config: Config, log: Log, opening: Opening): Promise<OpenDatabase> {
+  return config.databaseUrl === undefined
+    ? openEmbedded(config, log, opening)
+    : openExternal(config, log, opening);
+}
+
+async function openEmbedded(config: Config, log: Log, opening: Opening): Promise<OpenDatabase> {
+  opening.say(`Starting the embedded PostgreSQL in ${config.dataDir} …`);
+  opening.progress.doing(`starting the embedded PostgreSQL in ${config.dataDir}`);
   const server = await startEmbedded({
     dataDir: config.dataDir,
     log: (level, message) => log[level]({}, message),
+    onWait: (what) => opening.progress.doing(what),
+    ...(opening.signal && { signal: opening.signal }),
   });
   let isClosing = false;
   const pool = createPool({
     connection: server.connection,
     size: config.databasePool,
     onError: poolError(log, () => isClosing),
+    explainAway: () => server.trouble(),
   });
   try {
     const encryptionKey = config.encryptionKey ?? loadOrMakeKey(config.dataDir);
-    await prepare(pool, log);
+    await prepare(pool, log, opening);
     // This process has the database to itself, so whatever is leased was held by one that is gone.
     const taken = await endAllLeases(pool);
     if (taken > 0) log.info({ deliveries: taken }, "took over what an earlier process left");
@@ -69,7 +78,7 @@ async function openEmbedded(config: Config, log: Log, say: (line: string) => voi
   } catch (error) {
     await pool.end();
     await server.stop();
-    throw error;
+    throw explainFullDisk(error, config.dataDir);
   }
 }
 
@@ -88,12 +97,23 @@ async function makeWalAheadLater(
   }
 }
 
-async function openExternal(config: Config, log: Log, say: (line: string) => void): Promise<OpenDatabase> {
-  const connection = { url: config.databaseUrl! };
+async function openExternal(config: Config, log: Log, opening: Opening): Promise<OpenDatabase> {
+  const url = config.databaseUrl!;
+  const { say, progress, signal } = opening;
+  const where = placeOf(url);
+  const connection = { url };
   const pool = createPool({ connection, size: config.databasePool, onError: poolError(log) });
+  const onWait = (why: string): void => {
+    say(`Waiting for the database of DATABASE_URL (${where}): ${why}`);
+    progress.doing(`waiting for the database of DATABASE_URL (${where}): ${why}`);
+  };
+  progress.doing(`opening the database of DATABASE_URL (${where})`);
+  const open = async (): Promise<void> => {
+    await checkVersion(pool);
+    await prepare(pool, log, opening);
+  };
   try {
-    await waitForDatabase(pool, say);
-    await prepare(pool, log);
+    await untilServes(open, { where, onWait, ...(signal && { signal }) });
     return { pool, connection, encryptionKey: config.encryptionKey!, close: () => pool.end() };
   } catch (error) {
     await pool.end();
@@ -110,9 +130,18 @@ export async function openForCommand(
   log: Log,
   say: (line: string) => void,
 ): Promise<OpenDatabase> {
-  if (config.databaseUrl !== undefined) return openExternal(config, log, say);
+  const progress = tellProgress(say);
+  try {
+    return await openBeside(config, log, { say, progress });
+  } finally {
+    progress.end();
+  }
+}
+
+async function openBeside(config: Config, log: Log, opening: Opening): Promise<OpenDatabase> {
+  if (config.databaseUrl !== undefined) return openExternal(config, log, opening);
   const running = await runningConnection(config.dataDir);
-  if (running === undefined) return openEmbedded(config, log, say);
+  if (running === undefined) return openEmbedded(config, log, opening);
   const pool = createPool({ connection: running, size: 2, onError: poolError(log) });
   try {
     await pool.query("select 1");
@@ -125,36 +154,32 @@ export async function openForCommand(
   } catch (error) {
     await pool.end();
     // The record of a server that is gone.
-    if (isDatabaseAway(error)) return openEmbedded(config, log, say);
+    if (isDatabaseAway(error)) return openEmbedded(config, log, opening);
     throw error;
   }
 }
 
-async function waitForDatabase(pool: pg.Pool, say: (line: string) => void): Promise<void> {
-  const deadlineMs = performance.now() + connectLimitMs;
-  for (let isFirst = true; ; isFirst = false) {
-    try {
-      const { rows } = await pool.query<{ version: number }>(
-        "select current_setting('server_version_num')::integer as version",
-      );
-      const major = Math.floor(rows[0]!.version / 10_000);
-      if (major >= oldestVersion) return;
-      throw new Error(`PostgreSQL ${major} is too old: Postrider needs ${oldestVersion} or newer`);
-    } catch (cause) {
-      if (!isDatabaseAway(cause)) throw cause;
-      if (performance.now() > deadlineMs) {
-        throw new Error(`the database of DATABASE_URL does not answer: ${(cause as Error).message}`, {
-          cause,
-        });
-      }
-      if (isFirst) say("Waiting for the database of DATABASE_URL …");
-      await setTimeout(connectPauseMs);
-    }
-  }
+/** Where the database is, without its credentials. */
+function placeOf(url: string): string {
+  // The form for sockets, `postgres://user@/database?host=/path`, is no URL to Node.
+  return (URL.parse(url)?.host ?? "") || "a local socket";
 }
 
-async function prepare(pool: pg.Pool, log: Log): Promise<void> {
-  const applied = await migrate(pool);
+async function checkVersion(pool: pg.Pool): Promise<void> {
+  const { rows } = await pool.query<{ version: number }>(
+    "select current_setting('server_version_num')::integer as version",
+  );
+  const major = Math.floor(rows[0]!.version / 10_000);
+  if (major < oldestVersion)
+    throw new Error(`PostgreSQL ${major} is too old: Postrider needs ${oldestVersion} or newer`);
+}
+
+async function prepare(pool: pg.Pool, log: Log, { progress, signal }: Opening): Promise<void> {
+  progress.doing("bringing the schema up to date");
+  const applied = await migrate(pool, (why) => {
+    signal?.throwIfAborted();
+    progress.doing(why);
+  });
   if (applied.length > 0) log.info({ applied }, "schema brought up to date");
 }
 

@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto";
-import { chmodSync, linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, linkSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 const fileName = "encryption.key";
 const keyBytes = 32;
 
 /**
- * The key of a service with its own database: read from the data directory, made there the first time (mode
+ * The key of a service with its own database: read from the data directory, which exists, made there the first time (mode
  * 0600). @throws {Error} when the file is there and is no key, because a new one could open nothing.
  */
 export function loadOrMakeKey(dataDir: string): Buffer {
@@ -16,7 +16,6 @@ export function loadOrMakeKey(dataDir: string): Buffer {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
   }
-  mkdirSync(dataDir, { recursive: true });
   // Written whole and then linked into place, so that a crash leaves no half of a key.
   const draft = `${path}.${process.pid}.${randomBytes(4).toString("hex")}`;
   writeFileSync(draft, `${randomBytes(keyBytes).toString("base64")}\n`, { mode: 0o600, flush: true });

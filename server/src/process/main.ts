@@ -1,23 +1,27 @@
 import type { Server } from "node:net";
 import type { Config } from "../config/config.ts";
-import { openDatabase } from "./database.ts";
+import { type OpenDatabase, openDatabase } from "./database.ts";
+import { tellProgress } from "./startProgress.ts";
+import { endBy, listenForStop, type StopRequest } from "./stopRequest.ts";
 import { createService } from "./assemble.ts";
 import { createLog, type Log } from "../telemetry/log.ts";
 
 /** How long a process may take to stop; what it has not ended by then is left to its lapsing leases. */
 const stopLimitMs = 25_000;
+/** The same before it has served: nothing can be lost, and PostgreSQL's guard stops the embedded database. */
+const startStopLimitMs = 5_000;
 
 /**
- * Runs the service until SIGTERM or SIGINT: configuration, database, interface, dispatcher, signals. `say` shows
- * a line to the person who started it.
+ * Runs the service until SIGTERM, SIGINT or SIGHUP: configuration, database, interface, dispatcher, signals. `say`
+ * shows a line to the person who started it.
+ * @param isRunByNpm whether the process that started this one is `npm start`, whose end is this one's.
  * @throws what keeps it from starting, as a sentence.
  */
-export async function serve(config: Config, say: (line: string) => void): Promise<void> {
+export async function serve(config: Config, say: (line: string) => void, isRunByNpm: boolean): Promise<void> {
   const log = createLog(config.logLevel);
-  const stopAsked = new Promise<NodeJS.Signals>((resolve) => {
-    for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, resolve);
-  });
-  const database = await openDatabase(config, log, say);
+  const stop = listenForStop(say, isRunByNpm);
+  const database = await openUnlessStopped(config, log, { say, stop });
+  if (database === undefined) return;
   try {
     const service = createService({
       config,
@@ -34,9 +38,9 @@ export async function serve(config: Config, say: (line: string) => void): Promis
     }
     service.start();
     greet(config, listeningPort(service.app.server.address()) ?? config.port, say);
-    const signal = await stopAsked;
+    const signal = await stop.asked;
     log.info({ signal }, "stopping");
-    setTimeout(endLate, stopLimitMs, log, signal).unref();
+    setTimeout(endLate, stopLimitMs, log).unref();
     await service.stop();
   } finally {
     await database.close();
@@ -45,14 +49,50 @@ export async function serve(config: Config, say: (line: string) => void): Promis
   }
 }
 
-/** The signal has no handler any more, so it ends the process now; whatever hangs, it does not hang for ever. */
-function endLate(log: Log, signal: NodeJS.Signals): void {
+/**
+ * The database, or undefined when the process was asked to stop first. Whatever a start hangs in, the process then
+ * ends within seconds.
+ */
+async function openUnlessStopped(
+  config: Config,
+  log: Log,
+  { say, stop }: { say: (line: string) => void; stop: StopRequest },
+): Promise<OpenDatabase | undefined> {
+  const progress = tellProgress(say);
+  const opening = openDatabase(config, log, { say, progress, signal: stop.signal });
+  let isOpen = false;
+  const stopped = stop.asked.then((signal) => {
+    if (isOpen) return undefined;
+    say(`Stopped by ${signal} before it served`);
+    // oxlint-disable-next-line unicorn/no-process-exit -- whatever a start hangs in would keep the process
+    setTimeout(() => process.exit(0), startStopLimitMs).unref();
+    return undefined;
+  });
+  try {
+    const database = await Promise.race([opening, stopped]);
+    if (database !== undefined) {
+      isOpen = true;
+      return database;
+    }
+    // It ends by itself, as the signal told it, or is cut off by the limit.
+    await opening.then(
+      (late) => late.close(),
+      () => undefined,
+    );
+    return undefined;
+  } finally {
+    progress.end();
+  }
+}
+
+/** Whatever hangs, it does not hang for ever. */
+function endLate(log: Log): void {
   log.warn(
     { limit_ms: stopLimitMs },
     "stopping took too long; what is left is delivered after its leases lapse",
   );
   log.flush();
-  process.kill(process.pid, signal);
+  endBy("SIGTERM");
 }
 
 function greet(config: Config, port: number, say: (line: string) => void): void {
@@ -71,5 +111,7 @@ function listenFailure(config: Config, error: NodeJS.ErrnoException): string {
   if (error.code === "EADDRINUSE")
     return `${where} is in use by another program: stop it, or set PORT to a free port`;
   if (error.code === "EACCES") return `${where} may not be opened by this user: set PORT to one above 1023`;
+  if (error.code === "EADDRNOTAVAIL" || error.code === "ENOTFOUND" || error.code === "EAI_AGAIN")
+    return `HOST=${config.host} is no address of this machine: set it to one, to 127.0.0.1, or to 0.0.0.0 for all`;
   return `cannot listen on ${where}: ${error.message}`;
 }

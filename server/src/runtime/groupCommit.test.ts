@@ -4,6 +4,7 @@ import {
   createGroupCommit,
   type GroupCommit,
   type GroupCommitOptions,
+  NotBegunError,
   QueueFullError,
 } from "./groupCommit.ts";
 import { Turns } from "./turns.ts";
@@ -144,6 +145,24 @@ describe("a group commit", () => {
     runs[0]!.fail(new Error("the database is away"));
     expect((await both).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
     expect(runs).toHaveLength(1);
+  });
+
+  it("fails those who waited for a batch in vain, and begins anew with who comes later", async () => {
+    const { commits, runs, begun } = controlled({
+      isHopeless: (error) => (error as Error).message === "no answer",
+    });
+    const first = commits.add(1);
+    await begun(1);
+    const second = commits.add(2);
+    runs[0]!.fail(new Error("no answer"));
+    await expect(first).rejects.toThrow("no answer");
+    await expect(second).rejects.toThrow(NotBegunError);
+    const third = commits.add(3);
+    await begun(2);
+    expect(runs[1]!.batch).toEqual([3]);
+    runs[1]!.commit();
+    expect(await third).toBe(6);
+    expect(commits.pending()).toBe(0);
   });
 
   it("starts a second batch beside the first when the rest would not fit", async () => {

@@ -25,6 +25,11 @@ export interface GroupCommitOptions<T, R> {
   committed?: (batch: T[], results: R[]) => void;
   /** Whether an error is about a piece in the batch rather than about the database, so that halves may succeed. */
   isPieceAtFault: (error: unknown) => boolean;
+  /**
+   * Whether an error says that whoever waits waits in vain, after having waited for this batch: they get the error
+   * too, and were not part of any transaction. Nobody does when absent.
+   */
+  isHopeless?: (error: unknown) => boolean;
   /** Bytes a piece adds to its batch. */
   sizeOf: (work: T) => number;
   maxBatch: number;
@@ -41,6 +46,9 @@ export interface GroupCommitOptions<T, R> {
 
 /** More waits for the database than is bounded for. */
 export class QueueFullError extends Error {}
+
+/** Work that was never begun, because the batch before it failed. */
+export class NotBegunError extends Error {}
 
 /** Is told what came of a piece of work. */
 export type Told<T, R> = (result: R, work: T) => void;
@@ -144,7 +152,7 @@ class Batches<T, R> implements GroupCommit<T, R> {
 
   /** Never rejects. The next batch goes out before this one's results: nobody works for the database meanwhile. */
   async #commit(batch: Waiting<T, R>[]): Promise<void> {
-    const settled = await settle(batch, this.#options);
+    const settled = await settle(batch, this.#options, this.#giveUp);
     this.#running--;
     this.#turns.end();
     if (this.#queue.length > 0) {
@@ -156,6 +164,13 @@ class Batches<T, R> implements GroupCommit<T, R> {
     this.#underWay -= batch.length;
     if (this.pending() === 0) this.#tellDrained();
   }
+
+  /** Fails all that waits. */
+  readonly #giveUp = (cause: unknown): void => {
+    if (!this.#options.isHopeless?.(cause)) return;
+    const error = new NotBegunError("the batch before failed", { cause });
+    for (const { reject, work } of this.#queue.splice(0)) reject(error, work);
+  };
 
   #tellDrained(): void {
     const told = this.#onDrained;
@@ -182,7 +197,11 @@ function afterTicks(): Promise<void> {
 }
 
 /** Never rejects. Calling what it gives hands every piece of the batch its result or its error. */
-async function settle<T, R>(batch: Waiting<T, R>[], options: GroupCommitOptions<T, R>): Promise<() => void> {
+async function settle<T, R>(
+  batch: Waiting<T, R>[],
+  options: GroupCommitOptions<T, R>,
+  failed: (error: unknown) => void,
+): Promise<() => void> {
   try {
     const work = batch.map((waiting) => waiting.work);
     const results = await options.run(work);
@@ -199,6 +218,7 @@ async function settle<T, R>(batch: Waiting<T, R>[], options: GroupCommitOptions<
       }
     };
   } catch (error) {
+    failed(error);
     if (batch.length === 1 || !options.isPieceAtFault(error)) {
       return () => {
         for (const { reject, work: piece } of batch) reject(error, piece);
@@ -206,8 +226,8 @@ async function settle<T, R>(batch: Waiting<T, R>[], options: GroupCommitOptions<
     }
     // One bad piece must not fail its neighbours: nothing was committed, so the halves are tried apart.
     const middle = batch.length >> 1;
-    const first = await settle(batch.slice(0, middle), options);
-    const second = await settle(batch.slice(middle), options);
+    const first = await settle(batch.slice(0, middle), options, failed);
+    const second = await settle(batch.slice(middle), options, failed);
     return () => {
       first();
       second();

@@ -14,6 +14,8 @@ export interface DatabaseProxy {
   sever(): void;
   /** While false, new connections are refused and those there are stay as they are. */
   accepts: boolean;
+  /** While true, connections are taken and nothing comes through, in either direction; it comes when it thaws. */
+  frozen: boolean;
   stop(): Promise<void>;
 }
 
@@ -26,6 +28,7 @@ export async function startDatabaseProxy(database: TestDatabase): Promise<Databa
   const pairs = new Set<[Socket, Socket]>();
   let swallows: Swallow[] = [];
   let isAccepting = true;
+  let isFrozen = false;
 
   const server = createServer((client) => {
     if (!isAccepting) {
@@ -58,6 +61,7 @@ export async function startDatabaseProxy(database: TestDatabase): Promise<Databa
       close();
       swallowed.done();
     });
+    if (isFrozen) for (const socket of pair) socket.pause();
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as { port: number };
@@ -74,6 +78,16 @@ export async function startDatabaseProxy(database: TestDatabase): Promise<Databa
     },
     set accepts(value) {
       isAccepting = value;
+    },
+    get frozen() {
+      return isFrozen;
+    },
+    set frozen(value) {
+      isFrozen = value;
+      for (const socket of [...pairs].flat()) {
+        if (value) socket.pause();
+        else socket.resume();
+      }
     },
     stop: () =>
       new Promise((resolve) => {

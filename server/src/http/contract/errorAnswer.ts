@@ -1,6 +1,6 @@
 import type { FastifyError } from "fastify";
 import { QueueFullError } from "../../runtime/groupCommit.ts";
-import { isDatabaseAway } from "../../postgres/pool.ts";
+import { awayReason, type AwayReason, awayText } from "../../postgres/awayReason.ts";
 import { ApiError, notFound } from "./errors.ts";
 import { describeValidation } from "./validation.ts";
 
@@ -27,8 +27,9 @@ export function toApiError(error: FastifyError, missingFields?: string): ApiErro
   if (error instanceof QueueFullError) {
     return new ApiError(503, "the service is overloaded: try again", { cause: error, retryAfterSeconds: 1 });
   }
-  if (isDatabaseAway(error)) {
-    return new ApiError(503, "the service cannot reach its database: try again", {
+  const reason = awayReason(error);
+  if (reason !== undefined) {
+    return new ApiError(503, `${awayText[reason]}${advice[reason] ?? ": try again"}`, {
       cause: error,
       retryAfterSeconds: 2,
     });
@@ -38,6 +39,12 @@ export function toApiError(error: FastifyError, missingFields?: string): ApiErro
   }
   return new ApiError(500, "internal error", { cause: error });
 }
+
+/** What a caller can do beyond trying again. */
+const advice: Partial<Record<AwayReason, string>> = {
+  unanswered:
+    ", and what was asked may have been done: try again, and an item with the same Idempotency-Key if it had one",
+};
 
 /** A refusal of the framework itself; another library's error with a status may tell of internals. */
 function isFrameworkRefusal(error: FastifyError): error is FastifyError & { statusCode: number } {

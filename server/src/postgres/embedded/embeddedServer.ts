@@ -11,6 +11,7 @@ import {
   explainFailure,
   giveDirectory,
 } from "./cluster.ts";
+import { type DiskWatch, watchDisk } from "./fullDisk.ts";
 import { startGuarded, type GuardedProcess } from "./guardedProcess.ts";
 import { stopLeftovers } from "./leftovers.ts";
 import { waitUntilReady } from "./readiness.ts";
@@ -36,6 +37,10 @@ export interface EmbeddedServerInput {
   transport: "socket" | "tcp";
   settings: Record<string, string>;
   log: (level: "info" | "warn" | "error", message: string) => void;
+  /** Told what a launch waits for. */
+  onWait: (what: string) => void;
+  /** Ends the first start between its steps. */
+  signal: AbortSignal | undefined;
   onExit: (reason: string) => void;
   onRestart: () => void;
 }
@@ -53,9 +58,11 @@ export class EmbeddedServer {
   #tcp: TcpAccess | undefined;
   #stopping = new AbortController();
   #supervision: Promise<void> = Promise.resolve();
+  readonly #disk: DiskWatch;
 
   constructor(input: EmbeddedServerInput) {
     this.#input = input;
+    this.#disk = watchDisk(input.dataDir, (message) => input.log("error", message));
   }
 
   /** Starts it and resolves once it serves. */
@@ -72,6 +79,11 @@ export class EmbeddedServer {
   pid(): number {
     if (this.#process === undefined) throw new Error("the database is not running");
     return this.#process.pid;
+  }
+
+  /** Why it is away, where its log told. */
+  trouble(): Error | undefined {
+    return this.#disk.trouble();
   }
 
   async stop(): Promise<void> {
@@ -123,12 +135,16 @@ export class EmbeddedServer {
   }
 
   async #launch(): Promise<Launched> {
-    const { dataDir, name, account, log } = this.#input;
-    const info = (message: string): void => log("info", message);
+    const { dataDir, name, account, log, onWait, signal } = this.#input;
+    const info = (message: string): void => {
+      log("info", message);
+      onWait(message);
+    };
     // Found anew at each start: the copy that root runs from is a cache, and caches are cleaned.
     const binaries = await locateBinaries(account);
     await ensureCluster({ dataDir, account, passwordFile: this.#tcp?.passwordFile }, binaries, info);
     const cluster = clusterPath(dataDir);
+    signal?.throwIfAborted();
     await stopLeftovers(cluster, name, info);
     if (this.#tcp === undefined) {
       this.#socketDirectory = await prepareSocketDirectory(name, account, this.#socketDirectory);
@@ -140,7 +156,10 @@ export class EmbeddedServer {
       args: ["-D", given.path, ...this.#arguments()],
       account,
       directory: given.descriptor,
-      onLine: serverLog.onLine,
+      onLine: (line) => {
+        this.#disk.hear(line);
+        serverLog.onLine(line);
+      },
     }).finally(() => closeDirectory(given));
     this.#process = process;
     await this.#untilReady(process, serverLog.lastLines);
@@ -150,7 +169,10 @@ export class EmbeddedServer {
   async #untilReady(process: GuardedProcess, lastLines: string[]): Promise<void> {
     let running = true;
     void process.ended.then(() => (running = false));
-    const info = (message: string): void => this.#input.log("info", message);
+    const info = (message: string): void => {
+      this.#input.log("info", message);
+      this.#input.onWait(message);
+    };
     try {
       if (await waitUntilReady(this.#connection(), () => running, info)) return;
     } catch (error) {

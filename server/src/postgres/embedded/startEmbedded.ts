@@ -1,8 +1,10 @@
 import { createHash } from "node:crypto";
-import { mkdirSync, realpathSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { databaseAccount } from "./account.ts";
 import { clusterPath } from "./cluster.ts";
+import { prepareDataDirectory } from "./dataDirectory.ts";
 import { lockDirectory } from "./directoryLock.ts";
+import { explainFullDisk } from "./fullDisk.ts";
 import { EmbeddedServer, type EmbeddedConnection } from "./embeddedServer.ts";
 import { serverSettings } from "./settings.ts";
 
@@ -10,6 +12,10 @@ export interface EmbeddedOptions {
   /** POSTRIDER_DATA_DIR; made when it is missing. The cluster is its folder `postgresql`. */
   dataDir: string;
   log: (level: "info" | "warn" | "error", message: string) => void;
+  /** Told what a start waits for, to follow "still". */
+  onWait?: (what: string) => void;
+  /** Ends a start between its steps. */
+  signal?: AbortSignal;
   /** Told that PostgreSQL ended unasked, and why. It is being restarted; clients have only to reconnect. */
   onExit?: (reason: string) => void;
   /** Told that it serves again after such an end. */
@@ -24,6 +30,8 @@ export interface EmbeddedDatabase {
   connection: EmbeddedConnection;
   /** The postmaster's process id; another one after a restart. */
   pid: () => number;
+  /** Why it is away, where its log told. */
+  trouble: () => Error | undefined;
   /** A fast shutdown: open transactions are rolled back, everything committed is on disk. Safe to repeat. */
   stop: () => Promise<void>;
 }
@@ -36,8 +44,11 @@ export interface EmbeddedDatabase {
  */
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedDatabase> {
   const dataDir = prepareDataDirectory(options.dataDir);
-  const unlock = await lockDirectory(dataDir);
+  const unlock = await lockDirectory(dataDir).catch((error: unknown) => {
+    throw explainFullDisk(error, dataDir);
+  });
   try {
+    options.signal?.throwIfAborted();
     const server = new EmbeddedServer({
       dataDir,
       name: clusterName(dataDir),
@@ -45,6 +56,8 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedD
       transport: options.transport ?? (process.platform === "win32" ? "tcp" : "socket"),
       settings: { ...serverSettings(), ...options.settings },
       log: options.log,
+      onWait: options.onWait ?? (() => undefined),
+      signal: options.signal,
       onExit: options.onExit ?? (() => undefined),
       onRestart: options.onRestart ?? (() => undefined),
     });
@@ -52,6 +65,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedD
     return {
       connection,
       pid: () => server.pid(),
+      trouble: () => server.trouble(),
       stop: async () => {
         await server.stop();
         unlock();
@@ -59,17 +73,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedD
     };
   } catch (error) {
     unlock();
-    throw error;
-  }
-}
-
-function prepareDataDirectory(path: string): string {
-  try {
-    // Root's PostgreSQL runs as another user, which has to pass through; nobody but the owner can list it.
-    mkdirSync(path, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 });
-    return realpathSync(path);
-  } catch (cause) {
-    throw new Error(`cannot make the data directory ${path}: ${(cause as Error).message}`, { cause });
+    throw explainFullDisk(error, dataDir);
   }
 }
 

@@ -2,7 +2,8 @@ import type pg from "pg";
 import { createDeadlines, type DeadlinePlace, type Expiring } from "../../runtime/deadlines.ts";
 import type { BinaryParameter } from "./binaryArray.ts";
 import { type FieldReader, fieldReaderOf } from "./binaryRow.ts";
-import { queryTimeoutMs } from "./queryTimeout.ts";
+import { queryLimitOf } from "./queryLimit.ts";
+import { unanswered } from "./queryTimeout.ts";
 import { type RowReader, tapOf } from "./rowTap.ts";
 
 /** A call of a SQL function as a named prepared statement. */
@@ -33,7 +34,7 @@ export async function callFunction<R extends pg.QueryResultRow>(
 ): Promise<R[]> {
   // Not in submit: what is thrown there ends the process.
   const message = writeCall(call);
-  const query = new CallQuery(call, message);
+  const query = new CallQuery(call, message, queryLimitOf(pool));
   deadlines.add(query);
   try {
     // The pool gives a promise here too; the types know only of streams.
@@ -68,7 +69,7 @@ class CallQuery implements Expiring, RowReader {
   readonly name: string;
   readonly text: string;
   readonly rows: Record<string, unknown>[] = [];
-  readonly timeoutMs = queryTimeoutMs;
+  readonly timeoutMs: number;
   place: DeadlinePlace | null = null;
   /** Set by the driver. */
   callback: ((error: Error | null, result?: unknown) => void) | null = null;
@@ -79,7 +80,8 @@ class CallQuery implements Expiring, RowReader {
   /** Why the rows cannot be read. */
   #fault: unknown;
 
-  constructor({ name, text }: FunctionCall, message: Buffer) {
+  constructor({ name, text }: FunctionCall, message: Buffer, timeoutMs: number) {
+    this.timeoutMs = timeoutMs;
     this.name = name;
     this.text = text;
     this.#message = message;
@@ -87,7 +89,7 @@ class CallQuery implements Expiring, RowReader {
 
   /** Ends a call that the server does not answer; the pool closes the connection. */
   expire(): void {
-    this.callback?.(new Error("Query read timeout"));
+    this.callback?.(new Error(unanswered));
   }
 
   submit(connection: PreparingConnection): void {

@@ -1,0 +1,40 @@
+import { NotBegunError } from "../runtime/groupCommit.ts";
+import { isDatabaseAway, isUnanswered } from "./pool.ts";
+
+/** Why the database takes nothing, as far as that can be told from an error. */
+export type AwayReason = "disk full" | "read-only" | "unanswered" | "slow" | "away";
+
+/** What to tell of each: to callers in answers, to operators in `/readyz`. */
+export const awayText: Record<AwayReason, string> = {
+  "disk full": "the disk of the database is full",
+  "read-only": "the database is read-only",
+  unanswered: "the database does not answer in time",
+  slow: "the database does not answer in time",
+  away: "the service cannot reach its database",
+};
+
+/** Undefined when the error is about something else than the database's state. */
+export function awayReason(error: unknown): AwayReason | undefined {
+  if (error instanceof NotBegunError) return "slow";
+  if (!isDatabaseAway(error)) return undefined;
+  const { code, message } = error as Error & { code?: string };
+  if (code === "53100" || noSpacePattern.test(message)) return "disk full";
+  if (code === "25006") return "read-only";
+  if (isUnanswered(error)) return "unanswered";
+  if (code === "57014" || code === "55P03" || /timeout/i.test(message)) return "slow";
+  return "away";
+}
+
+/** Whether an error says that the database was waited for as long as anyone waits for it. */
+export function isTooSlow(error: unknown): boolean {
+  const reason = awayReason(error);
+  return reason === "unanswered" || reason === "slow";
+}
+
+/** The operating system's words, in its own errors and in PostgreSQL's log. */
+export const noSpacePattern = /no space left on device|ENOSPC|disk quota exceeded|EDQUOT|disk is full/i;
+
+/** An error that reads as PostgreSQL's own `disk_full`. @param text a sentence for the operator. */
+export function diskFullError(text: string, cause?: unknown): Error {
+  return Object.assign(new Error(text, { cause }), { code: "53100" });
+}

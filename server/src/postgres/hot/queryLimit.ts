@@ -1,0 +1,41 @@
+import type pg from "pg";
+import { queryTimeoutMs } from "./queryTimeout.ts";
+
+const limits = new WeakMap<pg.Pool, number>();
+
+/**
+ * The same pool for work that a caller waits for: a statement that the server does not answer within `limitMs` fails
+ * with an error that `isUnanswered` knows, and its connection is closed. Whether the statement is carried out is
+ * then unknown. Every other use of the pool keeps the longer limit.
+ */
+export function limitQueries(pool: pg.Pool, limitMs: number): pg.Pool {
+  type Given = (error: Error | undefined, client?: Limited, release?: unknown) => void;
+  const connect = (callback?: Given): unknown => {
+    if (callback === undefined) {
+      return pool.connect().then((client) => limit(client as unknown as Limited, limitMs));
+    }
+    const given: Given = (error, client, release) => {
+      if (client !== undefined) limit(client, limitMs);
+      callback(error, client, release);
+    };
+    return (pool.connect as unknown as (given: Given) => unknown).call(pool, given);
+  };
+  // The pool's own `query` takes its connection from `this.connect`.
+  const limited = Object.create(pool, { connect: { value: connect } }) as pg.Pool;
+  limits.set(limited, limitMs);
+  return limited;
+}
+
+/** How long a statement on this pool may go unanswered, in milliseconds. */
+export function queryLimitOf(pool: pg.Pool): number {
+  return limits.get(pool) ?? queryTimeoutMs;
+}
+
+interface Limited {
+  limitMs: number;
+}
+
+function limit(client: Limited, limitMs: number): Limited {
+  client.limitMs = limitMs;
+  return client;
+}

@@ -1,0 +1,64 @@
+import { setTimeout } from "node:timers/promises";
+import { isDatabaseAway } from "./pool.ts";
+
+export interface Wait {
+  /** Where the database is, without credentials. */
+  where: string;
+  /** Told why it waits, at first and whenever the reason changes. */
+  onWait: (why: string) => void;
+  /** Ends the wait with the signal's reason. */
+  signal?: AbortSignal;
+}
+
+/** How long a configured database may take to serve at start, as when both are started together. */
+const limitMs = 60_000;
+const pauseMs = 1_000;
+
+/**
+ * Does `work` on a configured database, and does it again for as long as the database is away, read-only or full, for
+ * at most a minute.
+ * @throws a sentence for the operator.
+ */
+export async function untilServes<T>(work: () => Promise<T>, wait: Wait): Promise<T> {
+  const deadlineMs = performance.now() + limitMs;
+  let told: string | undefined;
+  for (;;) {
+    wait.signal?.throwIfAborted();
+    try {
+      return await work();
+    } catch (cause) {
+      const why = whyNot(cause);
+      if (!isDatabaseAway(cause)) throw new Error(why, { cause });
+      if (performance.now() > deadlineMs) {
+        throw new Error(
+          `the database of DATABASE_URL (${wait.where}) could not be used for ${limitMs / 1_000} s: ${why}`,
+          { cause },
+        );
+      }
+      if (why !== told) wait.onWait(why);
+      told = why;
+      await setTimeout(pauseMs, undefined, { signal: wait.signal });
+    }
+  }
+}
+
+/** What stands behind PostgreSQL's and Node's codes, and what to do about it. */
+function whyNot(error: unknown): string {
+  const { code = "", message } = error as Error & { code?: string };
+  if (error instanceof AggregateError) return error.errors.map(whyNot).join(", ");
+  if (code === "28P01") return `${message}: check the user and the password in DATABASE_URL`;
+  if (code === "3D000") return `${message}: create it (createdb), or name another in DATABASE_URL`;
+  if (code === "28000" && /no encryption|SSL off/i.test(message))
+    return `${message}: the server demands TLS; add ?sslmode=require to DATABASE_URL, or allow this client in pg_hba.conf`;
+  if (code === "28000") return `${message}: allow this client in the server's pg_hba.conf`;
+  if (code === "42501") return `${message}: the user of DATABASE_URL has to own its database, or its schema`;
+  if (code === "25006") return `the database is read-only (${message}): name the primary in DATABASE_URL`;
+  if (code === "53100") return `the disk of the database is full (${message}): make room`;
+  if (code === "ENOTFOUND" || code === "EAI_AGAIN") return `the name of its host is not known (${message})`;
+  if (/does not support SSL/i.test(message))
+    return `${message}: remove sslmode from DATABASE_URL, or turn on ssl at the server`;
+  if (/^(SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_|CERT_|ERR_TLS_)/.test(code))
+    return `the server's TLS certificate is not trusted (${message}): add its authority with NODE_EXTRA_CA_CERTS, or sslmode=no-verify to DATABASE_URL`;
+  if (/timeout/i.test(message)) return "it does not answer";
+  return message;
+}

@@ -1,0 +1,280 @@
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type Server } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pg from "pg";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { createEmptyTestDatabase, createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { startDatabaseProxy } from "./support/databaseProxy.ts";
+import { processesSaying } from "./support/embeddedProcess.ts";
+import { createWebhookTarget, sendItems } from "./support/items.ts";
+import { type Program, type ProgramOptions, someKey, startProgram } from "./support/program.ts";
+import { startReceiver } from "./support/receiver.ts";
+import { startService } from "./support/serviceProcess.ts";
+import { signUp } from "./support/testNode.ts";
+import { until } from "./support/until.ts";
+
+const linux = process.platform === "linux";
+const isRoot = process.getuid?.() === 0;
+const parent = mkdtempSync(join(tmpdir(), "postrider-starts-"));
+const started: Program[] = [];
+const signals = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
+let places = 0;
+
+chmodSync(parent, 0o755);
+// Starts are processes of their own, some of which wait for others for seconds.
+vi.setConfig({ testTimeout: 180_000 });
+
+function start(env: Record<string, string>, options: ProgramOptions = {}): Program {
+  const program = startProgram({ env, ...options });
+  started.push(program);
+  return program;
+}
+
+/** A start with a database of its own to wait for. */
+function startOn(databaseUrl: string): Program {
+  return start({ DATABASE_URL: databaseUrl, POSTRIDER_ENCRYPTION_KEY: someKey });
+}
+
+function newPlace(): string {
+  return join(parent, `place-${places++}`);
+}
+
+afterEach(async () => {
+  for (const program of started.splice(0)) {
+    program.kill("SIGKILL");
+    await program.ended;
+  }
+});
+
+afterAll(() => rmSync(parent, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }));
+
+describe("a start whose database does not listen", () => {
+  let port: number;
+  beforeAll(async () => {
+    const server = await listen();
+    port = portOf(server);
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  it.each(signals)("says why it waits, goes on saying it, and obeys %s", async (signal) => {
+    const program = startOn(`postgres://ada:secret@127.0.0.1:${port}/orders`);
+    await program.says(/Waiting for the database of DATABASE_URL \(127\.0\.0\.1:\d+\): .*ECONNREFUSED/);
+    await program.says(/Still waiting for the database of DATABASE_URL .*ECONNREFUSED.* \(\d+ s\)/);
+    program.kill(signal);
+    expect(await program.ended).toEqual({ code: 0, signal: null });
+    expect(program.output()).toContain(`Stopped by ${signal} before it served`);
+    expect(program.output()).not.toContain("secret");
+  });
+
+  it("serves once there is one", async () => {
+    const database = await createTestDatabase();
+    const proxy = await startDatabaseProxy(database);
+    proxy.accepts = false;
+    const program = startOn(proxy.url);
+    await program.says(/Waiting for the database/);
+    proxy.accepts = true;
+    await program.says(/listens on/);
+    program.kill("SIGTERM");
+    expect(await program.ended).toEqual({ code: 0, signal: null });
+    await proxy.stop();
+    await database.drop();
+  });
+});
+
+describe("a start whose database is silent, unknown or refuses", () => {
+  let database: TestDatabase;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+  });
+  afterAll(() => database.drop());
+
+  it("says that it does not answer, and obeys a signal", async () => {
+    const proxy = await startDatabaseProxy(database);
+    proxy.frozen = true;
+    const program = startOn(proxy.url);
+    await program.says(/Waiting for the database of DATABASE_URL .*: it does not answer/);
+    program.kill("SIGTERM");
+    expect(await program.ended).toEqual({ code: 0, signal: null });
+    await proxy.stop();
+  });
+
+  it("says that its host is not known", async () => {
+    const program = startOn("postgres://ada@no-such-host.invalid/orders");
+    await program.says(/the name of its host is not known/);
+    program.kill("SIGINT");
+    expect((await program.ended).code).toBe(0);
+  });
+
+  it("ends with a sentence about a database that does not exist", async () => {
+    const proxy = await startDatabaseProxy(database);
+    const program = startOn(Object.assign(new URL(proxy.url), { pathname: "/missing" }).href);
+    expect(await program.ended).toEqual({ code: 1, signal: null });
+    expect(program.output()).toMatch(/"missing" does not exist: create it/);
+    await proxy.stop();
+  });
+
+  it("ends with a sentence about TLS that the server does not offer", async () => {
+    const proxy = await startDatabaseProxy(database);
+    const program = startOn(`${proxy.url}?sslmode=require`);
+    expect(await program.ended).toEqual({ code: 1, signal: null });
+    expect(program.output()).toMatch(/does not support SSL connections: remove sslmode/);
+    await proxy.stop();
+  });
+
+  it.each([
+    ["28000", 'no pg_hba.conf entry for host "::1", user "a", no encryption', /add \?sslmode=require/],
+    ["28P01", 'password authentication failed for user "a"', /check the user and the password/],
+  ])("ends with a sentence about a refusal of class %s: %s", async (code, message, sentence) => {
+    const server = await refuseAll(code, message);
+    const program = startOn(`postgres://a:secret@127.0.0.1:${portOf(server)}/a`);
+    expect(await program.ended).toEqual({ code: 1, signal: null });
+    expect(program.output()).toMatch(sentence);
+    expect(program.output()).not.toMatch(/secret|^\s+at /m);
+    server.close();
+  });
+
+  it("says that the database is read-only, and serves when it is not any more", async () => {
+    const empty = await createEmptyTestDatabase();
+    await run(empty, alterDatabase("set default_transaction_read_only = on"));
+    const program = startOn(empty.url);
+    await program.says(/Waiting for the database .*read-only/);
+    await run(empty, `begin read write; ${alterDatabase("reset all")}; commit`);
+    await program.says(/listens on/);
+    program.kill("SIGTERM");
+    expect((await program.ended).code).toBe(0);
+    await empty.drop();
+  });
+
+  it("says that another process migrates, and goes on when that is done", async () => {
+    const other = new pg.Client({ connectionString: database.url });
+    other.on("error", () => undefined);
+    await other.connect();
+    await other.query("select pg_advisory_lock(7281934001)");
+    const [first, second] = [startOn(database.url), startOn(database.url)];
+    for (const one of [first, second])
+      await one.says(/Still waiting for another process that brings the schema/);
+    first.kill("SIGTERM");
+    expect(await first.ended).toEqual({ code: 0, signal: null });
+    await other.end();
+    await second.says(/listens on/);
+  });
+});
+
+describe("a start on a directory", () => {
+  it.runIf(linux)("ends with a sentence where none can be made, though its parent is there", async () => {
+    const program = start({ POSTRIDER_DATA_DIR: "/proc/postrider/data" });
+    expect(await program.ended).toEqual({ code: 1, signal: null });
+    expect(program.output()).toMatch(
+      /cannot make the data directory \/proc\/postrider\/data: .*set POSTRIDER_DATA_DIR/,
+    );
+  });
+
+  it("ends with a sentence where a file is in the way", async () => {
+    const file = newPlace();
+    writeFileSync(file, "");
+    const program = start({ POSTRIDER_DATA_DIR: join(file, "data") });
+    expect((await program.ended).code).toBe(1);
+    expect(program.output()).toMatch(/cannot make the data directory .*ENOTDIR/);
+  });
+
+  it.skipIf(isRoot)("ends with a sentence where it may not write", async () => {
+    const closed = newPlace();
+    mkdirSync(closed, { mode: 0o500 });
+    const program = start({ POSTRIDER_DATA_DIR: closed });
+    expect((await program.ended).code).toBe(1);
+    expect(program.output()).toMatch(/cannot use the lock file/);
+  });
+
+  it.each(signals)("obeys %s while the database is being made, and the next start serves", async (signal) => {
+    const dataDir = newPlace();
+    const program = start({ POSTRIDER_DATA_DIR: dataDir });
+    await until(
+      () => existsSync(dataDir) && readdirSync(dataDir).some((name) => name.startsWith("postgresql.new-")),
+      Boolean,
+      20_000,
+    );
+    program.kill(signal);
+    expect((await program.ended).code).toBe(0);
+    if (linux)
+      await until(
+        () => processesSaying(dataDir),
+        (left) => left.length === 0,
+        15_000,
+      );
+    const next = start({ POSTRIDER_DATA_DIR: dataDir });
+    await next.says(/listens on/);
+    next.kill("SIGTERM");
+    expect(await next.ended).toEqual({ code: 0, signal: null });
+  });
+
+  it("ends with a sentence when its port is taken", async () => {
+    const server = await listen();
+    const program = start({ POSTRIDER_DATA_DIR: newPlace(), PORT: String(portOf(server)) });
+    expect((await program.ended).code).toBe(1);
+    expect(program.output()).toMatch(/is in use by another program: stop it, or set PORT/);
+    server.close();
+  });
+
+  it("ends with a sentence when HOST is no address of this machine", async () => {
+    const program = start({ POSTRIDER_DATA_DIR: newPlace(), HOST: "192.0.2.1" });
+    expect((await program.ended).code).toBe(1);
+    expect(program.output()).toMatch(/HOST=192\.0\.2\.1 is no address of this machine/);
+  });
+});
+
+describe("a service that is asked to stop twice", () => {
+  it("ends at once, though an attempt keeps it waiting", async () => {
+    const receiver = await startReceiver();
+    receiver.answer = () => undefined;
+    const service = await startService({ storage: { dataDir: newPlace() } });
+    const account = await signUp(service);
+    const target = await createWebhookTarget(service, account, receiver.url);
+    await sendItems(service, account, target.id, 1);
+    await receiver.arrivals(1);
+    await until(
+      () => {
+        service.kill("SIGTERM");
+        return service.output().includes("Asked to stop a second time (SIGTERM): ending at once");
+      },
+      (isSaid) => isSaid,
+    );
+    expect(await service.ended).toBeNull();
+    await receiver.stop();
+  });
+});
+
+function listen(onConnection: Parameters<typeof createServer>[1] = () => undefined): Promise<Server> {
+  return new Promise((resolve) => {
+    const server = createServer(onConnection).listen(0, "127.0.0.1", () => resolve(server));
+  });
+}
+
+function portOf(server: Server): number {
+  return (server.address() as { port: number }).port;
+}
+
+/** A PostgreSQL that lets nobody in. */
+function refuseAll(code: string, message: string): Promise<Server> {
+  const body = Buffer.from(`SFATAL\0VFATAL\0C${code}\0M${message}\0\0`);
+  const head = Buffer.alloc(5);
+  head.write("E");
+  head.writeInt32BE(body.length + 4, 1);
+  return listen((socket) => {
+    socket.on("error", () => undefined);
+    socket.once("data", () => socket.end(Buffer.concat([head, body])));
+  });
+}
+
+/** Changes the settings of the database that it is run in. */
+function alterDatabase(change: string): string {
+  return `do $$ begin execute format('alter database %I ${change}', current_database()); end $$`;
+}
+
+async function run(database: TestDatabase, sql: string): Promise<void> {
+  const client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+  await client.query(sql);
+  await client.end();
+}

@@ -1,0 +1,81 @@
+import { spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { until } from "./until.ts";
+
+/** How a program ended. */
+export interface ProgramEnd {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+}
+
+/** A program that somebody started in a terminal. */
+export interface Program {
+  pid: number;
+  /** What it wrote on both its outputs. */
+  output(): string;
+  /** Resolves with the match once it has written that; fails after `limitMs`, and when it ends before. */
+  says(pattern: RegExp, limitMs?: number): Promise<RegExpExecArray>;
+  kill(signal: NodeJS.Signals): void;
+  ended: Promise<ProgramEnd>;
+}
+
+export interface ProgramOptions {
+  /** The program and its arguments; the service when absent. */
+  command?: readonly string[];
+  /** Beside what tests run in, which is freed of what would steer the service. */
+  env?: Record<string, string>;
+  cwd?: string;
+}
+
+/** Where the service is run from. */
+export const commandFile = fileURLToPath(new URL("../../bin/postrider.cjs", import.meta.url));
+
+/** A key for services that need one. */
+export const someKey = Buffer.alloc(32, 7).toString("base64");
+
+export function startProgram({ command, env = {}, cwd }: ProgramOptions): Program {
+  const [file, ...args] = command ?? [process.execPath, commandFile, "serve"];
+  const child = spawn(file!, args, {
+    cwd,
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...plainEnvironment(), LOG_LEVEL: "warn", PORT: "0", ...env },
+  });
+  const killAtExit = (): void => void child.kill("SIGKILL");
+  process.once("exit", killAtExit);
+  let output = "";
+  let end: ProgramEnd | undefined;
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (text: string) => (output += text));
+  }
+  const ended = new Promise<ProgramEnd>((resolve) => {
+    child.once("close", (code, signal) => {
+      process.off("exit", killAtExit);
+      end = { code, signal };
+      resolve(end);
+    });
+  });
+  return {
+    pid: child.pid!,
+    output: () => output,
+    async says(pattern, limitMs = 60_000) {
+      await until(
+        () => pattern.test(output) || end !== undefined,
+        (isOver) => isOver,
+        limitMs,
+      ).catch((error: unknown) => {
+        throw new Error(`it does not say ${pattern}, but:\n${output}`, { cause: error });
+      });
+      const found = pattern.exec(output);
+      if (found === null) throw new Error(`it ended (${JSON.stringify(end)}) without ${pattern}:\n${output}`);
+      return found;
+    },
+    kill: (signal) => void child.kill(signal),
+    ended,
+  };
+}
+
+/** Without the settings of a service, and without what `npm` tells its scripts. */
+export function plainEnvironment(): NodeJS.ProcessEnv {
+  const steering = /^(POSTRIDER_|DATABASE_URL$|STRIPE_|npm_lifecycle_)/i;
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !steering.test(name)));
+}
