@@ -47,7 +47,7 @@ it("shows who holds a message and for how long, and changes nothing by looking",
   await drawer.getByText("Held by").waitFor();
   await drawer.getByText("default").waitFor();
   await drawer.getByText(/4 min \d+ s/).waitFor();
-  await drawer.getByText("ticket:").waitFor();
+  await drawer.getByText(`"ticket":`).waitFor();
   const { body } = await dashboard.service.call("GET", `/api/v1/mailboxes/${mailboxId}/stats`, {
     key: account.api_key,
   });

@@ -16,9 +16,9 @@ it("makes a key that works, shows it once, and revokes it while its client runs"
   const { page, problems } = await dashboard.openAs(account);
   await page.goto("/settings");
   await page.getByRole("button", { name: "New key" }).click();
-  await page.getByRole("textbox", { name: "Name" }).last().fill("night worker");
-  await page.getByRole("button", { name: "Make the key" }).click();
   const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Name").fill("night worker");
+  await dialog.getByRole("button", { name: "Make the key" }).click();
   const key = (await dialog.locator("code").textContent())!;
   const call = async (): Promise<number> =>
     (await dashboard.service.call("GET", "/api/v1/targets", { key })).status;

@@ -37,8 +37,9 @@ it("finds a failing target, explains it, fixes it and replays what failed", asyn
   await page.getByText("no healthy upstream").waitFor();
   expect(page.url()).toContain(`open=${id}`);
   await page.getByRole("dialog").getByRole("link", { name: "warehouse" }).click();
-  await page.getByRole("link", { name: "Settings" }).last().click();
-  await page.getByLabel("URL").fill(`${receiver.url}/mended`);
+  await page.getByRole("heading", { name: "warehouse" }).waitFor();
+  await page.getByLabel("Sections").getByRole("link", { name: "Settings" }).click();
+  await page.getByLabel("URL", { exact: true }).fill(`${receiver.url}/mended`);
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByText("Saved.").waitFor();
   await page.goto(`/items/${id}`);
@@ -84,10 +85,10 @@ it("rotates a secret without losing a delivery", async () => {
 it("says what is wrong with a URL beside its field", async () => {
   const { page } = await dashboard.openAs(account);
   await page.goto("/targets/new?kind=webhook");
-  await page.getByLabel("URL").fill("https://10.0.0.1/hooks");
+  await page.getByLabel("URL", { exact: true }).fill("https://10.0.0.1/hooks");
   await page.getByRole("button", { name: "Make the target" }).click();
   await page.getByRole("alert").filter({ hasText: "private" }).waitFor();
-  expect(await page.getByLabel("URL").getAttribute("aria-invalid")).toBe("true");
+  expect(await page.getByLabel("URL", { exact: true }).getAttribute("aria-invalid")).toBe("true");
 });
 
 it("deletes a target only for someone who types its name", async () => {

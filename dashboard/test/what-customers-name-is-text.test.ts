@@ -76,7 +76,7 @@ it("shows markup in names, types, payloads, answers and agents' words as the tex
   };
   for (const [path, shown] of Object.entries(pages)) {
     await page.goto(path);
-    await page.getByText(shown).first().waitFor();
+    await page.getByText(shown).filter({ visible: true }).first().waitFor();
   }
   expect(await page.evaluate("window.planted")).toBeUndefined();
   expect(problems).toEqual([]);

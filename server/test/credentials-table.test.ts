@@ -268,8 +268,8 @@ describe("the table", () => {
     const inTable = new Set(rows.map(({ method, path }) => `${method} ${path}`));
     const documentation = /^GET (\/docs|\/openapi\.json$)/;
     // Pages and files, which take no credential and hold nothing of anybody.
-    const dashboard = new Set(["/*", ...pagePaths].map((path) => `GET ${path}`));
-    const file = /^GET \/(assets\/[^/]+|theme\.js|mark\.svg|\.vite\/manifest\.json)$/;
+    const dashboard = new Set(["/*", ...pagePaths].map((path) => `GET ${path.replace(/(?<=.)\/\*$/, "*")}`));
+    const file = /^GET \/(assets\/[^/]+|index\.html|theme\.js|mark\.svg|\.vite\/manifest\.json)$/;
     const served = servedRoutes(node.service.app.printRoutes({ commonPrefix: false }));
     expect(served.length).toBeGreaterThanOrEqual(rows.length);
     const unlisted = served.filter(

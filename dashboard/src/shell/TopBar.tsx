@@ -1,9 +1,8 @@
-import { Link, useRouterState } from "@tanstack/react-router";
-import { ChevronRight, Menu, Moon, Search, Sun } from "lucide-react";
+import { Menu, Moon, Search, Sun } from "lucide-react";
 import { IconButton } from "../controls/Button.tsx";
 import { toggleTimeZone, useTimeZone } from "../time/timeZone.ts";
 import { LiveBadge } from "./LiveBadge.tsx";
-import { pages } from "./pages.ts";
+import { Breadcrumb } from "./Breadcrumb.tsx";
 import { toggleTheme, useTheme } from "./theme.ts";
 
 /** Where one is, how fresh it is, and how it is shown. */
@@ -41,29 +40,5 @@ export function TopBar({ onPalette, onMenu }: { onPalette: () => void; onMenu: (
         </IconButton>
       </div>
     </header>
-  );
-}
-
-const otherNames: Record<string, string> = { start: "Get started", demo: "Demo" };
-
-function Breadcrumb() {
-  const path = useRouterState({ select: (state) => state.location.pathname });
-  const [first = "", id] = path.split("/").filter((part) => part !== "");
-  const page = pages.find((one) => one.path === `/${first}`);
-  const name = page?.name ?? otherNames[first] ?? "";
-  return (
-    <nav aria-label="Breadcrumb" className="flex min-w-0 items-center gap-1 font-medium">
-      {id === undefined ? (
-        <span className="truncate">{name}</span>
-      ) : (
-        <>
-          <Link to={`/${first}`} search={{}} className="text-muted hover:text-ink">
-            {name}
-          </Link>
-          <ChevronRight size={14} className="shrink-0 text-muted" aria-hidden />
-          <code className="truncate text-meta">{id.slice(0, 8)}…</code>
-        </>
-      )}
-    </nav>
   );
 }

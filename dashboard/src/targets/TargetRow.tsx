@@ -7,6 +7,10 @@ import { EnabledPill } from "./EnabledPill.tsx";
 import { type Health, percent } from "./health.ts";
 import { hostOf, kindIcons, kindNames, pathOf } from "./kinds.ts";
 
+/** The grid that the names of the columns share with the rows. */
+export const targetColumns =
+  "grid grid-cols-[20px_minmax(0,1fr)_auto] items-center gap-x-3 gap-y-1 px-3 md:grid-cols-[20px_minmax(0,1.2fr)_minmax(0,1fr)_96px_72px_64px_112px]";
+
 interface TargetRowProps {
   target: Target;
   health: Health | undefined;
@@ -20,7 +24,7 @@ export function TargetRow({ target, health, isSelected, isMarked, onToggle }: Ta
   return (
     <li
       data-marked={isMarked}
-      className="grid min-h-11 grid-cols-[20px_minmax(0,1fr)_auto] items-center gap-x-3 gap-y-1 border-b px-3 py-1.5 last:border-0 hover:bg-sunken data-[marked=true]:shadow-[inset_2px_0_0_var(--accent)] md:grid-cols-[20px_minmax(0,1.2fr)_minmax(0,1fr)_96px_72px_64px_auto]"
+      className={`min-h-11 border-b py-1.5 last:border-0 hover:bg-sunken data-[marked=true]:shadow-[inset_2px_0_0_var(--accent)] ${targetColumns}`}
     >
       <input
         type="checkbox"

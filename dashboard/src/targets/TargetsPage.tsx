@@ -13,7 +13,7 @@ import { useKeys } from "../shell/useKeys.ts";
 import { useUrlState } from "../shell/useUrlState.ts";
 import { Empty } from "../states/Empty.tsx";
 import { Loaded } from "../states/Loaded.tsx";
-import { TargetRow } from "./TargetRow.tsx";
+import { targetColumns, TargetRow } from "./TargetRow.tsx";
 import { useEnabling } from "./useTargetChange.ts";
 
 /** Where items go, and how each place does. */
@@ -87,20 +87,40 @@ function TargetList({ targets }: { targets: readonly Target[] }) {
             action={<Button onClick={() => change({ name: undefined })}>Clear the filter</Button>}
           />
         ) : (
-          <ul>
-            {shown.map((target, index) => (
-              <TargetRow
-                key={target.id}
-                target={target}
-                health={healths.get(target.id)}
-                isSelected={selection.selected.has(target.id)}
-                isMarked={index === marked}
-                onToggle={() => selection.toggle(target.id)}
-              />
-            ))}
-          </ul>
+          <>
+            <ColumnNames />
+            <ul>
+              {shown.map((target, index) => (
+                <TargetRow
+                  key={target.id}
+                  target={target}
+                  health={healths.get(target.id)}
+                  isSelected={selection.selected.has(target.id)}
+                  isMarked={index === marked}
+                  onToggle={() => selection.toggle(target.id)}
+                />
+              ))}
+            </ul>
+          </>
         )}
       </div>
+    </div>
+  );
+}
+
+function ColumnNames() {
+  return (
+    <div
+      className={`h-8 border-b text-meta font-medium text-muted max-md:hidden ${targetColumns}`}
+      aria-hidden
+    >
+      <span />
+      <span>Name</span>
+      <span>Host</span>
+      <span>24 h</span>
+      <span className="text-right">Success</span>
+      <span className="text-right">Due</span>
+      <span />
     </div>
   );
 }

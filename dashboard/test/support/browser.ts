@@ -10,6 +10,9 @@ export async function startBrowser(): Promise<Browser> {
   });
 }
 
+/** How long a page may take for one thing that is waited for, on a busy machine. */
+const actionLimitMs = 15_000;
+
 /** A page that keeps what must not happen on it: script errors, breaches of the policy, requests elsewhere. */
 export interface WatchedPage {
   page: Page;
@@ -36,6 +39,7 @@ export async function openPage(
     timezoneId: "Europe/London",
   });
   const page = await context.newPage();
+  page.setDefaultTimeout(actionLimitMs);
   const problems: string[] = [];
   await context.exposeFunction("reportProblem", (text: string) => void problems.push(text));
   await context.addInitScript(watchPolicy);
