@@ -17,7 +17,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: "answers 202 before the commit",
     file: "intake/intake.ts",
-    find: "run: (items) => acceptItems(pool, items, hold(sink.newLease()), (item) => sink.hasRoom(item.targetId)),",
+    find: "run: accept,",
     replace: `run: async (items) => {
       const lease = hold(sink.newLease());
       acceptItems(pool, items, lease, (item) => sink.hasRoom(item.targetId)).catch(() => undefined);
@@ -71,25 +71,25 @@ export const mutants: readonly Mutant[] = [
     pattern: "rotated secret",
   },
   {
-    name: "accepts for disabled targets",
+    name: "accepts for disabled mailboxes",
     file: "postgres/sql/intake/accept_items.sql",
-    find: "when not t.enabled then 'd'",
+    find: "when not t.enabled and t.kind = 'mailbox' then 'd'",
     replace: "",
-    test: "revocation-is-immediate",
-    pattern: "disabled target",
+    test: "disabled-targets-hold-what-comes",
+    pattern: "refuses items and replays",
   },
   {
-    name: "lets one target have every connection",
-    file: "delivery/dispatch/lane.ts",
-    find: "if (lane.inFlight >= lane.window || lane.inFlight >= share) return false;",
-    replace: "if (lane.inFlight >= 32) return false;",
-    test: "broken-target-delays-no-other",
-    pattern: "40 targets hang",
+    name: "lets targets that nobody has tried have every connection",
+    file: "delivery/dispatch/dispatcher.ts",
+    find: 'firstStanding: borrowing === undefined ? "untried" : "prompt",',
+    replace: 'firstStanding: "prompt",',
+    test: "hanging-targets-run-on-a-budget",
+    pattern: "of another organization arrive",
   },
   {
     name: "stops without giving its leases back",
     file: "delivery/dispatch/dispatcher.ts",
-    find: "for (const lane of this.#lanes.values()) this.#releaseWaiting(lane);",
+    find: "for (const lane of this.#lanes.all()) this.#releaseWaiting(lane);",
     replace: "",
     test: "graceful-stop-loses-nothing",
     pattern: "with a backlog",

@@ -10,8 +10,10 @@ import { stopProcess } from "./processes.ts";
 export interface BenchService {
   port: number;
   key: string;
-  /** Creates a target and gives its id. */
-  createTarget(body: object): Promise<string>;
+  /** Creates a target and gives its id; of another organization when its key is given. */
+  createTarget(body: object, key?: string): Promise<string>;
+  /** Makes another organization and gives its key. */
+  signUp(): Promise<string>;
   sql<T extends pg.QueryResultRow>(text: string): Promise<T[]>;
   stop(): Promise<void>;
 }
@@ -62,10 +64,11 @@ export async function startService(options: BenchServiceOptions): Promise<BenchS
   return {
     port,
     key,
-    async createTarget(body) {
-      const target = await call(`${base}/api/v1/targets`, key, body);
+    async createTarget(body, ownerKey = key) {
+      const target = await call(`${base}/api/v1/targets`, ownerKey, body);
       return target["id"] as string;
     },
+    signUp: () => signUp(base),
     sql: async <T extends pg.QueryResultRow>(text: string) => (await pool.query<T>(text)).rows,
     async stop() {
       await pool.end();

@@ -7,7 +7,7 @@ import { connections, fill, inTemporaryDirectory, turnMs } from "./workload.ts";
 
 const sides = { bare: 0, service: 1 };
 /** Both sides keep as many requests under way. One target may have an eighth of what is free for all. */
-const sending = {
+export const sending = {
   POSTRIDER_TARGET_CONCURRENCY: String(connections),
   POSTRIDER_MAX_IN_FLIGHT: String(connections * 16),
 };

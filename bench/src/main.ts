@@ -5,11 +5,13 @@ import type { BenchSize, Figure } from "./figures.ts";
 import { inAndOutFigures } from "./inAndOut.ts";
 import { intakeFigures } from "./intake.ts";
 import { latencyFigures } from "./latency.ts";
+import { neighboursFigures } from "./neighbours.ts";
+import { layerFigures } from "./layers.ts";
 import { mailboxFigures, mailboxStoredFigures } from "./mailbox.ts";
 import { storedFigures } from "./stored.ts";
 
 /*
- * npm run bench [-- --quick] [intake] [in-and-out] [latency] [drain] [stored] [mailbox] [mailbox-stored]
+ * npm run bench [-- --quick] [intake] [in-and-out] [latency] [drain] [neighbours] [stored] [mailbox] [mailbox-stored] [layers]
  * Each figure is measured against its own ceiling in the same run, because machines and their noise differ;
  * compare ratios, not absolute figures.
  */
@@ -19,9 +21,13 @@ const scenarios: Record<string, (size: BenchSize) => Promise<Figure[]>> = {
   latency: latencyFigures,
   drain: drainFigures,
   stored: storedFigures,
+  neighbours: neighboursFigures,
   mailbox: mailboxFigures,
   "mailbox-stored": mailboxStoredFigures,
+  layers: layerFigures,
 };
+/** Compares the service with itself, and so runs only when it is asked for. */
+const onRequest = "layers";
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -30,7 +36,8 @@ const { values, positionals } = parseArgs({
 const size: BenchSize = values.quick
   ? { durationMs: 7_500, warmupMs: 3_000, drainItems: 20_000 }
   : { durationMs: 15_000, warmupMs: 6_000, drainItems: 50_000 };
-const chosen = positionals.length > 0 ? positionals : Object.keys(scenarios);
+const chosen =
+  positionals.length > 0 ? positionals : Object.keys(scenarios).filter((name) => name !== onRequest);
 const unknown = chosen.find((name) => scenarios[name] === undefined);
 if (unknown !== undefined) {
   throw new Error(`there is no scenario "${unknown}": choose from ${Object.keys(scenarios).join(", ")}`);

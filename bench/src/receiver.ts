@@ -7,7 +7,7 @@ import { createTurns } from "./turns.ts";
  * The receiver of deliveries: answers 200 at once, and counts. `GET /count` says how many came, `GET /latency` how long
  * the items of the last run took from the `sent_at` (of the monotonic clock, in milliseconds) in their body, and forgets
  * them. What is posted to `/turns/<side>` waits for that side's turn, which `GET /turn/<side>/<count>` begins; it is
- * answered with how long so many took. A side is a digit. Prints its port.
+ * answered with how long so many took. A side is a digit. What is posted to `/hang` is never answered. Prints its port.
  *
  * It speaks HTTP/1.1 on plain sockets, as the client does, because both only stand for somebody else's machine. Its
  * answers have the headers that Node's server sends.
@@ -29,6 +29,7 @@ function answer(socket: Socket, { bytes, bodyAt }: Message): void {
   }
   const path = bytes.readUInt32BE(5);
   if (path === turnPath && !turns.has(bytes[sideAt]! - zero, socket)) return;
+  if (path === hangPath) return;
   count++;
   if (path === measuredPath) {
     const { sent_at } = JSON.parse(bytes.toString("utf8", bodyAt)) as { sent_at: number };
@@ -40,9 +41,10 @@ function answer(socket: Socket, { bytes, bodyAt }: Message): void {
 const get = "G".charCodeAt(0);
 const space = " ".charCodeAt(0);
 const zero = "0".charCodeAt(0);
-/** The first four bytes of `/measured` and of `/turns`. */
+/** The first four bytes of `/measured`, `/turns` and `/hang`. */
 const measuredPath = Buffer.from("/mea").readUInt32BE();
 const turnPath = Buffer.from("/tur").readUInt32BE();
+const hangPath = Buffer.from("/han").readUInt32BE();
 const sideAt = "POST /turns/".length;
 const turns = createTurns((socket) => {
   count++;

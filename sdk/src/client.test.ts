@@ -44,7 +44,11 @@ async function clientOf(script: Scripted[], options: Partial<ClientOptions> = {}
 }
 
 const accepted = { status: 202, body: { id: "1", status: "QUEUED" } };
-const refused = { status: 409, body: { error: "the target is disabled" }, headers: { "x-request-id": "r1" } };
+const refused = {
+  status: 409,
+  body: { error: "the target is disabled" },
+  headers: { "x-request-id": "r1", "x-error-code": "mailbox_disabled" },
+};
 
 describe("a call", () => {
   it("puts parameters, body, headers and credentials where they belong", async () => {
@@ -91,7 +95,12 @@ describe("a call", () => {
     const client = await clientOf([refused]);
     const error: unknown = await client.createTarget({ kind: "mailbox", name: "m" }).catch((e: unknown) => e);
     expect(error).toBeInstanceOf(PostriderError);
-    expect(error).toMatchObject({ status: 409, message: "the target is disabled", requestId: "r1" });
+    expect(error).toMatchObject({
+      status: 409,
+      message: "the target is disabled",
+      code: "mailbox_disabled",
+      requestId: "r1",
+    });
     expect(seen).toHaveLength(1);
   });
 

@@ -184,6 +184,7 @@ class Consumer {
           : await this.#client.releaseMessages(this.#mailboxId, {
               messages,
               delay_seconds: this.#options.retryDelaySeconds(message),
+              reason: reasonOf(error),
             });
       requireSuccess(results);
       return;
@@ -223,8 +224,9 @@ function claimOf({ id, claim_token }: ClaimedMessage): { id: string; claim_token
   return { id, claim_token };
 }
 
-function reasonOf({ message }: Error): string {
-  const reason = message.slice(0, maxReasonLength).toWellFormed();
+function reasonOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  const reason = message.slice(0, maxReasonLength).replaceAll("\0", "\ufffd").toWellFormed();
   return reason === "" ? "rejected" : reason;
 }
 

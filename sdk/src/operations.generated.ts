@@ -122,8 +122,10 @@ export interface EndpointChanges {
   name?: string;
   url?: string;
   enabled?: boolean;
+  /** With enabled: true, cancels everything that waits for the target before it is enabled */
+  discard_held?: boolean;
   description?: string;
-  /** Which event types are delivered; empty means all */
+  /** Which event types are delivered, each compared whole: there are no wildcards. Empty means all */
   event_types?: string[];
   max_payload_bytes?: number;
   /** Attempts after the first */
@@ -137,8 +139,7 @@ export interface Event {
   /** The target's id, whatever its kind */
   endpoint_id: string;
   target_kind: "webhook" | "mailbox" | "a2a";
-  /** Empty when the item had none */
-  event_type: string;
+  event_type: string | null;
   correlation_id: string | null;
   /** From UNREAD on: what mailbox messages are */
   status: "QUEUED" | "RETRYING" | "DELIVERED" | "FAILED" | "FILTERED" | "CANCELED" | "UNREAD" | "CLAIMED" | "ACKNOWLEDGED" | "EXPIRED" | "DEAD";
@@ -146,7 +147,7 @@ export interface Event {
   retry_count: number;
   /** As its target had it when the item was accepted */
   max_retries: number;
-  /** When the next attempt is due; null when one is under way or none will follow */
+  /** When the next attempt is due; null when one is under way, its target is disabled, or none will follow */
   next_attempt_at: number | null;
   is_replay: number;
   source_event_id: string | null;
@@ -159,8 +160,7 @@ export interface Event {
 export interface EventSummary {
   id: string;
   endpoint_id: string;
-  /** Empty when the item had none */
-  event_type: string;
+  event_type: string | null;
   /** From UNREAD on: what mailbox messages are */
   status: "QUEUED" | "RETRYING" | "DELIVERED" | "FAILED" | "FILTERED" | "CANCELED" | "UNREAD" | "CLAIMED" | "ACKNOWLEDGED" | "EXPIRED" | "DEAD";
   /** Unix seconds */
@@ -273,7 +273,7 @@ export interface NewEndpoint {
   name: string;
   url: string;
   description?: string;
-  /** Which event types are delivered; empty means all */
+  /** Which event types are delivered, each compared whole: there are no wildcards. Empty means all */
   event_types?: string[];
   max_payload_bytes?: number;
   /** Attempts after the first */
@@ -288,7 +288,7 @@ export interface NewTarget {
   url?: string;
   agent_card_url?: string;
   description?: string;
-  /** Which event types are delivered; empty means all */
+  /** Which event types are delivered, each compared whole: there are no wildcards. Empty means all */
   event_types?: string[];
   max_payload_bytes?: number;
   /** Attempts after the first */
@@ -296,6 +296,8 @@ export interface NewTarget {
   retry_interval_seconds?: number;
   /** Mailboxes: how many claims a message may take before it is dead; null means any number */
   max_claims?: number | null;
+  /** With a bearer token: the origin that the token may go to, where the agent's interface is not of its card's own */
+  confirm_origin?: string;
   auth?: {
     /** bearer or none */
     type: string;
@@ -368,6 +370,8 @@ export interface Target {
   url?: string;
   /** The signing secret (`whsec_…`), shown once on creation and on rotation */
   secret?: string;
+  /** In the answer that enables a webhook or agent again: how many items waited for it. They are delivered from now on, or are CANCELED with discard_held. Beyond 100,000 it may be more. */
+  held_items?: number;
   signing_scheme?: "standard-webhooks-v1";
   /** True while a rotation is in progress and both secrets sign */
   has_previous_signing_secret?: boolean;
@@ -412,8 +416,10 @@ export interface TargetChanges {
   name?: string;
   url?: string;
   enabled?: boolean;
+  /** With enabled: true, cancels everything that waits for the target before it is enabled */
+  discard_held?: boolean;
   description?: string;
-  /** Which event types are delivered; empty means all */
+  /** Which event types are delivered, each compared whole: there are no wildcards. Empty means all */
   event_types?: string[];
   max_payload_bytes?: number;
   /** Attempts after the first */
@@ -421,6 +427,8 @@ export interface TargetChanges {
   retry_interval_seconds?: number;
   /** Mailboxes: how many claims a message may take before it is dead; null means any number */
   max_claims?: number | null;
+  /** With a bearer token: the origin that the token may go to, where the agent's interface is not of its card's own */
+  confirm_origin?: string;
   auth?: {
     /** bearer or none */
     type: string;
@@ -531,7 +539,7 @@ export interface Operations {
   createTarget(body: NewTarget, options?: CallOptions): Promise<Target>;
   /** Read a target. */
   readTarget(id: string, options?: CallOptions): Promise<Target>;
-  /** Change a target. Enabling a target again gives what waits for it the full retry schedule, at once. */
+  /** Change a target. A webhook or agent that is disabled holds what comes. Enabling it again gives everything that waits the full retry schedule, at once, and says in held_items how much that is; with discard_held what waits becomes CANCELED in place of it. */
   updateTarget(id: string, body: TargetChanges, options?: CallOptions): Promise<Target>;
   /** Delete a target; what is queued for it becomes CANCELED. */
   deleteTarget(id: string, options?: CallOptions): Promise<Deleted>;
@@ -545,9 +553,9 @@ export interface Operations {
   listTryoutRequests(id: string, options?: CallOptions): Promise<{
     requests: TryoutRequest[];
   }>;
-  /** Accepts an item for a target. 202 leaves only after the item is durable. The body is any JSON document, kept byte for byte. */
+  /** Accepts an item for a target. 202 leaves only after the item is durable. The body is any JSON document, kept byte for byte. A webhook or agent that is disabled holds what comes until it is enabled again. */
   sendItem(targetId: string, body: unknown, options?: CallOptions & { /** 1 to 255 characters; the same key is one item */ idempotencyKey?: string; /** Used when the body has no event_type */ eventType?: string; /** At most 128 letters, digits, - and _ */ correlationId?: string; /** Mailboxes: items of one key are claimed in order */ orderingKey?: string }): Promise<AcceptedItem>;
-  /** Accepts an event for a legacy endpoint. 202 leaves only after the item is durable. The body is any JSON document, kept byte for byte. */
+  /** Accepts an event for a legacy endpoint. 202 leaves only after the item is durable. The body is any JSON document, kept byte for byte. A webhook or agent that is disabled holds what comes until it is enabled again. */
   sendEvent(endpointId: string, body: unknown, options?: CallOptions & { /** 1 to 255 characters; the same key is one item */ idempotencyKey?: string; /** Used when the body has no event_type */ eventType?: string; /** At most 128 letters, digits, - and _ */ correlationId?: string; /** Mailboxes: items of one key are claimed in order */ orderingKey?: string }): Promise<AcceptedItem>;
   /** List endpoints, oldest first. */
   listEndpoints(options?: CallOptions): Promise<{
@@ -562,7 +570,7 @@ export interface Operations {
   readEndpoint(id: string, options?: CallOptions): Promise<{
     endpoint: Endpoint;
   }>;
-  /** Change an endpoint. */
+  /** Change an endpoint. A webhook or agent that is disabled holds what comes. Enabling it again gives everything that waits the full retry schedule, at once, and says in held_items how much that is; with discard_held what waits becomes CANCELED in place of it. */
   updateEndpoint(id: string, body: EndpointChanges, options?: CallOptions): Promise<{
     endpoint: {
       id: string;
@@ -574,6 +582,8 @@ export interface Operations {
       enabled: boolean;
       /** Unix seconds */
       updated_at: number;
+      /** In the answer that enables a webhook or agent again: how many items waited for it. They are delivered from now on, or are CANCELED with discard_held. Beyond 100,000 it may be more. */
+      held_items?: number;
     };
   }>;
   /** Delete an endpoint; what is queued for it becomes CANCELED. */
@@ -616,19 +626,21 @@ export interface Operations {
     }[];
     lease_seconds?: number;
   }, options?: CallOptions): Promise<ClaimResults>;
-  /** Give claimed messages back, claimable at once or after a delay. Every message has its own result, in the order of the request: a stale `claim_token` gets 409 and leaves the others alone. */
+  /** Give claimed messages back, claimable at once or after a delay. Every message has its own result, in the order of the request: a stale `claim_token` gets 409 and leaves the others alone. A message whose last allowed claim this was is dead, and the reason is part of its `dead_reason`. */
   releaseMessages(mailboxId: string, body: {
     messages: {
       id: string;
       claim_token: string;
     }[];
     delay_seconds?: number;
+    reason?: string;
   }, options?: CallOptions): Promise<ClaimResults>;
   /** Make claimed messages dead, with a reason. Every message has its own result, in the order of the request: a stale `claim_token` gets 409 and leaves the others alone. */
   rejectMessages(mailboxId: string, body: {
     messages: {
       id: string;
       claim_token: string;
+      reason?: string;
     }[];
     reason?: string;
   }, options?: CallOptions): Promise<ClaimResults>;
@@ -653,7 +665,7 @@ export interface Operations {
     /** Only for a2a targets; null before the agent has accepted the item */
     handoff?: Handoff | null;
   }>;
-  /** Deliver an event's payload once more, as a new event that is not billed. */
+  /** Deliver an event's payload once more, as a new event that is not billed. Its deliveries carry the id of the event that they repeat in `x-source-event-id`. An event that is QUEUED or RETRYING is not replayed beside its own schedule. */
   replayEvent(id: string, options?: CallOptions): Promise<Replay>;
   /** Answer an agent whose task waits for input. The body is made a message as an item's is, and sent to the task. Not billed. With an Idempotency-Key a repeated request is sent once, as far as the agent keeps its task's history. */
   answerAgent(id: string, body: unknown, options?: CallOptions & { /** 1 to 255 characters */ idempotencyKey?: string }): Promise<{

@@ -2,6 +2,8 @@
 export class PostriderError extends Error {
   /** The HTTP status; 0 when no answer came. */
   readonly status: number;
+  /** The interface's name for this refusal, where one status stands for several, such as `idempotency_conflict`. */
+  readonly code: string | undefined;
   /** Names the request in the service's log. */
   readonly requestId: string | undefined;
   /** How long the service asks to wait, after which the client has given up by itself. */
@@ -11,6 +13,7 @@ export class PostriderError extends Error {
     super(message, { cause: details.cause });
     this.name = "PostriderError";
     this.status = details.status;
+    this.code = details.code;
     this.requestId = details.requestId;
     this.retryAfterSeconds = details.retryAfterSeconds;
   }
@@ -18,6 +21,7 @@ export class PostriderError extends Error {
 
 interface PostriderErrorDetails {
   status: number;
+  code?: string | undefined;
   requestId?: string | undefined;
   retryAfterSeconds?: number | undefined;
   cause?: unknown;

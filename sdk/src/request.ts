@@ -114,6 +114,7 @@ async function attemptOnce(
   if (response.ok) return text === "" ? undefined : (JSON.parse(text) as unknown);
   throw new PostriderError(messageOf(text) ?? `the service answered ${response.status}`, {
     status: response.status,
+    code: response.headers.get("x-error-code") ?? undefined,
     requestId: response.headers.get("x-request-id") ?? undefined,
     retryAfterSeconds: secondsOf(response.headers.get("retry-after")),
   });

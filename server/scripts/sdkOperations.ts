@@ -7,7 +7,8 @@ export function sdkOperations(document: OpenApiDocument): string {
     .flatMap(([path, methods]) =>
       Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
     )
-    .filter(({ operation }) => !excludedTags.has(operation.tags[0]!) && !excluded.has(operation.operationId));
+    .filter(({ operation }) => !excludedTags.has(operation.tags[0]!) && !excluded.has(operation.operationId))
+    .filter(({ operation }) => jsonAnswerOf(operation) !== undefined);
   const schemas = Object.entries(document.components.schemas)
     .filter(([name]) => name !== "Error")
     .map(([name, schema]) => `export interface ${name} ${typeOf(schema)}\n`);
@@ -61,10 +62,15 @@ function optionsOf(operation: Operation): string {
   return fields.length === 0 ? "CallOptions" : `CallOptions & { ${fields.join("; ")} }`;
 }
 
-function answerOf({ responses }: Operation): string {
+function answerOf(operation: Operation): string {
+  return typeOf(jsonAnswerOf(operation)!.schema, "  ");
+}
+
+/** Undefined where the answer is a stream, which is no one value for a method to give. */
+function jsonAnswerOf({ responses }: Operation): { schema: JsonSchema } | undefined {
   const success = Object.entries(responses).find(([status]) => status.startsWith("2"))![1];
   const content = success["content"] as Record<string, { schema: JsonSchema }>;
-  return typeOf(content["application/json"]!.schema, "  ");
+  return content["application/json"];
 }
 
 /** `idempotent` operations may be sent again when it is unknown whether the first arrived. */

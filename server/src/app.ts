@@ -13,7 +13,7 @@ import { addDashboard } from "./http/dashboard.ts";
 import { addDocumentation } from "./http/documentation.ts";
 import { type HealthDeps, healthRoutes } from "./http/health.ts";
 import type { RouteRow, ServerDeps } from "./http/contract/routeTable.ts";
-import { addRoutes, addShortWay, createServer } from "./http/server.ts";
+import { addConnections, addRoutes, createServer } from "./http/server.ts";
 import type { Intake } from "./intake/intake.ts";
 import { intakeRoutes } from "./intake/routes.ts";
 import { consumerRoutes } from "./mailbox/consumerRoutes.ts";
@@ -54,7 +54,7 @@ export function createApp(deps: AppDeps): FastifyInstance {
   const app = createServer(deps);
   const rows = interfaceTable(deps);
   addRoutes(app, deps, rows);
-  addShortWay(app, deps, rows);
+  addConnections(app, deps, rows);
   addDocumentation(app, rows);
   if (deps.config.dashboard && !addDashboard(app, deps.config)) deps.log.warn({}, notBuilt);
   return app;

@@ -290,13 +290,14 @@ describe("an item whose headers are wrong", () => {
 });
 
 describe("an item that may not come in now", () => {
-  it("for a disabled target: 409, until it is enabled again", async () => {
-    const paused = await createWebhookTarget(service, account, receiver.url);
+  it("for a disabled mailbox: 409, until it is enabled again", async () => {
+    const mailbox = { key: account.api_key, body: { kind: "mailbox", name: "inbox" } };
+    const { body: paused } = await service.call("POST", "/api/v1/targets", mailbox);
     const path = `/t/${paused.id}`;
     const enable = (enabled: boolean): Promise<Answer> =>
       service.call("PATCH", `/api/v1/targets/${paused.id}`, { key: account.api_key, body: { enabled } });
     await enable(false);
-    await expectRefused(await send({ path }), 409, "the target is disabled");
+    await expectRefused(await send({ path }), 409, "the mailbox is disabled");
     await enable(true);
     expect((await send({ path })).status).toBe(202);
   });

@@ -188,6 +188,49 @@ describe.concurrent("a receiver that answers something else", () => {
     await expectFailed(url, 0, "the answer is not valid HTTP");
   });
 
+  it.each([
+    ["a greeting of another protocol", "SSH-2.0-OpenSSH_9.6\r\n", 'HTTP: it does not begin with "HTTP/"'],
+    ["HTTP/2", "HTTP/2 200 OK\r\n\r\n", "HTTP: its version is not one of HTTP/1"],
+    ["a status that is none", "HTTP/1.1 yes OK\r\n\r\n", "HTTP: its status is not a number of three digits"],
+    ["a header without a colon", head("200 OK", "no colon"), "HTTP: one of its headers is malformed"],
+    [
+      "a length that is none",
+      head("200 OK", "content-length: many"),
+      "HTTP: its Content-Length is not a number",
+    ],
+    [
+      "two lengths",
+      `${head("200 OK", "content-length: 1", "content-length: 2")}ab`,
+      "HTTP: its Content-Length contra",
+    ],
+    ["a length without end", `${head("200 OK", `content-length: ${"9".repeat(30)}`)}a`, "or is too large"],
+    [
+      "a length beside chunks",
+      `${head("200 OK", "content-length: 3", "transfer-encoding: chunked")}0\r\n\r\n`,
+      "HTTP: its Content-Length contradicts another header",
+    ],
+    [
+      "chunks that are none",
+      `${head("200 OK", "transfer-encoding: chunked")}zz\r\n`,
+      "HTTP: its chunks are malformed",
+    ],
+    ["lines without CR", "HTTP/1.1 200 OK\ncontent-length: 0\n\n", "HTTP: its lines do not end with CR LF"],
+    [
+      "TLS",
+      Buffer.from([0x15, 3, 3, 0, 2, 2, 70]),
+      "the port speaks TLS: the URL has to begin with https://",
+    ],
+    [
+      "another protocol from now on",
+      head("101 Switching Protocols", "connection: upgrade", "upgrade: websocket"),
+      "the answer switches to another protocol, which nobody asked for",
+    ],
+    ["half of its headers", "HTTP/1.1 200 OK\r\ncont", "closed in the middle of the answer's headers"],
+  ])("says %s", async (_what, bytes, error) => {
+    const { url } = await receiverThat((socket) => socket.end(bytes));
+    await expectFailed(url, 0, error);
+  });
+
   it.each([400, 401, 404, 409, 500, 501, 503])("answers %i", async (status) => {
     const { url } = await receiverThat((socket) => socket.end(head(`${status} No`, "content-length: 0")));
     await expectFailed(url, status, `receiver answered ${status}`);

@@ -66,7 +66,7 @@ describe("a healthy target's item arrives at once", () => {
     const healthy = await targetAt("/healthy");
     for (const { id } of hanging) await sendItems(service, account, id, 20);
     const isHanging = (): number => receiver.received.filter((one) => one.path.startsWith("/hang")).length;
-    await until("each hanging target is tried", promptMs, () => isHanging() >= 40);
+    await until("as many are tried as may be at first", promptMs, () => isHanging() >= 8);
     await expectPrompt(healthy, "/healthy", 20);
     await expectPrompt(await targetAt("/new"), "/new", 5);
     expect(isHanging()).toBeLessThan(64);

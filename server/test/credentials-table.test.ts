@@ -80,7 +80,7 @@ async function makeAndRevoke(account: Account): Promise<{ key: string; session: 
 
 /** A body that the route's schema takes. */
 function bodyOf({ method, path }: Row): object | undefined {
-  const operation = openApi.paths[templatePath(path)]![method.toLowerCase()]!;
+  const operation = openApi.paths[templatePath(path.split("?", 1)[0]!)]![method.toLowerCase()]!;
   if (operation.requestBody === undefined) return undefined;
   const { examples = {}, schema } = operation.requestBody.content["application/json"];
   return (Object.values(examples)[0]?.value ?? sampleOf(schema)) as object;
@@ -125,7 +125,9 @@ describe.each(rows.filter(({ credential }) => credential !== "none"))(
         ...(kinds.includes("key") && { key }),
         ...(kinds.includes("session") && { session }),
       };
-      expect([401, 403]).not.toContain((await call(row, options)).status);
+      // An open stream has no end; a filter that is none is refused past the door, and ends the answer.
+      const opened = row.path === "/api/v1/stream" ? { ...row, path: "/api/v1/stream?types=none" } : row;
+      expect([401, 403]).not.toContain((await call(opened, options)).status);
     });
   },
 );

@@ -54,7 +54,7 @@ describe("the list of events", () => {
       expect(answer.status).toBe(200);
       expect(answer.body).toEqual({
         events: [
-          { id: second, event_type: "", ...common },
+          { id: second, event_type: null, ...common },
           { id: first, event_type: "a", ...common },
         ],
       });
@@ -96,8 +96,8 @@ describe("the list of events", () => {
     ["limit=99999999999999999999", "limit must be"],
     ["offset=-1", "offset must be at least 0"],
     ["offset=1000001", "offset must be at most 1000000"],
-    ["status=LOST", "status is not one of the accepted values"],
-    ["status=queued", "status is not one of the accepted values"],
+    ["status=LOST", "status must be one of"],
+    ["status=queued", "status must be one of"],
     ["status=QUEUED&status=FAILED", "status"],
     ["before=x", "before"],
     ["before=%00", "before"],
@@ -112,15 +112,12 @@ describe("the list of events", () => {
     });
   });
 
-  it.each([
-    "endpoint_id=x",
-    "target_id=%00",
-    `endpoint_id=${"0".repeat(32)}`,
-    "correlation_id=nothing",
-    "colour=red&limit=1",
-  ])("has nothing for ?%s in a workspace without such events", async (query) => {
-    expect(await list(`?${query}`)).toMatchObject({ status: 200, body: { events: [] } });
-  });
+  it.each(["endpoint_id=x", "target_id=%00", `endpoint_id=${"0".repeat(32)}`, "correlation_id=nothing"])(
+    "has nothing for ?%s in a workspace without such events",
+    async (query) => {
+      expect(await list(`?${query}`)).toMatchObject({ status: 200, body: { events: [] } });
+    },
+  );
 
   it("never shows another organization's events, under any filter", async () => {
     const [owner, other] = [await signUp(node), await signUp(node)];

@@ -66,7 +66,12 @@ describe("a replay", () => {
     const [first, second] = await receiver.arrivals(2, { path });
     expect(second!.body.equals(first!.body)).toBe(true);
     expect([first!.id, second!.id]).toEqual([source, id]);
-    expect(second!.headers).toMatchObject({ "x-event-type": "order.made", "x-correlation-id": "order-7" });
+    expect(second!.headers).toMatchObject({
+      "x-event-type": "order.made",
+      "x-correlation-id": "order-7",
+      "x-source-event-id": source,
+    });
+    expect(first!.headers).not.toHaveProperty("x-source-event-id");
     expect((await settled(id, "DELIVERED")).event).toMatchObject({
       is_replay: 1,
       source_event_id: source,
@@ -79,11 +84,15 @@ describe("a replay", () => {
   });
 
   it("of a replay points to the event that was asked for", async () => {
-    const { id: targetId } = await newTarget();
+    const { id: targetId, path } = await newTarget();
     const first = await sendItem(node, account, targetId);
+    await settled(first, "DELIVERED");
     const second = (await replay(first)).body.id;
+    await settled(second, "DELIVERED");
     const third = await replay(second);
     expect(third.body.source_event_id).toBe(second);
+    const arrived = await receiver.arrivals(3, { path });
+    expect(arrived.map(({ headers }) => headers["x-source-event-id"])).toEqual([undefined, first, second]);
     expect(new Set([first, second, third.body.id]).size).toBe(3);
   });
 
@@ -108,16 +117,11 @@ describe("a replay", () => {
     expect((await readEvent(node, account, source)).event.status).toBe("FILTERED");
   });
 
-  it("to a disabled or deleted target is 409, and makes no event", async () => {
+  it("to a deleted target is 409, and makes no event", async () => {
     const { id: targetId } = await newTarget();
     const source = await sendItem(node, account, targetId);
     await settled(source, "DELIVERED");
     const key = account.api_key;
-    await node.call("PATCH", `/api/v1/targets/${targetId}`, { key, body: { enabled: false } });
-    expect(await replay(source)).toMatchObject({
-      status: 409,
-      body: { error: expect.stringContaining("disabled") },
-    });
     await node.call("DELETE", `/api/v1/targets/${targetId}`, { key });
     expect(await replay(source)).toMatchObject({
       status: 409,
@@ -125,6 +129,39 @@ describe("a replay", () => {
     });
     const { body } = await node.call("GET", `/api/v1/events?target_id=${targetId}`, { key });
     expect(body.events.map((event: { id: string }) => event.id)).toEqual([source]);
+  });
+
+  it("names its source on every attempt", async () => {
+    const { id: targetId, path } = await newTarget({ retry_interval_seconds: 1 });
+    const source = await sendItem(node, account, targetId);
+    await settled(source, "DELIVERED");
+    receiver.answer = (_received, response) => response.writeHead(500).end();
+    await replay(source);
+    const arrived = await receiver.arrivals(3, { path });
+    receiver.answer = answerOk;
+    expect(arrived.slice(1).map(({ headers }) => headers["x-source-event-id"])).toEqual([source, source]);
+  });
+
+  it("of an event that still waits is 409, says what it waits for, and makes no event", async () => {
+    receiver.answer = (_received, response) => response.writeHead(500).end();
+    const { id: targetId } = await newTarget({ retry_interval_seconds: 3600 });
+    const source = await sendItem(node, account, targetId);
+    await settled(source, "RETRYING");
+    receiver.answer = answerOk;
+    const refused = await replay(source);
+    expect([refused.status, refused.headers["x-error-code"]]).toEqual([409, "still_retrying"]);
+    expect(refused.body.error).toMatch(
+      /^the event is still RETRYING: its next attempt is due at \d{4}-\d\d-\d\dT/,
+    );
+    const key = account.api_key;
+    await node.call("PATCH", `/api/v1/targets/${targetId}`, { key, body: { enabled: false } });
+    const held = await sendItem(node, account, targetId);
+    for (const id of [source, held]) {
+      expect((await replay(id)).body.error).toContain("held until its target is enabled");
+    }
+    expect((await replay(held)).headers["x-error-code"]).toBe("still_queued");
+    const { body } = await node.call("GET", `/api/v1/events?target_id=${targetId}`, { key });
+    expect(body.events.map((event: { id: string }) => event.id)).toEqual([held, source]);
   });
 
   it("of a mailbox item is a new message", async () => {

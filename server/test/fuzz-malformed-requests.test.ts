@@ -140,6 +140,9 @@ async function judge(
 /** What is there by design while live billing is off, and when many sign in at once. */
 const expected503 = ["live billing is disabled", "too many people are signing in: try again"];
 
+/** An unknown transfer coding, and another version of HTTP. */
+const ofTheProtocol = [501, 505];
+
 function complaintAbout({ status, headers, body }: RawAnswer): string | undefined {
   if (status === 0) return "the connection closed without an answer";
   if (status < 400) return undefined;
@@ -147,9 +150,10 @@ function complaintAbout({ status, headers, body }: RawAnswer): string | undefine
   if (body === "") return headers["content-length"] === "0" ? `${status} without a body` : undefined;
   const message = errorMessage(body);
   if (message === undefined) return `${status} with a body other than {"error": string}: ${body}`;
-  if (status >= 500 && !(status === 503 && expected503.includes(message))) return `${status} ${message}`;
+  const isExpected = status === 503 ? expected503.includes(message) : ofTheProtocol.includes(status);
+  if (status >= 500 && !isExpected) return `${status} ${message}`;
   if (message.length > 300) return `${status} with a message of ${message.length} characters`;
-  const leak = internals.exec(message);
+  const leak = internals.exec(message.replace(/\b\w+ is not a value of JSON/, ""));
   return leak === null ? undefined : `${status} tells of internals ("${leak[0]}"): ${message}`;
 }
 

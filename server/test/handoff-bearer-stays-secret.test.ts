@@ -103,6 +103,7 @@ it("the bearer does not follow the agent to another origin before its owner says
   cards.answer = (response) => answerJson(response, wholeCard(`http://127.0.0.1:${agent.port}/a2a`));
   const targetId = await createAgentTarget(service, account, cards.url, {
     auth: { type: "bearer", token },
+    confirm_origin: `http://127.0.0.1:${agent.port}`,
   });
   cards.answer = (response) => answerJson(response, wholeCard(`http://127.0.0.1:${elsewhere.port}/a2a`));
   const refresh = (body: object): Promise<{ status: number }> =>

@@ -122,7 +122,7 @@ describe("a card is refused with what is wrong and where", () => {
     [
       "a private interface",
       withUrl("https://10.0.0.1/a2a"),
-      "($.supportedInterfaces[0].url) points to 10.0.0.1",
+      "($.supportedInterfaces[0].url) points to an address that is not",
     ],
     ["a password", withUrl("https://u:p@a.example/"), "must not contain a user name or password"],
     ["a missing field", wholeCard("x", { skills: undefined }), "lacks $.skills"],
@@ -166,7 +166,7 @@ describe("a card is refused with what is wrong and where", () => {
     const strict = createTestNode(database, { POSTRIDER_ALLOWED_NETWORKS: "" });
     for (const [url, problem] of [
       ["http://agent.example.com/card.json", "agent_card_url must use https"],
-      ["https://127.0.0.1/card.json", "agent_card_url points to 127.0.0.1, which is loopback"],
+      ["https://127.0.0.1/card.json", "agent_card_url points to an address that is not allowed"],
       ["https://[::ffff:169.254.169.254]/", "agent_card_url points to"],
     ] as const) {
       const answer = await requestAgentTarget(strict, account, { agent_card_url: url });
@@ -185,6 +185,44 @@ describe("a card is refused with what is wrong and where", () => {
     const answer = await create(fields);
     expect(answer.status).toBe(400);
     expect(answer.body.error).toContain(problem);
+  });
+});
+
+describe("a bearer token for an agent on another origin than its card", () => {
+  const bearer = { auth: { type: "bearer", token: "very-secret" } };
+  const origin = "http://127.0.0.1:1";
+
+  beforeEach(() => serve(wholeCard(`${origin}/a2a`)));
+
+  it("needs confirm_origin at the creation", async () => {
+    for (const fields of [bearer, { ...bearer, confirm_origin: cards.origin }]) {
+      const refused = await create(fields);
+      expect([refused.status, refused.headers["x-error-code"]]).toEqual([409, "origin_unconfirmed"]);
+      expect(refused.body.error).toContain(`"confirm_origin": "${origin}"`);
+    }
+    const created = await create({ ...bearer, confirm_origin: origin });
+    expect(created).toMatchObject({ status: 200, body: { url: `${origin}/a2a`, auth: { type: "bearer" } } });
+  });
+
+  it("needs it when the token comes later, and not again for the next token", async () => {
+    const { id } = (await create()).body;
+    const key = account.api_key;
+    const patch = (body: unknown) => node.call("PATCH", `/api/v1/targets/${id}`, { key, body });
+    const refused = await patch({ ...bearer, name: "other" });
+    expect([refused.status, refused.headers["x-error-code"]]).toEqual([409, "origin_unconfirmed"]);
+    expect(await read(id as string)).toMatchObject({ name: "agent", auth: { type: "none" } });
+    expect((await patch({ ...bearer, confirm_origin: origin })).status).toBe(200);
+    expect((await patch({ auth: { type: "bearer", token: "another" } })).status).toBe(200);
+  });
+
+  it("is not asked about without a token", async () => {
+    expect((await create()).status).toBe(200);
+    for (const auth of [{}, { auth: { type: "none" } }]) {
+      expect(await create({ ...auth, confirm_origin: origin })).toMatchObject({
+        status: 400,
+        body: { error: "confirm_origin goes with auth of type bearer" },
+      });
+    }
   });
 });
 
@@ -209,10 +247,10 @@ describe("refreshing", () => {
     serve(wholeCard("https://10.0.0.1/", { version: "9" }));
     const failed = await refresh(id);
     expect(failed.status).toBe(502);
-    expect(failed.body.error).toContain("($.supportedInterfaces[0].url) points to 10.0.0.1");
+    expect(failed.body.error).toContain("($.supportedInterfaces[0].url) points to an address that is not");
     const shown = await read(id);
     expect(shown).toMatchObject({ url: `${cards.origin}/next`, agent_version: "8" });
-    expect(shown["card_error"]).toContain("points to 10.0.0.1");
+    expect(shown["card_error"]).toContain("points to an address that is not allowed");
     expect(shown["card_error_at"]).toBeGreaterThan(1_700_000_000);
 
     serve(wholeCard(`${cards.origin}/next`));
@@ -274,7 +312,7 @@ describe("a card that moves the agent to another origin", () => {
     expect((await refresh(id)).body.url).toBe("https://moved.example.com/a2a");
     const given = await node.call("PATCH", `/api/v1/targets/${id}`, {
       key: account.api_key,
-      body: { auth: { type: "bearer", token: "t2" } },
+      body: { auth: { type: "bearer", token: "t2" }, confirm_origin: "https://moved.example.com" },
     });
     expect(given.body.auth).toEqual({ type: "bearer" });
     serve(wholeCard(`${cards.origin}/back`));

@@ -65,6 +65,11 @@ describe("an item becomes a message", () => {
       },
     });
     expect(message.body!.message).not.toHaveProperty("taskId");
+    const key = account.api_key;
+    const { body: replay } = await service.call("POST", `/api/v1/events/${id}/replay`, { key });
+    await untilEnded(service, account, replay.id);
+    const again = (await agent.messages()).find(({ body }) => body?.message?.messageId === replay.id)!;
+    expect(again.body!.message).toMatchObject({ metadata: { event_id: replay.id, source_event_id: id } });
   });
 
   it.each([["complete"], [{ text: "complete" }], [{ text: "complete", event_type: "greeting" }]])(

@@ -125,6 +125,24 @@ describe("the end of a task", () => {
     await beginHandoff(node.pool, { eventId, rowId: eventId, leaseToken: 1 });
   });
 
+  it("is stored in a mailbox with its size, by which claims are bounded, as a replay of it is", async () => {
+    await accept(viewOf("WORKING"));
+    const view = viewOf("COMPLETED");
+    await record({ view, outcome: view.outcome });
+    const [result] = await mailbox.list();
+    const key = account.api_key;
+    expect((await node.call("POST", `/api/v1/events/${result!.id}/replay`, { key })).status).toBe(202);
+    const { rows } = await node.pool.query<{ size: number; bytes: number }>(
+      `select m.size, octet_length(e.payload) as bytes
+       from messages m
+       join events e on e.bucket = m.bucket and e.target_id = m.mailbox_id and e.id = m.id
+       where m.mailbox_id = $1`,
+      [mailbox.id],
+    );
+    expect(rows).toHaveLength(2);
+    for (const { size, bytes } of rows) expect(size).toBe(bytes);
+  });
+
   it("is written once, and its result stored once, however many see it at the same moment", async () => {
     await accept(viewOf("WORKING"));
     const view = viewOf("COMPLETED");

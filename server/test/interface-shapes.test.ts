@@ -42,7 +42,7 @@ const resources: Record<string, Record<string, Type>> = {
     id: "string",
     org_id: "string",
     endpoint_id: "string",
-    event_type: "string",
+    event_type: "string or null",
     status: "string",
     retry_count: "integer",
     max_retries: "integer",

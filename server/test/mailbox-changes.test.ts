@@ -221,6 +221,16 @@ describe("batch acknowledge, extend, release and reject", () => {
     expect(await claim(box, 10)).toEqual([]);
   });
 
+  it("reject keeps what was said of each message, and of all where nothing was", async () => {
+    const box = await createMailbox(node);
+    const [first, second] = await sendMany(box, 2);
+    const [one, other] = await claim(box, 2);
+    const messages = [{ ...one, reason: "no such order" }, other];
+    await box.post("reject", { messages, reason: "cannot parse" });
+    const reasons = [await box.read(first!), await box.read(second!)].map(({ body }) => body.dead_reason);
+    expect(reasons).toEqual(["no such order", "cannot parse"]);
+  });
+
   it.each([
     ["ack", {}, "messages"],
     ["ack", { messages: [] }, "messages"],
@@ -229,6 +239,8 @@ describe("batch acknowledge, extend, release and reject", () => {
     ["extend", { messages: [{ id: "a", claim_token: "b" }], lease_seconds: 4 }, "lease_seconds"],
     ["release", { messages: [{ id: "a", claim_token: "b" }], delay_seconds: 43_201 }, "delay_seconds"],
     ["reject", { messages: [{ id: "a", claim_token: "b" }], reason: "" }, "reason"],
+    ["reject", { messages: [{ id: "a", claim_token: "b", reason: 7 }] }, "messages.0.reason"],
+    ["release", { messages: [{ id: "a", claim_token: "b" }], reason: "x".repeat(1_001) }, "reason"],
   ])("%s refuses %j with 400", async (verb, body, field) => {
     const box = await createMailbox(node);
     const answer = await box.post(verb, body);
@@ -278,6 +290,19 @@ describe("a message that is claimed too often", () => {
     expect((await box.post("redrive")).body).toEqual({ redriven: 1 });
     expect((await box.post("redrive")).body).toEqual({ redriven: 0 });
     expect((await claim(box, 3)).map((message) => message.id)).toEqual(ids);
+  });
+
+  it("keeps what its last consumer said when it gave it back", async () => {
+    const box = await createMailbox(node, { max_claims: 2 });
+    const ids = await sendMany(box, 2);
+    await box.post("release", { messages: await claim(box, 2), reason: "the first time" });
+    expect((await box.read(ids[0]!)).body).toMatchObject({ status: "UNREAD", dead_reason: null });
+    const [one, other] = await claim(box, 2);
+    await box.post("release", { messages: [one], reason: "the shop is closed" });
+    await box.post("release", { messages: [other] });
+    const said = "claimed 2 times and never acknowledged";
+    const reasons = await Promise.all(ids.map(async (id) => (await box.read(id)).body.dead_reason));
+    expect(new Set(reasons)).toEqual(new Set([said, `${said}: the shop is closed`]));
   });
 
   it("has no limit unless the mailbox says so, and the limit can be changed", async () => {

@@ -1,12 +1,13 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { installPackage } from "./support/installPackage.ts";
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, "../..");
@@ -16,7 +17,8 @@ let cli: string;
 describe("the published package", () => {
   beforeAll(async () => {
     tree = await mkdtemp(join(tmpdir(), "postrider-packed-"));
-    cli = await install(tree);
+    const { stdout } = await run(process.execPath, [join(root, "server/scripts/pack.ts"), tree]);
+    cli = await installPackage(stdout.trim(), tree);
   });
   afterAll(async () => {
     await rm(tree, { recursive: true, force: true });
@@ -66,27 +68,6 @@ describe("the published package", () => {
     expect(stdout).toBe("runs");
   });
 });
-
-/**
- * Unpacks the tarball where npm would, with links to the declared dependencies only, so that an undeclared one is
- * missed. Needs no registry. Resolves to the path of the command.
- */
-async function install(tree: string): Promise<string> {
-  const { stdout } = await run(process.execPath, [join(root, "server/scripts/pack.ts"), tree]);
-  const installed = join(tree, "node_modules/@postrider/server");
-  await mkdir(installed, { recursive: true });
-  await run("tar", ["-xzf", stdout.trim(), "-C", installed, "--strip-components=1"]);
-  const manifest = JSON.parse(await readFile(join(installed, "package.json"), "utf8")) as {
-    bin: { postrider: string };
-    dependencies: Record<string, string>;
-  };
-  for (const name of Object.keys(manifest.dependencies)) {
-    const link = join(tree, "node_modules", name);
-    await mkdir(dirname(link), { recursive: true });
-    await symlink(join(root, "node_modules", name), link);
-  }
-  return join(installed, manifest.bin.postrider);
-}
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");

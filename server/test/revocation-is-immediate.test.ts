@@ -79,13 +79,17 @@ describe.each(rounds)("round %i", (round) => {
     expect((await other.call("GET", "/api/v1/auth/me", { session })).status).toBe(401);
   });
 
-  it("a disabled target takes nothing, and takes again when enabled", async () => {
+  it("a disabled target is sent nothing, and is sent what came when enabled", async () => {
     const target = await newTarget(`/disabled-${round}`);
     await change(node, target, { enabled: false });
-    expect((await send(other, target)).status).toBe(409);
+    const held = await send(other, target);
+    expect(held).toMatchObject({ status: 202, body: { status: "QUEUED" } });
+    await newTarget(`/after-disabled-${round}`);
+    expect(receiver.received.filter((one) => one.path === `/disabled-${round}`)).toHaveLength(2);
     await change(other, target, { enabled: true });
     expect((await send(node, target)).status).toBe(202);
-    await receiver.arrivals(3, { path: `/disabled-${round}` });
+    const arrived = await receiver.arrivals(4, { path: `/disabled-${round}` });
+    expect(arrived.map((one) => one.id)).toContain(held.body.id);
   });
 
   it("a deleted target takes nothing", async () => {

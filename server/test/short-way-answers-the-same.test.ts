@@ -50,7 +50,10 @@ async function makeTargets(): Promise<void> {
   ids["webhook"] = await make(account);
   ids["small"] = await make(account, { max_payload_bytes: 20 });
   ids["disabled"] = await make(account);
-  await service.call("PATCH", `/api/v1/targets/${ids["disabled"]}`, { key, body: { enabled: false } });
+  ids["disabled mailbox"] = await makeMailbox();
+  for (const disabled of ["disabled", "disabled mailbox"]) {
+    await service.call("PATCH", `/api/v1/targets/${ids[disabled]}`, { key, body: { enabled: false } });
+  }
   ids["mailbox"] = await makeMailbox();
   ids["empty"] = await makeMailbox();
   ids["unknown"] = "0192f1c3a5b87abc8def0123456789ab";
@@ -169,7 +172,8 @@ const cases: [what: string, status: number, item: Item][] = [
   ["another organization's target", 404, { target: "foreign" }],
   ["another organization's endpoint", 404, { target: "foreign", path: "e" }],
   ["a mailbox as an endpoint", 404, { target: "mailbox", path: "e" }],
-  ["a disabled target", 409, { target: "disabled" }],
+  ["a disabled target", 202, { target: "disabled" }],
+  ["a disabled mailbox", 409, { target: "disabled mailbox" }],
   ["a body over the target's limit", 413, { target: "small", body: `"${"x".repeat(30)}"` }],
   ["half a document", 400, { body: '{"a":' }],
   ["text that is no JSON", 400, { body: "{'a': 1}" }],
@@ -181,7 +185,7 @@ const cases: [what: string, status: number, item: Item][] = [
   ["an Idempotency-Key of 256", 400, { more: [`Idempotency-Key: ${"k".repeat(256)}`] }],
   ["an X-Correlation-ID with a blank", 400, { more: ["X-Correlation-ID: a b"] }],
   ["an X-Event-Type beyond ASCII", 400, { more: ["X-Event-Type: \u00e9"] }],
-  ["an unknown key and half a document", 400, { key: "unknown", body: "{" }],
+  ["an unknown key and half a document", 401, { key: "unknown", body: "{" }],
 ];
 
 describe("an answer is the same whichever way its request took", () => {

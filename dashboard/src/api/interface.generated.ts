@@ -174,7 +174,7 @@ export interface paths {
         head?: never;
         /**
          * Change a target
-         * @description Enabling a target again gives what waits for it the full retry schedule, at once.
+         * @description A webhook or agent that is disabled holds what comes. Enabling it again gives everything that waits the full retry schedule, at once, and says in held_items how much that is; with discard_held what waits becomes CANCELED in place of it.
          */
         patch: operations["updateTarget"];
         trace?: never;
@@ -270,7 +270,7 @@ export interface paths {
         put?: never;
         /**
          * Accepts an item for a target
-         * @description 202 leaves only after the item is durable. The body is any JSON document, kept byte for byte.
+         * @description 202 leaves only after the item is durable. The body is any JSON document, kept byte for byte. A webhook or agent that is disabled holds what comes until it is enabled again.
          */
         post: operations["sendItem"];
         delete?: never;
@@ -290,7 +290,7 @@ export interface paths {
         put?: never;
         /**
          * Accepts an event for a legacy endpoint
-         * @description 202 leaves only after the item is durable. The body is any JSON document, kept byte for byte.
+         * @description 202 leaves only after the item is durable. The body is any JSON document, kept byte for byte. A webhook or agent that is disabled holds what comes until it is enabled again.
          */
         post: operations["sendEvent"];
         delete?: never;
@@ -332,7 +332,10 @@ export interface paths {
         delete: operations["deleteEndpoint"];
         options?: never;
         head?: never;
-        /** Change an endpoint */
+        /**
+         * Change an endpoint
+         * @description A webhook or agent that is disabled holds what comes. Enabling it again gives everything that waits the full retry schedule, at once, and says in held_items how much that is; with discard_held what waits becomes CANCELED in place of it.
+         */
         patch: operations["updateEndpoint"];
         trace?: never;
     };
@@ -487,7 +490,7 @@ export interface paths {
         put?: never;
         /**
          * Give claimed messages back, claimable at once or after a delay
-         * @description Every message has its own result, in the order of the request: a stale `claim_token` gets 409 and leaves the others alone.
+         * @description Every message has its own result, in the order of the request: a stale `claim_token` gets 409 and leaves the others alone. A message whose last allowed claim this was is dead, and the reason is part of its `dead_reason`.
          */
         post: operations["releaseMessages"];
         delete?: never;
@@ -599,7 +602,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Deliver an event's payload once more, as a new event that is not billed */
+        /**
+         * Deliver an event's payload once more, as a new event that is not billed
+         * @description Its deliveries carry the id of the event that they repeat in `x-source-event-id`. An event that is QUEUED or RETRYING is not replayed beside its own schedule.
+         */
         post: operations["replayEvent"];
         delete?: never;
         options?: never;
@@ -1024,8 +1030,10 @@ export interface components {
             /** @example https://example.com/hooks */
             url?: string;
             enabled?: boolean;
+            /** @description With enabled: true, cancels everything that waits for the target before it is enabled */
+            discard_held?: boolean;
             description?: string;
-            /** @description Which event types are delivered; empty means all */
+            /** @description Which event types are delivered, each compared whole: there are no wildcards. Empty means all */
             event_types?: string[];
             max_payload_bytes?: number;
             /** @description Attempts after the first */
@@ -1044,8 +1052,7 @@ export interface components {
             endpoint_id: string;
             /** @enum {string} */
             target_kind: "webhook" | "mailbox" | "a2a";
-            /** @description Empty when the item had none */
-            event_type: string;
+            event_type: string | null;
             correlation_id: string | null;
             /**
              * @description From UNREAD on: what mailbox messages are
@@ -1056,7 +1063,7 @@ export interface components {
             retry_count: number;
             /** @description As its target had it when the item was accepted */
             max_retries: number;
-            /** @description When the next attempt is due; null when one is under way or none will follow */
+            /** @description When the next attempt is due; null when one is under way, its target is disabled, or none will follow */
             next_attempt_at: number | null;
             is_replay: number;
             source_event_id: string | null;
@@ -1070,8 +1077,7 @@ export interface components {
             id: string;
             /** @example 0192f3a4b5c67d8e9fa0b1c2d3e4f506 */
             endpoint_id: string;
-            /** @description Empty when the item had none */
-            event_type: string;
+            event_type: string | null;
             /**
              * @description From UNREAD on: what mailbox messages are
              * @enum {string}
@@ -1188,7 +1194,7 @@ export interface components {
             /** @example https://example.com/hooks */
             url: string;
             description?: string;
-            /** @description Which event types are delivered; empty means all */
+            /** @description Which event types are delivered, each compared whole: there are no wildcards. Empty means all */
             event_types?: string[];
             max_payload_bytes?: number;
             /** @description Attempts after the first */
@@ -1204,7 +1210,7 @@ export interface components {
             /** @example https://example.com/hooks */
             agent_card_url?: string;
             description?: string;
-            /** @description Which event types are delivered; empty means all */
+            /** @description Which event types are delivered, each compared whole: there are no wildcards. Empty means all */
             event_types?: string[];
             max_payload_bytes?: number;
             /** @description Attempts after the first */
@@ -1212,6 +1218,8 @@ export interface components {
             retry_interval_seconds?: number;
             /** @description Mailboxes: how many claims a message may take before it is dead; null means any number */
             max_claims?: number | null;
+            /** @description With a bearer token: the origin that the token may go to, where the agent's interface is not of its card's own */
+            confirm_origin?: string;
             auth?: {
                 /** @description bearer or none */
                 type: string;
@@ -1287,6 +1295,8 @@ export interface components {
             url?: string;
             /** @description The signing secret (`whsec_…`), shown once on creation and on rotation */
             secret?: string;
+            /** @description In the answer that enables a webhook or agent again: how many items waited for it. They are delivered from now on, or are CANCELED with discard_held. Beyond 100,000 it may be more. */
+            held_items?: number;
             /** @constant */
             signing_scheme?: "standard-webhooks-v1";
             /** @description True while a rotation is in progress and both secrets sign */
@@ -1332,8 +1342,10 @@ export interface components {
             /** @example https://example.com/hooks */
             url?: string;
             enabled?: boolean;
+            /** @description With enabled: true, cancels everything that waits for the target before it is enabled */
+            discard_held?: boolean;
             description?: string;
-            /** @description Which event types are delivered; empty means all */
+            /** @description Which event types are delivered, each compared whole: there are no wildcards. Empty means all */
             event_types?: string[];
             max_payload_bytes?: number;
             /** @description Attempts after the first */
@@ -1341,6 +1353,8 @@ export interface components {
             retry_interval_seconds?: number;
             /** @description Mailboxes: how many claims a message may take before it is dead; null means any number */
             max_claims?: number | null;
+            /** @description With a bearer token: the origin that the token may go to, where the agent's interface is not of its card's own */
+            confirm_origin?: string;
             auth?: {
                 /** @description bearer or none */
                 type: string;
@@ -1416,6 +1430,7 @@ export interface components {
         NeedsSession: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
+                "X-Error-Code": components["headers"]["ErrorCode"];
                 [name: string]: unknown;
             };
             content: {
@@ -1426,6 +1441,7 @@ export interface components {
         NeedsKey: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
+                "X-Error-Code": components["headers"]["ErrorCode"];
                 [name: string]: unknown;
             };
             content: {
@@ -1479,6 +1495,8 @@ export interface components {
     headers: {
         /** @description Names this request in the service's log */
         RequestId: string;
+        /** @description Names a refusal that a program has to tell apart from others of its status: `idempotency_conflict`: the Idempotency-Key was used with another body; `mailbox_disabled`: the mailbox is disabled; `still_queued`: the event waits for its first attempt, or is held for its target; `still_retrying`: the event waits for its next attempt; `origin_unconfirmed`: a bearer token would go to another origin, which needs confirm_origin; `signature_unconfirmed`: a card's signature is not what it was, which needs confirm_signature; `target_enabled`: the target is enabled, and holds nothing that could be discarded; `discard_unfinished`: a part of what was held is discarded, and the target is still disabled; `workspace_suspended`: an invoice has to be settled first; `workspace_pending`: payment has to be set up first */
+        ErrorCode: "idempotency_conflict" | "mailbox_disabled" | "still_queued" | "still_retrying" | "origin_unconfirmed" | "signature_unconfirmed" | "target_enabled" | "discard_unfinished" | "workspace_suspended" | "workspace_pending";
         /** @description Seconds to wait before trying again */
         RetryAfter: number;
         /** @description What is left of the limit, and seconds until it is whole (draft-ietf-httpapi-ratelimit-headers-10) */
@@ -1736,6 +1754,7 @@ export interface operations {
                     };
                 };
             };
+            400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
             503: components["responses"]["Unavailable"];
         };
@@ -1761,6 +1780,7 @@ export interface operations {
                     };
                 };
             };
+            400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
             503: components["responses"]["Unavailable"];
         };
@@ -1802,6 +1822,7 @@ export interface operations {
             402: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1812,6 +1833,7 @@ export interface operations {
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1822,6 +1844,7 @@ export interface operations {
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1861,6 +1884,7 @@ export interface operations {
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1893,6 +1917,7 @@ export interface operations {
                     };
                 };
             };
+            400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
             503: components["responses"]["Unavailable"];
         };
@@ -1941,10 +1966,11 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
-            /** @description a workspace has at most 10000 targets: delete one first */
+            /** @description a workspace has at most 10000 targets: delete one first; or a bearer token would go to another origin than its agent card's, which needs confirm_origin */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1977,6 +2003,7 @@ export interface operations {
                     "application/json": components["schemas"]["Target"];
                 };
             };
+            400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             503: components["responses"]["Unavailable"];
@@ -2039,9 +2066,30 @@ export interface operations {
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            /** @description discard_held was asked of a target that is enabled, or a bearer token would go to another origin than its agent card's, which needs confirm_origin */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             413: components["responses"]["TooLarge"];
             415: components["responses"]["NotJson"];
-            503: components["responses"]["Unavailable"];
+            /** @description More waits than one request can discard: the target is still disabled, and the same request goes on */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
         };
     };
     refreshTarget: {
@@ -2076,6 +2124,7 @@ export interface operations {
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2178,6 +2227,7 @@ export interface operations {
                     };
                 };
             };
+            400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             503: components["responses"]["Unavailable"];
@@ -2230,6 +2280,7 @@ export interface operations {
             402: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2240,6 +2291,7 @@ export interface operations {
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2247,10 +2299,11 @@ export interface operations {
                 };
             };
             404: components["responses"]["NotFound"];
-            /** @description The target is disabled, or the Idempotency-Key was used with another body */
+            /** @description The mailbox is disabled, or the Idempotency-Key was used with another body */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2309,6 +2362,7 @@ export interface operations {
             402: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2319,6 +2373,7 @@ export interface operations {
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2326,10 +2381,11 @@ export interface operations {
                 };
             };
             404: components["responses"]["NotFound"];
-            /** @description The target is disabled, or the Idempotency-Key was used with another body */
+            /** @description The mailbox is disabled, or the Idempotency-Key was used with another body */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2362,6 +2418,7 @@ export interface operations {
                     };
                 };
             };
+            400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
             503: components["responses"]["Unavailable"];
         };
@@ -2399,6 +2456,7 @@ export interface operations {
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2433,6 +2491,7 @@ export interface operations {
                     };
                 };
             };
+            400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             503: components["responses"]["Unavailable"];
@@ -2501,6 +2560,8 @@ export interface operations {
                             enabled: boolean;
                             /** @description Unix seconds */
                             updated_at: number;
+                            /** @description In the answer that enables a webhook or agent again: how many items waited for it. They are delivered from now on, or are CANCELED with discard_held. Beyond 100,000 it may be more. */
+                            held_items?: number;
                         };
                     };
                 };
@@ -2508,9 +2569,30 @@ export interface operations {
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            /** @description discard_held was asked of a target that is enabled, or a bearer token would go to another origin than its agent card's, which needs confirm_origin */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             413: components["responses"]["TooLarge"];
             415: components["responses"]["NotJson"];
-            503: components["responses"]["Unavailable"];
+            /** @description More waits than one request can discard: the target is still disabled, and the same request goes on */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
         };
     };
     listMessages: {
@@ -2569,6 +2651,7 @@ export interface operations {
                     "application/json": components["schemas"]["Message"];
                 };
             };
+            400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             503: components["responses"]["Unavailable"];
@@ -2607,6 +2690,7 @@ export interface operations {
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2656,6 +2740,7 @@ export interface operations {
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2667,6 +2752,7 @@ export interface operations {
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2818,6 +2904,7 @@ export interface operations {
                         claim_token: string;
                     }[];
                     delay_seconds?: number;
+                    reason?: string;
                 };
             };
         };
@@ -2856,6 +2943,7 @@ export interface operations {
                     messages: {
                         id: string;
                         claim_token: string;
+                        reason?: string;
                     }[];
                     reason?: string;
                 };
@@ -2941,6 +3029,7 @@ export interface operations {
                     "application/json": components["schemas"]["MailboxStats"];
                 };
             };
+            400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             503: components["responses"]["Unavailable"];
@@ -3011,6 +3100,7 @@ export interface operations {
                     };
                 };
             };
+            400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             503: components["responses"]["Unavailable"];
@@ -3047,10 +3137,11 @@ export interface operations {
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
-            /** @description Its target was deleted or is disabled, or its payload has expired */
+            /** @description It is still being delivered, its target was deleted, its mailbox is disabled, or its payload has expired */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3100,6 +3191,7 @@ export interface operations {
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3151,6 +3243,7 @@ export interface operations {
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3254,6 +3347,7 @@ export interface operations {
                     };
                 };
             };
+            400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
             503: components["responses"]["Unavailable"];
         };
@@ -3312,6 +3406,7 @@ export interface operations {
                     "application/json": components["schemas"]["Billing"];
                 };
             };
+            400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["NeedsSession"];
             503: components["responses"]["Unavailable"];
@@ -3345,6 +3440,7 @@ export interface operations {
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3397,12 +3493,14 @@ export interface operations {
                     };
                 };
             };
+            400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["NeedsSession"];
             /** @description Payment is not set up yet */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3454,6 +3552,7 @@ export interface operations {
                     };
                 };
             };
+            400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["NeedsSession"];
             /** @description The payment processor refused the request */
@@ -3488,6 +3587,7 @@ export interface operations {
                     "application/json": components["schemas"]["Reconciliation"];
                 };
             };
+            400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["NeedsSession"];
             /** @description The payment processor refused the request */
@@ -3536,6 +3636,7 @@ export interface operations {
                     };
                 };
             };
+            400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
             503: components["responses"]["Unavailable"];
         };
@@ -3595,6 +3696,7 @@ export interface operations {
                     };
                 };
             };
+            400: components["responses"]["Malformed"];
         };
     };
     isReady: {
@@ -3619,6 +3721,7 @@ export interface operations {
                     };
                 };
             };
+            400: components["responses"]["Malformed"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -3639,6 +3742,17 @@ export interface operations {
                 };
                 content: {
                     "text/plain": string;
+                };
+            };
+            400: components["responses"]["Malformed"];
+            /** @description POSTRIDER_METRICS_TOKEN is set, and `Authorization: Bearer` does not carry it */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
         };

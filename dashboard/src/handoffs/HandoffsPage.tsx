@@ -70,9 +70,7 @@ function Row({ row: { event, handoff }, onOpen }: { row: HandedOver; onOpen: (id
         onClick={() => onOpen(event.id)}
       >
         <span className="flex min-w-0 items-center gap-2">
-          <span className="truncate font-medium">
-            {event.event_type === "" ? "No type" : event.event_type}
-          </span>
+          <span className="truncate font-medium">{event.event_type || "No type"}</span>
           <span className="truncate text-muted">{targetName(targets.data, event.endpoint_id)}</span>
         </span>
         <StatusPill status={event.status} />

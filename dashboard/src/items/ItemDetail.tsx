@@ -88,7 +88,7 @@ function Head({ event, attempts }: { event: ItemEvent; attempts: readonly Attemp
       <div className="flex flex-wrap items-center gap-2">
         <StatusPill status={event.status} />
         <h1 className="min-w-0 text-page font-semibold break-words">
-          {event.event_type === "" ? "Item without a type" : event.event_type}
+          {event.event_type || "Item without a type"}
         </h1>
       </div>
       <p className="text-form">{nextStep(event, attempts, now)}</p>
@@ -102,7 +102,7 @@ function Head({ event, attempts }: { event: ItemEvent; attempts: readonly Attemp
         >
           Replay
         </Button>
-        <CopyAsCurl id={event.id} targetId={event.endpoint_id} eventType={event.event_type} />
+        <CopyAsCurl id={event.id} targetId={event.endpoint_id} eventType={event.event_type ?? ""} />
       </div>
       <ItemFacts event={event} />
     </div>

@@ -33,5 +33,5 @@ export async function listItems(
   const page = await answer(
     client.GET("/api/v1/events", { params: { query: query as never }, ...(signal && { signal }) }),
   );
-  return page.events;
+  return page.events.map((event) => Object.assign(event, { event_type: event.event_type ?? "" }));
 }

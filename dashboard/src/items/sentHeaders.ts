@@ -11,7 +11,7 @@ export function sentHeaders(
     ["webhook-id", event.id],
     ...(last === undefined ? [] : [["webhook-timestamp", String(last.attempted_at)] as const]),
     ["webhook-signature", "v1,… (made for each attempt, not kept)"],
-    ...(event.event_type === "" ? [] : [["x-event-type", event.event_type] as const]),
+    ...(!event.event_type ? [] : [["x-event-type", event.event_type] as const]),
     ...(event.correlation_id === null ? [] : [["x-correlation-id", event.correlation_id] as const]),
   ];
 }

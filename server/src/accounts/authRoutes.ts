@@ -1,6 +1,7 @@
 import { Type } from "typebox";
 import type { Config } from "../config/config.ts";
 import { ApiError, unauthorized } from "../http/contract/errors.ts";
+import { lineOfText } from "../http/contract/plainText.ts";
 import { type RouteDefinition, route } from "../http/contract/route.ts";
 import { Id } from "../http/contract/schemas.ts";
 import { maxEmailCharacters, requireEmail } from "./emailAddress.ts";
@@ -89,7 +90,7 @@ function signupRoute(deps: AuthDeps): RouteDefinition {
         email: Email,
         password: Type.String(Password),
         name: Type.Optional(
-          Type.String({ maxLength: 256, description: "The local part of the email unless given" }),
+          lineOfText({ maxLength: 256, description: "The local part of the email unless given" }),
         ),
       }),
       response: {

@@ -15,7 +15,15 @@ describe("clientSubject", () => {
     ["garbage", "unknown"],
     ["203.0.113", "unknown"],
     ["0xcb.0.113.7", "unknown"],
-    ["203.0.113.7:443", "unknown"],
+    ["203.0.113.7:443", "203.0.113.7"],
+    ["[203.0.113.7]:443", "203.0.113.7"],
+    ["[2001:db8:1:2::7]", "2001:db8:1:2::/64"],
+    ["[2001:db8:1:2::7]:50123", "2001:db8:1:2::/64"],
+    ["[::ffff:203.0.113.7]:80", "203.0.113.7"],
+    ["203.0.113.7:", "unknown"],
+    ["203.0.113.7:port", "unknown"],
+    ["[2001:db8::7", "unknown"],
+    ["[]:80", "unknown"],
   ])("counts %s as %s", (address, subject) => {
     expect(clientSubject(address)).toBe(subject);
   });

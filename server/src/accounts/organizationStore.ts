@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { newRootId } from "../postgres/ids.ts";
 import type { BillingStatus } from "../postgres/tables.ts";
-import { ApiError } from "../http/contract/errors.ts";
+import { workspacePending, workspaceSuspended } from "../http/contract/errors.ts";
 
 export interface Organization {
   id: string;
@@ -103,9 +103,9 @@ export async function renameOrganization(pool: pg.Pool, orgId: string, name: str
 export function requireBillingInOrder(organization: Organization): void {
   switch (organization.billing_status) {
     case "suspended":
-      throw new ApiError(402, "the workspace is suspended: settle the open invoice to go on");
+      throw workspaceSuspended();
     case "pending":
-      throw new ApiError(403, "the workspace is pending: set up payment to activate it");
+      throw workspacePending();
     case "active":
     case "grace":
     case "exempt":

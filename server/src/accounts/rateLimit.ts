@@ -38,7 +38,7 @@ export async function countRequest(
 export async function sweepRateLimits(pool: pg.Pool): Promise<number> {
   const { rowCount } = await pool.query(
     `delete from rate_limits
-     where window_start < extract(epoch from now())::bigint - $1`,
+     where window_start <= extract(epoch from now())::bigint - $1`,
     [rateLimitWindowSeconds],
   );
   return rowCount ?? 0;
@@ -67,7 +67,7 @@ async function hit(pool: pg.Pool, scope: string, subject: string, limit: number)
              from rate_limits r, clock
              where r.scope = $1
                and r.subject = $2
-               and r.window_start >= clock.seconds - $4
+               and r.window_start > clock.seconds - $4
            ),
            counted as (
              insert into rate_limits as r (scope, subject, window_start, hits)
@@ -75,13 +75,13 @@ async function hit(pool: pg.Pool, scope: string, subject: string, limit: number)
              from clock
              where not exists (select from present where present.hits >= $3)
              on conflict (scope, subject) do update
-             set hits = case when r.window_start < excluded.window_start - $4 then 1 else r.hits + 1 end,
+             set hits = case when r.window_start <= excluded.window_start - $4 then 1 else r.hits + 1 end,
                window_start = case
-                 when r.window_start < excluded.window_start - $4 then excluded.window_start
+                 when r.window_start <= excluded.window_start - $4 then excluded.window_start
                  else r.window_start
                end
              where r.hits < $3
-               or r.window_start < excluded.window_start - $4
+               or r.window_start <= excluded.window_start - $4
              returning r.hits, r.window_start
            ),
            answer as (
@@ -92,7 +92,7 @@ async function hit(pool: pg.Pool, scope: string, subject: string, limit: number)
              from present
              where not exists (select from counted)
            )
-           select a.is_counted, a.hits, a.window_start + $4 + 1 - clock.seconds as reset_seconds
+           select a.is_counted, a.hits, a.window_start + $4 - clock.seconds as reset_seconds
            from answer a, clock`,
     values: [scope, subject, limit, rateLimitWindowSeconds],
   });

@@ -49,6 +49,9 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
       "DATABASE_URL needs POSTRIDER_ENCRYPTION_KEY beside it, the same for every process; make one with: openssl rand -base64 32",
     );
   }
+  if (parsed.bodyMemoryBytes < 4 * parsed.maxBodyBytes) {
+    problems.push("POSTRIDER_BODY_MEMORY_BYTES must be at least four times POSTRIDER_MAX_BODY_BYTES");
+  }
   if (parsed.billingMode === "stripe") {
     for (const name of stripeNames) {
       if (!isSet(env, name))
@@ -56,7 +59,12 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     }
   }
   if (problems.length > 0) throw new ConfigError(problems);
-  return withBilling(parsed);
+  return withBilling({ ...parsed, mailboxRetentionSeconds: mailboxRetention(parsed) });
+}
+
+/** Messages never outlive their items, which hold their payloads. */
+function mailboxRetention({ mailboxRetentionSeconds, retentionDays }: Parsed): number {
+  return Math.min(mailboxRetentionSeconds, retentionDays * 86_400);
 }
 
 const stripeNames = [

@@ -69,6 +69,27 @@ const listening = {
     default: "1048576",
     description: "The largest request body. A larger one is answered with 413.",
   }),
+  bodyMemoryBytes: always({
+    name: "POSTRIDER_BODY_MEMORY_BYTES",
+    parse: integer(4096, 64 * 1024 * 1024 * 1024),
+    default: "67108864",
+    description:
+      "What bodies may hold in memory: those that arrive, over all connections, and as much again in items that wait for the database. At least four times POSTRIDER_MAX_BODY_BYTES. An organization may have as much of it as is left. Past it requests are answered with 503.",
+  }),
+  maxConnections: maybe({
+    name: "POSTRIDER_MAX_CONNECTIONS",
+    parse: integer(16, 1_000_000),
+    unset: "10000, or what the limit of file descriptors allows",
+    description:
+      "The most connections of clients at once. Past it a new one takes the place of the one that has been quiet for the longest without a valid key. An organization may have as many as are left; beyond that its connections end with their next answer.",
+  }),
+  fastHttp: always({
+    name: "POSTRIDER_FAST_HTTP",
+    parse: oneOf(["on", "off"]),
+    default: "on",
+    description:
+      "`off` lets Node's parser and the framework answer every request, and none is answered on its connection. Slower; for finding out whether the fast way is to blame for a fault.",
+  }),
   roles: always({
     name: "POSTRIDER_ROLES",
     parse: setOf(["api", "dispatcher", "maintenance"]),
@@ -81,6 +102,14 @@ const listening = {
     parse: boolean,
     default: "true",
     description: "Serve the dashboard at `/`. `false` serves the interface alone.",
+  }),
+  metricsToken: maybe({
+    name: "POSTRIDER_METRICS_TOKEN",
+    parse: word,
+    unset: "open to all",
+    secret: true,
+    description:
+      "What `GET /metrics` asks for as `Authorization: Bearer <token>`. Set it where others than the scraper reach this port.",
   }),
   logLevel: always({
     name: "LOG_LEVEL",
@@ -112,6 +141,13 @@ const storage = {
     default: "10",
     description:
       "The most connections that this process opens to the database; three more while a second thread sends (POSTRIDER_SENDING_THREADS).",
+  }),
+  fastSql: always({
+    name: "POSTRIDER_FAST_SQL",
+    parse: oneOf(["on", "off"]),
+    default: "on",
+    description:
+      "`off` calls the functions that every item goes through by the driver's own queries. Slower; for finding out whether the fast calls are to blame for a fault.",
   }),
   databaseTimeoutMs: always({
     name: "POSTRIDER_DATABASE_TIMEOUT_MS",
@@ -181,7 +217,14 @@ const outbound = {
     parse: integer(1, 10_000),
     default: "512",
     description:
-      "The most deliveries in flight from this process to all targets together. One target has at most an eighth of what is still free, 57 of 512 when it is alone.",
+      "The most deliveries in flight from this process to all targets together. One target has at most an eighth of what is still free, 57 of 512 when it is alone; one organization has at most seven times what is free; targets that hang, or that nobody has tried yet, have three eighths of all together.",
+  }),
+  fastOutbound: always({
+    name: "POSTRIDER_FAST_OUTBOUND",
+    parse: oneOf(["on", "off"]),
+    default: "on",
+    description:
+      "`off` leaves outbound connections to undici's own pools. Slower; for finding out whether our pool is to blame for a fault.",
   }),
   sendingThreads: always({
     name: "POSTRIDER_SENDING_THREADS",

@@ -11,7 +11,7 @@ export function summaryAnswer(event: StoredEvent): Static<typeof EventSummary> {
   return {
     id: event.id,
     endpoint_id: event.targetId,
-    event_type: event.eventType ?? "",
+    event_type: event.eventType,
     status: event.status,
     created_at: toSeconds(createdAtMs),
     // Nodes' clocks differ by a little; nothing changes before it exists.

@@ -3,8 +3,10 @@ import type { Config } from "../config/config.ts";
 import { bucketOf, idTimeMs, newId } from "../postgres/ids.ts";
 import type { Queries } from "../postgres/tables.ts";
 import type { Changes } from "../items/changes.ts";
-import { ApiError, notFound } from "../http/contract/errors.ts";
+import { ApiError, mailboxDisabled, notFound } from "../http/contract/errors.ts";
 import type { Mailboxes } from "../mailbox/mailboxes.ts";
+import { inSnapshot } from "./listEvents.ts";
+import { readDueAt, readEvents } from "./store.ts";
 
 export interface ReplayDeps {
   config: Pick<Config, "mailboxRetentionSeconds">;
@@ -26,13 +28,14 @@ interface Replayed {
 /**
  * Delivers an event's payload once more, as a new event that costs nothing and points to this one; this one and
  * its attempts stay as they are. Two calls make two events.
- * @throws {ApiError} 404 when the organization has no such event, 409 when its target is gone or disabled.
+ * @throws {ApiError} 404 when the organization has no such event, 409 while it is still being delivered, and when its target is gone or its mailbox disabled.
  */
 export async function replayEvent(
   deps: ReplayDeps,
   orgId: string,
   sourceId: string,
 ): Promise<{ id: string; status: "QUEUED" | "UNREAD" }> {
+  await refuseWaiting(deps, orgId, sourceId);
   const id = newId(bucketOf(sourceId), deps.nowMs());
   const retentionMs = deps.config.mailboxRetentionSeconds * 1000;
   const { rows } = await sql<Replayed>`
@@ -51,10 +54,32 @@ export async function replayEvent(
     case "g":
       throw new ApiError(409, "the target of this event was deleted");
     case "d":
-      throw new ApiError(409, "the target is disabled: enable it before you replay");
+      throw mailboxDisabled();
     case "x":
       throw new ApiError(409, "the message has expired, and its payload with it");
   }
+}
+
+/**
+ * What still waits is delivered anyway: a replay would come beside it. Nothing that has ended waits again, so that the
+ * event need not be looked at in the transaction that makes the replay.
+ */
+async function refuseWaiting(deps: ReplayDeps, orgId: string, sourceId: string): Promise<void> {
+  await inSnapshot(deps.queries, async (snapshot) => {
+    const mailboxRetentionMs = deps.config.mailboxRetentionSeconds * 1000;
+    const [source] = await readEvents(snapshot, { orgId, mailboxRetentionMs }, [sourceId]);
+    if (source === undefined) throw notFound();
+    const { status } = source;
+    if (status !== "QUEUED" && status !== "RETRYING") return;
+    const dueAtMs = await readDueAt(snapshot, source);
+    const next =
+      dueAtMs === null
+        ? "it is being delivered, or held until its target is enabled"
+        : `its next attempt is due at ${new Date(dueAtMs).toISOString()}`;
+    throw new ApiError(409, `the event is still ${status}: ${next}`, {
+      code: status === "QUEUED" ? "still_queued" : "still_retrying",
+    });
+  });
 }
 
 /** Tells the streams of the new event. */

@@ -66,9 +66,13 @@ export function eventRoutes(deps: ReplayDeps): Record<"list" | "read" | "replay"
     replay: route(
       {
         summary: "Deliver an event's payload once more, as a new event that is not billed",
+        description:
+          "Its deliveries carry the id of the event that they repeat in `x-source-event-id`. An event that is QUEUED or RETRYING is not replayed beside its own schedule.",
         params: IdParams,
         response: { 202: Replay },
-        errors: { 409: "Its target was deleted or is disabled, or its payload has expired" },
+        errors: {
+          409: "It is still being delivered, its target was deleted, its mailbox is disabled, or its payload has expired",
+        },
       },
       async ({ caller, params, reply }) => {
         if (!isId(params.id)) throw notFound();

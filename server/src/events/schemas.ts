@@ -13,7 +13,7 @@ export const EventSummary = Type.Object(
   {
     id: Id,
     endpoint_id: Id,
-    event_type: Type.String({ description: "Empty when the item had none" }),
+    event_type: NullableString,
     status: Status,
     created_at: Timestamp,
     updated_at: Timestamp,
@@ -30,13 +30,14 @@ export const Event = Type.Object(
       type: "string",
       enum: ["webhook", "mailbox", "a2a"],
     }),
-    event_type: Type.String({ description: "Empty when the item had none" }),
+    event_type: NullableString,
     correlation_id: NullableString,
     status: Status,
     retry_count: Type.Integer({ description: "Attempts made after the first" }),
     max_retries: Type.Integer({ description: "As its target had it when the item was accepted" }),
     next_attempt_at: Type.Union([Timestamp, Type.Null()], {
-      description: "When the next attempt is due; null when one is under way or none will follow",
+      description:
+        "When the next attempt is due; null when one is under way, its target is disabled, or none will follow",
     }),
     is_replay: Type.Integer({ minimum: 0, maximum: 1 }),
     source_event_id: NullableString,

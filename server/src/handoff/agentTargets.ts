@@ -40,6 +40,8 @@ async function prepare(
   if (found.kind === "bad") throw new ApiError(400, `agent_card_url: the agent card ${found.problem}`);
   if (found.kind === "unchanged") throw new Error("a card was unchanged that had never been read");
   const { card, freshForMs } = found;
+  const { auth, confirmOrigin } = input;
+  if (auth.type === "bearer") requireOrigin(card.origin, [check.url.origin, confirmOrigin]);
   return {
     url: card.interface.url,
     async save(transaction, target) {
@@ -50,7 +52,7 @@ async function prepare(
           target_id: target.id,
           card_url: input.agentCardUrl,
           ...cardColumns(card, { nowMs: deps.nowMs(), freshForMs }),
-          ...sealedBearer(deps.box, target.id, input.auth, card.origin),
+          ...sealedBearer(deps.box, target.id, auth, card.origin),
           result_target_id: input.resultTargetId ?? null,
         })
         .execute();
@@ -67,7 +69,9 @@ async function refresh(deps: AgentTargetsDeps, targetId: string, consent: CardCo
     case "failed":
       throw new ApiError(502, `the agent card ${outcome.problem}; the last good one stays in use`);
     case "held":
-      throw new ApiError(409, `the agent card ${outcome.problem}; the last good one stays in use`);
+      throw new ApiError(409, `the agent card ${outcome.problem}; the last good one stays in use`, {
+        code: outcome.code,
+      });
   }
 }
 
@@ -75,17 +79,39 @@ async function change(
   deps: AgentTargetsDeps,
   transaction: Queries,
   target: { id: string; orgId: string; url: string },
-  { auth, resultTargetId }: AgentChanges,
+  { auth, confirmOrigin, resultTargetId }: AgentChanges,
 ): Promise<void> {
   if (resultTargetId !== undefined) await checkResultTarget(transaction, target.orgId, resultTargetId);
+  const { origin } = new URL(target.url);
+  if (auth?.type === "bearer") {
+    const known = await transaction
+      .selectFrom("agent_cards")
+      .select(["card_url", "bearer_origin"])
+      .where("target_id", "=", target.id)
+      .executeTakeFirstOrThrow();
+    requireOrigin(origin, [new URL(known.card_url).origin, known.bearer_origin, confirmOrigin]);
+  }
   await transaction
     .updateTable("agent_cards")
     .set({
       ...(resultTargetId !== undefined && { result_target_id: resultTargetId }),
-      ...(auth !== undefined && sealedBearer(deps.box, target.id, auth, new URL(target.url).origin)),
+      ...(auth !== undefined && sealedBearer(deps.box, target.id, auth, origin)),
     })
     .where("target_id", "=", target.id)
     .execute();
+}
+
+/**
+ * A bearer goes to the origin of its agent's card, to one that it went to before, or to one that its owner names: a card
+ * may be changed by others than those the token was made for.
+ */
+function requireOrigin(origin: string, known: readonly (string | null | undefined)[]): void {
+  if (known.includes(origin)) return;
+  throw new ApiError(
+    409,
+    `the agent card names an interface at ${origin}, which is not the card's own origin: to send the bearer token there, add "confirm_origin": "${origin}"`,
+    { code: "origin_unconfirmed" },
+  );
 }
 
 /** Results go to those who wait for them and never to another agent, so that no two agents keep each other busy. */

@@ -1,26 +1,63 @@
 import swagger from "@fastify/swagger";
 import swaggerUi from "@fastify/swagger-ui";
-import type { FastifyInstance } from "fastify";
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import { notFound } from "./contract/errors.ts";
 import { openApiDocument } from "./openapi.ts";
 import type { RouteRow } from "./contract/routeTable.ts";
 
 /**
  * Serves the routes' description: `/openapi.json` for programs, `/docs` for people. The page's scripts and styles
- * come out of the package, so that it works without the internet; its hooks concern no other route.
+ * come out of the package, so that it works without the internet. Each answer is made once and kept.
  */
 export function addDocumentation(app: FastifyInstance, rows: readonly RouteRow[]): void {
   const document = openApiDocument(rows);
-  const text = JSON.stringify(document);
+  const text = Buffer.from(JSON.stringify(document));
   app.get("/openapi.json", (_request, reply) => reply.type("application/json; charset=utf-8").send(text));
-  app.register(async (pages) => {
-    await pages.register(swagger, { mode: "static", specification: { document: document as never } });
-    await pages.register(swaggerUi, {
-      routePrefix: "/docs",
-      staticCSP: contentSecurityPolicy,
-      theme: { title: "Postrider: interface" },
-      uiConfig: { validatorUrl: null, defaultModelsExpandDepth: 0, persistAuthorization: true },
-    });
+  const pages = createPages(document);
+  app.get("/docs", pages);
+  app.get("/docs/*", pages);
+}
+
+interface Page {
+  contentType: string;
+  body: Buffer;
+}
+
+/** More than there are pages, for one path may be written in several ways. */
+const maxPages = 32;
+
+/** The readable page and its parts, by path. A server that listens nowhere makes each at its first request. */
+function createPages(
+  document: object,
+): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
+  const maker = fastify({ logger: false });
+  maker.register(swagger, { mode: "static", specification: { document: document as never } });
+  maker.register(swaggerUi, {
+    routePrefix: "/docs",
+    theme: { title: "Postrider: interface" },
+    uiConfig: { validatorUrl: null, defaultModelsExpandDepth: 0, persistAuthorization: true },
   });
+  const pages = new Map<string, Promise<Page | undefined>>();
+  async function make(path: string): Promise<Page | undefined> {
+    const { statusCode, headers, rawPayload } = await maker.inject(path);
+    if (statusCode === 200) return { contentType: String(headers["content-type"]), body: rawPayload };
+    pages.delete(path);
+    return undefined;
+  }
+  return async (request, reply) => {
+    const path = request.url.replace(/[?#].*/s, "");
+    let made = pages.get(path);
+    if (made === undefined) {
+      made = make(path);
+      if (pages.size < maxPages) pages.set(path, made);
+    }
+    const page = await made;
+    if (page === undefined) throw notFound();
+    return reply
+      .header("content-security-policy", contentSecurityPolicy)
+      .type(page.contentType)
+      .send(page.body);
+  };
 }
 
 /** Everything from here and nothing from elsewhere; the page's own styles are partly inline. */

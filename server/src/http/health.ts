@@ -1,6 +1,8 @@
+import { hash, timingSafeEqual } from "node:crypto";
 import { Type } from "typebox";
 import { prometheusContentType } from "prom-client";
-import { ApiError } from "./contract/errors.ts";
+import { singleFlight } from "../runtime/singleFlight.ts";
+import { ApiError, unauthorized } from "./contract/errors.ts";
 import { createReadiness, type ReadinessDeps } from "./readiness.ts";
 import { type RouteDefinition, route } from "./contract/route.ts";
 
@@ -10,11 +12,14 @@ export interface HealthDeps extends ReadinessDeps {
   version: string;
   /** Whether the process is shutting down and wants no new traffic. */
   isStopping: () => boolean;
+  /** What `Authorization: Bearer` has to say on `/metrics`; undefined for a route that is open to all. */
+  metricsToken: string | undefined;
 }
 
 /** What operators and load balancers ask: is it alive, does it serve, what does it count. */
 export function healthRoutes(deps: HealthDeps): Record<"alive" | "ready" | "metrics", RouteDefinition> {
-  const whyNotReady = createReadiness(deps);
+  const whyNotReady = singleFlight(createReadiness(deps));
+  const gather = singleFlight(async () => Buffer.from(await deps.metricsText()));
   return {
     alive: route(
       {
@@ -36,11 +41,23 @@ export function healthRoutes(deps: HealthDeps): Record<"alive" | "ready" | "metr
       },
     ),
     metrics: route(
-      { summary: "Metrics in Prometheus' text format", response: { 200: Type.String() } },
-      async ({ reply }) => {
-        const text = await deps.metricsText();
-        return reply.type(prometheusContentType).serializer(String).send(text);
+      {
+        summary: "Metrics in Prometheus' text format",
+        response: { 200: Type.String() },
+        errors: { 401: "POSTRIDER_METRICS_TOKEN is set, and `Authorization: Bearer` does not carry it" },
+      },
+      async ({ request, reply }) => {
+        if (deps.metricsToken !== undefined && !isBearer(request.headers.authorization, deps.metricsToken)) {
+          throw unauthorized();
+        }
+        return reply.type(prometheusContentType).send(await gather());
       },
     ),
   };
+}
+
+/** Digests are compared, so that the time it takes says nothing of the token, nor of its length. */
+function isBearer(header: string | undefined, token: string): boolean {
+  const given = /^bearer +(\S+)$/i.exec(header ?? "")?.[1] ?? "";
+  return timingSafeEqual(hash("sha256", given, "buffer"), hash("sha256", token, "buffer"));
 }

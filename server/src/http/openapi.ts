@@ -77,8 +77,9 @@ export function templatePath(path: string): string {
 }
 
 const introduction = `Bodies are JSON in UTF-8; timestamps are Unix seconds; ids are 32 lower-case hexadecimal characters.
-Every error is \`{"error": "<message>"}\`. Every answer carries \`X-Request-Id\`. Unknown fields are ignored.
-An id of another organization is answered like one that does not exist.`;
+Every error is \`{"error": "<message>"}\`; what a program has to tell apart from other refusals of its status is named in \`X-Error-Code\`. Every answer carries \`X-Request-Id\`. Unknown fields are ignored.
+An id of another organization is answered like one that does not exist.
+A request that is not HTTP/1.1 as it should be is refused before its route is looked for: 400, 408, 413, 417, 431, 501, 505.`;
 
 const securitySchemes = {
   apiKey: {

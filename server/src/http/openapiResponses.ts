@@ -1,4 +1,5 @@
 import { describeSchema, type JsonSchema, type NamedSchemas } from "./openapiSchemas.ts";
+import { errorCodes } from "./contract/errors.ts";
 import { ErrorBody } from "./contract/schemas.ts";
 import type { RouteRow } from "./contract/routeTable.ts";
 
@@ -8,6 +9,10 @@ export const answerHeaders = {
     description: "Names this request in the service's log",
     required: true,
     schema: { type: "string", examples: ["9f2c1a7b3d4e00000001"] },
+  },
+  ErrorCode: {
+    description: `Names a refusal that a program has to tell apart from others of its status: ${describeCodes()}`,
+    schema: { type: "string", enum: Object.keys(errorCodes) },
   },
   RetryAfter: {
     description: "Seconds to wait before trying again",
@@ -32,6 +37,12 @@ export const answerHeaders = {
     schema: { type: "string", enum: ["true"] },
   },
 } as const;
+
+function describeCodes(): string {
+  return Object.entries(errorCodes)
+    .map(([code, meaning]) => `\`${code}\`: ${meaning}`)
+    .join("; ");
+}
 
 /** Refusals that follow from a route's credential and inputs, for `components.responses`. */
 export function commonRefusals(named: NamedSchemas): JsonSchema {
@@ -95,10 +106,10 @@ const refusals = {
 
 const requestId = header("X-Request-Id", "RequestId");
 
-function impliedRefusals([method, path, credential, { schema }]: RouteRow): (keyof typeof refusals)[] {
+function impliedRefusals([method, path, credential]: RouteRow): (keyof typeof refusals)[] {
   const readsBody = method !== "GET";
   const names: Record<keyof typeof refusals, boolean> = {
-    Malformed: readsBody || schema.querystring !== undefined,
+    Malformed: true,
     Unauthorized: credential !== "none",
     NeedsSession: credential === "session",
     NeedsKey: credential === "apiKey" || credential === "item",
@@ -118,7 +129,11 @@ function describeRefusal(
 ): JsonSchema {
   return {
     description,
-    headers: { ...headers, ...((status === 429 || status === 503) && header("Retry-After", "RetryAfter")) },
+    headers: {
+      ...headers,
+      ...((status === 429 || status === 503) && header("Retry-After", "RetryAfter")),
+      ...((status === 402 || status === 403 || status === 409) && header("X-Error-Code", "ErrorCode")),
+    },
     content: describeContent(describeSchema(ErrorBody, named)),
   };
 }

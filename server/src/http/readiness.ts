@@ -3,6 +3,8 @@ import { awayReason, awayText } from "../postgres/awayReason.ts";
 
 export interface ReadinessDeps {
   pool: pg.Pool;
+  /** Why this process cannot go on with its database; rejects when the database does not answer. */
+  whyOvertaken: () => Promise<string | undefined>;
   /** What intake's last batch met, if it was not committed. */
   intake: {
     trouble(): { error: unknown; atMs: number } | undefined;
@@ -17,7 +19,7 @@ const troubleMs = 5_000;
 
 /**
  * Gives a function that says why an item would not be accepted now, or undefined when it would: it commits something,
- * and looks at what became of the last items. Answers within 2 s; those who ask at once share one look.
+ * sees whether this process can go on, and looks at what became of the last items. Answers within 2 s; those who ask at once share one look.
  */
 export function createReadiness(deps: ReadinessDeps): () => Promise<string | undefined> {
   let looking: Promise<string | undefined> | undefined;
@@ -33,6 +35,8 @@ async function look(deps: ReadinessDeps): Promise<string | undefined> {
   try {
     const { rows } = await deps.pool.query<{ is_written: boolean }>(commitSomething);
     if (!rows[0]!.is_written) return awayText["read-only"];
+    const overtaken = await deps.whyOvertaken();
+    if (overtaken !== undefined) return overtaken;
     const trouble = deps.intake.trouble();
     if (trouble === undefined) return undefined;
     const reason = awayReason(trouble.error) ?? "away";

@@ -1,3 +1,5 @@
+import type { ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import fastify, {
   type FastifyError,
   type FastifyInstance,
@@ -6,10 +8,16 @@ import fastify, {
   type onRequestAsyncHookHandler,
   type onRequestHookHandler,
 } from "fastify";
+import { type ConnectionLimit, limitConnections } from "./connections/connectionLimit.ts";
+import { createPacedServer, pacedConnection } from "./connections/pacedServer.ts";
 import { authenticate, type Caller, presentedKey } from "./contract/credentials.ts";
-import { registerBodyParser } from "./contract/body.ts";
+import { registerBodyParser, statedBytes } from "./contract/body.ts";
+import { type BodyRoom, createBodyRoom } from "./contract/bodyRoom.ts";
+import type { KeyOwners } from "./contract/keyOwners.ts";
 import { toApiError } from "./contract/errorAnswer.ts";
-import { ApiError, unauthorized } from "./contract/errors.ts";
+import { errorHeaders, unauthorized } from "./contract/errors.ts";
+import { headProblem } from "./contract/headProblem.ts";
+import { knownQuery } from "./contract/knownQuery.ts";
 import { queryNumbers } from "./contract/queryNumbers.ts";
 import { newRequestId } from "./contract/requestId.ts";
 import type { Credential } from "./contract/route.ts";
@@ -29,9 +37,15 @@ declare module "fastify" {
   interface FastifyInstance {
     /** The connections that are not in the server's own list. */
     shortWay?: ShortWay;
+    connectionLimit: ConnectionLimit;
+    /** What bodies of requests hold in memory. */
+    bodyRoom: BodyRoom;
   }
   interface FastifyRequest {
     caller: Caller | null;
+    /** The organization of the key that the route itself checks. */
+    keyOwner: string | null;
+    answer: ServerResponse;
     /** When the request's headers were complete, by `performance.now()`. */
     startedAtMs: number;
     /** The route's path as declared; the framework's own accessor costs a microsecond a time. */
@@ -48,13 +62,21 @@ const headersTimeoutMs = 15_000;
 /** How long a connection may idle between requests. */
 const keepAliveMs = 72_000;
 
+const httpOptions = {
+  headersTimeout: headersTimeoutMs,
+  requestTimeout: requestTimeoutMs,
+  keepAliveTimeout: keepAliveMs,
+  // How often the three are enforced; Node's own 30 s would double them.
+  connectionsCheckingInterval: 1000,
+  // Node would answer a missing Host with an empty body.
+  requireHostHeader: false,
+};
+
 /** The HTTP server without routes: limits, request ids, bodies, errors, the request's log line and metrics. */
 export function createServer(deps: ServerDeps): FastifyInstance {
   const app = fastify({
     logger: false,
     bodyLimit: deps.config.maxBodyBytes,
-    requestTimeout: requestTimeoutMs,
-    keepAliveTimeout: keepAliveMs,
     // One hop: a client could make up any entry but the last, which the proxy itself adds.
     trustProxy: deps.config.trustProxy ? (_address, hop) => hop === 0 : false,
     genReqId: newRequestId,
@@ -67,29 +89,36 @@ export function createServer(deps: ServerDeps): FastifyInstance {
     ...belowPrefix(pathPrefix(deps.config.publicUrl)),
     frameworkErrors: (error, request, reply) => {
       // Hooks do not run for what has no route.
-      void reply.header("x-request-id", request.id);
+      addCommonHeaders(request, reply);
       return answerError(deps, error, request, reply);
     },
     clientErrorHandler: refuseConnection,
-    http: {
-      headersTimeout: headersTimeoutMs,
-      requestTimeout: requestTimeoutMs,
-      // How often the two are enforced; Node's own 30 s would double them.
-      connectionsCheckingInterval: 1000,
-      // Node would answer a missing Host with an empty body.
-      requireHostHeader: false,
-    },
+    serverFactory: (handle) => createPacedServer(httpOptions, handle),
   });
   answerUnheard(app.server);
   app.decorateRequest("caller", null);
+  app.decorateRequest("keyOwner", null);
+  app.decorateRequest("answer");
   app.decorateRequest("startedAtMs", 0);
   app.decorateRequest("routePath", "unknown");
   app.decorateRequest("takesRawBody", false);
-  registerBodyParser(app);
+  app.decorate("bodyRoom", createBodyRoom(deps.config.bodyMemoryBytes));
+  registerBodyParser(app, deps.config.maxBodyBytes, app.bodyRoom);
+  app.decorate("connectionLimit", boundConnections(app, deps.maxConnections));
   app.addHook("onRequest", (request, reply, done) => {
     request.startedAtMs = performance.now();
-    void reply.header("x-request-id", request.id);
-    done(lacksHost(request) ? new ApiError(400, "the Host header is missing") : undefined);
+    request.answer = reply.raw;
+    addCommonHeaders(request, reply);
+    done(headProblem(request.raw));
+  });
+  app.addHook("onSend", (request, reply, _payload, done) => {
+    const { socket } = request;
+    const owner = request.caller?.orgId ?? request.keyOwner;
+    if (owner !== null) app.connectionLimit.noteOwner(socket, owner);
+    if (pacedConnection(socket)?.canReadOn() === false || app.connectionLimit.isOverShare(socket)) {
+      void reply.header("connection", "close");
+    }
+    done();
   });
   app.addHook("onResponse", (request, reply, done) => {
     const durationMs = performance.now() - request.startedAtMs;
@@ -102,9 +131,8 @@ export function createServer(deps: ServerDeps): FastifyInstance {
   return app;
 }
 
-/** RFC 9112, section 3.2. */
-function lacksHost({ raw }: FastifyRequest): boolean {
-  return raw.headers.host === undefined && raw.httpVersion === "1.1";
+function addCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
+  void reply.header("x-request-id", request.id).header("x-content-type-options", "nosniff");
 }
 
 /**
@@ -127,7 +155,10 @@ export function addRoutes(app: FastifyInstance, deps: ServerDeps, rows: readonly
         missingFields: route.missingFields,
       },
       onRequest: [nameRoute(path, route.rawBody === true), ...credentialCheck(deps, credential)],
-      preValidation: queryNumbers(inputs.querystring),
+      preValidation: [
+        ...(method === "GET" && credential !== "none" ? [knownQuery(inputs.querystring)] : []),
+        ...queryNumbers(inputs.querystring),
+      ],
       handler: (request, reply) =>
         route.handle({
           body: request.body as never,
@@ -141,10 +172,30 @@ export function addRoutes(app: FastifyInstance, deps: ServerDeps, rows: readonly
   }
 }
 
+/** Bounds the connections of every way that there is when a connection comes. */
+function boundConnections(app: FastifyInstance, maxConnections: number): ConnectionLimit {
+  return limitConnections(
+    app.server,
+    maxConnections,
+    (socket) => pacedConnection(socket)?.isBusy() ?? app.shortWay?.isBusy(socket) ?? false,
+  );
+}
+
+/** Opens the ways that a connection can take, once all routes are there. */
+export function addConnections(app: FastifyInstance, deps: ServerDeps, rows: readonly RouteRow[]): void {
+  if (deps.config.fastHttp === "on") addShortWay(app, deps, rows);
+  const [accept] = app.server.listeners("connection") as ((socket: Socket) => void)[];
+  app.server.removeAllListeners("connection");
+  app.server.on("connection", (socket: Socket) => {
+    if (app.connectionLimit.admit(socket)) accept!.call(app.server, socket);
+  });
+}
+
 /** Lets the requests of the hot routes past the framework; what the server's closing means for them goes along. */
-export function addShortWay(app: FastifyInstance, deps: ServerDeps, rows: readonly RouteRow[]): void {
+function addShortWay(app: FastifyInstance, deps: ServerDeps, rows: readonly RouteRow[]): void {
   app.shortWay = openShortWay(app.server, {
     routes: shortRoutes(deps, rows),
+    connectionLimit: app.connectionLimit,
     firstRequestMs: headersTimeoutMs,
     idleMs: keepAliveMs,
   });
@@ -166,7 +217,8 @@ function credentialCheck(
   if (credential === "none") return [];
   if (credential === "item") {
     const check: onRequestHookHandler = (request, _reply, done) => {
-      if (hasKey(request)) return done();
+      const key = keyOf(request);
+      if (key !== undefined) return checkOwner(deps.keyOwners, key, request, done);
       if (request.headers["x-session-token"] === undefined) return done(unauthorized());
       authenticate(deps.pool, request, "apiKey", deps.onKeyUsed).then(() => done(), done);
     };
@@ -179,12 +231,34 @@ function credentialCheck(
   ];
 }
 
-function hasKey(request: FastifyRequest): boolean {
+function keyOf(request: FastifyRequest): string | undefined {
   try {
-    return presentedKey(request) !== undefined;
+    return presentedKey(request);
   } catch {
-    return false;
+    return undefined;
   }
+}
+
+/** A body that may be larger is read for nobody whose key is not valid by the database as it is now. */
+const maxBytesOnTrust = 64 * 1024;
+
+/** Finds out whose the key is before the body is read. */
+function checkOwner(
+  owners: KeyOwners,
+  key: string,
+  request: FastifyRequest,
+  done: (error?: Error) => void,
+): void {
+  const known = (statedBytes(request) ?? Infinity) <= maxBytesOnTrust ? owners.known(key) : undefined;
+  if (known !== undefined) {
+    request.keyOwner = known;
+    done();
+    return;
+  }
+  owners.find(key).then((owner) => {
+    request.keyOwner = owner ?? null;
+    done(owner === undefined ? unauthorized() : undefined);
+  }, done);
 }
 
 function answerError(
@@ -195,8 +269,8 @@ function answerError(
 ): unknown {
   const answer = toApiError(error, request.routeOptions.config.missingFields);
   if (answer.status >= 500) deps.log.failure(request.id, answer.status, error);
-  if (answer.retryAfterSeconds !== undefined)
-    void reply.header("retry-after", String(answer.retryAfterSeconds));
+  for (const [name, value] of errorHeaders(answer)) void reply.header(name, value);
+  if (answer.status === 501 || answer.status === 505) void reply.header("connection", "close");
   return reply
     .code(answer.status)
     .type("application/json; charset=utf-8")

@@ -19,6 +19,7 @@ interface AcceptRow {
   winners: string | null;
   pair_versions: string;
   pair_kinds: string;
+  pair_held: string;
 }
 
 /**
@@ -37,7 +38,7 @@ export async function acceptItems(
   const hasKeys = items.some((item) => item.idempotencyKey !== null);
   const rows = await callFunction<AcceptRow>(pool, {
     name: "accept_items",
-    text: "select codes, winners::text, pair_versions::text, pair_kinds::text from accept_items($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)",
+    text: "select codes, winners::text, pair_versions::text, pair_kinds::text, pair_held::text from accept_items($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)",
     values: [
       lease.durationMs,
       lease.token,
@@ -137,6 +138,7 @@ function readAcceptances(
   for (const group of groups) for (const number of group.numbers) groupOf[number - 1] = group;
   const versions = readArray(row.pair_versions).map(Number);
   const kinds = readArray(row.pair_kinds).map(Number) as Acceptance["kind"][];
+  const held = readArray(row.pair_held);
   const winners = row.winners === null ? null : readArray(row.winners);
   return items.map((item, index) => {
     const pair = pairNumbers[index]! - 1;
@@ -144,7 +146,7 @@ function readAcceptances(
     const code = row.codes === null ? "a" : (row.codes[index] as AcceptanceCode);
     const group = groupOf[index]!;
     return {
-      code: code === "a" && group.isImmediate && kind !== 2 ? "A" : code,
+      code: code === "a" && kind !== 2 ? waitingCode(held[pair] === "t", group) : code,
       id: code === "r" ? winners![index]!.replaceAll("-", "") : item.id,
       rowId: group.id,
       kind,
@@ -154,7 +156,12 @@ function readAcceptances(
   });
 }
 
-/** A one-dimensional array of numbers, ids and nulls in PostgreSQL's text form. */
+function waitingCode(isHeld: boolean, { isImmediate }: Group): "a" | "A" | "h" {
+  if (isHeld) return "h";
+  return isImmediate ? "A" : "a";
+}
+
+/** A one-dimensional array of numbers, ids, booleans and nulls in PostgreSQL's text form. */
 function readArray(text: string): string[] {
   return text.slice(1, -1).split(",");
 }

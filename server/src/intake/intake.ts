@@ -14,6 +14,8 @@ export interface Intake {
   /** Resolves when everything taken so far is answered. */
   drained(): Promise<void>;
   pending(): number;
+  /** What waits for its batch. */
+  waiting(): { count: number; bytes: number };
   /** Why the last batch was not committed, and when (monotonic clock); undefined once one is. */
   trouble(): IntakeTrouble | undefined;
   /** Forgets the trouble: whoever looked found it gone. */
@@ -33,13 +35,22 @@ export interface ItemSink {
   newLease(): Lease;
   /** An item that is durable and leased to this node. */
   take(item: NewItem, acceptance: Acceptance): void;
-  /** Some deliveries became due that this node did not take. */
-  onDue(): void;
+  /** Some deliveries to the target became due that this node did not take. */
+  onDue(targetId: string): void;
   /** Some mailboxes have new messages. */
   onMailboxItems(mailboxIds: string[]): void;
   changes: Changes;
+  /** The database takes no more items, for this reason; not told again until it has taken some. */
+  onRefused(error: unknown): void;
   /** Told of each item's key, for `last_used_at`. */
   onKeyUsed(key: string): void;
+}
+
+export interface IntakeLimits {
+  /** The most bytes of payloads that wait. */
+  maxQueuedBytes: number;
+  /** Whose a key is: owners have equal parts of each batch, and of what waits. */
+  ownerOf: (key: string) => string;
 }
 
 const maxBatch = 256;
@@ -48,7 +59,7 @@ const maxBatchBytes = 4 * 1024 * 1024;
 const maxQueued = 10_000;
 
 /** Intake through group commit: see {@link createGroupCommit} for the pace. */
-export function createIntake(pool: pg.Pool, sink: ItemSink): Intake {
+export function createIntake(pool: pg.Pool, sink: ItemSink, limits: IntakeLimits): Intake {
   let trouble: IntakeTrouble | undefined;
   const accept = async (items: NewItem[]): Promise<Acceptance[]> => {
     try {
@@ -58,7 +69,10 @@ export function createIntake(pool: pg.Pool, sink: ItemSink): Intake {
       trouble = undefined;
       return acceptances;
     } catch (error) {
-      if (isDatabaseAway(error)) trouble = { error, atMs: performance.now() };
+      if (isDatabaseAway(error)) {
+        if (trouble === undefined) sink.onRefused(error);
+        trouble = { error, atMs: performance.now() };
+      }
       throw error;
     }
   };
@@ -71,6 +85,8 @@ export function createIntake(pool: pg.Pool, sink: ItemSink): Intake {
     maxBatch,
     maxBatchBytes,
     maxQueued,
+    maxQueuedBytes: limits.maxQueuedBytes,
+    ownerOf: (item) => limits.ownerOf(item.key),
   });
   return Object.assign(commits, {
     trouble: () => trouble,
@@ -85,7 +101,7 @@ function hold(lease: Lease): HeldLease {
 }
 
 function handOn(sink: ItemSink, items: NewItem[], acceptances: Acceptance[]): void {
-  let isDue = false;
+  let due: Set<string> | undefined;
   let mailboxIds: string[] | undefined;
   let notedKey: string | undefined;
   for (let index = 0; index < items.length; index++) {
@@ -98,10 +114,10 @@ function handOn(sink: ItemSink, items: NewItem[], acceptances: Acceptance[]): vo
     if (acceptance.code === "A") sink.take(item, acceptance);
     else if (acceptance.code === "a") {
       if (acceptance.kind === 2) (mailboxIds ??= []).push(item.targetId);
-      else isDue = true;
+      else (due ??= new Set()).add(item.targetId);
     }
   }
-  if (isDue) sink.onDue();
+  if (due) for (const targetId of due) sink.onDue(targetId);
   if (mailboxIds) sink.onMailboxItems(mailboxIds);
   if (sink.changes.isWatched()) report(sink.changes, items, acceptances);
 }
@@ -119,6 +135,6 @@ function report(changes: Changes, items: NewItem[], acceptances: Acceptance[]): 
 /** Of an item that was newly accepted. */
 function statusOf({ code, kind }: Acceptance): "QUEUED" | "UNREAD" | "FILTERED" | undefined {
   if (code === "f") return "FILTERED";
-  if (code !== "a" && code !== "A") return undefined;
+  if (code !== "a" && code !== "A" && code !== "h") return undefined;
   return kind === 2 ? "UNREAD" : "QUEUED";
 }

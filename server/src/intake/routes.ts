@@ -2,7 +2,14 @@ import type { IncomingHttpHeaders } from "node:http";
 import { Type } from "typebox";
 import { presentedKey } from "../http/contract/credentials.ts";
 import { bucketOf, isId, newId } from "../postgres/ids.ts";
-import { ApiError, notFound, unauthorized } from "../http/contract/errors.ts";
+import {
+  ApiError,
+  mailboxDisabled,
+  notFound,
+  unauthorized,
+  workspacePending,
+  workspaceSuspended,
+} from "../http/contract/errors.ts";
 import { type RouteDefinition, route, sendAnswer, type ShortAnswer } from "../http/contract/route.ts";
 import { Id } from "../http/contract/schemas.ts";
 import type { Acceptance, NewItem } from "../items/item.ts";
@@ -58,14 +65,14 @@ function itemRoute(
     {
       summary,
       description:
-        "202 leaves only after the item is durable. The body is any JSON document, kept byte for byte.",
+        "202 leaves only after the item is durable. The body is any JSON document, kept byte for byte. A webhook or agent that is disabled holds what comes until it is enabled again.",
       params: Type.Object({ [parameter]: Type.String() }),
       headers: ItemHeaders,
       response: { 202: Accepted },
       errors: {
         402: "The workspace is suspended",
         403: "The workspace is pending, or the request carries a session in place of an API key",
-        409: "The target is disabled, or the Idempotency-Key was used with another body",
+        409: "The mailbox is disabled, or the Idempotency-Key was used with another body",
       },
     },
     async ({ request, reply, params }) => {
@@ -121,7 +128,7 @@ function answerTo(acceptance: Acceptance): ShortAnswer {
   return {
     status: 202,
     text: `{"id":"${acceptance.id}","status":"${status}"}`,
-    header: acceptance.code === "r" ? ["idempotency-replayed", "true"] : undefined,
+    headers: acceptance.code === "r" ? [["idempotency-replayed", "true"]] : undefined,
   };
 }
 
@@ -129,6 +136,7 @@ function refuse(acceptance: Acceptance): void {
   switch (acceptance.code) {
     case "a":
     case "A":
+    case "h":
     case "f":
     case "r":
       return;
@@ -137,14 +145,16 @@ function refuse(acceptance: Acceptance): void {
     case "n":
       throw notFound();
     case "c":
-      throw new ApiError(409, "Idempotency-Key was used with a different body");
+      throw new ApiError(409, "Idempotency-Key was used with a different body", {
+        code: "idempotency_conflict",
+      });
     case "d":
-      throw new ApiError(409, "the target is disabled");
+      throw mailboxDisabled();
     case "l":
       throw new ApiError(413, "the body is larger than the target's max_payload_bytes");
     case "s":
-      throw new ApiError(402, "the workspace is suspended: settle the open invoice to go on");
+      throw workspaceSuspended();
     case "p":
-      throw new ApiError(403, "the workspace is pending: set up payment to activate it");
+      throw workspacePending();
   }
 }

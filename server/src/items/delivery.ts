@@ -13,6 +13,8 @@ export interface Delivery {
   payload: Buffer;
   eventType: string | null;
   correlationId: string | null;
+  /** The event that this one repeats, when it is a replay. */
+  sourceEventId: string | null;
   leaseToken: number;
   /** When the lease ends, by this node's monotonic clock; it never ends sooner in the database. */
   leaseDeadlineMs: number;
@@ -31,6 +33,11 @@ export interface AttemptResult {
 }
 
 export type AttemptVerdict =
+  /**
+   * Nothing left this process, for want of something of its own, such as file descriptors: no attempt at all. The
+   * delivery is given back, and nothing is held against its target.
+   */
+  | { outcome: "unsent"; error: string }
   | { outcome: "delivered" }
   | { outcome: "retry"; error: string; countsTowardDisabling: boolean; slowDown: boolean }
   /** Failed for good; later items of the target may still succeed. */

@@ -16,10 +16,11 @@ export interface NewItem {
 }
 
 /**
- * What became of an item, as `accept_items` codes it: accepted (`A`: and leased to this node), filtered, replayed,
- * conflict, unauthorized, not found, disabled, too large, suspended, pending.
+ * What became of an item, as `accept_items` codes it: accepted (`A`: and leased to this node; `h`: and held until its
+ * target is enabled), filtered, replayed, conflict, unauthorized, not found, mailbox disabled, too large, suspended,
+ * pending.
  */
-export type AcceptanceCode = "a" | "A" | "f" | "r" | "c" | "u" | "n" | "d" | "l" | "s" | "p";
+export type AcceptanceCode = "a" | "A" | "h" | "f" | "r" | "c" | "u" | "n" | "d" | "l" | "s" | "p";
 
 export interface Acceptance {
   code: AcceptanceCode;

@@ -88,7 +88,7 @@ async function claim(
       return {
         status: 200,
         text: claimText(texts, outcome.remaining),
-        header: outcome.isRepeated ? ["claim-replayed", "true"] : undefined,
+        headers: outcome.isRepeated ? [["claim-replayed", "true"]] : undefined,
       };
     }
   }

@@ -4,12 +4,13 @@ import { notFound, unauthorized } from "../http/contract/errors.ts";
 import { parseIf } from "../http/contract/parseIf.ts";
 import { type RouteDefinition, route, sendAnswer, type ShortAnswer } from "../http/contract/route.ts";
 import { claimRoute } from "./claimRoute.ts";
+import type { ClaimChange } from "./finish/changeClaims.ts";
 import type { ChangeCode } from "./finish/endMessages.ts";
 import { isMailboxOf } from "./message/findMailbox.ts";
 import { keyOf, type MailboxRouteDeps, nobodysId } from "./mailboxDeps.ts";
 import { changeRefusal } from "./refusals.ts";
 import { MailboxParams } from "./routes.ts";
-import { Claims, LeaseSeconds, Results } from "./message/schemas.ts";
+import { Claims, LeaseSeconds, Reason, RejectedClaims, Results } from "./message/schemas.ts";
 
 /** What consumers do with the messages of one mailbox, many at a time. */
 export function consumerRoutes(
@@ -43,8 +44,8 @@ function endRoutes(deps: MailboxRouteDeps): Record<"acknowledge" | "reject", Rou
         description: perMessage,
         params: MailboxParams,
         body: Type.Object({
-          messages: Claims,
-          reason: Type.Optional(Type.String({ minLength: 1, maxLength: 1000 })),
+          messages: RejectedClaims,
+          reason: Type.Optional(Reason),
         }),
         response: { 200: Results },
       },
@@ -89,6 +90,7 @@ function leaseRoutes(deps: MailboxRouteDeps): Record<"extend" | "release", Route
             ...body,
             leaseMs,
             delayMs: 0,
+            reason: null,
           }),
         };
       },
@@ -96,11 +98,12 @@ function leaseRoutes(deps: MailboxRouteDeps): Record<"extend" | "release", Route
     release: route(
       {
         summary: "Give claimed messages back, claimable at once or after a delay",
-        description: perMessage,
+        description: `${perMessage} A message whose last allowed claim this was is dead, and the reason is part of its \`dead_reason\`.`,
         params: MailboxParams,
         body: Type.Object({
           messages: Claims,
           delay_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 43_200 })),
+          reason: Type.Optional(Reason),
         }),
         response: { 200: Results },
       },
@@ -111,6 +114,7 @@ function leaseRoutes(deps: MailboxRouteDeps): Record<"extend" | "release", Route
             ...body,
             leaseMs: null,
             delayMs,
+            reason: body.reason ?? null,
           }),
         };
       },
@@ -121,6 +125,7 @@ function leaseRoutes(deps: MailboxRouteDeps): Record<"extend" | "release", Route
 interface PresentedClaim {
   id: string;
   claim_token: string;
+  reason?: string;
 }
 
 interface Result {
@@ -138,7 +143,10 @@ async function endEach(
 ): Promise<Result[]> {
   const codes = await Promise.all(
     input.messages.map((message) =>
-      deps.mailboxes.end({ ...claimOf(key, input.mailboxId, message), reason: input.reason }),
+      deps.mailboxes.end({
+        ...claimOf(key, input.mailboxId, message),
+        reason: input.reason && (message.reason ?? input.reason),
+      }),
     ),
   );
   await refuseUnknown(deps, key, input.mailboxId, codes);
@@ -149,12 +157,12 @@ async function changeEach(
   deps: MailboxRouteDeps,
   key: string,
   mailboxId: string,
-  input: { messages: PresentedClaim[]; leaseMs: number | null; delayMs: number },
+  input: { messages: PresentedClaim[] } & Pick<ClaimChange, "leaseMs" | "delayMs" | "reason">,
 ): Promise<Result[]> {
-  const { messages, leaseMs, delayMs } = input;
+  const { messages, leaseMs, delayMs, reason } = input;
   const outcomes = await Promise.all(
     messages.map((message) =>
-      deps.mailboxes.change({ ...claimOf(key, mailboxId, message), leaseMs, delayMs }),
+      deps.mailboxes.change({ ...claimOf(key, mailboxId, message), leaseMs, delayMs, reason }),
     ),
   );
   await refuseUnknown(

@@ -10,15 +10,15 @@ import type { Mailboxes } from "./mailboxes.ts";
 export interface MailboxRouteDeps {
   pool: pg.Pool;
   mailboxes: Mailboxes;
-  config: Pick<Config, "mailboxLeaseSeconds" | "mailboxRetentionSeconds" | "retentionDays">;
+  config: Pick<Config, "mailboxLeaseSeconds" | "mailboxRetentionSeconds">;
 }
 
 /** A path that is no id is looked for under one that nothing has, so that the key is still checked. */
 export const nobodysId = "0".repeat(32);
 
-/** Milliseconds after which a message expires: never later than its item is dropped. */
+/** Milliseconds after which a message expires. */
 export function retentionMs(config: MailboxRouteDeps["config"]): number {
-  return Math.min(config.mailboxRetentionSeconds, config.retentionDays * 86_400) * 1000;
+  return config.mailboxRetentionSeconds * 1000;
 }
 
 export function readDeps({ pool, config }: MailboxRouteDeps): ReadDeps {

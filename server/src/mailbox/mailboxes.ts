@@ -47,6 +47,8 @@ export interface MailboxesDeps {
   changes: Changes;
   /** Told of each API key that a request was made with, as presented. */
   onKeyUsed: (key: string) => void;
+  /** Whose a key is: owners have equal parts of each batch, and of what waits. */
+  ownerOf: (key: string) => string;
 }
 
 /** Batches take at most so many requests and messages, which bounds how long others wait for them. */
@@ -61,15 +63,22 @@ export function createMailboxes(input: MailboxesDeps): Mailboxes {
   const deps = { ...input, onMessagesReady: (ids: string[]) => wakeups.announce(ids) };
   const places = createPlaces(() => performance.now());
   const turns = new Turns();
+  const owned = { ownerOf: ({ key }: { key: string }) => input.ownerOf(key) };
   const claims = commits<ClaimRequest, ClaimOutcome>(turns, {
+    ...owned,
     run: (requests) => claimMessages({ ...deps, places }, requests),
     sizeOf: (request) => request.max,
   });
   const namedClaims = commits<NamedClaimRequest, NamedClaimOutcome>(turns, {
+    ...owned,
     run: (requests) => claimNamedMessages(deps, requests),
   });
-  const ends = commits<EndRequest, ChangeCode>(turns, { run: (requests) => endMessages(deps, requests) });
+  const ends = commits<EndRequest, ChangeCode>(turns, {
+    ...owned,
+    run: (requests) => endMessages(deps, requests),
+  });
   const changes = commits<ClaimChange, ClaimChangeOutcome>(turns, {
+    ...owned,
     run: (requests) => changeClaims(deps, requests),
   });
   const undoing = new Set<Promise<void>>();
@@ -127,7 +136,7 @@ export function createMailboxes(input: MailboxesDeps): Mailboxes {
 /** One kind of call. Kinds take turns, because consumers mostly do one after the other. */
 function commits<T, R>(
   turns: Turns,
-  options: Pick<GroupCommitOptions<T, R>, "run"> & { sizeOf?: (work: T) => number },
+  options: Pick<GroupCommitOptions<T, R>, "run" | "ownerOf"> & { sizeOf?: (work: T) => number },
 ): {
   add: (work: T) => Promise<R>;
   drained: () => Promise<void>;

@@ -13,8 +13,7 @@ export async function analyzePartitions(pool: pg.Pool): Promise<void> {
     `select c.oid::regclass::text as name, c.relkind = 'p' as is_parent,
        current_setting('server_version_num')::integer >= $1 as can_only
      from pg_class c
-     join pg_namespace n on n.oid = c.relnamespace
-     where n.nspname = current_schema()
+     where c.relnamespace = (select relnamespace from pg_class where oid = 'events'::regclass)
        and (c.relkind = 'p' or c.relispartition and c.relkind = 'r' and pg_relation_size(c.oid) > 0)`,
     [firstWithOnly],
   );

@@ -1,7 +1,7 @@
 import { BlockList, isIPv4 } from "node:net";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { noNetworks, parseNetworks, refuseAddress, refusedKind } from "./addressGuard.ts";
+import { noNetworks, parseNetworks, refusedKind } from "./addressGuard.ts";
 
 test.each([
   ["127.0.0.1", "loopback"],
@@ -58,7 +58,7 @@ test.each([
   ["", "not an IP address"],
   ["2130706433", "not an IP address"],
 ])("%s is refused: %s", (ip, kind) => {
-  expect(refuseAddress(ip, noNetworks)).toBe(`the address ${ip} is ${kind} and not allowed`);
+  expect(refusedKind(ip, noNetworks)).toBe(kind);
 });
 
 test.each([
@@ -76,7 +76,7 @@ test.each([
   "2a00:1450:4001::1",
   "2003::1",
 ])("%s is public", (ip) => {
-  expect(refuseAddress(ip, noNetworks)).toBeNull();
+  expect(refusedKind(ip, noNetworks)).toBeNull();
 });
 
 const refusedV4 = new BlockList();
@@ -133,22 +133,22 @@ test("every spelling that carries an IPv4 address is refused, whatever it carrie
 
 test("an exempt network lets its addresses through and no other", () => {
   const networks = parseNetworks("127.0.0.0/8, ::1/128,10.1.2.3");
-  expect(refuseAddress("127.0.0.1", networks)).toBeNull();
-  expect(refuseAddress("::1", networks)).toBeNull();
-  expect(refuseAddress("10.1.2.3", networks)).toBeNull();
-  expect(refuseAddress("10.1.2.4", networks)).toMatch(/private/);
-  expect(refuseAddress("::2", networks)).not.toBeNull();
-  expect(refuseAddress("::ffff:127.0.0.1", networks)).toMatch(/mapped/);
+  expect(refusedKind("127.0.0.1", networks)).toBeNull();
+  expect(refusedKind("::1", networks)).toBeNull();
+  expect(refusedKind("10.1.2.3", networks)).toBeNull();
+  expect(refusedKind("10.1.2.4", networks)).toMatch(/private/);
+  expect(refusedKind("::2", networks)).not.toBeNull();
+  expect(refusedKind("::ffff:127.0.0.1", networks)).toMatch(/mapped/);
 });
 
 test("exempting NAT64 or 6to4 does not open the private addresses behind them", () => {
   const networks = parseNetworks(["64:ff9b::/96", "2002::/16", "2001::/32", "::ffff:0:0/96"]);
-  expect(refuseAddress("64:ff9b::808:808", networks)).toBeNull();
-  expect(refuseAddress("64:ff9b::7f00:1", networks)).toMatch(/loopback/);
-  expect(refuseAddress("2002:a00:1::1", networks)).toMatch(/private/);
-  expect(refuseAddress("2002:808:808::1", networks)).toBeNull();
-  expect(refuseAddress("2001::80ff:fffe", networks)).toMatch(/loopback/);
-  expect(refuseAddress("::ffff:169.254.169.254", networks)).toMatch(/metadata/);
+  expect(refusedKind("64:ff9b::808:808", networks)).toBeNull();
+  expect(refusedKind("64:ff9b::7f00:1", networks)).toMatch(/loopback/);
+  expect(refusedKind("2002:a00:1::1", networks)).toMatch(/private/);
+  expect(refusedKind("2002:808:808::1", networks)).toBeNull();
+  expect(refusedKind("2001::80ff:fffe", networks)).toMatch(/loopback/);
+  expect(refusedKind("::ffff:169.254.169.254", networks)).toMatch(/metadata/);
 });
 
 test("everything is allowed where every network is exempt", () => {

@@ -13,18 +13,15 @@ type Range = readonly [Address, number];
 export const noNetworks: ParsedNetworks = { ranges: [] };
 
 /**
- * Why the service must not talk to this address, as a sentence for a person, or null when it may.
- *
- * @param ip An IPv4 or IPv6 address in the usual notation, as resolvers and sockets give it.
+ * What a caller is told of every refused address, whether it was given or looked up: which kind it is, or what a name
+ * stands for inside a network, is not the caller's business.
  */
-export function refuseAddress(ip: string, allowed: ParsedNetworks): string | null {
-  const kind = refusedKind(ip, allowed);
-  return kind === null ? null : `the address ${ip} is ${kind} and not allowed`;
-}
+export const refusedAddress = "points to an address that is not allowed";
 
 /**
  * What is wrong with this address (`loopback`, `private`, …), or null when the service may talk to it.
- * For messages that must not show the address itself: what a name resolves to inside a network is not the caller's business.
+ *
+ * @param ip An IPv4 or IPv6 address in the usual notation, as resolvers and sockets give it.
  *
  * An IPv6 address that carries an IPv4 address (mapped, NAT64, 6to4, …) is refused as such; where its
  * network is exempt, the carried address is judged in its place, so that exempting NAT64 does not open 127.0.0.1.

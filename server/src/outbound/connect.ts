@@ -1,9 +1,10 @@
 import { connect as connectTcp, isIP, type LookupFunction, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
-import { type ParsedNetworks, refuseAddress, refusedKind } from "./addressGuard.ts";
+import { type ParsedNetworks, refusedAddress, refusedKind } from "./addressGuard.ts";
 import type { Deadlines, Expiring } from "../runtime/deadlines.ts";
 import { ConnectFailure, describeConnectError, describeTlsError } from "./failures.ts";
 import type { Resolve } from "./resolve.ts";
+import type { Connect, Peer } from "./transport/transport.ts";
 
 export interface ConnectDeps {
   networks: ParsedNetworks;
@@ -14,20 +15,6 @@ export interface ConnectDeps {
   /** Certificate authorities to trust in place of the system's; PEM. */
   ca?: string | Buffer | undefined;
 }
-
-/** The other end, as undici describes it. */
-export interface Peer {
-  protocol: string;
-  /** A name, or a literal address without brackets. */
-  hostname: string;
-  /** Empty for the protocol's own. */
-  port: string;
-}
-
-export type Connected = (error: Error | null, socket: Socket | null) => void;
-
-/** Opens a connection and returns a function that gives it up; after that, `connected` is not called. */
-export type Connect = (peer: Peer, connected: Connected) => () => void;
 
 const tcpKeepAliveMs = 60_000;
 
@@ -61,9 +48,8 @@ export function createConnect(deps: ConnectDeps): Connect {
       end(new ConnectFailure({ code: "connect_timeout", message }));
     }
     function connectedTcp(): void {
-      const refusal = refuseAddress(socket?.remoteAddress ?? "", deps.networks);
-      if (refusal !== null) {
-        end(refused(refusal));
+      if (refusedKind(socket?.remoteAddress ?? "", deps.networks) !== null) {
+        end(refused());
       } else if (socket !== null && peer.protocol === "https:") {
         socket = openTls(socket, peer, sessions, deps.ca);
         socket.once("secureConnect", () => end(null));
@@ -75,12 +61,12 @@ export function createConnect(deps: ConnectDeps): Connect {
 
     deps.deadlines.add(attempt);
     // A literal host is not looked up, so the lookup's guard would not see it.
-    const refusal = isIP(peer.hostname) === 0 ? null : refuseAddress(peer.hostname, deps.networks);
-    if (refusal === null) {
+    const isRefused = isIP(peer.hostname) !== 0 && refusedKind(peer.hostname, deps.networks) !== null;
+    if (isRefused) {
+      process.nextTick(end, refused());
+    } else {
       socket = openTcp(deps, peer, end);
       socket.once("connect", connectedTcp);
-    } else {
-      process.nextTick(end, refused(refusal));
     }
     return () => {
       open = false;
@@ -120,9 +106,7 @@ function guardedLookup({ resolve, networks }: ConnectDeps): LookupFunction {
           .map((address) => ({ address, family: isIP(address) }));
         const [first] = allowed;
         if (first === undefined) {
-          const kind = refusedKind(addresses[0] ?? "", networks) ?? "unknown";
-          const message = `the host name ${hostname} resolves to an address that is ${kind} and not allowed`;
-          callback(refused(message), []);
+          callback(refused(), []);
         } else if (options.all === true) {
           callback(null, allowed);
         } else {
@@ -180,6 +164,6 @@ function portOf({ port, protocol }: Peer): number {
   return port === "" ? (protocol === "https:" ? 443 : 80) : Number(port);
 }
 
-function refused(message: string): ConnectFailure {
-  return new ConnectFailure({ code: "refused_address", message });
+function refused(): ConnectFailure {
+  return new ConnectFailure({ code: "refused_address", message: `the host ${refusedAddress}` });
 }

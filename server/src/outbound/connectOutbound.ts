@@ -5,7 +5,7 @@ import type { Config } from "../config/config.ts";
 
 /** The outbound client as the configuration wants it. */
 export function connectOutbound(
-  config: Pick<Config, "allowHttpTargets" | "connectTimeoutMs" | "maxInFlight">,
+  config: Pick<Config, "allowHttpTargets" | "connectTimeoutMs" | "fastOutbound" | "maxInFlight">,
   networks: ParsedNetworks,
 ): Outbound {
   return createOutbound({
@@ -15,5 +15,6 @@ export function connectOutbound(
     connectTimeoutMs: config.connectTimeoutMs,
     // The dispatcher bounds what is under way; targets that share a host must not wait for each other.
     maxConnectionsPerOrigin: config.maxInFlight,
+    isPlain: config.fastOutbound === "off",
   });
 }

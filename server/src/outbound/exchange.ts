@@ -1,12 +1,12 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Dispatcher } from "undici";
-import type { Connection, Connections, Job } from "./connections.ts";
 import type { DeadlinePlace, Deadlines, Expiring } from "../runtime/deadlines.ts";
 import type { ExchangeHeaders, ExchangeResult } from "./exchangeResult.ts";
 import { describeExchangeError, type Failure, isClosedByPeer, shuttingDown } from "./failures.ts";
+import type { Job, Transport, UsedConnection } from "./transport/transport.ts";
 
 export interface ExchangeDeps {
-  connections: Connections;
+  transport: Transport;
   deadlines: Deadlines;
 }
 
@@ -32,7 +32,8 @@ export class Exchange implements Job, Expiring {
   readonly options: Dispatcher.DispatchOptions;
   readonly timeoutMs: number;
   place: DeadlinePlace | null = null;
-  connection: Connection | null = null;
+  connection: UsedConnection | null = null;
+  controller: Dispatcher.DispatchController | null = null;
   ahead: Job | null = null;
   behind: Job | null = null;
 
@@ -65,23 +66,22 @@ export class Exchange implements Job, Expiring {
 
   start(): void {
     this.#deps.deadlines.add(this);
-    this.#deps.connections.start(this);
+    this.#deps.transport.start(this);
   }
 
   expire(): void {
     const seconds = this.timeoutMs / 1000;
     if (this.connection === null) {
-      this.#deps.connections.withdraw(this);
-      this.#fail({ code: "other", message: `no free connection to the host within ${seconds} s` });
+      this.#deps.transport.withdraw(this);
+      this.#fail({ code: "local", message: `no free connection to the host within ${seconds} s` });
       return;
     }
-    const { connection } = this;
     const message =
       this.#status === 0
         ? `no answer within ${seconds} s`
         : `the answer (${this.#status}) did not end within ${seconds} s`;
     this.#fail({ code: "timeout", message });
-    this.#deps.connections.discard(connection);
+    this.#deps.transport.discard(this);
   }
 
   abandon(): void {
@@ -93,6 +93,7 @@ export class Exchange implements Job, Expiring {
       controller.abort(new Error("ended before it began"));
       return;
     }
+    this.controller = controller;
     this.#sent = true;
     this.#onUsedConnection = (this.connection?.exchanges ?? 0) > 0;
   }
@@ -123,17 +124,14 @@ export class Exchange implements Job, Expiring {
       return;
     }
     this.#keep(chunk.subarray(0, roomBytes));
-    const { connection } = this;
     this.#endLater(this.#answer(true));
     controller.abort(new Error("the rest of the body is not wanted"));
-    if (connection !== null) {
-      this.#deps.connections.discard(connection);
-    }
+    this.#deps.transport.discard(this);
   }
 
   onResponseEnd(): void {
-    if (!this.#settled && this.connection !== null) {
-      this.#deps.connections.release(this.connection, this);
+    if (!this.#settled) {
+      this.#deps.transport.release(this);
     }
   }
 
@@ -155,20 +153,19 @@ export class Exchange implements Job, Expiring {
     if (this.#settled) {
       return;
     }
-    const { connection } = this;
     if (this.#isStale(error)) {
-      // Only once: the new connection is not a used one.
+      // Only once, so that a peer that closes every connection is not asked for ever.
       this.#repeatable = false;
+      this.#deps.transport.discard(this);
       this.connection = null;
-      if (connection !== null) {
-        this.#deps.connections.discard(connection);
-      }
-      this.#deps.connections.startOnNew(this);
+      this.controller = null;
+      this.#deps.transport.startAgain(this);
       return;
     }
-    this.#fail(describeExchangeError(error, this.#status !== 0));
-    if (connection !== null) {
-      this.#deps.connections.discard(connection);
+    const progress = this.#status !== 0 ? "body" : this.#answering ? "headers" : "nothing";
+    this.#fail(describeExchangeError(error, progress));
+    if (this.connection !== null) {
+      this.#deps.transport.discard(this);
     }
   }
 

@@ -43,4 +43,6 @@ export type ExchangeErrorCode =
   | "reset"
   | "tls"
   | "bad_response"
+  /** This process lacks what it needs to send, such as a file descriptor: the receiver has nothing to do with it. */
+  | "local"
   | "other";

@@ -1,3 +1,12 @@
+import { closeSync, openSync } from "node:fs";
+import { devNull } from "node:os";
+import {
+  type AnswerProgress,
+  contradictoryLength,
+  describeClosing,
+  describeParserError,
+  describeStrayAnswer,
+} from "./answerFaults.ts";
 import type { ExchangeErrorCode } from "./exchangeResult.ts";
 
 /** Why a request failed: a code for programs and one plain phrase for a person. */
@@ -20,12 +29,13 @@ export class ConnectFailure extends Error {
 /** Names what went wrong while connecting, before a byte of the request was written. */
 export function describeConnectError(error: Error, hostname: string): Failure {
   const code = errorCode(error);
+  const shortage = localShortage(error);
+  if (shortage !== undefined) return { code: "local", message: shortage };
   switch (code) {
     case "ECONNREFUSED":
       return { code: "connect_refused", message: "connection refused" };
     case "EHOSTUNREACH":
     case "ENETUNREACH":
-    case "EADDRNOTAVAIL":
       return { code: "connect_refused", message: "the host cannot be reached" };
     case "ETIMEDOUT":
       return { code: "connect_timeout", message: "the host did not answer the connection" };
@@ -39,6 +49,36 @@ export function describeConnectError(error: Error, hostname: string): Failure {
       return isDnsError(error)
         ? { code: "dns", message: `the host name ${hostname} could not be resolved (${code})` }
         : { code: "other", message: `the connection failed (${code})` };
+  }
+}
+
+/** What this process, or its machine, has too little of. */
+const shortages: Record<string, string> = {
+  EMFILE: "this process has no file descriptors left",
+  ENFILE: "this machine has no file descriptors left",
+  ENOBUFS: "this machine has no room for network buffers",
+  ENOMEM: "this machine has no memory for another connection",
+  EADDRNOTAVAIL: "this machine has no free port for another connection",
+};
+
+/** Names the shortage that kept a connection from being made; undefined when it was something else. */
+function localShortage(error: Error): string | undefined {
+  // Several addresses were tried, and each failed.
+  const causes = error instanceof AggregateError ? (error.errors as Error[]) : [error];
+  for (const cause of causes) {
+    const shortage = shortages[errorCode(cause)];
+    if (shortage !== undefined) return shortage;
+  }
+  // A resolver that cannot open a socket or a file says that there is no such name, or no server.
+  return isDnsError(error) && isOutOfDescriptors() ? shortages["EMFILE"] : undefined;
+}
+
+function isOutOfDescriptors(): boolean {
+  try {
+    closeSync(openSync(devNull, "r"));
+    return false;
+  } catch {
+    return true;
   }
 }
 
@@ -63,25 +103,26 @@ export function describeTlsError(error: Error): Failure {
   return { code: "tls", message: certificateFaults[code] ?? `the TLS handshake failed (${code})` };
 }
 
-/** Names what went wrong with a request: `answered` says whether the answer's headers had arrived. */
-export function describeExchangeError(error: Error, answered: boolean): Failure {
+/** Names what went wrong with a request that had a connection. */
+export function describeExchangeError(error: Error, progress: AnswerProgress): Failure {
   if (error instanceof ConnectFailure) {
     return error.failure;
   }
   const code = errorCode(error);
   switch (code) {
     case "HTTPParserError":
-      return { code: "bad_response", message: "the answer is not valid HTTP" };
+      return { code: "bad_response", message: describeParserError(error) };
     case "UND_ERR_HEADERS_OVERFLOW":
       return { code: "bad_response", message: "the headers of the answer are too large" };
     case "UND_ERR_SOCKET":
       return error.message.startsWith("bad ")
-        ? { code: "bad_response", message: "the answer is not a response to the request" }
-        : closed(answered);
+        ? { code: "bad_response", message: describeStrayAnswer(error.message) }
+        : closed(progress);
+    case "UND_ERR_RES_CONTENT_LENGTH_MISMATCH":
+      return progress === "body" ? closed(progress) : { code: "bad_response", message: contradictoryLength };
     case "ECONNRESET":
     case "EPIPE":
-    case "UND_ERR_RES_CONTENT_LENGTH_MISMATCH":
-      return closed(answered);
+      return closed(progress);
     case "ETIMEDOUT":
       return { code: "timeout", message: "the host stopped answering" };
     case "UND_ERR_DESTROYED":
@@ -94,13 +135,10 @@ export function describeExchangeError(error: Error, answered: boolean): Failure 
   }
 }
 
-export const shuttingDown: Failure = { code: "other", message: "the service is shutting down" };
+export const shuttingDown: Failure = { code: "local", message: "the service is shutting down" };
 
-function closed(answered: boolean): Failure {
-  const message = answered
-    ? "the connection was closed in the middle of the answer"
-    : "the connection was closed without an answer";
-  return { code: "reset", message };
+function closed(progress: AnswerProgress): Failure {
+  return { code: "reset", message: describeClosing(progress) };
 }
 
 /** True when the peer closed the connection, which for a kept-alive one may have happened before the request. */

@@ -1,10 +1,11 @@
 import type { ParsedNetworks } from "./addressGuard.ts";
 import { createConnect } from "./connect.ts";
-import { Connections } from "./connections.ts";
+import { FastTransport } from "./fast/fastTransport.ts";
 import { createDeadlines } from "../runtime/deadlines.ts";
 import { Exchange } from "./exchange.ts";
 import type { ExchangeResult } from "./exchangeResult.ts";
 import { type Failure, shuttingDown } from "./failures.ts";
+import { PlainTransport } from "./transport/plainTransport.ts";
 import { createResolve, type Resolve } from "./resolve.ts";
 
 export interface OutboundOptions {
@@ -23,6 +24,8 @@ export interface OutboundOptions {
   keepAliveTimeoutMs?: number;
   /** Certificate authorities to trust in place of the system's; PEM. */
   ca?: string | Buffer;
+  /** Leaves connections to undici's own pools, as the twin of `fast/` does. */
+  isPlain?: boolean;
   /** Replaces DNS in tests. */
   resolve?: Resolve;
 }
@@ -62,7 +65,7 @@ const defaultBodyLimitBytes = 16 * 1024;
 /** The one client for everything the service sends: webhooks, agent cards, A2A and key sets. */
 export function createOutbound(options: OutboundOptions): Outbound {
   const deadlines = createDeadlines();
-  const connections = new Connections({
+  const transport = new (options.isPlain === true ? PlainTransport : FastTransport)({
     connect: createConnect({
       networks: options.networks,
       resolve: options.resolve ?? createResolve(),
@@ -74,7 +77,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
     maxIdleConnections: options.maxIdleConnections ?? 1024,
     keepAliveTimeoutMs: options.keepAliveTimeoutMs ?? 10_000,
   });
-  const deps = { connections, deadlines };
+  const deps = { transport, deadlines };
   const destinationOf = createDestinations(options.allowHttp);
   let closed = false;
 
@@ -107,7 +110,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
     send,
     close() {
       closed = true;
-      connections.close();
+      transport.close();
     },
   };
 }

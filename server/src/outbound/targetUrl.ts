@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { type ParsedNetworks, refusedKind } from "./addressGuard.ts";
+import { type ParsedNetworks, refusedAddress, refusedKind } from "./addressGuard.ts";
 import { createResolve, isLocalhost, type Resolve } from "./resolve.ts";
 
 export interface TargetUrlPolicy {
@@ -72,22 +72,15 @@ function refuseForm(url: URL, allowHttp: boolean): string | null {
  */
 async function refuseHost(hostname: string, policy: TargetUrlPolicy): Promise<string | null> {
   if (isIpLiteral(hostname)) {
-    const ip = withoutBrackets(hostname);
-    const kind = refusedKind(ip, policy.networks);
-    return kind === null ? null : `points to ${ip}, which is ${kind} and not allowed`;
+    return refusedKind(withoutBrackets(hostname), policy.networks) === null ? null : refusedAddress;
   }
   if (isLocalhost(hostname)) {
     // Each connection uses whichever of the two is exempt.
     const exempt = ["127.0.0.1", "::1"].some((ip) => refusedKind(ip, policy.networks) === null);
-    return exempt ? null : `points to ${hostname}, which is loopback and not allowed`;
+    return exempt ? null : refusedAddress;
   }
-  for (const ip of await resolveInTime(policy.resolve ?? defaultResolve, hostname)) {
-    const kind = refusedKind(ip, policy.networks);
-    if (kind !== null) {
-      return `names the host ${hostname}, which resolves to an address that is ${kind} and not allowed`;
-    }
-  }
-  return null;
+  const addresses = await resolveInTime(policy.resolve ?? defaultResolve, hostname);
+  return addresses.every((ip) => refusedKind(ip, policy.networks) === null) ? null : refusedAddress;
 }
 
 /** What the name resolves to; nothing when it does not, or not in time. */

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../test/support/database.ts";
 import type pg from "pg";
+import { functionSchema } from "./functionSchema.ts";
 import { createPool } from "./pool.ts";
 
 let database: TestDatabase;
@@ -25,8 +26,9 @@ test("no function that steers the planner may meet a plan that reads past its li
   const { rows } = await pool.query<{ name: string; settings: string[] }>(
     `select proname as name, proconfig as settings
      from pg_proc
-     where pronamespace = 'public'::regnamespace
+     where pronamespace = $1::regnamespace
        and 'enable_seqscan=off' = any (proconfig)`,
+    [functionSchema],
   );
   expect(rows.length).toBeGreaterThan(15);
   for (const { name, settings } of rows) expect(settings, name).toContain("enable_bitmapscan=off");

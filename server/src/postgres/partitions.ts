@@ -35,6 +35,7 @@ export async function ensurePartitions(pool: pg.Pool | pg.PoolClient, nowMs: num
      where i.inhparent = any ($1::regclass[])`,
     [[...tablesById, "idempotency_keys"]],
   );
+  const home = await tableSchema(pool);
   const existing = new Set(rows.map((row) => row.relname));
   let created = 0;
   for (let day = today - 1; day <= today + daysAhead; day++) {
@@ -46,18 +47,34 @@ export async function ensurePartitions(pool: pg.Pool | pg.PoolClient, nowMs: num
           ? [String(day), String(day + 1)]
           : [`'${firstIdAt(day * dayMs)}'`, `'${firstIdAt((day + 1) * dayMs)}'`];
       await pool.query(
-        `create table if not exists ${name} partition of ${table} for values from (${from}) to (${to})
+        `create table if not exists ${home}.${name} partition of ${home}.${table}
+         for values from (${from}) to (${to})
          with (
            autovacuum_analyze_scale_factor = ${doubled},
            autovacuum_vacuum_insert_scale_factor = ${doubled}
          )`,
       );
       // Nothing is looked for by its payload, and to sort 30,000 of them is most of what ANALYZE would do.
-      if (table === "events") await pool.query(`alter table ${name} alter column payload set statistics 0`);
+      if (table === "events")
+        await pool.query(`alter table ${home}.${name} alter column payload set statistics 0`);
       created++;
     }
   }
   return created;
+}
+
+/**
+ * The schema of the tables, quoted. What is created without it lands in the first schema of the path, which is that of the
+ * functions and is dropped with them.
+ */
+async function tableSchema(pool: pg.Pool | pg.PoolClient): Promise<string> {
+  const { rows } = await pool.query<{ home: string }>(
+    `select quote_ident(n.nspname) as home
+     from pg_class c
+     join pg_namespace n on n.oid = c.relnamespace
+     where c.oid = 'events'::regclass`,
+  );
+  return rows[0]!.home;
 }
 
 /** The part of a partition's name that says its day: `20261121`. */

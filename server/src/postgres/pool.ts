@@ -1,21 +1,30 @@
-import type { Socket } from "node:net";
 import pg from "pg";
+import { functionSchema } from "./functionSchema.ts";
+import { connectionOf } from "./hot/privateParts.ts";
 import { queryTimeoutMs, unanswered } from "./hot/queryTimeout.ts";
-import { tapRows } from "./hot/rowTap.ts";
+import { notePool, tapRows } from "./hot/rowTap.ts";
 
 /*
  * Ids leave the database as they are in the interface, 32 hex characters without dashes, and bigint columns as
  * numbers: all of them are moments, counts and tokens below 2^53.
  */
 const uuidOid = 2950;
+const uuidArrayOid = 2951;
 const int8Oid = 20;
+const textArrayOid: number = 1009;
+const readTexts = pg.types.getTypeParser(textArrayOid, "text") as (text: string) => (string | null)[];
 const types = {
   getTypeParser(oid: number, format?: "text" | "binary"): (text: string) => unknown {
     if (oid === uuidOid && format !== "binary") return (text: string) => text.replaceAll("-", "");
+    if (oid === uuidArrayOid && format !== "binary") return readUuids;
     if (oid === int8Oid && format !== "binary") return Number;
     return pg.types.getTypeParser(oid, format) as (text: string) => unknown;
   },
 };
+
+function readUuids(text: string): (string | null)[] {
+  return readTexts(text.replaceAll("-", ""));
+}
 
 /** Where a PostgreSQL is: a URL, or the parts of the embedded server's connection. */
 export type DatabaseConnection =
@@ -26,6 +35,8 @@ export interface PoolOptions {
   connection: DatabaseConnection;
   /** Most connections at once. */
   size: number;
+  /** Calls hot functions through the driver's own queries. */
+  isPlain?: boolean;
   /** Told about an idle connection's failure; the pool replaces the connection by itself. */
   onError: (error: Error) => void;
   /** Why no connection can be made, where that is known better than a client is told. */
@@ -43,11 +54,6 @@ class ImpatientClient extends pg.Client {
   /** For the work that has checked it out; see `limitQueries`. */
   limitMs = queryTimeoutMs;
 
-  constructor(config?: string | pg.ClientConfig) {
-    super(config);
-    tapRows(this);
-  }
-
   // The driver's own signatures are overloads for text, configurations, callbacks and queries.
   override query = ((given: unknown, ...rest: unknown[]): unknown => {
     const config = typeof given === "string" ? { text: given } : (given as pg.QueryConfig);
@@ -59,12 +65,19 @@ class ImpatientClient extends pg.Client {
   }) as pg.Client["query"];
 
   #hangUp(): void {
-    (this as unknown as { connection: { stream: Socket } }).connection.stream.destroy();
+    connectionOf(this).stream.destroy();
+  }
+}
+
+class TappedClient extends ImpatientClient {
+  constructor(config?: string | pg.ClientConfig) {
+    super(config);
+    tapRows(this);
   }
 }
 
 /**
- * The connection pool. Sessions give up on statements after 30 s, on locks after 10 s and on transactions
+ * The connection pool, with the schema of this version's functions before the rest of each session's path. Sessions give up on statements after 30 s, on locks after 10 s and on transactions
  * left idle after 15 s, because one forgotten transaction would pin dead rows and stop the queue from
  * shrinking.
  */
@@ -73,7 +86,7 @@ export function createPool(options: PoolOptions): pg.Pool {
   const where = "url" in connection ? { connectionString: connection.url } : connection;
   const pool = new pg.Pool({
     ...where,
-    Client: options.explainAway === undefined ? ImpatientClient : explaining(options.explainAway),
+    Client: clientOf(options),
     max: options.size,
     connectionTimeoutMillis: connectTimeoutMs,
     idleTimeoutMillis: 60_000,
@@ -83,7 +96,10 @@ export function createPool(options: PoolOptions): pg.Pool {
     lock_timeout: 10_000,
     idle_in_transaction_session_timeout: 15_000,
     application_name: "postrider",
+    // The pool waits for the promise that it is given; its types do not say so.
+    onConnect: (client): unknown => findFunctions(client),
   });
+  if (options.isPlain !== true) notePool(pool);
   pool.on("error", options.onError);
   pool.on("acquire", (client) => {
     (client as unknown as ImpatientClient).limitMs = queryTimeoutMs;
@@ -94,9 +110,31 @@ export function createPool(options: PoolOptions): pg.Pool {
   return pool;
 }
 
+/**
+ * Names of functions mean those of this version, inside of functions too; names of tables mean what they did. Not in the
+ * startup message, because a PgBouncer between does not pass such settings on.
+ */
+async function findFunctions(client: pg.ClientBase): Promise<void> {
+  // The driver knows the limit of a single query; its types do not.
+  const statement = {
+    text: "select set_config('search_path', concat_ws(', ', $1::text, current_setting('search_path')), false)",
+    values: [functionSchema],
+    query_timeout: connectTimeoutMs,
+  };
+  await client.query(statement);
+}
+
+function clientOf({ isPlain = false, explainAway }: PoolOptions): typeof ImpatientClient {
+  const plainOrTapped = isPlain ? ImpatientClient : TappedClient;
+  return explainAway === undefined ? plainOrTapped : explaining(plainOrTapped, explainAway);
+}
+
 /** A client whose failure to connect is told in better words, where there are any. */
-function explaining(explain: () => Error | undefined): typeof ImpatientClient {
-  return class extends ImpatientClient {
+function explaining(
+  client: typeof ImpatientClient,
+  explain: () => Error | undefined,
+): typeof ImpatientClient {
+  return class extends client {
     // The pool passes a callback.
     override connect = ((callback: (error: Error | null) => void): unknown => {
       const told = (error: Error | null): void => callback(error && (explain() ?? error));
@@ -142,8 +180,8 @@ export function isDatabaseAway(error: unknown): boolean {
   const code = (error as Error & { code?: string }).code ?? "";
   // Class 08: connection exceptions; 57P0x: shutting down or starting; 53: out of connections, memory or disk; 58: the
   // disk fails;
-  // 25006: a read-only standby took over; 57014 and 55P03: a timeout of ours under overload; 42883: a newer version
-  // of the service has changed the functions, and this process is to be replaced.
+  // 25006: a read-only standby took over; 57014 and 55P03: a timeout of ours under overload; 42883: the functions
+  // of this process were dropped, and it is about to end.
   return (
     /^(08|53|58|57P0|25006|57014|55P03|40001|40P01|42883)/.test(code) ||
     /^E(CONN|PIPE|NOENT|NOTFOUND|TIMEDOUT|HOST|NET)|^EAI_/.test(code) ||

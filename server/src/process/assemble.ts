@@ -3,13 +3,16 @@ import { availableParallelism } from "node:os";
 import type { FastifyInstance } from "fastify";
 import type pg from "pg";
 import { Registry, collectDefaultMetrics } from "prom-client";
-import { createKeyUsage } from "../accounts/keyUsage.ts";
+import { createKeyOwners } from "../accounts/keyOwners.ts";
+import { createKeyUsage, type KeyUsage } from "../accounts/keyUsage.ts";
 import { createPasswords } from "../accounts/passwords.ts";
 import { createApp } from "../app.ts";
 import { type BillingWorker, startBillingWorker } from "../billing/worker.ts";
 import type { Config } from "../config/config.ts";
 import type { DatabaseConnection } from "../postgres/pool.ts";
+import type { ProcessRecord } from "../postgres/processes.ts";
 import { limitQueries } from "../postgres/hot/queryLimit.ts";
+import { awayReason, awayText } from "../postgres/awayReason.ts";
 import { createQueries } from "../postgres/tables.ts";
 import { connectOutbound } from "../outbound/connectOutbound.ts";
 import { createDelivery } from "../delivery/dispatch/createDelivery.ts";
@@ -17,18 +20,22 @@ import type { Dispatcher } from "../delivery/dispatch/dispatcher.ts";
 import { createHelper, type Helper } from "../delivery/second-thread/helpingThread.ts";
 import { createHandoffs, type Handoffs } from "../handoff/handoffs.ts";
 import { closeServer } from "../http/closeServer.ts";
-import { createIntake } from "../intake/intake.ts";
+import { createIntake, type Intake } from "../intake/intake.ts";
 import { createMailboxes, type Mailboxes } from "../mailbox/mailboxes.ts";
 import { retentionMs } from "../mailbox/mailboxDeps.ts";
 import { startMaintenance } from "./chores.ts";
 import { createStreams, type Streams } from "../stream/streams.ts";
 import { parseNetworks } from "../outbound/addressGuard.ts";
+import { createPresence, type Presence } from "./presence.ts";
 import { createSecretBox } from "../items/secretBox.ts";
 import { registerDatabaseMetrics } from "../telemetry/databaseMetrics.ts";
+import { registerMailboxMetrics } from "../telemetry/mailboxMetrics.ts";
 import type { Log } from "../telemetry/log.ts";
 import { metricsText } from "../telemetry/metricsText.ts";
 import { createRequestMetrics } from "../telemetry/requestMetrics.ts";
 import { withTryout } from "../tryout/receiver.ts";
+import { connectionLimitOf } from "./descriptorLimit.ts";
+import { registerLoadMetrics } from "../telemetry/loadMetrics.ts";
 import { version } from "../config/version.ts";
 
 export interface ServiceDeps {
@@ -38,6 +45,8 @@ export interface ServiceDeps {
   /** Where the pool's database is, for a thread that helps; absent when none is to. */
   connection?: DatabaseConnection;
   encryptionKey: Buffer;
+  /** This process, as the database has it. */
+  process?: ProcessRecord | undefined;
   log: Log;
   nowMs?: () => number;
 }
@@ -47,6 +56,8 @@ export interface Service {
   app: FastifyInstance;
   mailboxes: Mailboxes;
   handoffs: Handoffs;
+  /** Resolves with the reason once the process cannot go on; it is to be stopped then. */
+  overtaken: Promise<string>;
   /** Starts dispatch and maintenance, as the roles say. */
   start(): void;
   /** Takes no more, finishes what is under way and gives the rest back. The pool stays open. */
@@ -63,7 +74,7 @@ type Parts = ReturnType<typeof assembleParts>;
 function assembleParts(deps: ServiceDeps, requestPool: pg.Pool) {
   const { config, pool, encryptionKey, log, nowMs = Date.now } = deps;
   const queries = createQueries(requestPool);
-  const registry = createRegistry(requestPool);
+  const registry = createRegistry(requestPool, config);
   const networks = parseNetworks(config.allowedNetworks);
   const box = createSecretBox({ current: encryptionKey, previous: config.previousEncryptionKeys });
   const outbound = withTryout(connectOutbound(config, networks), { pool, box, log, nowMs });
@@ -97,23 +108,29 @@ function assembleParts(deps: ServiceDeps, requestPool: pg.Pool) {
     sendHandoff: (delivery, target) => handoffs.send(delivery, target),
     ...(helper && { helper }),
   });
+  const keyOwners = createKeyOwners(pool);
+  // Which owner the unknown have makes no difference: their keys are looked up before anything waits.
+  const ownerOf = (key: string): string => keyOwners.known(key) ?? key;
   const mailboxes: Mailboxes = createMailboxes({
     pool: requestPool,
     log,
+    ownerOf,
     retentionMs: retentionMs(config),
     changes: streams.changes,
     onKeyUsed: (key) => keyUsage.noteKey(key),
   });
-  const intake = createIntake(requestPool, {
-    hasRoom: (targetId) => dispatcher.hasRoom(targetId),
-    newLease: () => dispatcher.newLease(),
-    take: (item, acceptance) => dispatcher.take(item, acceptance),
-    onDue: () => dispatcher.onDue(),
-    onMailboxItems: (mailboxIds) => mailboxes.onMailboxItems(mailboxIds),
-    changes: streams.changes,
-    onKeyUsed: (key) => keyUsage.noteKey(key),
+  const intake = intakeOf({
+    config,
+    pool: requestPool,
+    dispatcher,
+    mailboxes,
+    keyUsage,
+    ownerOf,
+    streams,
+    log,
   });
   return {
+    keyOwners,
     pool: requestPool,
     queries,
     registry,
@@ -131,10 +148,52 @@ function assembleParts(deps: ServiceDeps, requestPool: pg.Pool) {
   };
 }
 
-function createRegistry(pool: pg.Pool): Registry {
+function refusalLog(log: Log): (error: unknown) => void {
+  return (error) => log.error({ err: error }, `items are refused: ${awayText[awayReason(error) ?? "away"]}`);
+}
+
+interface IntakeParts {
+  config: Config;
+  pool: pg.Pool;
+  dispatcher: Dispatcher;
+  mailboxes: Mailboxes;
+  keyUsage: KeyUsage;
+  streams: Pick<Streams, "changes">;
+  log: Log;
+  ownerOf: (key: string) => string;
+}
+
+function intakeOf({
+  config,
+  pool,
+  dispatcher,
+  mailboxes,
+  keyUsage,
+  ownerOf,
+  streams,
+  log,
+}: IntakeParts): Intake {
+  return createIntake(
+    pool,
+    {
+      hasRoom: (targetId) => dispatcher.hasRoom(targetId),
+      newLease: () => dispatcher.newLease(),
+      take: (item, acceptance) => dispatcher.take(item, acceptance),
+      onDue: (targetId) => dispatcher.onDue(targetId),
+      onMailboxItems: (mailboxIds) => mailboxes.onMailboxItems(mailboxIds),
+      changes: streams.changes,
+      onRefused: refusalLog(log),
+      onKeyUsed: (key) => keyUsage.noteKey(key),
+    },
+    { maxQueuedBytes: config.bodyMemoryBytes, ownerOf },
+  );
+}
+
+function createRegistry(pool: pg.Pool, config: Config): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   registerDatabaseMetrics(registry, pool);
+  registerMailboxMetrics(registry, pool, retentionMs(config));
   return registry;
 }
 
@@ -146,7 +205,8 @@ function createHelperFor(
   const threads = config.sendingThreads === "auto" ? availableParallelism() : Number(config.sendingThreads);
   if (connection === undefined || threads < 2 || !config.roles.has("dispatcher")) return undefined;
   const { allowHttpTargets, allowedNetworks, connectTimeoutMs, deliveryTimeoutMs } = config;
-  const { logLevel, maxInFlight, roles, targetConcurrency, previousEncryptionKeys } = config;
+  const { fastOutbound, fastSql, logLevel, maxInFlight, roles, targetConcurrency, previousEncryptionKeys } =
+    config;
   return createHelper(
     {
       connection,
@@ -158,6 +218,8 @@ function createHelperFor(
         allowedNetworks,
         connectTimeoutMs,
         deliveryTimeoutMs,
+        fastOutbound,
+        fastSql,
         logLevel,
         maxInFlight,
         roles,
@@ -173,6 +235,7 @@ export function createService(deps: ServiceDeps): Service {
   const { config, pool, log, nowMs = Date.now } = deps;
   const parts = assembleParts(deps, limitQueries(pool, config.databaseTimeoutMs));
   const { dispatcher, handoffs, mailboxes } = parts;
+  const presence: Presence = createPresence(deps);
   let isStopping = false;
   let maintenance: { stop(): Promise<void> } | undefined;
   let billing: BillingWorker | undefined;
@@ -189,13 +252,23 @@ export function createService(deps: ServiceDeps): Service {
     onKeyUsed: (keyId) => parts.keyUsage.note(keyId),
     onDue: () => dispatcher.onDue(),
     onBillingEvent: () => billing?.wake(),
+    whyOvertaken: () => presence.whyOvertaken(),
     isStopping: () => isStopping,
+    metricsToken: config.metricsToken,
+    maxConnections: connectionLimitOf(config.maxConnections, config),
+  });
+  registerLoadMetrics(parts.registry, {
+    connections: () => app.connectionLimit.count(),
+    bodyBytes: () => app.bodyRoom.heldBytes(),
+    waitingItems: () => parts.intake.waiting(),
   });
   return {
     app,
     mailboxes,
     handoffs,
+    overtaken: presence.overtaken,
     start() {
+      presence.start();
       dispatcher.start();
       handoffs.start();
       parts.streams.start();
@@ -209,7 +282,7 @@ export function createService(deps: ServiceDeps): Service {
       mailboxes.stopWaiting();
       await parts.streams.endAll();
       await closeServer(app);
-      await stopParts(parts, [maintenance, billing]);
+      await stopParts(parts, [presence, maintenance, billing]);
     },
   };
 }
@@ -224,6 +297,7 @@ async function stopParts(parts: Parts, workers: ({ stop(): Promise<void> } | und
     parts.handoffs.stop(),
     ...workers.map((worker) => worker?.stop()),
   ]);
+  parts.keyOwners.stop();
   await parts.streams.stop();
   await parts.keyUsage.stop();
   parts.outbound.close();

@@ -15,8 +15,10 @@ import type { Handoffs } from "../handoff/handoffs.ts";
 import { sweepPolls } from "../handoff/follow/pollStore.ts";
 import type { Log } from "../telemetry/log.ts";
 import { analyzePartitions } from "../maintenance/analyzePartitions.ts";
+import { cancelExpired } from "../delivery/rows/cancelExpired.ts";
 import { cancelOrphans } from "../delivery/rows/cancelOrphans.ts";
 import { dropOldPartitions } from "../maintenance/dropOldPartitions.ts";
+import { dropUnusedFunctions } from "../maintenance/dropUnusedFunctions.ts";
 import { type Chore, startLoop } from "../maintenance/chore.ts";
 import { sweepLeases } from "../delivery/rows/sweepLeases.ts";
 
@@ -106,12 +108,24 @@ function storageChores({ config, pool, nowMs }: MaintenanceDeps): Chore[] {
       runOnce: () => dropOldPartitions(pool, { retentionDays: config.retentionDays, nowMs: nowMs() }),
     },
     {
+      name: "items past retention",
+      everyMs: 5 * minutes,
+      runOnce: async () => ({
+        canceled: await cancelExpired(pool, { retentionDays: config.retentionDays, nowMs: nowMs() }),
+      }),
+    },
+    {
       name: "statistics",
       everyMs: 60 * minutes,
       runOnce: async () => {
         await analyzePartitions(pool);
         return {};
       },
+    },
+    {
+      name: "functions of versions that are gone",
+      everyMs: 30 * minutes,
+      runOnce: async () => ({ versions: await dropUnusedFunctions(pool) }),
     },
     {
       name: "expired sessions",

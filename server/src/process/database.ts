@@ -4,13 +4,15 @@ import type { Config } from "../config/config.ts";
 import { runningConnection } from "../postgres/embedded/runningConnection.ts";
 import { startEmbedded } from "../postgres/embedded/startEmbedded.ts";
 import { makeWalAhead, segmentsThatFit } from "../postgres/embedded/walAhead.ts";
-import { migrate } from "../postgres/migrate.ts";
+import { type Joining, migrate } from "../postgres/migrate.ts";
 import { createPool, type DatabaseConnection, isDatabaseAway } from "../postgres/pool.ts";
+import { newProcessRecord, noteEnd, type ProcessRecord } from "../postgres/processes.ts";
 import { explainFullDisk } from "../postgres/embedded/fullDisk.ts";
 import { untilServes } from "../postgres/untilServes.ts";
 import { loadOrMakeKey } from "./encryptionKey.ts";
 import { type StartProgress, tellProgress } from "./startProgress.ts";
 import { endAllLeases } from "../delivery/rows/sweepLeases.ts";
+import { version } from "../config/version.ts";
 import type { Log } from "../telemetry/log.ts";
 
 /** The database of a process, with the current schema. */
@@ -18,6 +20,8 @@ export interface OpenDatabase {
   pool: pg.Pool;
   connection: DatabaseConnection;
   encryptionKey: Buffer;
+  /** This process, as the database has it; absent when the database belongs to another that runs. */
+  process?: ProcessRecord;
   close(): Promise<void>;
 }
 
@@ -51,12 +55,14 @@ async function openEmbedded(config: Config, log: Log, opening: Opening): Promise
   const pool = createPool({
     connection: server.connection,
     size: config.databasePool,
+    isPlain: config.fastSql === "off",
     onError: poolError(log, () => isClosing),
     explainAway: () => server.trouble(),
   });
   try {
     const encryptionKey = config.encryptionKey ?? loadOrMakeKey(config.dataDir);
-    await prepare(pool, log, opening);
+    const process = newProcessRecord(version);
+    await prepare(pool, log, opening, { process, isAlone: true });
     // This process has the database to itself, so whatever is leased was held by one that is gone.
     const taken = await endAllLeases(pool);
     if (taken > 0) log.info({ deliveries: taken }, "took over what an earlier process left");
@@ -66,9 +72,11 @@ async function openEmbedded(config: Config, log: Log, opening: Opening): Promise
       pool,
       connection: server.connection,
       encryptionKey,
+      process,
       async close() {
         closing.abort();
         await walAhead;
+        await leave(pool, process);
         // The pool's promise resolves before its sessions are gone, so the stopping server still meets some.
         isClosing = true;
         await pool.end();
@@ -102,19 +110,34 @@ async function openExternal(config: Config, log: Log, opening: Opening): Promise
   const { say, progress, signal } = opening;
   const where = placeOf(url);
   const connection = { url };
-  const pool = createPool({ connection, size: config.databasePool, onError: poolError(log) });
+  const pool = createPool({
+    connection,
+    size: config.databasePool,
+    isPlain: config.fastSql === "off",
+    onError: poolError(log),
+  });
   const onWait = (why: string): void => {
     say(`Waiting for the database of DATABASE_URL (${where}): ${why}`);
     progress.doing(`waiting for the database of DATABASE_URL (${where}): ${why}`);
   };
   progress.doing(`opening the database of DATABASE_URL (${where})`);
+  const process = newProcessRecord(version);
   const open = async (): Promise<void> => {
     await checkVersion(pool);
-    await prepare(pool, log, opening);
+    await prepare(pool, log, opening, { process, isAlone: false });
   };
   try {
     await untilServes(open, { where, onWait, ...(signal && { signal }) });
-    return { pool, connection, encryptionKey: config.encryptionKey!, close: () => pool.end() };
+    return {
+      pool,
+      connection,
+      encryptionKey: config.encryptionKey!,
+      process,
+      async close() {
+        await leave(pool, process);
+        await pool.end();
+      },
+    };
   } catch (error) {
     await pool.end();
     throw error;
@@ -174,13 +197,24 @@ async function checkVersion(pool: pg.Pool): Promise<void> {
     throw new Error(`PostgreSQL ${major} is too old: Postrider needs ${oldestVersion} or newer`);
 }
 
-async function prepare(pool: pg.Pool, log: Log, { progress, signal }: Opening): Promise<void> {
+async function prepare(
+  pool: pg.Pool,
+  log: Log,
+  { progress, signal }: Opening,
+  joining: Joining,
+): Promise<void> {
   progress.doing("bringing the schema up to date");
-  const applied = await migrate(pool, (why) => {
+  const onWait = (why: string): void => {
     signal?.throwIfAborted();
     progress.doing(why);
-  });
+  };
+  const applied = await migrate(pool, { joining, onWait });
   if (applied.length > 0) log.info({ applied }, "schema brought up to date");
+}
+
+/** Without it the process counts as running for a minute more. */
+async function leave(pool: pg.Pool, process: ProcessRecord): Promise<void> {
+  await noteEnd(pool, process).catch(() => undefined);
 }
 
 function poolError(log: Log, isClosing: () => boolean = () => false): (error: Error) => void {

@@ -1,4 +1,5 @@
 import type { Server } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
 import type { Config } from "../config/config.ts";
 import { type OpenDatabase, openDatabase } from "./database.ts";
 import { tellProgress } from "./startProgress.ts";
@@ -8,6 +9,8 @@ import { createLog, type Log } from "../telemetry/log.ts";
 
 /** How long a process may take to stop; what it has not ended by then is left to its lapsing leases. */
 const stopLimitMs = 25_000;
+/** How long a process that was overtaken says so in `/readyz` before it ends, so that a load balancer turns away. */
+const overtakenNoticeMs = 5_000;
 /** The same before it has served: nothing can be lost, and PostgreSQL's guard stops the embedded database. */
 const startStopLimitMs = 5_000;
 
@@ -29,6 +32,7 @@ export async function serve(config: Config, say: (line: string) => void, isRunBy
       pool: database.pool,
       connection: database.connection,
       encryptionKey: database.encryptionKey,
+      process: database.process,
     });
     try {
       await service.app.listen({ port: config.port, host: config.host });
@@ -38,10 +42,19 @@ export async function serve(config: Config, say: (line: string) => void, isRunBy
     }
     service.start();
     greet(config, listeningPort(service.app.server.address()) ?? config.port, say);
-    const signal = await stop.asked;
-    log.info({ signal }, "stopping");
+    const end = await Promise.race([
+      stop.asked.then((signal) => ({ signal })),
+      service.overtaken.then((reason) => ({ reason })),
+    ]);
+    if ("reason" in end) {
+      log.error({}, `${end.reason}; this process ends`);
+      await Promise.race([stop.asked, delay(overtakenNoticeMs, undefined, { ref: false })]);
+    } else {
+      log.info(end, "stopping");
+    }
     setTimeout(endLate, stopLimitMs, log).unref();
     await service.stop();
+    if ("reason" in end) throw new Error(end.reason);
   } finally {
     await database.close();
     log.info({}, "stopped");

@@ -1,3 +1,4 @@
+import { FairQueue } from "./fairQueue.ts";
 import { Turns } from "./turns.ts";
 
 /** Gathers what many callers want done into few transactions. */
@@ -14,6 +15,8 @@ export interface GroupCommit<T, R> {
   put(work: T, resolve: Told<T, R>, reject: Told<T, unknown>): void;
   /** How many pieces wait or are under way. */
   pending(): number;
+  /** What waits and is not under way. */
+  waiting(): { count: number; bytes: number };
   /** Resolves when nothing waits and nothing is under way. */
   drained(): Promise<void>;
 }
@@ -41,7 +44,11 @@ export interface GroupCommitOptions<T, R> {
   gather?: { count: number; ms: number };
   /** Shared with others whose batches are not to run at the same time. */
   turns?: Turns;
+  /** Pieces that may wait, and bytes of them; see {@link FairQueue} for what one owner may have of it. */
   maxQueued: number;
+  maxQueuedBytes?: number;
+  /** Whose work a piece is: owners have equal parts of each batch. All work is one owner's when absent. */
+  ownerOf?: (work: T) => string;
 }
 
 /** More waits for the database than is bounded for. */
@@ -73,7 +80,7 @@ export function createGroupCommit<T, R>(options: GroupCommitOptions<T, R>): Grou
 class Batches<T, R> implements GroupCommit<T, R> {
   readonly #options: GroupCommitOptions<T, R>;
   readonly #turns: Turns;
-  readonly #queue: Waiting<T, R>[] = [];
+  readonly #queue: FairQueue<Waiting<T, R>>;
   #running = 0;
   #underWay = 0;
   #isScheduled = false;
@@ -81,7 +88,16 @@ class Batches<T, R> implements GroupCommit<T, R> {
   #gathering: NodeJS.Timeout | undefined;
 
   constructor(options: GroupCommitOptions<T, R>) {
+    const { ownerOf, sizeOf } = options;
     this.#options = options;
+    this.#queue = new FairQueue({
+      ownerOf: ownerOf && ((waiting) => ownerOf(waiting.work)),
+      sizeOf: (waiting) => sizeOf(waiting.work),
+      maxBatch: options.maxBatch,
+      maxBatchSize: options.maxBatchBytes,
+      maxCount: options.maxQueued,
+      maxSize: options.maxQueuedBytes ?? Number.POSITIVE_INFINITY,
+    });
     this.#turns = options.turns ?? new Turns();
   }
 
@@ -90,16 +106,16 @@ class Batches<T, R> implements GroupCommit<T, R> {
   }
 
   put(work: T, resolve: Told<T, R>, reject: Told<T, unknown>): void {
-    if (this.#queue.length >= this.#options.maxQueued) {
-      reject(new QueueFullError(`${this.#queue.length} pieces of work wait for the database`), work);
-      return;
-    }
-    this.#queue.push({ work, resolve, reject });
-    this.#schedule();
+    if (this.#queue.push({ work, resolve, reject })) this.#schedule();
+    else reject(new QueueFullError(`${this.#queue.length} pieces of work wait for the database`), work);
   }
 
   pending(): number {
     return this.#queue.length + this.#underWay;
+  }
+
+  waiting(): { count: number; bytes: number } {
+    return { count: this.#queue.length, bytes: this.#queue.size };
   }
 
   drained(): Promise<void> {
@@ -135,13 +151,11 @@ class Batches<T, R> implements GroupCommit<T, R> {
     this.#gathering = undefined;
     let onlyFull = isTaken;
     while (this.#queue.length > 0 && this.#running < maxConcurrentBatches) {
-      const length = batchLength(this.#queue, this.#options);
-      const isFull = length < this.#queue.length || length === this.#options.maxBatch;
-      if (onlyFull && !isFull) {
+      if (onlyFull && !this.#queue.isBatchFull()) {
         this.#turns.wait(this.#start, this.#running === 0 ? this.#startBesideOthers : undefined);
         return;
       }
-      const batch = this.#queue.splice(0, length);
+      const batch = this.#queue.take();
       this.#running++;
       this.#turns.begin(this.#start);
       onlyFull = true;
@@ -169,7 +183,7 @@ class Batches<T, R> implements GroupCommit<T, R> {
   readonly #giveUp = (cause: unknown): void => {
     if (!this.#options.isHopeless?.(cause)) return;
     const error = new NotBegunError("the batch before failed", { cause });
-    for (const { reject, work } of this.#queue.splice(0)) reject(error, work);
+    for (const { reject, work } of this.#queue.takeAll()) reject(error, work);
   };
 
   #tellDrained(): void {
@@ -177,18 +191,6 @@ class Batches<T, R> implements GroupCommit<T, R> {
     this.#onDrained = [];
     for (const tell of told) tell();
   }
-}
-
-/** How many of the queue's first pieces go into one batch: at least one. */
-function batchLength<T, R>(queue: readonly Waiting<T, R>[], options: GroupCommitOptions<T, R>): number {
-  let bytes = 0;
-  let length = 0;
-  while (length < queue.length && length < options.maxBatch) {
-    bytes += options.sizeOf(queue[length]!.work);
-    if (length > 0 && bytes > options.maxBatchBytes) break;
-    length++;
-  }
-  return length;
 }
 
 /** The driver's pool writes a query in the next tick; what follows this comes after it. */

@@ -78,7 +78,7 @@ function readTypes(text: string | undefined): ChangeType[] {
   return text.split(",").map((name) => {
     const type = types.find((each) => each === name.trim());
     if (type === undefined) {
-      throw new ApiError(400, `types: "${name}" is none of ${types.join(", ")}`);
+      throw new ApiError(400, `types: "${name.slice(0, 40)}" is none of ${types.join(", ")}`);
     }
     return type;
   });

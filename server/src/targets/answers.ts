@@ -3,10 +3,20 @@ import { type Endpoint, signingScheme, type Target } from "./schemas.ts";
 import type { AgentView } from "./handoffTargets.ts";
 import type { StoredTarget } from "./store.ts";
 
-/** A target as `/api/v1/targets` answers it, with its secret when it was just made and its agent when it has one. */
+/** What is known of a target beside its own record: for each answer what it is about. */
+export interface Beside {
+  /** When it was just made. */
+  secret?: string | undefined;
+  /** When it is one. */
+  agent?: AgentView | undefined;
+  /** When it was just enabled again. */
+  heldItems?: number | undefined;
+}
+
+/** A target as `/api/v1/targets` answers it. */
 export function targetAnswer(
   target: StoredTarget,
-  { secret, agent }: { secret?: string | undefined; agent?: AgentView | undefined } = {},
+  { secret, agent, heldItems }: Beside = {},
 ): Static<typeof Target> {
   const delivery = {
     max_payload_bytes: target.max_payload_bytes,
@@ -22,6 +32,7 @@ export function targetAnswer(
     ...(target.disabled_reason !== null && { disabled_reason: target.disabled_reason }),
     ...(target.url !== null && { url: target.url }),
     ...(secret !== undefined && { secret }),
+    ...(heldItems !== undefined && { held_items: heldItems }),
     ...(target.kind === "mailbox" && {
       max_payload_bytes: target.max_payload_bytes,
       max_claims: target.max_claims,

@@ -3,6 +3,7 @@ import type { TargetKind } from "../postgres/tables.ts";
 import { newSigningSecret } from "../items/signature.ts";
 import { ApiError } from "../http/contract/errors.ts";
 import { checkTargetUrl } from "../outbound/targetUrl.ts";
+import { checkEventTypes } from "./eventTypes.ts";
 import { type HandoffAuth, handoffTargets } from "./handoffTargets.ts";
 import type { NewEndpoint, NewTarget } from "./schemas.ts";
 import { sealSigningSecret } from "../items/signingSecret.ts";
@@ -22,6 +23,7 @@ export async function createTarget(
   orgId: string,
   input: NewTarget,
 ): Promise<CreatedTarget> {
+  refuseForeign(input);
   switch (input.kind) {
     case "webhook":
       if (input.url === undefined) throw new ApiError(400, "url is required for a webhook target");
@@ -41,12 +43,31 @@ export async function createTarget(
   }
 }
 
+const ofDelivery = ["max_retries", "retry_interval_seconds"] as const;
+
+/** What a target of one kind takes at its creation, beside what all do. */
+const ofKind: Record<TargetKind, readonly (keyof NewTarget)[]> = {
+  webhook: ["url", "event_types", ...ofDelivery],
+  mailbox: ["max_claims"],
+  a2a: ["agent_card_url", "auth", "confirm_origin", "result_target_id", ...ofDelivery],
+};
+
+/** @throws {ApiError} 400 for a field of another kind, which would otherwise be dropped in silence. */
+function refuseForeign(input: NewTarget): void {
+  const own = Object.hasOwn(ofKind, input.kind) ? ofKind[input.kind as TargetKind] : undefined;
+  const foreign = Object.values(ofKind)
+    .flat()
+    .find((field) => input[field] !== undefined && own?.includes(field) === false);
+  if (foreign !== undefined) throw new ApiError(400, `${foreign} does not apply to a ${input.kind} target`);
+}
+
 /** Makes a webhook target, which is what a legacy endpoint is. @throws {ApiError} 400 when the URL is refused. */
 export async function createWebhook(
   deps: TargetDeps,
   orgId: string,
   input: NewEndpoint,
 ): Promise<Required<CreatedTarget>> {
+  checkEventTypes(input.event_types);
   await checkUrl(deps, input.url);
   const row = newRow(deps, orgId, "webhook", input);
   const secret = newSigningSecret(deps.randomBytes);
@@ -77,9 +98,11 @@ async function createAgent(deps: TargetDeps, orgId: string, input: NewTarget): P
   if (input.agent_card_url === undefined) {
     throw new ApiError(400, "agent_card_url is required for an a2a target");
   }
+  const auth = readAuth(input.auth, input.confirm_origin);
   const handoff = await handoffTargets(deps).prepare({
     agentCardUrl: input.agent_card_url,
-    auth: readAuth(input.auth),
+    auth,
+    confirmOrigin: input.confirm_origin,
     resultTargetId: input.result_target_id ?? null,
   });
   const row = { ...newRow(deps, orgId, "a2a", input), url: handoff.url };
@@ -90,7 +113,10 @@ async function createAgent(deps: TargetDeps, orgId: string, input: NewTarget): P
 }
 
 /** @throws {ApiError} 400 that names the field. */
-export function readAuth(auth: NewTarget["auth"]): HandoffAuth {
+export function readAuth(auth: NewTarget["auth"], confirmOrigin: string | undefined): HandoffAuth {
+  if (confirmOrigin !== undefined && auth?.type !== "bearer") {
+    throw new ApiError(400, "confirm_origin goes with auth of type bearer");
+  }
   switch (auth?.type) {
     case undefined:
     case "none":

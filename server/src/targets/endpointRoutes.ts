@@ -6,7 +6,7 @@ import { Deleted, Id, IdParams } from "../http/contract/schemas.ts";
 import { endpointAnswer } from "./answers.ts";
 import { createWebhook } from "./createTarget.ts";
 import { deleteTarget } from "./deleteTarget.ts";
-import { Endpoint, PatchedEndpoint, targetInputs } from "./schemas.ts";
+import { enabling, enablingRefusals, Endpoint, PatchedEndpoint, targetInputs } from "./schemas.ts";
 import { listTargets, readTarget, type StoredTarget, tooManyTargets } from "./store.ts";
 import type { TargetDeps } from "./targetDeps.ts";
 import { updateTarget } from "./updateTarget.ts";
@@ -53,13 +53,16 @@ export function endpointRoutes(
     update: route(
       {
         summary: "Change an endpoint",
+        description: enabling,
         params: IdParams,
         body: inputs.endpointChanges,
         response: { 200: Type.Object({ endpoint: PatchedEndpoint }) },
+        errors: enablingRefusals,
       },
       async ({ caller, params, body }) => {
         const present = await findEndpoint(deps, caller.orgId, params.id);
-        return { endpoint: endpointAnswer(await updateTarget(deps, caller.orgId, present, body)) };
+        const { target, heldItems } = await updateTarget(deps, caller.orgId, present, body);
+        return { endpoint: { ...endpointAnswer(target), held_items: heldItems } };
       },
     ),
     remove: route(

@@ -23,6 +23,8 @@ export interface AgentView {
 
 export interface AgentChanges {
   auth?: HandoffAuth | undefined;
+  /** The origin that a bearer may go to, when it is not the card's own. */
+  confirmOrigin?: string | undefined;
   resultTargetId?: string | null | undefined;
 }
 
@@ -30,11 +32,13 @@ export interface AgentChanges {
 export interface HandoffTargets {
   /**
    * Reads the agent card before anything is stored, because no transaction is open across an outbound request.
-   * @throws {ApiError} 400 that says what is wrong with the card or its address.
+   * @throws {ApiError} 400 that says what is wrong with the card or its address, 409 when the bearer would go to another
+   * origin than the card's without the owner's consent.
    */
   prepare: (input: {
     agentCardUrl: string;
     auth: HandoffAuth;
+    confirmOrigin: string | undefined;
     resultTargetId: string | null;
   }) => Promise<PreparedHandoff>;
   /**
@@ -46,7 +50,7 @@ export interface HandoffTargets {
     targetId: string,
     consent: { confirmOrigin?: string | undefined; confirmSignature?: string | undefined },
   ) => Promise<void>;
-  /** Changes what belongs to the agent, in the transaction that changes the target. @throws {ApiError} 400 */
+  /** Changes what belongs to the agent, in the transaction that changes the target. @throws {ApiError} 400, 409 */
   change: (
     transaction: Queries,
     target: { id: string; orgId: string; url: string },

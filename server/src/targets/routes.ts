@@ -3,12 +3,12 @@ import { isId } from "../postgres/ids.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";
 import { type RouteDefinition, route } from "../http/contract/route.ts";
 import { Deleted, IdParams } from "../http/contract/schemas.ts";
-import { targetAnswer } from "./answers.ts";
+import { type Beside, targetAnswer } from "./answers.ts";
 import { createTarget } from "./createTarget.ts";
 import { deleteTarget } from "./deleteTarget.ts";
 import { handoffTargets } from "./handoffTargets.ts";
 import { deletePreviousSecret, rotateSecret } from "./rotateSecret.ts";
-import { Consent, Target, targetInputs } from "./schemas.ts";
+import { Consent, enabling, enablingRefusals, Target, targetInputs } from "./schemas.ts";
 import { listTargets, readTarget, type StoredTarget, tooManyTargets } from "./store.ts";
 import type { TargetDeps } from "./targetDeps.ts";
 import { updateTarget } from "./updateTarget.ts";
@@ -41,12 +41,14 @@ function collectionRoutes(
         description: "The answer of a webhook target holds its signing secret, this once.",
         body: inputs.newTarget,
         response: { 200: Target },
-        errors: { 409: tooManyTargets },
+        errors: {
+          409: `${tooManyTargets}; or a bearer token would go to another origin than its agent card's, which needs confirm_origin`,
+        },
       },
       async ({ caller, body }) => {
         const { target, secret } = await createTarget(deps, caller.orgId, body);
         deps.changes.publishTarget(caller.orgId, target.id);
-        return withAgent(deps, target, secret);
+        return withAgent(deps, target, { secret });
       },
     ),
     read: route(
@@ -56,14 +58,16 @@ function collectionRoutes(
     update: route(
       {
         summary: "Change a target",
-        description: "Enabling a target again gives what waits for it the full retry schedule, at once.",
+        description: enabling,
         params: IdParams,
         body: inputs.targetChanges,
         response: { 200: Target },
+        errors: enablingRefusals,
       },
       async ({ caller, params, body }) => {
         const present = await findTarget(deps, caller.orgId, params.id);
-        return withAgent(deps, await updateTarget(deps, caller.orgId, present, body));
+        const { target, heldItems } = await updateTarget(deps, caller.orgId, present, body);
+        return withAgent(deps, target, { heldItems });
       },
     ),
     remove: route(
@@ -148,11 +152,11 @@ async function withAgents(
 async function withAgent(
   deps: TargetDeps,
   target: StoredTarget,
-  secret?: string,
+  beside: Omit<Beside, "agent"> = {},
 ): Promise<Static<typeof Target>> {
-  if (target.kind !== "a2a") return targetAnswer(target, { secret });
+  if (target.kind !== "a2a") return targetAnswer(target, beside);
   const agents = await handoffTargets(deps).describe([target.id]);
-  return targetAnswer(target, { agent: agents.get(target.id) });
+  return targetAnswer(target, { ...beside, agent: agents.get(target.id) });
 }
 
 async function findTarget(deps: TargetDeps, orgId: string, id: string): Promise<StoredTarget> {

@@ -1,5 +1,6 @@
 import { type Static, type TSchema, Type } from "typebox";
 import type { TargetKind } from "../postgres/tables.ts";
+import { lineOfText, linesOfText } from "../http/contract/plainText.ts";
 import { Id, NullableString, NullableTimestamp, Timestamp } from "../http/contract/schemas.ts";
 
 export const signingScheme = "standard-webhooks-v1";
@@ -33,6 +34,23 @@ const agent = {
   }),
 };
 
+const HeldItems = Type.Optional(
+  Type.Integer({
+    minimum: 0,
+    description:
+      "In the answer that enables a webhook or agent again: how many items waited for it. They are delivered from now on, or are CANCELED with discard_held. Beyond 100,000 it may be more.",
+  }),
+);
+
+/** What enabling does, for the documentation of both routes that do it. */
+export const enabling =
+  "A webhook or agent that is disabled holds what comes. Enabling it again gives everything that waits the full retry schedule, at once, and says in held_items how much that is; with discard_held what waits becomes CANCELED in place of it.";
+
+export const enablingRefusals = {
+  409: "discard_held was asked of a target that is enabled, or a bearer token would go to another origin than its agent card's, which needs confirm_origin",
+  503: "More waits than one request can discard: the target is still disabled, and the same request goes on",
+};
+
 /** A target as the interface answers it; `secret` only when it was just made. */
 export const Target = Type.Object(
   {
@@ -48,6 +66,7 @@ export const Target = Type.Object(
     secret: Type.Optional(
       Type.String({ description: "The signing secret (`whsec_…`), shown once on creation and on rotation" }),
     ),
+    held_items: HeldItems,
     signing_scheme: Type.Optional(Type.Literal(signingScheme)),
     has_previous_signing_secret: Type.Optional(
       Type.Boolean({ description: "True while a rotation is in progress and both secrets sign" }),
@@ -87,27 +106,30 @@ export const Endpoint = Type.Object(
   { title: "Endpoint" },
 );
 
-/** What a PATCH of an endpoint answers: the fields that the contract lists. */
-export const PatchedEndpoint = Type.Pick(Endpoint, [
-  "id",
-  "name",
-  "url",
-  "description",
-  "event_types",
-  "enabled",
-  "updated_at",
-]);
+/** What a PATCH of an endpoint answers: the fields that the contract lists, and what enabling says. */
+export const PatchedEndpoint = Type.Object({
+  ...Type.Pick(Endpoint, ["id", "name", "url", "description", "event_types", "enabled", "updated_at"])
+    .properties,
+  held_items: HeldItems,
+});
 
-const Name = Type.String({ minLength: 1, maxLength: 256 });
+const Name = lineOfText({ minLength: 1, maxLength: 256 });
 const Url = Type.String({ minLength: 1, maxLength: 2048, examples: ["https://example.com/hooks"] });
+
+const confirmedOrigin =
+  "the origin that the token may go to, where the agent's interface is not of its card's own";
 
 /** The bodies that create and change targets; `max_payload_bytes` is bounded by the service's own limit. */
 export function targetInputs(maxBodyBytes: number) {
   const options = {
-    description: Type.String({ maxLength: 4096 }),
+    description: linesOfText({ maxLength: 4096 }),
     event_types: Type.Array(
       Type.String({ minLength: 1, maxLength: 256, pattern: "^[ -~]*$", description: "Printable ASCII" }),
-      { maxItems: 100, description: "Which event types are delivered; empty means all" },
+      {
+        maxItems: 100,
+        description:
+          "Which event types are delivered, each compared whole: there are no wildcards. Empty means all",
+      },
     ),
     max_payload_bytes: Type.Integer({ minimum: 1, maximum: maxBodyBytes }),
     max_retries: Type.Integer({ minimum: 0, maximum: 50, description: "Attempts after the first" }),
@@ -119,6 +141,10 @@ export function targetInputs(maxBodyBytes: number) {
     }),
   };
   const agentOptions = {
+    confirm_origin: Type.String({
+      maxLength: 2048,
+      description: `With a bearer token: ${confirmedOrigin}`,
+    }),
     auth: Type.Object({
       type: Type.String({ description: "bearer or none" }),
       token: Type.Optional(Type.String({ minLength: 1, maxLength: 4096, pattern: "^[!-~]*$" })),
@@ -127,7 +153,16 @@ export function targetInputs(maxBodyBytes: number) {
       description: "A mailbox or webhook target that receives the end of each task as an item; null for none",
     }),
   };
-  const changes = { name: Name, url: Url, enabled: Type.Boolean(), ...options };
+  const discardHeld = Type.Boolean({
+    description: "With enabled: true, cancels everything that waits for the target before it is enabled",
+  });
+  const changes = {
+    name: Name,
+    url: Url,
+    enabled: Type.Boolean(),
+    discard_held: discardHeld,
+    ...options,
+  };
   return {
     newTarget: Type.Object(
       {

@@ -2,11 +2,12 @@ import type { Updateable } from "kysely";
 import type { TargetKind, TargetRow } from "../postgres/tables.ts";
 import { ApiError } from "../http/contract/errors.ts";
 import { checkUrl, readAuth } from "./createTarget.ts";
+import { checkEventTypes } from "./eventTypes.ts";
 import { handoffTargets } from "./handoffTargets.ts";
 import type { TargetChanges } from "./schemas.ts";
 import { changeTarget, type StoredTarget } from "./store.ts";
 import type { TargetDeps } from "./targetDeps.ts";
-import { rescheduleWaiting } from "./waitingItems.ts";
+import { countWaiting, discardWaiting, rescheduleWaiting } from "./waitingItems.ts";
 
 /** What a PATCH can change on each kind; an agent's `url` comes from its card, by refresh. */
 const changeable: Record<TargetKind, readonly (keyof TargetChanges)[]> = {
@@ -19,6 +20,7 @@ const changeable: Record<TargetKind, readonly (keyof TargetChanges)[]> = {
     "max_payload_bytes",
     "max_retries",
     "retry_interval_seconds",
+    "discard_held",
   ],
   mailbox: ["name", "description", "enabled", "max_payload_bytes", "max_claims"],
   a2a: [
@@ -29,43 +31,79 @@ const changeable: Record<TargetKind, readonly (keyof TargetChanges)[]> = {
     "max_retries",
     "retry_interval_seconds",
     "auth",
+    "confirm_origin",
     "result_target_id",
+    "discard_held",
   ],
 };
 
+/** A target as it is after a change. */
+export interface UpdatedTarget {
+  target: StoredTarget;
+  /** How many items waited for it, when it was enabled again; they are discarded when that was asked for. */
+  heldItems?: number;
+}
+
 /**
  * Changes a target. One that is enabled again starts afresh: no failures on its record, and the full schedule for
- * everything that waits, at once.
- * @throws {ApiError} 400 when nothing applies to this kind or the URL is refused, 404 when it is gone.
+ * everything that waits, at once, unless it is to be discarded.
+ * @throws {ApiError} 400 when nothing or something does not apply to this kind or the URL is refused, 404 when it is
+ * gone, 409 when there is nothing to discard because it is enabled, 503 when not all could be discarded.
  */
 export async function updateTarget(
   deps: TargetDeps,
   orgId: string,
   present: StoredTarget,
   input: TargetChanges,
-): Promise<StoredTarget> {
-  const changes = applicable(present.kind, input);
+): Promise<UpdatedTarget> {
+  const { discard_held: isToBeDiscarded = false, ...changes } = applicable(present.kind, input);
+  if (isToBeDiscarded && changes.enabled !== true) {
+    throw new ApiError(400, "discard_held goes with enabled: true");
+  }
+  checkEventTypes(changes.event_types);
   if (changes.url !== undefined) await checkUrl(deps, changes.url);
-  const isEnabledAgain = changes.enabled === true && !present.enabled;
-  // Before the target is enabled, so that no attempt is made under the old schedule.
-  if (isEnabledAgain) await rescheduleWaiting(deps.queries, present.id, deps.nowMs());
-  const target = await store(deps, { orgId, id: present.id }, changes);
+  const key = { orgId, id: present.id };
+  if (changes.enabled !== true || present.enabled || present.kind === "mailbox") {
+    if (isToBeDiscarded) {
+      throw new ApiError(409, "discard_held is for a target that is disabled: this one is enabled", {
+        code: "target_enabled",
+      });
+    }
+    const target = await store(deps, key, changes);
+    deps.changes.publishTarget(orgId, target.id);
+    return { target };
+  }
+  // Before the target is enabled, so that no attempt is made of what is discarded or under the old schedule.
+  const heldItems = isToBeDiscarded
+    ? await discardWaiting(deps.queries, present.id)
+    : await restartWaiting(deps, present.id);
+  const target = await store(deps, key, changes);
   deps.changes.publishTarget(orgId, target.id);
-  if (isEnabledAgain) deps.onDue();
-  return target;
+  deps.onDue();
+  return { target, heldItems };
+}
+
+async function restartWaiting(deps: TargetDeps, targetId: string): Promise<number> {
+  await rescheduleWaiting(deps.queries, targetId, deps.nowMs());
+  return countWaiting(deps.queries, targetId);
 }
 
 async function store(
   deps: TargetDeps,
   key: { orgId: string; id: string },
-  { auth, result_target_id: resultTargetId, ...changes }: TargetChanges,
+  { auth, confirm_origin: confirmOrigin, result_target_id: resultTargetId, ...changes }: TargetChanges,
 ): Promise<StoredTarget> {
   const row = { ...changes, ...consequences(changes) };
   const nowSeconds = Math.floor(deps.nowMs() / 1000);
-  if (auth === undefined && resultTargetId === undefined) {
+  if (auth === undefined && resultTargetId === undefined && confirmOrigin === undefined) {
     return changeTarget(deps.queries, key, row, nowSeconds);
   }
-  const agent = { auth: auth && readAuth(auth), resultTargetId };
+  const isAuthSaid = auth !== undefined || confirmOrigin !== undefined;
+  const agent = {
+    auth: isAuthSaid ? readAuth(auth, confirmOrigin) : undefined,
+    confirmOrigin,
+    resultTargetId,
+  };
   return deps.queries.transaction().execute(async (transaction) => {
     const target = await changeTarget(transaction, key, row, nowSeconds);
     await handoffTargets(deps).change(transaction, { ...key, url: target.url! }, agent);
@@ -78,6 +116,9 @@ function applicable(kind: TargetKind, input: TargetChanges): TargetChanges {
   if (fields.length === 0) {
     throw new ApiError(400, `nothing to change: a ${kind} target takes ${changeable[kind].join(", ")}`);
   }
+  const others = Object.values(changeable).flat();
+  const foreign = others.find((field) => input[field] !== undefined && !fields.includes(field));
+  if (foreign !== undefined) throw new ApiError(400, `${foreign} does not apply to a ${kind} target`);
   return Object.fromEntries(fields.map((field) => [field, input[field]]));
 }
 

@@ -1,6 +1,7 @@
 import { sql } from "kysely";
 import { bucketOf } from "../postgres/ids.ts";
 import type { Queries } from "../postgres/tables.ts";
+import { ApiError } from "../http/contract/errors.ts";
 
 /** Rows per statement: each holds its locks for some 20 ms. */
 const chunkRows = 2_000;
@@ -28,6 +29,53 @@ export async function cancelMessages(queries: Queries, orgId: string, mailboxId:
     `.execute(queries);
     if ((answer[0]?.canceled ?? 0) < chunkRows) return;
   }
+}
+
+/** What is discarded takes this long at most, in one request. */
+const maxDiscardMs = 20_000;
+
+/**
+ * Settles everything that waits for a disabled target as CANCELED, and says how many items that were. What is under way
+ * or in a node's memory at this moment is not waiting.
+ * @throws {ApiError} 503 when more waits than one request can discard: the next one goes on.
+ */
+export async function discardWaiting(queries: Queries, targetId: string): Promise<number> {
+  const endsAtMs = performance.now() + maxDiscardMs;
+  for (let items = 0; ;) {
+    const { rows } = await sql<{ canceled: number }>`
+      select cancel_deliveries(${bucketOf(targetId)}, ${targetId}, ${chunkRows}) as canceled
+    `.execute(queries);
+    const { canceled } = rows[0]!;
+    items += canceled;
+    if (canceled < chunkRows) return items;
+    if (performance.now() > endsAtMs) {
+      throw new ApiError(
+        503,
+        `${items} items are discarded, more wait, and the target is still disabled: send the request again`,
+        { code: "discard_unfinished", retryAfterSeconds: 1 },
+      );
+    }
+  }
+}
+
+/** Rows that are looked at to say how many items wait, some 100 ms. */
+const maxCountedRows = 100_000;
+
+/** How many items wait for a target; of more than 100,000 rows those of the rows that are due first. */
+export async function countWaiting(queries: Queries, targetId: string): Promise<number> {
+  const { rows } = await sql<{ items: number }>`
+    select coalesce(sum(cardinality(w.event_ids)), 0)::integer as items
+    from (
+      select d.event_ids
+      from deliveries d
+      where d.bucket = ${bucketOf(targetId)}
+        and d.target_id = ${targetId}
+        and d.lease_until is null
+      order by d.due_at
+      limit ${maxCountedRows}
+    ) w
+  `.execute(queries);
+  return rows[0]!.items;
 }
 
 /**

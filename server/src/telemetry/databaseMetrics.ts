@@ -1,8 +1,11 @@
 import type pg from "pg";
 import { Gauge, type Registry } from "prom-client";
+import { keepReading } from "./keptReading.ts";
 
 const gauges = {
   postrider_due_deliveries: "Deliveries that are due now and leased by nobody (counted up to some 100,000).",
+  postrider_held_deliveries:
+    "Deliveries that wait for their target to be enabled again (counted up to some 100,000).",
   postrider_waiting_deliveries:
     "Rows of the hot table, estimated: due, leased, and waiting for a retry. Items accepted together share a row.",
   postrider_leased_deliveries: "Deliveries that some node works on.",
@@ -12,69 +15,113 @@ const gauges = {
   postrider_oldest_xmin_age: "Age in transactions of the oldest snapshot; it pins dead rows.",
 } as const;
 
-/** Asked at most this often, however often `/metrics` is read. */
-const freshForMs = 5_000;
-
 /** Gauges of what the database holds, the same from every node. They keep their last value while it is away. */
 export function registerDatabaseMetrics(registry: Registry, pool: pg.Pool): void {
-  let readAtMs = -Infinity;
-  let reading: Promise<void> | undefined;
-  const values = new Map<string, number>();
-
-  async function read(): Promise<void> {
-    if (performance.now() - readAtMs < freshForMs) return;
-    reading ??= readValues(pool)
-      .then((row) => {
-        for (const [name, value] of Object.entries(row)) values.set(name, Number(value ?? 0));
-        readAtMs = performance.now();
-      })
-      .catch(() => undefined)
-      .finally(() => {
-        reading = undefined;
-      });
-    await reading;
-  }
-
+  const values = keepReading(() => readValues(pool));
   for (const [name, help] of Object.entries(gauges)) {
     void new Gauge({
       name,
       help,
       registers: [registry],
       async collect() {
-        await read();
-        const value = values.get(name);
-        if (value !== undefined) this.set(value);
+        const present = await values();
+        if (present !== undefined) this.set(Number(present[name] ?? 0));
       },
     });
   }
 }
 
 async function readValues(pool: pg.Pool): Promise<Record<string, unknown>> {
-  const { rows } = await pool.query<Record<string, unknown>>(
-    `with now as (
-       select extract(epoch from clock_timestamp()) * 1000 as ms
-     ),
-     due as (
-       select coalesce(sum(d.items), 0) as count, min(d.due_at) as oldest
-       from (
-         select due_at, cardinality(event_ids) as items
-         from deliveries, now
-         where lease_until is null
-           and due_at <= now.ms
-         limit 100000
-       ) d
-     )
-     select
-       due.count as postrider_due_deliveries,
-       greatest(0, (now.ms - due.oldest) / 1000) as postrider_oldest_due_seconds,
-       (select coalesce(sum(cardinality(event_ids)), 0) from deliveries where lease_until is not null) as postrider_leased_deliveries,
-       (select greatest(0, n_live_tup) from pg_stat_user_tables where relid = 'deliveries'::regclass)
-         as postrider_waiting_deliveries,
-       (select n_dead_tup from pg_stat_user_tables where relid = 'deliveries'::regclass) as postrider_dead_tuples,
-       pg_total_relation_size('deliveries') as postrider_hot_table_bytes,
-       (select max(age(backend_xmin)) from pg_stat_activity where backend_xmin is not null)
-         as postrider_oldest_xmin_age
-     from due, now`,
-  );
+  const { rows } = await pool.query<Record<string, unknown>>(statement);
   return rows[0]!;
 }
+
+/**
+ * A loose scan: one step of the index per waiting target, up to 10,000 of them, so that what is held for a target that
+ * is disabled is not looked through for what is due.
+ */
+const statement = `
+  with recursive now as (
+    select extract(epoch from clock_timestamp()) * 1000 as ms
+  ),
+  waiting as (
+    (
+      select d.bucket, d.target_id, d.due_at
+      from deliveries d
+      where d.lease_until is null
+      order by d.bucket, d.target_id, d.due_at
+      limit 1
+    )
+    union all
+    select next.bucket, next.target_id, next.due_at
+    from waiting w
+    cross join lateral (
+      select d.bucket, d.target_id, d.due_at
+      from deliveries d
+      where d.lease_until is null
+        and (d.bucket, d.target_id) > (w.bucket, w.target_id)
+      order by d.bucket, d.target_id, d.due_at
+      limit 1
+    ) next
+  ),
+  target as materialized (
+    select w.bucket, w.target_id, w.due_at, coalesce(t.enabled, true) as enabled
+    from waiting w
+    left join targets t on t.id = w.target_id
+    limit 10000
+  ),
+  due as (
+    select coalesce(sum(d.items), 0) as count
+    from (
+      select d.items
+      from now
+      join target t on t.enabled and t.due_at <= now.ms
+      cross join lateral (
+        select cardinality(d.event_ids) as items
+        from deliveries d
+        where d.bucket = t.bucket
+          and d.target_id = t.target_id
+          and d.lease_until is null
+          and d.due_at <= now.ms
+      ) d
+      limit 100000
+    ) d
+  ),
+  held as (
+    select coalesce(sum(d.items), 0) as count
+    from (
+      select d.items
+      from target t
+      cross join lateral (
+        select cardinality(d.event_ids) as items
+        from deliveries d
+        where d.bucket = t.bucket
+          and d.target_id = t.target_id
+          and d.lease_until is null
+      ) d
+      where not t.enabled
+      limit 100000
+    ) d
+  )
+  select
+    due.count as postrider_due_deliveries,
+    held.count as postrider_held_deliveries,
+    (select greatest(0, (now.ms - min(t.due_at)) / 1000) from target t where t.enabled) as postrider_oldest_due_seconds,
+    (
+      select coalesce(sum(cardinality(event_ids)), 0)
+      from deliveries
+      where lease_until is not null
+    ) as postrider_leased_deliveries,
+    (
+      select greatest(0, n_live_tup)
+      from pg_stat_user_tables
+      where relid = 'deliveries'::regclass
+    ) as postrider_waiting_deliveries,
+    (select n_dead_tup from pg_stat_user_tables where relid = 'deliveries'::regclass) as postrider_dead_tuples,
+    pg_total_relation_size('deliveries') as postrider_hot_table_bytes,
+    (
+      select max(age(backend_xmin))
+      from pg_stat_activity
+      where backend_xmin is not null
+    ) as postrider_oldest_xmin_age
+  from due, held, now`;

@@ -1,5 +1,4 @@
-import { Counter, Gauge, type Registry } from "prom-client";
-import { createHistogram } from "./histogram.ts";
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
 /** Counts attempts and shows what a node holds in memory. */
 export interface DeliveryMetrics {
@@ -13,6 +12,8 @@ export interface DeliveryMetrics {
 
 export interface DeliveryGauges {
   inFlight: () => number;
+  /** Of those, the ones to targets that are untried or hang. */
+  inFlightUnproven: () => number;
   inMemory: () => number;
   openCircuits: () => number;
 }
@@ -37,17 +38,17 @@ export function createDeliveryMetrics(registry: Registry, gauges: DeliveryGauges
       }
     },
   });
-  const duration = createHistogram({
+  const duration = new Histogram({
     name: "postrider_attempt_duration_seconds",
     help: "Duration of an attempt, from sending to the end of the answer.",
     buckets: attemptBucketsSeconds,
-    registry,
+    registers,
   });
-  const latency = createHistogram({
+  const latency = new Histogram({
     name: "postrider_delivery_latency_seconds",
     help: "Time from an item's acceptance to its delivery.",
     buckets: latencyBucketsSeconds,
-    registry,
+    registers,
   });
   const claimed = new Counter({
     name: "postrider_claimed_total",
@@ -59,7 +60,30 @@ export function createDeliveryMetrics(registry: Registry, gauges: DeliveryGauges
     help: "Times that a target's backlog was shared with the helping thread.",
     registers,
   });
+  registerGauges(registers, gauges);
+
+  return {
+    attempt(kind, outcome, durationMs) {
+      let outcomes = counts.get(kind);
+      if (outcomes === undefined) counts.set(kind, (outcomes = new Map<string, { pending: number }>()));
+      let cell = outcomes.get(outcome);
+      if (cell === undefined) outcomes.set(outcome, (cell = { pending: 0 }));
+      cell.pending++;
+      duration.observe(durationMs / 1000);
+    },
+    delivered: (latencyMs) => latency.observe(latencyMs / 1000),
+    claimed: (count) => claimed.inc(count),
+    lent: () => lent.inc(),
+  };
+}
+
+function registerGauges(registers: Registry[], gauges: DeliveryGauges): void {
   gauge("postrider_deliveries_in_flight", "Attempts under way on this node.", gauges.inFlight);
+  gauge(
+    "postrider_deliveries_in_flight_unproven",
+    "Attempts under way to targets that have not been tried here, or hang.",
+    gauges.inFlightUnproven,
+  );
   gauge(
     "postrider_deliveries_in_memory",
     "Leased deliveries that wait in this node's memory.",
@@ -77,18 +101,4 @@ export function createDeliveryMetrics(registry: Registry, gauges: DeliveryGauges
       },
     });
   }
-
-  return {
-    attempt(kind, outcome, durationMs) {
-      let outcomes = counts.get(kind);
-      if (outcomes === undefined) counts.set(kind, (outcomes = new Map<string, { pending: number }>()));
-      let cell = outcomes.get(outcome);
-      if (cell === undefined) outcomes.set(outcome, (cell = { pending: 0 }));
-      cell.pending++;
-      duration.observe(durationMs / 1000);
-    },
-    delivered: (latencyMs) => latency.observe(latencyMs / 1000),
-    claimed: (count) => claimed.inc(count),
-    lent: () => lent.inc(),
-  };
 }

@@ -1,6 +1,5 @@
-import { collectDefaultMetrics, Counter, Gauge, Registry } from "prom-client";
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 import { expect, test } from "vitest";
-import { createHistogram, createLabelledHistogram } from "./histogram.ts";
 import { metricsText, sumOfCounters } from "./metricsText.ts";
 
 /** A thread's registry with something of each kind, that has seen `count` of everything. */
@@ -10,12 +9,12 @@ function registryWith(count: number): Registry {
   const some = new Counter({ name: "some_total", help: "Some.", labelNames: ["kind"], registers });
   for (const kind of ["a", "b"]) some.inc({ kind }, count);
   new Gauge({ name: "now", help: "Now.", registers }).set(count);
-  const plain = createHistogram({ name: "plain_seconds", help: "Plain.", buckets: [1, 10], registry });
-  const options = { name: "labelled_seconds", help: "Labelled.", buckets: [1], registry };
-  const labelled = createLabelledHistogram(options, "route");
+  const plain = new Histogram({ name: "plain_seconds", help: "Plain.", buckets: [1, 10], registers });
+  const options = { name: "labelled_seconds", help: "Labelled.", buckets: [1], registers };
+  const labelled = new Histogram({ ...options, labelNames: ["route"] });
   for (let n = 0; n < count; n++) {
     plain.observe(5);
-    labelled(`/${n % 2}`).observe(0.5);
+    labelled.observe({ route: `/${n % 2}` }, 0.5);
   }
   return registry;
 }
@@ -47,5 +46,6 @@ test("of threads that have ended, counters and histograms remain", async () => {
   const whole = await registryWith(7).getMetricsAsJSON();
   const sums = await sumOfCounters(values);
   expect(sums.map(({ name }) => name)).not.toContain("now");
-  expect(sums).toMatchObject(whole.filter(({ name }) => name !== "now"));
+  // A sum has no exemplars; the registry's own are null.
+  expect(whole.filter(({ name }) => name !== "now")).toMatchObject(sums);
 });

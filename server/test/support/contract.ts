@@ -27,6 +27,7 @@ export const openApi: OpenApiDocument = openApiDocument(
 export function contractProblem(answer: GivenAnswer): string | undefined {
   const { method, path, status, text } = answer;
   const what = `${method} ${path ?? "(no route)"} answered ${status}`;
+  if (ofTheProtocol.includes(status)) return commonProblem(what, answer);
   if (status === 500) return `${what}: ${text}`;
   if (path === undefined) return commonProblem(what, answer);
   const operation = openApi.paths[path]?.[method.toLowerCase()];
@@ -41,6 +42,9 @@ export function contractProblem(answer: GivenAnswer): string | undefined {
     commonProblem(what, answer) ?? headerProblem(what, answer, headers) ?? bodyProblem(what, answer, content)
   );
 }
+
+/** Refusals that no route is asked about. */
+const ofTheProtocol = [501, 505];
 
 /** The path of the document that a request's path belongs to, the literal one before the one with parameters. */
 export function documentedPath(path: string): string | undefined {
@@ -97,6 +101,7 @@ function headerProblem(
 
 const noteworthy = [
   "retry-after",
+  "x-error-code",
   "ratelimit",
   "ratelimit-policy",
   "idempotency-replayed",

@@ -67,6 +67,7 @@ export async function createPlayer(pool: pg.Pool): Promise<Player> {
         const { code, rowId, targetVersion } = acceptances[index]!;
         const { id: eventId, targetId, payload, eventType, correlationId } = item;
         const held = {
+          sourceEventId: null,
           attempts: 0,
           scheduleAttempts: 0,
           leaseToken: lease.token,

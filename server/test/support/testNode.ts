@@ -7,6 +7,7 @@ import { createService, type Service } from "../../src/process/assemble.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import { watchContract } from "./contract.ts";
 import type { TestDatabase } from "./database.ts";
+import { switches } from "./plain.ts";
 
 export interface CallOptions {
   body?: unknown;
@@ -52,8 +53,13 @@ const withoutLimits = { POSTRIDER_SIGNUP_LIMIT: "1000000", POSTRIDER_LOGIN_LIMIT
  * `call` and `stop` fail when any answer so far was unlike the OpenAPI document.
  */
 export function createTestNode(database: TestDatabase, env: Record<string, string> = {}): TestNode {
-  const config = loadConfig({ LOG_LEVEL: "silent", ...withoutLimits, ...env });
-  const pool = createPool({ connection: database.connection, size: 10, onError: () => undefined });
+  const config = loadConfig({ LOG_LEVEL: "silent", ...withoutLimits, ...switches, ...env });
+  const pool = createPool({
+    connection: database.connection,
+    size: 10,
+    isPlain: config.fastSql === "off",
+    onError: () => undefined,
+  });
   const service = createService({
     config,
     pool,

@@ -1,4 +1,4 @@
-import type { ExchangeResponse, ExchangeResult } from "../../outbound/exchangeResult.ts";
+import type { ExchangeError, ExchangeResponse, ExchangeResult } from "../../outbound/exchangeResult.ts";
 
 /** What one attempt means for its delivery. */
 export type Verdict =
@@ -12,7 +12,9 @@ export type Verdict =
       /** The receiver, or what stands before it, is overloaded: send it less. */
       slowDown: boolean;
     }
-  | { outcome: "gone"; error: string };
+  | { outcome: "gone"; error: string }
+  /** It did not leave this process, which is nobody else's fault. */
+  | { outcome: "unsent"; error: string };
 
 /** Too long a `location` says nothing to a person. */
 const maxLocationLength = 200;
@@ -29,14 +31,20 @@ export function classify(result: ExchangeResult): Verdict {
     case "response":
       return classifyResponse(result);
     case "error":
+      if (isUnsent(result)) return { outcome: "unsent", error: result.message };
       return {
         outcome: "retry",
         error: result.message,
-        // `other` is a fault that cannot be laid at the receiver's door.
-        countsTowardDisabling: result.code !== "other",
+        // These are faults that cannot be laid at the receiver's door.
+        countsTowardDisabling: result.code !== "other" && result.code !== "local",
         slowDown: result.code === "timeout" || result.code === "connect_timeout",
       };
   }
+}
+
+/** Whether nothing was sent because this process lacked something: no attempt was made. */
+function isUnsent({ code, sent }: ExchangeError): boolean {
+  return code === "local" && !sent;
 }
 
 function classifyResponse(response: ExchangeResponse): Verdict {

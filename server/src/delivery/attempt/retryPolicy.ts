@@ -23,8 +23,8 @@ export interface FailedAttempt {
 /**
  * How long to wait before the next attempt, in whole milliseconds, or null when the attempts are used up.
  *
- * Attempt n+1 waits `interval × 3^(n-1)`, ±20 %, at most 24 h. `Retry-After` moves the wait within one to two
- * times that delay and never under 1 s; the cap of 24 h holds for it too. Anything unreadable in it is ignored.
+ * Attempt n+1 waits `interval × 3^(n-1)`, ±20 %, at most 24 h. `Retry-After` is the least wait, never under 1 s; the
+ * cap of 24 h holds for it too. Anything unreadable in it is ignored.
  */
 export function nextDelayMs(failed: FailedAttempt): number | null {
   if (failed.attempt > failed.maxRetries) {
@@ -35,8 +35,7 @@ export function nextDelayMs(failed: FailedAttempt): number | null {
   if (askedMs === null) {
     return delayMs;
   }
-  const withinMs = Math.min(Math.max(askedMs, delayMs), 2 * delayMs);
-  return Math.min(Math.max(withinMs, minRetryAfterMs), maxDelayMs);
+  return Math.min(Math.max(askedMs, delayMs, minRetryAfterMs), maxDelayMs);
 }
 
 function scheduledDelayMs({ attempt, intervalSeconds, random }: FailedAttempt): number {

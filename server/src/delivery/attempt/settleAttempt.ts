@@ -8,7 +8,7 @@ import { disableTarget, noteFailure, noteRecovery, type TargetConfig } from "../
 
 /** Decides what an attempt's result means, and writes it down. */
 export interface Settler {
-  /** Returns at once; the attempt is recorded with others in a batch. */
+  /** Returns at once; the attempt is recorded with others in a batch. One that is `unsent` must not come here. */
   settle(delivery: Delivery, target: TargetConfig, result: AttemptResult, attemptedAtMs: number): void;
 }
 
@@ -61,6 +61,8 @@ interface Step {
 
 function nextStep(deps: SettlerDeps, delivery: Delivery, target: TargetConfig, result: AttemptResult): Step {
   switch (result.verdict.outcome) {
+    case "unsent":
+      throw new Error("nothing was attempted that could be recorded");
     case "delivered":
       return { outcome: 1, delayMs: 0 };
     case "failed":
@@ -92,7 +94,7 @@ function noteHealth(deps: SettlerDeps, target: TargetConfig, verdict: AttemptVer
   } else if (verdict.outcome === "delivered") {
     target.failingSince = null;
     change = noteRecovery(deps.pool, target.id);
-  } else if (verdict.outcome === "failed" || verdict.countsTowardDisabling) {
+  } else if (verdict.outcome === "failed" || (verdict.outcome === "retry" && verdict.countsTowardDisabling)) {
     if (target.failingSince !== null && target.failingSince > nowSeconds - 5 * 86_400) return;
     change = noteFailure(deps.pool, target.id, nowSeconds).then((isDisabled) => {
       if (isDisabled)

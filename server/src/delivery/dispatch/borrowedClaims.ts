@@ -1,7 +1,7 @@
 import type { ClaimLoop, ClaimLoopDeps } from "./claimLoop.ts";
 import { lookAt, nothingSeen, sizeClaim } from "./claimSize.ts";
 import { createSleeper, repeatUntil } from "../../runtime/sleeper.ts";
-import { claimDeliveries, cursorBefore } from "../rows/store.ts";
+import { claimDeliveries, firstCursor } from "../rows/store.ts";
 
 /** What a dispatcher asks and tells of targets that are lent to its thread. */
 export interface Borrowing {
@@ -98,10 +98,10 @@ export class BorrowedClaims implements ClaimLoop, Borrowing {
       const { deliveries, isCircleClosed } = await claimDeliveries(this.#deps.pool, {
         leaseMs: lease.durationMs,
         leaseToken: lease.token,
-        cursor: cursorBefore(targetId),
+        cursor: firstCursor,
         skip: [],
         wide: [targetId],
-        only: targetId,
+        only: [targetId],
         ...size,
       });
       if (deliveries.length > 0) {

@@ -58,7 +58,7 @@ test("a claim that filled its target is not repeated until there is room, and th
   let isFull = false;
   const takes = Array.from({ length: 2 }, () => Promise.withResolvers<number>());
   const pending = [...takes];
-  const gauges = { inFlight: () => 0, inMemory: () => 0, openCircuits: () => 0 };
+  const gauges = { inFlight: () => 0, inFlightUnproven: () => 0, inMemory: () => 0, openCircuits: () => 0 };
   const loop = createClaimLoop({
     pool,
     log: createLog("silent"),
@@ -66,10 +66,11 @@ test("a claim that filled its target is not repeated until there is room, and th
     newLease: () => ({ token: 1, durationMs: 60_000 }),
     room: () => {
       asked++;
-      return { deliveries: 8_192, bytes: 2 ** 27 };
+      return { deliveries: 8_192, bytes: 2 ** 27, unproven: 1_024 };
     },
     fullTargets: () => (isFull ? [target] : []),
     targetsEnding: () => [target],
+    choose: () => ({ proven: [], unproven: [], lookedAt: 0 }),
     onBacklog: () => undefined,
     forgetIdle: () => false,
     take(deliveries) {

@@ -5,7 +5,11 @@ import type { Log } from "../../telemetry/log.ts";
 import { type ClaimSize, lookAt, maxPerClaim, nothingSeen, sizeClaim, targetsWithMore } from "./claimSize.ts";
 import type { Delivery } from "../../items/delivery.ts";
 import { createSleeper, repeatUntil } from "../../runtime/sleeper.ts";
-import { type Claim, claimDeliveries, firstCursor } from "../rows/store.ts";
+import { dueTargets, type DueTarget } from "../rows/dueTargets.ts";
+import { type Claim, claimDeliveries, type ClaimRequest, firstCursor } from "../rows/store.ts";
+import type { Chosen } from "./chooseDue.ts";
+import { ChosenClaims } from "./chosenClaims.ts";
+import type { Room } from "./waitingRoom.ts";
 
 /** Brings due deliveries from the database into memory for as long as there is room. */
 export interface ClaimLoop {
@@ -25,11 +29,13 @@ export interface ClaimLoopDeps {
   metrics: DeliveryMetrics;
   newLease: () => Lease;
   /** How much more fits in memory. */
-  room: () => { deliveries: number; bytes: number };
+  room: () => Room;
   /** Targets that can take no more in memory now. */
   fullTargets: () => string[];
   /** Targets that have ended at least so many deliveries of late. */
   targetsEnding: (count: number) => string[];
+  /** Chooses, from targets with something due, those that there is room for. */
+  choose: (due: readonly DueTarget[]) => Chosen;
   take: (deliveries: Delivery[]) => void;
   /** Told that a claim brought as much of these targets as it may: more is due. */
   onBacklog: (targetIds: string[]) => void;
@@ -48,6 +54,11 @@ const sparseClaim = 16;
 /** And for this many times as long when a whole circle brought nothing. */
 const idlePauses = 4;
 const maxIdlePauseMs = 1_000;
+/**
+ * When more targets than this have no room, or none that is untried has any, a claim begins with a look at what is due,
+ * and is told what to take.
+ */
+const manyFull = 64;
 
 export function createClaimLoop(deps: ClaimLoopDeps): ClaimLoop {
   return new Claims(deps);
@@ -56,6 +67,7 @@ export function createClaimLoop(deps: ClaimLoopDeps): ClaimLoop {
 class Claims implements ClaimLoop {
   readonly #deps: ClaimLoopDeps;
   readonly #sleeper = createSleeper();
+  readonly #chosen: ChosenClaims;
   #cursor = firstCursor;
   #seen = nothingSeen;
   /** For want of what the last claim left something: targets' room, or memory for all. */
@@ -67,6 +79,11 @@ class Claims implements ClaimLoop {
 
   constructor(deps: ClaimLoopDeps) {
     this.#deps = deps;
+    this.#chosen = new ChosenClaims({
+      look: (cursor) => dueTargets(deps.pool, cursor),
+      choose: deps.choose,
+      claim: (only, size) => this.#claim({ ...size, only, skip: [] }),
+    });
   }
 
   start(): void {
@@ -97,27 +114,34 @@ class Claims implements ClaimLoop {
 
   /** @returns how long to wait before the next claim, in milliseconds. */
   async #claimOnce(): Promise<number> {
-    const size = sizeClaim(this.#deps.room(), this.#seen);
-    const skip = this.#deps.fullTargets();
-    this.#skipped = new Set(skip);
+    const room = this.#deps.room();
+    const size = sizeClaim(room, this.#seen);
+    const full = this.#deps.fullTargets();
+    this.#skipped = new Set(full);
     this.#wasMemoryShort = size.limit < maxPerClaim;
     if (size.limit === 0) return pollMs;
-    const lease = this.#deps.newLease();
     const startedAtMs = performance.now();
     try {
-      const claim = await claimDeliveries(this.#deps.pool, {
-        leaseMs: lease.durationMs,
-        leaseToken: lease.token,
-        cursor: this.#cursor,
-        skip,
-        wide: size.perTarget > size.few ? this.#deps.targetsEnding(size.few) : [],
-        ...size,
-      });
+      const claim =
+        full.length > manyFull || room.unproven === 0
+          ? await this.#chosen.next(this.#cursor, size, this.#skipped)
+          : await this.#claim({ ...size, skip: full });
       return this.#take(claim, size, performance.now() - startedAtMs);
     } catch (error) {
       this.#deps.log.warn({ err: error }, "due deliveries could not be claimed; trying again");
       return errorPauseMs;
     }
+  }
+
+  #claim(request: Omit<ClaimRequest, "leaseMs" | "leaseToken" | "cursor" | "wide">): Promise<Claim> {
+    const lease = this.#deps.newLease();
+    return claimDeliveries(this.#deps.pool, {
+      ...request,
+      leaseMs: lease.durationMs,
+      leaseToken: lease.token,
+      cursor: this.#cursor,
+      wide: request.perTarget > request.few ? this.#deps.targetsEnding(request.few) : [],
+    });
   }
 
   /** Hands over what a claim brought. @returns how long to wait before the next. */

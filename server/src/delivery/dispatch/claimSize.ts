@@ -1,4 +1,5 @@
 import type { Delivery } from "../../items/delivery.ts";
+import type { Room } from "./waitingRoom.ts";
 
 export const maxPerClaim = 576;
 /**
@@ -9,6 +10,8 @@ const sharedPerClaim = 512;
 /** What a target gets that nobody has seen take more; less when memory is short, so that many can hang. */
 const maxFew = 16;
 const fewPartOfRoom = 1 / 64;
+/** Those that nobody has seen have an eighth of the room. */
+const unprovenPerFew = 8;
 /** Payloads are taken for this large before the first claim has shown how large they are. */
 const firstGuessBytes = 64 * 1024;
 
@@ -28,12 +31,19 @@ export interface ClaimSize {
   few: number;
 }
 
-export function sizeClaim(room: { deliveries: number; bytes: number }, seen: Seen): ClaimSize {
+export function sizeClaim(room: Room, seen: Seen): ClaimSize {
   const fits = Math.min(room.deliveries, Math.ceil(room.bytes / seen.bytesPerDelivery));
   const limit = Math.min(maxPerClaim, fits);
-  const few = Math.min(maxFew, Math.max(1, Math.floor(fits * fewPartOfRoom)));
-  const shared = Math.min(limit, sharedPerClaim) / Math.max(1, seen.targets.size);
-  return { limit, few, perTarget: Math.max(few, Math.ceil(shared)) };
+  const few = Math.min(
+    maxFew,
+    Math.max(1, Math.floor(Math.min(fits, room.unproven * unprovenPerFew) * fewPartOfRoom)),
+  );
+  return { limit, few, perTarget: Math.max(few, shareOfClaim(limit, seen.targets.size)) };
+}
+
+/** What each of so many targets may have of a claim. */
+export function shareOfClaim(limit: number, targets: number): number {
+  return Math.ceil(Math.min(limit, sharedPerClaim) / Math.max(1, targets));
 }
 
 /** Follows growing payloads at once and shrinking ones by and by, because memory is what is at stake. */

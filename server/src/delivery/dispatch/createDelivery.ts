@@ -39,6 +39,7 @@ export function createDelivery(deps: DeliveryDeps): Dispatcher {
   const { config, pool, box, outbound, log, registry, nowMs } = deps;
   const metrics = createDeliveryMetrics(registry, {
     inFlight: () => dispatcher.inFlight(),
+    inFlightUnproven: () => dispatcher.inFlightUnproven(),
     inMemory: () => dispatcher.inMemory(),
     openCircuits: () => dispatcher.openCircuits(),
   });

@@ -1,32 +1,24 @@
 import type pg from "pg";
-import type { Acceptance, Lease, NewItem } from "../../items/item.ts";
-import type { Log } from "../../telemetry/log.ts";
-import type { DeliveryGauges, DeliveryMetrics } from "../../telemetry/deliveryMetrics.ts";
-import { type ClaimLoop, type ClaimLoopDeps, createClaimLoop } from "./claimLoop.ts";
-import { attempt, type Senders } from "../attempt/attempt.ts";
 import type { AttemptResult, Delivery } from "../../items/delivery.ts";
-import {
-  createLane,
-  hasRoom,
-  isEmpty,
-  type Lane,
-  mayStart,
-  noteSuccess,
-  noteTrouble,
-  put,
-  type Share,
-  takeAll,
-  takeNext,
-  waiting,
-} from "./lane.ts";
-import type { Lending } from "./lending.ts";
+import type { Acceptance, Lease, NewItem } from "../../items/item.ts";
+import type { SecretBox } from "../../items/secretBox.ts";
+import type { TargetConfig } from "../../targets/targetConfig.ts";
+import type { DeliveryGauges, DeliveryMetrics } from "../../telemetry/deliveryMetrics.ts";
+import type { Log } from "../../telemetry/log.ts";
+import { attempt, type Senders } from "../attempt/attempt.ts";
 import type { AttemptRecorder } from "../attempt/recordAttempts.ts";
 import type { Settler } from "../attempt/settleAttempt.ts";
+import { Admission, isUnproven } from "./admission.ts";
+import type { Borrowing } from "./borrowedClaims.ts";
+import { chooseDue } from "./chooseDue.ts";
+import { type ClaimLoop, type ClaimLoopDeps, createClaimLoop } from "./claimLoop.ts";
+import { createJudge, type Judge } from "./judge.ts";
+import { hold, isCircuitOpen, isEmpty, isReady, type Lane, waiting } from "./lane.ts";
+import { Lanes } from "./lanes.ts";
+import type { Lending } from "./lending.ts";
 import { createReleases, type Releases } from "./releases.ts";
 import { createTargetChecks, type TargetChecks } from "./targetChecks.ts";
-import type { TargetConfig } from "../../targets/targetConfig.ts";
-import type { Borrowing } from "./borrowedClaims.ts";
-import type { SecretBox } from "../../items/secretBox.ts";
+import { createUnsentReport, type UnsentReport } from "./unsentReport.ts";
 
 export interface DispatcherDeps {
   pool: pg.Pool;
@@ -71,37 +63,47 @@ const leaseReserveMs = 2_000;
  */
 const configAgeLimitMs = 200;
 const tickMs = 500;
-const maxInMemory = 8_192;
-const maxBytesInMemory = 128 * 1024 * 1024;
 const maxUnrecorded = 4_096;
-/**
- * One target may have this part of what is still free. The more targets hang, the less each of them holds, and
- * something is left for the next (Choudhury and Hahne, "Dynamic queue length thresholds", 1998).
- */
-const partOfFree = 1 / 8;
+/** A target to which this process could not send, for want of something of its own, is left alone for so long. */
+const unsentPauseMs = 500;
 
 /**
  * Sees deliveries out: those this node accepted come from memory, all others are claimed. One lane per target
- * keeps the targets apart; lanes take turns, so that none delays another.
+ * keeps the targets apart; they run on budgets by what is known of them, and take turns, so that none delays another.
  */
 export class Dispatcher implements DeliveryGauges {
   readonly #deps: DispatcherDeps;
-  readonly #lanes = new Map<string, Lane>();
-  /** Lanes with something waiting, in the order of their turns. */
-  #turns: Lane[] = [];
-  #inFlight = 0;
-  #inMemory = 0;
-  #bytesInMemory = 0;
+  readonly #admission: Admission;
+  readonly #lanes: Lanes;
+  readonly #judge: Judge;
   readonly #checks: TargetChecks;
   readonly #releases: Releases;
+  readonly #unsent: UnsentReport;
+  readonly #mayGoOn = (): boolean => this.#deps.recorder.pending() < maxUnrecorded;
+  readonly #takeTurn = (lane: Lane): boolean => {
+    const hasGone = this.#startOne(lane);
+    if (hasGone) this.#lanes.queue(lane, performance.now());
+    return hasGone;
+  };
   #isStopping = false;
   #ticker: NodeJS.Timeout | undefined;
+  #tickedAtMs = 0;
   #claims: ClaimLoop | undefined;
   #onIdle: (() => void) | undefined;
 
   constructor(deps: DispatcherDeps) {
     this.#deps = deps;
-    this.#releases = createReleases(deps.pool, deps.log);
+    const { borrowing, lending, log } = deps;
+    this.#admission = new Admission(deps.maxInFlight, () => lending?.requests() ?? 0);
+    this.#lanes = new Lanes({
+      admission: this.#admission,
+      maxWindowOf: (targetId) => borrowing?.requestsOf(targetId) ?? deps.targetConcurrency,
+      // Only what takes everything is lent.
+      firstStanding: borrowing === undefined ? "untried" : "prompt",
+    });
+    this.#judge = createJudge(deps.timeoutMs);
+    this.#releases = createReleases(deps.pool, log);
+    this.#unsent = createUnsentReport(log);
     this.#checks = createTargetChecks({
       ...deps,
       apply: (lane, config, askedAtMs) => this.#applyConfig(lane, config, askedAtMs),
@@ -111,24 +113,27 @@ export class Dispatcher implements DeliveryGauges {
 
   start(): void {
     if (!this.#deps.enabled) return;
+    this.#tickedAtMs = performance.now();
     this.#ticker = setInterval(() => this.#tick(), tickMs);
+    const lanes = this.#lanes;
     this.#claims = (this.#deps.createClaims ?? createClaimLoop)({
       pool: this.#deps.pool,
       log: this.#deps.log,
       metrics: this.#deps.metrics,
       newLease: () => this.newLease(),
-      room: () => ({
-        deliveries: Math.max(0, maxInMemory - this.#inMemory),
-        bytes: Math.max(0, maxBytesInMemory - this.#bytesInMemory),
-      }),
-      fullTargets: () => this.#fullTargets(),
+      room: () => lanes.waitingRoom.room(),
+      fullTargets: () => lanes.full(),
       targetsEnding: (count) => this.#targetsEnding(count),
+      choose: (due) => chooseDue(lanes, this.#admission, due),
       take: (deliveries) => {
-        for (const delivery of deliveries) this.#add(delivery);
+        for (const lane of new Set(deliveries.map((delivery) => lanes.add(delivery)))) this.#offerTurn(lane);
         this.#pump();
       },
       onBacklog: (targetIds) => this.#lend(targetIds),
-      forgetIdle: (targetId) => this.#forgetIdle(targetId),
+      forgetIdle: (targetId) => {
+        const lane = lanes.find(targetId);
+        return lane === undefined || lanes.forget(lane);
+      },
     });
     this.#claims.start();
   }
@@ -139,9 +144,10 @@ export class Dispatcher implements DeliveryGauges {
     this.#checks.stop();
     clearInterval(this.#ticker);
     await this.#claims?.stop();
-    for (const lane of this.#lanes.values()) this.#releaseWaiting(lane);
+    for (const lane of this.#lanes.all()) this.#releaseWaiting(lane);
     await this.#releases.flush();
-    if (this.#inFlight > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve));
+    if (this.inFlight() > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve));
+    await this.#releases.flush();
     await this.#deps.recorder.drained();
     this.#deps.recorder.stop();
   }
@@ -151,10 +157,7 @@ export class Dispatcher implements DeliveryGauges {
   }
 
   hasRoom(targetId: string): boolean {
-    if (!this.#deps.enabled || this.#isStopping) return false;
-    if (this.#inMemory >= maxInMemory) return false;
-    const lane = this.#lanes.get(targetId);
-    return lane === undefined || hasRoom(lane, performance.now(), this.#memoryShare());
+    return this.#deps.enabled && !this.#isStopping && this.#lanes.hasRoom(targetId);
   }
 
   /** Takes an item that this node has just accepted, under the lease it was stored with. */
@@ -170,95 +173,75 @@ export class Dispatcher implements DeliveryGauges {
       payload: item.payload,
       eventType: item.eventType,
       correlationId: item.correlationId,
+      sourceEventId: null,
       leaseToken: acceptance.lease.token,
       leaseDeadlineMs: acceptance.lease.deadlineMs,
     };
-    this.#startFrom(this.#add(delivery));
+    this.#startFrom(this.#lanes.add(delivery));
   }
 
-  /** Something became due that this node does not hold. */
-  onDue(): void {
-    this.#claims?.wake();
+  /** Something became due that this node does not hold; of one target, when it is named. */
+  onDue(targetId?: string): void {
+    const lane = targetId === undefined ? undefined : this.#lanes.find(targetId);
+    if (lane !== undefined) lane.hasMoreDue = true;
+    // What has no room now is claimed when it has some, or at the next poll.
+    if (targetId === undefined || this.#lanes.hasRoom(targetId)) this.#claims?.wake();
   }
 
   inFlight(): number {
-    return this.#inFlight;
+    return this.#admission.inFlight();
+  }
+
+  inFlightUnproven(): number {
+    return this.#admission.unproven();
   }
 
   inMemory(): number {
-    return this.#inMemory;
+    return this.#lanes.waitingRoom.length;
   }
 
   openCircuits(): number {
     const nowMs = performance.now();
     let open = 0;
-    for (const lane of this.#lanes.values()) if (lane.openUntilMs > nowMs) open++;
+    for (const lane of this.#lanes.all()) if (isCircuitOpen(lane, nowMs)) open++;
     return open;
   }
 
-  #laneOf(targetId: string): Lane {
-    let lane = this.#lanes.get(targetId);
-    if (lane === undefined) {
-      lane = createLane(targetId, this.#deps.borrowing?.requestsOf(targetId) ?? this.#deps.targetConcurrency);
-      this.#lanes.set(targetId, lane);
-    }
-    return lane;
-  }
-
-  #add(delivery: Delivery): Lane {
-    const lane = this.#laneOf(delivery.targetId);
-    this.#inMemory++;
-    this.#bytesInMemory += delivery.payload.length;
-    put(lane, delivery);
-    if (lane.config?.version === delivery.targetVersion) lane.checkedAtMs = performance.now();
-    if (waiting(lane) === 1) this.#turns.push(lane);
-    return lane;
-  }
-
-  #remove(lane: Lane): Delivery | undefined {
-    const delivery = takeNext(lane);
-    if (delivery === undefined) return undefined;
-    this.#inMemory--;
-    this.#bytesInMemory -= delivery.payload.length;
-    return delivery;
-  }
-
-  /** Gives each waiting lane a turn until none can start anything more. */
   #pump(): void {
-    let idleTurns = 0;
-    while (this.#turns.length > idleTurns && this.#mayStartAny()) {
-      const lane = this.#turns.shift()!;
-      const started = this.#startOne(lane);
-      if (waiting(lane) > 0) this.#turns.push(lane);
-      idleTurns = started ? 0 : idleTurns + 1;
-    }
+    this.#lanes.turns.go(this.#mayGoOn, this.#takeTurn);
   }
 
   /** Starts what one lane can have, for the path on which nobody else waits for a turn. */
   #startFrom(lane: Lane): void {
-    if (this.#turns.length > 1 && !this.#mayStartAny()) return;
-    while (waiting(lane) > 0 && this.#mayStartAny() && this.#startOne(lane));
-    if (waiting(lane) === 0) this.#endTurn(lane);
-  }
-
-  #endTurn(lane: Lane): void {
-    const last = this.#turns.length - 1;
-    if (this.#turns[last] === lane) {
-      this.#turns.pop();
+    if (lane.isQueued) return;
+    if (lane.org === undefined) {
+      this.#checks.ask(lane);
       return;
     }
-    const index = this.#turns.indexOf(lane);
-    if (index >= 0) this.#turns.splice(index, 1);
+    while (this.#mayStart(lane) && this.#startOne(lane));
+    this.#offerTurn(lane);
   }
 
-  #mayStartAny(): boolean {
-    return this.#free() > 0 && this.#deps.recorder.pending() < maxUnrecorded;
+  #mayStart(lane: Lane): boolean {
+    return (
+      isReady(lane, performance.now()) &&
+      this.#mayGoOn() &&
+      this.#admission.hasBudget(lane.standing) &&
+      this.#admission.hasOrgBudget(lane.org!, lane.standing) &&
+      lane.inFlight < this.#admission.targetShare()
+    );
   }
 
+  /** Lets the lane have its turn when it can take a request, and its target be looked up before. */
+  #offerTurn(lane: Lane): void {
+    if (lane.org === undefined && waiting(lane) > 0) this.#checks.ask(lane);
+    else this.#lanes.queue(lane, performance.now());
+  }
+
+  /** Starts the lane's next request, or gives back what it cannot send; false when it has to wait for something. */
   #startOne(lane: Lane): boolean {
     const nowMs = performance.now();
-    if (!mayStart(lane, nowMs, this.#startShare())) return false;
-    const next = lane.queue[lane.head];
+    const next = isReady(lane, nowMs) ? lane.queue[lane.head] : undefined;
     if (next === undefined) return false;
     if (
       lane.config === undefined ||
@@ -270,15 +253,15 @@ export class Dispatcher implements DeliveryGauges {
     }
     if (!lane.config.enabled) {
       this.#releaseWaiting(lane);
-      return false;
+      return true;
     }
-    const delivery = this.#remove(lane)!;
-    if (delivery.leaseDeadlineMs - nowMs < this.#deps.timeoutMs + leaseReserveMs) {
+    const delivery = this.#lanes.waitingRoom.take(lane)!;
+    if (this.#isLate(delivery, nowMs)) {
       this.#releases.add(delivery);
       return true;
     }
-    lane.inFlight++;
-    this.#inFlight++;
+    if (lane.inFlight === 0) lane.progressAtMs = nowMs;
+    this.#admission.started(lane);
     const target = lane.config;
     const attemptedAtMs = Date.now();
     attempt(this.#deps, delivery, target, (result) =>
@@ -288,57 +271,69 @@ export class Dispatcher implements DeliveryGauges {
   }
 
   #end(lane: Lane, { delivery, target, result, attemptedAtMs }: EndedAttempt): void {
-    lane.inFlight--;
-    this.#inFlight--;
-    const { verdict } = result;
-    if (verdict.outcome === "delivered") noteSuccess(lane);
-    else this.#noteTrouble(lane, verdict.outcome === "retry" && verdict.slowDown);
-    this.#deps.lending?.ended(lane);
-    this.#deps.settler.settle(delivery, target, result, attemptedAtMs);
-    if (this.#turns.length > 1) this.#pump();
-    else if (waiting(lane) > 0) this.#startFrom(lane);
-    if (this.#claims?.wantsRoom(lane.targetId) && hasRoom(lane, performance.now(), this.#memoryShare()))
-      this.#claims.roomAppeared(lane.targetId);
-    if (this.#inFlight === 0) this.#onIdle?.();
+    this.#admission.ended(lane);
+    if (result.verdict.outcome === "unsent") this.#takeBack(lane, delivery, result.verdict.error);
+    else {
+      this.#note(lane, result);
+      this.#deps.lending?.ended(lane);
+      this.#deps.settler.settle(delivery, target, result, attemptedAtMs);
+    }
+    if (this.#lanes.turns.isEmpty()) this.#startFrom(lane);
+    else {
+      this.#offerTurn(lane);
+      this.#pump();
+    }
+    this.#wantMore(lane);
+    if (this.inFlight() === 0) this.#onIdle?.();
     if (isEmpty(lane)) this.#deps.borrowing?.idle(lane.targetId);
   }
 
-  #noteTrouble(lane: Lane, slowDown: boolean): void {
+  #note(lane: Lane, result: AttemptResult): void {
     const nowMs = performance.now();
-    noteTrouble(lane, slowDown, nowMs);
-    if (lane.openUntilMs <= nowMs) return;
+    this.#lanes.move(lane, this.#judge.ended(lane, result, nowMs));
+    if (!isCircuitOpen(lane, nowMs)) return;
     this.#deps.borrowing?.troubled(lane.targetId);
     this.#releaseWaiting(lane);
   }
 
+  /** Nothing was sent, and the receiver is not to blame: no attempt, and no failure of the target. */
+  #takeBack(lane: Lane, delivery: Delivery, why: string): void {
+    this.#unsent.note(why);
+    this.#releases.add(delivery);
+    this.#releaseWaiting(lane);
+    hold(lane, performance.now() + unsentPauseMs);
+    this.#deps.lending?.ended(lane);
+  }
+
+  /** Has more claimed when the lane has room for what was left. */
+  #wantMore(lane: Lane): void {
+    if (this.#claims === undefined || isUnproven(lane.standing)) return;
+    if (!lane.hasMoreDue && !this.#claims.wantsRoom(lane.targetId)) return;
+    if (!this.#lanes.waitingRoom.hasRoom(lane, performance.now())) return;
+    if (lane.hasMoreDue) this.#claims.wake();
+    lane.hasMoreDue = false;
+    this.#claims.roomAppeared(lane.targetId);
+  }
+
   /** What waits for a deleted or disabled target goes back, where the claim path settles or holds it. */
   #applyConfig(lane: Lane, config: TargetConfig | undefined, askedAtMs: number): void {
-    lane.config = config;
-    lane.checkedAtMs = askedAtMs;
+    this.#lanes.configure(lane, config, askedAtMs);
     if (config === undefined || !config.enabled) this.#releaseWaiting(lane);
+    else this.#lanes.queue(lane, performance.now());
   }
 
   #releaseWaiting(lane: Lane): void {
-    if (waiting(lane) === 0) return;
-    for (const delivery of takeAll(lane)) {
-      this.#inMemory--;
-      this.#bytesInMemory -= delivery.payload.length;
-      this.#releases.add(delivery);
-    }
-    this.#endTurn(lane);
+    for (const delivery of this.#lanes.removeAll(lane)) this.#releases.add(delivery);
   }
 
-  #fullTargets(): string[] {
-    const nowMs = performance.now();
-    const share = this.#memoryShare();
-    const full: string[] = [];
-    for (const lane of this.#lanes.values()) if (!hasRoom(lane, nowMs, share)) full.push(lane.targetId);
-    return full;
+  /** An attempt might outlive the lease. */
+  #isLate(delivery: Delivery, nowMs: number): boolean {
+    return delivery.leaseDeadlineMs - nowMs < this.#deps.timeoutMs + leaseReserveMs;
   }
 
   #targetsEnding(count: number): string[] {
     const found: string[] = [];
-    for (const lane of this.#lanes.values()) {
+    for (const lane of this.#lanes.all()) {
       if (lane.recent >= count || lane.previous >= count) found.push(lane.targetId);
     }
     return found;
@@ -347,43 +342,46 @@ export class Dispatcher implements DeliveryGauges {
   /** Offers the other thread a part of what these webhooks' targets may have under way. */
   #lend(targetIds: readonly string[]): void {
     for (const targetId of targetIds) {
-      const lane = this.#lanes.get(targetId);
-      if (lane?.queue[lane.head]?.kind === 1) this.#deps.lending?.offer(lane, this.#startShare());
+      const lane = this.#lanes.find(targetId);
+      if (lane?.queue[lane.head]?.kind !== 1 || lane.standing !== "prompt") continue;
+      if (lane.org !== undefined && this.#admission.hasOrgBudget(lane.org, "prompt"))
+        this.#deps.lending?.offer(lane, this.#admission.targetShare());
     }
-  }
-
-  #forgetIdle(targetId: string): boolean {
-    const lane = this.#lanes.get(targetId);
-    if (lane !== undefined && !isEmpty(lane)) return false;
-    this.#lanes.delete(targetId);
-    return true;
-  }
-
-  #startShare(): number {
-    return Math.max(1, this.#free() * partOfFree);
-  }
-
-  /** How many more requests may start here. */
-  #free(): number {
-    return this.#deps.maxInFlight - this.#inFlight - (this.#deps.lending?.requests() ?? 0);
-  }
-
-  #memoryShare(): Share {
-    return {
-      deliveries: (maxInMemory - this.#inMemory) * partOfFree,
-      bytes: (maxBytesInMemory - this.#bytesInMemory) * partOfFree,
-    };
   }
 
   #tick(): void {
     const nowMs = performance.now();
-    for (const [targetId, lane] of this.#lanes) {
+    // When this process was stopped or starved, its targets have not stalled.
+    const wasAway = nowMs - this.#tickedAtMs > 2 * tickMs;
+    this.#tickedAtMs = nowMs;
+    for (const lane of this.#lanes.all()) {
       lane.previous = lane.recent;
       lane.recent = 0;
-      const isIdle = isEmpty(lane) && lane.previous === 0 && !this.#deps.lending?.isLent(targetId);
-      if (isIdle && lane.openUntilMs < nowMs - 60_000) this.#lanes.delete(targetId);
+      if (wasAway) lane.progressAtMs = Math.max(lane.progressAtMs, nowMs - tickMs);
+      if (this.#judge.isStalled(lane, nowMs)) this.#stall(lane);
+      this.#lanes.doubt(lane, nowMs);
+      this.#giveBackLate(lane, nowMs);
+      this.#offerTurn(lane);
+      const isIdle = isEmpty(lane) && lane.previous === 0 && !this.#deps.lending?.isLent(lane.targetId);
+      if (isIdle && lane.openUntilMs < nowMs - 60_000) this.#lanes.forget(lane);
     }
     void this.#releases.flush();
     this.#pump();
+  }
+
+  /** What is under way counts as hanging from now on, and what waits behind it goes back. */
+  #stall(lane: Lane): void {
+    this.#lanes.move(lane, "hanging");
+    this.#releaseWaiting(lane);
+    this.#deps.borrowing?.troubled(lane.targetId);
+  }
+
+  /** A lane whose turn does not come holds nothing that another node could send. */
+  #giveBackLate(lane: Lane, nowMs: number): void {
+    for (let next = lane.queue[lane.head]; next !== undefined && this.#isLate(next, nowMs);) {
+      this.#releases.add(this.#lanes.waitingRoom.take(lane)!);
+      next = lane.queue[lane.head];
+    }
+    if (waiting(lane) === 0) this.#lanes.turns.remove(lane);
   }
 }

@@ -1,5 +1,6 @@
 import type { Delivery } from "../../items/delivery.ts";
 import type { TargetConfig } from "../../targets/targetConfig.ts";
+import type { OrgAtWork, Standing } from "./admission.ts";
 
 /*
  * One target as a node works on it: what waits in memory, how much is under way, and how much the target can
@@ -8,6 +9,20 @@ import type { TargetConfig } from "../../targets/targetConfig.ts";
  */
 export interface Lane {
   readonly targetId: string;
+  /** The budget that its requests count to; changed by `Admission.move` alone. */
+  standing: Standing;
+  /** Known with the target's configuration. */
+  org: OrgAtWork | undefined;
+  /** It waits for its turn; changed by `Turns` alone. */
+  isQueued: boolean;
+  /** Something was left in the database for want of room here. */
+  hasMoreDue: boolean;
+  /** When a request last ended, or the first of those under way began, by the monotonic clock. */
+  progressAtMs: number;
+  /** When the receiver last answered, or refused at once, by the monotonic clock. */
+  answeredAtMs: number;
+  /** How long the last request took. */
+  lastDurationMs: number;
   readonly queue: Delivery[];
   /** Index of the queue's first element; the array is cut when half of it is used up. */
   head: number;
@@ -23,6 +38,8 @@ export interface Lane {
   lendableAtMs: number;
   /** Failures since the last success. */
   failures: number;
+  /** Requests in a row that held a connection for long and brought no answer. */
+  timeouts: number;
   /** No request starts before this moment of the monotonic clock: the circuit is open. */
   openUntilMs: number;
   /** Payload bytes that wait in memory. */
@@ -36,6 +53,8 @@ export interface Lane {
 const firstWindow = 1;
 /** Consecutive failures that open the circuit. */
 const failuresToOpen = 10;
+/** And consecutive timeouts: each of them held a connection for as long as an attempt may take. */
+const timeoutsToOpen = 2;
 const firstOpenMs = 1_000;
 const maxOpenMs = 30_000;
 /** What may wait in memory however slow the target is, as a number and in windows; and however fast it is. */
@@ -43,9 +62,16 @@ const minAhead = 8;
 const windowsAhead = 4;
 const maxAhead = 1_024;
 
-export function createLane(targetId: string, maxWindow: number): Lane {
+export function createLane(targetId: string, maxWindow: number, standing: Standing): Lane {
   return {
     targetId,
+    standing,
+    org: undefined,
+    isQueued: false,
+    hasMoreDue: false,
+    progressAtMs: 0,
+    answeredAtMs: 0,
+    lastDurationMs: 0,
     queue: [],
     head: 0,
     inFlight: 0,
@@ -55,6 +81,7 @@ export function createLane(targetId: string, maxWindow: number): Lane {
     checkedAtMs: 0,
     lendableAtMs: 0,
     failures: 0,
+    timeouts: 0,
     openUntilMs: 0,
     bytes: 0,
     recent: 0,
@@ -122,12 +149,26 @@ export function hasRoom(lane: Lane, nowMs: number, share: Share): boolean {
   return count < ahead && lane.bytes < share.bytes;
 }
 
-/** Whether a request to the target may start now, when it may have at most `share` under way. */
-export function mayStart(lane: Lane, nowMs: number, share: number): boolean {
-  if (lane.inFlight >= lane.window || lane.inFlight >= share) return false;
-  if (lane.openUntilMs > nowMs) return false;
+/** Whether the target could take one more request now, whatever others want. */
+export function isReady(lane: Lane, nowMs: number): boolean {
+  if (waiting(lane) === 0 || lane.inFlight >= lane.window || lane.openUntilMs > nowMs) return false;
   // After an open circuit a single request tries the target before others follow.
-  return lane.failures < failuresToOpen || lane.inFlight === 0;
+  return !isTripped(lane) || lane.inFlight === 0;
+}
+
+/** Whether failures keep requests from the target for now. */
+export function isCircuitOpen(lane: Lane, nowMs: number): boolean {
+  return lane.openUntilMs > nowMs && isTripped(lane);
+}
+
+/** Starts nothing before that moment of the monotonic clock, and less at a time after it; nothing is held against it. */
+export function hold(lane: Lane, untilMs: number): void {
+  lane.openUntilMs = untilMs;
+  lane.window = Math.max(1, lane.window >> 1);
+}
+
+function isTripped(lane: Lane): boolean {
+  return lane.failures >= failuresToOpen || lane.timeouts >= timeoutsToOpen;
 }
 
 /** Changes how far the window opens; what is under way beyond it ends by itself. */
@@ -138,17 +179,29 @@ export function setMaxWindow(lane: Lane, maxWindow: number): void {
 
 export function noteSuccess(lane: Lane): void {
   lane.failures = 0;
+  lane.timeouts = 0;
   lane.openUntilMs = 0;
   lane.recent++;
   if (lane.window < lane.maxWindow) lane.window++;
 }
 
-/** @param slowDown Whether the target is overloaded or hangs, rather than refuses. */
-export function noteTrouble(lane: Lane, slowDown: boolean, nowMs: number): void {
+/** What was wrong with the target. */
+export interface Trouble {
+  /** It is overloaded or hangs, rather than refuses. */
+  slowDown: boolean;
+  /** It held a connection for long and did not answer. */
+  isTimeout: boolean;
+}
+
+export function noteTrouble(lane: Lane, { slowDown, isTimeout }: Trouble, nowMs: number): void {
   lane.failures++;
   lane.recent++;
-  if (slowDown || lane.failures >= failuresToOpen) lane.window = Math.max(1, lane.window >> 1);
-  if (lane.failures < failuresToOpen) return;
-  const doublings = Math.min(5, Math.floor((lane.failures - failuresToOpen) / 4));
+  // Those that time out together with the one that opened the circuit say nothing new.
+  if (!isTimeout) lane.timeouts = 0;
+  else if (lane.openUntilMs <= nowMs) lane.timeouts++;
+  if (slowDown || isTripped(lane)) lane.window = Math.max(1, lane.window >> 1);
+  if (!isTripped(lane)) return;
+  const more = Math.max((lane.failures - failuresToOpen) >> 2, lane.timeouts - timeoutsToOpen);
+  const doublings = Math.min(5, Math.max(0, more));
   lane.openUntilMs = nowMs + Math.min(maxOpenMs, firstOpenMs * 2 ** doublings);
 }

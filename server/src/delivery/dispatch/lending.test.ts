@@ -43,7 +43,7 @@ function setStage(): Stage {
 
 /** The lane of a target that takes all that it may have. */
 function openLane(targetId: string, requests: number): Lane {
-  const lane = createLane(targetId, requests);
+  const lane = createLane(targetId, requests, "prompt");
   while (lane.window < requests) noteSuccess(lane);
   return lane;
 }
@@ -93,9 +93,10 @@ test("nothing is lent of a target with one request, of one that fails or is not 
   const stage = setStage();
   const { lending, asked } = stage;
   const failing = openLane("failing", 8);
-  noteTrouble(failing, false, 0);
+  noteTrouble(failing, { slowDown: false, isTimeout: false }, 0);
   const fast = openLane("fast", 8);
-  for (const lane of [openLane("single", 1), failing, createLane("new", 8)]) lending.offer(lane, wholeShare);
+  for (const lane of [openLane("single", 1), failing, createLane("new", 8, "untried")])
+    lending.offer(lane, wholeShare);
   stage.isBusy = false;
   lending.offer(fast, wholeShare);
   stage.isBusy = true;

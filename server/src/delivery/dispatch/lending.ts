@@ -59,6 +59,7 @@ export function createLending({ thread, isBusy, onLent, nowMs }: LendingDeps): L
   function takeBack({ lane, requests }: Loan): void {
     loans.delete(lane.targetId);
     lent -= requests;
+    if (lane.org !== undefined) lane.org.lent -= requests;
     lane.lendableAtMs = nowMs() + pauseMs;
     setMaxWindow(lane, lane.maxWindow + requests);
   }
@@ -74,6 +75,7 @@ export function createLending({ thread, isBusy, onLent, nowMs }: LendingDeps): L
       const loan = { lane, requests, isWaiting: true };
       loans.set(lane.targetId, loan);
       lent += requests;
+      if (lane.org !== undefined) lane.org.lent += requests;
       waiting++;
       setMaxWindow(lane, lane.maxWindow - requests);
       onLent();

@@ -7,6 +7,8 @@ export type SendingConfig = Pick<
   | "allowedNetworks"
   | "connectTimeoutMs"
   | "deliveryTimeoutMs"
+  | "fastOutbound"
+  | "fastSql"
   | "logLevel"
   | "maxInFlight"
   | "roles"

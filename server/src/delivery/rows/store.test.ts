@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type pg from "pg";
 import { createTestDatabase, type TestDatabase } from "../../../test/support/database.ts";
+import { isPlain } from "../../../test/support/plain.ts";
 import { bucketOf, newId } from "../../postgres/ids.ts";
 import { ensurePartitions } from "../../postgres/partitions.ts";
 import { createPool } from "../../postgres/pool.ts";
-import { type Claim, claimDeliveries, type ClaimRequest, cursorBefore, firstCursor } from "./store.ts";
+import { type Claim, claimDeliveries, type ClaimRequest, firstCursor } from "./store.ts";
 
 let database: TestDatabase;
 let pool: pg.Pool;
@@ -12,7 +13,7 @@ const orgId = newId(0, Date.now());
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  pool = createPool({ connection: database.connection, size: 2, onError: () => undefined });
+  pool = createPool({ connection: database.connection, size: 2, onError: () => undefined, isPlain });
   await ensurePartitions(pool, Date.now());
   await pool.query("insert into organizations values ($1, 'o', 'o', 'active', null, 0)", [orgId]);
 });
@@ -99,7 +100,7 @@ describe("a claim", () => {
     });
     const before = performance.now();
     const { deliveries } = await claim();
-    const common = { leaseToken: 2 ** 47 - 1, leaseDeadlineMs: expect.any(Number) };
+    const common = { leaseToken: 2 ** 47 - 1, leaseDeadlineMs: expect.any(Number), sourceEventId: null };
     expect(deliveries).toEqual([
       {
         ...common,
@@ -150,13 +151,13 @@ describe("a claim", () => {
     const [before, only, after] = [await makeTarget(7), await makeTarget(7), await makeTarget(7)].sort();
     for (const target of [before!, only!, after!])
       for (let count = 0; count < 4; count++) await store(target);
-    const request = { cursor: cursorBefore(only!), only: only!, wide: [only!] };
+    const request = { only: [only!], wide: [only!] };
     const first = await claim(request);
     expect(countByTarget(first)).toEqual({ [only!]: 3 });
     expect(countByTarget(await claim(request))).toEqual({ [only!]: 1 });
     expect(await claim(request)).toMatchObject({ deliveries: [], isCircleClosed: true });
     // The last one there is, after which the circle begins anew.
-    const last = { cursor: cursorBefore(after!), only: after!, wide: [after!], perTarget: 100 };
+    const last = { only: [after!], wide: [after!], perTarget: 100 };
     expect(countByTarget(await claim(last))).toEqual({ [after!]: 4 });
     expect(await claim(last)).toMatchObject({ deliveries: [], isCircleClosed: true });
     expect(countByTarget(await claim())).toEqual({ [before!]: 2 });
@@ -179,7 +180,7 @@ describe("a claim", () => {
   it("does not say that nothing is due where another claim is under way", async () => {
     const target = await makeTarget(8);
     await store(target);
-    const request = { cursor: cursorBefore(target), only: target, wide: [target] };
+    const request = { only: [target], wide: [target] };
     const other = await pool.connect();
     await other.query("begin");
     await other.query("select from deliveries for update");

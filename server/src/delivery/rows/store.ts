@@ -22,12 +22,6 @@ export interface ClaimCursor {
 
 export const firstCursor: ClaimCursor = { bucket: -1, targetId: "0".repeat(32) };
 
-/** The place right before a target. */
-export function cursorBefore(targetId: string): ClaimCursor {
-  const place = (BigInt(`0x${targetId}`) - 1n).toString(16).padStart(32, "0");
-  return { bucket: bucketOf(targetId), targetId: place };
-}
-
 export interface ClaimRequest {
   leaseMs: number;
   leaseToken: number;
@@ -40,8 +34,8 @@ export interface ClaimRequest {
   few: number;
   /** Targets that have shown that they take many at a time. */
   wide: readonly string[];
-  /** The one target to look at, right after `cursor`; all when absent. */
-  only?: string;
+  /** The targets to look at, wherever `cursor` is; all when absent. */
+  only?: readonly string[];
 }
 
 /** A row of `deliveries` with its items, without those whose event is gone: for them there is nothing to deliver. */
@@ -71,7 +65,7 @@ export async function claimDeliveries(pool: pg.Pool, request: ClaimRequest): Pro
   const rows = await callFunction<ClaimRow>(pool, {
     name: "claim_deliveries",
     text: `select held, event_ids, event_types, correlation_ids, payloads
-           from claim_deliveries($1, $2, $3, $4, $5::uuid[], $6::uuid[], $7, $8, $9, $10, $11)`,
+           from claim_deliveries($1, $2, $3, $4, $5::uuid[], $6::uuid[], $7, $8, $9, $10, $11::uuid[])`,
     values: [
       request.leaseMs,
       request.leaseToken,
@@ -83,7 +77,7 @@ export async function claimDeliveries(pool: pg.Pool, request: ClaimRequest): Pro
       request.perTarget,
       request.few,
       maxTargetsPerClaim,
-      request.only ?? null,
+      request.only === undefined ? null : targetIds(request.only),
     ],
   });
   const [targetId, isClosed] = rows.pop()!.held.split(" ") as [string, string];
@@ -104,16 +98,17 @@ function toDeliveries(rows: readonly ClaimRow[], leaseToken: number, leaseDeadli
   const deliveries: Delivery[] = [];
   for (const { held, event_ids: eventIds, event_types, correlation_ids, payloads } of rows) {
     if (eventIds === null) continue;
-    const { rowId, targetId, kind, attempts, scheduleAttempts, targetVersion } = readHeld(held);
+    const row = readHeld(held);
     for (let item = 0; item < eventIds.length; item++) {
       deliveries.push({
         eventId: eventIds[item]!,
-        rowId,
-        targetId,
-        kind,
-        attempts,
-        scheduleAttempts,
-        targetVersion,
+        rowId: row.rowId,
+        targetId: row.targetId,
+        kind: row.kind,
+        attempts: row.attempts,
+        scheduleAttempts: row.scheduleAttempts,
+        targetVersion: row.targetVersion,
+        sourceEventId: row.sourceEventId,
         payload: payloads![item]!,
         eventType: event_types![item]!,
         correlationId: correlation_ids![item]!,
@@ -128,17 +123,18 @@ function toDeliveries(rows: readonly ClaimRow[], leaseToken: number, leaseDeadli
 /** What the items of one row have in common. */
 type HeldRow = Pick<
   Delivery,
-  "rowId" | "targetId" | "kind" | "attempts" | "scheduleAttempts" | "targetVersion"
+  "rowId" | "targetId" | "kind" | "attempts" | "scheduleAttempts" | "targetVersion" | "sourceEventId"
 >;
 
 function readHeld(text: string): HeldRow {
-  const [rowId, attempts, scheduleAttempts, kind, targetId, version] = text.split(" ") as [
+  const [rowId, attempts, scheduleAttempts, kind, targetId, version, source] = text.split(" ") as [
     string,
     string,
     string,
     string,
     string,
     string,
+    string?,
   ];
   return {
     rowId: withoutDashes(rowId),
@@ -147,6 +143,7 @@ function readHeld(text: string): HeldRow {
     kind: Number(kind) as 1 | 3,
     targetId: withoutDashes(targetId),
     targetVersion: Number(version),
+    sourceEventId: source === undefined ? null : withoutDashes(source),
   };
 }
 

@@ -31,6 +31,7 @@ const log = createLog(
 const pool = createPool({
   connection: input.connection,
   size: connections,
+  isPlain: input.config.fastSql === "off",
   onError: (error) => log.warn({ err: error }, "a database connection was lost; another takes its place"),
 });
 const registry = new Registry();

@@ -94,6 +94,18 @@ describe("a card that cannot be used is refused with the place", () => {
       { ...whole, capabilities: { extensions: [{ uri: "urn:a" }, { uri: "urn:b", required: true }] } },
       "requires the extension urn:b (at $.capabilities.extensions[1])",
     ],
+    [
+      "an extension whose URI would end a header",
+      { ...whole, capabilities: { extensions: [{ uri: "urn:a" }, { uri: "urn:b\r\nx-evil: 1" }] } },
+      "has no URI at $.capabilities.extensions[1].uri",
+    ],
+    [
+      "an empty URI",
+      { ...whole, capabilities: { extensions: [{ uri: "" }] } },
+      "$.capabilities.extensions[0].uri",
+    ],
+    ["a name with a line end", { ...whole, name: "a\nb" }, "control or bidirectional character (at $.name)"],
+    ["a version turned around", { ...whole, version: "1\u202e2" }, "(at $.version)"],
     ["no skills", { ...whole, skills: undefined }, "lacks $.skills"],
     ["a mode that is no text", { ...whole, defaultInputModes: [null] }, "null at $.defaultInputModes[0]"],
     [

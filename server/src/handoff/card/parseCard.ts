@@ -1,4 +1,5 @@
 import { isUtf8 } from "node:buffer";
+import { isPlainLine } from "../../http/contract/plainText.ts";
 
 /** What the service needs to know of an agent, taken from a card that was found whole and usable. */
 export interface AgentCard {
@@ -75,8 +76,10 @@ function readCard(document: Readonly<Record<string, unknown>>): AgentCard {
   refuseOlderVersion(document);
   const name = requiredText(document, "name");
   if (name === "") throw new CardProblem("has an empty $.name");
+  requirePlain(name, "$.name");
   requiredText(document, "description");
   const version = requiredText(document, "version");
+  requirePlain(version, "$.version");
   const interfaces = requiredArray(document, "supportedInterfaces");
   const capabilities = required(document, "capabilities");
   if (!isObject(capabilities)) throw wrongKind("$.capabilities", "an object", capabilities);
@@ -153,6 +156,8 @@ function readExtensions(value: unknown): string[] {
     if (!isObject(extension)) throw wrongKind(path, "an object", extension);
     const { uri } = extension;
     if (typeof uri !== "string") throw wrongKind(`${path}.uri`, "a string", uri);
+    // Requests that activate the extension carry it in a header.
+    if (!/^[!-~]{1,2048}$/.test(uri)) throw new CardProblem(`has no URI at ${path}.uri`);
     if (extension["required"] === true && !implementedExtensions.includes(uri)) {
       throw new CardProblem(`requires the extension ${shown(uri)} (at ${path}), which is not supported`);
     }
@@ -193,6 +198,11 @@ function requiredArray(document: Readonly<Record<string, unknown>>, field: strin
   const value = required(document, field);
   if (!Array.isArray(value)) throw wrongKind(`$.${field}`, "an array", value);
   return value;
+}
+
+/** These are shown to people. */
+function requirePlain(text: string, path: string): void {
+  if (!isPlainLine(text)) throw new CardProblem(`has a control or bidirectional character (at ${path})`);
 }
 
 /** PostgreSQL stores neither NUL nor half of a surrogate pair in text. */

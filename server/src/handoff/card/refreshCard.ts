@@ -24,8 +24,10 @@ export type RefreshOutcome =
   | { kind: "current"; isInterfaceChanged: boolean }
   | { kind: "failed"; problem: string }
   /** The card is good, and waits for the owner's consent. */
-  | { kind: "held"; problem: string }
+  | { kind: "held"; problem: string; code: HeldCode }
   | { kind: "gone" };
+
+type HeldCode = "origin_unconfirmed" | "signature_unconfirmed";
 
 /** Reads the card of an a2a target again. Whatever is wrong with the new card, the last good one stays in use. */
 export async function refreshCard(
@@ -53,9 +55,9 @@ export async function refreshCard(
       await noteCardUnchanged(deps.queries, targetId, { nowMs, freshForMs: found.freshForMs });
       return { kind: "current", isInterfaceChanged: false };
     case "good": {
-      const problem = consentNeeded(stored, found.card, options);
+      const needed = consentNeeded(stored, found.card, options);
       const replaced =
-        problem === undefined &&
+        needed === undefined &&
         (await replaceCard(deps.queries, targetId, found.card, {
           nowMs,
           freshForMs: found.freshForMs,
@@ -64,14 +66,14 @@ export async function refreshCard(
       if (replaced && replaced.isReplaced) {
         return { kind: "current", isInterfaceChanged: replaced.isInterfaceChanged };
       }
-      const reason = problem ?? originProblem(found.card.origin);
+      const held = needed ?? unconfirmedOrigin(found.card.origin);
       await noteCardFailure(deps.queries, targetId, {
-        problem: reason,
+        problem: held.problem,
         nowMs,
         retryInMs: found.freshForMs,
         offeredOrigin: found.card.origin,
       });
-      return { kind: "held", problem: reason };
+      return { kind: "held", ...held };
     }
   }
 }
@@ -81,20 +83,31 @@ function consentNeeded(
   stored: { bearer_origin: string | null; signature: CardSignatureState },
   card: GoodCard,
   consent: CardConsent,
-): string | undefined {
+): Held | undefined {
   const { bearer_origin: bearerOrigin } = stored;
   if (bearerOrigin !== null && bearerOrigin !== card.origin && consent.confirmOrigin !== card.origin) {
-    return originProblem(card.origin);
+    return unconfirmedOrigin(card.origin);
   }
   const { state } = card.signatureFinding;
   if (stored.signature === "verified" && state !== "verified" && consent.confirmSignature !== state) {
-    return `had a verified signature and now has one that is ${state}: to use it all the same, refresh with {"confirm_signature": "${state}"}`;
+    return {
+      code: "signature_unconfirmed",
+      problem: `had a verified signature and now has one that is ${state}: to use it all the same, refresh with {"confirm_signature": "${state}"}`,
+    };
   }
   return undefined;
 }
 
-function originProblem(origin: string): string {
-  return `names an interface at ${origin}, and the bearer token was given for another origin: to send it there, refresh with {"confirm_origin": "${origin}"}`;
+interface Held {
+  code: HeldCode;
+  problem: string;
+}
+
+function unconfirmedOrigin(origin: string): Held {
+  return {
+    code: "origin_unconfirmed",
+    problem: `names an interface at ${origin}, and the bearer token was given for another origin: to send it there, refresh with {"confirm_origin": "${origin}"}`,
+  };
 }
 
 const dueLimit = 50;

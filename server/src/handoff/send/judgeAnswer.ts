@@ -35,6 +35,8 @@ export function judgeAnswer(answer: AgentAnswer): Judgement {
     case "failed": {
       const { sent, message, code } = answer.error;
       const slowDown = code === "timeout" || code === "connect_timeout";
+      // Nothing is wrong with the agent, and this is no attempt.
+      if (!sent && code === "local") return declined({ outcome: "unsent", error: message });
       if (!sent)
         return declined({
           outcome: "retry",

@@ -149,7 +149,7 @@ class Attempt {
 
   async #request(agent: Agent, timeoutMs: number): Promise<AgentAnswer> {
     const { outbound, notificationUrl } = this.#deps;
-    const { eventId, payload, eventType, correlationId } = this.#delivery;
+    const { eventId, payload, eventType, correlationId, sourceEventId } = this.#delivery;
     const message = toMessage({
       messageId: eventId,
       payload,
@@ -157,6 +157,7 @@ class Attempt {
         event_id: eventId,
         ...(eventType !== null && { event_type: eventType }),
         ...(correlationId !== null && { correlation_id: correlationId }),
+        ...(sourceEventId !== null && { source_event_id: sourceEventId }),
       },
     });
     const configuration = {

@@ -1,20 +1,34 @@
-import type { FastifyInstance } from "fastify";
+import type { ServerResponse } from "node:http";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { BodyRoom } from "./bodyRoom.ts";
 import { ApiError } from "./errors.ts";
 import { parseStorable } from "./json.ts";
+import { readBody } from "./readBody.ts";
 
 /**
  * Takes `application/json` bodies only, but for routes with `anyBody`, which let every other body pass unread. Routes with `rawBody` get the bytes as received; the others get the parsed
- * value, in which no string holds what PostgreSQL cannot store.
+ * value, in which no string holds what PostgreSQL cannot store. What is read is counted in `room` until the answer has left.
  */
-export function registerBodyParser(app: FastifyInstance): void {
+export function registerBodyParser(app: FastifyInstance, maxBytes: number, room: BodyRoom): void {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser<Buffer>("application/json", { parseAs: "buffer" }, (request, body, done) => {
-    try {
-      done(null, request.takesRawBody ? body : parseStorable(body));
-    } catch (error) {
-      done(error as Error);
-    }
-  });
+  app.addContentTypeParser(
+    "application/json",
+    async (request: FastifyRequest, payload: FastifyRequest["raw"]) => {
+      const owner = ownerOf(request);
+      let heldBytes = 0;
+      onceOver(request.answer, () => room.giveBack(owner, heldBytes));
+      const body = await readBody(payload, {
+        maxBytes,
+        statedBytes: statedBytes(request),
+        take(bytes) {
+          if (!room.take(owner, bytes)) return false;
+          heldBytes += bytes;
+          return true;
+        },
+      });
+      return request.takesRawBody ? body : parseStorable(body);
+    },
+  );
   app.addContentTypeParser("*", (request, payload, done) => {
     if (request.routeOptions.config.anyBody !== true) {
       done(new ApiError(415, "the content type must be application/json"));
@@ -23,4 +37,25 @@ export function registerBodyParser(app: FastifyInstance): void {
     payload.resume();
     done(null);
   });
+}
+
+/** An answer that breaks off does not finish, and one that is not sent over a connection does not close. */
+function onceOver(answer: ServerResponse, release: () => void): void {
+  let isOver = false;
+  const end = (): void => {
+    if (!isOver) release();
+    isOver = true;
+  };
+  answer.once("finish", end).once("close", end);
+}
+
+/** The length that a request states for its body; undefined when it is chunked. */
+export function statedBytes({ headers }: FastifyRequest): number | undefined {
+  const stated = headers["content-length"];
+  return stated === undefined ? undefined : Number(stated);
+}
+
+/** Who is known to send it, or its route: what is open to all has a share of its own. */
+function ownerOf({ caller, keyOwner, routePath }: FastifyRequest): string {
+  return caller?.orgId ?? keyOwner ?? routePath;
 }

@@ -6,18 +6,46 @@ export class ApiError extends Error {
   readonly status: number;
   /** Seconds for a `Retry-After` header; set on 429 and 503. */
   readonly retryAfterSeconds: number | undefined;
+  /** The value of `X-Error-Code`, for what a program has to tell apart from other refusals of the same status. */
+  readonly code: ErrorCode | undefined;
 
   constructor(status: number, message: string, options: ApiErrorOptions = {}) {
     super(message, { cause: options.cause });
     this.name = "ApiError";
     this.status = status;
     this.retryAfterSeconds = options.retryAfterSeconds;
+    this.code = options.code;
   }
 }
 
 interface ApiErrorOptions {
   cause?: unknown;
   retryAfterSeconds?: number;
+  code?: ErrorCode;
+}
+
+/** Every value of `X-Error-Code`, with what it says in the interface's document. */
+export const errorCodes = {
+  idempotency_conflict: "the Idempotency-Key was used with another body",
+  mailbox_disabled: "the mailbox is disabled",
+  still_queued: "the event waits for its first attempt, or is held for its target",
+  still_retrying: "the event waits for its next attempt",
+  origin_unconfirmed: "a bearer token would go to another origin, which needs confirm_origin",
+  signature_unconfirmed: "a card's signature is not what it was, which needs confirm_signature",
+  target_enabled: "the target is enabled, and holds nothing that could be discarded",
+  discard_unfinished: "a part of what was held is discarded, and the target is still disabled",
+  workspace_suspended: "an invoice has to be settled first",
+  workspace_pending: "payment has to be set up first",
+} as const;
+
+export type ErrorCode = keyof typeof errorCodes;
+
+/** The headers that an error adds to its answer. */
+export function errorHeaders({ retryAfterSeconds, code }: ApiError): [name: string, value: string][] {
+  const headers: [string, string][] = [];
+  if (retryAfterSeconds !== undefined) headers.push(["retry-after", String(retryAfterSeconds)]);
+  if (code !== undefined) headers.push(["x-error-code", code]);
+  return headers;
 }
 
 /** 404 for an unknown id and for one of another organization alike, so that existence is not disclosed. */
@@ -28,4 +56,23 @@ export function notFound(): ApiError {
 /** 401 for no, an unknown or a revoked credential. */
 export function unauthorized(): ApiError {
   return new ApiError(401, "unauthorized");
+}
+
+/** 409 for an item of a mailbox that is disabled; the other kinds of targets hold theirs. */
+export function mailboxDisabled(): ApiError {
+  return new ApiError(409, "the mailbox is disabled: enable it first", { code: "mailbox_disabled" });
+}
+
+/** 402 for what a workspace may not do while an invoice is unpaid. */
+export function workspaceSuspended(): ApiError {
+  return new ApiError(402, "the workspace is suspended: settle the open invoice to go on", {
+    code: "workspace_suspended",
+  });
+}
+
+/** 403 for what a workspace may not do before its payment is set up. */
+export function workspacePending(): ApiError {
+  return new ApiError(403, "the workspace is pending: set up payment to activate it", {
+    code: "workspace_pending",
+  });
 }

@@ -4,11 +4,15 @@ import { ApiError } from "./errors.ts";
 /** Parses bytes as JSON. @throws {ApiError} 400 that says where the document is wrong. */
 export function parseJson(body: Buffer): unknown {
   if (body.length === 0) throw new ApiError(400, "the body is empty: send a JSON document");
+  if (body.subarray(0, byteOrderMark.length).equals(byteOrderMark)) {
+    throw new ApiError(400, "the body begins with a byte order mark (U+FEFF): send it without");
+  }
   if (!isUtf8(body)) throw new ApiError(400, "the body is not valid UTF-8");
   try {
     return JSON.parse(body.toString("utf8"));
   } catch (error) {
-    throw new ApiError(400, `the body is not valid JSON: ${describe(error as Error)}`, { cause: error });
+    const problem = describeLiteral(body) ?? describe(error as Error);
+    throw new ApiError(400, `the body is not valid JSON: ${problem}`, { cause: error });
   }
 }
 
@@ -16,8 +20,25 @@ export function parseJson(body: Buffer): unknown {
 function describe(error: Error): string {
   const position = /at position \d+( \(line \d+ column \d+\))?/.exec(error.message);
   if (position) return `unexpected text ${position[0]}`;
-  return "it ends too early";
+  return /end of JSON/.test(error.message) ? "it ends too early" : "unexpected text";
 }
+
+const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
+
+/** What other languages write for values that JSON has not. */
+const foreignLiterals = new Set(["NaN", "Infinity", "undefined", "None", "True", "False", "nil"]);
+
+/** Names the first such literal that stands outside of strings; undefined without one. */
+function describeLiteral(body: Buffer): string | undefined {
+  for (const [word] of body.toString("utf8", 0, maxSearchedBytes).matchAll(stringOrWord)) {
+    if (foreignLiterals.has(word)) return `${word} is not a value of JSON: send null, or a string`;
+  }
+  return undefined;
+}
+
+const stringOrWord = /"[^"\\]*(?:\\[^][^"\\]*)*"?|\w+/g;
+/** A refusal is to cost little. */
+const maxSearchedBytes = 64 * 1024;
 
 /** How deep a JSON document may nest; deeper ones cost stack and mean nothing to anybody. */
 const maxDepth = 64;

@@ -57,8 +57,8 @@ export interface ShortAnswer {
   status: number;
   /** JSON. */
   text: string;
-  /** One more header. */
-  header?: readonly [name: string, value: string] | undefined;
+  /** Headers beside those that every answer has. */
+  headers?: readonly (readonly [name: string, value: string])[] | undefined;
 }
 
 /** A route of the interface, apart from its address and credential, which stand in the table of `app.ts`. */
@@ -88,7 +88,7 @@ export function route<const S extends RouteSchema>(
 }
 
 /** Sends through the framework what a route answers on the short way. */
-export function sendAnswer(reply: FastifyReply, { status, text, header }: ShortAnswer): FastifyReply {
-  if (header !== undefined) void reply.header(header[0], header[1]);
+export function sendAnswer(reply: FastifyReply, { status, text, headers = [] }: ShortAnswer): FastifyReply {
+  for (const [name, value] of headers) void reply.header(name, value);
   return reply.code(status).type("application/json; charset=utf-8").send(text);
 }

@@ -2,6 +2,7 @@ import type pg from "pg";
 import type { Config } from "../../config/config.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { RequestMetrics } from "../../telemetry/requestMetrics.ts";
+import type { KeyOwners } from "./keyOwners.ts";
 import type { Credential, RouteDefinition } from "./route.ts";
 
 /** One row of the interface: method, path, the credential it takes, and the route. */
@@ -18,5 +19,8 @@ export interface ServerDeps {
   log: Log;
   metrics: RequestMetrics;
   onKeyUsed: (keyId: string) => void;
-  config: Pick<Config, "maxBodyBytes" | "trustProxy" | "publicUrl">;
+  keyOwners: KeyOwners;
+  config: Pick<Config, "bodyMemoryBytes" | "fastHttp" | "maxBodyBytes" | "trustProxy" | "publicUrl">;
+  /** The most connections of clients. */
+  maxConnections: number;
 }

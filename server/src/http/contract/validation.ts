@@ -1,4 +1,5 @@
 import type { FastifyError } from "fastify";
+import { isPlainTextPattern, plainTextRule } from "./plainText.ts";
 
 /**
  * One sentence for a request that does not fit its schema: which field, and what it should be.
@@ -15,6 +16,7 @@ export function describeValidation(error: FastifyError, missingFields?: string):
     type?: string;
     limit?: number;
     allowedValues?: unknown[];
+    pattern?: string;
   };
   if (missingFields !== undefined && error.validationContext === "body") {
     if (first.instancePath === "" && (first.keyword === "required" || first.keyword === "type"))
@@ -41,9 +43,11 @@ export function describeValidation(error: FastifyError, missingFields?: string):
     case "maxItems":
       return `${field} must have at most ${params.limit} elements`;
     case "pattern":
+      if (isPlainTextPattern(params.pattern)) return `${field} ${plainTextRule}`;
       return `${field} does not have the accepted form`;
-    case "const":
     case "enum":
+      return `${field} must be one of ${params.allowedValues?.join(", ")}`;
+    case "const":
     case "anyOf":
       return `${field} is not one of the accepted values`;
     default:

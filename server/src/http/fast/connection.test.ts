@@ -4,6 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { requestBytes } from "../../../test/support/plainRequest.ts";
 import { until } from "../../../test/support/until.ts";
 import type { ShortAnswer, WholeRequest } from "../contract/route.ts";
+import { limitConnections } from "../connections/connectionLimit.ts";
 import { openShortWay, type ShortRoute, type ShortWay } from "./shortWay.ts";
 
 interface Stage {
@@ -50,6 +51,7 @@ async function setStage(
     routes: new Map([["/t/:id", route]]),
     firstRequestMs,
     idleMs,
+    connectionLimit: limitConnections(server, 1000, () => false),
   });
   const sockets: Socket[] = [];
   server.on("connection", (socket: Socket) => sockets.push(socket));

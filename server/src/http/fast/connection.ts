@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import { endAndDiscard } from "../connections/endAndDiscard.ts";
 import { newRequestId } from "../contract/requestId.ts";
 import type { ShortAnswer } from "../contract/route.ts";
 import { refuseConnection } from "../contract/unheardRequests.ts";
@@ -28,6 +29,7 @@ export interface ConnectionDeps extends ShortWayDeps {
 /** Answers whole requests on `socket`, one at a time, until one comes that is not for the short way. */
 export function keepConnection(socket: Socket, deps: ConnectionDeps): ShortConnection {
   const readRequest = createRequestReader();
+  const noteOwner = createOwnerNote(socket, deps);
   const keepAlive = `keep-alive\r\nKeep-Alive: timeout=${Math.floor(deps.idleMs / 1000)}`;
   let isBusy = false;
   let quietSinceMs = performance.now();
@@ -49,14 +51,18 @@ export function keepConnection(socket: Socket, deps: ConnectionDeps): ShortConne
       return;
     }
     const requestId = newRequestId();
-    isBusy = route(request, { requestId, startedAtMs }, (answer) => send(requestId, answer));
-    if (!isBusy) giveUp(piece);
+    isBusy = true;
+    const isTaken = route(request, { requestId, startedAtMs, noteOwner }, (answer) => {
+      if (answer !== undefined) send(requestId, answer);
+      else if (!socket.destroyed) giveUp(early === undefined ? piece : Buffer.concat([piece, early]));
+    });
+    if (!isTaken) giveUp(piece);
   }
 
   function send(requestId: string, answer: ShortAnswer): void {
     isBusy = false;
     if (socket.destroyed) return;
-    const isLast = !deps.isOpen() || hasEnded;
+    const isLast = !deps.isOpen() || hasEnded || deps.connectionLimit.isOverShare(socket);
     quietSinceMs = performance.now();
     const hasRoom = writeAnswer(socket, requestId, answer, isLast ? "close" : keepAlive);
     if (isLast) endDeaf();
@@ -72,7 +78,8 @@ export function keepConnection(socket: Socket, deps: ConnectionDeps): ShortConne
 
   /** What still comes is thrown away: it must do nothing, as it cannot be answered. */
   function endDeaf(): void {
-    socket.off("data", onData).resume().end();
+    socket.off("data", onData);
+    endAndDiscard(socket);
   }
 
   function giveUp(unanswered: Buffer): void {
@@ -101,11 +108,20 @@ export function keepConnection(socket: Socket, deps: ConnectionDeps): ShortConne
   };
 }
 
+/** Requests of one connection have one owner, as a rule. */
+function createOwnerNote(socket: Socket, { connectionLimit }: ShortWayDeps): (owner: string) => void {
+  let last: string | undefined;
+  return (owner) => {
+    if (owner === last) return;
+    last = owner;
+    connectionLimit.noteOwner(socket, owner);
+  };
+}
+
 function endOverdue(socket: Socket, quietMs: number, limits: ShortWayDeps): void {
   if (socket.bytesRead > 0) {
     if (quietMs > limits.idleMs + idleBufferMs) socket.destroy();
   } else if (quietMs > limits.firstRequestMs) {
     refuseConnection(Object.assign(new Error("idle"), { code: "ERR_HTTP_REQUEST_TIMEOUT" }), socket);
-    socket.destroySoon();
   }
 }

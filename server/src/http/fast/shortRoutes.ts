@@ -1,12 +1,14 @@
 import type { FastifyError } from "fastify";
 import { toApiError } from "../contract/errorAnswer.ts";
+import { errorHeaders, unauthorized } from "../contract/errors.ts";
+import type { KeyOwners } from "../contract/keyOwners.ts";
 import type { ShortAnswer, WholeRequest } from "../contract/route.ts";
 import type { RouteRow, ServerDeps } from "../contract/routeTable.ts";
 import type { ShortRoute, StartedRequest } from "./shortWay.ts";
 
 /** The rows that can be answered on the short way, by path, with the log line and the metrics of every request. */
 export function shortRoutes(
-  deps: Pick<ServerDeps, "log" | "metrics" | "config">,
+  deps: Pick<ServerDeps, "log" | "metrics" | "config" | "keyOwners">,
   rows: readonly RouteRow[],
 ): Map<string, ShortRoute> {
   const routes = new Map<string, ShortRoute>();
@@ -22,12 +24,28 @@ export function shortRoutes(
         deps.log.request(line, answer.status, durationMs);
         give(answer);
       };
+      const fail = (error: unknown): void => end(errorAnswer(deps, error as FastifyError, started));
+      const owner = deps.keyOwners.known(request.key);
+      if (owner === undefined) {
+        lookUp(deps.keyOwners, request.key, started)
+          .then(() => answered(short, request))
+          .then((answer) => (answer === undefined ? give(undefined) : end(answer)), fail);
+        return true;
+      }
+      started.noteOwner(owner);
       const promised = answered(short, request);
-      promised?.then(end, (error) => end(errorAnswer(deps, error as FastifyError, started)));
+      promised?.then(end, fail);
       return promised !== undefined;
     });
   }
   return routes;
+}
+
+/** Nobody unknown makes the service parse anything, or send it to the database. @throws {ApiError} 401 */
+async function lookUp(owners: KeyOwners, key: string, started: StartedRequest): Promise<void> {
+  const owner = await owners.find(key);
+  if (owner === undefined) throw unauthorized();
+  started.noteOwner(owner);
 }
 
 /** What a route throws at once is an answer as well: above it is only the connection. */
@@ -47,9 +65,8 @@ function errorAnswer(
   error: FastifyError,
   { requestId }: StartedRequest,
 ): ShortAnswer {
-  const { status, message, retryAfterSeconds } = toApiError(error);
+  const answer = toApiError(error);
+  const { status, message } = answer;
   if (status >= 500) deps.log.failure(requestId, status, error);
-  const header =
-    retryAfterSeconds === undefined ? undefined : (["retry-after", `${retryAfterSeconds}`] as const);
-  return { status, text: JSON.stringify({ error: message }), header };
+  return { status, text: JSON.stringify({ error: message }), headers: errorHeaders(answer) };
 }

@@ -1,16 +1,17 @@
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
+import type { ConnectionLimit } from "../connections/connectionLimit.ts";
 import type { ShortAnswer, WholeRequest } from "../contract/route.ts";
 import { keepConnection, type ShortConnection } from "./connection.ts";
 
 /**
- * Answers a request, later, through `give`; false leaves it to the framework, as long as nothing was done for it.
- * Never throws, and gives one answer.
+ * Answers a request, later, through `give`; false leaves it to the framework, as does undefined for an answer, as
+ * long as nothing was done for it. Never throws, and gives once.
  */
 export type ShortRoute = (
   request: WholeRequest,
   started: StartedRequest,
-  give: (answer: ShortAnswer) => void,
+  give: (answer: ShortAnswer | undefined) => void,
 ) => boolean;
 
 /** What is known of a request besides what it says. */
@@ -18,6 +19,8 @@ export interface StartedRequest {
   requestId: string;
   /** By `performance.now()`. */
   startedAtMs: number;
+  /** Told whose the request is, for the share of connections. */
+  noteOwner: (owner: string) => void;
 }
 
 export interface ShortWayDeps {
@@ -26,10 +29,13 @@ export interface ShortWayDeps {
   /** Milliseconds that a new connection may take to send its first bytes, and that one may idle between requests. */
   firstRequestMs: number;
   idleMs: number;
+  connectionLimit: ConnectionLimit;
 }
 
 /** The connections that are on the short way. */
 export interface ShortWay {
+  /** Whether a request of the connection is under way; undefined when it is not on the short way. */
+  isBusy(socket: Socket): boolean | undefined;
   /** Ends the connections on which no request is under way. */
   closeIdle(): void;
   /** Ends them all. */
@@ -45,7 +51,7 @@ export function openShortWay(server: Server, deps: ShortWayDeps): ShortWay {
   const [toParser] = server.listeners("connection") as ((this: Server, socket: Socket) => void)[];
   if (toParser === undefined) throw new Error("the server has no listener for connections");
   server.removeAllListeners("connection");
-  const connections = new Set<ShortConnection>();
+  const connections = new Map<Socket, ShortConnection>();
   const sweep = setInterval(() => endQuiet(connections), lookEveryMs(deps));
   sweep.unref();
   server.once("close", () => clearInterval(sweep));
@@ -54,27 +60,28 @@ export function openShortWay(server: Server, deps: ShortWayDeps): ShortWay {
       ...deps,
       isOpen: () => server.listening,
       giveUp: () => {
-        connections.delete(connection);
+        connections.delete(socket);
         toParser.call(server, socket);
       },
     });
-    connections.add(connection);
-    socket.once("close", () => connections.delete(connection));
+    connections.set(socket, connection);
+    socket.once("close", () => connections.delete(socket));
   });
   return {
+    isBusy: (socket) => connections.get(socket)?.isBusy(),
     closeIdle() {
-      for (const connection of connections) if (!connection.isBusy()) connection.close();
+      for (const connection of connections.values()) if (!connection.isBusy()) connection.close();
     },
     closeAll() {
-      for (const connection of connections) connection.close();
+      for (const connection of connections.values()) connection.close();
     },
   };
 }
 
 /** One timer for all: a timer of each connection, set anew with each piece, took a fiftieth of an item's time. */
-function endQuiet(connections: ReadonlySet<ShortConnection>): void {
+function endQuiet(connections: ReadonlyMap<Socket, ShortConnection>): void {
   const nowMs = performance.now();
-  for (const connection of connections) connection.endIfQuiet(nowMs);
+  for (const connection of connections.values()) connection.endIfQuiet(nowMs);
 }
 
 const maxLateMs = 1_000;

@@ -21,12 +21,13 @@ export function writeAnswer(
 
 function headOf(
   requestId: string,
-  { status, header }: ShortAnswer,
+  { status, headers }: ShortAnswer,
   bodyBytes: number,
   connection: string,
 ): string {
-  const more = header === undefined ? "" : `${header[0]}: ${header[1]}\r\n`;
-  return `${statusLine(status)}x-request-id: ${requestId}\r\n${more}content-type: application/json; charset=utf-8\r\ncontent-length: ${bodyBytes}\r\nDate: ${httpDate()}\r\nConnection: ${connection}\r\n\r\n`;
+  let more = "";
+  if (headers !== undefined) for (const [name, value] of headers) more += `${name}: ${value}\r\n`;
+  return `${statusLine(status)}x-request-id: ${requestId}\r\nx-content-type-options: nosniff\r\n${more}content-type: application/json; charset=utf-8\r\ncontent-length: ${bodyBytes}\r\nDate: ${httpDate()}\r\nConnection: ${connection}\r\n\r\n`;
 }
 
 const statusLines = new Map<number, string>();

@@ -161,8 +161,8 @@ async function tuplesRead(mailbox: Mailbox): Promise<Record<string, number>> {
     }));
   };
   const first = await claim("claim");
-  const extend = first.map((message) => ({ ...message, leaseMs, delayMs: 0 }));
-  const release = first.map((message) => ({ ...message, leaseMs: null, delayMs: 0 }));
+  const extend = first.map((message) => ({ ...message, leaseMs, delayMs: 0, reason: null }));
+  const release = first.map((message) => ({ ...message, leaseMs: null, delayMs: 0, reason: null }));
   expect(await counted("extend", () => changeClaims(deps, extend))).toHaveLength(first.length);
   expect((await counted("release", () => changeClaims(deps, release)))[0]!.code).toBe("k");
   const named = first.map(({ messageId }) => ({ key, messageId, leaseMs }));

@@ -1,4 +1,4 @@
-import { int4Array, uuidArray } from "../../postgres/hot/binaryArray.ts";
+import { int4Array, textArray, uuidArray } from "../../postgres/hot/binaryArray.ts";
 import { callFunction } from "../../postgres/hot/callFunction.ts";
 import { idsOf, numberKeys } from "../message/batchKeys.ts";
 import type { ClaimDeps } from "../claim/claimMessages.ts";
@@ -15,6 +15,8 @@ export interface ClaimChange {
   leaseMs: number | null;
   /** How long a message that is given back stays unclaimable. */
   delayMs: number;
+  /** Why it is given back, which is kept when it becomes dead by that. */
+  reason: string | null;
 }
 
 export interface ClaimChangeOutcome {
@@ -77,6 +79,7 @@ export async function undoClaims(
     claimToken,
     leaseMs: null,
     delayMs: 0,
+    reason: null,
   }));
   await changeDistinct(deps, changes, true);
 }
@@ -91,7 +94,7 @@ async function changeDistinct(
   const { keyHashes, keyNumbers } = numberKeys(sorted);
   const rows = await callFunction<ReleaseRow>(deps.pool, {
     name: "release_messages",
-    text: "select * from release_messages($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+    text: "select * from release_messages($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
     values: [
       deps.retentionMs,
       keyHashes,
@@ -102,6 +105,7 @@ async function changeDistinct(
       // −1 stands for null, which these arrays do not carry.
       int4Array(sorted.map((request) => request.leaseMs ?? -1)),
       int4Array(sorted.map((request) => request.delayMs)),
+      textArray(sorted.map((request) => request.reason)),
       isUnclaimed,
     ],
   });

@@ -1,6 +1,7 @@
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../test/support/database.ts";
+import { isPlain } from "../../../test/support/plain.ts";
 import { createPool } from "../../postgres/pool.ts";
 import { newId, newRootId } from "../../postgres/ids.ts";
 import {
@@ -15,7 +16,7 @@ let pool: pg.Pool;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  pool = createPool({ connection: database.connection, size: 4, onError: () => undefined });
+  pool = createPool({ connection: database.connection, size: 4, onError: () => undefined, isPlain });
 });
 
 afterAll(async () => {

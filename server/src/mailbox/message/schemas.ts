@@ -90,11 +90,17 @@ export const Results = Type.Object(
 /** A lease's length: the service's default where the body says nothing. */
 export const LeaseSeconds = Type.Integer({ minimum: 5, maximum: 43_200 });
 
+const claim = { id: Type.String({ maxLength: 64 }), claim_token: Type.String({ maxLength: 64 }) };
+const batch = { minItems: 1, maxItems: 100 };
+
 /** Claimed messages with their tokens. */
-export const Claims = Type.Array(
-  Type.Object({ id: Type.String({ maxLength: 64 }), claim_token: Type.String({ maxLength: 64 }) }),
-  { minItems: 1, maxItems: 100 },
-);
+export const Claims = Type.Array(Type.Object(claim), batch);
+
+/** What a consumer says of a message that it cannot handle. */
+export const Reason = Type.String({ minLength: 1, maxLength: 1000 });
+
+/** Claimed messages that are rejected, each with a reason of its own where it has one. */
+export const RejectedClaims = Type.Array(Type.Object({ ...claim, reason: Type.Optional(Reason) }), batch);
 
 /** A body that may also be absent. */
 export function optionalBody<P extends Record<string, TSchema>>(properties: P) {

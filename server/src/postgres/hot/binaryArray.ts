@@ -8,6 +8,8 @@
 
 /** A parameter that knows its size and is written straight into the message that carries it. */
 export interface BinaryParameter {
+  /** The same for the driver, which asks for it by this name (node-postgres, "Queries", parameters). */
+  toPostgres(): unknown[];
   /** Bytes. */
   readonly size: number;
   /** Writes `size` bytes at `at`. */
@@ -25,6 +27,7 @@ const absent = -1;
 export function uuidArray(ids: readonly (string | null)[]): BinaryParameter {
   const nulls = ids.reduce((count, id) => (id === null ? count + 1 : count), 0);
   return {
+    toPostgres: () => [...ids],
     size: headerBytes + ids.length * (lengthBytes + uuidBytes) - nulls * uuidBytes,
     writeTo(out, start) {
       let at = writeHead(out, start, oid.uuid, ids.length);
@@ -39,7 +42,10 @@ export function uuidArray(ids: readonly (string | null)[]): BinaryParameter {
 
 /** `uuid[]` from 16 bytes each; null stays null. */
 export function uuidBytesArray(values: readonly (Uint8Array | null)[]): BinaryParameter {
-  return arrayOf(oid.uuid, values, byteLengthOf, (out, value, at) => out.set(value, at));
+  return {
+    ...arrayOf(oid.uuid, values, byteLengthOf, (out, value, at) => out.set(value, at)),
+    toPostgres: () => values.map((value) => (value === null ? null : Buffer.from(value).toString("hex"))),
+  };
 }
 
 /** `bytea[]`; null stays null. */
@@ -65,6 +71,7 @@ export function textArray(values: readonly (string | null)[]): BinaryParameter {
 /** `smallint[]`. */
 export function int2Array(values: readonly number[]): BinaryParameter {
   return {
+    toPostgres: () => [...values],
     size: headerBytes + values.length * (lengthBytes + 2),
     writeTo(out, start) {
       let at = writeHead(out, start, oid.int2, values.length);
@@ -76,6 +83,7 @@ export function int2Array(values: readonly number[]): BinaryParameter {
 /** `integer[]`. */
 export function int4Array(values: readonly number[]): BinaryParameter {
   return {
+    toPostgres: () => [...values],
     size: headerBytes + values.length * (lengthBytes + 4),
     writeTo(out, start) {
       let at = writeHead(out, start, oid.int4, values.length);
@@ -87,6 +95,7 @@ export function int4Array(values: readonly number[]): BinaryParameter {
 /** `bigint[]` from whole numbers below 2^53. */
 export function int8Array(values: readonly number[]): BinaryParameter {
   return {
+    toPostgres: () => [...values],
     size: headerBytes + values.length * (lengthBytes + 8),
     writeTo(out, start) {
       let at = writeHead(out, start, oid.int8, values.length);
@@ -102,6 +111,7 @@ export function int8Array(values: readonly number[]): BinaryParameter {
 /** `boolean[]`. */
 export function boolArray(values: readonly boolean[]): BinaryParameter {
   return {
+    toPostgres: () => [...values],
     size: headerBytes + values.length * (lengthBytes + 1),
     writeTo(out, start) {
       let at = writeHead(out, start, oid.bool, values.length);
@@ -123,6 +133,7 @@ function arrayOf<T>(
     else size += sizeOf(value);
   }
   return {
+    toPostgres: () => [...values],
     size,
     writeTo(out, start) {
       let at = writeHead(out, start, elementOid, values.length);

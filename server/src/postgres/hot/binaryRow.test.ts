@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type pg from "pg";
 import { createTestDatabase, type TestDatabase } from "../../../test/support/database.ts";
+import { isPlain } from "../../../test/support/plain.ts";
 import { callFunction } from "./callFunction.ts";
 import { createPool } from "../pool.ts";
 
@@ -9,7 +10,7 @@ let pool: pg.Pool;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  pool = createPool({ connection: database.connection, size: 1, onError: () => undefined });
+  pool = createPool({ connection: database.connection, size: 1, onError: () => undefined, isPlain });
 });
 
 afterAll(async () => {
@@ -66,12 +67,16 @@ describe("a column in binary form", () => {
     expect(await read(expression)).toEqual(value);
   });
 
-  it("of another type fails its call with a reason, and leaves the connection fit for the next", async () => {
-    await expect(read("now()")).rejects.toThrow(
-      "columns of the type with oid 1184 cannot be read in binary form",
-    );
-    expect(await read("1")).toBe(1);
-  });
+  // The driver reads every type.
+  it.skipIf(isPlain)(
+    "of another type fails its call with a reason, and leaves the connection fit for the next",
+    async () => {
+      await expect(read("now()")).rejects.toThrow(
+        "columns of the type with oid 1184 cannot be read in binary form",
+      );
+      expect(await read("1")).toBe(1);
+    },
+  );
 });
 
 describe("rows", () => {

@@ -1,6 +1,7 @@
 import { EventEmitter } from "node:events";
 import type { Readable } from "node:stream";
 import type pg from "pg";
+import { connectionOf, type DriverConnection } from "./privateParts.ts";
 
 /** Who reads the rows of the query that a connection is answering. */
 export interface RowReader {
@@ -72,16 +73,13 @@ export class RowTap {
 const headBytes = 5;
 const dataRow = 0x44;
 
-/** What the driver's types leave out of its connection. */
-interface TappableConnection {
-  attachListeners(stream: Readable): void;
-}
-
-const taps = new WeakMap<object, RowTap>();
+const taps = new WeakMap<DriverConnection, RowTap>();
+/** On a pool, so that those made from it have it too (`limitQueries`). */
+const tapped = Symbol("tapped");
 
 /** Puts a tap into a connection that has not been opened yet. */
 export function tapRows(client: pg.ClientBase): void {
-  const { connection } = client as unknown as { connection: TappableConnection };
+  const connection = connectionOf(client);
   const tap = new RowTap();
   taps.set(connection, tap);
   const attach = connection.attachListeners.bind(connection);
@@ -91,9 +89,19 @@ export function tapRows(client: pg.ClientBase): void {
   };
 }
 
-/** The tap of a connection of our pool. @throws Error for any other connection. */
-export function tapOf(connection: object): RowTap {
+/** Notes that every connection of the pool has a tap. */
+export function notePool(pool: pg.Pool): void {
+  Object.defineProperty(pool, tapped, { value: true });
+}
+
+/** Whether every connection of the pool has a tap. */
+export function isTapped(pool: pg.Pool): boolean {
+  return tapped in pool;
+}
+
+/** The tap of a connection. @throws Error for one of a pool that has none. */
+export function tapOf(connection: DriverConnection): RowTap {
   const tap = taps.get(connection);
-  if (tap === undefined) throw new Error("hot functions are called on connections of createPool");
+  if (tap === undefined) throw new Error("the connection has no tap");
   return tap;
 }

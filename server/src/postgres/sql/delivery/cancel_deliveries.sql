@@ -1,6 +1,5 @@
 -- Settles what waits for one deleted target as CANCELED: whole rows, until at least p_limit items are settled or none
 -- is left. Gives how many there were.
-drop function if exists cancel_deliveries;
 create function cancel_deliveries(
   p_bucket smallint,
   p_target uuid,
@@ -8,12 +7,6 @@ create function cancel_deliveries(
 )
 returns integer
 language plpgsql
-set plan_cache_mode = force_generic_plan
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
 as $$
 declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;

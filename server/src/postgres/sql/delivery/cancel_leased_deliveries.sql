@@ -1,19 +1,12 @@
 -- Settles what is being delivered to one target as CANCELED, in the transaction that deletes the target. The
 -- leases' tokens go with the rows, so that attempts under way change nothing when they end. Rows that are being
 -- finished at this moment are left to their finisher, which also keeps this from waiting in a circle with it.
-drop function if exists cancel_leased_deliveries;
 create function cancel_leased_deliveries(
   p_bucket smallint,
   p_target uuid
 )
 returns integer
 language plpgsql
-set plan_cache_mode = force_generic_plan
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
 as $$
 declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;

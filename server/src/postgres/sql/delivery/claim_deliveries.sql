@@ -6,16 +6,15 @@
 -- cost of a call is bounded however many targets wait for a later moment.
 --
 -- Each row of deliveries comes in one row: `held` has, with spaces between, its id, attempts, schedule_attempts and kind,
--- the target's id and its version; the arrays have its items, without those whose event is gone. The last row has no
+-- the target's id and its version, and for a replay, which is alone in its row, the id of the event it repeats; the arrays have its items, without those whose event is gone. The last row has no
 -- items: its `held` has the target to go on from, and 1 when the circle was closed, 0 when more targets may wait beyond
 -- that place.
 --
 -- Targets in p_skip have no room on the caller; those in p_wide have shown that they take p_per_target at a time and
 -- get whole rows until that is reached, the others get no more than p_few, if need be of a row's items. Deliveries of a deleted target are settled as CANCELED here.
 --
--- With p_only that target alone is looked at; p_bucket and p_target are then the place right before it. A circle is not
--- closed when another caller had locked what was due: it may give some of it back, or leave what came after.
-drop function if exists claim_deliveries;
+-- With p_only those targets alone are looked at, in that order, and the place in the circle does not count. A circle is
+-- not closed when another caller had locked what was due: it may give some of it back, or leave what came after.
 create function claim_deliveries(
   p_lease_ms integer,
   p_lease_token bigint,
@@ -27,7 +26,7 @@ create function claim_deliveries(
   p_per_target integer,
   p_few integer,
   p_max_targets integer,
-  p_only uuid
+  p_only uuid[]
 )
 returns table (
   held text,
@@ -37,12 +36,6 @@ returns table (
   payloads bytea[]
 )
 language plpgsql
-set plan_cache_mode = force_generic_plan
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
 as $$
 #variable_conflict use_column
 declare
@@ -71,28 +64,39 @@ begin
   while v_steps < p_max_targets and v_taken < p_limit loop
     v_steps := v_steps + 1;
 
-    select d.bucket, d.target_id, d.due_at, d.kind, cardinality(d.event_ids) as items
-    into v_first
-    from deliveries d
-    where d.lease_until is null
-      and (d.bucket, d.target_id) > (v_bucket, v_cursor)
-    order by d.bucket, d.target_id, d.due_at
-    limit 1;
-
-    if not found then
-      if v_wrapped then
+    if p_only is not null then
+      if v_steps > cardinality(p_only) then
         v_closed := true;
         exit;
       end if;
-      v_wrapped := true;
-      v_bucket := -1;
-      v_cursor := '00000000-0000-0000-0000-000000000000';
-      continue;
-    end if;
+      select d.bucket, d.target_id, d.due_at, d.kind, cardinality(d.event_ids) as items
+      into v_first
+      from deliveries d
+      where d.lease_until is null
+        and d.bucket = get_byte(uuid_send(p_only[v_steps]), 15)
+        and d.target_id = p_only[v_steps]
+      order by d.due_at
+      limit 1;
+      continue when not found;
+    else
+      select d.bucket, d.target_id, d.due_at, d.kind, cardinality(d.event_ids) as items
+      into v_first
+      from deliveries d
+      where d.lease_until is null
+        and (d.bucket, d.target_id) > (v_bucket, v_cursor)
+      order by d.bucket, d.target_id, d.due_at
+      limit 1;
 
-    if v_first.target_id <> p_only then
-      v_closed := true;
-      exit;
+      if not found then
+        if v_wrapped then
+          v_closed := true;
+          exit;
+        end if;
+        v_wrapped := true;
+        v_bucket := -1;
+        v_cursor := '00000000-0000-0000-0000-000000000000';
+        continue;
+      end if;
     end if;
 
     v_bucket := v_first.bucket;
@@ -234,7 +238,7 @@ begin
 
     return query
     select
-      concat_ws(' ', v_row_ids[r], v_attempts[r], v_schedules[r], v_first.kind, v_cursor, v_target.version),
+      concat_ws(' ', v_row_ids[r], v_attempts[r], v_schedules[r], v_first.kind, v_cursor, v_target.version, e.source_id),
       e.ids,
       e.types,
       e.correlations,
@@ -245,7 +249,9 @@ begin
         array_agg(x.id) as ids,
         array_agg(x.event_type) as types,
         array_agg(x.correlation_id) as correlations,
-        array_agg(x.payload) as payloads
+        array_agg(x.payload) as payloads,
+        -- Nulls are left out, which is all that there is in most rows.
+        (array_agg(x.source_event_id) filter (where x.source_event_id is not null))[1] as source_id
       from events x
       where x.bucket = v_bucket
         and x.target_id = v_cursor

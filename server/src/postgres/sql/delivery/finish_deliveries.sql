@@ -11,7 +11,6 @@
 -- Outcomes: 1 delivered, 2 retry after p_delays_ms, 3 failed. A retry whose target was deleted meanwhile is canceled
 -- by the claim that meets it. p_outcomes and p_delays_ms may be null where all were delivered, p_errors and
 -- p_response_bodies where no element has any.
-drop function if exists finish_deliveries;
 create function finish_deliveries(
   p_row_ids uuid[],
   p_row_tokens bigint[],
@@ -28,12 +27,6 @@ create function finish_deliveries(
 )
 returns text
 language plpgsql
-set plan_cache_mode = force_generic_plan
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
 as $$
 declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;

@@ -1,7 +1,6 @@
 -- Gives leased items back unattempted, to whoever claims next: at shutdown, and when an item has waited in
 -- memory so long that its lease might not outlive an attempt. Rows and items as in finish_deliveries. What stays with
 -- the caller keeps the row; what is given back beside it gets p_spare_ids[r].
-drop function if exists release_deliveries;
 create function release_deliveries(
   p_row_ids uuid[],
   p_row_tokens bigint[],
@@ -11,12 +10,6 @@ create function release_deliveries(
 )
 returns integer
 language plpgsql
-set plan_cache_mode = force_generic_plan
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
 as $$
 declare
   v_count integer;
@@ -83,16 +76,9 @@ $$;
 
 -- Takes over what a dead or stalled node held: leases that have run out become due again. Rows that are being finished
 -- at this moment are left to their finisher. Gives how many items there were.
-drop function if exists sweep_leases;
 create function sweep_leases()
 returns integer
 language plpgsql
-set plan_cache_mode = force_generic_plan
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
 as $$
 declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;

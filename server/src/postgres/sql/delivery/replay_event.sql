@@ -1,8 +1,7 @@
 -- Accepts the payload of an event once more: a new, unbilled event under p_id, due at once, or ready in its
 -- mailbox. The ids share their last byte, the target's bucket. Codes:
---   a accepted      n the organization has no such event      g its target is gone      d its target is disabled
+--   a accepted      n the organization has no such event      g its target is gone      d its mailbox is disabled
 --   x it expired in its mailbox
-drop function if exists replay_event;
 create function replay_event(
   p_org uuid,
   p_source uuid,
@@ -13,12 +12,6 @@ create function replay_event(
   out target_id uuid
 )
 language plpgsql
-set plan_cache_mode = force_generic_plan
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
 as $$
 declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
@@ -50,7 +43,7 @@ begin
     code := 'g';
     return;
   end if;
-  if not v_target.enabled then
+  if kind = 2 and not v_target.enabled then
     code := 'd';
     return;
   end if;
@@ -78,14 +71,7 @@ begin
     and e.id = p_source;
 
   if kind = 2 then
-    insert into messages (bucket, size, mailbox_id, id, ordering_key)
-    select e.bucket, octet_length(e.payload), e.target_id, e.id, e.ordering_key
-    from events e
-    where e.bucket = v_bucket
-      and e.target_id = replay_event.target_id
-      and e.id = p_id;
-    insert into mailbox_activity (bucket, minute, accepted, acknowledged, held, mailbox_id)
-    values (v_bucket, v_now_ms / 60000, 1, 0, 1, target_id);
+    perform put_message(target_id, p_id, v_now_ms);
   else
     insert into deliveries (bucket, kind, id, target_id, org_id, due_at, event_ids)
     values (v_bucket, kind, p_id, target_id, p_org, v_now_ms, array[p_id]);

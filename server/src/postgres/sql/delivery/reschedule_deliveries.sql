@@ -1,7 +1,6 @@
 -- Gives what waits for one target its full schedule again, beginning at p_now_ms: at most p_limit rows of those
 -- due from p_from_due_at on, in the order in which they are due. What is overdue keeps its place. Gives how many
 -- rows changed and where the last of them was, from where the next call goes on.
-drop function if exists reschedule_deliveries;
 create function reschedule_deliveries(
   p_bucket smallint,
   p_target uuid,
@@ -12,12 +11,6 @@ create function reschedule_deliveries(
   out last_due_at bigint
 )
 language plpgsql
-set plan_cache_mode = force_generic_plan
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
 as $$
 begin
   with waiting as materialized (

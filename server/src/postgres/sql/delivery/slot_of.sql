@@ -1,5 +1,4 @@
 -- The stretch of 1,024 ms that an id was made in; ids.ts has it as slotOf.
-drop function if exists slot_of;
 create function slot_of(p_id uuid)
 returns bigint
 language sql

@@ -4,7 +4,6 @@
 --   u an earlier message went unanswered, at unanswered_since: look for its task before anything is sent
 --   a the agent has accepted it before; only the record of the attempt was lost
 --   l the lease has passed to another holder: do nothing
-drop function if exists begin_handoff;
 create function begin_handoff(
   p_row_id uuid,
   p_event_id uuid,
@@ -13,12 +12,6 @@ create function begin_handoff(
   out unanswered_since bigint
 )
 language plpgsql
-set plan_cache_mode = force_generic_plan
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
 as $$
 declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;

@@ -2,7 +2,6 @@
 -- see claim_deliveries, whose place-keeping this shares: the last row has no event, names the place to go on from,
 -- and its polls are 1 when the circle was closed. What belongs to a deleted target cannot be followed any more and
 -- ends here, its outcome unknown.
-drop function if exists claim_handoff_polls;
 create function claim_handoff_polls(
   p_lease_ms integer,
   p_lease_token bigint,
@@ -26,12 +25,6 @@ returns table (
   follow_error text
 )
 language plpgsql
-set plan_cache_mode = force_generic_plan
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
 as $$
 #variable_conflict use_column
 declare
@@ -140,7 +133,6 @@ $$;
 
 -- Ends the following of a deleted target's tasks, at most p_limit: who the agent is and how to prove oneself to it
 -- went with the target.
-drop function if exists abandon_handoffs;
 create function abandon_handoffs(
   p_bucket smallint,
   p_target uuid,
@@ -148,12 +140,6 @@ create function abandon_handoffs(
 )
 returns integer
 language plpgsql
-set plan_cache_mode = force_generic_plan
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
 as $$
 declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
@@ -190,7 +176,6 @@ end
 $$;
 
 -- Takes over the polls that a dead or stalled node held.
-drop function if exists sweep_handoff_polls;
 create function sweep_handoff_polls()
 returns integer
 language plpgsql

@@ -8,7 +8,6 @@
 --   l the poll's lease has passed to another holder
 --   n there is no such handoff
 --   t the target of results is another now: read it again
-drop function if exists record_handoff;
 create function record_handoff(
   p_event_id uuid,
   p_is_acceptance boolean,
@@ -32,12 +31,6 @@ create function record_handoff(
 )
 returns text
 language plpgsql
-set plan_cache_mode = force_generic_plan
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
 as $$
 declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
@@ -153,10 +146,7 @@ begin
   end if;
 
   if v_target.kind = 'mailbox' then
-    insert into messages (bucket, mailbox_id, id)
-    values (get_byte(uuid_send(p_result_id), 15), v_target.id, p_result_id);
-    insert into mailbox_activity (bucket, minute, accepted, acknowledged, held, mailbox_id)
-    values (get_byte(uuid_send(p_result_id), 15), v_now_ms / 60000, 1, 0, 1, v_target.id);
+    perform put_message(v_target.id, p_result_id, v_now_ms);
   elsif cardinality(v_target.event_types) > 0 and not p_result_type = any (v_target.event_types) then
     insert into settlements (bucket, status, event_id, org_id, target_id, settled_at)
     values (

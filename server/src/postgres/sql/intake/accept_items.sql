@@ -1,6 +1,6 @@
 -- Accepts a batch of items from many requests in one transaction, and authorizes each: the key, the
 -- organization's billing state and the target are read here, so that a deleted key, a suspended workspace or
--- a disabled target stops the very next item on every node.
+-- a disabled mailbox stops the very next item on every node. A webhook or agent that is disabled holds what comes.
 --
 -- Pairs: each distinct (API key, target) of the batch. Items name their pair by its 1-based number.
 -- Groups: items of one pair that wait in one row of deliveries. Group g has those of p_group_items between
@@ -11,9 +11,9 @@
 --   f filtered          accepted, but the target's event_types do not list it
 --   r replayed          the same idempotency key and body as an earlier item; its id is in winners
 --   c conflict          the same idempotency key with another body
---   u unauthorized      n not found      d disabled      l too large      s suspended      p pending
--- versions and kinds have one element per pair, null where the pair was refused.
-drop function if exists accept_items;
+--   u unauthorized      n not found      d mailbox disabled      l too large      s suspended      p pending
+-- What is of pairs has one element per pair, null where there is no target. Accepted items of a pair that is held are
+-- leased to nobody and wait until their target is enabled.
 create function accept_items(
   p_lease_ms integer,
   p_lease_token bigint,
@@ -37,15 +37,10 @@ create function accept_items(
   out codes text,
   out winners uuid[],
   out pair_versions bigint[],
-  out pair_kinds smallint[]
+  out pair_kinds smallint[],
+  out pair_held boolean[]
 )
 language plpgsql
-set plan_cache_mode = force_generic_plan
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
 as $$
 declare
   v_pair_codes text[];
@@ -77,7 +72,7 @@ begin
         when o.billing_status = 'pending' then 'p'
         -- The organization is compared here and not in the join, so that targets are found by their primary key.
         when t.id is null or t.org_id <> k.org_id or (pair.legacy and t.kind <> 'webhook') then 'n'
-        when not t.enabled then 'd'
+        when not t.enabled and t.kind = 'mailbox' then 'd'
         else 'a'
       end
       order by pair.number
@@ -90,10 +85,11 @@ begin
       (case t.kind when 'webhook' then 1 when 'mailbox' then 2 when 'a2a' then 3 end)::smallint
       order by pair.number
     ),
+    array_agg(not t.enabled order by pair.number),
     coalesce(bool_or(cardinality(t.event_types) > 0), false),
     bool_and(pair.largest <= t.max_payload_bytes)
   into v_pair_codes, v_pair_orgs, v_pair_max_bytes, v_pair_max_retries, pair_versions, pair_kinds,
-    v_any_filter, v_all_fit
+    pair_held, v_any_filter, v_all_fit
   from unnest(p_pair_key_hashes, p_pair_target_ids, p_pair_legacy, p_pair_largest) with ordinality
     as pair (key_hash, target_id, legacy, largest, number)
   left join api_keys k on k.key_hash = pair.key_hash
@@ -220,8 +216,8 @@ begin
       p_pair_target_ids[waiting.pair],
       v_pair_orgs[waiting.pair],
       v_now_ms,
-      case when p_group_immediate[g] then v_now_ms + p_lease_ms end,
-      case when p_group_immediate[g] then p_lease_token end,
+      case when p_group_immediate[g] and not pair_held[waiting.pair] then v_now_ms + p_lease_ms end,
+      case when p_group_immediate[g] and not pair_held[waiting.pair] then p_lease_token end,
       waiting.event_ids
     from generate_series(1, cardinality(p_group_ids)) as g
     cross join lateral (

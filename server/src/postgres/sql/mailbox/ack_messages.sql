@@ -4,7 +4,6 @@
 --
 -- Gives one character per message: k done, u unauthorized, and those of message_refusal;
 -- and the mailboxes in which other messages became ready.
-drop function if exists ack_messages;
 create function ack_messages(
   p_retention_ms bigint,
   p_key_hashes bytea[],
@@ -17,12 +16,6 @@ create function ack_messages(
   out freed_mailbox_ids uuid[]
 )
 language plpgsql
-set plan_cache_mode = force_generic_plan
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
 as $$
 declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;

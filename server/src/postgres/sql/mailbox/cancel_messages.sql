@@ -1,5 +1,4 @@
 -- Settles what waits in one deleted mailbox as CANCELED, at most p_limit messages; gives how many there were.
-drop function if exists cancel_messages;
 create function cancel_messages(
   p_bucket smallint,
   p_org uuid,
@@ -8,12 +7,6 @@ create function cancel_messages(
 )
 returns integer
 language plpgsql
-set plan_cache_mode = force_generic_plan
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
 as $$
 declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;

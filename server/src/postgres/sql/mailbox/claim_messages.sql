@@ -20,7 +20,6 @@
 -- entries of all that was claimed meanwhile. Only new messages become ready, so what is returned or
 -- redriven is not missed; a message whose transaction committed late is, until a walk from 0, which this function
 -- takes by itself before it answers that there are not enough.
-drop function if exists claim_messages;
 create function claim_messages(
   p_retention_ms bigint,
   p_key_hashes bytea[],
@@ -42,12 +41,6 @@ returns table (
   payload text
 )
 language plpgsql
-set plan_cache_mode = force_generic_plan
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
 as $$
 #variable_conflict use_column
 declare

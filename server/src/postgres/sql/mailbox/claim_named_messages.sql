@@ -5,7 +5,6 @@
 --   c claimed        h held by an active claim    a acknowledged    d dead    x expired
 --   o behind an earlier message of its ordering key
 --   u unauthorized   n not found                  b busy: another transaction holds it, ask again
-drop function if exists claim_named_messages;
 create function claim_named_messages(
   p_retention_ms bigint,
   p_key_hashes bytea[],
@@ -27,12 +26,6 @@ returns table (
   payload text
 )
 language plpgsql
-set plan_cache_mode = force_generic_plan
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
 as $$
 #variable_conflict use_column
 declare

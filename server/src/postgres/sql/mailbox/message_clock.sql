@@ -1,5 +1,4 @@
 -- The smallest id of a moment in Unix milliseconds: ids below that of `now - retention` have expired.
-drop function if exists first_id_at;
 create function first_id_at(p_ms bigint)
 returns uuid
 language sql
@@ -10,7 +9,6 @@ $$;
 
 -- What a row of `messages` that has not expired means at p_now_ms. A lapsed claim reads as UNREAD, or as DEAD
 -- when it was the last one that the mailbox allows.
-drop function if exists message_status;
 create function message_status(
   p_state smallint,
   p_claimable_at bigint,
@@ -31,7 +29,6 @@ as $$
 $$;
 
 -- The status of one accepted mailbox item, for those who come from `events`.
-drop function if exists mailbox_item_status;
 create function mailbox_item_status(
   p_bucket smallint,
   p_mailbox uuid,

@@ -3,7 +3,6 @@
 -- Claims only try for the lock and pass over a key that is busy: they never wait while they hold rows.
 -- These are called from functions that steer the planner, and inherit that.
 
-drop function if exists message_key_lock;
 create function message_key_lock(p_mailbox uuid, p_key text)
 returns bigint
 language sql
@@ -13,7 +12,6 @@ as $$
 $$;
 
 -- Locks what can be locked at once; gives those keys.
-drop function if exists try_lock_message_keys;
 create function try_lock_message_keys(p_mailbox uuid, p_keys text[])
 returns text[]
 language plpgsql
@@ -28,7 +26,6 @@ end
 $$;
 
 -- Waits for all the keys, in an order that all callers share.
-drop function if exists lock_message_keys;
 create function lock_message_keys(p_mailbox uuid, p_keys text[])
 returns void
 language plpgsql
@@ -45,7 +42,6 @@ $$;
 
 -- Makes the first message of each key claimable if it was parked and none of its key is claimed. The caller
 -- holds the keys' locks.
-drop function if exists unpark_messages;
 create function unpark_messages(
   p_bucket smallint,
   p_mailbox uuid,
@@ -98,7 +94,6 @@ $$;
 -- so that a long queue of one key leaves the way of the others); parked messages are looked at again after ten
 -- minutes, which nothing depends on. `skipped` says that some key was busy, `unparked` that messages other
 -- than those asked about became claimable.
-drop function if exists choose_keyed_messages;
 create function choose_keyed_messages(
   p_bucket smallint,
   p_mailbox uuid,

@@ -5,7 +5,6 @@
 --   x expired      n not found
 -- Called from functions that steer the planner, and inherits that.
 -- p_dead says whether the holder asked to make it dead rather than acknowledged; null when it asked for neither.
-drop function if exists message_refusal;
 create function message_refusal(
   p_id uuid,
   p_key uuid,

@@ -1,6 +1,5 @@
 -- Brings dead messages of one mailbox back, oldest first: as ready as if they had never been claimed, in their
 -- old place in the order. p_ids names them, or is null for any. At most p_limit; gives how many came back.
-drop function if exists redrive_messages;
 create function redrive_messages(
   p_retention_ms bigint,
   p_bucket smallint,
@@ -10,12 +9,6 @@ create function redrive_messages(
 )
 returns integer
 language plpgsql
-set plan_cache_mode = force_generic_plan
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
 as $$
 declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;

@@ -1,9 +1,8 @@
 -- Changes how long claims last, for those who hold them: p_leases_ms counts from now and extends the claim (or
 -- cuts it short); a negative one gives the message back, claimable after p_delays_ms. A message that has been claimed as often as
--- its mailbox allows becomes dead when it is given back. p_unclaimed marks messages whose claim nobody ever saw:
+-- its mailbox allows becomes dead when it is given back, with what its holder said (p_reasons, which may be null). p_unclaimed marks messages whose claim nobody ever saw:
 -- it does not count.
 -- The caller sorts by id and names each message once. Codes as in ack_messages.
-drop function if exists release_messages;
 create function release_messages(
   p_retention_ms bigint,
   p_key_hashes bytea[],
@@ -13,18 +12,13 @@ create function release_messages(
   p_claim_tokens uuid[],
   p_leases_ms integer[],
   p_delays_ms integer[],
+  p_reasons text[],
   p_unclaimed boolean,
   out codes text,
   out freed_mailbox_ids uuid[],
   out now_ms bigint
 )
 language plpgsql
-set plan_cache_mode = force_generic_plan
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
 as $$
 declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
@@ -59,6 +53,7 @@ begin
       v_returned_keys text[];
       v_poison_ids uuid[];
       v_poison_keys text[];
+      v_poison_reasons text[];
     begin
       with changed as (
         update messages m
@@ -85,8 +80,9 @@ begin
         array_agg(c.id) filter (where c.state <> 2),
         array_agg(c.ordering_key) filter (where c.ordering_key is not null and c.state <> 2),
         array_agg(c.id) filter (where c.state <> 2 and c.is_last),
-        array_agg(c.ordering_key) filter (where c.state <> 2 and c.is_last)
-      into v_numbers, v_returned_ids, v_returned_keys, v_poison_ids, v_poison_keys
+        array_agg(c.ordering_key) filter (where c.state <> 2 and c.is_last),
+        array_agg(p_reasons[c.n]) filter (where c.state <> 2 and c.is_last)
+      into v_numbers, v_returned_ids, v_returned_keys, v_poison_ids, v_poison_keys, v_poison_reasons
       from changed c;
 
       v_done := v_done || v_numbers;
@@ -96,7 +92,8 @@ begin
       end if;
       if v_poison_ids is not null then
         perform bury_messages(
-          v_box.bucket, v_box.mailbox_id, v_poison_ids, v_poison_keys, v_now_ms, v_expired_before
+          v_box.bucket, v_box.mailbox_id, v_poison_ids, v_poison_keys, v_poison_reasons, v_now_ms,
+          v_expired_before
         );
       end if;
       if v_returned_ids is not null then

@@ -1,13 +1,14 @@
 -- Both are called from functions that steer the planner, and inherit that.
 
 -- Moves messages to the dead ones. With ordering keys, only those whose key is free at once: the others stay as
--- they are and read as dead all the same. The caller holds the rows. Gives how many were moved.
-drop function if exists bury_messages;
+-- they are and read as dead all the same. The caller holds the rows. p_reasons, which may be null, has what their last
+-- holders said. Gives how many were moved.
 create function bury_messages(
   p_bucket smallint,
   p_mailbox uuid,
   p_ids uuid[],
   p_keys text[],
+  p_reasons text[],
   p_now_ms bigint,
   p_expired_before uuid
 )
@@ -24,11 +25,11 @@ begin
   end if;
   with gone as (
     delete from messages m
-    using unnest(p_ids, p_keys) as i (id, ordering_key)
+    using unnest(p_ids, p_keys, p_reasons) as i (id, ordering_key, reason)
     where m.bucket = get_byte(uuid_send(i.id), 15)
       and m.id = i.id
       and (i.ordering_key is null or i.ordering_key = any (v_locked))
-    returning m.claim_count, m.id, m.position, m.ordering_key
+    returning m.claim_count, m.id, m.position, m.ordering_key, i.reason
   )
   insert into closed_messages (
     bucket, dead, claim_count, mailbox_id, id, position, closed_at, ordering_key, reason
@@ -42,7 +43,7 @@ begin
     g.position,
     p_now_ms,
     g.ordering_key,
-    'claimed ' || g.claim_count || ' times and never acknowledged'
+    'claimed ' || g.claim_count || ' times and never acknowledged' || coalesce(': ' || g.reason, '')
   from gone g;
   get diagnostics v_count = row_count;
   if v_count > 0 then
@@ -58,7 +59,6 @@ $$;
 
 -- Takes lapsed claims from their holders, in the order in which they lapsed: the messages are as good as returned
 -- at the end of the lease, or dead when the claim was the last one allowed. At most p_limit; gives how many.
-drop function if exists return_messages;
 create function return_messages(
   p_bucket smallint,
   p_mailbox uuid,
@@ -102,14 +102,13 @@ begin
       and m.id = i.id;
   end if;
   if v_poison_ids is not null then
-    perform bury_messages(p_bucket, p_mailbox, v_poison_ids, v_poison_keys, p_now_ms, p_expired_before);
+    perform bury_messages(p_bucket, p_mailbox, v_poison_ids, v_poison_keys, null, p_now_ms, p_expired_before);
   end if;
   return coalesce(cardinality(v_ids), 0) + coalesce(cardinality(v_poison_ids), 0);
 end
 $$;
 
 -- The same for the one message of an ordering key that may be claimed, whatever else has lapsed in the mailbox.
-drop function if exists return_message_of_key;
 create function return_message_of_key(
   p_bucket smallint,
   p_mailbox uuid,
@@ -137,7 +136,7 @@ begin
     return;
   end if;
   if v_lapsed.is_poison then
-    perform bury_messages(p_bucket, p_mailbox, array[v_lapsed.id], array[p_key], p_now_ms, p_expired_before);
+    perform bury_messages(p_bucket, p_mailbox, array[v_lapsed.id], array[p_key], null, p_now_ms, p_expired_before);
   else
     update messages m
     set state = 3,

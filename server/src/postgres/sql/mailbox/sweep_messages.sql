@@ -1,18 +1,11 @@
 -- Removes messages past retention from the hot table, at most p_limit per bucket: they read as EXPIRED already,
 -- from their items. Gives how many were removed.
-drop function if exists sweep_messages;
 create function sweep_messages(
   p_retention_ms bigint,
   p_limit integer
 )
 returns integer
 language plpgsql
-set plan_cache_mode = force_generic_plan
-set jit = off
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
 as $$
 declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;

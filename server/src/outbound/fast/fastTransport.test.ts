@@ -1,10 +1,10 @@
 import type { Socket } from "node:net";
 import { afterEach, expect, test } from "vitest";
-import { type RawReceiver, startRawReceiver } from "../../test/support/rawReceiver.ts";
-import { until } from "../../test/support/until.ts";
-import { parseNetworks } from "./addressGuard.ts";
-import type { ExchangeResult } from "./exchangeResult.ts";
-import { createOutbound, type Outbound, type OutboundOptions } from "./outbound.ts";
+import { type RawReceiver, startRawReceiver } from "../../../test/support/rawReceiver.ts";
+import { until } from "../../../test/support/until.ts";
+import { parseNetworks } from "../addressGuard.ts";
+import type { ExchangeResult } from "../exchangeResult.ts";
+import { createOutbound, type Outbound, type OutboundOptions } from "../outbound.ts";
 
 const stops: (() => unknown)[] = [];
 afterEach(async () => {
@@ -154,7 +154,7 @@ test("closing ends all that wait and closes every connection, busy and idle, to 
   for (const result of await Promise.all(underWay))
     expect(result).toMatchObject({ kind: "error", sent: true });
   for (const result of await Promise.all(waiting)) {
-    expect(result).toMatchObject({ kind: "error", code: "other", message: "the service is shutting down" });
+    expect(result).toMatchObject({ kind: "error", code: "local", message: "the service is shutting down" });
   }
   await Promise.all([quick, slow, other].map((each) => each.closed(2)));
   expect([quick, slow, other].map(({ connections }) => connections)).toEqual([2, 2, 2]);

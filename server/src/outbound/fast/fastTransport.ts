@@ -1,23 +1,19 @@
 import type { EventEmitter } from "node:events";
-import { Client, type Dispatcher } from "undici";
-import type { Connect, Connected } from "./connect.ts";
-import { createQueue, join, leave, type Queue, type Queued, takeFirst } from "../runtime/queue.ts";
-
-export interface ConnectionsOptions {
-  connect: Connect;
-  /** Beyond it, requests to one origin wait for a connection to become free. */
-  maxConnectionsPerOrigin: number;
-  /** Idle connections kept over all origins; past it the one idle for longest is closed. */
-  maxIdleConnections: number;
-  keepAliveTimeoutMs: number;
-}
+import { Client } from "undici";
+import { createQueue, join, leave, type Queue, type Queued, takeFirst } from "../../runtime/queue.ts";
+import {
+  clientOptions,
+  type Connected,
+  type Job,
+  type Transport,
+  type TransportOptions,
+  type UsedConnection,
+} from "../transport/transport.ts";
 
 /** One connection to one origin, carrying one request at a time. */
-export interface Connection extends Queued<Connection> {
+interface Connection extends UsedConnection, Queued<Connection> {
   readonly client: Client;
   readonly origin: Origin;
-  /** Exchanges completed on the present socket; above 0 the peer may have closed it without our knowing. */
-  exchanges: number;
   state: "busy" | "idle" | "closed";
   /** Ends a connect attempt; harmless once there is a socket. */
   giveUpConnecting: () => void;
@@ -31,29 +27,13 @@ interface Origin {
   readonly waiting: Queue<Job>;
 }
 
-/** A request that wants a connection. */
-export interface Job extends Dispatcher.DispatchHandler, Queued<Job> {
-  readonly originUrl: string;
-  readonly options: Dispatcher.DispatchOptions;
-  /** Set when the job is put on a connection. */
-  connection: Connection | null;
-  /** Called instead of a start when the service shuts down. */
-  abandon(): void;
-  /** Its answer is whole: tells whoever waits for it. Never throws. */
-  end(): void;
-}
-
-const maxHeaderBytes = 16 * 1024;
-/** A peer that promises to keep a connection for longer is not believed. */
-const maxKeepAliveMs = 60_000;
-
 /**
  * Keeps connections by origin. Each is an undici `Client` of its own rather than part of undici's `Pool`: the
  * stale-connection rule needs to know which socket a request went out on, idle ones are bounded over all origins, and
  * finding a free one costs the same with 1 and with 256 of them.
  */
-export class Connections {
-  readonly #options: ConnectionsOptions;
+export class FastTransport implements Transport {
+  readonly #options: TransportOptions;
   readonly #origins = new Map<string, Origin>();
   /** Idle and busy ones; does not change while they are used again and again. */
   readonly #open = new Set<Connection>();
@@ -64,7 +44,7 @@ export class Connections {
   #inHand: Connection | null = null;
   #isClosed = false;
 
-  constructor(options: ConnectionsOptions) {
+  constructor(options: TransportOptions) {
     this.#options = options;
   }
 
@@ -80,15 +60,20 @@ export class Connections {
     }
     const connection = this.#origins.get(job.originUrl)?.idle.pop();
     if (connection === undefined) {
-      this.startOnNew(job);
+      this.#startOnNew(job);
     } else {
       leave(this.#idle, connection);
       this.#run(connection, job);
     }
   }
 
-  /** Runs the job on a new connection; where the origin's are used up, on the next that becomes free. */
-  startOnNew(job: Job): void {
+  /** On a new connection: other idle ones may be as stale as the one that broke. */
+  startAgain(job: Job): void {
+    this.#startOnNew(job);
+  }
+
+  /** Where the origin's connections are used up, on the next that becomes free. */
+  #startOnNew(job: Job): void {
     if (this.#isClosed) {
       job.abandon();
       return;
@@ -101,7 +86,6 @@ export class Connections {
     }
   }
 
-  /** Takes a job back that still waits for a connection. */
   withdraw(job: Job): void {
     const origin = this.#origins.get(job.originUrl);
     if (origin !== undefined) {
@@ -109,8 +93,8 @@ export class Connections {
     }
   }
 
-  /** The job on this connection has its answer, whose end undici is telling us: ends it, and goes on. */
-  release(connection: Connection, job: Job): void {
+  release(job: Job): void {
+    const connection = connectionOf(job);
     const isOpen = connection.state !== "closed";
     connection.exchanges += 1;
     const next = isOpen ? takeFirst(connection.origin.waiting) : null;
@@ -151,12 +135,16 @@ export class Connections {
     origin.idle.push(connection);
     join(this.#idle, connection);
     if (this.#idle.length > this.#options.maxIdleConnections) {
-      this.discard(this.#idle.first ?? connection);
+      this.#close(this.#idle.first ?? connection);
     }
   }
 
+  discard(job: Job): void {
+    this.#close(connectionOf(job));
+  }
+
   /** Closes the connection at once; what waits for the origin gets a new one in its place. */
-  discard(connection: Connection): void {
+  #close(connection: Connection): void {
     if (connection.state === "closed") {
       return;
     }
@@ -187,7 +175,7 @@ export class Connections {
       }
     }
     for (const connection of this.#open) {
-      this.discard(connection);
+      this.#close(connection);
     }
   }
 
@@ -214,14 +202,7 @@ export class Connections {
         const done = connected as Connected;
         connection.giveUpConnecting = this.#options.connect({ protocol, hostname, port }, done);
       },
-      pipelining: 1,
-      allowH2: false,
-      keepAliveTimeout: this.#options.keepAliveTimeoutMs,
-      keepAliveMaxTimeout: maxKeepAliveMs,
-      maxHeaderSize: maxHeaderBytes,
-      // The deadline of the exchange covers both; undici's own timers would cost one more per request.
-      headersTimeout: 0,
-      bodyTimeout: 0,
+      ...clientOptions(this.#options),
     });
     const giveUpConnecting = () => undefined;
     const connection: Connection = {
@@ -239,15 +220,20 @@ export class Connections {
     client.on("disconnect", () => {
       // While busy, either the job sees the error itself or the client connects anew for it.
       if (connection.state === "idle") {
-        this.discard(connection);
+        this.#close(connection);
       }
     });
     // undici reports its own broken assertions here; without a listener they would end the process.
-    (client as EventEmitter).on("error", () => this.discard(connection));
+    (client as EventEmitter).on("error", () => this.#close(connection));
     origin.open += 1;
     this.#open.add(connection);
     return connection;
   }
+}
+
+/** Whatever connection a job has, `#run` put it there. */
+function connectionOf(job: Job): Connection {
+  return job.connection as Connection;
 }
 
 /** undici asks for the origin with each request, and Node's own URL puts it together anew each time. */

@@ -1,0 +1,196 @@
+import { type BenchService, startService } from "./benchService.ts";
+import { runConsumers } from "./consumers.ts";
+import { sending } from "./drain.ts";
+import { atLeast, type BenchSize, type Figure, median, perSecond, type Slice } from "./figures.ts";
+import { startProgram } from "./processes.ts";
+import { closedLoop, fill, inTemporaryDirectory, keyedItem, turnMs } from "./workload.ts";
+
+/** Something that was written by hand for speed: its switch, and the figures that it was made for. */
+interface Layer {
+  name: string;
+  off: Readonly<Record<string, string>>;
+  figures: readonly Measure[];
+}
+
+/** One side's turn. */
+interface Turn {
+  perSecond: number;
+  /** Processor time of the service's process for each item, all threads together. */
+  cpuUs: number;
+}
+
+interface Round {
+  with: Turn;
+  without: Turn;
+}
+
+interface Measure {
+  name: string;
+  /** @returns one round each, after a round that only warms up. */
+  run(size: BenchSize, off: Layer["off"]): Promise<Round[]>;
+}
+
+const rounds = 11;
+const consumers = 64;
+const batch = 50;
+
+const intake: Measure = {
+  name: "intake with idempotency keys",
+  run: (size, off) =>
+    withBoth({ roles: "api,maintenance" }, off, async (services) => {
+      const sides = await Promise.all(
+        services.map(async (service) => {
+          const target = await service.createTarget({
+            kind: "webhook",
+            name: "b",
+            url: "http://127.0.0.1:9/",
+          });
+          return { service, request: keyedItem(service, target) };
+        }),
+      );
+      return byTurns(async (side, isWarmUp) => {
+        const { service, request } = sides[side]!;
+        return timed(service, async () => {
+          const { requests } = await closedLoop(service.port, sliceOf(size, isWarmUp), request);
+          return requests;
+        });
+      });
+    }),
+};
+
+const claims: Measure = {
+  name: `claim ${batch} and acknowledge ${batch}, messages`,
+  run: (size, off) =>
+    withBoth({ roles: "api,maintenance" }, off, async (services) => {
+      const places = await Promise.all(
+        services.map(async (service) => {
+          const mailboxId = await service.createTarget({ kind: "mailbox", name: "b" });
+          return { port: service.port, key: service.key, mailboxId };
+        }),
+      );
+      return byTurns(async (side, isWarmUp) => {
+        const slice = sliceOf(size, isWarmUp);
+        // Some more than can be claimed in the time.
+        await fill(services[side]!, places[side]!.mailboxId, (slice.warmupMs + slice.durationMs) * 60);
+        return timed(services[side]!, async () => {
+          return (await runConsumers({ ...places[side]!, consumers, batch, ...slice })).completed;
+        });
+      });
+    }),
+};
+
+const drain: Measure = {
+  name: "drain of stored items",
+  async run(size, off) {
+    const receiver = await startProgram("./receiver.ts");
+    const measured = await withBoth({ settings: sending }, off, async (services) => {
+      const targets = await Promise.all(
+        services.map((service, side) => {
+          const url = `http://127.0.0.1:${receiver.port}/turns/${side}`;
+          return service.createTarget({ kind: "webhook", name: "b", url });
+        }),
+      );
+      const items = size.drainItems / 2;
+      return byTurns(async (side) => {
+        await fill(services[side]!, targets[side]!, items);
+        return timed(services[side]!, async () => {
+          await turnMs(receiver.port, side, items);
+          return items;
+        });
+      });
+    });
+    await receiver.stop();
+    return measured;
+  },
+};
+
+const layers: readonly Layer[] = [
+  { name: "hot calls", off: { POSTRIDER_FAST_SQL: "off" }, figures: [intake, claims, drain] },
+  { name: "outbound connections", off: { POSTRIDER_FAST_OUTBOUND: "off" }, figures: [drain] },
+  { name: "second thread", off: { POSTRIDER_SENDING_THREADS: "1" }, figures: [drain] },
+];
+
+/** What gains less than this in none of its figures is not worth its code. */
+const rent = 1.05;
+
+/**
+ * What each layer gains: two services, of which one has it switched off, are loaded by turns. The figure is the median
+ * over the rounds of the one's rate to the other's, with the quartiles beside it.
+ */
+export async function layerFigures(size: BenchSize): Promise<Figure[]> {
+  const found: Figure[] = [];
+  for (const layer of layers) {
+    for (const measure of layer.figures) {
+      process.stderr.write(`  ${layer.name}: ${measure.name} …\n`);
+      found.push(figureOf(layer, measure, await measure.run(size, layer.off)));
+    }
+  }
+  return found;
+}
+
+function figureOf({ name }: Layer, measure: Measure, measured: readonly Round[]): Figure {
+  const ratios = measured
+    .map((round) => round.with.perSecond / round.without.perSecond)
+    .toSorted((a, b) => a - b);
+  const quartile = (part: number): string => ratios[Math.floor(ratios.length * part)]!.toFixed(2);
+  const of = (side: keyof Round, field: keyof Turn): number =>
+    median(measured.map((round) => round[side][field]));
+  const rates = `${perSecond(of("with", "perSecond"))} for ${perSecond(of("without", "perSecond"))}`;
+  const cost = `Node ${of("with", "cpuUs").toFixed(1)} for ${of("without", "cpuUs").toFixed(1)} µs`;
+  const value = `${rates}, ${quartile(0.25)} to ${quartile(0.75)}; ${cost}`;
+  return atLeast(`${name}: ${measure.name}`, median(ratios), rent, value);
+}
+
+/** A service with the layer, and one without it. */
+function withBoth<T>(
+  options: { roles?: string; settings?: Readonly<Record<string, string>> },
+  off: Layer["off"],
+  work: (services: readonly BenchService[]) => Promise<T>,
+): Promise<T> {
+  return inTemporaryDirectory((withDir) =>
+    inTemporaryDirectory(async (withoutDir) => {
+      const services = [
+        await startService({ ...options, dataDir: withDir }),
+        await startService({
+          ...options,
+          dataDir: withoutDir,
+          settings: { ...options.settings, ...off },
+        }),
+      ];
+      const result = await work(services);
+      await Promise.all(services.map((service) => service.stop()));
+      return result;
+    }),
+  );
+}
+
+/** The two sides take turns, and turns at being first. Side 0 has the layer. */
+async function byTurns(turn: (side: number, isWarmUp: boolean) => Promise<Turn>): Promise<Round[]> {
+  const measured: Round[] = [];
+  for (let round = 0; round <= rounds; round++) {
+    const turns: Turn[] = [];
+    for (const side of round % 2 > 0 ? [0, 1] : [1, 0]) turns[side] = await turn(side, round === 0);
+    if (round > 0) measured.push({ with: turns[0]!, without: turns[1]! });
+  }
+  return measured;
+}
+
+/** What `work` took, which gives the number of items that it had done. */
+async function timed(service: BenchService, work: () => Promise<number>): Promise<Turn> {
+  const cpuBefore = await cpuSeconds(service);
+  const startedAt = performance.now();
+  const items = await work();
+  const seconds = (performance.now() - startedAt) / 1000;
+  const cpu = (await cpuSeconds(service)) - cpuBefore;
+  return { perSecond: items / seconds, cpuUs: (cpu * 1e6) / items };
+}
+
+async function cpuSeconds({ port }: BenchService): Promise<number> {
+  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  return Number(/^process_cpu_seconds_total (\S+)$/m.exec(text)?.[1]);
+}
+
+/** Every answer counts, so that time and items are of the same requests. */
+function sliceOf(size: BenchSize, isWarmUp: boolean): Slice {
+  return { durationMs: (isWarmUp ? 3 : 1) * (size.durationMs / rounds), warmupMs: 0 };
+}

@@ -1,0 +1,60 @@
+import type pg from "pg";
+import { hashCredential } from "../http/contract/credentials.ts";
+import type { KeyOwners } from "../http/contract/keyOwners.ts";
+import { isDatabaseAway } from "../postgres/pool.ts";
+import { createGroupCommit } from "../runtime/groupCommit.ts";
+
+/** A key is looked up again after one to two of these. */
+const generationMs = 60_000;
+/** Keys remembered in one generation; more begin the next. */
+const maxKeys = 50_000;
+const maxBatch = 256;
+const maxQueued = 10_000;
+
+/** Remembers whose keys are, and looks up those of many requests in one statement. */
+export function createKeyOwners(pool: pg.Pool): KeyOwners & { stop(): void } {
+  let young = new Map<string, string>();
+  let old = young;
+  const turn = (): void => {
+    old = young;
+    young = new Map();
+  };
+  const timer = setInterval(turn, generationMs);
+  timer.unref();
+  const lookUps = createGroupCommit<string, string | undefined>({
+    run: (keys) => findOwners(pool, keys),
+    isPieceAtFault: (error) => !isDatabaseAway(error),
+    sizeOf: (key) => key.length,
+    maxBatch,
+    maxBatchBytes: Number.POSITIVE_INFINITY,
+    maxQueued,
+  });
+  return {
+    known: (key) => young.get(key) ?? old.get(key),
+    async find(key) {
+      const owner = await lookUps.add(key);
+      if (owner === undefined) {
+        young.delete(key);
+        old.delete(key);
+      } else {
+        if (young.size >= maxKeys) turn();
+        young.set(key, owner);
+      }
+      return owner;
+    },
+    stop: () => clearInterval(timer),
+  };
+}
+
+async function findOwners(pool: pg.Pool, keys: string[]): Promise<(string | undefined)[]> {
+  const hashes = keys.map(hashCredential);
+  const { rows } = await pool.query<{ key_hash: Buffer; org_id: string }>({
+    name: "find_key_owners",
+    text: `select key_hash, org_id
+           from api_keys
+           where key_hash = any ($1::bytea[])`,
+    values: [hashes],
+  });
+  const owners = new Map(rows.map((row) => [row.key_hash.toString("hex"), row.org_id]));
+  return hashes.map((hash) => owners.get(hash.toString("hex")));
+}

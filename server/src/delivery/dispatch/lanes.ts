@@ -1,0 +1,129 @@
+import type { Delivery } from "../../items/delivery.ts";
+import type { TargetConfig } from "../../targets/targetConfig.ts";
+import { type Admission, isUnproven, type Standing } from "./admission.ts";
+import { createLane, isEmpty, isReady, type Lane, waiting } from "./lane.ts";
+import { createReputations } from "./reputations.ts";
+import { RoundOfTurns } from "./turns.ts";
+import { WaitingRoom } from "./waitingRoom.ts";
+
+export interface LanesDeps {
+  admission: Admission;
+  /** How many requests a target may have under way. */
+  maxWindowOf: (targetId: string) => number;
+  /** What targets are taken for of which nothing is known here. */
+  firstStanding: Standing;
+}
+
+/** While more hangs than its budget allows, a target is trusted for so long after its last answer. */
+const trustMs = 5_000;
+
+/** The targets that a node works on, with what waits in memory for them and whose turn it is. */
+export class Lanes {
+  readonly waitingRoom = new WaitingRoom();
+  readonly turns: RoundOfTurns;
+  readonly #deps: LanesDeps;
+  readonly #lanes = new Map<string, Lane>();
+  readonly #reputations = createReputations();
+
+  constructor(deps: LanesDeps) {
+    this.#deps = deps;
+    this.turns = new RoundOfTurns(deps.admission);
+  }
+
+  all(): Iterable<Lane> {
+    return this.#lanes.values();
+  }
+
+  find(targetId: string): Lane | undefined {
+    return this.#lanes.get(targetId);
+  }
+
+  /** What is known of the target, whether it has a lane or not. */
+  standingOf(targetId: string): Standing {
+    const lane = this.#lanes.get(targetId);
+    return lane === undefined ? this.#remembered(this.#reputations.of(targetId)) : lane.standing;
+  }
+
+  add(delivery: Delivery): Lane {
+    const lane = this.#lanes.get(delivery.targetId) ?? this.#open(delivery.targetId);
+    this.waitingRoom.add(lane, delivery);
+    if (lane.config?.version === delivery.targetVersion) lane.checkedAtMs = performance.now();
+    return lane;
+  }
+
+  /** Takes everything out that waits for the lane's target. */
+  removeAll(lane: Lane): Delivery[] {
+    if (waiting(lane) === 0) return [];
+    this.turns.remove(lane);
+    return this.waitingRoom.takeAll(lane);
+  }
+
+  move(lane: Lane, standing: Standing): void {
+    if (lane.standing === standing) return;
+    this.turns.remove(lane);
+    this.waitingRoom.recount(lane, () => this.#deps.admission.move(lane, standing));
+  }
+
+  /** Takes over what was read of the target; undefined when it is gone. @param askedAtMs By the monotonic clock. */
+  configure(lane: Lane, config: TargetConfig | undefined, askedAtMs: number): void {
+    // Forgotten while it was asked for.
+    if (this.#lanes.get(lane.targetId) !== lane) return;
+    const isFirst = lane.org === undefined;
+    lane.config = config;
+    lane.checkedAtMs = askedAtMs;
+    if (config === undefined || !isFirst) return;
+    this.waitingRoom.recount(lane, () => this.#deps.admission.join(lane, config.orgId));
+    // Whoever tried it last, it failed.
+    if (lane.standing === "untried" && config.failingSince !== null) this.move(lane, "hanging");
+  }
+
+  /** Whether one more delivery to the target may wait here. */
+  hasRoom(targetId: string): boolean {
+    const lane = this.#lanes.get(targetId);
+    return lane === undefined
+      ? this.waitingRoom.hasRoomForStranger(this.standingOf(targetId))
+      : this.waitingRoom.hasRoom(lane, performance.now());
+  }
+
+  /** Targets that can take no more in memory now. */
+  full(): string[] {
+    const nowMs = performance.now();
+    const full: string[] = [];
+    for (const lane of this.#lanes.values()) {
+      if (!this.waitingRoom.hasRoom(lane, nowMs)) full.push(lane.targetId);
+    }
+    return full;
+  }
+
+  /** Trusts a target that has not been heard of lately no more, while targets that were trusted hang. */
+  doubt(lane: Lane, nowMs: number): void {
+    if (isUnproven(lane.standing) || !this.#deps.admission.isStrained()) return;
+    if (lane.inFlight === 0 && nowMs - lane.answeredAtMs > trustMs) this.move(lane, "untried");
+  }
+
+  /** Forgets a target that has nothing in memory or under way, apart from its standing; false when it has. */
+  forget(lane: Lane): boolean {
+    if (!isEmpty(lane)) return false;
+    this.#lanes.delete(lane.targetId);
+    this.#deps.admission.leave(lane);
+    this.#reputations.remember(lane.targetId, lane.standing);
+    return true;
+  }
+
+  #open(targetId: string): Lane {
+    const standing = this.#remembered(this.#reputations.recall(targetId));
+    const lane = createLane(targetId, this.#deps.maxWindowOf(targetId), standing);
+    this.#lanes.set(targetId, lane);
+    this.doubt(lane, performance.now());
+    return lane;
+  }
+
+  #remembered(standing: Standing): Standing {
+    return standing === "untried" ? this.#deps.firstStanding : standing;
+  }
+
+  /** Lets the lane have its turn, if it can take a request. */
+  queue(lane: Lane, nowMs: number): void {
+    if (lane.org !== undefined && isReady(lane, nowMs)) this.turns.push(lane);
+  }
+}

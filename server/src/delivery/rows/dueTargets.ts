@@ -1,0 +1,45 @@
+import type pg from "pg";
+import { bucketOf } from "../../postgres/ids.ts";
+import type { ClaimCursor } from "./store.ts";
+
+/** A target with something due. */
+export interface DueTarget {
+  id: string;
+  orgId: string;
+  /** Its deliveries have failed since it last took one. */
+  isFailing: boolean;
+}
+
+export interface DueTargets {
+  /** In the order of the circle, from the cursor on. */
+  targets: DueTarget[];
+  /** The place behind the last target that was looked at; undefined when that was the last one of the circle. */
+  cursor: ClaimCursor | undefined;
+}
+
+/** How many waiting targets one look passes, some 5 µs each. */
+const maxTargetsPerLook = 1_024;
+
+interface Row {
+  target_id: string;
+  org_id: string;
+  is_due: boolean;
+  is_failing: boolean;
+}
+
+/** Looks, without taking anything, which targets have something due. */
+export async function dueTargets(pool: pg.Pool, cursor: ClaimCursor): Promise<DueTargets> {
+  const { rows } = await pool.query<Row>({
+    name: "due_targets",
+    text: "select target_id, org_id, is_due, is_failing from due_targets($1, $2, $3)",
+    values: [cursor.bucket, cursor.targetId, maxTargetsPerLook],
+  });
+  const last = rows.at(-1)?.target_id;
+  const isCircleClosed = rows.length < maxTargetsPerLook || last === undefined;
+  return {
+    targets: rows
+      .filter((row) => row.is_due)
+      .map((row) => ({ id: row.target_id, orgId: row.org_id, isFailing: row.is_failing })),
+    cursor: isCircleClosed ? undefined : { bucket: bucketOf(last), targetId: last },
+  };
+}

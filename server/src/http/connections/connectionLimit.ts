@@ -1,0 +1,86 @@
+import type { Server } from "node:http";
+import type { Socket } from "node:net";
+
+/** Bounds the connections of a server, and what one organization has of them. */
+export interface ConnectionLimit {
+  /** Counts a new connection in; false when it is refused, and closed. */
+  admit(socket: Socket): boolean;
+  /** A request on the connection has shown whose it is. */
+  noteOwner(socket: Socket, owner: string): void;
+  /** Whether the connection's owner has more than is left for others, so that it is to end with its answer. */
+  isOverShare(socket: Socket): boolean;
+  /** How many there are. */
+  count(): number;
+}
+
+/** Beyond the limit by so many, the operating system's side of a connection is closed unseen. */
+const spare = 64;
+/** How many are looked at for one that can be ended. */
+const maxLooks = 64;
+
+/**
+ * Past `limit`, a new connection takes the place of the one that has been quiet for the longest without ever having
+ * shown a valid key; where there is none, it is refused. So who holds connections open and says nothing does not keep
+ * others out.
+ * @param isBusy Whether a request of a connection is being handled.
+ */
+export function limitConnections(
+  server: Pick<Server, "maxConnections">,
+  limit: number,
+  isBusy: (socket: Socket) => boolean,
+): ConnectionLimit {
+  /** In the order in which they came. */
+  const strangers = new Set<Socket>();
+  const owners = new Map<Socket, string>();
+  const counts = new Map<string, number>();
+
+  function leave(socket: Socket): void {
+    strangers.delete(socket);
+    const owner = owners.get(socket);
+    if (owner === undefined) return;
+    owners.delete(socket);
+    const rest = counts.get(owner)! - 1;
+    if (rest === 0) counts.delete(owner);
+    else counts.set(owner, rest);
+  }
+
+  function endAStranger(): void {
+    let looks = 0;
+    for (const socket of strangers) {
+      if (!isBusy(socket)) {
+        leave(socket);
+        socket.destroy();
+        return;
+      }
+      if (++looks === maxLooks) return;
+    }
+  }
+
+  const count = (): number => strangers.size + owners.size;
+  server.maxConnections = limit + spare;
+  return {
+    admit(socket) {
+      if (count() >= limit) endAStranger();
+      if (count() >= limit) {
+        socket.destroy();
+        return false;
+      }
+      strangers.add(socket);
+      socket.once("close", () => leave(socket));
+      return true;
+    },
+    noteOwner(socket, owner) {
+      if (owners.get(socket) === owner || socket.destroyed) return;
+      leave(socket);
+      owners.set(socket, owner);
+      counts.set(owner, (counts.get(owner) ?? 0) + 1);
+    },
+    isOverShare(socket) {
+      // Half of them are within everybody's share.
+      if (2 * count() <= limit) return false;
+      const owner = owners.get(socket);
+      return owner !== undefined && counts.get(owner)! > limit - count();
+    },
+    count,
+  };
+}

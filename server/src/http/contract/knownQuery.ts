@@ -1,0 +1,24 @@
+import type { preValidationHookHandler } from "fastify";
+import type { TSchema } from "typebox";
+import { nearestName } from "../../config/nearestName.ts";
+import { ApiError } from "./errors.ts";
+
+/** Refuses query parameters that a route does not know: a misspelt filter would otherwise list everything. */
+export function knownQuery(schema: TSchema | undefined): preValidationHookHandler {
+  const { properties = {} } = (schema ?? {}) as { properties?: Record<string, unknown> };
+  const known = Object.keys(properties);
+  return (request, _reply, done) => {
+    const unknown = Object.keys(request.query as object).find((name) => !known.includes(name));
+    done(unknown === undefined ? undefined : new ApiError(400, describe(unknown, known)));
+  };
+}
+
+const maxShownLength = 60;
+
+function describe(name: string, known: readonly string[]): string {
+  const shown = JSON.stringify(name.length > maxShownLength ? `${name.slice(0, maxShownLength)}…` : name);
+  const nearest = nearestName(name, known);
+  if (nearest !== undefined) return `${shown} is no query parameter of this route: did you mean ${nearest}?`;
+  const others = known.length === 0 ? "it takes none" : `it takes ${known.join(", ")}`;
+  return `${shown} is no query parameter of this route: ${others}`;
+}

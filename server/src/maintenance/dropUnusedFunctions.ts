@@ -1,0 +1,44 @@
+import type pg from "pg";
+import { functionSchema, functionSchemaPattern } from "../postgres/functionSchema.ts";
+import { migrationLockKey } from "../postgres/migrate.ts";
+import { inTransaction } from "../postgres/pool.ts";
+
+/**
+ * Drops the SQL functions of versions that no process has used for a day, and forgets processes that were not seen for so
+ * long. Never this process's own. @returns how many versions' functions were dropped.
+ */
+export async function dropUnusedFunctions(pool: pg.Pool): Promise<number> {
+  return inTransaction(pool, async (client) => {
+    // A process that starts installs its functions and writes itself down under this lock.
+    const { rows: locks } = await client.query<{ taken: boolean }>(
+      "select pg_try_advisory_xact_lock($1) as taken",
+      [migrationLockKey],
+    );
+    if (!locks[0]!.taken) return 0;
+    await client.query("delete from processes where seen_at < now() - interval '1 day'");
+    const { rows } = await client.query<{ name: string }>(
+      `select n.nspname as name
+       from pg_namespace n
+       where n.nspname ~ $1
+         and n.nspname <> $2
+         and pg_has_role(n.nspowner, 'usage')
+         and not exists (select from processes p where p.functions = n.nspname)`,
+      [functionSchemaPattern, functionSchema],
+    );
+    for (const { name } of rows) await dropFunctions(client, name);
+    return rows.length;
+  });
+}
+
+/** Not by CASCADE: whatever else somebody made in the schema keeps it. */
+async function dropFunctions(client: pg.ClientBase, schema: string): Promise<void> {
+  const { rows } = await client.query<{ list: string | null }>(
+    `select string_agg(oid::regprocedure::text, ', ') as list
+     from pg_proc
+     where pronamespace = $1::regnamespace`,
+    [schema],
+  );
+  const { list } = rows[0]!;
+  if (list !== null) await client.query(`drop function ${list}`);
+  await client.query(`drop schema ${schema}`);
+}

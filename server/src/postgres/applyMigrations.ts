@@ -1,0 +1,117 @@
+import type pg from "pg";
+import type { Migration } from "./migrations.ts";
+import { noQueryTimeoutMs } from "./hot/queryTimeout.ts";
+import { runningOlderProcesses } from "./processes.ts";
+import { SchemaError } from "./schemaError.ts";
+
+/**
+ * Up to this migration there was one list, `schema_migrations`, and a process refuses to start when it has a row that the
+ * process does not know. It has only what such processes must refuse since then; `schema_changes` has everything.
+ */
+const lastOfOneList = 9;
+
+interface AppliedMigration {
+  version: number;
+  name: string;
+  checksum: string;
+  needs: number;
+}
+
+/**
+ * Applies the migrations that the database lacks, each in its own transaction. The caller holds the migration lock. Ones
+ * that this process does not know are no obstacle, unless one of them needs processes that do.
+ * @returns the names of the applied ones.
+ * @throws {SchemaError} when this process is too old for the database, a migration was edited, or one would take
+ *   something away that a running process uses.
+ */
+export async function applyMigrations(
+  client: pg.ClientBase,
+  migrations: readonly Migration[],
+): Promise<string[]> {
+  const applied = await readApplied(client);
+  refuseTooNew(applied, migrations);
+  const known = new Map(applied.map((row) => [row.version, row]));
+  const names: string[] = [];
+  for (const migration of migrations) {
+    const row = known.get(migration.version);
+    if (row === undefined) {
+      await refuseOlderProcesses(client, migration);
+      await apply(client, migration);
+      names.push(migration.name);
+    } else if (row.checksum !== migration.checksum) {
+      throw new SchemaError(
+        `migration ${row.name} was edited after it ran: restore its text and add a new migration`,
+      );
+    }
+  }
+  return names;
+}
+
+async function readApplied(client: pg.ClientBase): Promise<AppliedMigration[]> {
+  await client.query(`
+    create table if not exists schema_migrations (
+      version integer primary key,
+      name text not null,
+      checksum text not null,
+      applied_at timestamptz not null default now()
+    );
+    create table if not exists schema_changes (
+      version integer primary key,
+      name text not null,
+      checksum text not null,
+      needs integer not null,
+      applied_at timestamptz not null default now()
+    );
+    insert into schema_changes (version, name, checksum, needs, applied_at)
+    select version, name, checksum, 0, applied_at
+    from schema_migrations
+    on conflict do nothing`);
+  const { rows } = await client.query<AppliedMigration>(
+    "select version, name, checksum, needs from schema_changes order by version",
+  );
+  return rows;
+}
+
+function refuseTooNew(applied: readonly AppliedMigration[], migrations: readonly Migration[]): void {
+  const last = migrations.at(-1)?.version ?? 0;
+  const obstacle = applied.findLast(({ needs }) => needs > last);
+  if (obstacle === undefined) return;
+  throw new SchemaError(
+    `the database has migration ${obstacle.name}, on which only processes can run that know migration ${obstacle.needs}; this version of Postrider knows those up to ${last}: start a newer version, or restore a backup made before it ran`,
+  );
+}
+
+async function refuseOlderProcesses(client: pg.ClientBase, { name, needs }: Migration): Promise<void> {
+  if (needs === 0) return;
+  const running = await runningOlderProcesses(client, needs);
+  if (running.length === 0) return;
+  const list = running.map(({ version, host }) => `${version} on ${host}`).join(", ");
+  throw new SchemaError(
+    `migration ${name} takes away what running processes of earlier versions use (${list}): stop them first; one that died counts as running for a minute`,
+  );
+}
+
+async function apply(client: pg.ClientBase, migration: Migration): Promise<void> {
+  const { name, text, version, checksum, needs } = migration;
+  await client.query("begin");
+  try {
+    // The driver knows the limit of a single query; its types do not.
+    const statement = { text, query_timeout: noQueryTimeoutMs };
+    await client.query(statement);
+    await client.query(
+      "insert into schema_changes (version, name, checksum, needs) values ($1, $2, $3, $4)",
+      [version, name, checksum, needs],
+    );
+    if (version <= lastOfOneList || needs > lastOfOneList) {
+      await client.query("insert into schema_migrations (version, name, checksum) values ($1, $2, $3)", [
+        version,
+        name,
+        checksum,
+      ]);
+    }
+    await client.query("commit");
+  } catch (error) {
+    await client.query("rollback");
+    throw new SchemaError(`${name} failed: ${(error as Error).message}`, { cause: error });
+  }
+}

@@ -1,0 +1,42 @@
+import { createHash } from "node:crypto";
+import { readSqlFiles } from "./sqlFiles.ts";
+
+/** The SQL functions that this version of the service came with, by file. */
+export const functionFiles = readSqlFiles(new URL("./sql/", import.meta.url));
+
+/**
+ * The planner's settings of every function that the service calls. A plan must not depend on the parameters of the
+ * call that happened to be first, nor on statistics from a time when a table was empty: one that reads a whole index or table
+ * costs five times as much and more, for as long as the session lives.
+ */
+export const plannerSettings = [
+  "plan_cache_mode = force_generic_plan",
+  "jit = off",
+  "enable_seqscan = off",
+  "enable_bitmapscan = off",
+  "enable_hashjoin = off",
+  "enable_mergejoin = off",
+] as const;
+
+/** Functions that only others call: they run under their caller's settings and need not set them again each time. */
+export const innerFunctions = [
+  "try_lock_message_keys",
+  "lock_message_keys",
+  "unpark_messages",
+  "choose_keyed_messages",
+  "message_refusal",
+  "bury_messages",
+  "return_messages",
+  "return_message_of_key",
+  "put_message",
+] as const;
+
+/** The schema of this version's functions: another version, or another working copy, has other ones beside it. */
+export const functionSchema = `postrider_f_${digestOf([functionFiles, plannerSettings, innerFunctions])}`;
+
+/** Names that {@link functionSchema} can have, as a regular expression of PostgreSQL. */
+export const functionSchemaPattern = "^postrider_f_[0-9a-f]{12}$";
+
+function digestOf(content: unknown): string {
+  return createHash("sha256").update(JSON.stringify(content)).digest("hex").slice(0, 12);
+}

@@ -1,0 +1,73 @@
+import type { BinaryParameter } from "./binaryArray.ts";
+import type { FunctionCall } from "./functionCall.ts";
+
+/*
+ * Bind to the unnamed portal, Execute and Sync, in one piece
+ * (PostgreSQL documentation, "Frontend/Backend Protocol", message formats).
+ */
+const bindCode = 0x42;
+const executeAndSync = Buffer.from([0x45, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0x53, 0, 0, 0, 4]);
+const binaryFormat = 1;
+/** The length of a null. */
+const absent = -1;
+
+/** Bind, Execute and Sync for a statement that is prepared under the call's name; columns in binary form. */
+export function writeCall(call: FunctionCall): Buffer {
+  const values = call.values.map(textOrBinary);
+  const nameBytes = Buffer.byteLength(call.name) + 1;
+  let bindBytes = 4 + 1 + nameBytes + 2 + values.length * 6 + 2 + 2 + 2;
+  for (const value of values) bindBytes += sizeOf(value);
+  const out = take(1 + bindBytes + executeAndSync.length);
+  let at = out.writeUInt8(bindCode, 0);
+  at = out.writeInt32BE(bindBytes, at);
+  at = out.writeUInt8(0, at);
+  at += out.write(`${call.name}\0`, at);
+  at = out.writeInt16BE(values.length, at);
+  for (const value of values) at = out.writeInt16BE(isBinary(value) ? binaryFormat : 0, at);
+  at = out.writeInt16BE(values.length, at);
+  for (const value of values) at = writeValue(out, value, at);
+  // One format for all columns.
+  at = out.writeInt16BE(1, at);
+  at = out.writeInt16BE(binaryFormat, at);
+  executeAndSync.copy(out, at);
+  return out.subarray(0, at + executeAndSync.length);
+}
+
+type Value = BinaryParameter | string | null;
+
+/** PostgreSQL reads numbers and booleans as JavaScript writes them. */
+function textOrBinary(value: FunctionCall["values"][number]): Value {
+  return typeof value === "number" || typeof value === "boolean" ? String(value) : value;
+}
+
+function isBinary(value: Value): value is BinaryParameter {
+  return value !== null && typeof value !== "string";
+}
+
+function sizeOf(value: Value): number {
+  if (value === null) return 0;
+  return typeof value === "string" ? Buffer.byteLength(value) : value.size;
+}
+
+function writeValue(out: Buffer, value: Value, start: number): number {
+  const size = sizeOf(value);
+  const at = out.writeInt32BE(value === null ? absent : size, start);
+  if (typeof value === "string") out.write(value, at);
+  else value?.writeTo(out, at);
+  return at + size;
+}
+
+/** Memory for messages, as much as calls were under way at once; what is larger is left to the collector. */
+const keptBytes = 256 * 1024;
+const maxKept = 8;
+const kept: ArrayBufferLike[] = [];
+
+function take(size: number): Buffer {
+  if (size > keptBytes) return Buffer.allocUnsafeSlow(size);
+  return Buffer.from(kept.pop() ?? new ArrayBuffer(keptBytes));
+}
+
+/** Lets the memory be used again, of a message that nobody reads any more. */
+export function giveBack(message: Buffer): void {
+  if (message.buffer.byteLength === keptBytes && kept.length < maxKept) kept.push(message.buffer);
+}

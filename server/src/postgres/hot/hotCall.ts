@@ -1,0 +1,137 @@
+import type pg from "pg";
+import { createDeadlines, type DeadlinePlace, type Expiring } from "../../runtime/deadlines.ts";
+import { type FieldReader, fieldReaderOf } from "./binaryRow.ts";
+import { giveBack, writeCall } from "./callMessage.ts";
+import type { FunctionCall } from "./functionCall.ts";
+import type { DriverConnection } from "./privateParts.ts";
+import { queryLimitOf } from "./queryLimit.ts";
+import { unanswered } from "./queryTimeout.ts";
+import { type RowReader, tapOf } from "./rowTap.ts";
+
+/**
+ * Calls a function of the hot path. The driver gathers a call from many small buffers and copies each parameter twice;
+ * here the whole call is one message, written once into memory that is used again. Rows come in binary form: see
+ * {@link fieldReaderOf} for the types they may have.
+ */
+export async function callHot<R extends pg.QueryResultRow>(pool: pg.Pool, call: FunctionCall): Promise<R[]> {
+  // Not in submit: what is thrown there ends the process.
+  const message = writeCall(call);
+  const query = new CallQuery(call, message, queryLimitOf(pool));
+  deadlines.add(query);
+  try {
+    // The pool gives a promise here too; the types know only of streams.
+    await (pool.query(query as unknown as pg.Submittable) as unknown as Promise<unknown>);
+  } finally {
+    deadlines.remove(query);
+  }
+  // An answer says that the server has read all of the message. Without one the driver may still hold it.
+  giveBack(message);
+  return query.rows as R[];
+}
+
+const deadlines = createDeadlines();
+
+/** A column of a function's rows. */
+interface Column {
+  name: string;
+  read: FieldReader;
+}
+
+/**
+ * By the statement's name, on the connection that prepared it: there the columns are the same in every call, or
+ * PostgreSQL refuses it.
+ */
+const columnsOf = new WeakMap<DriverConnection, Map<string, readonly Column[]>>();
+
+/**
+ * A call as the driver runs it (its `Submittable`). The driver's own query is an event emitter with a result that
+ * learns its columns anew each time, and costs as much as the rest of a small call.
+ */
+class CallQuery implements Expiring, RowReader {
+  readonly name: string;
+  readonly text: string;
+  readonly rows: Record<string, unknown>[] = [];
+  readonly timeoutMs: number;
+  place: DeadlinePlace | null = null;
+  /** Set by the driver. */
+  callback: ((error: Error | null, result?: unknown) => void) | null = null;
+  readonly #message: Buffer;
+  #known: Map<string, readonly Column[]> | undefined;
+  #columns: readonly Column[] | undefined;
+  #tap: { reader: RowReader | null } | undefined;
+  /** Why the rows cannot be read. */
+  #fault: unknown;
+
+  constructor({ name, text }: FunctionCall, message: Buffer, timeoutMs: number) {
+    this.timeoutMs = timeoutMs;
+    this.name = name;
+    this.text = text;
+    this.#message = message;
+  }
+
+  /** Ends a call that the server does not answer; the pool closes the connection. */
+  expire(): void {
+    this.callback?.(new Error(unanswered));
+  }
+
+  submit(connection: DriverConnection): void {
+    this.#known = columnsOf.get(connection) ?? new Map<string, readonly Column[]>();
+    columnsOf.set(connection, this.#known);
+    this.#columns = this.#known.get(this.name);
+    this.#tap = tapOf(connection);
+    this.#tap.reader = this;
+    if (connection.parsedStatements[this.name] === undefined) connection.parse(this);
+    if (this.#columns === undefined) connection.describe({ type: "S", name: this.name });
+    connection.stream.write(this.#message);
+  }
+
+  handleRowDescription({ fields }: { fields: { name: string; dataTypeID: number }[] }): void {
+    try {
+      this.#columns = fields.map(({ name, dataTypeID }) => ({ name, read: fieldReaderOf(dataTypeID) }));
+      this.#known?.set(this.name, this.#columns);
+    } catch (error) {
+      this.#fault = error;
+    }
+  }
+
+  readRow(message: Buffer, start: number): void {
+    const columns = this.#columns;
+    if (columns === undefined) return;
+    const row: Record<string, unknown> = {};
+    // The number of fields, which is that of the columns.
+    let at = start + 2;
+    for (const { name, read } of columns) {
+      const length = message.readInt32BE(at);
+      at += 4;
+      if (length === absent) {
+        row[name] = null;
+      } else {
+        row[name] = read(message, at, length);
+        at += length;
+      }
+    }
+    this.rows.push(row);
+  }
+
+  handleCommandComplete(): void {}
+
+  handleEmptyQuery(): void {}
+
+  handleReadyForQuery(): void {
+    this.#close();
+    if (this.#fault === undefined) this.callback?.(null, this);
+    else this.callback?.(this.#fault as Error);
+  }
+
+  handleError(error: Error): void {
+    this.#close();
+    this.callback?.(error);
+  }
+
+  #close(): void {
+    if (this.#tap?.reader === this) this.#tap.reader = null;
+  }
+}
+
+/** The length of a null. */
+const absent = -1;

@@ -1,0 +1,84 @@
+import { randomBytes } from "node:crypto";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type pg from "pg";
+import { createEmptyTestDatabase, type TestDatabase } from "../../test/support/database.ts";
+import { functionFiles, functionSchema, functionSchemaPattern } from "./functionSchema.ts";
+import { installFunctions } from "./installFunctions.ts";
+import { migrate } from "./migrate.ts";
+import { ensurePartitions } from "./partitions.ts";
+import { createPool } from "./pool.ts";
+
+let database: TestDatabase;
+let pool: pg.Pool;
+
+beforeEach(async () => {
+  database = await createEmptyTestDatabase();
+  pool = createPool({ connection: database.connection, size: 2, onError: () => undefined });
+});
+
+afterEach(async () => {
+  await pool.end();
+  await database.drop();
+});
+
+async function relationsIn(schema: string): Promise<string[]> {
+  const { rows } = await pool.query<{ name: string }>(
+    "select relname as name from pg_class where relnamespace = $1::regnamespace and relkind in ('r', 'p')",
+    [schema],
+  );
+  return rows.map(({ name }) => name);
+}
+
+test("a version's functions call each other, and touch none of another version", async () => {
+  await pool.query(`
+    create function slot_of(p_id uuid) returns bigint language sql as 'select 7::bigint';
+    create function first_id_at(p_ms bigint) returns uuid language sql as 'select null::uuid';
+    create schema postrider_f_000000000000;
+    create function postrider_f_000000000000.slot_of(p_id uuid) returns bigint language sql as 'select 8::bigint'`);
+  expect(functionSchema).toMatch(new RegExp(functionSchemaPattern));
+  expect(await migrate(pool)).toContain(functionSchema);
+  expect(await migrate(pool)).toEqual([]);
+  const id = "00000010-0000-7000-8000-000000000000";
+  const { rows } = await pool.query(
+    `select slot_of($1), public.slot_of($1) as before, postrider_f_000000000000.slot_of($1) as other,
+       mailbox_item_status(0::smallint, $1, $1, 0, 0) as status`,
+    [id],
+  );
+  expect(rows[0]).toEqual({ slot_of: 2 ** 10, before: 7, other: 8, status: "CANCELED" });
+});
+
+test("tables are made beside the other tables, never among the functions", async () => {
+  await migrate(pool);
+  await ensurePartitions(pool, Date.now() + 30 * 86_400_000);
+  expect(await relationsIn(functionSchema)).toEqual([]);
+  expect(await relationsIn("public")).toContain("events");
+});
+
+test("a database with a path of its own keeps its tables there", async () => {
+  await pool.query("create schema home");
+  await pool.query(`do $$ begin
+    execute format('alter database %I set search_path = home', current_database());
+  end $$`);
+  await pool.end();
+  pool = createPool({ connection: database.connection, size: 2, onError: () => undefined });
+  await migrate(pool);
+  await ensurePartitions(pool, Date.now() + 30 * 86_400_000);
+  expect(await relationsIn("public")).toEqual([]);
+  expect(await relationsIn("home")).toContain("processes");
+  expect((await pool.query("select sweep_leases()")).rowCount).toBe(1);
+});
+
+test("a user who may not create schemas is told what to grant", async () => {
+  const role = `postrider_test_${randomBytes(4).toString("hex")}`;
+  const client = await pool.connect();
+  await client.query(`create role ${role}; set role ${role}`);
+  await expect(installFunctions(client)).rejects.toThrow("grant it CREATE on the database");
+  await client.query(`reset role; drop role ${role}`);
+  client.release();
+});
+
+test("no file of functions drops or steers by itself: the runner does both", () => {
+  for (const { name, text } of functionFiles) {
+    expect(text, name).not.toMatch(/^(drop function|set (plan_cache_mode|jit|enable_))/m);
+  }
+});

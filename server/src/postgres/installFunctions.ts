@@ -1,0 +1,64 @@
+import type pg from "pg";
+import { functionFiles, functionSchema, innerFunctions, plannerSettings } from "./functionSchema.ts";
+import { SchemaError } from "./schemaError.ts";
+import type { SqlFile } from "./sqlFiles.ts";
+
+/**
+ * Creates the schema of this version's functions with all of them, in one transaction, unless it is there: what has
+ * the name has the content. Functions of other versions are not touched. The caller holds the migration lock.
+ * @returns whether it was created.
+ * @throws {SchemaError} when a function is refused, or the database's user may not create schemas.
+ */
+export async function installFunctions(client: pg.ClientBase): Promise<boolean> {
+  const { rowCount } = await client.query("select from pg_namespace where nspname = $1", [functionSchema]);
+  if (rowCount !== 0) return false;
+  await client.query("begin");
+  try {
+    await client.query(`create schema ${functionSchema}`);
+    // In no other schema, so that a function of another version cannot be hit by its name. PostgreSQL reads the bodies
+    // at the first call: the tables are in the path of the session that calls, see `createPool`.
+    await client.query(`set local search_path = ${functionSchema}; set local check_function_bodies = off`);
+    for (const file of functionFiles) await createFunctions(client, file);
+    await steerPlanner(client);
+    await client.query("commit");
+  } catch (error) {
+    await client.query("rollback");
+    throw explained(error);
+  }
+  return true;
+}
+
+async function createFunctions(client: pg.ClientBase, { name, text }: SqlFile): Promise<void> {
+  try {
+    await client.query(text);
+  } catch (cause) {
+    throw new SchemaError(`${name} failed: ${(cause as Error).message}`, { cause });
+  }
+}
+
+async function steerPlanner(client: pg.ClientBase): Promise<void> {
+  const { rows } = await client.query<{ name: string; signature: string }>(
+    `select p.proname as name, p.oid::regprocedure::text as signature
+     from pg_proc p
+     join pg_language l on l.oid = p.prolang
+     where p.pronamespace = $1::regnamespace
+       and l.lanname = 'plpgsql'`,
+    [functionSchema],
+  );
+  const inner = new Set<string>(innerFunctions);
+  for (const { name, signature } of rows) {
+    if (inner.delete(name)) continue;
+    await client.query(`alter function ${signature} ${plannerSettings.map((one) => `set ${one}`).join(" ")}`);
+  }
+  if (inner.size > 0) throw new SchemaError(`there is no function ${[...inner].join(", ")}`);
+}
+
+const insufficientPrivilege = "42501";
+
+function explained(error: unknown): unknown {
+  if ((error as { code?: string }).code !== insufficientPrivilege) return error;
+  return new SchemaError(
+    "the user of DATABASE_URL may not create a schema, which each version makes for its SQL functions: grant it CREATE on the database",
+    { cause: error },
+  );
+}

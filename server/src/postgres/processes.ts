@@ -1,0 +1,84 @@
+import { hostname } from "node:os";
+import type pg from "pg";
+import { functionSchema } from "./functionSchema.ts";
+import { lastMigration } from "./migrations.ts";
+import { newRootId } from "./ids.ts";
+
+/** A process of the service as the others see it. */
+export interface ProcessRecord {
+  id: string;
+  version: string;
+  host: string;
+}
+
+export function newProcessRecord(version: string): ProcessRecord {
+  return { id: newRootId(Date.now()), version, host: hostname() };
+}
+
+/** Writes down that the process runs, now. */
+export async function noteAlive(
+  database: pg.Pool | pg.ClientBase,
+  { id, version, host }: ProcessRecord,
+): Promise<void> {
+  await database.query(
+    `insert into processes (id, version, host, migration, functions)
+     values ($1, $2, $3, $4, $5)
+     on conflict (id) do update
+     set seen_at = now()`,
+    [id, version, host, lastMigration, functionSchema],
+  );
+}
+
+/** Writes down that the process has stopped by itself. */
+export async function noteEnd(pool: pg.Pool, { id }: ProcessRecord): Promise<void> {
+  // The driver knows the limit of a single query; its types do not. A frozen database must not hold up the end.
+  const statement = {
+    text: "update processes set seen_at = now(), ended_at = now() where id = $1",
+    values: [id],
+    query_timeout: 3_000,
+  };
+  await pool.query(statement);
+}
+
+/** For a process that has its database to itself: whoever is written down there is gone. */
+export async function noteAllEnded(client: pg.ClientBase): Promise<void> {
+  const { rows } = await client.query<{ exists: boolean }>(
+    "select to_regclass('processes') is not null as exists",
+  );
+  if (rows[0]!.exists) await client.query("update processes set ended_at = seen_at where ended_at is null");
+}
+
+/** Processes that were seen lately and do not know the migration `needs`. */
+export async function runningOlderProcesses(
+  client: pg.ClientBase,
+  needs: number,
+): Promise<Pick<ProcessRecord, "version" | "host">[]> {
+  const { rows } = await client.query<Pick<ProcessRecord, "version" | "host">>(
+    `select version, host
+     from processes
+     where ended_at is null
+       and seen_at > now() - interval '1 minute'
+       and migration < $1
+     order by started_at`,
+    [needs],
+  );
+  return rows;
+}
+
+/**
+ * Why this process cannot go on: its functions were dropped, or what they use was taken away. Undefined while it can.
+ */
+export async function whyOvertaken(pool: pg.Pool): Promise<string | undefined> {
+  const { rows } = await pool.query<{ has_functions: boolean; obstacle: string | null }>(
+    `select
+       to_regnamespace($1) is not null as has_functions,
+       (select name from schema_changes where needs > $2 order by version desc limit 1) as obstacle`,
+    [functionSchema, lastMigration],
+  );
+  const { has_functions: hasFunctions, obstacle } = rows[0]!;
+  if (obstacle !== null) {
+    return `the database has migration ${obstacle}, on which this version of Postrider cannot run: start a newer version`;
+  }
+  if (hasFunctions) return undefined;
+  return `the SQL functions of this process are gone from the database (schema ${functionSchema}): start it again, or a newer version`;
+}

@@ -1,0 +1,66 @@
+-- Settles as CANCELED what still waits when its retention ends: items with smaller ids than p_before that nobody works on,
+-- as they may be held for a disabled target that long. Those before p_from go with their day's partition. Goes round the
+-- waiting targets as claim_deliveries does, and ends when at least p_limit items are settled; gives how many there were.
+create function cancel_expired_deliveries(
+  p_from uuid,
+  p_before uuid,
+  p_limit integer
+)
+returns integer
+language plpgsql
+as $$
+declare
+  v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
+  v_place record;
+  v_bucket smallint := -1;
+  v_target uuid := '00000000-0000-0000-0000-000000000000';
+  v_tried integer;
+  v_items integer;
+  v_count integer := 0;
+begin
+  while v_count < p_limit loop
+    select d.bucket, d.target_id
+    into v_place
+    from deliveries d
+    where d.lease_until is null
+      and (d.bucket, d.target_id) > (v_bucket, v_target)
+    order by d.bucket, d.target_id
+    limit 1;
+    exit when not found;
+    v_bucket := v_place.bucket;
+    v_target := v_place.target_id;
+
+    -- Each half is in the order of the items' ids in deliveries_listed.
+    for v_tried in 0..1 loop
+      with expired as (
+        select d.id
+        from deliveries d
+        where d.bucket = v_bucket
+          and d.target_id = v_target
+          and d.lease_until is null
+          and least(d.attempts, 1) = v_tried
+          and d.event_ids[cardinality(d.event_ids)] >= p_from
+          and d.event_ids[cardinality(d.event_ids)] < p_before
+        order by d.event_ids[cardinality(d.event_ids)]
+        limit p_limit
+        for update skip locked
+      ),
+      gone as (
+        delete from deliveries d
+        using expired
+        where d.bucket = v_bucket
+          and d.id = expired.id
+        returning d.event_ids, d.org_id
+      )
+      insert into settlements (bucket, status, event_id, org_id, target_id, settled_at)
+      select v_bucket, 'CANCELED', i.id, gone.org_id, v_target, v_now_ms
+      from gone
+      cross join unnest(gone.event_ids) as i (id)
+      on conflict do nothing;
+      get diagnostics v_items = row_count;
+      v_count := v_count + v_items;
+    end loop;
+  end loop;
+  return v_count;
+end
+$$;

@@ -1,0 +1,24 @@
+-- Puts one item that is stored already into its mailbox, for those who make a single one: ready, with the size of its
+-- payload, by which claims are bounded. accept_items does the same for a whole batch.
+-- Called from functions that steer the planner, and inherits that.
+create function put_message(
+  p_mailbox uuid,
+  p_id uuid,
+  p_now_ms bigint
+)
+returns void
+language plpgsql
+as $$
+declare
+  v_bucket smallint := get_byte(uuid_send(p_id), 15);
+begin
+  insert into messages (bucket, size, mailbox_id, id, ordering_key)
+  select e.bucket, octet_length(e.payload), e.target_id, e.id, e.ordering_key
+  from events e
+  where e.bucket = v_bucket
+    and e.target_id = p_mailbox
+    and e.id = p_id;
+  insert into mailbox_activity (bucket, minute, accepted, acknowledged, held, mailbox_id)
+  values (v_bucket, p_now_ms / 60000, 1, 0, 1, p_mailbox);
+end
+$$;

@@ -1,0 +1,59 @@
+import type pg from "pg";
+import { noteAlive, type ProcessRecord, whyOvertaken } from "../postgres/processes.ts";
+import { type Loop, startLoop } from "../maintenance/chore.ts";
+import type { Log } from "../telemetry/log.ts";
+
+/** How often a process writes down that it runs, and looks whether it still can. */
+const everyMs = 10_000;
+
+/** A process among others on one database. */
+export interface Presence {
+  /** Resolves with the reason, a sentence, once it is seen that this process cannot go on. */
+  overtaken: Promise<string>;
+  /** Asks the database now. Undefined while this process can go on. */
+  whyOvertaken(): Promise<string | undefined>;
+  start(): void;
+  stop(): Promise<void>;
+}
+
+export interface PresenceDeps {
+  pool: pg.Pool;
+  log: Log;
+  /** As it was written down at the start; a process without one is not seen by others. */
+  process?: ProcessRecord | undefined;
+}
+
+/**
+ * Shows the others that this process runs, so that its SQL functions stay, and notices when they are gone or what they
+ * need was taken away.
+ */
+export function createPresence({ pool, log, process }: PresenceDeps): Presence {
+  let loop: Loop | undefined;
+  let tell: (reason: string) => void;
+  const overtaken = new Promise<string>((resolve) => {
+    tell = resolve;
+  });
+
+  async function look(): Promise<string | undefined> {
+    const reason = await whyOvertaken(pool);
+    if (reason !== undefined) tell(reason);
+    return reason;
+  }
+
+  async function runOnce(): Promise<Record<string, number>> {
+    if (process !== undefined) await noteAlive(pool, process);
+    await look();
+    return {};
+  }
+
+  return {
+    overtaken,
+    whyOvertaken: look,
+    start() {
+      loop = startLoop({ name: "sign of life", everyMs, runOnce }, log);
+    },
+    async stop() {
+      await loop?.stop();
+    },
+  };
+}

@@ -1,0 +1,191 @@
+import type pg from "pg";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { createPool } from "../src/postgres/pool.ts";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { acceptedEvents } from "./support/items.ts";
+import { pipeline } from "./support/pipelines.ts";
+import { itemBytes, onLongWay, onShortWay } from "./support/plainRequest.ts";
+import { type ServiceProcess, startService } from "./support/serviceProcess.ts";
+import { type Account, signUp } from "./support/testNode.ts";
+import { until } from "./support/until.ts";
+
+let database: TestDatabase;
+let pool: pg.Pool;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  pool = createPool({ connection: database.connection, size: 2, onError: () => undefined });
+});
+
+afterAll(async () => {
+  await pool?.end();
+  await database?.drop();
+});
+
+/** Keeps items from being accepted until they are let go. */
+async function holdIntake(): Promise<() => Promise<void>> {
+  const client = await pool.connect();
+  await client.query("begin");
+  await client.query("lock table events in access exclusive mode");
+  let isHeld = true;
+  const letGo = async (): Promise<void> => {
+    if (isHeld) await client.query("rollback");
+    if (isHeld) client.release();
+    isHeld = false;
+  };
+  onTestFinished(letGo);
+  return letGo;
+}
+
+async function untilIntakeWaits(): Promise<void> {
+  await until(
+    () =>
+      pool.query(
+        "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%accept_items%'",
+      ),
+    ({ rowCount }) => rowCount! > 0,
+  );
+}
+
+describe.each([
+  ["with the fast way", "on", onShortWay],
+  ["with the fast way, past it", "on", onLongWay],
+  ["without the fast way", "off", onLongWay],
+] as const)("%s", (_name, fastHttp, way) => {
+  let service: ServiceProcess;
+  let account: Account;
+  let mailbox: string;
+
+  beforeAll(async () => {
+    const env = { POSTRIDER_FAST_HTTP: fastHttp };
+    service = await startService({ storage: { databaseUrl: database.url }, env });
+    account = await signUp(service);
+    const { body } = await service.call("POST", "/api/v1/targets", {
+      key: account.api_key,
+      body: { kind: "mailbox", name: "inbox" },
+    });
+    mailbox = body.id;
+  });
+
+  afterAll(async () => {
+    await service?.stop();
+  });
+
+  function item(body = "{}", more: string[] = []): Buffer {
+    return way(itemBytes({ targetId: mailbox, key: account.api_key, body, more }));
+  }
+
+  async function metric(name: string): Promise<number> {
+    const text = await (await fetch(`${service.url}/metrics`)).text();
+    return Number(new RegExp(`^${name} (\\d+)$`, "m").exec(text)?.[1]);
+  }
+
+  it("one request of a connection is under way, whatever its client pipelines, and all are answered in order", async () => {
+    const letGo = await holdIntake();
+    const first = await pipeline(service.port, item("0"));
+    await untilIntakeWaits();
+    const items = Array.from({ length: 50 }, (_, number) => item(String(number)));
+    const second = await pipeline(service.port, Buffer.concat(items));
+    const unknown = itemBytes({ targetId: mailbox, key: `ak_live_${"0".repeat(64)}` });
+    second.socket.write(Buffer.concat([item("{"), unknown]));
+    await until(
+      () => metric("postrider_intake_waiting_items"),
+      (waiting) => waiting > 0,
+    );
+    // An answer to another connection says that the service had time for all of it.
+    expect(await metric("postrider_intake_waiting_items")).toBe(1);
+    expect(second.statuses()).toEqual([]);
+    await letGo();
+    await until(second.statuses, (statuses) => statuses.length === 52);
+    expect(second.statuses()).toEqual([...Array.from({ length: 50 }, () => 202), 400, 401]);
+    expect(first.statuses()).toEqual([202]);
+  });
+
+  it.each([
+    ["bytes that are no request", "\u0001nonsense\r\n\r\n", 400],
+    ["a line of another protocol", "GET / HTTP/3.0\r\n\r\n", 505],
+    ["a head that is too large", `GET / HTTP/1.1\r\nHost: x\r\nX: ${"x".repeat(40_000)}\r\n\r\n`, 431],
+  ])("behind an accepted item %s are refused after its answer", async (_what, behind, status) => {
+    const before = await acceptedEvents(service, account);
+    const letGo = await holdIntake();
+    const client = await pipeline(service.port, Buffer.concat([item(), Buffer.from(behind, "latin1")]));
+    await untilIntakeWaits();
+    await metric("postrider_http_connections");
+    expect(client.statuses()).toEqual([]);
+    await letGo();
+    await client.closed;
+    expect(client.statuses()).toEqual([202, status]);
+    expect(await acceptedEvents(service, account)).toBe(before + 1);
+  });
+
+  it("what follows an item that ends its connection is neither accepted nor billed", async () => {
+    const before = await acceptedEvents(service, account);
+    const last = onLongWay(
+      itemBytes({ targetId: mailbox, key: account.api_key, more: ["Connection: close"] }),
+    );
+    const client = await pipeline(service.port, Buffer.concat([last, item(), item()]));
+    client.socket.on("end", () => client.socket.end());
+    await client.closed;
+    expect(client.statuses()).toEqual([202]);
+    expect(await acceptedEvents(service, account)).toBe(before + 1);
+  });
+
+  it.each([
+    [505, "another version", "GET /healthz HTTP/2.0\r\nHost: x\r\n\r\n"],
+    [505, "a version that never was", "GET /healthz HTTP/1.2\r\nHost: x\r\n\r\n"],
+    [501, "an unknown coding", "POST /t/x HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n"],
+    [
+      501,
+      "a coding before chunked",
+      "POST /t/x HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+    ],
+    [
+      400,
+      "two lengths",
+      "POST /t/x HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    ],
+    [400, "two hosts", "GET /healthz HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n"],
+  ])("%i for %s", async (status, _what, request) => {
+    const client = await pipeline(service.port, request);
+    await until(client.statuses, (statuses) => statuses.length > 0);
+    expect(client.statuses()).toEqual([status]);
+    expect(client.text()).toContain("x-content-type-options: nosniff");
+    expect(client.text()).toMatch(/\r\n\r\n\{"error":"[^"]+"\}$/);
+  });
+
+  it.each(["Host: localhost", "Authorization: Bearer x", "Content-Type: text/plain", "Idempotency-Key: k"])(
+    "400 for a second %s",
+    async (line) => {
+      const more = line.startsWith("Idem") ? [line, line] : [line];
+      const request = itemBytes({ targetId: mailbox, key: account.api_key, more });
+      const client = await pipeline(service.port, request);
+      await until(client.statuses, (statuses) => statuses.length > 0);
+      expect(client.statuses()).toEqual([400]);
+      expect(client.text()).toContain("comes more than once");
+    },
+  );
+
+  it("a 413 reaches clients that send the whole of their body before they read", async () => {
+    const head = `POST /t/${mailbox} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${account.api_key}\r\nContent-Type: application/json\r\nContent-Length: 8388608\r\n\r\n`;
+    const body = Buffer.alloc(8_388_608, 0x20);
+    const clients = Array.from({ length: 20 }, async () => {
+      const client = await pipeline(service.port, head);
+      client.socket.pause();
+      await new Promise((resolve) => client.socket.write(body, resolve));
+      client.socket.resume();
+      await until(client.statuses, (statuses) => statuses.length > 0);
+      return client.statuses();
+    });
+    expect(await Promise.all(clients)).toEqual(clients.map(() => [413]));
+  });
+
+  it("pipelined /metrics and /readyz are all answered, and /openapi.json too", async () => {
+    const requests = ["metrics", "readyz", "openapi.json"].map((path) =>
+      pipeline(service.port, `GET /${path} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(200)),
+    );
+    for (const client of await Promise.all(requests)) {
+      await until(client.statuses, (statuses) => statuses.length === 200);
+      expect(new Set(client.statuses())).toEqual(new Set([200]));
+    }
+  });
+});

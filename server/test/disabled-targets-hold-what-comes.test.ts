@@ -1,0 +1,228 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createAgentTarget } from "./support/agentTargets.ts";
+import { startAgent } from "./support/agent/startAgent.ts";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { acceptedEvents, createWebhookTarget, readEvent, sendItem, sendItems } from "./support/items.ts";
+import { type Receiver, startReceiver } from "./support/receiver.ts";
+import { storeDueItems } from "./support/storedItems.ts";
+import { type Account, type Answer, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+import { until } from "./support/until.ts";
+
+let database: TestDatabase;
+let receiver: Receiver;
+let node: TestNode;
+let account: Account;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  receiver = await startReceiver();
+  node = createTestNode(database, {
+    POSTRIDER_ALLOW_HTTP_TARGETS: "true",
+    POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8",
+  });
+  node.service.start();
+  account = await signUp(node);
+});
+
+afterAll(async () => {
+  await node?.stop();
+  await receiver?.stop();
+  await database?.drop();
+});
+
+function call(method: "GET" | "POST" | "PATCH", path: string, body?: unknown, headers = {}): Promise<Answer> {
+  return node.call(method, path, { key: account.api_key, ...(body !== undefined && { body }), headers });
+}
+
+function patch(id: string, body: unknown): Promise<Answer> {
+  return call("PATCH", `/api/v1/targets/${id}`, body);
+}
+
+let count = 0;
+
+/** A disabled webhook target, and where its deliveries would arrive. */
+async function newDisabled(): Promise<{ id: string; path: string }> {
+  const path = `/held-${++count}`;
+  const { id } = await createWebhookTarget(node, account, receiver.url + path);
+  expect((await patch(id, { enabled: false })).body).toMatchObject({ enabled: false });
+  return { id, path };
+}
+
+function arrivedAt(path: string): string[] {
+  return receiver.received.filter((one) => one.path === path).map((one) => one.id);
+}
+
+async function statusOf(id: string): Promise<string> {
+  return (await readEvent(node, account, id)).event.status;
+}
+
+/** An item that is delivered after all that was due before it, so that what has not arrived by then is held. */
+async function letOthersPass(): Promise<void> {
+  const { id } = await createWebhookTarget(node, account, receiver.url);
+  const item = await sendItem(node, account, id);
+  await until(
+    () => statusOf(item),
+    (status) => status === "DELIVERED",
+  );
+}
+
+describe("a webhook that is disabled", () => {
+  it.each(["t", "e"])("takes what comes at /%s/ and delivers it once it is enabled", async (way) => {
+    const { id, path } = await newDisabled();
+    const billed = await acceptedEvents(node, account);
+    const item = await call("POST", `/${way}/${id}`, { n: 1 });
+    expect(item).toMatchObject({ status: 202, body: { status: "QUEUED" } });
+    const others = await sendItems(node, account, id, 20);
+    await letOthersPass();
+    const { event } = (await call("GET", `/api/v1/events/${item.body.id}`)).body;
+    expect(event).toMatchObject({ status: "QUEUED", next_attempt_at: null });
+    expect(arrivedAt(path)).toEqual([]);
+    // One more went to the target that shows that others are served.
+    expect(await acceptedEvents(node, account)).toBe(billed + 22);
+
+    expect(await patch(id, { enabled: true })).toMatchObject({ status: 200, body: { held_items: 21 } });
+    await receiver.arrivals(21, { path });
+    expect(new Set(arrivedAt(path))).toEqual(new Set([item.body.id, ...others]));
+    expect(await patch(id, { enabled: true })).toMatchObject({ status: 200, body: { enabled: true } });
+    expect((await patch(id, { enabled: true })).body).not.toHaveProperty("held_items");
+  });
+
+  it("holds one item per Idempotency-Key", async () => {
+    const { id, path } = await newDisabled();
+    const key = { "idempotency-key": "once" };
+    const first = await call("POST", `/t/${id}`, { n: 1 }, key);
+    const second = await call("POST", `/t/${id}`, { n: 1 }, key);
+    expect(second).toMatchObject({ status: 202, body: first.body });
+    expect(second.headers["idempotency-replayed"]).toBe("true");
+    expect((await patch(id, { enabled: true })).body.held_items).toBe(1);
+    await receiver.arrivals(1, { path });
+  });
+
+  it("holds a replay too", async () => {
+    const path = `/held-${++count}`;
+    const { id } = await createWebhookTarget(node, account, receiver.url + path);
+    const source = await sendItem(node, account, id);
+    await until(
+      () => statusOf(source),
+      (status) => status === "DELIVERED",
+    );
+    await patch(id, { enabled: false });
+    const replay = await call("POST", `/api/v1/events/${source}/replay`);
+    expect(replay).toMatchObject({ status: 202, body: { status: "QUEUED" } });
+    await letOthersPass();
+    expect(await statusOf(replay.body.id)).toBe("QUEUED");
+    expect((await patch(id, { enabled: true })).body.held_items).toBe(1);
+    await receiver.arrivals(2, { path });
+  });
+
+  it("is enabled at /api/v1/endpoints alike", async () => {
+    const { id, path } = await newDisabled();
+    await sendItem(node, account, id);
+    const enabled = await call("PATCH", `/api/v1/endpoints/${id}`, { enabled: true });
+    expect(enabled).toMatchObject({ status: 200, body: { endpoint: { enabled: true, held_items: 1 } } });
+    await receiver.arrivals(1, { path });
+    const renamed = await call("PATCH", `/api/v1/endpoints/${id}`, { name: "other" });
+    expect(renamed.body.endpoint).not.toHaveProperty("held_items");
+  });
+
+  it("does not count as due while it holds", async () => {
+    const { id } = await newDisabled();
+    await sendItems(node, account, id, 30);
+    await letOthersPass();
+    const other = createTestNode(database);
+    try {
+      const text = String((await other.call("GET", "/metrics")).body);
+      const gauge = (name: string): number => Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1]);
+      expect(gauge("postrider_held_deliveries")).toBe(30);
+      expect([gauge("postrider_due_deliveries"), gauge("postrider_oldest_due_seconds")]).toEqual([0, 0]);
+    } finally {
+      await other.stop();
+    }
+    await patch(id, { enabled: true, discard_held: true });
+  });
+});
+
+describe("discarding what is held", () => {
+  it("cancels all of it, and delivers what comes later", async () => {
+    const { id, path } = await newDisabled();
+    const [held] = await sendItems(node, account, id, 40);
+    await storeDueItems(node.pool, { orgId: account.user.org_id, targetId: id, count: 4_100 });
+    const enabled = await patch(id, { enabled: true, discard_held: true });
+    expect(enabled).toMatchObject({ status: 200, body: { enabled: true, held_items: 4_140 } });
+    expect(await statusOf(held!)).toBe("CANCELED");
+    const { rows } = await node.pool.query(
+      "select count(*)::integer as count from settlements where target_id = $1 and status = 'CANCELED'",
+      [id],
+    );
+    expect(rows).toEqual([{ count: 4_140 }]);
+    const later = await sendItem(node, account, id);
+    await receiver.arrivals(1, { path });
+    expect(arrivedAt(path)).toEqual([later]);
+  });
+
+  it("at /api/v1/endpoints, too", async () => {
+    const { id, path } = await newDisabled();
+    const held = await sendItem(node, account, id);
+    const enabled = await call("PATCH", `/api/v1/endpoints/${id}`, { enabled: true, discard_held: true });
+    expect(enabled.body.endpoint).toMatchObject({ enabled: true, held_items: 1 });
+    await letOthersPass();
+    expect([await statusOf(held), arrivedAt(path)]).toEqual(["CANCELED", []]);
+  });
+
+  it("is refused where it means nothing, and changes nothing then", async () => {
+    const { id } = await newDisabled();
+    await sendItem(node, account, id);
+    for (const body of [{ discard_held: true }, { discard_held: true, enabled: false }]) {
+      expect(await patch(id, body)).toMatchObject({
+        status: 400,
+        body: { error: "discard_held goes with enabled: true" },
+      });
+    }
+    expect((await patch(id, { enabled: true, discard_held: false })).body.held_items).toBe(1);
+    const late = await patch(id, { enabled: true, discard_held: true, name: "other" });
+    expect([late.status, late.headers["x-error-code"]]).toEqual([409, "target_enabled"]);
+    expect((await call("GET", `/api/v1/targets/${id}`)).body.name).toBe("receiver");
+    const mailbox = (await call("POST", "/api/v1/targets", { kind: "mailbox", name: "box" })).body.id;
+    expect(await patch(mailbox, { enabled: true, discard_held: true })).toMatchObject({
+      status: 400,
+      body: { error: "discard_held does not apply to a mailbox target" },
+    });
+  });
+});
+
+describe("an agent that is disabled", () => {
+  it("holds what comes, until it is enabled", async () => {
+    const agent = await startAgent();
+    try {
+      const id = await createAgentTarget(node, account, agent.cardUrl);
+      await patch(id, { enabled: false });
+      const item = await call("POST", `/t/${id}`, { text: "hello" });
+      expect(item).toMatchObject({ status: 202, body: { status: "QUEUED" } });
+      await letOthersPass();
+      expect(await statusOf(item.body.id)).toBe("QUEUED");
+      expect((await patch(id, { enabled: true })).body).toMatchObject({ kind: "a2a", held_items: 1 });
+      await until(
+        () => statusOf(item.body.id),
+        (status) => status === "DELIVERED",
+      );
+    } finally {
+      await agent.kill();
+    }
+  });
+});
+
+describe("a mailbox that is disabled", () => {
+  it("refuses items and replays, and is enabled without a word of what it holds", async () => {
+    const id = (await call("POST", "/api/v1/targets", { kind: "mailbox", name: "box" })).body.id as string;
+    const source = await sendItem(node, account, id);
+    await patch(id, { enabled: false });
+    for (const refused of [
+      await call("POST", `/t/${id}`, {}),
+      await call("POST", `/api/v1/events/${source}/replay`),
+    ]) {
+      expect([refused.status, refused.headers["x-error-code"]]).toEqual([409, "mailbox_disabled"]);
+    }
+    expect((await patch(id, { enabled: true })).body).not.toHaveProperty("held_items");
+    expect((await call("POST", `/t/${id}`, {})).status).toBe(202);
+  });
+});

@@ -1,0 +1,47 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { createMailbox } from "./support/mailbox.ts";
+import { createTestNode, type TestNode } from "./support/testNode.ts";
+import { until } from "./support/until.ts";
+
+let database: TestDatabase;
+let node: TestNode;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  node = createTestNode(database, { POSTRIDER_ROLES: "api" });
+});
+
+afterAll(async () => {
+  await node?.stop();
+  await database?.drop();
+});
+
+/** What a node that has not been asked before says of mailboxes. */
+async function gauges(): Promise<Record<string, number>> {
+  const other = createTestNode(database, { POSTRIDER_ROLES: "api" });
+  try {
+    const text = String((await other.call("GET", "/metrics")).body);
+    const found = text.matchAll(
+      /^postrider_mailbox_(?:messages\{state="(\w+)"\}|(oldest)_message_seconds) (\S+)$/gm,
+    );
+    return Object.fromEntries([...found].map(([, state, oldest, value]) => [state ?? oldest, Number(value)]));
+  } finally {
+    await other.stop();
+  }
+}
+
+it("metrics say how many messages all mailboxes hold, in which state, and how old the oldest is", async () => {
+  expect(await gauges()).toEqual({ unread: 0, claimed: 0, dead: 0, oldest: 0 });
+  const [one, other] = [await createMailbox(node), await createMailbox(node)];
+  const first = await one.send({});
+  for (let n = 0; n < 9; n++) await (n % 2 ? one : other).send({});
+  const claim = (await one.post("claim", { max: 3 })).body.messages;
+  await one.post("ack", { messages: claim.slice(1, 2) });
+  await one.post("reject", { messages: claim.slice(2), reason: "no" });
+  expect(claim[0].id).toBe(first);
+  const seen = await until(gauges, ({ oldest }) => oldest! > 0);
+  expect(seen).toMatchObject({ unread: 7, claimed: 1, dead: 1, oldest: expect.closeTo(5, -1) });
+  const { rows } = await node.pool.query("select sum(held)::integer as held from mailbox_activity");
+  expect(rows).toEqual([{ held: 8 }]);
+});

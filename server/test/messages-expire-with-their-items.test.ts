@@ -1,0 +1,46 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { bucketOf, newId } from "../src/postgres/ids.ts";
+import { dayMs, ensurePartitions } from "../src/postgres/partitions.ts";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { createMailbox, type TestMailbox } from "./support/mailbox.ts";
+import { createTestNode, type TestNode } from "./support/testNode.ts";
+
+let database: TestDatabase;
+let node: TestNode;
+let mailbox: TestMailbox;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  // Messages would live for a week, and their items, which hold the payloads, for a day.
+  node = createTestNode(database, { POSTRIDER_ROLES: "api", POSTRIDER_RETENTION_DAYS: "1" });
+  mailbox = await createMailbox(node);
+});
+
+afterAll(async () => {
+  await node?.stop();
+  await database?.drop();
+});
+
+it("a message past its item's retention is EXPIRED wherever it is read, and is not replayed", async () => {
+  const atMs = Date.now() - dayMs - 60_000;
+  await ensurePartitions(node.pool, atMs);
+  const id = newId(bucketOf(mailbox.id), atMs);
+  const { org_id: orgId } = mailbox.account.user;
+  await node.pool.query(
+    `with stored as (
+       insert into events (bucket, kind, max_retries, billable, target_id, id, org_id, payload)
+       values ($1, 2, 0, true, $2, $3, $4, '{}')
+     )
+     insert into messages (bucket, size, mailbox_id, id)
+     values ($1, 2, $2, $3)`,
+    [bucketOf(mailbox.id), mailbox.id, id, orgId],
+  );
+  const key = mailbox.account.api_key;
+  const get = async (path: string) => (await node.call("GET", path, { key })).body;
+  expect((await mailbox.read(id)).body.status).toBe("EXPIRED");
+  expect((await get(`/api/v1/events/${id}`)).event.status).toBe("EXPIRED");
+  expect((await get("/api/v1/events?status=EXPIRED")).events).toMatchObject([{ id }]);
+  expect((await get("/api/v1/events?status=UNREAD")).events).toEqual([]);
+  const replay = await node.call("POST", `/api/v1/events/${id}/replay`, { key });
+  expect(replay).toMatchObject({ status: 409, body: { error: expect.stringContaining("expired") } });
+});

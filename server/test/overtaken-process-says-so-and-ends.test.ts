@@ -1,0 +1,92 @@
+import { expect, type TestContext, test } from "vitest";
+import type pg from "pg";
+import { functionSchema } from "../src/postgres/functionSchema.ts";
+import { lastMigration } from "../src/postgres/migrations.ts";
+import { createPool } from "../src/postgres/pool.ts";
+import { createTestDatabase } from "./support/database.ts";
+import { type ServiceProcess, startService } from "./support/serviceProcess.ts";
+import { until } from "./support/until.ts";
+
+interface Stage {
+  pool: pg.Pool;
+  start: () => Promise<ServiceProcess>;
+}
+
+async function setStage({ onTestFinished }: TestContext): Promise<Stage> {
+  const database = await createTestDatabase();
+  const pool = createPool({ connection: database.connection, size: 1, onError: () => undefined });
+  onTestFinished(async () => {
+    await pool.end();
+    await database.drop();
+  });
+  return {
+    pool,
+    async start() {
+      const service = await startService({ storage: { databaseUrl: database.url } });
+      onTestFinished(async () => {
+        service.kill("SIGKILL");
+        await service.ended;
+      });
+      return service;
+    },
+  };
+}
+
+/** As a newer version does that takes something away. */
+async function takeAway(pool: pg.Pool): Promise<void> {
+  await pool.query(
+    "insert into schema_changes (version, name, checksum, needs) values ($1, '9999_later.sql', '', $1)",
+    [9999],
+  );
+}
+
+/** The processes of the database, as an operator asks for them. */
+async function listed(pool: pg.Pool): Promise<unknown[]> {
+  const { rows } = await pool.query<{ functions: string; running: boolean }>(
+    "select functions, ended_at is null as running from processes order by started_at",
+  );
+  return rows;
+}
+
+async function expectToEnd(service: ServiceProcess, reason: string): Promise<void> {
+  const { body } = await until(
+    () => service.call("GET", "/readyz"),
+    ({ status }) => status === 503,
+    30_000,
+  );
+  expect(body.error).toContain(reason);
+  expect(await service.ended).toBe(1);
+  expect(service.output()).toContain(reason);
+  expect(service.output()).toContain("this process ends");
+}
+
+const limits = { timeout: 120_000 };
+
+test("a process whose functions are gone says so in /readyz and ends", limits, async (context) => {
+  const { pool, start } = await setStage(context);
+  const service = await start();
+  expect(await listed(pool)).toEqual([{ functions: functionSchema, running: true }]);
+  expect((await service.call("GET", "/readyz")).status).toBe(200);
+  await pool.query(`drop schema ${functionSchema} cascade`);
+  await expectToEnd(service, `the SQL functions of this process are gone from the database`);
+  // Whoever starts it again gets them back.
+  const again = await start();
+  expect((await again.call("GET", "/readyz")).status).toBe(200);
+  expect(await again.stop()).toBe(0);
+  const ended = { functions: functionSchema, running: false };
+  expect(await listed(pool)).toEqual([ended, ended]);
+});
+
+test(
+  "a process from which a newer version took away what it uses says so, ends, and does not start again",
+  limits,
+  async (context) => {
+    const { pool, start } = await setStage(context);
+    const service = await start();
+    await takeAway(pool);
+    await expectToEnd(service, "the database has migration 9999_later.sql");
+    await expect(start()).rejects.toThrow(
+      `on which only processes can run that know migration 9999; this version of Postrider knows those up to ${lastMigration}`,
+    );
+  },
+);

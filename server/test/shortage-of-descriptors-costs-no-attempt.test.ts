@@ -1,0 +1,75 @@
+import { execFileSync } from "node:child_process";
+import { readdir } from "node:fs/promises";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { createWebhookTarget, readEvent, sendItem } from "./support/items.ts";
+import { answerOk, type Receiver, startReceiver } from "./support/receiver.ts";
+import { startService, type ServiceProcess } from "./support/serviceProcess.ts";
+import { type Account, signUp } from "./support/testNode.ts";
+import { until } from "./support/until.ts";
+
+const items = 60;
+const limitMs = 30_000;
+let database: TestDatabase;
+let service: ServiceProcess;
+let receiver: Receiver;
+let account: Account;
+
+beforeEach(async () => {
+  database = await createTestDatabase();
+  receiver = await startReceiver();
+  service = await startService({
+    storage: { databaseUrl: database.url },
+    env: { POSTRIDER_SENDING_THREADS: "1" },
+  });
+  account = await signUp(service);
+});
+
+afterEach(async () => {
+  service.kill("SIGKILL");
+  await service.ended;
+  await receiver.stop();
+  await database.drop();
+});
+
+/** Lets the running service open so many descriptors more than it has: new ones get the lowest free numbers. */
+async function leaveDescriptors(count: number): Promise<void> {
+  const used = new Set((await readdir(`/proc/${service.pid}/fd`)).map(Number));
+  let limit = 0;
+  for (let free = 0; free < count; limit++) if (!used.has(limit)) free++;
+  execFileSync("prlimit", ["--pid", String(service.pid), `--nofile=${limit}`]);
+}
+
+// The limits of another process can be changed on Linux alone.
+it.runIf(process.platform === "linux")(
+  "what cannot be sent for want of file descriptors is sent later, and nothing is held against its target",
+  async () => {
+    const { id: target } = await createWebhookTarget(service, account, receiver.url);
+    const ids: string[] = [];
+    // Until the target is known to answer, and may have many requests under way.
+    for (let n = 0; n < 40; n++) ids.push(await sendItem(service, account, target));
+    await receiver.arrivals(ids.length);
+    const held: (() => void)[] = [];
+    receiver.answer = (received, response) => void held.push(() => answerOk(received, response));
+    await leaveDescriptors(3);
+    for (let n = 0; n < items; n++) ids.push(await sendItem(service, account, target));
+    await until(
+      () => service.output(),
+      (output) => output.includes("could not be sent for want of resources here"),
+      limitMs,
+    );
+    receiver.answer = answerOk;
+    for (const answer of held) answer();
+    for (const id of ids) {
+      const view = await until(
+        () => readEvent(service, account, id),
+        ({ event }) => event.status === "DELIVERED",
+        limitMs,
+      );
+      expect(view.delivery_attempts).toMatchObject([{ status_code: 200, error: null }]);
+    }
+    expect(service.output().match(/could not be sent for want/g)!.length).toBeLessThan(5);
+    const { body } = await service.call("GET", `/api/v1/targets/${target}`, { key: account.api_key });
+    expect(body).toMatchObject({ enabled: true });
+  },
+);

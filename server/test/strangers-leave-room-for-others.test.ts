@@ -1,0 +1,142 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { type Pipeline, pipeline } from "./support/pipelines.ts";
+import { itemBytes, plainKey } from "./support/plainRequest.ts";
+import { type ServiceProcess, startService } from "./support/serviceProcess.ts";
+import { type Account, signUp } from "./support/testNode.ts";
+import { until } from "./support/until.ts";
+
+const maxConnections = 40;
+const maxBodyBytes = 262_144;
+let database: TestDatabase;
+let service: ServiceProcess;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  service = await startService({
+    storage: { databaseUrl: database.url },
+    env: {
+      POSTRIDER_MAX_BODY_BYTES: String(maxBodyBytes),
+      POSTRIDER_BODY_MEMORY_BYTES: String(4 * maxBodyBytes),
+      POSTRIDER_MAX_CONNECTIONS: String(maxConnections),
+      POSTRIDER_METRICS_TOKEN: "scraper",
+    },
+  });
+});
+
+afterAll(async () => {
+  await service?.stop();
+  await database?.drop();
+});
+
+interface Sender extends Account {
+  mailbox: string;
+}
+
+async function newSender(): Promise<Sender> {
+  const account = await signUp(service);
+  const { body } = await service.call("POST", "/api/v1/targets", {
+    key: account.api_key,
+    body: { kind: "mailbox", name: "inbox" },
+  });
+  return { ...account, mailbox: body.id };
+}
+
+function headOf(mailbox: string, key: string, bytes: number): string {
+  return `POST /t/${mailbox} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: ${bytes}\r\n\r\n`;
+}
+
+async function metric(name: string): Promise<number> {
+  const headers = { authorization: "Bearer scraper", connection: "close" };
+  const text = await (await fetch(`${service.url}/metrics`, { headers })).text();
+  return Number(new RegExp(`^${name} (\\d+)$`, "m").exec(text)?.[1]);
+}
+
+describe("/metrics with a token", () => {
+  it.each([
+    [401, undefined],
+    [401, "Bearer other"],
+    [401, "Basic scraper"],
+    [200, "Bearer scraper"],
+  ])("answers %i to %s", async (status, authorization) => {
+    const headers = { connection: "close", ...(authorization !== undefined && { authorization }) };
+    expect((await fetch(`${service.url}/metrics`, { headers })).status).toBe(status);
+  });
+});
+
+describe("a body", () => {
+  it("over 64 KiB is not read for a key that nobody has", async () => {
+    const { mailbox } = await newSender();
+    const client = await pipeline(service.port, headOf(mailbox, plainKey, 200_000));
+    // Answered before a byte of it was sent.
+    await until(client.statuses, (statuses) => statuses.length === 1);
+    expect(client.statuses()).toEqual([401]);
+    expect(client.text()).toMatch(/connection: close/i);
+  });
+
+  it("of a key that was revoked a moment ago is not read either", async () => {
+    const { mailbox, session_token: session, api_key: key } = await newSender();
+    const { body: second } = await service.call("POST", "/api/v1/keys", { session, body: { name: "2" } });
+    const accepted = await service.call("POST", `/t/${mailbox}`, { key: second.key, body: {} });
+    expect(accepted.status).toBe(202);
+    await service.call("DELETE", `/api/v1/keys/${second.id}`, { key });
+    const client = await pipeline(service.port, headOf(mailbox, second.key, 200_000));
+    await until(client.statuses, (statuses) => statuses.length === 1);
+    expect(client.statuses()).toEqual([401]);
+  });
+
+  it("past what one organization may hold gets 503, while another's is taken, and all is given back", async () => {
+    const [greedy, other] = [await newSender(), await newSender()];
+    const part = Buffer.alloc(200_000, 0x20);
+    const clients: Pipeline[] = [];
+    for (let count = 0; count < 4; count++) {
+      const client = await pipeline(service.port, headOf(greedy.mailbox, greedy.api_key, 200_002));
+      client.socket.write(part);
+      clients.push(client);
+    }
+    const refused = await until(
+      () => clients.filter((client) => client.statuses()[0] === 503),
+      (found) => found.length > 0,
+    );
+    expect(refused[0]!.text()).toMatch(/^retry-after: \d+\r$/im);
+    // Half of what there is.
+    expect(await metric("postrider_http_body_bytes")).toBeLessThanOrEqual(2 * maxBodyBytes);
+    const payload = `"${"x".repeat(200_000)}"`;
+    const answer = await service.call("POST", `/t/${other.mailbox}`, { key: other.api_key, payload });
+    expect(answer.status).toBe(202);
+    for (const client of clients) client.socket.destroy();
+    await until(
+      () => metric("postrider_http_body_bytes"),
+      (bytes) => bytes === 0,
+    );
+  });
+});
+
+describe("connections", () => {
+  it("that say nothing do not keep others out", async () => {
+    const { mailbox, api_key: key } = await newSender();
+    const idle: Pipeline[] = [];
+    for (let count = 0; count < 2 * maxConnections; count++) idle.push(await pipeline(service.port, ""));
+    const client = await pipeline(service.port, itemBytes({ targetId: mailbox, key }));
+    await until(client.statuses, (statuses) => statuses.length === 1);
+    expect(client.statuses()).toEqual([202]);
+    expect(await metric("postrider_http_connections")).toBeLessThanOrEqual(maxConnections);
+    // The oldest made room.
+    await idle[0]!.closed;
+    for (const one of idle) one.socket.destroy();
+  });
+
+  it("of one organization end with their answer when it has more than are left", async () => {
+    const { mailbox, api_key: key } = await newSender();
+    const clients: Pipeline[] = [];
+    for (let count = 0; count < maxConnections - 5; count++) {
+      const client = await pipeline(service.port, itemBytes({ targetId: mailbox, key }));
+      await until(client.statuses, (statuses) => statuses.length === 1);
+      clients.push(client);
+    }
+    expect(clients.every((client) => client.statuses()[0] === 202)).toBe(true);
+    await clients.at(-1)!.closed;
+    expect(clients.at(-1)!.text()).toMatch(/connection: close/i);
+    expect(clients[0]!.text()).toMatch(/connection: keep-alive/i);
+  });
+});

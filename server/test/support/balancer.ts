@@ -1,0 +1,60 @@
+import { once, EventEmitter } from "node:events";
+import type { ServiceProcess } from "./serviceProcess.ts";
+
+/** What stands before several processes of the service: each request goes to the next one in turn. */
+export interface Balancer {
+  add(service: ServiceProcess): void;
+  /** Sends it nothing more; resolves once what it has is answered. */
+  remove(service: ServiceProcess): Promise<void>;
+  /** Resolves to the parsed answer of status 200 or 202; undefined for any other, which is a problem. */
+  post(path: string, key: string, body: unknown, headers?: Record<string, string>): Promise<unknown>;
+  /** How many requests the process has answered with 200 or 202. */
+  served(service: ServiceProcess): number;
+  /** Answers that must not be, and connections that broke, as the client saw them. */
+  problems: string[];
+}
+
+export function createBalancer(): Balancer {
+  const rotation: ServiceProcess[] = [];
+  const underWay = new Map<ServiceProcess, number>();
+  const served = new Map<ServiceProcess, number>();
+  const problems: string[] = [];
+  const ended = new EventEmitter();
+  let turn = 0;
+
+  const count = (counts: Map<ServiceProcess, number>, service: ServiceProcess, by: number): void =>
+    void counts.set(service, (counts.get(service) ?? 0) + by);
+
+  return {
+    problems,
+    add: (service) => void rotation.push(service),
+    async remove(service) {
+      rotation.splice(rotation.indexOf(service), 1);
+      while ((underWay.get(service) ?? 0) > 0) await once(ended, "request");
+    },
+    async post(path, key, body, headers = {}) {
+      const service = rotation[turn++ % rotation.length]!;
+      count(underWay, service, 1);
+      try {
+        const response = await fetch(service.url + path, {
+          method: "POST",
+          headers: { authorization: `Bearer ${key}`, "content-type": "application/json", ...headers },
+          body: JSON.stringify(body),
+        });
+        const text = await response.text();
+        if (response.status === 200 || response.status === 202) {
+          count(served, service, 1);
+          return JSON.parse(text) as unknown;
+        }
+        problems.push(`${path}: ${response.status} ${text}`);
+      } catch (error) {
+        problems.push(`${path}: ${String(error)}`);
+      } finally {
+        count(underWay, service, -1);
+        ended.emit("request");
+      }
+      return undefined;
+    },
+    served: (service) => served.get(service) ?? 0,
+  };
+}

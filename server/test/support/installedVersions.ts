@@ -1,0 +1,17 @@
+import { readFileSync } from "node:fs";
+
+const lockfile = new URL("../../../package-lock.json", import.meta.url);
+
+/** The versions of packages that the lockfile installs. @throws Error for a package that it does not know. */
+export function installedVersions(names: readonly string[]): Record<string, string> {
+  const { packages } = JSON.parse(readFileSync(lockfile, "utf8")) as {
+    packages: Record<string, { version: string } | undefined>;
+  };
+  return Object.fromEntries(
+    names.map((name) => {
+      const found = packages[`node_modules/${name}`];
+      if (found === undefined) throw new Error(`the lockfile does not install ${name}`);
+      return [name, found.version];
+    }),
+  );
+}

@@ -1,0 +1,14 @@
+/**
+ * Whether everything that was written by hand for speed is switched off, as in the project `plain` of
+ * vitest.config.ts.
+ */
+export const isPlain = process.env["TEST_PLAIN"] === "1";
+
+/** The switches; tests start their services with them. */
+export const switches: Record<string, string> = isPlain
+  ? {
+      POSTRIDER_FAST_OUTBOUND: "off",
+      POSTRIDER_FAST_SQL: "off",
+      POSTRIDER_SENDING_THREADS: "1",
+    }
+  : {};
