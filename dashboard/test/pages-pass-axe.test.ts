@@ -56,7 +56,7 @@ function pages(): [path: string, shown: string][] {
   return [
     ["/", "Needs attention"],
     ["/items", "order.created"],
-    ["/items?status=FAILED&correlation=none", "No item matches"],
+    ["/items?status=FAILED&type=none", "No item matches"],
     ["/targets", "warehouse"],
     ["/targets/new?kind=a2a", "Agent card URL"],
     [`/targets/${orders}`, "Latest items"],

@@ -87,7 +87,7 @@ it("says what is wrong with a URL beside its field", async () => {
   await page.goto("/targets/new?kind=webhook");
   await page.getByLabel("URL", { exact: true }).fill("https://10.0.0.1/hooks");
   await page.getByRole("button", { name: "Make the target" }).click();
-  await page.getByRole("alert").filter({ hasText: "private" }).waitFor();
+  await page.getByRole("alert").filter({ hasText: "not allowed" }).waitFor();
   expect(await page.getByLabel("URL", { exact: true }).getAttribute("aria-invalid")).toBe("true");
 });
 

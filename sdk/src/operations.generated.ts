@@ -143,12 +143,22 @@ export interface Event {
   correlation_id: string | null;
   /** From UNREAD on: what mailbox messages are */
   status: "QUEUED" | "RETRYING" | "DELIVERED" | "FAILED" | "FILTERED" | "CANCELED" | "UNREAD" | "CLAIMED" | "ACKNOWLEDGED" | "EXPIRED" | "DEAD";
+  /** Attempts made so far */
+  attempts: number;
+  /** The first attempt and all retries */
+  max_attempts: number;
   /** Attempts made after the first */
   retry_count: number;
   /** As its target had it when the item was accepted */
   max_retries: number;
-  /** When the next attempt is due; null when one is under way, its target is disabled, or none will follow */
+  /** When the next attempt is due; null when one is under way, when none will follow, and while the target is disabled */
   next_attempt_at: number | null;
+  /** What the receiver last answered: 0 when it did not, null before the first attempt */
+  last_status_code: number | null;
+  /** Why the last attempt failed; null when it did not, and before the first */
+  last_error: string | null;
+  /** It waits because its target is disabled */
+  held: boolean;
   is_replay: number;
   source_event_id: string | null;
   /** Unix seconds */
@@ -167,6 +177,14 @@ export interface EventSummary {
   created_at: number;
   /** Unix seconds */
   updated_at: number;
+  /** Attempts made so far */
+  attempts?: number;
+  /** What the receiver last answered: 0 when it did not, null before the first attempt */
+  last_status_code?: number | null;
+  /** When the next attempt is due; null when one is under way, when none will follow, and while the target is disabled */
+  next_attempt_at?: number | null;
+  /** How long the last attempt took; null before the first */
+  duration_ms?: number | null;
 }
 
 export interface Handoff {
@@ -358,6 +376,50 @@ export interface Replay {
   source_event_id: string;
 }
 
+export interface Stats {
+  /** Unix seconds */
+  from: number;
+  /** Unix seconds */
+  to: number;
+  /** Seconds */
+  step: number;
+  /** One for each step in which something happened, named by its beginning */
+  points: ({
+    /** Unix seconds */
+    at: number;
+    /** Items accepted, replays among them */
+    accepted: number;
+    /** Items delivered; of a mailbox, messages acknowledged */
+    delivered: number;
+    /** Attempts that failed and are followed by another */
+    retried: number;
+    /** Items whose last attempt failed */
+    failed: number;
+    /** From acceptance to the answer that made an item delivered, within some 5 %; null when none was delivered */
+    latency_ms: {
+      p50: number;
+      p95: number;
+      p99: number;
+    } | null;
+  })[];
+  totals: {
+    /** Items accepted, replays among them */
+    accepted: number;
+    /** Items delivered; of a mailbox, messages acknowledged */
+    delivered: number;
+    /** Attempts that failed and are followed by another */
+    retried: number;
+    /** Items whose last attempt failed */
+    failed: number;
+    /** From acceptance to the answer that made an item delivered, within some 5 %; null when none was delivered */
+    latency_ms: {
+      p50: number;
+      p95: number;
+      p99: number;
+    } | null;
+  };
+}
+
 export interface Target {
   id: string;
   kind: "webhook" | "mailbox" | "a2a";
@@ -436,6 +498,43 @@ export interface TargetChanges {
   };
   /** A mailbox or webhook target that receives the end of each task as an item; null for none */
   result_target_id?: string | null;
+}
+
+export interface TargetHealth {
+  target_id: string;
+  kind: "webhook" | "mailbox" | "a2a";
+  enabled: boolean;
+  disabled_reason: string | null;
+  /** Unix seconds */
+  last_attempt_at: number | null;
+  /** Unix seconds */
+  last_success_at: number | null;
+  /** Unix seconds */
+  failing_since: number | null;
+  /** The part of attempts that delivered, of the last 24 hours; null when there was none */
+  success_rate_24h: number | null;
+  /** open: it fails so steadily that a node leaves it alone for up to 30 s; half_open: one request tries it */
+  circuit?: "closed" | "open" | "half_open";
+  /** Items that nodes have in hand. Absent on mailboxes */
+  in_flight?: number;
+  /** Items that could be sent now and are not yet. Absent on mailboxes */
+  due?: number;
+  /** False when only the first 10,000 or more were counted */
+  due_is_exact?: boolean;
+  /** Unix seconds */
+  oldest_due_at?: number | null;
+  oldest_due_seconds?: number | null;
+  /** Items that wait for the target to be enabled */
+  held?: number;
+  /** Of mailboxes, as their stats have it */
+  ready?: number;
+  claimed?: number;
+  delayed?: number;
+  blocked?: number;
+  dead?: number;
+  oldest_ready_seconds?: number | null;
+  accepted_per_minute?: number;
+  acknowledged_per_minute?: number;
 }
 
 export interface TryoutRequest {
@@ -553,6 +652,8 @@ export interface Operations {
   listTryoutRequests(id: string, options?: CallOptions): Promise<{
     requests: TryoutRequest[];
   }>;
+  /** Read how a target fares. Over all nodes. Mailboxes have what their stats have in place of what is sent. */
+  readTargetHealth(id: string, options?: CallOptions): Promise<TargetHealth>;
   /** Accepts an item for a target. 202 leaves only after the item is durable. The body is any JSON document, kept byte for byte. A webhook or agent that is disabled holds what comes until it is enabled again. */
   sendItem(targetId: string, body: unknown, options?: CallOptions & { /** 1 to 255 characters; the same key is one item */ idempotencyKey?: string; /** Used when the body has no event_type */ eventType?: string; /** At most 128 letters, digits, - and _ */ correlationId?: string; /** Mailboxes: items of one key are claimed in order */ orderingKey?: string }): Promise<AcceptedItem>;
   /** Accepts an event for a legacy endpoint. 202 leaves only after the item is durable. The body is any JSON document, kept byte for byte. A webhook or agent that is disabled holds what comes until it is enabled again. */
@@ -654,8 +755,8 @@ export interface Operations {
   }>;
   /** What a mailbox holds, and how fast it moves. */
   readMailboxStats(mailboxId: string, options?: CallOptions): Promise<MailboxStats>;
-  /** List events, newest first. One page without a total. An id that is no target of the workspace matches nothing. */
-  listEvents(options?: CallOptions & { limit?: number; /** What is skipped costs time; `before` does not */ offset?: number; /** Only events older than the one with this id */ before?: string; /** Only events of this target */ endpoint_id?: string; /** The same as endpoint_id */ target_id?: string; /** From UNREAD on: what mailbox messages are */ status?: "QUEUED" | "RETRYING" | "DELIVERED" | "FAILED" | "FILTERED" | "CANCELED" | "UNREAD" | "CLAIMED" | "ACKNOWLEDGED" | "EXPIRED" | "DEAD"; correlation_id?: string }): Promise<{
+  /** List events, newest or oldest first. One page without a total. An id that is no target of the workspace matches nothing. */
+  listEvents(options?: CallOptions & { limit?: number; /** What is skipped costs time; `before` and `after` do not */ offset?: number; /** desc: newest first; asc: oldest first */ order?: "desc" | "asc"; /** Only events older than the one with this id */ before?: string; /** Only events newer than the one with this id: the next page when the oldest come first */ after?: string; /** Only events of this target */ endpoint_id?: string; /** The same as endpoint_id */ target_id?: string; /** From UNREAD on: what mailbox messages are */ status?: "QUEUED" | "RETRYING" | "DELIVERED" | "FAILED" | "FILTERED" | "CANCELED" | "UNREAD" | "CLAIMED" | "ACKNOWLEDGED" | "EXPIRED" | "DEAD"; /** Only events of exactly this type */ event_type?: string; correlation_id?: string; /** Only what was handed to an agent and stands so, such as WORKING, INPUT_REQUIRED or COMPLETED */ handoff_state?: string; /** Only events accepted at or after this, in Unix seconds */ created_after?: number; /** Only events accepted before this, in Unix seconds */ created_before?: number; /** What to show of each event besides, with commas between: attempts, last_status_code, next_attempt_at, duration_ms */ fields?: string }): Promise<{
     events: EventSummary[];
   }>;
   /** Read an event and its delivery attempts. */
@@ -665,6 +766,8 @@ export interface Operations {
     /** Only for a2a targets; null before the agent has accepted the item */
     handoff?: Handoff | null;
   }>;
+  /** Read an event's payload, byte for byte. */
+  readPayload(id: string, options?: CallOptions): Promise<unknown>;
   /** Deliver an event's payload once more, as a new event that is not billed. Its deliveries carry the id of the event that they repeat in `x-source-event-id`. An event that is QUEUED or RETRYING is not replayed beside its own schedule. */
   replayEvent(id: string, options?: CallOptions): Promise<Replay>;
   /** Answer an agent whose task waits for input. The body is made a message as an item's is, and sent to the task. Not billed. With an Idempotency-Key a repeated request is sent once, as far as the agent keeps its task's history. */
@@ -675,6 +778,8 @@ export interface Operations {
   cancelTask(id: string, options?: CallOptions): Promise<{
     handoff: Handoff;
   }>;
+  /** Read what was accepted and delivered over time. Steps in which nothing happened are left out. An id that is no target of the workspace has none. */
+  readStats(options?: CallOptions & { /** Only this target; without it, all of the workspace */ target_id?: string; /** Unix seconds, rounded down to a step; 24 hours before `to` */ from?: number; /** Unix seconds, rounded up to a step; now */ to?: number; /** Seconds: 60, 300, 3600, 86400; by the range unless given. At most 1500 steps, kept for 26 hours, 8 days, 63 days, 1100 days */ step?: number }): Promise<Stats>;
   /** Read the caller's organization. */
   readOrganization(options?: CallOptions): Promise<{
     org: Organization;
@@ -727,6 +832,7 @@ export const operationTable = {
   rotateSigningSecret: { method: "POST", path: "/api/v1/targets/{id}/signing-secret/rotate", hasBody: false, headers: {}, query: [], idempotent: false },
   deletePreviousSigningSecret: { method: "DELETE", path: "/api/v1/targets/{id}/signing-secret/previous", hasBody: false, headers: {}, query: [], idempotent: true },
   listTryoutRequests: { method: "GET", path: "/api/v1/targets/{id}/tryout", hasBody: false, headers: {}, query: [], idempotent: true },
+  readTargetHealth: { method: "GET", path: "/api/v1/targets/{id}/health", hasBody: false, headers: {}, query: [], idempotent: true },
   sendItem: { method: "POST", path: "/t/{target_id}", hasBody: true, headers: { idempotencyKey: "idempotency-key", eventType: "x-event-type", correlationId: "x-correlation-id", orderingKey: "x-ordering-key" }, query: [], idempotent: false, key: "idempotencyKey" },
   sendEvent: { method: "POST", path: "/e/{endpoint_id}", hasBody: true, headers: { idempotencyKey: "idempotency-key", eventType: "x-event-type", correlationId: "x-correlation-id", orderingKey: "x-ordering-key" }, query: [], idempotent: false, key: "idempotencyKey" },
   listEndpoints: { method: "GET", path: "/api/v1/endpoints", hasBody: false, headers: {}, query: [], idempotent: true },
@@ -745,11 +851,13 @@ export const operationTable = {
   rejectMessages: { method: "POST", path: "/api/v1/mailboxes/{mailbox_id}/reject", hasBody: true, headers: {}, query: [], idempotent: false },
   redriveMessages: { method: "POST", path: "/api/v1/mailboxes/{mailbox_id}/redrive", hasBody: true, headers: {}, query: [], idempotent: false },
   readMailboxStats: { method: "GET", path: "/api/v1/mailboxes/{mailbox_id}/stats", hasBody: false, headers: {}, query: [], idempotent: true },
-  listEvents: { method: "GET", path: "/api/v1/events", hasBody: false, headers: {}, query: ["limit", "offset", "before", "endpoint_id", "target_id", "status", "correlation_id"], idempotent: true },
+  listEvents: { method: "GET", path: "/api/v1/events", hasBody: false, headers: {}, query: ["limit", "offset", "order", "before", "after", "endpoint_id", "target_id", "status", "event_type", "correlation_id", "handoff_state", "created_after", "created_before", "fields"], idempotent: true },
   readEvent: { method: "GET", path: "/api/v1/events/{id}", hasBody: false, headers: {}, query: [], idempotent: true },
+  readPayload: { method: "GET", path: "/api/v1/events/{id}/payload", hasBody: false, headers: {}, query: [], idempotent: true },
   replayEvent: { method: "POST", path: "/api/v1/events/{id}/replay", hasBody: false, headers: {}, query: [], idempotent: false },
   answerAgent: { method: "POST", path: "/api/v1/events/{id}/handoff/message", hasBody: true, headers: { idempotencyKey: "idempotency-key" }, query: [], idempotent: false, key: "idempotencyKey" },
   cancelTask: { method: "POST", path: "/api/v1/events/{id}/handoff/cancel", hasBody: false, headers: {}, query: [], idempotent: false },
+  readStats: { method: "GET", path: "/api/v1/stats", hasBody: false, headers: {}, query: ["target_id", "from", "to", "step"], idempotent: true },
   readOrganization: { method: "GET", path: "/api/v1/orgs", hasBody: false, headers: {}, query: [], idempotent: true },
   renameOrganization: { method: "PATCH", path: "/api/v1/orgs", hasBody: true, headers: {}, query: [], idempotent: true },
   readBilling: { method: "GET", path: "/api/v1/billing", hasBody: false, headers: {}, query: [], idempotent: true },

@@ -37,6 +37,7 @@ const layers: readonly (readonly string[])[] = [
     "handoff",
     "mailbox",
     "events",
+    "stats",
     "billing",
     "stream",
   ],

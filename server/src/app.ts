@@ -22,6 +22,7 @@ import { mailboxRoutes } from "./mailbox/routes.ts";
 import type { ParsedNetworks } from "./outbound/addressGuard.ts";
 import type { Outbound } from "./outbound/outbound.ts";
 import { endpointRoutes } from "./targets/endpointRoutes.ts";
+import { statsRoutes } from "./stats/routes.ts";
 import { targetRoutes } from "./targets/routes.ts";
 import { tryoutRoutes } from "./tryout/routes.ts";
 import type { Changes } from "./items/changes.ts";
@@ -68,16 +69,15 @@ export function interfaceTable(deps: AppDeps): RouteRow[] {
   const auth = authRoutes(deps);
   const keys = keyRoutes(deps);
   const organization = organizationRoutes(deps);
-  const health = healthRoutes(deps);
   const targets = targetRoutes(deps);
   const intake = intakeRoutes(deps);
-  const billing = billingRoutes(deps);
   const endpoints = endpointRoutes(deps);
   const mailboxes = mailboxRoutes(deps);
   const consumers = consumerRoutes(deps);
   const events = eventRoutes(deps);
   const handoffs = handoffRoutes(deps);
   const tryout = tryoutRoutes(deps);
+  const stats = statsRoutes(deps);
   const streams = streamRoutes(deps);
   return [
     ["POST", "/api/v1/auth/signup", "none", auth.signup],
@@ -99,6 +99,7 @@ export function interfaceTable(deps: AppDeps): RouteRow[] {
     ["POST", "/api/v1/targets/:id/signing-secret/rotate", "either", targets.rotate],
     ["DELETE", "/api/v1/targets/:id/signing-secret/previous", "either", targets.deletePrevious],
     ["GET", "/api/v1/targets/:id/tryout", "either", tryout.list],
+    ["GET", "/api/v1/targets/:id/health", "either", stats.health],
 
     ["POST", "/t/:target_id", "item", intake.target],
     ["POST", "/e/:endpoint_id", "item", intake.endpoint],
@@ -123,15 +124,26 @@ export function interfaceTable(deps: AppDeps): RouteRow[] {
 
     ["GET", "/api/v1/events", "either", events.list],
     ["GET", "/api/v1/events/:id", "either", events.read],
+    ["GET", "/api/v1/events/:id/payload", "either", events.payload],
     ["POST", "/api/v1/events/:id/replay", "either", events.replay],
     ["POST", "/api/v1/events/:id/handoff/message", "either", handoffs.answer],
     ["POST", "/api/v1/events/:id/handoff/cancel", "either", handoffs.cancel],
     ["GET", "/api/v1/stream", "either", streams.open],
     ["POST", "/a2a/notifications/:token", "none", handoffs.notified],
 
+    ["GET", "/api/v1/stats", "either", stats.read],
+
     ["GET", "/api/v1/orgs", "either", organization.read],
     ["PATCH", "/api/v1/orgs", "either", organization.rename],
 
+    ...billingRows(deps),
+    ...operationRows(deps),
+  ];
+}
+
+function billingRows(deps: AppDeps): RouteRow[] {
+  const billing = billingRoutes(deps);
+  return [
     ["GET", "/api/v1/billing", "session", billing.status],
     ["POST", "/api/v1/billing/checkout", "session", billing.checkout],
     ["GET", "/api/v1/billing/portal", "session", billing.portal],
@@ -139,7 +151,12 @@ export function interfaceTable(deps: AppDeps): RouteRow[] {
     ["GET", "/api/v1/billing/reconciliation", "session", billing.reconciliation],
     ["GET", "/api/v1/usage", "either", billing.usage],
     ["POST", "/api/v1/billing/webhook", "none", billing.webhook],
+  ];
+}
 
+function operationRows(deps: AppDeps): RouteRow[] {
+  const health = healthRoutes(deps);
+  return [
     ["GET", "/healthz", "none", health.alive],
     ["GET", "/readyz", "none", health.ready],
     ["GET", "/metrics", "none", health.metrics],

@@ -104,6 +104,17 @@ describe("the list of events", () => {
     ["correlation_id=a%20b", "correlation_id"],
     ["correlation_id=%00", "correlation_id"],
     [`correlation_id=${"x".repeat(129)}`, "correlation_id"],
+    ["order=down", "order"],
+    ["after=x", "after"],
+    ["event_type=", "event_type"],
+    ["event_type=%00", "event_type"],
+    [`event_type=${"x".repeat(257)}`, "event_type"],
+    ["handoff_state=working", "handoff_state"],
+    ["created_after=yesterday", "created_after must be an integer"],
+    ["created_before=-1", "created_before must be at least 0"],
+    ["created_before=253402300800", "created_before must be at most"],
+    ["fields=attempts,colour", "fields takes attempts, last_status_code, next_attempt_at, duration_ms"],
+    ["fields=", "fields takes"],
     [`endpoint_id=${"0".repeat(32)}&target_id=${"1".repeat(32)}`, "endpoint_id and target_id"],
   ])("refuses ?%s with 400", async (query, message) => {
     expect(await list(`?${query}`)).toMatchObject({
@@ -112,18 +123,28 @@ describe("the list of events", () => {
     });
   });
 
-  it.each(["endpoint_id=x", "target_id=%00", `endpoint_id=${"0".repeat(32)}`, "correlation_id=nothing"])(
-    "has nothing for ?%s in a workspace without such events",
-    async (query) => {
-      expect(await list(`?${query}`)).toMatchObject({ status: 200, body: { events: [] } });
-    },
-  );
+  it.each([
+    "endpoint_id=x",
+    "target_id=%00",
+    `endpoint_id=${"0".repeat(32)}`,
+    "correlation_id=nothing",
+    "event_type=nothing%20of%20that",
+    "handoff_state=WORKING",
+    "created_before=0",
+    "created_after=253402300799",
+  ])("has nothing for ?%s in a workspace without such events", async (query) => {
+    expect(await list(`?${query}`)).toMatchObject({ status: 200, body: { events: [] } });
+  });
 
   it("never shows another organization's events, under any filter", async () => {
     const [owner, other] = [await signUp(node), await signUp(node)];
     const { id: targetId } = await createWebhookTarget(node, owner, "https://8.8.8.8/");
     const headers = { "x-correlation-id": "shared" };
-    await node.call("POST", `/t/${targetId}`, { key: owner.api_key, body: {}, headers });
+    await node.call("POST", `/t/${targetId}`, {
+      key: owner.api_key,
+      body: { event_type: "shared.type" },
+      headers,
+    });
     for (const query of [
       "",
       `?target_id=${targetId}`,
@@ -131,6 +152,9 @@ describe("the list of events", () => {
       "?correlation_id=shared",
       `?correlation_id=shared&target_id=${targetId}`,
       "?status=QUEUED",
+      "?order=asc&event_type=shared.type",
+      "?correlation_id=shared&status=QUEUED&event_type=shared.type",
+      `?created_after=1`,
       `?before=${"f".repeat(32)}`,
     ]) {
       expect(await listed(query, owner)).toHaveLength(1);
@@ -172,6 +196,18 @@ describe("over events of every status", () => {
       expect(answer.status).toBe(200);
       events.push(...answer.body.events);
       if (answer.body.events.length < 100) return events;
+    }
+  }
+
+  /** The same with the oldest first. */
+  async function everyPageUp(filter: string): Promise<Summary[]> {
+    const events: Summary[] = [];
+    for (;;) {
+      const after = events.length === 0 ? "" : `&after=${events.at(-1)!.id}`;
+      const answer = await node.call("GET", `/api/v1/events?limit=70&order=asc${filter}${after}`, { key });
+      expect(answer.status).toBe(200);
+      events.push(...answer.body.events);
+      if (answer.body.events.length < 70) return events;
     }
   }
 
@@ -218,6 +254,102 @@ describe("over events of every status", () => {
       expect(await everyPage(`&endpoint_id=${targetId}&correlation_id=c-10`)).toEqual(both);
     }
     expect(await everyPage("&correlation_id=c-10")).toEqual(all.filter((event) => correlated.has(event.id)));
+  });
+
+  it.each(statuses)("%s reads the other way round when the oldest come first", async (status) => {
+    const expected = all.filter((event) => event.status === status).reverse();
+    expect(await everyPageUp(`&status=${status}`)).toEqual(expected);
+    const { endpoint_id: targetId } = expected[0]!;
+    const ofTarget = expected.filter((event) => event.endpoint_id === targetId);
+    expect(await everyPageUp(`&status=${status}&target_id=${targetId}`)).toEqual(ofTarget);
+    const ofCorrelation = expected.filter((event) => correlated.has(event.id));
+    expect(await everyPageUp(`&status=${status}&correlation_id=c-10`)).toEqual(ofCorrelation);
+  });
+
+  it("an event type is one condition more", async () => {
+    const types = [...new Set(all.map((event) => event.event_type))].sort();
+    expect(types).toEqual(["order.made", "order.rare"]);
+    for (const type of types) {
+      const ofType = all.filter((event) => event.event_type === type);
+      expect(await everyPage(`&event_type=${type}`)).toEqual(ofType);
+      expect(await everyPageUp(`&event_type=${type}`)).toEqual(ofType.toReversed());
+      for (const status of statuses) {
+        const both = ofType.filter((event) => event.status === status);
+        expect(await everyPage(`&event_type=${type}&status=${status}`)).toEqual(both);
+        const { endpoint_id: targetId } = (both[0] ?? ofType[0])!;
+        const allThree = both.filter((event) => event.endpoint_id === targetId);
+        expect(await everyPage(`&event_type=${type}&status=${status}&target_id=${targetId}`)).toEqual(
+          allThree,
+        );
+      }
+      const correlatedToo = ofType.filter((event) => correlated.has(event.id));
+      expect(await everyPage(`&event_type=${type}&correlation_id=c-10`)).toEqual(correlatedToo);
+    }
+  });
+
+  it("a range of time holds what was accepted in it, its beginning included", async () => {
+    const [from, until] = [all[1_400]!.created_at, all[700]!.created_at];
+    const expected = all.filter(({ created_at: at }) => at >= from && at < until);
+    expect(expected.length).toBeGreaterThan(600);
+    const range = `&created_after=${from}&created_before=${until}`;
+    expect(await everyPage(range)).toEqual(expected);
+    expect(await everyPageUp(range)).toEqual(expected.toReversed());
+    for (const status of ["QUEUED", "DELIVERED", "FAILED", "ACKNOWLEDGED"]) {
+      const both = expected.filter((event) => event.status === status);
+      expect(await everyPage(`${range}&status=${status}`)).toEqual(both);
+      expect(await everyPageUp(`${range}&status=${status}`)).toEqual(both.toReversed());
+    }
+  });
+
+  it("the state of a handoff is found alone, with a target, and with what else is asked for", async () => {
+    const agent = newId(7, Date.now());
+    const [{ org_id: orgId }] = (
+      await node.pool.query<{ org_id: string }>("select org_id from api_keys where key_hash = sha256($1)", [
+        key,
+      ])
+    ).rows as [{ org_id: string }];
+    await node.pool.query(
+      `insert into targets (id, org_id, kind, name, url, created_at, updated_at)
+       values ($1, $2, 'a2a', 'agent', 'https://8.8.8.8/', 1, 1)`,
+      [agent, orgId],
+    );
+    // Between the others in time, so that nothing newer or older changes what the other tests expect of the ends.
+    const ids = Array.from({ length: 12 }, (_, index) => newId(7, Date.now() - 3 * dayMs - index * 1000));
+    await node.pool.query(
+      `insert into events (bucket, kind, max_retries, billable, target_id, id, org_id, event_type, payload)
+       select 7, 3, 8, true, $1, id, $2, 'task', '{}' from unnest($3::uuid[]) as id`,
+      [agent, orgId, ids],
+    );
+    await node.pool.query(
+      `insert into handoffs (bucket, event_id, org_id, target_id, accepted_at, state, outcome, updated_at)
+       select
+         7, i.id, $2, $1, 1, case when i.n > 4 then 'WORKING' when i.n > 2 then 'COMPLETED' end,
+         case when i.n <= 4 then 'COMPLETED' end, 1
+       from unnest($3::uuid[]) with ordinality as i (id, n)`,
+      [agent, orgId, ids],
+    );
+    await node.pool.query(
+      `insert into attempts (
+         bucket, number, outcome, status_code, duration_ms, event_id, org_id, target_id, attempted_at
+       )
+       select 7, 1, 1, 200, 5, id, $2, $1, 1 from unnest($3::uuid[]) as id`,
+      [agent, orgId, ids],
+    );
+    const idsOf = (events: Summary[]): string[] => events.map((event) => event.id);
+    for (const target of ["", `&target_id=${agent}`]) {
+      expect(idsOf(await everyPage(`&handoff_state=WORKING${target}`))).toEqual(ids.slice(4));
+      expect(idsOf(await everyPage(`&handoff_state=COMPLETED${target}`))).toEqual(ids.slice(0, 4));
+      expect(idsOf(await everyPageUp(`&handoff_state=COMPLETED${target}`))).toEqual(
+        ids.slice(0, 4).reverse(),
+      );
+      expect(
+        idsOf(await everyPage(`&handoff_state=WORKING&event_type=task&status=DELIVERED${target}`)),
+      ).toEqual(ids.slice(4));
+    }
+    const webhook = all[0]!.endpoint_id;
+    expect(await everyPage(`&handoff_state=WORKING&target_id=${webhook}`)).toEqual([]);
+    await node.pool.query("delete from events where target_id = $1", [agent]);
+    await node.pool.query("delete from attempts where target_id = $1", [agent]);
   });
 
   it("an offset skips the same events that pages before it have", async () => {

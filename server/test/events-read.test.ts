@@ -62,7 +62,12 @@ describe("an event", () => {
         status: "DELIVERED",
         retry_count: 0,
         max_retries: 8,
+        attempts: 1,
+        max_attempts: 9,
         next_attempt_at: null,
+        last_status_code: 200,
+        last_error: null,
+        held: false,
         is_replay: 0,
         source_event_id: null,
         created_at: seconds,
@@ -95,6 +100,8 @@ describe("an event", () => {
     const { event } = await settled(id, "RETRYING");
     expect(event).toMatchObject({ retry_count: 0, max_retries: 1 });
     expect(event.next_attempt_at).toBeGreaterThanOrEqual(event.created_at);
+    expect(event).toMatchObject({ attempts: 1, max_attempts: 2, last_status_code: 503, held: false });
+    expect(event.last_error).toContain("503");
     const { event: failed, delivery_attempts: attempts } = await settled(id, "FAILED");
     expect(failed).toMatchObject({ retry_count: 1, next_attempt_at: null });
     expect(attempts).toMatchObject([
@@ -115,6 +122,58 @@ describe("an event", () => {
     expect(attempts).toMatchObject([
       { status_code: 0, error: expect.stringMatching(/\S/), response_body: null },
     ]);
+  });
+
+  it("says that it is held while its target is disabled, and names no moment for the next attempt", async () => {
+    receiver.answer = (_received, response) => response.writeHead(500).end();
+    const { id: targetId } = await createWebhookTarget(node, account, `${receiver.url}/held`);
+    const id = await sendItem(node, account, targetId);
+    expect((await settled(id, "RETRYING")).event.next_attempt_at).toEqual(expect.any(Number));
+    const key = account.api_key;
+    await node.call("PATCH", `/api/v1/targets/${targetId}`, { key, body: { enabled: false } });
+    const { event } = await until(
+      () => read(id),
+      ({ event: { held } }) => held,
+    );
+    expect(event).toMatchObject({ status: "RETRYING", held: true, next_attempt_at: null, attempts: 1 });
+  });
+
+  it("shows in a list what was asked for besides, whether it was delivered alone, with others, or not", async () => {
+    const key = account.api_key;
+    receiver.answer = ({ path }, response) => response.writeHead(path === "/bad" ? 418 : 200).end();
+    const good = await createWebhookTarget(node, account, `${receiver.url}/good`);
+    const bad = await createWebhookTarget(node, account, `${receiver.url}/bad`);
+    const box = (
+      await node.call("POST", "/api/v1/targets", { key, body: { kind: "mailbox", name: "fields" } })
+    ).body as { id: string };
+    const alone = await sendItem(node, account, good.id);
+    await settled(alone, "DELIVERED");
+    const together = await Promise.all(Array.from({ length: 12 }, () => sendItem(node, account, good.id)));
+    for (const id of together) await settled(id, "DELIVERED");
+    const refused = await sendItem(node, account, bad.id);
+    await settled(refused, "RETRYING");
+    const message = await sendItem(node, account, box.id);
+    const fields = "attempts,last_status_code,next_attempt_at,duration_ms";
+    const answer = await node.call("GET", `/api/v1/events?limit=15&fields=${fields}`, { key });
+    // oxlint-disable-next-line typescript/no-explicit-any -- tests assert what is in it
+    const shown = new Map<string, any>(answer.body.events.map((event: { id: string }) => [event.id, event]));
+    const delivered = {
+      attempts: 1,
+      last_status_code: 200,
+      next_attempt_at: null,
+      duration_ms: expect.any(Number),
+    };
+    for (const id of [alone, ...together]) expect(shown.get(id)).toMatchObject(delivered);
+    expect(shown.get(refused)).toMatchObject({
+      attempts: 1,
+      last_status_code: 418,
+      next_attempt_at: expect.any(Number),
+    });
+    expect(shown.get(message)).toMatchObject({ attempts: 0, last_status_code: null, duration_ms: null });
+    const one = await node.call("GET", "/api/v1/events?limit=1&fields=attempts", { key });
+    expect(Object.keys(one.body.events[0]).sort()).toEqual(
+      ["attempts", "created_at", "endpoint_id", "event_type", "id", "status", "updated_at"].sort(),
+    );
   });
 
   it("of a mailbox has the state of its message", async () => {

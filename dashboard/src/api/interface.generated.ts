@@ -259,6 +259,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/targets/{id}/health": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read how a target fares
+         * @description Over all nodes. Mailboxes have what their stats have in place of what is sent.
+         */
+        get: operations["readTargetHealth"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/t/{target_id}": {
         parameters: {
             query?: never;
@@ -564,7 +584,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List events, newest first
+         * List events, newest or oldest first
          * @description One page without a total. An id that is no target of the workspace matches nothing.
          */
         get: operations["listEvents"];
@@ -585,6 +605,23 @@ export interface paths {
         };
         /** Read an event and its delivery attempts */
         get: operations["readEvent"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/events/{id}/payload": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read an event's payload, byte for byte */
+        get: operations["readPayload"];
         put?: never;
         post?: never;
         delete?: never;
@@ -696,6 +733,26 @@ export interface paths {
          * @description The address holds a secret that the agent was given. What the agent sends is not read: the service looks at the task itself.
          */
         post: operations["receiveAgentNotification"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/stats": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read what was accepted and delivered over time
+         * @description Steps in which nothing happened are left out. An id that is no target of the workspace has none.
+         */
+        get: operations["readStats"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1059,12 +1116,22 @@ export interface components {
              * @enum {string}
              */
             status: "QUEUED" | "RETRYING" | "DELIVERED" | "FAILED" | "FILTERED" | "CANCELED" | "UNREAD" | "CLAIMED" | "ACKNOWLEDGED" | "EXPIRED" | "DEAD";
+            /** @description Attempts made so far */
+            attempts: number;
+            /** @description The first attempt and all retries */
+            max_attempts: number;
             /** @description Attempts made after the first */
             retry_count: number;
             /** @description As its target had it when the item was accepted */
             max_retries: number;
-            /** @description When the next attempt is due; null when one is under way, its target is disabled, or none will follow */
+            /** @description When the next attempt is due; null when one is under way, when none will follow, and while the target is disabled */
             next_attempt_at: number | null;
+            /** @description What the receiver last answered: 0 when it did not, null before the first attempt */
+            last_status_code: number | null;
+            /** @description Why the last attempt failed; null when it did not, and before the first */
+            last_error: string | null;
+            /** @description It waits because its target is disabled */
+            held: boolean;
             is_replay: number;
             source_event_id: string | null;
             /** @description Unix seconds */
@@ -1087,6 +1154,14 @@ export interface components {
             created_at: number;
             /** @description Unix seconds */
             updated_at: number;
+            /** @description Attempts made so far */
+            attempts?: number;
+            /** @description What the receiver last answered: 0 when it did not, null before the first attempt */
+            last_status_code?: number | null;
+            /** @description When the next attempt is due; null when one is under way, when none will follow, and while the target is disabled */
+            next_attempt_at?: number | null;
+            /** @description How long the last attempt took; null before the first */
+            duration_ms?: number | null;
         };
         Handoff: {
             /** @description Null when the agent answered with a message in place of a task */
@@ -1281,6 +1356,49 @@ export interface components {
             /** @example 0192f3a4b5c67d8e9fa0b1c2d3e4f506 */
             source_event_id: string;
         };
+        Stats: {
+            /** @description Unix seconds */
+            from: number;
+            /** @description Unix seconds */
+            to: number;
+            /** @description Seconds */
+            step: number;
+            /** @description One for each step in which something happened, named by its beginning */
+            points: {
+                /** @description Unix seconds */
+                at: number;
+                /** @description Items accepted, replays among them */
+                accepted: number;
+                /** @description Items delivered; of a mailbox, messages acknowledged */
+                delivered: number;
+                /** @description Attempts that failed and are followed by another */
+                retried: number;
+                /** @description Items whose last attempt failed */
+                failed: number;
+                /** @description From acceptance to the answer that made an item delivered, within some 5 %; null when none was delivered */
+                latency_ms: {
+                    p50: number;
+                    p95: number;
+                    p99: number;
+                } | null;
+            }[];
+            totals: {
+                /** @description Items accepted, replays among them */
+                accepted: number;
+                /** @description Items delivered; of a mailbox, messages acknowledged */
+                delivered: number;
+                /** @description Attempts that failed and are followed by another */
+                retried: number;
+                /** @description Items whose last attempt failed */
+                failed: number;
+                /** @description From acceptance to the answer that made an item delivered, within some 5 %; null when none was delivered */
+                latency_ms: {
+                    p50: number;
+                    p95: number;
+                    p99: number;
+                } | null;
+            };
+        };
         Target: {
             /** @example 0192f3a4b5c67d8e9fa0b1c2d3e4f506 */
             id: string;
@@ -1362,6 +1480,47 @@ export interface components {
             };
             /** @description A mailbox or webhook target that receives the end of each task as an item; null for none */
             result_target_id?: string | null;
+        };
+        TargetHealth: {
+            /** @example 0192f3a4b5c67d8e9fa0b1c2d3e4f506 */
+            target_id: string;
+            /** @enum {string} */
+            kind: "webhook" | "mailbox" | "a2a";
+            enabled: boolean;
+            disabled_reason: string | null;
+            /** @description Unix seconds */
+            last_attempt_at: number | null;
+            /** @description Unix seconds */
+            last_success_at: number | null;
+            /** @description Unix seconds */
+            failing_since: number | null;
+            /** @description The part of attempts that delivered, of the last 24 hours; null when there was none */
+            success_rate_24h: number | null;
+            /**
+             * @description open: it fails so steadily that a node leaves it alone for up to 30 s; half_open: one request tries it
+             * @enum {string}
+             */
+            circuit?: "closed" | "open" | "half_open";
+            /** @description Items that nodes have in hand. Absent on mailboxes */
+            in_flight?: number;
+            /** @description Items that could be sent now and are not yet. Absent on mailboxes */
+            due?: number;
+            /** @description False when only the first 10,000 or more were counted */
+            due_is_exact?: boolean;
+            /** @description Unix seconds */
+            oldest_due_at?: number | null;
+            oldest_due_seconds?: number | null;
+            /** @description Items that wait for the target to be enabled */
+            held?: number;
+            /** @description Of mailboxes, as their stats have it */
+            ready?: number;
+            claimed?: number;
+            delayed?: number;
+            blocked?: number;
+            dead?: number;
+            oldest_ready_seconds?: number | null;
+            accepted_per_minute?: number;
+            acknowledged_per_minute?: number;
         };
         TryoutRequest: {
             /** @example 0192f3a4b5c67d8e9fa0b1c2d3e4f506 */
@@ -1495,8 +1654,8 @@ export interface components {
     headers: {
         /** @description Names this request in the service's log */
         RequestId: string;
-        /** @description Names a refusal that a program has to tell apart from others of its status: `idempotency_conflict`: the Idempotency-Key was used with another body; `mailbox_disabled`: the mailbox is disabled; `still_queued`: the event waits for its first attempt, or is held for its target; `still_retrying`: the event waits for its next attempt; `origin_unconfirmed`: a bearer token would go to another origin, which needs confirm_origin; `signature_unconfirmed`: a card's signature is not what it was, which needs confirm_signature; `target_enabled`: the target is enabled, and holds nothing that could be discarded; `discard_unfinished`: a part of what was held is discarded, and the target is still disabled; `workspace_suspended`: an invoice has to be settled first; `workspace_pending`: payment has to be set up first */
-        ErrorCode: "idempotency_conflict" | "mailbox_disabled" | "still_queued" | "still_retrying" | "origin_unconfirmed" | "signature_unconfirmed" | "target_enabled" | "discard_unfinished" | "workspace_suspended" | "workspace_pending";
+        /** @description Names a refusal that a program has to tell apart from others of its status: `idempotency_conflict`: the Idempotency-Key was used with another body; `mailbox_disabled`: the mailbox is disabled; `payload_gone`: the item is known, its payload is not kept any more; `still_queued`: the event waits for its first attempt, or is held for its target; `still_retrying`: the event waits for its next attempt; `origin_unconfirmed`: a bearer token would go to another origin, which needs confirm_origin; `signature_unconfirmed`: a card's signature is not what it was, which needs confirm_signature; `target_enabled`: the target is enabled, and holds nothing that could be discarded; `discard_unfinished`: a part of what was held is discarded, and the target is still disabled; `workspace_suspended`: an invoice has to be settled first; `workspace_pending`: payment has to be set up first */
+        ErrorCode: "idempotency_conflict" | "mailbox_disabled" | "payload_gone" | "still_queued" | "still_retrying" | "origin_unconfirmed" | "signature_unconfirmed" | "target_enabled" | "discard_unfinished" | "workspace_suspended" | "workspace_pending";
         /** @description Seconds to wait before trying again */
         RetryAfter: number;
         /** @description What is left of the limit, and seconds until it is whole (draft-ietf-httpapi-ratelimit-headers-10) */
@@ -2225,6 +2384,52 @@ export interface operations {
                     "application/json": {
                         requests: components["schemas"]["TryoutRequest"][];
                     };
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    readTargetHealth: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "target_id": "019a4b6c7d8e7f0011223344556677ac",
+                     *       "kind": "webhook",
+                     *       "enabled": true,
+                     *       "disabled_reason": null,
+                     *       "circuit": "open",
+                     *       "in_flight": 0,
+                     *       "due": 214,
+                     *       "due_is_exact": true,
+                     *       "oldest_due_at": 1793499940,
+                     *       "oldest_due_seconds": 60,
+                     *       "success_rate_24h": 0.974,
+                     *       "failing_since": 1793499930,
+                     *       "last_attempt_at": 1793499998,
+                     *       "last_success_at": 1793499929,
+                     *       "held": 0
+                     *     }
+                     */
+                    "application/json": components["schemas"]["TargetHealth"];
                 };
             };
             400: components["responses"]["Malformed"];
@@ -3039,17 +3244,31 @@ export interface operations {
         parameters: {
             query?: {
                 limit?: number;
-                /** @description What is skipped costs time; `before` does not */
+                /** @description What is skipped costs time; `before` and `after` do not */
                 offset?: number;
+                /** @description desc: newest first; asc: oldest first */
+                order?: "desc" | "asc";
                 /** @description Only events older than the one with this id */
                 before?: string;
+                /** @description Only events newer than the one with this id: the next page when the oldest come first */
+                after?: string;
                 /** @description Only events of this target */
                 endpoint_id?: string;
                 /** @description The same as endpoint_id */
                 target_id?: string;
                 /** @description From UNREAD on: what mailbox messages are */
                 status?: "QUEUED" | "RETRYING" | "DELIVERED" | "FAILED" | "FILTERED" | "CANCELED" | "UNREAD" | "CLAIMED" | "ACKNOWLEDGED" | "EXPIRED" | "DEAD";
+                /** @description Only events of exactly this type */
+                event_type?: string;
                 correlation_id?: string;
+                /** @description Only what was handed to an agent and stands so, such as WORKING, INPUT_REQUIRED or COMPLETED */
+                handoff_state?: string;
+                /** @description Only events accepted at or after this, in Unix seconds */
+                created_after?: number;
+                /** @description Only events accepted before this, in Unix seconds */
+                created_before?: number;
+                /** @description What to show of each event besides, with commas between: attempts, last_status_code, next_attempt_at, duration_ms */
+                fields?: string;
             };
             header?: never;
             path?: never;
@@ -3064,6 +3283,24 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "events": [
+                     *         {
+                     *           "id": "019a4b6c7d8e7f0011223344556677ad",
+                     *           "endpoint_id": "019a4b6c7d8e7f0011223344556677ac",
+                     *           "event_type": "order.created",
+                     *           "status": "RETRYING",
+                     *           "created_at": 1793500000,
+                     *           "updated_at": 1793500031,
+                     *           "attempts": 2,
+                     *           "last_status_code": 503,
+                     *           "next_attempt_at": 1793500091,
+                     *           "duration_ms": 48
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": {
                         events: components["schemas"]["EventSummary"][];
                     };
@@ -3103,6 +3340,53 @@ export interface operations {
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    readPayload: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "event_type": "order.created",
+                     *       "order": {
+                     *         "id": 1001,
+                     *         "total_cents": 4200
+                     *       }
+                     *     }
+                     */
+                    "application/json": unknown;
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            /** @description It expired in its mailbox */
+            410: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             503: components["responses"]["Unavailable"];
         };
     };
@@ -3323,6 +3607,71 @@ export interface operations {
             404: components["responses"]["NotFound"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["NotJson"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    readStats: {
+        parameters: {
+            query?: {
+                /** @description Only this target; without it, all of the workspace */
+                target_id?: string;
+                /** @description Unix seconds, rounded down to a step; 24 hours before `to` */
+                from?: number;
+                /** @description Unix seconds, rounded up to a step; now */
+                to?: number;
+                /** @description Seconds: 60, 300, 3600, 86400; by the range unless given. At most 1500 steps, kept for 26 hours, 8 days, 63 days, 1100 days */
+                step?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "from": 1793496000,
+                     *       "to": 1793503200,
+                     *       "step": 3600,
+                     *       "points": [
+                     *         {
+                     *           "at": 1793499600,
+                     *           "accepted": 1200,
+                     *           "delivered": 1188,
+                     *           "retried": 31,
+                     *           "failed": 2,
+                     *           "latency_ms": {
+                     *             "p50": 12,
+                     *             "p95": 44,
+                     *             "p99": 220
+                     *           }
+                     *         }
+                     *       ],
+                     *       "totals": {
+                     *         "accepted": 1200,
+                     *         "delivered": 1188,
+                     *         "retried": 31,
+                     *         "failed": 2,
+                     *         "latency_ms": {
+                     *           "p50": 12,
+                     *           "p95": 44,
+                     *           "p99": 220
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Stats"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
             503: components["responses"]["Unavailable"];
         };
     };

@@ -157,7 +157,6 @@ function chipValue(
   zone: TimeZone,
 ): string {
   if (key === "target") return targetName(targets, value);
-  if (key === "replay") return `${value.slice(0, 8)}…`;
   const { from, to } = key === "time" ? timeRange(value, Date.now()) : {};
   return from === undefined || to === undefined ? value : `${shortTime(from, zone)} – ${shortTime(to, zone)}`;
 }

@@ -6,12 +6,11 @@ export interface ItemFilter {
   target?: string | undefined;
   type?: string | undefined;
   correlation?: string | undefined;
-  replay?: string | undefined;
   /** `1h`, `24h`, `7d`, `30d`, or two times in Unix seconds with a `-` between. */
   time?: string | undefined;
 }
 
-export const filterKeys = ["status", "target", "type", "correlation", "time", "replay"] as const;
+export const filterKeys = ["status", "target", "type", "correlation", "time"] as const;
 export type FilterKey = (typeof filterKeys)[number];
 
 const spans: Record<string, number> = { "1h": 3600, "24h": 86_400, "7d": 604_800, "30d": 2_592_000 };
@@ -45,7 +44,6 @@ export function eventsQuery(filter: ItemFilter, nowMs: number) {
     ...(filter.target !== undefined && { target_id: filter.target }),
     ...(filter.type !== undefined && { event_type: filter.type }),
     ...(filter.correlation !== undefined && { correlation_id: filter.correlation }),
-    ...(filter.replay !== undefined && { replay_id: filter.replay }),
     ...(from !== undefined && { created_after: from }),
     ...(to !== undefined && { created_before: to }),
   };

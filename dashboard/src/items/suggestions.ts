@@ -16,7 +16,6 @@ const details: Record<FilterKey, string> = {
   type: "its event type",
   correlation: "its correlation id",
   time: "when it was accepted",
-  replay: "the replay that made it",
 };
 
 /** What the typed text may become: a key, a value of a key, or an id to open. */
@@ -25,7 +24,7 @@ export function suggestions(text: string, targets: readonly Target[]): Suggestio
   const key = filterKeys.find((name) => name === head.trim().toLowerCase());
   if (key === undefined || rest.length === 0) {
     return filterKeys
-      .filter((name) => name !== "replay" && name.startsWith(head.trim().toLowerCase()))
+      .filter((name) => name.startsWith(head.trim().toLowerCase()))
       .map((name) => ({ text: `${name}:`, detail: details[name] }));
   }
   const value = rest.join(":").trim();
@@ -45,7 +44,6 @@ export function suggestions(text: string, targets: readonly Target[]): Suggestio
         }));
     case "type":
     case "correlation":
-    case "replay":
       return value === "" ? [] : [{ text: `${key}:${value}`, chip: { key, value } }];
   }
 }

@@ -2,6 +2,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { X } from "lucide-react";
 import { useState } from "react";
 import { callJson } from "../api/client.ts";
+import { isOffered } from "../api/offered.ts";
 import { keysQuery } from "../api/queries.ts";
 import type { Message } from "../api/shapes.ts";
 import { Button, IconButton } from "../controls/Button.tsx";
@@ -109,7 +110,7 @@ function Actions({ message, mailboxId }: { message: Message; mailboxId: string }
         {redrive.isError && <ProblemCard error={redrive.error} />}
       </div>
     );
-  if (message.status !== "CLAIMED" && message.status !== "UNREAD") return null;
+  if (!isOffered(forcePath) || (message.status !== "CLAIMED" && message.status !== "UNREAD")) return null;
   return (
     <div className="flex gap-2">
       {message.status === "CLAIMED" && <Button onClick={() => setAsks("release")}>Force release…</Button>}
@@ -128,6 +129,8 @@ function Actions({ message, mailboxId }: { message: Message; mailboxId: string }
     </div>
   );
 }
+
+const forcePath = "/api/v1/mailboxes/{id}/messages/{message_id}/force-release";
 
 interface ForceConfirmProps {
   what: "release" | "reject";

@@ -1,7 +1,6 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
-import { Problem } from "../api/problem.ts";
 import { Button } from "../controls/Button.tsx";
 import { Confirm } from "../controls/Confirm.tsx";
 import { eventsQuery, type ItemFilter } from "../items/filter.ts";
@@ -21,7 +20,6 @@ export function ReplayAllMatching({ filter }: { filter: ItemFilter }) {
     mutationFn: () => startReplay(eventsQuery(filter, Date.now())),
     onSuccess: ({ id }) => navigate({ to: "/replays", search: { open: id } }),
   });
-  if (count.error instanceof Problem && count.error.status === 404) return null;
   if (count.isError) return <span className="text-failed">The number of matches cannot be read.</span>;
   if (count.data === undefined) return <Button busy>Counting…</Button>;
   const total = `${count.data.count.toLocaleString("en")}${count.data.count_is_exact ? "" : " or more"}`;

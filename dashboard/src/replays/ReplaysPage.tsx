@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
-import { Problem } from "../api/problem.ts";
+import { isOffered } from "../api/offered.ts";
 import { Button, buttonLook } from "../controls/Button.tsx";
 import { Card, Facts } from "../controls/Card.tsx";
 import { Confirm } from "../controls/Confirm.tsx";
@@ -20,13 +20,13 @@ export function ReplaysPage() {
   const query = useQuery({
     queryKey: ["replays", "list"],
     queryFn: listReplays,
+    enabled: isOffered("/api/v1/replays"),
     refetchInterval: useRefreshMs(2000, 2000),
   });
-  const isMissing = query.error instanceof Problem && query.error.status === 404;
   return (
     <div className="grid gap-4">
       <h1 className="text-page font-semibold">Replays</h1>
-      {isMissing ? (
+      {!isOffered("/api/v1/replays") ? (
         <NoReplays />
       ) : (
         <Loaded query={query}>
@@ -122,7 +122,11 @@ function JobActions({ job }: { job: ReplayJob }) {
   });
   return (
     <div className="flex gap-2">
-      <Link to="/items" search={{ replay: job.id }} className={buttonLook()}>
+      <Link
+        to="/items"
+        search={{ time: `${job.created_at}-${(job.finished_at ?? Math.floor(Date.now() / 1000)) + 1}` }}
+        className={buttonLook()}
+      >
         Its items
       </Link>
       {job.status === "RUNNING" && (

@@ -1,9 +1,11 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Pause, Play, Send } from "lucide-react";
 import { callJson } from "../api/client.ts";
-import { Problem, sentenceOf } from "../api/problem.ts";
+import { isOffered } from "../api/offered.ts";
+import { sentenceOf } from "../api/problem.ts";
 import type { Target } from "../api/shapes.ts";
-import { Button } from "../controls/Button.tsx";
+import { Link } from "@tanstack/react-router";
+import { Button, buttonLook } from "../controls/Button.tsx";
 import { toast } from "../controls/toasts.ts";
 import { milliseconds } from "../time/wording.ts";
 import { useEnabling } from "./useTargetChange.ts";
@@ -27,15 +29,20 @@ export function TargetActions({ target }: { target: Target }) {
     },
     onError: (error) => toast({ text: sentenceOf(error) }),
   });
-  const hasNoTest = test.error instanceof Problem && test.error.status === 404;
   return (
     <div className="flex flex-wrap gap-2">
-      {!hasNoTest && (
+      {isOffered("/api/v1/targets/{id}/test") && (
         <Button icon={<Send size={14} aria-hidden />} busy={test.isPending} onClick={() => test.mutate()}>
           Send a test item
         </Button>
       )}
-      <ReplayFailures targetId={target.id} />
+      {isOffered("/api/v1/replays") ? (
+        <ReplayFailures targetId={target.id} />
+      ) : (
+        <Link to="/items" search={{ target: target.id, status: "FAILED" }} className={buttonLook()}>
+          See what failed
+        </Link>
+      )}
       <Button
         icon={target.enabled ? <Pause size={14} aria-hidden /> : <Play size={14} aria-hidden />}
         look={target.enabled ? "plain" : "primary"}

@@ -1,12 +1,27 @@
 import { createHash } from "node:crypto";
 import type { Static } from "typebox";
 import { idTimeMs } from "../postgres/ids.ts";
-import type { DeliveryAttempt, Event, EventSummary } from "./schemas.ts";
+import type { DeliveryAttempt, Event, EventSummary, OptionalField } from "./schemas.ts";
+import type { Progress } from "./progress.ts";
 import { kindNames } from "../items/kind.ts";
 import type { StoredAttempt, StoredEvent } from "./store.ts";
 
-/** An event as a list shows it. */
-export function summaryAnswer(event: StoredEvent): Static<typeof EventSummary> {
+/** An event as a list shows it, with what was asked for besides. */
+export function listedAnswer(
+  event: StoredEvent,
+  progress: Progress | undefined,
+  fields: ReadonlySet<OptionalField>,
+): Static<typeof EventSummary> {
+  const answer: Static<typeof EventSummary> = summaryAnswer(event);
+  if (progress === undefined) return answer;
+  if (fields.has("attempts")) answer.attempts = progress.attempts;
+  if (fields.has("last_status_code")) answer.last_status_code = progress.statusCode;
+  if (fields.has("next_attempt_at")) answer.next_attempt_at = orNull(progress.dueAtMs);
+  if (fields.has("duration_ms")) answer.duration_ms = progress.durationMs;
+  return answer;
+}
+
+function summaryAnswer(event: StoredEvent) {
   const createdAtMs = idTimeMs(event.id);
   return {
     id: event.id,
@@ -20,19 +35,21 @@ export function summaryAnswer(event: StoredEvent): Static<typeof EventSummary> {
 }
 
 /** An event as it is read alone. */
-export function eventAnswer(
-  event: StoredEvent,
-  attempts: readonly StoredAttempt[],
-  dueAtMs: number | null,
-): Static<typeof Event> {
+export function eventAnswer(event: StoredEvent, progress: Progress): Static<typeof Event> {
+  const { attempts, statusCode, error, dueAtMs, isHeld } = progress;
   return {
     ...summaryAnswer(event),
     org_id: event.orgId,
     target_kind: kindNames[event.kind],
     correlation_id: event.correlationId,
-    retry_count: Math.max(0, (attempts.at(-1)?.number ?? 0) - 1),
+    attempts,
+    max_attempts: event.maxRetries + 1,
+    retry_count: Math.max(0, attempts - 1),
     max_retries: event.maxRetries,
-    next_attempt_at: dueAtMs === null ? null : toSeconds(dueAtMs),
+    next_attempt_at: orNull(dueAtMs),
+    last_status_code: statusCode,
+    last_error: error,
+    held: isHeld,
     is_replay: event.sourceEventId === null ? 0 : 1,
     source_event_id: event.sourceEventId,
   };
@@ -50,6 +67,10 @@ export function attemptAnswer(eventId: string, attempt: StoredAttempt): Static<t
     attempted_at: toSeconds(attempt.attemptedAtMs),
     response_body: attempt.responseBody?.toString("utf8") ?? null,
   };
+}
+
+function orNull(ms: number | null): number | null {
+  return ms === null ? null : toSeconds(ms);
 }
 
 function toSeconds(ms: number): number {

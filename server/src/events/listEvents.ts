@@ -1,39 +1,47 @@
 import { sql } from "kysely";
 import type { Queries, TargetKind } from "../postgres/tables.ts";
-import { mailboxPage, unreadCountStatement } from "./mailboxPage.ts";
-import { type EventFilter, eventsWalk, type IdStatement, pageStatement } from "./pageStatement.ts";
-import { ownedKind, readEvents, type StoredEvent } from "./store.ts";
+import type { EventFilter } from "./eventFilter.ts";
+import { findIds, type Run } from "./findIds.ts";
+import { type Progress, readProgress } from "./progress.ts";
 import { isMailboxStatus } from "./statuses.ts";
+import { ownedKind, readEvents, type StoredEvent } from "./store.ts";
 
-/** A page of an organization's events, newest first, all as of one moment. A foreign target has none. */
-export async function listEvents(queries: Queries, filter: EventFilter): Promise<StoredEvent[]> {
+/** A page of a list. */
+export interface EventPage {
+  events: StoredEvent[];
+  /** By event; empty unless it was asked for. */
+  progress: ReadonlyMap<string, Progress>;
+}
+
+/** A page of an organization's events, all as of one moment. A foreign target has none. */
+export async function listEvents(
+  queries: Queries,
+  filter: EventFilter,
+  withProgress = false,
+): Promise<EventPage> {
   return inSnapshot(queries, async (snapshot) => {
-    const statement = await choosePage(snapshot, filter);
-    if (statement === undefined) return [];
-    const { rows } = await statement.execute(snapshot);
-    return readEvents(
+    const ids = await listIds(
       snapshot,
       filter,
-      rows.map((row) => row.id),
+      async (statement) => (await statement.execute(snapshot)).rows,
     );
+    const events = await readEvents(snapshot, filter, ids);
+    if (filter.order === "asc") events.reverse();
+    return { events, progress: withProgress ? await readProgress(snapshot, events) : new Map() };
   });
 }
 
-/** The cheapest statement for a page, see {@link pageStatement}; undefined when no event can match. */
-export async function choosePage(snapshot: Queries, filter: EventFilter): Promise<IdStatement | undefined> {
-  const { status, targetId, correlationId } = filter;
-  if (targetId !== undefined) {
-    const kind = await ownedKind(snapshot, filter.orgId, targetId);
-    if (kind === undefined || !canHave(kind, status)) return undefined;
+/** The ids of a page, in order. */
+export async function listIds(snapshot: Queries, filter: EventFilter, run: Run): Promise<string[]> {
+  if (filter.targetId !== undefined) {
+    const kind = await ownedKind(snapshot, filter.orgId, filter.targetId);
+    if (kind === undefined || !canHave(kind, filter)) return [];
   }
-  if (correlationId !== undefined) return eventsWalk(filter);
-  if (!isMailboxStatus(status)) return pageStatement(filter, status);
-  if (status !== "UNREAD") return mailboxPage(filter, status, 0);
-  const { rows } = await unreadCountStatement(filter).execute(snapshot);
-  return mailboxPage(filter, status, rows[0]!.count);
+  return findIds(snapshot, filter, run);
 }
 
-function canHave(kind: TargetKind, status: EventFilter["status"]): boolean {
+function canHave(kind: TargetKind, { status, handoffState }: EventFilter): boolean {
+  if (handoffState !== undefined && kind !== "a2a") return false;
   if (status === undefined || status === "CANCELED") return true;
   return isMailboxStatus(status) === (kind === "mailbox");
 }

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from "kysely";
-import { type EventFilter, type IdStatement, older, pageOf } from "./pageStatement.ts";
+import { type EventFilter, type IdStatement, inRange, ordered, pageOf, reach } from "./eventFilter.ts";
 import { databaseNowMs, type MailboxStatus } from "./statuses.ts";
 
 /** Up to this many unread messages are sorted for a page; past it, events are walked and looked up. */
@@ -18,7 +18,7 @@ export function unreadCountStatement(filter: EventFilter): RawBuilder<{ count: n
 }
 
 /**
- * The page of a mailbox status, newest first. The order of messages in their indexes is that of acceptance, which
+ * The page of a mailbox status. The order of messages in their indexes is that of acceptance, which
  * is not quite that of ids, so live ones are sorted: the claimed are few, and of the unread there must not be too
  * many (`unreadCount`). Without a target, mailboxes that were deleted are left out.
  */
@@ -34,7 +34,7 @@ export function mailboxPage(filter: EventFilter, status: MailboxStatus, unreadCo
         sql`${ofStatus(filter, status, sql`m.state = 2`)} union all ${closedDead(filter)}`,
       );
     case "ACKNOWLEDGED":
-      return newestOfEach(
+      return firstOfEach(
         filter,
         sql`
           select c.id
@@ -43,12 +43,12 @@ export function mailboxPage(filter: EventFilter, status: MailboxStatus, unreadCo
             and c.mailbox_id = t.id
             and not c.dead
             and c.id >= ${expiredBefore(filter)}
-            ${older(filter, sql`c.id`)}
-          order by c.id desc
+            ${inRange(filter, sql`c.id`)}
+          ${ordered(filter, sql`c.id`)}
         `,
       );
     case "EXPIRED":
-      return newestOfEach(
+      return firstOfEach(
         filter,
         sql`
           select e.id
@@ -56,8 +56,8 @@ export function mailboxPage(filter: EventFilter, status: MailboxStatus, unreadCo
           where e.bucket = get_byte(uuid_send(t.id), 15)
             and e.target_id = t.id
             and e.id < ${expiredBefore(filter)}
-            ${older(filter, sql`e.id`)}
-          order by e.id desc
+            ${inRange(filter, sql`e.id`)}
+          ${ordered(filter, sql`e.id`)}
         `,
       );
   }
@@ -70,7 +70,7 @@ function sortedUnread(filter: EventFilter): IdStatement {
 }
 
 function walkedUnread(filter: EventFilter): IdStatement {
-  return newestOfEach(
+  return firstOfEach(
     filter,
     sql`
       select e.id
@@ -78,25 +78,25 @@ function walkedUnread(filter: EventFilter): IdStatement {
       where e.bucket = get_byte(uuid_send(t.id), 15)
         and e.target_id = t.id
         and e.id >= ${expiredBefore(filter)}
-        ${older(filter, sql`e.id`)}
+        ${inRange(filter, sql`e.id`)}
         and (
           select message_status(m.state, m.claimable_at, m.claim_count, t.max_claims, ${databaseNowMs})
           from messages m
           where m.bucket = e.bucket
             and m.id = e.id
         ) = 'UNREAD'
-      order by e.id desc
+      ${ordered(filter, sql`e.id`)}
     `,
   );
 }
 
-/** Merges the newest of each mailbox; `newest` selects those of the mailbox `t` in the order of ids. */
-function newestOfEach(filter: EventFilter, newest: RawBuilder<unknown>): IdStatement {
+/** Merges the first of each mailbox; `first` selects those of the mailbox `t` in the order of the filter. */
+function firstOfEach(filter: EventFilter, first: RawBuilder<unknown>): IdStatement {
   return sql`
-    select newest.id
+    select first.id
     from ${mailboxes(filter)} t
-    cross join lateral (${newest} limit ${filter.offset + filter.limit}) newest
-    order by newest.id desc
+    cross join lateral (${first} limit ${reach(filter)}) first
+    ${ordered(filter, sql`first.id`)}
     ${pageOf(filter)}
   `;
 }
@@ -105,7 +105,7 @@ function sorted(filter: EventFilter, ids: RawBuilder<unknown>): IdStatement {
   return sql`
     select m.id
     from (${ids}) m
-    order by m.id desc
+    ${ordered(filter, sql`m.id`)}
     ${pageOf(filter)}
   `;
 }
@@ -119,7 +119,7 @@ function ofStatus(
     select l.id
     from (${liveMessages(filter, state)}) l
     where l.status = ${status}
-      ${older(filter, sql`l.id`)}
+      ${inRange(filter, sql`l.id`)}
   `;
 }
 
@@ -137,14 +137,22 @@ function liveMessages(filter: EventFilter, state: RawBuilder<unknown>): RawBuild
   `;
 }
 
+/** The first dead messages of each mailbox. */
 function closedDead(filter: EventFilter): RawBuilder<unknown> {
   return sql`
-    select c.id
+    select first.id
     from ${mailboxes(filter)} t
-    join closed_messages c on c.bucket = get_byte(uuid_send(t.id), 15) and c.mailbox_id = t.id
-    where c.dead
-      and c.id >= ${expiredBefore(filter)}
-      ${older(filter, sql`c.id`)}
+    cross join lateral (
+      select c.id
+      from closed_messages c
+      where c.bucket = get_byte(uuid_send(t.id), 15)
+        and c.mailbox_id = t.id
+        and c.dead
+        and c.id >= ${expiredBefore(filter)}
+        ${inRange(filter, sql`c.id`)}
+      ${ordered(filter, sql`c.id`)}
+      limit ${reach(filter)}
+    ) first
   `;
 }
 

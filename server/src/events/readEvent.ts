@@ -2,20 +2,13 @@ import type { HandoffRow, Queries } from "../postgres/tables.ts";
 import { readHandoff } from "../handoff/record/handoffAnswer.ts";
 import { notFound } from "../http/contract/errors.ts";
 import { inSnapshot } from "./listEvents.ts";
-import {
-  type EventScope,
-  readAttempts,
-  readDueAt,
-  readEvents,
-  type StoredAttempt,
-  type StoredEvent,
-} from "./store.ts";
+import { type Progress, readProgress } from "./progress.ts";
+import { type EventScope, readAttempts, readEvents, type StoredAttempt, type StoredEvent } from "./store.ts";
 
 export interface EventStory {
   event: StoredEvent;
   attempts: StoredAttempt[];
-  /** Unix milliseconds; null unless it waits. */
-  dueAtMs: number | null;
+  progress: Progress;
   /** What became of the work; undefined unless its target is an agent that was tried. */
   handoff: HandoffRow | undefined;
 }
@@ -25,11 +18,11 @@ export async function readEvent(queries: Queries, scope: EventScope, id: string)
   return inSnapshot(queries, async (snapshot) => {
     const [event] = await readEvents(snapshot, scope, [id]);
     if (event === undefined) throw notFound();
-    const isWaiting = event.status === "QUEUED" || event.status === "RETRYING";
+    const progress = await readProgress(snapshot, [event]);
     return {
       event,
       attempts: await readAttempts(snapshot, event),
-      dueAtMs: isWaiting ? await readDueAt(snapshot, event) : null,
+      progress: progress.get(id)!,
       handoff: event.kind === 3 ? await readHandoff(snapshot, scope.orgId, id) : undefined,
     };
   });

@@ -6,7 +6,8 @@ import type { Changes } from "../items/changes.ts";
 import { ApiError, mailboxDisabled, notFound } from "../http/contract/errors.ts";
 import type { Mailboxes } from "../mailbox/mailboxes.ts";
 import { inSnapshot } from "./listEvents.ts";
-import { readDueAt, readEvents } from "./store.ts";
+import { readProgress } from "./progress.ts";
+import { readEvents } from "./store.ts";
 
 export interface ReplayDeps {
   config: Pick<Config, "mailboxRetentionSeconds">;
@@ -71,7 +72,7 @@ async function refuseWaiting(deps: ReplayDeps, orgId: string, sourceId: string):
     if (source === undefined) throw notFound();
     const { status } = source;
     if (status !== "QUEUED" && status !== "RETRYING") return;
-    const dueAtMs = await readDueAt(snapshot, source);
+    const { dueAtMs } = (await readProgress(snapshot, [source])).get(sourceId)!;
     const next =
       dueAtMs === null
         ? "it is being delivered, or held until its target is enabled"

@@ -8,6 +8,25 @@ const Status = Type.Unsafe<EventStatus>({
   description: "From UNREAD on: what mailbox messages are",
 });
 
+/** What a list shows of each event besides, when it is asked for. */
+const optionalFields = {
+  attempts: Type.Integer({ description: "Attempts made so far" }),
+  last_status_code: Type.Union([Type.Integer(), Type.Null()], {
+    description: "What the receiver last answered: 0 when it did not, null before the first attempt",
+  }),
+  next_attempt_at: Type.Union([Timestamp, Type.Null()], {
+    description:
+      "When the next attempt is due; null when one is under way, when none will follow, and while the target is disabled",
+  }),
+  duration_ms: Type.Union([Type.Integer(), Type.Null()], {
+    description: "How long the last attempt took; null before the first",
+  }),
+};
+
+export type OptionalField = keyof typeof optionalFields;
+
+export const optionalFieldNames = Object.keys(optionalFields) as OptionalField[];
+
 /** An event in a list. */
 export const EventSummary = Type.Object(
   {
@@ -17,6 +36,7 @@ export const EventSummary = Type.Object(
     status: Status,
     created_at: Timestamp,
     updated_at: Timestamp,
+    ...Type.Partial(Type.Object(optionalFields)).properties,
   },
   { title: "EventSummary" },
 );
@@ -33,12 +53,16 @@ export const Event = Type.Object(
     event_type: NullableString,
     correlation_id: NullableString,
     status: Status,
+    attempts: optionalFields.attempts,
+    max_attempts: Type.Integer({ description: "The first attempt and all retries" }),
     retry_count: Type.Integer({ description: "Attempts made after the first" }),
     max_retries: Type.Integer({ description: "As its target had it when the item was accepted" }),
-    next_attempt_at: Type.Union([Timestamp, Type.Null()], {
-      description:
-        "When the next attempt is due; null when one is under way, its target is disabled, or none will follow",
+    next_attempt_at: optionalFields.next_attempt_at,
+    last_status_code: optionalFields.last_status_code,
+    last_error: Type.Union([Type.String(), Type.Null()], {
+      description: "Why the last attempt failed; null when it did not, and before the first",
     }),
+    held: Type.Boolean({ description: "It waits because its target is disabled" }),
     is_replay: Type.Integer({ minimum: 0, maximum: 1 }),
     source_event_id: NullableString,
     created_at: Timestamp,
@@ -62,21 +86,59 @@ export const DeliveryAttempt = Type.Object(
   { title: "DeliveryAttempt" },
 );
 
+const EventId = Type.String({ pattern: "^[0-9a-f]{32}$" });
+const Moment = Type.Integer({ minimum: 0, maximum: 253_402_300_799 });
+
 export const EventQuery = Type.Object({
   limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
   offset: Type.Integer({
     minimum: 0,
     maximum: 1_000_000,
     default: 0,
-    description: "What is skipped costs time; `before` does not",
+    description: "What is skipped costs time; `before` and `after` do not",
+  }),
+  order: Type.Unsafe<"desc" | "asc">({
+    type: "string",
+    enum: ["desc", "asc"],
+    default: "desc",
+    description: "desc: newest first; asc: oldest first",
   }),
   before: Type.Optional(
-    Type.String({ pattern: "^[0-9a-f]{32}$", description: "Only events older than the one with this id" }),
+    Type.Unsafe<string>({ ...EventId, description: "Only events older than the one with this id" }),
+  ),
+  after: Type.Optional(
+    Type.Unsafe<string>({
+      ...EventId,
+      description: "Only events newer than the one with this id: the next page when the oldest come first",
+    }),
   ),
   endpoint_id: Type.Optional(Type.String({ description: "Only events of this target" })),
   target_id: Type.Optional(Type.String({ description: "The same as endpoint_id" })),
   status: Type.Optional(Status),
+  event_type: Type.Optional(
+    Type.String({ pattern: "^[ -~]{1,256}$", description: "Only events of exactly this type" }),
+  ),
   correlation_id: Type.Optional(Type.String({ pattern: "^[A-Za-z0-9_-]{1,128}$" })),
+  handoff_state: Type.Optional(
+    Type.String({
+      pattern: "^[A-Z][A-Z0-9_]{0,63}$",
+      description:
+        "Only what was handed to an agent and stands so, such as WORKING, INPUT_REQUIRED or COMPLETED",
+    }),
+  ),
+  created_after: Type.Optional(
+    Type.Unsafe<number>({ ...Moment, description: "Only events accepted at or after this, in Unix seconds" }),
+  ),
+  created_before: Type.Optional(
+    Type.Unsafe<number>({ ...Moment, description: "Only events accepted before this, in Unix seconds" }),
+  ),
+  fields: Type.Optional(
+    Type.String({
+      maxLength: 256,
+      description: `What to show of each event besides, with commas between: ${optionalFieldNames.join(", ")}`,
+      examples: ["attempts,last_status_code"],
+    }),
+  ),
 });
 
 export const Replay = Type.Object(

@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { bucketOf, lastIdOfSlot } from "../postgres/ids.ts";
+import { bucketOf } from "../postgres/ids.ts";
 import { kindNames } from "../items/kind.ts";
 import type { Queries, TargetKind } from "../postgres/tables.ts";
 import {
@@ -108,39 +108,6 @@ export async function readAttempts(
     limit ${maxAttemptsShown}
   `.execute(queries);
   return rows;
-}
-
-/** When an event that waits is tried next, in Unix milliseconds; null when it is under way, held or done. */
-export async function readDueAt(
-  queries: Queries,
-  { id, targetId }: Pick<StoredEvent, "id" | "targetId">,
-): Promise<number | null> {
-  const { rows } = await sql<{ due_at: number | null }>`
-    select case when exists (select from targets t where t.id = ${targetId} and t.enabled) then w.due_at end as due_at
-    from (
-      select d.due_at
-      from deliveries d
-      where d.bucket = ${bucketOf(id)}
-        and d.id = ${id}
-        and d.lease_until is null
-      union all
-      (
-        -- Of those that were not tried, which may be in a row with others.
-        select d.due_at
-        from deliveries d
-        where d.bucket = ${bucketOf(id)}
-          and d.target_id = ${targetId}
-          and least(d.attempts, 1) = 0
-          and d.event_ids[cardinality(d.event_ids)] >= ${id}
-          and d.event_ids[cardinality(d.event_ids)] <= ${lastIdOfSlot(id)}
-          and d.lease_until is null
-          and ${id}::uuid = any (d.event_ids)
-        limit 1
-      )
-      limit 1
-    ) w
-  `.execute(queries);
-  return rows[0]?.due_at ?? null;
 }
 
 /**

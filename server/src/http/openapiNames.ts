@@ -7,6 +7,7 @@ export const tags = [
   { name: "Endpoints", description: "Webhook targets as older clients know them" },
   { name: "Mailboxes", description: "Reading, claiming and acknowledging messages" },
   { name: "Events", description: "What became of accepted items" },
+  { name: "Statistics", description: "What happened over time" },
   { name: "Organization", description: "The workspace that everything belongs to" },
   { name: "Billing", description: "Usage and payment" },
   { name: "Operation", description: "For those who run the service" },
@@ -36,6 +37,8 @@ export const operationNames: Record<string, readonly [tag: Tag, operationId: str
   "DELETE /api/v1/targets/:id/signing-secret/previous": ["Targets", "deletePreviousSigningSecret"],
   "GET /api/v1/targets/:id/tryout": ["Targets", "listTryoutRequests"],
 
+  "GET /api/v1/targets/:id/health": ["Targets", "readTargetHealth"],
+
   "POST /t/:target_id": ["Ingestion", "sendItem"],
   "POST /e/:endpoint_id": ["Ingestion", "sendEvent"],
 
@@ -59,9 +62,12 @@ export const operationNames: Record<string, readonly [tag: Tag, operationId: str
 
   "GET /api/v1/events": ["Events", "listEvents"],
   "GET /api/v1/events/:id": ["Events", "readEvent"],
+  "GET /api/v1/events/:id/payload": ["Events", "readPayload"],
   "POST /api/v1/events/:id/replay": ["Events", "replayEvent"],
   "POST /api/v1/events/:id/handoff/message": ["Events", "answerAgent"],
   "POST /api/v1/events/:id/handoff/cancel": ["Events", "cancelTask"],
+
+  "GET /api/v1/stats": ["Statistics", "readStats"],
 
   "GET /api/v1/orgs": ["Organization", "readOrganization"],
   "PATCH /api/v1/orgs": ["Organization", "renameOrganization"],

@@ -121,6 +121,9 @@ function impliedRefusals([method, path, credential]: RouteRow): (keyof typeof re
   return (Object.keys(names) as (keyof typeof refusals)[]).filter((name) => names[name]);
 }
 
+/** Statuses that stand for refusals which a program has to tell apart. */
+const mayHaveCode = new Set([402, 403, 409, 410]);
+
 function describeRefusal(
   status: number,
   description: string,
@@ -132,7 +135,7 @@ function describeRefusal(
     headers: {
       ...headers,
       ...((status === 429 || status === 503) && header("Retry-After", "RetryAfter")),
-      ...((status === 402 || status === 403 || status === 409) && header("X-Error-Code", "ErrorCode")),
+      ...(mayHaveCode.has(status) && header("X-Error-Code", "ErrorCode")),
     },
     content: describeContent(describeSchema(ErrorBody, named)),
   };

@@ -15,11 +15,14 @@ import type { Handoffs } from "../handoff/handoffs.ts";
 import { sweepPolls } from "../handoff/follow/pollStore.ts";
 import type { Log } from "../telemetry/log.ts";
 import { analyzePartitions } from "../maintenance/analyzePartitions.ts";
+import { buildIndexes } from "../maintenance/buildIndexes.ts";
 import { cancelExpired } from "../delivery/rows/cancelExpired.ts";
 import { cancelOrphans } from "../delivery/rows/cancelOrphans.ts";
 import { dropOldPartitions } from "../maintenance/dropOldPartitions.ts";
 import { dropUnusedFunctions } from "../maintenance/dropUnusedFunctions.ts";
 import { type Chore, startLoop } from "../maintenance/chore.ts";
+import { foldActivity, forgetActivity } from "../stats/foldActivity.ts";
+import { sweepCircuits } from "../delivery/dispatch/openCircuits.ts";
 import { sweepLeases } from "../delivery/rows/sweepLeases.ts";
 
 export interface MaintenanceDeps {
@@ -63,6 +66,16 @@ function itemChores({ pool, handoffs }: MaintenanceDeps): Chore[] {
       runOnce: async () => ({ records: await foldUsage(pool) }),
     },
     {
+      name: "activity folding",
+      everyMs: 5 * seconds,
+      runOnce: async () => ({ rows: await foldActivity(pool) }),
+    },
+    {
+      name: "circuits of stopped nodes",
+      everyMs: minutes,
+      runOnce: async () => ({ circuits: await sweepCircuits(pool) }),
+    },
+    {
       name: "deliveries of deleted targets",
       everyMs: 30 * seconds,
       runOnce: async () => ({ canceled: await cancelOrphans(pool) }),
@@ -103,6 +116,11 @@ function storageChores({ config, pool, nowMs }: MaintenanceDeps): Chore[] {
       runOnce: async () => ({ created: await ensurePartitions(pool, nowMs()) }),
     },
     {
+      name: "indexes of earlier days",
+      everyMs: 5 * minutes,
+      runOnce: async () => ({ built: await buildIndexes(pool) }),
+    },
+    {
       name: "retention",
       everyMs: 30 * minutes,
       runOnce: () => dropOldPartitions(pool, { retentionDays: config.retentionDays, nowMs: nowMs() }),
@@ -121,6 +139,11 @@ function storageChores({ config, pool, nowMs }: MaintenanceDeps): Chore[] {
         await analyzePartitions(pool);
         return {};
       },
+    },
+    {
+      name: "activity past retention",
+      everyMs: 30 * minutes,
+      runOnce: async () => ({ steps: await forgetActivity(pool) }),
     },
     {
       name: "functions of versions that are gone",

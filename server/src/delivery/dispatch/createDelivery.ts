@@ -4,11 +4,13 @@ import type { Registry } from "prom-client";
 import type { Changes } from "../../items/changes.ts";
 import type { Outbound } from "../../outbound/outbound.ts";
 import type { SecretBox } from "../../items/secretBox.ts";
+import { newRootId } from "../../postgres/ids.ts";
 import { createDeliveryMetrics } from "../../telemetry/deliveryMetrics.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { AttemptResult, Delivery } from "../../items/delivery.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { createBusyMeter, createLending, type HelpingThread } from "./lending.ts";
+import { createOpenCircuits } from "./openCircuits.ts";
 import { createAttemptRecorder } from "../attempt/recordAttempts.ts";
 import { createAttemptReport } from "../attempt/reportAttempt.ts";
 import { sendWebhook } from "../attempt/sendWebhook.ts";
@@ -62,6 +64,8 @@ export function createDelivery(deps: DeliveryDeps): Dispatcher {
     targetConcurrency: config.targetConcurrency,
     maxInFlight: config.maxInFlight,
     newToken: () => randomInt(2 ** 47),
+    // What a helping thread has trouble with, it gives back.
+    ...(!borrowed && { circuits: createOpenCircuits(pool, log, newRootId(nowMs())) }),
     ...(helper && {
       lending: createLending({
         thread: helper,

@@ -13,9 +13,10 @@ import type { Borrowing } from "./borrowedClaims.ts";
 import { chooseDue } from "./chooseDue.ts";
 import { type ClaimLoop, type ClaimLoopDeps, createClaimLoop } from "./claimLoop.ts";
 import { createJudge, type Judge } from "./judge.ts";
-import { hold, isCircuitOpen, isEmpty, isReady, type Lane, waiting } from "./lane.ts";
+import { hold, isCircuitOpen, isEmpty, isReady, isTripped, type Lane, waiting } from "./lane.ts";
 import { Lanes } from "./lanes.ts";
 import type { Lending } from "./lending.ts";
+import type { OpenCircuits } from "./openCircuits.ts";
 import { createReleases, type Releases } from "./releases.ts";
 import { createTargetChecks, type TargetChecks } from "./targetChecks.ts";
 import { createUnsentReport, type UnsentReport } from "./unsentReport.ts";
@@ -39,6 +40,8 @@ export interface DispatcherDeps {
   newToken: () => number;
   /** What brings due deliveries into memory; the circle over all targets unless told. */
   createClaims?: (deps: ClaimLoopDeps) => ClaimLoop;
+  /** Told when circuits open and close. */
+  circuits?: OpenCircuits;
   /** The part of targets' requests that another thread has. */
   lending?: Lending;
   /** Told, where targets are another thread's, what becomes of them. */
@@ -150,6 +153,7 @@ export class Dispatcher implements DeliveryGauges {
     await this.#releases.flush();
     await this.#deps.recorder.drained();
     this.#deps.recorder.stop();
+    await this.#deps.circuits?.stop();
   }
 
   newLease(): Lease {
@@ -290,8 +294,11 @@ export class Dispatcher implements DeliveryGauges {
 
   #note(lane: Lane, result: AttemptResult): void {
     const nowMs = performance.now();
+    const wasTripped = isTripped(lane);
     this.#lanes.move(lane, this.#judge.ended(lane, result, nowMs));
+    if (wasTripped && !isTripped(lane)) this.#deps.circuits?.closed(lane.targetId);
     if (!isCircuitOpen(lane, nowMs)) return;
+    this.#deps.circuits?.opened(lane.targetId, lane.openUntilMs - nowMs);
     this.#deps.borrowing?.troubled(lane.targetId);
     this.#releaseWaiting(lane);
   }

@@ -167,7 +167,7 @@ export function hold(lane: Lane, untilMs: number): void {
   lane.window = Math.max(1, lane.window >> 1);
 }
 
-function isTripped(lane: Lane): boolean {
+export function isTripped(lane: Lane): boolean {
   return lane.failures >= failuresToOpen || lane.timeouts >= timeoutsToOpen;
 }
 

@@ -12,6 +12,7 @@ import {
 import { callFunction } from "../../postgres/hot/callFunction.ts";
 import { bucketOf, idTimeMs, newId } from "../../postgres/ids.ts";
 import type { Delivery } from "../../items/delivery.ts";
+import { latencyRange } from "../../items/latencyRanges.ts";
 import { byRow, type HeldItem } from "./itemsByRow.ts";
 
 /** Where a node is in its circle over the waiting targets. */
@@ -180,7 +181,7 @@ export async function finishDeliveries(pool: pg.Pool, records: readonly AttemptR
   const hasBodies = ordered.some((record) => record.responseBody !== null);
   const rows = await callFunction<{ matched: string | null }>(pool, {
     name: "finish_deliveries",
-    text: "select finish_deliveries($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) as matched",
+    text: "select finish_deliveries($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) as matched",
     values: [
       uuidArray(ids),
       int8Array(tokens),
@@ -194,6 +195,7 @@ export async function finishDeliveries(pool: pg.Pool, records: readonly AttemptR
       int2Array(ordered.map((record) => record.statusCode)),
       hasErrors ? textArray(ordered.map((record) => record.error)) : null,
       hasBodies ? byteaArray(ordered.map((record) => record.responseBody)) : null,
+      int2Array(ordered.map(latencyOf)),
     ],
   });
   const { matched } = rows[0]!;
@@ -201,6 +203,11 @@ export async function finishDeliveries(pool: pg.Pool, records: readonly AttemptR
   const isHeld = records.map(() => false);
   for (const number of matched.split(",")) if (number !== "") isHeld[order[Number(number) - 1]!] = true;
   return isHeld;
+}
+
+/** From acceptance to the receiver's answer. */
+function latencyOf({ eventId, attemptedAtMs, durationMs }: AttemptRecord): number {
+  return latencyRange(attemptedAtMs + durationMs - idTimeMs(eventId));
 }
 
 /** Gives unattempted deliveries back to whoever claims next. */

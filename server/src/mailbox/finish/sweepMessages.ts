@@ -43,7 +43,8 @@ export async function sweepClaimIds(pool: pg.Pool): Promise<number> {
 }
 
 /**
- * Folds the ledger of mailboxes into minutes, and minutes past their hour into one sum. @returns how many rows were folded.
+ * Folds the ledger of mailboxes into minutes, and minutes past their hour into one sum; what it says of messages accepted
+ * and acknowledged goes on to the activity of targets. @returns how many rows were folded.
  */
 export async function foldMailboxActivity(pool: pg.Pool): Promise<number> {
   let total = 0;
@@ -59,6 +60,15 @@ export async function foldMailboxActivity(pool: pg.Pool): Promise<number> {
                  for update skip locked
                ))
                returning a.bucket, a.minute, a.mailbox_id, a.accepted, a.acknowledged, a.held
+             ),
+             seen as (
+               insert into target_activity (bucket, accepted, delivered, target_id, org_id, at_ms)
+               select g.bucket, sum(g.accepted), sum(g.acknowledged), g.mailbox_id, t.org_id, g.minute::bigint * 60000
+               from gone g
+               join targets t on t.id = g.mailbox_id
+               where g.accepted > 0
+                 or g.acknowledged > 0
+               group by g.bucket, g.minute, g.mailbox_id, t.org_id
              ),
              folded as (
                insert into mailbox_minutes as n (bucket, minute, mailbox_id, accepted, acknowledged, held)

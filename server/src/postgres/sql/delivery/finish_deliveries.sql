@@ -8,6 +8,7 @@
 -- ascending order of ids.
 -- p_row_delivered says of each row whether all its items here were delivered.
 -- Items of one row that were all delivered at the first try have one row of delivered_groups for their attempts.
+-- p_latencies has, of each item that was delivered, the range of its latency (`latencyRanges.ts`); others' are not read.
 -- Outcomes: 1 delivered, 2 retry after p_delays_ms, 3 failed. A retry whose target was deleted meanwhile is canceled
 -- by the claim that meets it. p_outcomes and p_delays_ms may be null where all were delivered, p_errors and
 -- p_response_bodies where no element has any.
@@ -23,7 +24,8 @@ create function finish_deliveries(
   p_durations_ms integer[],
   p_status_codes smallint[],
   p_errors text[],
-  p_response_bodies bytea[]
+  p_response_bodies bytea[],
+  p_latencies smallint[]
 )
 returns text
 language plpgsql
@@ -119,6 +121,24 @@ begin
       p_response_bodies[h.first : h.last]
     from held h
     where h.is_group
+  ),
+  activity as (
+    insert into target_activity (bucket, delivered, retried, failed, target_id, org_id, at_ms, latencies)
+    select h.bucket, h.last - h.first + 1, 0, 0, h.target_id, h.org_id, v_now_ms, p_latencies[h.first : h.last]
+    from held h
+    where h.is_group
+    union all
+    select
+      m.bucket,
+      count(*) filter (where coalesce(p_outcomes[m.n], 1) = 1),
+      count(*) filter (where p_outcomes[m.n] = 2),
+      count(*) filter (where p_outcomes[m.n] = 3),
+      m.target_id,
+      m.org_id,
+      v_now_ms,
+      array_agg(p_latencies[m.n]) filter (where coalesce(p_outcomes[m.n], 1) = 1)
+    from moved m
+    group by m.bucket, m.target_id, m.org_id
   ),
   recorded as (
     insert into attempts (

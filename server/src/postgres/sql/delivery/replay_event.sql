@@ -75,6 +75,8 @@ begin
   else
     insert into deliveries (bucket, kind, id, target_id, org_id, due_at, event_ids)
     values (v_bucket, kind, p_id, target_id, p_org, v_now_ms, array[p_id]);
+    insert into target_activity (bucket, accepted, target_id, org_id, at_ms)
+    values (v_bucket, 1, target_id, p_org, v_now_ms);
   end if;
   code := 'a';
 end

@@ -227,6 +227,20 @@ begin
         and pair_kinds[p_pairs[n]] <> 2
     ) waiting
     where waiting.pair is not null
+  ),
+  activity as (
+    insert into target_activity (bucket, accepted, target_id, org_id, at_ms)
+    select
+      get_byte(uuid_send(p_pair_target_ids[p_pairs[n]]), 15),
+      count(*),
+      p_pair_target_ids[p_pairs[n]],
+      v_pair_orgs[p_pairs[n]],
+      v_now_ms
+    from generate_series(1, v_count) as n
+    where (v_codes is null or v_codes[n] in ('a', 'f'))
+      -- Mailboxes have a ledger of their own.
+      and pair_kinds[p_pairs[n]] <> 2
+    group by p_pairs[n]
   )
   insert into usage_records (bucket, period, items, org_id)
   select min(get_byte(uuid_send(p_ids[n]), 15)), v_period, count(*), v_pair_orgs[p_pairs[n]]

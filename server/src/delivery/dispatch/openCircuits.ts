@@ -1,0 +1,110 @@
+import type pg from "pg";
+import { bucketOf } from "../../postgres/ids.ts";
+import type { Log } from "../../telemetry/log.ts";
+
+/** Lets other nodes see which circuits this one has opened. */
+export interface OpenCircuits {
+  /** Nothing is sent to the target for so long; then one request tries it. */
+  opened(targetId: string, forMs: number): void;
+  /** The target answers again. */
+  closed(targetId: string): void;
+  /** Takes everything back: another node knows nothing of this one's targets. */
+  stop(): Promise<void>;
+}
+
+/** How long changes gather before they are written: a circuit opens and closes at most once a second. */
+const gatherMs = 100;
+
+/**
+ * Writes down what changes, in the background and each target's last state only. What could not be written is written
+ * with the next change; nothing waits for it, and deliveries do not depend on it.
+ * @param nodeId Names this process, as an id.
+ */
+export function createOpenCircuits(pool: pg.Pool, log: Log, nodeId: string): OpenCircuits {
+  /** By target: until when by the monotonic clock, or null when it is closed. */
+  const changed = new Map<string, number | null>();
+  let timer: NodeJS.Timeout | undefined;
+  let writing = Promise.resolve();
+
+  function note(targetId: string, untilMs: number | null): void {
+    changed.set(targetId, untilMs);
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      writing = writing.then(write);
+    }, gatherMs);
+  }
+
+  async function write(): Promise<void> {
+    const now = [...changed];
+    changed.clear();
+    const nowMs = performance.now();
+    try {
+      await writeCircuits(pool, nodeId, {
+        open: now.flatMap(([targetId, untilMs]) =>
+          untilMs === null ? [] : [{ targetId, forMs: Math.max(0, Math.ceil(untilMs - nowMs)) }],
+        ),
+        closed: now.flatMap(([targetId, untilMs]) => (untilMs === null ? [targetId] : [])),
+      });
+    } catch (error) {
+      log.warn({ err: error }, "open circuits could not be noted");
+      for (const [targetId, untilMs] of now) if (!changed.has(targetId)) changed.set(targetId, untilMs);
+    }
+  }
+
+  return {
+    opened: (targetId, forMs) => note(targetId, performance.now() + forMs),
+    closed: (targetId) => note(targetId, null),
+    async stop() {
+      clearTimeout(timer);
+      await writing;
+      await pool
+        .query("delete from open_circuits where node_id = $1", [nodeId])
+        .catch((error: unknown) => log.warn({ err: error }, "open circuits could not be taken back"));
+    },
+  };
+}
+
+interface Changes {
+  open: { targetId: string; forMs: number }[];
+  closed: string[];
+}
+
+async function writeCircuits(pool: pg.Pool, nodeId: string, { open, closed }: Changes): Promise<void> {
+  await pool.query({
+    name: "write_open_circuits",
+    text: `with gone as (
+             delete from open_circuits c
+             using unnest($5::smallint[], $6::uuid[]) as i (bucket, target_id)
+             where c.bucket = i.bucket
+               and c.target_id = i.target_id
+               and c.node_id = $1
+           )
+           insert into open_circuits (bucket, target_id, node_id, open_until)
+           select i.bucket, i.target_id, $1, (extract(epoch from clock_timestamp()) * 1000)::bigint + i.for_ms
+           from unnest($2::smallint[], $3::uuid[], $4::bigint[]) as i (bucket, target_id, for_ms)
+           on conflict (bucket, target_id, node_id) do update
+           set open_until = excluded.open_until`,
+    values: [
+      nodeId,
+      open.map(({ targetId }) => bucketOf(targetId)),
+      open.map(({ targetId }) => targetId),
+      open.map(({ forMs }) => forMs),
+      closed.map(bucketOf),
+      closed,
+    ],
+  });
+}
+
+/** A circuit that has been open for this much longer than it was to be counts as closed: its node died or forgot it. */
+export const circuitMemoryMs = 60_000;
+
+/** Removes what nodes left behind. @returns how many circuits there were. */
+export async function sweepCircuits(pool: pg.Pool): Promise<number> {
+  const { rowCount } = await pool.query({
+    name: "sweep_open_circuits",
+    text: `delete from open_circuits
+           where open_until < (extract(epoch from clock_timestamp()) * 1000)::bigint - $1`,
+    values: [circuitMemoryMs],
+  });
+  return rowCount ?? 0;
+}

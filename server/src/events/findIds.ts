@@ -1,0 +1,99 @@
+import { type RawBuilder, sql } from "kysely";
+import type { Queries } from "../postgres/tables.ts";
+import { type Condition, type EventFilter, reach } from "./eventFilter.ts";
+import { missingOf, type Source, sourcesOf } from "./sources.ts";
+import { isMailboxStatus, statusOf } from "./statuses.ts";
+
+/** Executes a statement; a test asks for its plan besides. */
+export type Run = <Row>(statement: RawBuilder<Row>) => Promise<Row[]>;
+
+/** How many events of a source the first step looks at, and the most that one step does. */
+const firstStep = 200;
+const maxStep = 5_000;
+const growth = 4;
+
+/** The ids of a page, in order. The filter's target must be the organization's. */
+export async function findIds(snapshot: Queries, filter: EventFilter, run: Run): Promise<string[]> {
+  const sources = await sourcesOf(snapshot, filter);
+  if (missingOf(sources[0]!, filter).length === 0) {
+    return (await run(sources[0]!.page(filter))).map(({ id }) => id);
+  }
+  return raceOf(filter, sources, run);
+}
+
+/** How far one source has been walked. */
+interface Walk {
+  source: Source;
+  found: string[];
+  /** The last event that was looked at. */
+  lastId: string | undefined;
+  isEnded: boolean;
+}
+
+/**
+ * Where no index has exactly what is asked for, all that have a part of it are walked in turns, with steps that grow
+ * alike, until one of them has filled the page or come to its end. That costs a small multiple of the shortest of the
+ * walks, which cannot be known beforehand: an event type may be the rarer thing, or a status.
+ */
+async function raceOf(filter: EventFilter, sources: readonly Source[], run: Run): Promise<string[]> {
+  const walks = sources.map((source): Walk => ({ source, found: [], lastId: undefined, isEnded: false }));
+  for (let step = firstStep; ; step = Math.min(step * growth, maxStep)) {
+    for (const walk of walks) {
+      await goOn(walk, filter, { step, run });
+      if (walk.isEnded || walk.found.length >= reach(filter)) {
+        return walk.found.slice(filter.offset, reach(filter));
+      }
+    }
+  }
+}
+
+async function goOn(
+  walk: Walk,
+  filter: EventFilter,
+  { step, run }: { step: number; run: Run },
+): Promise<void> {
+  const { source, lastId } = walk;
+  const range = { ...filter, limit: step, offset: 0 };
+  if (lastId !== undefined)
+    Object.assign(range, filter.order === "desc" ? { below: lastId } : { above: lastId });
+  const fits = missingOf(source, filter).map((name) => conditionOn(name, filter));
+  const rows = await run(sql<{ id: string; fits: boolean }>`
+    select c.id, (${sql.join(fits, sql` and `)}) is true as fits
+    from (${source.page(range)}) c
+    left join lateral (
+      select e.*
+      from events e
+      where e.org_id = ${filter.orgId}
+        and e.id = c.id
+      limit 1
+    ) e on true
+    order by c.id ${sql.raw(filter.order)}
+  `);
+  for (const row of rows) if (row.fits) walk.found.push(row.id);
+  walk.lastId = rows.at(-1)?.id;
+  walk.isEnded = rows.length < step;
+}
+
+/** What an event `e` has to be, as SQL. */
+function conditionOn(name: Condition, filter: EventFilter): RawBuilder<unknown> {
+  switch (name) {
+    case "targetId":
+      return sql`e.target_id = ${filter.targetId}`;
+    case "correlationId":
+      return sql`e.correlation_id = ${filter.correlationId}`;
+    case "eventType":
+      return sql`e.event_type = ${filter.eventType}`;
+    case "handoffState":
+      return sql`e.kind = 3 and exists (
+        select
+        from handoffs h
+        where h.bucket = e.bucket
+          and h.event_id = e.id
+          and coalesce(h.state, h.outcome) = ${filter.handoffState}
+      )`;
+    case "status":
+      // Of the other kinds no status need be looked up.
+      return sql`${isMailboxStatus(filter.status) ? sql`e.kind = 2 and` : sql``}
+        ${statusOf(filter.mailboxRetentionMs)} = ${filter.status}`;
+  }
+}

@@ -1,0 +1,60 @@
+import type { Queries } from "../postgres/tables.ts";
+import { type Condition, conditionNames, type EventFilter, type IdStatement } from "./eventFilter.ts";
+import { mailboxPage, unreadCountStatement } from "./mailboxPage.ts";
+import {
+  correlationPage,
+  eventTypePage,
+  handoffPage,
+  organizationPage,
+  statusPage,
+  targetPage,
+} from "./pageStatement.ts";
+import { type EventStatus, isMailboxStatus } from "./statuses.ts";
+
+/** A place that has the events of some of a filter's conditions in order. */
+export interface Source {
+  /** The conditions of the filter that all its events meet. */
+  meets: readonly Condition[];
+  /** The ids of a page of them, or of another range of the same filter. */
+  page: (filter: EventFilter) => IdStatement;
+}
+
+/**
+ * The places that a filter's events can be found in. None is left out that could be the shortest way to them, and only
+ * one is given when it alone has exactly the events in question.
+ */
+export async function sourcesOf(snapshot: Queries, filter: EventFilter): Promise<Source[]> {
+  const { targetId, status, correlationId, eventType, handoffState } = filter;
+  const sources: Source[] = [];
+  if (handoffState !== undefined) {
+    sources.push({ meets: ["handoffState", "targetId"], page: (range) => handoffPage(range, handoffState) });
+  }
+  if (correlationId !== undefined) {
+    sources.push({ meets: ["correlationId"], page: (range) => correlationPage(range, correlationId) });
+  }
+  if (eventType !== undefined) {
+    sources.push({ meets: ["eventType"], page: (range) => eventTypePage(range, eventType) });
+  }
+  // By a status or a state, fewer events of the target are found.
+  if (targetId !== undefined && status === undefined && handoffState === undefined) {
+    sources.push({ meets: ["targetId"], page: (range) => targetPage(range, targetId) });
+  }
+  // The last in each turn: a step of some statuses costs more than one of an index.
+  if (status !== undefined) sources.push(await statusSource(snapshot, filter, status));
+  if (sources.length === 0) return [{ meets: [], page: organizationPage }];
+  const whole = sources.find((source) => missingOf(source, filter).length === 0);
+  return whole === undefined ? sources : [whole];
+}
+
+/** The conditions of a filter that remain to be looked up for each event of a source. */
+export function missingOf({ meets }: Source, filter: EventFilter): Condition[] {
+  return conditionNames.filter((name) => filter[name] !== undefined && !meets.includes(name));
+}
+
+async function statusSource(snapshot: Queries, filter: EventFilter, status: EventStatus): Promise<Source> {
+  const meets = ["status", "targetId"] as const;
+  if (!isMailboxStatus(status)) return { meets, page: (range) => statusPage(range, status) };
+  if (status !== "UNREAD") return { meets, page: (range) => mailboxPage(range, status, 0) };
+  const { rows } = await unreadCountStatement(filter).execute(snapshot);
+  return { meets, page: (range) => mailboxPage(range, status, rows[0]!.count) };
+}

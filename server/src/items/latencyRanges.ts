@@ -1,0 +1,57 @@
+/*
+ * Latencies are counted in ranges that grow by the same factor: eight to each doubling. Counts of ranges add up over
+ * steps of time and over nodes, which percentiles do not; what they lose is some 4 % of a percentile's value.
+ */
+
+const rangesPerDoubling = 8;
+/** The last range has all that took longer than some 50 days. */
+const lastRange = 256;
+
+/** The number of the range that a latency lies in, from 0. What seems negative, because clocks differ, is 0. */
+export function latencyRange(latencyMs: number): number {
+  if (latencyMs <= 0) return 0;
+  return Math.min(lastRange, Math.floor(Math.log2(latencyMs + 1) * rangesPerDoubling));
+}
+
+/** How many latencies lie in each of some ranges, which ascend. */
+export interface LatencyCounts {
+  ranges: readonly number[];
+  counts: readonly number[];
+}
+
+/** The sums of several counts. */
+export function addLatencies(parts: readonly LatencyCounts[]): LatencyCounts {
+  if (parts.length === 1) return parts[0]!;
+  const sums = new Map<number, number>();
+  for (const { ranges, counts } of parts) {
+    for (let index = 0; index < ranges.length; index++) {
+      const range = ranges[index]!;
+      sums.set(range, (sums.get(range) ?? 0) + counts[index]!);
+    }
+  }
+  const ranges = [...sums.keys()].sort((one, other) => one - other);
+  return { ranges, counts: ranges.map((range) => sums.get(range)!) };
+}
+
+/**
+ * The latencies in milliseconds that these parts of those counted do not exceed, each as the middle of its range.
+ * @param parts Ascending, each more than 0 and at most 1: 0.5 for the median.
+ * @returns null when nothing was counted.
+ */
+export function percentiles({ ranges, counts }: LatencyCounts, parts: readonly number[]): number[] | null {
+  let all = 0;
+  for (const count of counts) all += count;
+  if (all === 0) return null;
+  const found: number[] = [];
+  let below = 0;
+  for (let index = 0; found.length < parts.length; index++) {
+    below += counts[index]!;
+    while (found.length < parts.length && below >= all * parts[found.length]!)
+      found.push(middleOf(ranges[index]!));
+  }
+  return found;
+}
+
+function middleOf(range: number): number {
+  return Math.round(2 ** ((range + 0.5) / rangesPerDoubling) - 1);
+}

@@ -1,0 +1,69 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type pg from "pg";
+import { createTestDatabase, type TestDatabase } from "../../test/support/database.ts";
+import { createPool } from "../postgres/pool.ts";
+import { buildIndexes } from "./buildIndexes.ts";
+
+let database: TestDatabase;
+let pool: pg.Pool;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  pool = createPool({ connection: database.connection, size: 2, onError: () => undefined });
+});
+
+afterAll(async () => {
+  await pool.end();
+  await database.drop();
+});
+
+async function definitions(): Promise<string[]> {
+  const { rows } = await pool.query<{ definition: string }>(
+    `select regexp_replace(pg_get_indexdef(i.indexrelid), 'INDEX \\S+', 'INDEX') as definition
+     from pg_index i
+     join pg_class c on c.oid = i.indrelid
+     where c.relname ~ '^(events|attempts)'
+       and i.indisvalid
+     order by definition`,
+  );
+  return rows.map((row) => row.definition);
+}
+
+test("what a migration gave to the parents alone is built on every partition, once", async () => {
+  const whole = await definitions();
+  // As they are on a database whose partitions were made before the migration.
+  await pool.query("drop index events_type, attempts_delivered_target");
+  await pool.query(
+    `create index events_type on only events (org_id, event_type collate "C", id)
+     where event_type is not null`,
+  );
+  await pool.query(
+    "create index attempts_delivered_target on only attempts (target_id, event_id) where outcome = 1",
+  );
+  const { rows } = await pool.query<{ count: number }>(
+    "select count(*)::integer as count from pg_inherits where inhparent in ('events'::regclass, 'attempts'::regclass)",
+  );
+  const [first, second] = await Promise.all([buildIndexes(pool), buildIndexes(pool)]);
+  expect(first + second).toBe(rows[0]!.count);
+  expect(rows[0]!.count).toBeGreaterThan(10);
+  expect((await definitions()).map(withoutOnly)).toEqual(whole.map(withoutOnly));
+  expect(await buildIndexes(pool)).toBe(0);
+});
+
+function withoutOnly(definition: string): string {
+  return definition.replace(" ONLY", "");
+}
+
+test("an index that was left half built is built anew", async () => {
+  await pool.query("drop index events_type");
+  await pool.query(
+    `create index events_type on only events (org_id, event_type collate "C", id)
+     where event_type is not null`,
+  );
+  const { rows } = await pool.query<{ name: string }>(
+    "select inhrelid::regclass::text as name from pg_inherits where inhparent = 'events'::regclass limit 1",
+  );
+  await pool.query(`create index ${rows[0]!.name}_events_type on ${rows[0]!.name} (kind)`);
+  expect(await buildIndexes(pool)).toBeGreaterThan(5);
+  expect(await buildIndexes(pool)).toBe(0);
+});

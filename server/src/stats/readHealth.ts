@@ -1,0 +1,164 @@
+import type pg from "pg";
+import { circuitMemoryMs } from "../delivery/dispatch/openCircuits.ts";
+import { notFound } from "../http/contract/errors.ts";
+import { bucketOf } from "../postgres/ids.ts";
+import type { TargetKind } from "../postgres/tables.ts";
+
+/** How a target fares at this moment; times in Unix seconds. */
+export interface TargetHealth {
+  target_id: string;
+  kind: TargetKind;
+  enabled: boolean;
+  disabled_reason: string | null;
+  circuit: "closed" | "open" | "half_open";
+  in_flight: number;
+  due: number;
+  due_is_exact: boolean;
+  oldest_due_at: number | null;
+  oldest_due_seconds: number | null;
+  success_rate_24h: number | null;
+  failing_since: number | null;
+  last_attempt_at: number | null;
+  last_success_at: number | null;
+  held: number;
+}
+
+interface HealthRow {
+  kind: TargetKind;
+  enabled: boolean;
+  disabled_reason: string | null;
+  failing_since: number | null;
+  now_ms: number;
+  open_until: number | null;
+  in_flight: number;
+  due: number;
+  oldest_due: number | null;
+  held: number;
+  delivered: number;
+  attempted: number;
+  last_attempt_at: number | null;
+  last_success_at: number | null;
+}
+
+/** Up to here rows of what is due or held are counted; each has up to 64 items. */
+const maxCountedRows = 10_000;
+
+/**
+ * How a target fares, over all nodes. Costs what the nodes have in hand in the target's bucket, and at most
+ * {@link maxCountedRows} rows of what is due.
+ * @throws {ApiError} 404 when the organization has no such target.
+ */
+export async function readHealth(pool: pg.Pool, orgId: string, targetId: string): Promise<TargetHealth> {
+  const { rows } = await pool.query<HealthRow>({
+    name: "target_health",
+    text: healthText,
+    values: [targetId, orgId, bucketOf(targetId), maxCountedRows, circuitMemoryMs],
+  });
+  const row = rows[0];
+  if (row === undefined) throw notFound();
+  return {
+    target_id: targetId,
+    kind: row.kind,
+    enabled: row.enabled,
+    disabled_reason: row.disabled_reason,
+    circuit: row.open_until === null ? "closed" : row.open_until > row.now_ms ? "open" : "half_open",
+    in_flight: row.in_flight,
+    due: row.due,
+    due_is_exact: row.due < maxCountedRows,
+    oldest_due_at: seconds(row.oldest_due),
+    oldest_due_seconds: row.oldest_due === null ? null : Math.floor((row.now_ms - row.oldest_due) / 1000),
+    success_rate_24h: row.attempted === 0 ? null : row.delivered / row.attempted,
+    failing_since: row.failing_since,
+    last_attempt_at: seconds(row.last_attempt_at),
+    last_success_at: seconds(row.last_success_at),
+    held: row.held,
+  };
+}
+
+function seconds(ms: number | null): number | null {
+  return ms === null ? null : Math.floor(ms / 1000);
+}
+
+/** What waits unleased and is due until a moment; `deliveries_due` has it in this order. */
+function waiting(until: string): string {
+  return `
+    select cardinality(d.event_ids) as items, d.due_at
+    from deliveries d
+    where d.bucket = $3
+      and d.target_id = $1
+      and d.lease_until is null
+      and d.due_at <= ${until}
+    order by d.due_at
+    limit $4`;
+}
+
+const healthText = `
+  select
+    t.kind,
+    t.enabled,
+    t.disabled_reason,
+    t.failing_since,
+    now.ms as now_ms,
+    (
+      select max(c.open_until)
+      from open_circuits c
+      where c.bucket = $3
+        and c.target_id = $1
+        and c.open_until > now.ms - $5::integer
+    ) as open_until,
+    (
+      select coalesce(sum(cardinality(d.event_ids)), 0)::bigint
+      from deliveries d
+      where d.bucket = $3
+        and d.target_id = $1
+        and d.lease_until is not null
+    ) as in_flight,
+    due.items as due,
+    due.oldest as oldest_due,
+    case
+      when t.enabled then 0
+      else (select coalesce(sum(w.items), 0)::bigint from (${waiting("9007199254740991")}) w)
+    end as held,
+    recent.delivered,
+    recent.attempted,
+    last.attempt_at as last_attempt_at,
+    last.success_at as last_success_at
+  from targets t
+  cross join lateral (select (extract(epoch from clock_timestamp()) * 1000)::bigint as ms) now
+  cross join lateral (
+    select coalesce(sum(w.items), 0)::bigint as items, min(w.due_at) as oldest
+    from (${waiting("now.ms")}) w
+  ) due
+  cross join lateral (
+    select
+      coalesce(sum(a.delivered), 0)::bigint as delivered,
+      coalesce(sum(a.delivered + a.retried + a.failed), 0)::bigint as attempted
+    from (
+      select s.delivered, s.retried, s.failed
+      from activity_steps s
+      where s.scope_id = $1
+        and s.step = 300
+        and s.at >= now.ms / 1000 - 86400
+      union all
+      select u.delivered, u.retried, u.failed
+      from target_activity u
+      where u.target_id = $1
+    ) a
+  ) recent
+  cross join lateral (
+    select max(a.last_attempt_at) as attempt_at, max(a.last_success_at) as success_at
+    from (
+      select s.last_attempt_at, s.last_success_at
+      from activity_steps s
+      where s.scope_id = $1
+        and s.step = 86400
+      union all
+      select
+        case when u.delivered + u.retried + u.failed > 0 then u.at_ms end,
+        case when u.delivered > 0 then u.at_ms end
+      from target_activity u
+      where u.target_id = $1
+    ) a
+  ) last
+  where t.id = $1
+    and t.org_id = $2`;

@@ -1,0 +1,79 @@
+import type { Static } from "typebox";
+import type pg from "pg";
+import { notFound, ApiError } from "../http/contract/errors.ts";
+import { type RouteDefinition, route } from "../http/contract/route.ts";
+import { IdParams } from "../http/contract/schemas.ts";
+import { type MailboxRouteDeps, readDeps } from "../mailbox/mailboxDeps.ts";
+import { findMailbox } from "../mailbox/message/findMailbox.ts";
+import { mailboxStats } from "../mailbox/view/mailboxStats.ts";
+import { isId } from "../postgres/ids.ts";
+import { readHealth } from "./readHealth.ts";
+import { noStats, readStats } from "./readStats.ts";
+import { isStep, Stats, StatsQuery, TargetHealth } from "./schemas.ts";
+import { rangeOf } from "./steps.ts";
+
+export interface StatsDeps extends MailboxRouteDeps {
+  pool: pg.Pool;
+  /** Unix milliseconds. */
+  nowMs: () => number;
+}
+
+/** What happened at targets over time, and how each of them fares now. */
+export function statsRoutes(deps: StatsDeps): Record<"read" | "health", RouteDefinition> {
+  return {
+    read: route(
+      {
+        summary: "Read what was accepted and delivered over time",
+        description:
+          "Steps in which nothing happened are left out. An id that is no target of the workspace has none.",
+        querystring: StatsQuery,
+        response: { 200: Stats },
+      },
+      async ({ caller, query }) => {
+        const { target_id: targetId, from, to, step } = query;
+        if (step !== undefined && !isStep(step))
+          throw new ApiError(400, "step is not one of the accepted values");
+        const range = rangeOf({ from, to, step }, Math.floor(deps.nowMs() / 1000));
+        if (targetId !== undefined && !isId(targetId)) return { ...range, ...noStats };
+        const scope = { orgId: caller.orgId, targetId };
+        return { ...range, ...(await readStats(deps.pool, scope, range)) };
+      },
+    ),
+    health: route(
+      {
+        summary: "Read how a target fares",
+        description: "Over all nodes. Mailboxes have what their stats have in place of what is sent.",
+        params: IdParams,
+        response: { 200: TargetHealth },
+      },
+      async ({ caller, params }): Promise<Static<typeof TargetHealth>> => {
+        if (!isId(params.id)) throw notFound();
+        const health = await readHealth(deps.pool, caller.orgId, params.id);
+        return health.kind === "mailbox" ? mailboxHealth(deps, caller.orgId, health) : health;
+      },
+    ),
+  };
+}
+
+async function mailboxHealth(
+  deps: StatsDeps,
+  orgId: string,
+  health: Awaited<ReturnType<typeof readHealth>>,
+): Promise<Static<typeof TargetHealth>> {
+  const mailbox = await findMailbox(readDeps(deps), orgId, health.target_id);
+  const { oldest_age_seconds: oldest, ...stats } = await mailboxStats(readDeps(deps), mailbox);
+  const { target_id, kind, enabled, disabled_reason, last_attempt_at, last_success_at, failing_since } =
+    health;
+  return {
+    target_id,
+    kind,
+    enabled,
+    disabled_reason,
+    last_attempt_at,
+    last_success_at,
+    failing_since,
+    success_rate_24h: health.success_rate_24h,
+    ...stats,
+    oldest_ready_seconds: oldest,
+  };
+}

@@ -1,0 +1,105 @@
+import { Type } from "typebox";
+import { Id, NullableTimestamp, Timestamp } from "../http/contract/schemas.ts";
+import type { TargetKind } from "../postgres/tables.ts";
+import { maxPoints, stepsKept, type Step } from "./steps.ts";
+
+const steps = stepsKept.map(({ seconds }) => seconds);
+
+const Moment = { minimum: 0, maximum: 253_402_300_799 };
+
+export const StatsQuery = Type.Object({
+  target_id: Type.Optional(
+    Type.String({ description: "Only this target; without it, all of the workspace" }),
+  ),
+  from: Type.Optional(
+    Type.Integer({ ...Moment, description: "Unix seconds, rounded down to a step; 24 hours before `to`" }),
+  ),
+  to: Type.Optional(Type.Integer({ ...Moment, description: "Unix seconds, rounded up to a step; now" })),
+  step: Type.Optional(
+    Type.Integer({
+      description: `Seconds: ${steps.join(", ")}; by the range unless given. At most ${maxPoints} steps, kept for ${stepsKept
+        .map(({ keptSeconds }) => describeTime(keptSeconds))
+        .join(", ")}`,
+    }),
+  ),
+});
+
+export function isStep(seconds: number): seconds is Step {
+  return steps.some((step) => step === seconds);
+}
+
+function describeTime(seconds: number): string {
+  return seconds < 2 * 86_400 ? `${seconds / 3600} hours` : `${seconds / 86_400} days`;
+}
+
+const activity = {
+  accepted: Type.Integer({ description: "Items accepted, replays among them" }),
+  delivered: Type.Integer({ description: "Items delivered; of a mailbox, messages acknowledged" }),
+  retried: Type.Integer({ description: "Attempts that failed and are followed by another" }),
+  failed: Type.Integer({ description: "Items whose last attempt failed" }),
+  // A list of types and no union, of which the serializer would try each member on every point.
+  latency_ms: Type.Unsafe<{ p50: number; p95: number; p99: number } | null>({
+    type: ["object", "null"],
+    properties: { p50: { type: "integer" }, p95: { type: "integer" }, p99: { type: "integer" } },
+    required: ["p50", "p95", "p99"],
+    description:
+      "From acceptance to the answer that made an item delivered, within some 5 %; null when none was delivered",
+  }),
+};
+
+export const Stats = Type.Object(
+  {
+    from: Timestamp,
+    to: Timestamp,
+    step: Type.Integer({ description: "Seconds" }),
+    points: Type.Array(Type.Object({ at: Timestamp, ...activity }), {
+      description: "One for each step in which something happened, named by its beginning",
+    }),
+    totals: Type.Object(activity),
+  },
+  { title: "Stats" },
+);
+
+const Circuit = Type.Unsafe<"closed" | "open" | "half_open">({
+  type: "string",
+  enum: ["closed", "open", "half_open"],
+  description:
+    "open: it fails so steadily that a node leaves it alone for up to 30 s; half_open: one request tries it",
+});
+
+const onlySent = "Absent on mailboxes";
+
+export const TargetHealth = Type.Object(
+  {
+    target_id: Id,
+    kind: Type.Unsafe<TargetKind>({ type: "string", enum: ["webhook", "mailbox", "a2a"] }),
+    enabled: Type.Boolean(),
+    disabled_reason: Type.Union([Type.String(), Type.Null()]),
+    last_attempt_at: NullableTimestamp,
+    last_success_at: NullableTimestamp,
+    failing_since: NullableTimestamp,
+    success_rate_24h: Type.Union([Type.Number({ minimum: 0, maximum: 1 }), Type.Null()], {
+      description: "The part of attempts that delivered, of the last 24 hours; null when there was none",
+    }),
+    ...Type.Partial(
+      Type.Object({
+        circuit: Circuit,
+        in_flight: Type.Integer({ description: `Items that nodes have in hand. ${onlySent}` }),
+        due: Type.Integer({ description: `Items that could be sent now and are not yet. ${onlySent}` }),
+        due_is_exact: Type.Boolean({ description: "False when only the first 10,000 or more were counted" }),
+        oldest_due_at: NullableTimestamp,
+        oldest_due_seconds: Type.Union([Type.Integer(), Type.Null()]),
+        held: Type.Integer({ description: "Items that wait for the target to be enabled" }),
+        ready: Type.Integer({ description: "Of mailboxes, as their stats have it" }),
+        claimed: Type.Integer(),
+        delayed: Type.Integer(),
+        blocked: Type.Integer(),
+        dead: Type.Integer(),
+        oldest_ready_seconds: Type.Union([Type.Integer(), Type.Null()]),
+        accepted_per_minute: Type.Number(),
+        acknowledged_per_minute: Type.Number(),
+      }),
+    ).properties,
+  },
+  { title: "TargetHealth" },
+);

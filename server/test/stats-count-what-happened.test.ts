@@ -1,0 +1,233 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { newId } from "../src/postgres/ids.ts";
+import { foldMailboxActivity } from "../src/mailbox/finish/sweepMessages.ts";
+import { foldActivity, forgetActivity } from "../src/stats/foldActivity.ts";
+import { percentiles } from "../src/items/latencyRanges.ts";
+import { readStats } from "../src/stats/readStats.ts";
+import { rangeOf } from "../src/stats/steps.ts";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { createWebhookTarget, sendItem } from "./support/items.ts";
+import { type Receiver, startReceiver } from "./support/receiver.ts";
+import { type Account, type Answer, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+import { until } from "./support/until.ts";
+
+let database: TestDatabase;
+let receiver: Receiver;
+let node: TestNode;
+let account: Account;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  receiver = await startReceiver(({ path }, response) => {
+    response.writeHead(Number(/^\/(\d{3})/.exec(path)?.[1] ?? 200)).end();
+  });
+  node = createTestNode(database, {
+    POSTRIDER_ALLOW_HTTP_TARGETS: "true",
+    POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8",
+    // Folding is left to the tests.
+    POSTRIDER_ROLES: "api,dispatcher",
+  });
+  node.service.start();
+  account = await signUp(node);
+});
+
+afterAll(async () => {
+  await node?.stop();
+  await receiver?.stop();
+  await database?.drop();
+});
+
+function askStats(query = "", owner: Account = account): Promise<Answer> {
+  return node.call("GET", `/api/v1/stats${query}`, { key: owner.api_key });
+}
+
+async function totalsOf(targetId: string) {
+  const { status, body } = await askStats(`?target_id=${targetId}`);
+  expect(status).toBe(200);
+  return body.totals;
+}
+
+async function hasStatus(id: string, status: string): Promise<void> {
+  await until(
+    async () => (await node.call("GET", `/api/v1/events/${id}`, { key: account.api_key })).body.event.status,
+    (now) => now === status,
+  );
+}
+
+async function fold(): Promise<void> {
+  await foldMailboxActivity(node.pool);
+  await foldActivity(node.pool);
+}
+
+const took = { p50: expect.any(Number), p95: expect.any(Number), p99: expect.any(Number) };
+
+/** What was accepted, delivered, retried and failed, before and after it was folded. */
+async function expectTotals(
+  targetId: string,
+  [accepted, delivered, retried, failed]: number[],
+): Promise<void> {
+  const expected = { accepted, delivered, retried, failed, latency_ms: delivered === 0 ? null : took };
+  expect(await totalsOf(targetId)).toEqual(expected);
+  const before = await askStats(`?target_id=${targetId}`);
+  await fold();
+  const after = await askStats(`?target_id=${targetId}`);
+  // A step may have ended meanwhile.
+  expect(after.body.totals).toEqual(before.body.totals);
+  expect(after.body.points).toEqual(before.body.points);
+}
+
+describe("the statistics of a target", () => {
+  it("have what was accepted and delivered as soon as that is so, folded or not", async () => {
+    const { id: targetId } = await createWebhookTarget(node, account, `${receiver.url}/200`);
+    expect(await totalsOf(targetId)).toEqual({
+      accepted: 0,
+      delivered: 0,
+      retried: 0,
+      failed: 0,
+      latency_ms: null,
+    });
+    const first = await sendItem(node, account, targetId);
+    await hasStatus(first, "DELIVERED");
+    await expectTotals(targetId, [1, 1, 0, 0]);
+    const more = await Promise.all(Array.from({ length: 40 }, () => sendItem(node, account, targetId)));
+    for (const id of more) await hasStatus(id, "DELIVERED");
+    await expectTotals(targetId, [41, 41, 0, 0]);
+    const { body } = await askStats(`?target_id=${targetId}&step=60`);
+    expect(body.step).toBe(60);
+    for (const { at } of body.points) expect(at % 60).toBe(0);
+    const sum = body.points.reduce((all: number, point: { delivered: number }) => all + point.delivered, 0);
+    expect(sum).toBe(41);
+    const { p50, p95, p99 } = body.totals.latency_ms;
+    expect(p50).toBeLessThanOrEqual(p95);
+    expect(p95).toBeLessThanOrEqual(p99);
+    expect(p99).toBeLessThan(60_000);
+  });
+
+  it("have each attempt that is followed by another, and each last one that failed", async () => {
+    const fields = { max_retries: 1, retry_interval_seconds: 1 };
+    const failing = await createWebhookTarget(node, account, `${receiver.url}/500`, fields);
+    const failed = await sendItem(node, account, failing.id);
+    await hasStatus(failed, "FAILED");
+    await expectTotals(failing.id, [1, 0, 1, 1]);
+  });
+
+  it("count a replay as accepted, and an item that is filtered", async () => {
+    const { id: targetId } = await createWebhookTarget(node, account, `${receiver.url}/200`, {
+      event_types: ["wanted"],
+    });
+    const id = await sendItem(node, account, targetId, { event_type: "wanted" });
+    await sendItem(node, account, targetId, { event_type: "other" });
+    await hasStatus(id, "DELIVERED");
+    const replay = await node.call("POST", `/api/v1/events/${id}/replay`, { key: account.api_key });
+    await hasStatus(replay.body.id, "DELIVERED");
+    await expectTotals(targetId, [3, 2, 0, 0]);
+  });
+
+  it("of a mailbox have what was acknowledged as delivered", async () => {
+    const key = account.api_key;
+    const body = { kind: "mailbox", name: "box" };
+    const { id: mailbox } = (await node.call("POST", "/api/v1/targets", { key, body })).body;
+    const [first] = await Promise.all([1, 2, 3].map(() => sendItem(node, account, mailbox)));
+    await node.call("POST", `/api/v1/mailbox-messages/${first}/claim`, { key });
+    await node.call("POST", `/api/v1/mailbox-messages/${first}/ack`, { key });
+    const expected = { accepted: 3, delivered: 1, retried: 0, failed: 0, latency_ms: null };
+    expect(await totalsOf(mailbox)).toEqual(expected);
+    await fold();
+    expect(await totalsOf(mailbox)).toEqual(expected);
+    await fold();
+    expect(await totalsOf(mailbox)).toEqual(expected);
+  });
+});
+
+describe("the statistics of a workspace", () => {
+  it("are the sums over its targets, deleted ones among them, and nobody else's", async () => {
+    const [owner, other] = [await signUp(node), await signUp(node)];
+    const targets = await Promise.all(
+      [1, 2].map(() => createWebhookTarget(node, owner, `${receiver.url}/200`)),
+    );
+    for (const { id } of targets) await sendItem(node, owner, id);
+    const both = async (): Promise<number> => (await askStats("", owner)).body.totals.delivered;
+    await until(both, (delivered) => delivered === 2);
+    await node.call("DELETE", `/api/v1/targets/${targets[0]!.id}`, { key: owner.api_key });
+    expect(await both()).toBe(2);
+    await fold();
+    expect(await both()).toBe(2);
+    for (const query of ["", `?target_id=${targets[1]!.id}`, `?target_id=${owner.user.org_id}`]) {
+      expect((await askStats(query, other)).body).toMatchObject({ points: [], totals: { accepted: 0 } });
+    }
+    const deleted = await askStats(`?target_id=${targets[0]!.id}`, owner);
+    expect(deleted.body.totals.delivered).toBe(1);
+  });
+
+  it.each([
+    ["step=7", "step is not one of the accepted values"],
+    ["step=x", "step must be an integer"],
+    ["from=10&to=10", "from must be before to"],
+    ["from=-1", "from must be at least 0"],
+    ["from=1&to=2&step=60", "step is too short"],
+    ["to=999999999999", "to must be at most"],
+  ])("are refused for ?%s with 400", async (query, message) => {
+    expect(await askStats(`?${query}`)).toMatchObject({
+      status: 400,
+      body: { error: expect.stringContaining(message) },
+    });
+  });
+
+  it("have nothing for what is no target", async () => {
+    for (const id of ["x", "0".repeat(32), "%00"]) {
+      expect((await askStats(`?target_id=${id}`)).body).toMatchObject({ points: [] });
+    }
+  });
+});
+
+it("steps are forgotten past their time, the finest first", async () => {
+  const scope = newId(1, Date.now());
+  const nowSeconds = Math.floor(Date.now() / 1000);
+  await node.pool.query(
+    `insert into activity_steps (
+       scope_id, org_id, step, at, accepted, delivered, retried, failed, latency_ranges, latency_counts
+     )
+     select $1, $1, s, $2::bigint / s * s, 1, 1, 0, 0, '{}', '{}'
+     from unnest('{60,300,3600,86400}'::integer[]) as s`,
+    [scope, nowSeconds - 3 * 86_400],
+  );
+  expect(await forgetActivity(node.pool)).toBe(1);
+  const { rows } = await node.pool.query(
+    "select step from activity_steps where scope_id = $1 order by step",
+    [scope],
+  );
+  expect(rows.map(({ step }) => step)).toEqual([300, 3600, 86_400]);
+});
+
+it("folding adds latencies up, range by range", async () => {
+  const [target, orgId] = [newId(1, Date.now()), newId(2, Date.now())];
+  const add = (latencies: number[]) =>
+    node.pool.query(
+      `insert into target_activity (bucket, delivered, target_id, org_id, at_ms, latencies)
+       values (1, $2, $1, $4, extract(epoch from now()) * 1000, $3)`,
+      [target, latencies.length, latencies, orgId],
+    );
+  await add([3, 3, 7]);
+  await add([7]);
+  await fold();
+  await add([3, 9]);
+  await fold();
+  const { rows } = await node.pool.query<{ latency_ranges: number[]; latency_counts: string[] }>(
+    "select latency_ranges, latency_counts from activity_steps where scope_id = $1 and step = 86400",
+    [target],
+  );
+  const counts = new Map<number, number>();
+  for (const { latency_ranges: ranges, latency_counts: numbers } of rows) {
+    ranges.forEach((range, index) => counts.set(range, (counts.get(range) ?? 0) + Number(numbers[index])));
+  }
+  expect([...counts].sort(([a], [b]) => a - b)).toEqual([
+    [3, 3],
+    [7, 2],
+    [9, 1],
+  ]);
+  const nowSeconds = Math.floor(Date.now() / 1000);
+  const range = rangeOf({ from: nowSeconds - 3600 }, nowSeconds);
+  const { totals } = await readStats(node.pool, { orgId, targetId: target }, range);
+  const middle = (range: number) => percentiles({ ranges: [range], counts: [1] }, [1])![0];
+  expect(totals.latency_ms).toEqual({ p50: middle(3), p95: middle(9), p99: middle(9) });
+});
