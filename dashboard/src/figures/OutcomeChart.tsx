@@ -2,8 +2,8 @@ import { useEffect, useRef } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { useTheme } from "../shell/theme.ts";
-import { useTimeZone } from "../time/timeZone.ts";
-import { shortTime } from "../time/wording.ts";
+import { type TimeZone, useTimeZone } from "../time/timeZone.ts";
+import { shortTime, tickName } from "../time/wording.ts";
 import { chartColumns } from "./chartData.ts";
 import type { Stats } from "./stats.ts";
 
@@ -30,7 +30,7 @@ export function OutcomeChart({ stats, onRange }: OutcomeChartProps) {
     const columns = chartColumns(stats);
     const plot = new uPlot(
       {
-        ...options(element.clientWidth, stats.step),
+        ...options(element.clientWidth, stats.step, zone),
         // Fractional milliseconds would move a UTC date; uPlot wants the date to draw.
         ...(zone === "UTC" && { tzDate: (at: number) => uPlot.tzDate(new Date(at * 1000), "Etc/UTC") }),
         hooks: { setSelect: [(chart) => tellRange(chart, stats.step, onRangeNow.current)] },
@@ -62,7 +62,7 @@ function tellRange(chart: uPlot, step: number, onRange: OutcomeChartProps["onRan
   onRange?.(from, Math.max(to, from + step));
 }
 
-function options(width: number, step: number): Omit<uPlot.Options, "hooks"> {
+function options(width: number, step: number, zone: TimeZone): Omit<uPlot.Options, "hooks"> {
   const color = (name: string): string =>
     getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const bars = uPlot.paths.bars!({ size: [0.8, 24], align: 1 });
@@ -89,7 +89,7 @@ function options(width: number, step: number): Omit<uPlot.Options, "hooks"> {
       ms: { range: (_chart, _min, max) => [0, Math.max(1, max * 1.1)] },
     },
     axes: [
-      axis,
+      { ...axis, values: (_chart, ticks) => ticks.map((tick) => tickName(tick, step, zone)) },
       { ...axis, size: 48 },
       {
         ...axis,

@@ -36,7 +36,11 @@ export function ItemDetail({ id }: { id: string }) {
     refetchInterval: ({ state }) =>
       state.data !== undefined && statusLooks[state.data.event.status].isEnd ? false : pollMs,
   });
-  return <Loaded query={query}>{(item) => <Item item={item} />}</Loaded>;
+  return (
+    <Loaded query={query} title="Item">
+      {(item) => <Item item={item} />}
+    </Loaded>
+  );
 }
 
 function Item({ item }: { item: ReadItem }) {

@@ -21,7 +21,11 @@ import { Redrive } from "./Redrive.tsx";
 export function MailboxPage() {
   const id = usePathId();
   const query = useQuery(targetQuery(id));
-  return <Loaded query={query}>{(target) => <Mailbox target={target} />}</Loaded>;
+  return (
+    <Loaded query={query} title="Mailbox">
+      {(target) => <Mailbox target={target} />}
+    </Loaded>
+  );
 }
 
 function Mailbox({ target }: { target: Target }) {

@@ -19,12 +19,13 @@ export function TopBar({ onPalette, onMenu }: { onPalette: () => void; onMenu: (
         <button
           type="button"
           onClick={onPalette}
-          aria-label="Go to a page or an id"
           className="inline-flex h-8 items-center gap-2 rounded-control border border-control px-2.5 text-muted hover:bg-sunken"
         >
           <Search size={14} aria-hidden />
-          <span className="max-lg:hidden">Go to…</span>
-          <kbd className="text-meta max-lg:hidden">Ctrl K</kbd>
+          <span className="max-lg:sr-only">Go to…</span>
+          <kbd className="text-meta max-lg:hidden" aria-hidden>
+            Ctrl K
+          </kbd>
         </button>
         <LiveBadge />
         <button

@@ -12,14 +12,23 @@ import { ProblemCard } from "./ProblemCard.tsx";
 export function Loaded<T>({
   query,
   skeleton,
+  title,
   children,
 }: {
   query: UseQueryResult<T>;
   skeleton?: ReactNode;
+  /** The page's heading where what it shows cannot be read, for a page that is about one thing. */
+  title?: string;
   children: (data: T) => ReactNode;
 }) {
   if (query.data === undefined) {
-    if (query.isError) return <ProblemCard error={query.error} onRetry={() => void query.refetch()} />;
+    if (query.isError)
+      return (
+        <div className="grid gap-4">
+          {title !== undefined && <h1 className="text-page font-semibold">{title}</h1>}
+          <ProblemCard error={query.error} onRetry={() => void query.refetch()} />
+        </div>
+      );
     return <>{skeleton ?? <SkeletonRows rows={4} />}</>;
   }
   return (

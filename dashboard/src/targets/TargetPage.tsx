@@ -25,7 +25,11 @@ import { healthQuery } from "./health.ts";
 export function TargetPage() {
   const id = usePathId();
   const query = useQuery({ ...targetQuery(id), refetchInterval: useRefreshMs(10_000) });
-  return <Loaded query={query}>{(target) => <TargetView target={target} />}</Loaded>;
+  return (
+    <Loaded query={query} title="Target">
+      {(target) => <TargetView target={target} />}
+    </Loaded>
+  );
 }
 
 function TargetView({ target }: { target: Target }) {

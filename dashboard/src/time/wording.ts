@@ -26,6 +26,13 @@ function options(zone: TimeZone): Intl.DateTimeFormatOptions {
   return zone === "UTC" ? { timeZone: "UTC" } : {};
 }
 
+/** A tick of a time axis: `12:05`, or the day where steps are days and at midnight. */
+export function tickName(atSeconds: number, stepSeconds: number, zone: TimeZone): string {
+  const at = new Date(atSeconds * 1000);
+  const time = clock(at, zone).slice(0, 5);
+  return stepSeconds >= 86_400 || time === "00:00" ? day(at, zone) : time;
+}
+
 /** `4 min 12 s`, `2 h 5 min`, `3 d 4 h`: the two largest units. */
 export function duration(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds));
