@@ -39,7 +39,7 @@ const service = await startService({ storage: { dataDir } });
 const browser = await startBrowser();
 try {
   const seeded = await seed(
-    async (method, path, options) => (await service.call(method, path, options)).body,
+    async (method, path, options) => (await service.call(method, path, options)).body as unknown,
     { agentCardUrl: agent.cardUrl, items: 240 },
   );
   await untilQuiet(service, seeded);

@@ -1,5 +1,4 @@
-import { readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
+import axe from "axe-core";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Agent, startAgent } from "../../server/test/support/agent/startAgent.ts";
@@ -10,14 +9,9 @@ import type { WatchedPage } from "./support/browser.ts";
 let dashboard: Dashboard;
 let agent: Agent;
 let seeded: Seeded;
-let axe: string;
 
 beforeAll(async () => {
-  [dashboard, agent, axe] = await Promise.all([
-    startDashboard(),
-    startAgent(),
-    readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8"),
-  ]);
+  [dashboard, agent] = await Promise.all([startDashboard(), startAgent()]);
   seeded = await seed(
     async (method, path, options) => (await dashboard.service.call(method, path, options)).body,
     { agentCardUrl: agent.cardUrl, items: 12 },
@@ -41,7 +35,7 @@ async function signIn({ page }: WatchedPage): Promise<void> {
 /** What axe finds, one line each. */
 async function violations(page: Page): Promise<string[]> {
   // The policy forbids injected scripts to the page; the driver evaluates beside it.
-  await page.evaluate(axe);
+  await page.evaluate(axe.source);
   const results = (await page.evaluate("axe.run(document, { resultTypes: ['violations'] })")) as {
     violations: { id: string; nodes: { html: string; failureSummary: string }[] }[];
   };

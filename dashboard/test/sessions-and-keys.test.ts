@@ -48,6 +48,7 @@ it("asks for a sign-in when the session ends under an open page, and goes on the
   await page.getByLabel("Password").fill(account.password);
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("heading", { name: "Usage" }).waitFor();
+  expect(page.url()).toMatch(/\/usage$/);
 });
 
 it("keeps what it shows while the service restarts, and goes on after it", async () => {

@@ -74,7 +74,7 @@ it("is left out by POSTRIDER_DASHBOARD=false", async () => {
 it("works below a proxy's prefix, whether the proxy takes it off or not", async () => {
   const url = await listen({ POSTRIDER_PUBLIC_URL: "https://example.com/hooks/postrider/" });
   const prefix = "/hooks/postrider";
-  for (const path of ["/", "/items/0123", `${prefix}`, `${prefix}/`, `${prefix}/targets/new`]) {
+  for (const path of ["/", "/items/0123", prefix, `${prefix}/`, `${prefix}/targets/new`]) {
     const text = await (await fetch(url + path)).text();
     expect(text, path).toContain(`src="${prefix}/theme.js"`);
   }

@@ -2,16 +2,12 @@ import type { Attempt, ItemEvent } from "../api/shapes.ts";
 import { duration } from "../time/wording.ts";
 
 /** What the service does next about an item, or how it ended, in words. */
-export function nextStep(
-  event: ItemEvent & { held?: boolean },
-  attempts: readonly Attempt[],
-  nowMs: number,
-): string {
+export function nextStep(event: ItemEvent, attempts: readonly Attempt[], nowMs: number): string {
   const last = attempts.at(-1);
   const total = event.max_retries + 1;
   switch (event.status) {
     case "QUEUED":
-      return event.held === true
+      return event.held
         ? "It is held: its target is disabled. Enabling the target sends it."
         : `Attempt 1 of ${total} is due now.`;
     case "RETRYING":
@@ -37,14 +33,10 @@ export function nextStep(
   }
 }
 
-function retrying(
-  event: ItemEvent & { held?: boolean },
-  attempts: readonly Attempt[],
-  nowMs: number,
-): string {
+function retrying(event: ItemEvent, attempts: readonly Attempt[], nowMs: number): string {
   const next = `Attempt ${attempts.length + 1} of ${event.max_retries + 1}`;
   const reason = after(attempts.at(-1));
-  if (event.held === true) return `${next} is held: its target is disabled. Enabling the target sends it.`;
+  if (event.held) return `${next} is held: its target is disabled. Enabling the target sends it.`;
   if (event.next_attempt_at === null) return `${next} is under way, ${reason}.`;
   const seconds = event.next_attempt_at - nowMs / 1000;
   return seconds <= 0 ? `${next} is due now, ${reason}.` : `${next} in ${duration(seconds)}, ${reason}.`;

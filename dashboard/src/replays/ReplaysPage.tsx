@@ -124,7 +124,7 @@ function JobActions({ job }: { job: ReplayJob }) {
     <div className="flex gap-2">
       <Link
         to="/items"
-        search={{ time: `${job.created_at}-${(job.finished_at ?? Math.floor(Date.now() / 1000)) + 1}` }}
+        search={{ time: `${job.created_at}-${(job.finished_at ?? job.created_at + 86_400) + 1}` }}
         className={buttonLook()}
       >
         Its items

@@ -16,28 +16,21 @@ export function SettingsPage() {
       <Card title="Connect a program or an agent">
         <div className="grid gap-3">
           <p className="text-muted">
-            Everything this page does is done over the public interface; its description is at{" "}
+            Everything this page does is done over the public interface. It is described for people at{" "}
             <a href={`${serviceUrl}/docs`} className="text-accent underline">
               /docs
             </a>{" "}
-            and, for programs, at <code>/openapi.json</code>. A client for the Model Context Protocol that
-            makes tools of an OpenAPI document can use it as it is:
+            and for programs at{" "}
+            <a href={`${serviceUrl}/openapi.json`} className="text-accent underline">
+              /openapi.json
+            </a>
+            , which clients of agents can make tools of.
           </p>
-          <Snippet name="MCP client settings" text={mcpSettings} />
+          <Snippet name="first call" text={firstCall} />
         </div>
       </Card>
     </div>
   );
 }
 
-const mcpSettings = `{
-  "mcpServers": {
-    "postrider": {
-      "command": "npx",
-      "args": ["-y", "@ivotoby/openapi-mcp-server",
-               "--api-base-url", "${serviceUrl}",
-               "--openapi-spec", "${serviceUrl}/openapi.json",
-               "--headers", "authorization:Bearer YOUR_KEY"]
-    }
-  }
-}`;
+const firstCall = `curl ${serviceUrl}/api/v1/targets -H "authorization: Bearer $POSTRIDER_KEY"`;

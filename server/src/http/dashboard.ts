@@ -61,6 +61,11 @@ export const pagePaths = [
   "/settings",
 ];
 
+/** Whether there is a page to serve. */
+export function isDashboardBuilt(): boolean {
+  return builtFolder() !== undefined;
+}
+
 /** In a checkout the workspace builds it beside the server; a published package holds it. */
 function builtFolder(): string | undefined {
   return ["../../../dashboard/dist", "../../dashboard"]
