@@ -111,14 +111,7 @@ function assembleParts(deps: ServiceDeps, requestPool: pg.Pool) {
   const keyOwners = createKeyOwners(pool);
   // Which owner the unknown have makes no difference: their keys are looked up before anything waits.
   const ownerOf = (key: string): string => keyOwners.known(key) ?? key;
-  const mailboxes: Mailboxes = createMailboxes({
-    pool: requestPool,
-    log,
-    ownerOf,
-    retentionMs: retentionMs(config),
-    changes: streams.changes,
-    onKeyUsed: (key) => keyUsage.noteKey(key),
-  });
+  const mailboxes = mailboxesOf({ config, pool: requestPool, keyUsage, ownerOf, streams, log });
   const intake = intakeOf({
     config,
     pool: requestPool,
@@ -146,6 +139,18 @@ function assembleParts(deps: ServiceDeps, requestPool: pg.Pool) {
     streams,
     changes: streams.changes,
   };
+}
+
+function mailboxesOf(parts: Omit<IntakeParts, "dispatcher" | "mailboxes">): Mailboxes {
+  const { config, pool, log, ownerOf, streams, keyUsage } = parts;
+  return createMailboxes({
+    pool,
+    log,
+    ownerOf,
+    retentionMs: retentionMs(config),
+    changes: streams.changes,
+    onKeyUsed: (key) => keyUsage.noteKey(key),
+  });
 }
 
 function refusalLog(log: Log): (error: unknown) => void {
