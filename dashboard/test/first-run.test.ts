@@ -15,6 +15,7 @@ it("has a signed webhook delivered to a stranger within a minute", async () => {
   const startedAtMs = performance.now();
   await page.goto("/");
   await page.getByRole("link", { name: "Sign up" }).click();
+  await page.getByRole("heading", { name: "Sign up" }).waitFor();
   await page.getByLabel("Email").fill("stranger@example.com");
   await page.getByLabel("Password").fill("correct horse battery");
   await page.getByRole("button", { name: "Sign up" }).click();
