@@ -22,7 +22,10 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: "all", include: ["{server,sdk,bench}/**/*.test.ts", "faults/knownBadBuilds.test.ts"] },
+        test: {
+          name: "all",
+          include: ["{server,sdk,bench,dashboard}/**/*.test.ts", "faults/knownBadBuilds.test.ts"],
+        },
       },
       {
         extends: true,

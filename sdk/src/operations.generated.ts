@@ -537,6 +537,22 @@ export interface TargetHealth {
   acknowledged_per_minute?: number;
 }
 
+export interface TryoutRequest {
+  id: string;
+  /** Unix seconds */
+  received_at: number;
+  event_id: string;
+  /** Names and values, in the order in which they were sent */
+  headers: string[][];
+  /** As text; the first 64 KiB */
+  body: string;
+  body_truncated: boolean;
+  /** Whether a receiver that has the target's signing secret would have taken it */
+  signature_verified: boolean;
+  /** The status that it was answered with */
+  answered: number;
+}
+
 export interface Usage {
   /** Unix seconds */
   period_start: number;
@@ -632,6 +648,10 @@ export interface Operations {
   rotateSigningSecret(id: string, options?: CallOptions): Promise<Target>;
   /** Delete the previous signing secret, which ends a rotation. Answers the same when no rotation is in progress, so that it is safe to repeat. */
   deletePreviousSigningSecret(id: string, options?: CallOptions): Promise<Deleted>;
+  /** What a target that receives here got last, newest first. A webhook target whose URL is `https://tryout.postrider.invalid/` with 32 hex characters is received by the service itself, which verifies each delivery and keeps the last 50. `?answer=503` at the end of the URL makes it answer with that status. */
+  listTryoutRequests(id: string, options?: CallOptions): Promise<{
+    requests: TryoutRequest[];
+  }>;
   /** Read how a target fares. Over all nodes. Mailboxes have what their stats have in place of what is sent. */
   readTargetHealth(id: string, options?: CallOptions): Promise<TargetHealth>;
   /** Accepts an item for a target. 202 leaves only after the item is durable. The body is any JSON document, kept byte for byte. A webhook or agent that is disabled holds what comes until it is enabled again. */
@@ -811,6 +831,7 @@ export const operationTable = {
   refreshTarget: { method: "POST", path: "/api/v1/targets/{id}/refresh", hasBody: true, headers: {}, query: [], idempotent: true },
   rotateSigningSecret: { method: "POST", path: "/api/v1/targets/{id}/signing-secret/rotate", hasBody: false, headers: {}, query: [], idempotent: false },
   deletePreviousSigningSecret: { method: "DELETE", path: "/api/v1/targets/{id}/signing-secret/previous", hasBody: false, headers: {}, query: [], idempotent: true },
+  listTryoutRequests: { method: "GET", path: "/api/v1/targets/{id}/tryout", hasBody: false, headers: {}, query: [], idempotent: true },
   readTargetHealth: { method: "GET", path: "/api/v1/targets/{id}/health", hasBody: false, headers: {}, query: [], idempotent: true },
   sendItem: { method: "POST", path: "/t/{target_id}", hasBody: true, headers: { idempotencyKey: "idempotency-key", eventType: "x-event-type", correlationId: "x-correlation-id", orderingKey: "x-ordering-key" }, query: [], idempotent: false, key: "idempotencyKey" },
   sendEvent: { method: "POST", path: "/e/{endpoint_id}", hasBody: true, headers: { idempotencyKey: "idempotency-key", eventType: "x-event-type", correlationId: "x-correlation-id", orderingKey: "x-ordering-key" }, query: [], idempotent: false, key: "idempotencyKey" },

@@ -4,8 +4,9 @@
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { interfaceTypes } from "../../dashboard/scripts/interfaceTypes.ts";
 import { configurationPage } from "./configurationPage.ts";
-import { openApiFile, sdkFile } from "./openApiFile.ts";
+import { describeInterface, openApiFile, sdkFile } from "./openApiFile.ts";
 
 interface GeneratedFile {
   /** Relative to the repository's root. */
@@ -19,6 +20,7 @@ const generatedFiles: readonly GeneratedFile[] = [
   { path: "docs/configuration.md", generate: configurationPage },
   { path: "openapi.json", generate: openApiFile },
   { path: "sdk/src/operations.generated.ts", generate: sdkFile },
+  { path: "dashboard/src/api/interface.generated.ts", generate: () => interfaceTypes(describeInterface()) },
 ];
 
 const check = process.argv.includes("--check");

@@ -14,8 +14,8 @@ export function sdkFile(): string {
   return sdkOperations(describeInterface());
 }
 
-/** Describing routes calls none of them, so that they need no database or anything else. */
-function describeInterface(): OpenApiDocument {
+/** The interface's description. Describing routes calls none of them, so that they need no database or anything else. */
+export function describeInterface(): OpenApiDocument {
   const deps = { config: loadConfig({}) } as AppDeps;
   return openApiDocument(interfaceTable(deps));
 }

@@ -25,6 +25,7 @@ await cp(join(server, "src"), join(staging, "src"), {
   recursive: true,
   filter: (source) => !source.endsWith(".ts"),
 });
+await cp(join(root, "dashboard/dist"), join(staging, "dashboard"), { recursive: true });
 await mkdir(join(staging, "bin"));
 await copyFile(join(server, "bin/postrider.cjs"), join(staging, "bin/postrider.cjs"));
 const load = await readFile(join(server, "bin/load.cjs"), "utf8");

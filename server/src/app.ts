@@ -9,6 +9,7 @@ import type { Queries } from "./postgres/tables.ts";
 import { eventRoutes } from "./events/routes.ts";
 import type { Handoffs } from "./handoff/handoffs.ts";
 import { handoffRoutes } from "./handoff/routes.ts";
+import { addDashboard } from "./http/dashboard.ts";
 import { addDocumentation } from "./http/documentation.ts";
 import { type HealthDeps, healthRoutes } from "./http/health.ts";
 import type { RouteRow, ServerDeps } from "./http/contract/routeTable.ts";
@@ -23,6 +24,7 @@ import type { Outbound } from "./outbound/outbound.ts";
 import { endpointRoutes } from "./targets/endpointRoutes.ts";
 import { statsRoutes } from "./stats/routes.ts";
 import { targetRoutes } from "./targets/routes.ts";
+import { tryoutRoutes } from "./tryout/routes.ts";
 import type { Changes } from "./items/changes.ts";
 import { type StreamRouteDeps, streamRoutes } from "./stream/routes.ts";
 import type { SecretBox } from "./items/secretBox.ts";
@@ -55,8 +57,12 @@ export function createApp(deps: AppDeps): FastifyInstance {
   addRoutes(app, deps, rows);
   addConnections(app, deps, rows);
   addDocumentation(app, rows);
+  if (deps.config.dashboard && !addDashboard(app, deps.config)) deps.log.warn({}, notBuilt);
   return app;
 }
+
+const notBuilt =
+  "the dashboard is not built, so that only the interface is served; run: npm ci, without --omit=dev";
 
 /** Every route with the credential it takes, in the order of the interface's document. */
 export function interfaceTable(deps: AppDeps): RouteRow[] {
@@ -70,6 +76,7 @@ export function interfaceTable(deps: AppDeps): RouteRow[] {
   const consumers = consumerRoutes(deps);
   const events = eventRoutes(deps);
   const handoffs = handoffRoutes(deps);
+  const tryout = tryoutRoutes(deps);
   const stats = statsRoutes(deps);
   const streams = streamRoutes(deps);
   return [
@@ -91,6 +98,7 @@ export function interfaceTable(deps: AppDeps): RouteRow[] {
     ["POST", "/api/v1/targets/:id/refresh", "either", targets.refresh],
     ["POST", "/api/v1/targets/:id/signing-secret/rotate", "either", targets.rotate],
     ["DELETE", "/api/v1/targets/:id/signing-secret/previous", "either", targets.deletePrevious],
+    ["GET", "/api/v1/targets/:id/tryout", "either", tryout.list],
     ["GET", "/api/v1/targets/:id/health", "either", stats.health],
 
     ["POST", "/t/:target_id", "apiKeyInSql", intake.target],

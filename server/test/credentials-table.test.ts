@@ -1,3 +1,4 @@
+import { pagePaths } from "../src/http/dashboard.ts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type AppDeps, interfaceTable } from "../src/app.ts";
 import { loadConfig } from "../src/config/config.ts";
@@ -268,9 +269,15 @@ describe("the table", () => {
   it("has every route of the service", async () => {
     const inTable = new Set(rows.map(({ method, path }) => `${method} ${path}`));
     const documentation = /^GET (\/docs|\/openapi\.json$)/;
+    // Pages and files, which take no credential and hold nothing of anybody.
+    const dashboard = new Set(["/*", ...pagePaths].map((path) => `GET ${path.replace(/(?<=.)\/\*$/, "*")}`));
+    const file = /^GET \/(assets\/[^/]+|index\.html|theme\.js|mark\.svg|\.vite\/manifest\.json)$/;
     const served = servedRoutes(node.service.app.printRoutes({ commonPrefix: false }));
     expect(served.length).toBeGreaterThanOrEqual(rows.length);
-    const unlisted = served.filter((route) => !inTable.has(route) && !documentation.test(route));
+    const unlisted = served.filter(
+      (route) =>
+        !inTable.has(route) && !documentation.test(route) && !dashboard.has(route) && !file.test(route),
+    );
     expect(unlisted).toEqual([]);
   });
 

@@ -26,6 +26,7 @@ function problemsOf(env: NodeJS.ProcessEnv): readonly string[] {
 describe("defaults", () => {
   it("are those of the documentation", () => {
     expect(loadConfig({})).toEqual({
+      dashboard: true,
       port: 8080,
       host: "127.0.0.1",
       publicUrl: undefined,

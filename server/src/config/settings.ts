@@ -54,7 +54,7 @@ const listening = {
     unset: "unset",
     secret: true,
     description:
-      "The base URL under which the outside reaches this service. Needed for links handed to others, such as push notifications of agents and return addresses of payment pages.",
+      "The base URL under which the outside reaches this service. Needed for links handed to others, such as push notifications of agents and return addresses of payment pages, and for the dashboard behind a proxy: a path in it is where the proxy has the service, whether the proxy takes it off or not.",
   }),
   trustProxy: always({
     name: "POSTRIDER_TRUST_PROXY",
@@ -96,6 +96,12 @@ const listening = {
     default: "api,dispatcher,maintenance",
     description:
       "What this process does. Any number of processes share one database; together they must cover all three. The flag `--roles` of `postrider serve` takes precedence.",
+  }),
+  dashboard: always({
+    name: "POSTRIDER_DASHBOARD",
+    parse: boolean,
+    default: "true",
+    description: "Serve the dashboard at `/`. `false` serves the interface alone.",
   }),
   metricsToken: maybe({
     name: "POSTRIDER_METRICS_TOKEN",

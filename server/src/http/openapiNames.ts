@@ -35,6 +35,7 @@ export const operationNames: Record<string, readonly [tag: Tag, operationId: str
   "POST /api/v1/targets/:id/refresh": ["Targets", "refreshTarget"],
   "POST /api/v1/targets/:id/signing-secret/rotate": ["Targets", "rotateSigningSecret"],
   "DELETE /api/v1/targets/:id/signing-secret/previous": ["Targets", "deletePreviousSigningSecret"],
+  "GET /api/v1/targets/:id/tryout": ["Targets", "listTryoutRequests"],
 
   "GET /api/v1/targets/:id/health": ["Targets", "readTargetHealth"],
 

@@ -22,6 +22,7 @@ import { queryNumbers } from "./contract/queryNumbers.ts";
 import { newRequestId } from "./contract/requestId.ts";
 import type { Credential } from "./contract/route.ts";
 import type { RouteRow, ServerDeps } from "./contract/routeTable.ts";
+import { belowPrefix, pathPrefix } from "./pathPrefix.ts";
 import { fastRoutes } from "./fast/fastRoutes.ts";
 import { openFastPath, type FastPath } from "./fast/fastPath.ts";
 import { answerUnheard, refuseConnection } from "./contract/unheardRequests.ts";
@@ -85,6 +86,7 @@ export function createServer(deps: ServerDeps): FastifyInstance {
       customOptions: { coerceTypes: false, removeAdditional: false, allErrors: false, useDefaults: true },
     },
     return503OnClosing: false,
+    ...belowPrefix(pathPrefix(deps.config.publicUrl)),
     frameworkErrors: (error, request, reply) => {
       // Hooks do not run for what has no route.
       addCommonHeaders(request, reply);

@@ -32,6 +32,7 @@ import { registerMailboxMetrics } from "../telemetry/mailboxMetrics.ts";
 import type { Log } from "../telemetry/log.ts";
 import { metricsText } from "../telemetry/metricsText.ts";
 import { createRequestMetrics } from "../telemetry/requestMetrics.ts";
+import { withTryout } from "../tryout/receiver.ts";
 import { connectionLimitOf } from "./descriptorLimit.ts";
 import { registerLoadMetrics } from "../telemetry/loadMetrics.ts";
 import { version } from "../config/version.ts";
@@ -105,13 +106,14 @@ function layFoundation(deps: ServiceDeps, requestPool: pg.Pool) {
   const networks = parseNetworks(config.allowedNetworks);
   const streams = createStreams({ pool, log, nowMs });
   const keyOwners = createKeyOwners(pool);
+  const box = createSecretBox({ current: encryptionKey, previous: config.previousEncryptionKeys });
   return {
     pool: requestPool,
     queries: createQueries(requestPool),
     registry: createRegistry(requestPool, config),
     networks,
-    outbound: connectOutbound(config, networks),
-    box: createSecretBox({ current: encryptionKey, previous: config.previousEncryptionKeys }),
+    outbound: withTryout(connectOutbound(config, networks), { pool, box, log, nowMs }),
+    box,
     keyUsage: createKeyUsage(pool, log),
     keyOwners,
     // An unknown key stands for itself: it is looked up before anything of it waits in a queue.

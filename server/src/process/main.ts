@@ -5,6 +5,7 @@ import { type OpenDatabase, openDatabase } from "./database.ts";
 import { tellProgress } from "./startProgress.ts";
 import { endBy, listenForStop, type StopRequest } from "./stopRequest.ts";
 import { createService } from "./assemble.ts";
+import { isDashboardBuilt } from "../http/dashboard.ts";
 import { createLog, type Log } from "../telemetry/log.ts";
 
 /** How long a process may take to stop; what it has not ended by then is left to its lapsing leases. */
@@ -111,7 +112,12 @@ function endLate(log: Log): void {
 function greet(config: Config, port: number, say: (line: string) => void): void {
   const host = config.host.includes(":") ? `[${config.host}]` : config.host;
   const address = `http://${host}:${port}`;
-  say(`Postrider listens on ${address} — see ${address}/docs, or try: npm run demo`);
+  const page = !config.dashboard
+    ? "the dashboard is off"
+    : isDashboardBuilt()
+      ? "open it in a browser"
+      : "the dashboard is not built (npm ci without --omit=dev builds it)";
+  say(`Postrider listens on ${address} — ${page}; the interface is described at ${address}/docs`);
 }
 
 function listeningPort(address: ReturnType<Server["address"]>): number | undefined {

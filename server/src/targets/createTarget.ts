@@ -11,6 +11,7 @@ import { checkEventTypes } from "./eventTypes.ts";
 import { type HandoffAuth, type HandoffTargets, handoffTargets } from "./handoffTargets.ts";
 import type { NewEndpoint, NewTarget } from "./schemas.ts";
 import { sealSigningSecret } from "../items/signingSecret.ts";
+import { isTryoutUrl, refuseTryoutUrl } from "../tryout/tryoutUrl.ts";
 import { insertTarget, type StoredTarget } from "./store.ts";
 
 /** What targets and legacy endpoints need from the process. */
@@ -100,6 +101,11 @@ export async function createWebhook(
 
 /** @throws {ApiError} 400 when the service must not or cannot call this URL. */
 export async function checkUrl(deps: TargetDeps, url: string): Promise<void> {
+  if (isTryoutUrl(url)) {
+    const reason = refuseTryoutUrl(url);
+    if (reason !== undefined) throw new ApiError(400, `url ${reason}`);
+    return;
+  }
   const check = await checkTargetUrl(url, {
     allowHttp: deps.config.allowHttpTargets,
     networks: deps.networks,

@@ -6,6 +6,7 @@ import { createSecretBox } from "../../items/secretBox.ts";
 import { createLineForwarder } from "../../telemetry/lineWriter.ts";
 import { createLog } from "../../telemetry/log.ts";
 import { connectOutbound } from "../../outbound/connectOutbound.ts";
+import { withTryout } from "../../tryout/receiver.ts";
 import { createDelivery } from "../dispatch/createDelivery.ts";
 import { notSent } from "../../items/delivery.ts";
 import { BorrowedClaims } from "../dispatch/borrowedClaims.ts";
@@ -34,15 +35,21 @@ const pool = createPool({
   onError: (error) => log.warn({ err: error }, "a database connection was lost; another takes its place"),
 });
 const registry = new Registry();
-const outbound = connectOutbound(input.config, parseNetworks(input.config.allowedNetworks));
+const box = createSecretBox({
+  current: Buffer.from(input.encryptionKey),
+  previous: input.previousEncryptionKeys.map((key) => Buffer.from(key)),
+});
+const outbound = withTryout(connectOutbound(input.config, parseNetworks(input.config.allowedNetworks)), {
+  pool,
+  box,
+  log,
+  nowMs: Date.now,
+});
 const claims = new BorrowedClaims((targetId) => say({ say: "ended", targetId }));
 const dispatcher = createDelivery({
   config: input.config,
   pool,
-  box: createSecretBox({
-    current: Buffer.from(input.encryptionKey),
-    previous: input.previousEncryptionKeys.map((key) => Buffer.from(key)),
-  }),
+  box,
   outbound,
   log,
   changes: countChanges(input.watchedFlag, (counts) => say({ say: "counts", counts })),

@@ -20,7 +20,7 @@ export interface ServerDeps {
   metrics: RequestMetrics;
   onKeyUsed: (keyId: string) => void;
   keyOwners: KeyOwners;
-  config: Pick<Config, "bodyMemoryBytes" | "fastHttp" | "maxBodyBytes" | "trustProxy">;
+  config: Pick<Config, "bodyMemoryBytes" | "fastHttp" | "maxBodyBytes" | "trustProxy" | "publicUrl">;
   /** The most connections of clients. */
   maxConnections: number;
 }

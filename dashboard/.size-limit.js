@@ -1,0 +1,23 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+/* The JavaScript of a first load: the entry and the page that is opened, with all that they import at once. */
+const dist = join(import.meta.dirname, "dist");
+const manifest = JSON.parse(readFileSync(join(dist, ".vite/manifest.json"), "utf8"));
+const firstPages = ["src/overview/OverviewPage.tsx", "src/signIn/SignInPage.tsx"];
+
+function filesOf(keys, seen = new Set()) {
+  for (const key of keys) {
+    if (seen.has(key)) continue;
+    seen.add(key);
+    filesOf(manifest[key].imports ?? [], seen);
+  }
+  return [...seen].map((key) => join("dist", manifest[key].file));
+}
+
+export default firstPages.map((page) => ({
+  name: page,
+  path: filesOf(["index.html", page]),
+  gzip: true,
+  limit: "130 KiB",
+}));

@@ -1,0 +1,127 @@
+/**
+ * Makes the pictures of `docs/images` from a database that it seeds.
+ * Usage: npm run screenshots [-- folder]; into a folder that is named, it makes all of them: every page, light and dark, wide
+ * and narrow, to look at.
+ */
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Browser, Page } from "playwright-core";
+import { startAgent } from "../../server/test/support/agent/startAgent.ts";
+import { startService, type ServiceProcess } from "../../server/test/support/serviceProcess.ts";
+import { buildIfStale } from "../test/support/build.ts";
+import { openPage, startBrowser } from "../test/support/browser.ts";
+import { seed, type Seeded } from "./seed.ts";
+
+interface Picture {
+  name: string;
+  path: string;
+  /** A text that is there once the page is. */
+  shown: string;
+}
+
+/** What the documentation shows. */
+const documented = new Set(
+  [
+    "overview-light-1440",
+    "overview-dark-1440",
+    "items-light-1440",
+    "item-light-1440",
+    "target-dark-1440",
+  ].concat(["new-target-light-1440", "mailbox-light-1440", "handoffs-light-375", "item-dark-375"]),
+);
+const folder = process.argv[2] ?? join(import.meta.dirname, "../../docs/images");
+await mkdir(folder, { recursive: true });
+await buildIfStale();
+const dataDir = await mkdtemp(join(tmpdir(), "postrider-screenshots-"));
+const agent = await startAgent();
+const service = await startService({ storage: { dataDir } });
+const browser = await startBrowser();
+try {
+  const seeded = await seed(
+    async (method, path, options) => (await service.call(method, path, options)).body as unknown,
+    { agentCardUrl: agent.cardUrl, items: 240 },
+  );
+  await untilQuiet(service, seeded);
+  const failed = await newest(service, seeded, "FAILED");
+  for (const theme of ["light", "dark"] as const)
+    for (const width of [1440, 375]) await takeAll(browser, { seeded, failed, theme, width });
+  seeded.stop();
+} finally {
+  await browser.close();
+  await service.stop();
+  await agent.kill();
+  await rm(dataDir, { recursive: true, force: true });
+}
+
+interface Series {
+  seeded: Seeded;
+  /** Of an item that failed. */
+  failed: string;
+  theme: "light" | "dark";
+  width: number;
+}
+
+async function takeAll(browser: Browser, { seeded, failed, theme, width }: Series): Promise<void> {
+  const { page, context } = await openPage(browser, service.url, { theme, width });
+  await page.goto("/sign-in");
+  await page.getByLabel("Email").fill(seeded.email);
+  await page.getByLabel("Password").fill(seeded.password);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("heading", { name: "Overview" }).waitFor();
+  for (const picture of pictures(seeded, failed)) {
+    const name = `${picture.name}-${theme}-${width}`;
+    if (process.argv[2] !== undefined || documented.has(name)) await take(page, picture, `${name}.png`);
+  }
+  await context.close();
+}
+
+async function take(page: Page, { path, shown }: Picture, file: string): Promise<void> {
+  await page.goto(path);
+  await page.getByText(shown).filter({ visible: true }).first().waitFor();
+  // The stream never ends, so the network is never idle; fonts and skeletons are what is waited for.
+  await page.evaluate("document.fonts.ready");
+  await untilRead(page);
+  await page.screenshot({ path: join(folder, file) });
+  console.log(file);
+}
+
+/** Until nothing is being read. */
+async function untilRead(page: Page): Promise<void> {
+  await page.locator(".skeleton, .progress-bar").first().waitFor({ state: "detached" });
+}
+
+function pictures({ targets }: Seeded, failed: string): Picture[] {
+  return [
+    { name: "overview", path: "/?range=1h", shown: "Needs attention" },
+    { name: "items", path: "/items", shown: "table.wanted" },
+    { name: "item", path: `/items?open=${failed}`, shown: "Failed for good" },
+    { name: "targets", path: "/targets", shown: "warehouse" },
+    { name: "target", path: `/targets/${targets.broken}?tab=health`, shown: "When an attempt fails" },
+    { name: "secret", path: `/targets/${targets.orders}?tab=secret`, shown: "Rotate the signing secret" },
+    { name: "new-target", path: "/targets/new", shown: "Where should items go?" },
+    { name: "mailbox", path: `/mailboxes/${targets.mailbox}`, shown: "ticket.opened" },
+    { name: "handoffs", path: "/handoffs", shown: "Waits for your answer" },
+    { name: "usage", path: "/usage", shown: "Billing is disabled here" },
+    { name: "settings", path: "/settings", shown: "night worker" },
+    { name: "start", path: "/start", shown: "Make a target" },
+    { name: "demo", path: "/demo", shown: "A client posts an item" },
+  ];
+}
+
+/** Waits until what fails has failed, for 30 s at most. */
+async function untilQuiet(service: ServiceProcess, seeded: Seeded): Promise<void> {
+  const deadline = Date.now() + 30_000;
+  for (;;) {
+    const query = `target_id=${seeded.targets.broken}&status=FAILED&limit=100`;
+    const { body } = await service.call("GET", `/api/v1/events?${query}`, { key: seeded.key });
+    if (body.events.length >= 6) return;
+    if (Date.now() > deadline) throw new Error("the seeded items did not come to their end within 30 s");
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+async function newest(service: ServiceProcess, { key }: Seeded, status: string): Promise<string> {
+  const { body } = await service.call("GET", `/api/v1/events?status=${status}&limit=1`, { key });
+  return body.events[0].id as string;
+}

@@ -1,0 +1,142 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** Calls the service's interface. */
+export type Call = (
+  method: "GET" | "POST" | "PATCH" | "DELETE",
+  path: string,
+  options?: { key?: string; session?: string; body?: unknown; headers?: Record<string, string> },
+) => Promise<unknown>;
+
+/** An organization with something on every page, and what ends the receivers that it talks to. */
+export interface Seeded {
+  email: string;
+  password: string;
+  key: string;
+  targets: { orders: string; ledger: string; broken: string; mailbox: string; agent?: string };
+  stop(): void;
+}
+
+/** What the seeded organization is made of. */
+export interface SeedOptions {
+  /** Of an agent that does as its messages say; without it there are no handoffs. */
+  agentCardUrl?: string;
+  /** Delivered items; a few more fail. */
+  items?: number;
+}
+
+/** Fills a fresh organization over the public interface. */
+export async function seed(call: Call, { agentCardUrl, items = 60 }: SeedOptions = {}): Promise<Seeded> {
+  const email = `ada-${Date.now()}@example.com`;
+  const password = "correct horse battery";
+  const { api_key: key, session_token: session } = (await call("POST", "/api/v1/auth/signup", {
+    body: { email, password, name: "Ada" },
+  })) as { api_key: string; session_token: string };
+  await call("PATCH", "/api/v1/orgs", { key, body: { name: "Analytical Engines" } });
+  const receiver = await startReceiver();
+  const make = async (body: unknown): Promise<string> =>
+    ((await call("POST", "/api/v1/targets", { key, body })) as { id: string }).id;
+  const targets: Seeded["targets"] = {
+    orders: await make({ kind: "webhook", name: "orders", url: `${receiver.url}/orders` }),
+    ledger: await make({
+      kind: "webhook",
+      name: "ledger",
+      url: `${receiver.url}/ledger`,
+      description: "Double entry",
+    }),
+    broken: await make({
+      kind: "webhook",
+      name: "warehouse",
+      url: `${receiver.url}/broken`,
+      max_retries: 1,
+      retry_interval_seconds: 1,
+    }),
+    mailbox: await make({ kind: "mailbox", name: "support inbox", max_claims: 1 }),
+  };
+  const send = (targetId: string, body: unknown, headers: Record<string, string> = {}): Promise<unknown> =>
+    call("POST", `/t/${targetId}`, { key, body, headers });
+  await sendWebhooks(send, targets, items);
+  await fillMailbox({ call, send, session }, targets.mailbox);
+  if (agentCardUrl !== undefined) {
+    targets.agent = await make({
+      kind: "a2a",
+      name: "table planner",
+      agent_card_url: agentCardUrl,
+      auth: { type: "none" },
+    });
+    for (const text of ["complete Book a table for four", "input Which day suits you?", "slow 600000"])
+      await send(targets.agent, { text, event_type: "table.wanted" });
+  }
+  return { email, password, key, targets, stop: () => void receiver.server.close() };
+}
+
+type Send = (targetId: string, body: unknown, headers?: Record<string, string>) => Promise<unknown>;
+
+async function sendWebhooks(send: Send, targets: Seeded["targets"], count: number): Promise<void> {
+  const types = ["order.created", "order.paid", "order.shipped", "customer.updated"];
+  for (let number = 0; number < count; number += 1) {
+    const order = {
+      event_type: types[number % types.length],
+      order: 1000 + number,
+      customer: { name: "Grace Hopper", address: { city: "Arlington", lines: ["1 Cobol Way"] } },
+      ledger_entry: `${String(number).padStart(4, "0")}-12345678901234567890`,
+      paid: number % 2 === 0,
+    };
+    await send(number % 3 === 0 ? targets.ledger : targets.orders, order, {
+      "x-correlation-id": `cart-${Math.floor(number / 4)}`,
+    });
+  }
+  for (let number = 0; number < 6; number += 1)
+    await send(targets.broken, { event_type: "stock.changed", sku: `A-${number}` });
+}
+
+interface MailboxSeed {
+  call: Call;
+  send: Send;
+  session: string;
+}
+
+/** Messages in every state: waiting, held by a worker, dead. */
+async function fillMailbox({ call, send, session }: MailboxSeed, mailboxId: string): Promise<void> {
+  const { key: worker } = (await call("POST", "/api/v1/keys", {
+    session,
+    body: { name: "night worker" },
+  })) as {
+    key: string;
+  };
+  for (let number = 0; number < 14; number += 1)
+    await send(mailboxId, {
+      event_type: "ticket.opened",
+      ticket: 400 + number,
+      subject: "Where is my parcel?",
+    });
+  const { messages } = (await call("POST", `/api/v1/mailboxes/${mailboxId}/claim`, {
+    key: worker,
+    body: { max: 6 },
+  })) as { messages: { id: string; claim_token: string }[] };
+  const claims = messages.map(({ id, claim_token: token }) => ({ id, claim_token: token }));
+  await call("POST", `/api/v1/mailboxes/${mailboxId}/reject`, {
+    key: worker,
+    body: { messages: claims.slice(0, 2), reason: "the customer is unknown" },
+  });
+  await call("POST", `/api/v1/mailboxes/${mailboxId}/ack`, {
+    key: worker,
+    body: { messages: claims.slice(2, 4) },
+  });
+}
+
+/** Answers 200, slowly at `/ledger`, and 503 at `/broken`. */
+async function startReceiver(): Promise<{ url: string; server: Server }> {
+  const server = createServer((request, response) => {
+    request.resume();
+    request.on("end", () => {
+      if (request.url === "/broken")
+        response.writeHead(503).end("upstream connect error: no healthy upstream");
+      else setTimeout(() => response.end("ok"), request.url === "/ledger" ? 40 : 5);
+    });
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, "127.0.0.1", resolve);
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, server };
+}

@@ -1,0 +1,57 @@
+import createClient from "openapi-fetch";
+import { basePath, serviceUrl } from "./basePath.ts";
+import type { paths } from "./interface.generated.ts";
+import { Problem } from "./problem.ts";
+import { currentSession, endSession } from "./session.ts";
+
+/** The service's public interface, typed from its own document. Wrap each call in {@link answer}. */
+export const client = createClient<paths>({ baseUrl: serviceUrl, fetch: send });
+
+/** What a call was answered. @throws {Problem} when it was refused or did not arrive. */
+export async function answer<T>(
+  call: Promise<{ data?: T; error?: unknown; response: Response }>,
+): Promise<T> {
+  const { data, error, response } = await call;
+  if (response.ok) return data as T;
+  throw new Problem(response.status, messageOf(error) ?? response.statusText, response);
+}
+
+/** A GET whose bytes are wanted as they are. @throws {Problem} */
+export async function readText(path: string, init: RequestInit = {}): Promise<Response> {
+  const response = await send(new Request(`${basePath}${path}`, init));
+  if (response.ok) return response;
+  const body: unknown = await response.json().catch(() => undefined);
+  throw new Problem(response.status, messageOf(body) ?? response.statusText, response);
+}
+
+/** A call whose answer is JSON and not in the typed document. @throws {Problem} */
+export async function callJson<T>(method: string, path: string, body?: unknown): Promise<T> {
+  const init: RequestInit = { method };
+  if (body !== undefined) {
+    init.body = JSON.stringify(body);
+    init.headers = { "content-type": "application/json" };
+  }
+  return (await readText(path, init)).json() as Promise<T>;
+}
+
+/** Adds the session; one that has ended is forgotten, which takes the page to the sign-in card. */
+async function send(request: Request): Promise<Response> {
+  const session = currentSession();
+  if (session !== undefined && !request.headers.has("authorization"))
+    request.headers.set("x-session-token", session.token);
+  let response: Response;
+  try {
+    response = await fetch(request);
+  } catch (cause) {
+    if (request.signal.aborted) throw cause;
+    throw new Problem(0, "the service cannot be reached");
+  }
+  const isOurs = session !== undefined && session === currentSession();
+  if (response.status === 401 && isOurs && !request.headers.has("authorization")) endSession();
+  return response;
+}
+
+function messageOf(body: unknown): string | undefined {
+  const message = (body as { error?: unknown } | undefined)?.error;
+  return typeof message === "string" && message !== "" ? message : undefined;
+}

@@ -1,0 +1,43 @@
+/** A request that the service refused, or that did not reach it. */
+export class Problem extends Error {
+  /** HTTP's status; 0 when there was no answer. */
+  readonly status: number;
+  readonly requestId: string | undefined;
+  /** `X-Error-Code`: what a program tells refusals apart by. */
+  readonly code: string | undefined;
+  readonly retryAfterSeconds: number | undefined;
+  /** When it came, in Unix milliseconds. */
+  readonly atMs = Date.now();
+
+  constructor(status: number, message: string, response?: Response) {
+    super(message);
+    this.name = "Problem";
+    this.status = status;
+    this.requestId = response?.headers.get("x-request-id") ?? undefined;
+    this.code = response?.headers.get("x-error-code") ?? undefined;
+    const retryAfter = Number(response?.headers.get("retry-after") ?? Number.NaN);
+    this.retryAfterSeconds = Number.isFinite(retryAfter) ? retryAfter : undefined;
+  }
+}
+
+/** What went wrong as a sentence for a person, whatever was thrown. */
+export function sentenceOf(error: unknown): string {
+  if (!(error instanceof Problem)) return "Something unexpected happened in this page.";
+  switch (error.status) {
+    case 0:
+      return "The service cannot be reached. It may be restarting, or the network is down.";
+    case 401:
+      return "Your session has ended.";
+    case 404:
+      return "There is nothing with this id in your organization.";
+    case 503:
+      return `The service cannot answer at the moment: ${error.message}.`;
+    default:
+      return `${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}${error.message.endsWith(".") ? "" : "."}`;
+  }
+}
+
+/** Whether trying again later may succeed without anybody changing anything. */
+export function isPassing(error: unknown): boolean {
+  return error instanceof Problem && (error.status === 0 || error.status === 429 || error.status >= 502);
+}

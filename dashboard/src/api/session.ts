@@ -1,0 +1,67 @@
+import { useSyncExternalStore } from "react";
+
+/** Who is signed in on this page. The token goes out in a header only, never in a URL. */
+export interface Session {
+  token: string;
+  email: string;
+}
+
+const key = "postrider.session";
+const listeners = new Set<() => void>();
+let current = read();
+
+export function currentSession(): Session | undefined {
+  return current;
+}
+
+/** Signs this tab in; `stay` also keeps the session for other tabs and the next visit. */
+export function startSession(session: Session, stay: boolean): void {
+  forget();
+  store(stay ? "localStorage" : "sessionStorage", JSON.stringify(session));
+  current = session;
+  for (const listener of listeners) listener();
+}
+
+export function endSession(): void {
+  forget();
+  current = undefined;
+  for (const listener of listeners) listener();
+}
+
+export function useSession(): Session | undefined {
+  return useSyncExternalStore(subscribe, currentSession);
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+function read(): Session | undefined {
+  try {
+    const text = sessionStorage.getItem(key) ?? localStorage.getItem(key);
+    if (text === null) return undefined;
+    const { token, email } = JSON.parse(text) as Partial<Session>;
+    return typeof token === "string" && typeof email === "string" ? { token, email } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function store(where: "localStorage" | "sessionStorage", text: string): void {
+  try {
+    window[where].setItem(key, text);
+  } catch {
+    // Storage is full or forbidden; the session lasts as long as the page.
+  }
+}
+
+function forget(): void {
+  for (const where of ["localStorage", "sessionStorage"] as const) {
+    try {
+      window[where].removeItem(key);
+    } catch {
+      // There is nothing to forget where storage is forbidden.
+    }
+  }
+}

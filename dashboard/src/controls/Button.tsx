@@ -1,0 +1,62 @@
+import type { ButtonHTMLAttributes, ReactNode } from "react";
+
+export interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
+  look?: Look;
+  /** Shows that it is being done, and takes no second click meanwhile. */
+  busy?: boolean;
+  icon?: ReactNode;
+}
+
+type Look = "primary" | "plain" | "quiet" | "danger";
+
+const looks: Record<Look, string> = {
+  primary: "bg-accent text-on-accent border-accent hover:brightness-110",
+  plain: "bg-surface text-ink border-control hover:bg-sunken",
+  quiet: "bg-transparent text-ink border-transparent hover:bg-sunken",
+  danger: "bg-failed-bg text-failed border-failed hover:brightness-95 dark:hover:brightness-125",
+};
+
+export function Button({
+  look = "plain",
+  busy = false,
+  icon,
+  children,
+  className = "",
+  ...rest
+}: ButtonProps) {
+  return (
+    <button
+      type="button"
+      {...rest}
+      disabled={rest.disabled === true || busy}
+      aria-busy={busy}
+      className={`${buttonShape} ${looks[look]} ${className}`}
+    >
+      {icon}
+      {children}
+    </button>
+  );
+}
+
+const buttonShape =
+  "inline-flex h-8 shrink-0 items-center justify-center gap-1.5 rounded-control border px-3 text-body font-medium whitespace-nowrap disabled:opacity-60";
+
+/** How a link looks that stands among buttons. */
+export function buttonLook(look: Look = "plain"): string {
+  return `${buttonShape} ${looks[look]}`;
+}
+
+/** A button that shows only an icon; its name is read out and shown as a tooltip. */
+export function IconButton({ name, children, className = "", ...rest }: ButtonProps & { name: string }) {
+  return (
+    <button
+      type="button"
+      aria-label={name}
+      title={name}
+      {...rest}
+      className={`inline-flex size-8 shrink-0 items-center justify-center rounded-control text-muted hover:bg-sunken hover:text-ink disabled:opacity-60 ${className}`}
+    >
+      {children}
+    </button>
+  );
+}

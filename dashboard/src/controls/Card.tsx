@@ -1,0 +1,52 @@
+import type { ReactNode } from "react";
+
+/** A titled part of a page. */
+export function Card({
+  title,
+  aside,
+  children,
+  flush = false,
+}: {
+  title?: ReactNode;
+  aside?: ReactNode;
+  children: ReactNode;
+  /** The content reaches the card's edges, as rows do. */
+  flush?: boolean;
+}) {
+  return (
+    <section className="min-w-0 rounded-card border bg-surface">
+      {title !== undefined && (
+        <header className="flex min-h-12 flex-wrap items-center justify-between gap-2 border-b px-4 py-2">
+          <h2 className="text-section font-semibold">{title}</h2>
+          {aside}
+        </header>
+      )}
+      <div className={flush ? "" : "p-4"}>{children}</div>
+    </section>
+  );
+}
+
+/** Names and values, in two columns. */
+export function Facts({ facts }: { facts: readonly (readonly [name: string, value: ReactNode])[] }) {
+  return (
+    <dl className="grid grid-cols-[minmax(96px,max-content)_minmax(0,1fr)] items-baseline gap-x-4 gap-y-1.5">
+      {facts.map(([name, value]) => (
+        <div key={name} className="contents">
+          <dt className="text-muted">{name}</dt>
+          <dd className="min-w-0 break-words">{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** One number that matters, with its name. */
+export function Figure({ name, value, detail }: { name: string; value: ReactNode; detail?: ReactNode }) {
+  return (
+    <div className="min-w-0 rounded-card border bg-surface p-4">
+      <p className="text-muted">{name}</p>
+      <p className="figures truncate text-figure font-semibold">{value}</p>
+      {detail !== undefined && <p className="text-meta text-muted">{detail}</p>}
+    </div>
+  );
+}

@@ -1,0 +1,74 @@
+import { Check, Copy as CopyIcon } from "lucide-react";
+import { useState } from "react";
+import { Button, IconButton } from "./Button.tsx";
+import { copyText } from "./copyText.ts";
+import { toast } from "./toasts.ts";
+
+/** Copies `text`; `name` says what it is, such as “Copy id”. */
+export function CopyButton({ text, name, onCopied }: { text: string; name: string; onCopied?: () => void }) {
+  const { isCopied, copy } = useCopy(text, onCopied);
+  return (
+    <IconButton name={name} onClick={copy} className="size-6">
+      {isCopied ? <Check size={14} aria-hidden /> : <CopyIcon size={14} aria-hidden />}
+    </IconButton>
+  );
+}
+
+export function CopyWithWords({
+  text,
+  name,
+  onCopied,
+}: {
+  text: string;
+  name: string;
+  onCopied?: () => void;
+}) {
+  const { isCopied, copy } = useCopy(text, onCopied);
+  const icon = isCopied ? <Check size={14} aria-hidden /> : <CopyIcon size={14} aria-hidden />;
+  return (
+    <Button onClick={copy} icon={icon}>
+      {isCopied ? "Copied" : name}
+    </Button>
+  );
+}
+
+function useCopy(text: string, onCopied?: () => void) {
+  const [isCopied, setCopied] = useState(false);
+  async function copy(): Promise<void> {
+    const done = await copyText(text);
+    if (!done) {
+      toast({ text: "The browser did not allow copying; select the text and copy it by hand." });
+      return;
+    }
+    onCopied?.();
+    setCopied(true);
+    setTimeout(() => setCopied(false), 1500);
+  }
+  return { isCopied, copy: () => void copy() };
+}
+
+/** An id in full as text to select, with a way to copy it. */
+export function Id({ id, short = false }: { id: string; short?: boolean }) {
+  return (
+    <span className="inline-flex max-w-full items-center gap-1">
+      <code className="truncate text-meta" title={id}>
+        {short ? `${id.slice(0, 8)}…${id.slice(-4)}` : id}
+      </code>
+      <CopyButton text={id} name="Copy id" />
+    </span>
+  );
+}
+
+/** Lines to paste elsewhere. They are one text node, and scroll within their own box. */
+export function Snippet({ text, name }: { text: string; name: string }) {
+  return (
+    <div className="relative min-w-0 rounded-control border bg-sunken">
+      <pre tabIndex={0} aria-label={name} className="overflow-x-auto p-3 pr-12 text-meta whitespace-pre">
+        {text}
+      </pre>
+      <div className="absolute top-2 right-2 rounded-control bg-sunken">
+        <CopyButton text={text} name={`Copy ${name}`} />
+      </div>
+    </div>
+  );
+}

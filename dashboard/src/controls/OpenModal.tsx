@@ -1,0 +1,48 @@
+import { Dialog } from "@base-ui/react/dialog";
+import { X } from "lucide-react";
+import { IconButton } from "./Button.tsx";
+import type { ModalProps } from "./Modal.tsx";
+
+type OpenProps = Omit<ModalProps, "open">;
+
+/** The dialog itself, whose code is loaded with the first one that is opened. */
+export function OpenModal({ title, onClose, children, dismissible = true, wide = false }: OpenProps) {
+  return (
+    <Dialog.Root open onOpenChange={(next) => (next || !dismissible ? undefined : onClose())}>
+      <Dialog.Portal>
+        <Dialog.Backdrop className="fixed inset-0 z-40 bg-[rgb(10_13_17/0.5)]" />
+        <Dialog.Popup
+          className={`fixed top-1/2 left-1/2 z-40 grid max-h-[calc(100dvh-32px)] w-[calc(100vw-32px)] -translate-x-1/2 -translate-y-1/2 gap-4 overflow-y-auto rounded-card bg-surface p-6 shadow-overlay ${wide ? "max-w-180" : "max-w-120"}`}
+        >
+          <div className="flex items-start justify-between gap-4">
+            <Dialog.Title className="min-w-0 text-section font-semibold break-words">{title}</Dialog.Title>
+            {dismissible && (
+              <IconButton name="Close" onClick={onClose} className="-mt-1 -mr-2">
+                <X size={16} aria-hidden />
+              </IconButton>
+            )}
+          </div>
+          {children}
+        </Dialog.Popup>
+      </Dialog.Portal>
+    </Dialog.Root>
+  );
+}
+
+/** The panel itself. */
+export function OpenDrawer({ title, onClose, children }: OpenProps) {
+  return (
+    <Dialog.Root open onOpenChange={(next) => (next ? undefined : onClose())} modal="trap-focus">
+      <Dialog.Portal>
+        <Dialog.Backdrop className="fixed inset-0 z-30 bg-[rgb(10_13_17/0.3)]" />
+        <Dialog.Popup
+          initialFocus={false}
+          className="fixed inset-y-0 right-0 z-30 flex w-full max-w-160 flex-col bg-surface shadow-overlay"
+        >
+          <Dialog.Title className="sr-only">{title}</Dialog.Title>
+          {children}
+        </Dialog.Popup>
+      </Dialog.Portal>
+    </Dialog.Root>
+  );
+}

@@ -1,0 +1,21 @@
+import { Link } from "@tanstack/react-router";
+
+/** Tabs that are links: which one is open stands in the URL. */
+export function Tabs({ tabs, open }: { tabs: readonly { id: string; name: string }[]; open: string }) {
+  return (
+    <nav aria-label="Sections" className="flex gap-4 overflow-x-auto border-b">
+      {tabs.map(({ id, name }) => (
+        <Link
+          key={id}
+          to="."
+          search={(search: Record<string, string>) => ({ ...search, tab: id })}
+          replace
+          aria-current={id === open ? "page" : undefined}
+          className={`-mb-px shrink-0 border-b-2 px-0.5 py-2 font-medium ${id === open ? "border-accent text-ink" : "border-transparent text-muted hover:text-ink"}`}
+        >
+          {name}
+        </Link>
+      ))}
+    </nav>
+  );
+}

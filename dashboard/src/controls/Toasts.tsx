@@ -1,0 +1,23 @@
+import { useToasts } from "./toasts.ts";
+
+/** Where toasts appear; read out politely by screen readers. */
+export function Toasts() {
+  const toasts = useToasts();
+  return (
+    <div role="status" className="pointer-events-none fixed right-4 bottom-4 z-50 grid gap-2">
+      {toasts.map(({ number, text, action }) => (
+        <div
+          key={number}
+          className="pointer-events-auto flex max-w-96 items-center gap-3 rounded-card bg-ink px-4 py-2.5 text-canvas shadow-overlay"
+        >
+          <span className="min-w-0 break-words">{text}</span>
+          {action && (
+            <button type="button" className="font-semibold underline" onClick={action.run}>
+              {action.name}
+            </button>
+          )}
+        </div>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,105 @@
+import type { Status } from "../api/shapes.ts";
+
+/** One moment of a simulation: what happened, and what the service then shows. */
+export interface Scene {
+  title: string;
+  text: string;
+  status: Status;
+  /** Lines as they would pass between client, service and receiver. */
+  lines: readonly string[];
+}
+
+export interface Story {
+  id: string;
+  name: string;
+  scenes: readonly Scene[];
+}
+
+const webhook: readonly Scene[] = [
+  {
+    title: "A client posts an item",
+    text: "202 is sent once the item is on disk. From then on it is the service's to deliver.",
+    status: "QUEUED",
+    lines: ['→ POST /t/orders  {"event_type": "order.created", "order": 1001}', '← 202 {"status": "QUEUED"}'],
+  },
+  {
+    title: "The first attempt fails",
+    text: "The receiver is being deployed and answers 503. The next attempt is due in about 30 seconds.",
+    status: "RETRYING",
+    lines: [
+      "→ POST https://shop.example/webhooks",
+      "  webhook-signature: v1,K5oZfzN95Z9…",
+      "← 503 after 84 ms",
+    ],
+  },
+  {
+    title: "The second attempt arrives",
+    text: "The same id and the same bytes, signed anew. The receiver verifies the signature and answers 200.",
+    status: "DELIVERED",
+    lines: ["→ POST https://shop.example/webhooks", "  webhook-id: the same as before", "← 200 after 41 ms"],
+  },
+];
+
+const mailbox: readonly Scene[] = [
+  {
+    title: "A message waits",
+    text: "Nobody has to be there when it is posted.",
+    status: "UNREAD",
+    lines: ['→ POST /t/inbox  {"task": "call back"}', '← 202 {"status": "UNREAD"}'],
+  },
+  {
+    title: "A worker claims it",
+    text: "For five minutes it belongs to that worker. Others get other messages.",
+    status: "CLAIMED",
+    lines: [
+      '→ POST /api/v1/mailboxes/inbox/claim  {"max": 10, "wait_seconds": 20}',
+      '← 200 {"messages": [{"claim_token": …}]}',
+    ],
+  },
+  {
+    title: "The worker dies, the lease ends",
+    text: "Without an acknowledgement the message comes back by itself, and its old token is worth nothing.",
+    status: "UNREAD",
+    lines: ["  5 minutes pass", "  claimable again"],
+  },
+  {
+    title: "Another worker finishes it",
+    text: "Acknowledged messages are gone from the queue, and stay on record.",
+    status: "ACKNOWLEDGED",
+    lines: ["→ POST …/claim", "→ POST /api/v1/mailbox-messages/…/ack", '← 200 {"status": "ACKNOWLEDGED"}'],
+  },
+];
+
+const handoff: readonly Scene[] = [
+  {
+    title: "An item becomes a message to an agent",
+    text: "The agent was found through its card, whose signature was verified.",
+    status: "QUEUED",
+    lines: ['→ POST /t/planner  {"text": "Book a table for four on Friday"}', '← 202 {"status": "QUEUED"}'],
+  },
+  {
+    title: "The agent takes it on",
+    text: "Handed over: from here on the service follows the agent's task.",
+    status: "DELIVERED",
+    lines: ["→ POST https://agent.example/message:send", "← task 7f3a, WORKING"],
+  },
+  {
+    title: "The agent asks something",
+    text: "The handoff waits for you, under “needs attention”.",
+    status: "DELIVERED",
+    lines: ["← INPUT_REQUIRED: “At seven or at eight?”", "→ “At eight.”"],
+  },
+  {
+    title: "Done, with an artifact",
+    text: "What the agent made is kept with the item.",
+    status: "DELIVERED",
+    lines: ["← COMPLETED", "  artifact: reservation.json"],
+  },
+];
+
+/** What the demo plays. Nothing of it reaches a service; nobody is billed. */
+export const stories: readonly Story[] = [
+  { id: "webhook", name: "A webhook", scenes: webhook },
+  { id: "mailbox", name: "A mailbox", scenes: mailbox },
+  { id: "handoff", name: "A handoff", scenes: handoff },
+];

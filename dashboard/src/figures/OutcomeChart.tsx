@@ -1,0 +1,177 @@
+import { useEffect, useRef } from "react";
+import uPlot from "uplot";
+import "uplot/dist/uPlot.min.css";
+import { useTheme } from "../shell/theme.ts";
+import { type TimeZone, useTimeZone } from "../time/timeZone.ts";
+import { shortTime, tickName } from "../time/wording.ts";
+import { chartColumns } from "./chartData.ts";
+import type { Stats } from "./stats.ts";
+
+const height = 160;
+
+export interface OutcomeChartProps {
+  stats: Stats;
+  /** Called with a range of Unix seconds that was drawn over with the pointer. */
+  onRange?: (from: number, to: number) => void;
+}
+
+/** Outcomes as stacked bars with the 95th percentile of latency as a line, and the same figures as a table. */
+export function OutcomeChart({ stats, onRange }: OutcomeChartProps) {
+  const frame = useRef<HTMLDivElement>(null);
+  const theme = useTheme();
+  const zone = useTimeZone();
+  const onRangeNow = useRef(onRange);
+  useEffect(() => {
+    onRangeNow.current = onRange;
+  });
+  useEffect(() => {
+    const element = frame.current;
+    if (element === null) return undefined;
+    const columns = chartColumns(stats);
+    const plot = new uPlot(
+      {
+        ...options(element.clientWidth, stats.step, zone),
+        // Fractional milliseconds would move a UTC date; uPlot wants the date to draw.
+        ...(zone === "UTC" && { tzDate: (at: number) => uPlot.tzDate(new Date(at * 1000), "Etc/UTC") }),
+        hooks: { setSelect: [(chart) => tellRange(chart, stats.step, onRangeNow.current)] },
+      },
+      [columns.at, columns.failed, columns.retried, columns.delivered, columns.p95],
+      element,
+    );
+    const watcher = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height }));
+    watcher.observe(element);
+    return () => {
+      watcher.disconnect();
+      plot.destroy();
+    };
+  }, [stats, theme, zone]);
+  return (
+    <div className="grid min-w-0 gap-2">
+      <div ref={frame} className="min-w-0 overflow-hidden" style={{ height }} aria-hidden />
+      <Legend />
+      <FiguresTable stats={stats} />
+    </div>
+  );
+}
+
+function tellRange(chart: uPlot, step: number, onRange: OutcomeChartProps["onRange"]): void {
+  const { left, width } = chart.select;
+  if (width < 4) return;
+  const from = Math.floor(chart.posToVal(left, "x") / step) * step;
+  const to = Math.ceil(chart.posToVal(left + width, "x") / step) * step;
+  onRange?.(from, Math.max(to, from + step));
+}
+
+function options(width: number, step: number, zone: TimeZone): Omit<uPlot.Options, "hooks"> {
+  const color = (name: string): string =>
+    getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const bars = uPlot.paths.bars!({ size: [0.8, 24], align: 1 });
+  const bar = (name: string): uPlot.Series => ({
+    paths: bars,
+    fill: color(name),
+    width: 0,
+    points: { show: false },
+  });
+  const axis = {
+    stroke: color("--muted"),
+    grid: { stroke: color("--border"), width: 1 },
+    ticks: { show: false },
+    font: "12px Inter Variable",
+  };
+  return {
+    width,
+    height,
+    legend: { show: false },
+    cursor: { y: false, drag: { x: true, y: false, setScale: false } },
+    scales: {
+      x: { time: true, range: (_chart, min, max) => [min, max + step] },
+      y: { range: (_chart, _min, max) => [0, Math.max(1, max * 1.1)] },
+      ms: { range: (_chart, _min, max) => [0, Math.max(1, max * 1.1)] },
+    },
+    axes: [
+      { ...axis, values: (_chart, ticks) => ticks.map((tick) => tickName(tick, step, zone)) },
+      { ...axis, size: 48 },
+      {
+        ...axis,
+        scale: "ms",
+        side: 1,
+        size: 64,
+        grid: { show: false },
+        values: (_chart, ticks) => ticks.map((tick) => `${tick} ms`),
+      },
+    ],
+    series: [
+      {},
+      bar("--failed"),
+      bar("--retrying"),
+      bar("--delivered"),
+      { scale: "ms", stroke: color("--accent"), width: 1.5, points: { show: false }, spanGaps: false },
+    ],
+  };
+}
+
+function Legend() {
+  return (
+    <p className="flex flex-wrap gap-x-4 text-meta text-muted">
+      <span>
+        <span className="mr-1 inline-block size-2 rounded-pill bg-delivered" aria-hidden />
+        Delivered
+      </span>
+      <span>
+        <span className="mr-1 inline-block size-2 rounded-pill bg-retrying" aria-hidden />
+        Retried
+      </span>
+      <span>
+        <span className="mr-1 inline-block size-2 rounded-pill bg-failed" aria-hidden />
+        Failed
+      </span>
+      <span>
+        <span className="mr-1 inline-block h-0.5 w-3 bg-accent align-middle" aria-hidden />
+        p95 latency
+      </span>
+    </p>
+  );
+}
+
+function FiguresTable({ stats }: { stats: Stats }) {
+  const zone = useTimeZone();
+  const names = ["From", "Accepted", "Delivered", "Retried", "Failed", "p95 ms"];
+  return (
+    <details>
+      <summary className="text-meta text-muted">The same figures as a table</summary>
+      <div className="mt-2 max-h-80 overflow-auto" tabIndex={0} role="group" aria-label="Figures">
+        <table className="figures w-full text-right">
+          <thead className="sticky top-0 bg-surface text-meta text-muted">
+            <tr>
+              {names.map((name) => (
+                <th key={name} scope="col" className="px-2 py-1 font-medium first:text-left">
+                  {name}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {stats.points.map((point) => (
+              <tr key={point.at} className="border-t">
+                <th scope="row" className="px-2 py-1 text-left font-normal">
+                  {shortTime(point.at, zone)}
+                </th>
+                {[
+                  point.accepted,
+                  point.delivered,
+                  point.retried,
+                  point.failed,
+                  point.latency_ms?.p95 ?? "–",
+                ].map((value, index) => (
+                  <td key={index} className="px-2 py-1">
+                    {value.toLocaleString("en")}
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </details>
+  );
+}

@@ -1,0 +1,26 @@
+import type { Stats } from "./stats.ts";
+
+/** Columns as uPlot takes them; null is a gap, for what is not known is not zero. */
+export interface ChartColumns {
+  at: number[];
+  delivered: (number | null)[];
+  /** Delivered and retried together, and so on: bars are drawn over each other, the tallest first. */
+  retried: (number | null)[];
+  failed: (number | null)[];
+  p95: (number | null)[];
+}
+
+/** The points on a whole grid from `from` to `to`, stacked: delivered at the bottom, failed on top. */
+export function chartColumns({ from, to, step, points }: Stats): ChartColumns {
+  const byTime = new Map(points.map((point) => [point.at, point]));
+  const columns: ChartColumns = { at: [], delivered: [], retried: [], failed: [], p95: [] };
+  for (let at = from; at < to; at += step) {
+    const point = byTime.get(at);
+    columns.at.push(at);
+    columns.delivered.push(point?.delivered ?? null);
+    columns.retried.push(point === undefined ? null : point.delivered + point.retried);
+    columns.failed.push(point === undefined ? null : point.delivered + point.retried + point.failed);
+    columns.p95.push(point?.latency_ms?.p95 ?? null);
+  }
+  return columns;
+}

@@ -1,0 +1,50 @@
+import { queryOptions } from "@tanstack/react-query";
+import { callJson } from "../api/client.ts";
+
+/** What happened in one step of time. */
+export interface StatsPoint {
+  at: number;
+  accepted: number;
+  delivered: number;
+  retried: number;
+  failed: number;
+  latency_ms: { p50: number; p95: number; p99: number } | null;
+}
+
+export interface Stats {
+  from: number;
+  to: number;
+  step: number;
+  points: StatsPoint[];
+  totals: Omit<StatsPoint, "at">;
+}
+
+export const ranges = ["1h", "24h", "7d", "30d"] as const;
+export type Range = (typeof ranges)[number];
+
+const rangeSeconds: Record<Range, number> = { "1h": 3600, "24h": 86_400, "7d": 604_800, "30d": 2_592_000 };
+/** About 60 to 170 bars each. */
+const stepSeconds: Record<Range, number> = { "1h": 60, "24h": 3600, "7d": 3600, "30d": 86_400 };
+
+export function rangeOf(text: string | undefined): Range {
+  return ranges.find((range) => range === text) ?? "24h";
+}
+
+/** The outcomes of a range of time, of one target or of all. */
+export function statsQuery(range: Range, targetId?: string) {
+  return queryOptions({
+    queryKey: ["stats", range, targetId ?? ""],
+    queryFn: () => {
+      const step = stepSeconds[range];
+      const to = Math.ceil(Date.now() / 1000 / step) * step;
+      const query = new URLSearchParams({
+        from: String(to - rangeSeconds[range]),
+        to: String(to),
+        step: String(step),
+      });
+      if (targetId !== undefined) query.set("target_id", targetId);
+      return callJson<Stats>("GET", `api/v1/stats?${query.toString()}`);
+    },
+    staleTime: 5000,
+  });
+}

@@ -1,0 +1,160 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { Bot, TriangleAlert, User } from "lucide-react";
+import { type ReactNode, useState } from "react";
+import { answer, client } from "../api/client.ts";
+import type { Handoff } from "../api/shapes.ts";
+import { Button } from "../controls/Button.tsx";
+import { Confirm } from "../controls/Confirm.tsx";
+import { TextArea } from "../controls/Field.tsx";
+import { toast } from "../controls/toasts.ts";
+import { ProblemCard } from "../states/ProblemCard.tsx";
+import { Moment } from "../time/Moment.tsx";
+import { artifactText, isWaitingForInput, partText, stateName } from "./handoffWords.ts";
+
+/** What the agent was given and what it said, as a conversation. */
+export function Conversation({ eventId, handoff }: { eventId: string; handoff: Handoff }) {
+  const isOver = handoff.outcome !== null;
+  return (
+    <div className="grid gap-4">
+      {handoff.possible_duplicate && <DuplicateBanner />}
+      <ol className="grid gap-3">
+        <Line icon={<User size={14} aria-label="You" />}>
+          The item was handed over. <Moment at={handoff.accepted_at} />
+        </Line>
+        <Line icon={<Bot size={14} aria-label="Agent" />}>
+          <p>
+            <span className="font-medium">{stateName(handoff)}</span>{" "}
+            <span className="text-muted">
+              <Moment at={handoff.updated_at} />
+            </span>
+          </p>
+          {handoff.status_parts.length > 0
+            ? handoff.status_parts.map((part, index) => <Said key={index} text={partText(part)} />)
+            : handoff.status_message !== null && <Said text={handoff.status_message} />}
+          {handoff.error !== null && <p className="break-words text-failed">{handoff.error}</p>}
+        </Line>
+      </ol>
+      {handoff.artifacts.length > 0 && <Artifacts handoff={handoff} />}
+      {isWaitingForInput(handoff) && <AnswerForm eventId={eventId} />}
+      {!isOver && <CancelTask eventId={eventId} />}
+    </div>
+  );
+}
+
+function Line({ icon, children }: { icon: ReactNode; children: ReactNode }) {
+  return (
+    <li className="grid grid-cols-[24px_minmax(0,1fr)] gap-2">
+      <span className="inline-flex size-6 items-center justify-center rounded-pill bg-sunken text-muted">
+        {icon}
+      </span>
+      <div className="grid min-w-0 gap-1 pt-0.5">{children}</div>
+    </li>
+  );
+}
+
+/** What an agent says is text, whatever it looks like. */
+function Said({ text }: { text: string }) {
+  return <pre className="font-sans break-words whitespace-pre-wrap">{text}</pre>;
+}
+
+function DuplicateBanner() {
+  return (
+    <p className="flex gap-2 rounded-control bg-retrying-bg p-3 text-retrying">
+      <TriangleAlert size={16} className="mt-0.5 shrink-0" aria-hidden />
+      The agent may have been given this twice: an answer was lost after the message was sent, and the agent
+      does not say whether it had it already.
+    </p>
+  );
+}
+
+function Artifacts({ handoff }: { handoff: Handoff }) {
+  return (
+    <div className="grid gap-2">
+      <h3 className="font-semibold">Artifacts</h3>
+      {handoff.artifacts.map((artifact, index) => (
+        <pre
+          key={index}
+          tabIndex={0}
+          aria-label={`Artifact ${index + 1}`}
+          className="max-h-80 overflow-auto rounded-control bg-sunken p-3 text-meta break-words whitespace-pre-wrap"
+        >
+          {artifactText(artifact)}
+        </pre>
+      ))}
+      {handoff.artifacts_truncated && <p className="text-muted">There was more than is kept.</p>}
+    </div>
+  );
+}
+
+function AnswerForm({ eventId }: { eventId: string }) {
+  const [text, setText] = useState("");
+  const queries = useQueryClient();
+  const send = useMutation({
+    mutationFn: () =>
+      answer(
+        client.POST("/api/v1/events/{id}/handoff/message", {
+          params: { path: { id: eventId } },
+          body: { text } as never,
+        }),
+      ),
+    onSuccess: () => {
+      setText("");
+      toast({ text: "Sent to the agent." });
+      void queries.invalidateQueries({ queryKey: ["items"] });
+      void queries.invalidateQueries({ queryKey: ["handoffs"] });
+    },
+  });
+  return (
+    <form
+      className="grid gap-2"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (text.trim() !== "") send.mutate();
+      }}
+    >
+      <TextArea
+        label="The agent waits for your answer"
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+      />
+      {send.isError && <ProblemCard error={send.error} />}
+      <div>
+        <Button type="submit" look="primary" busy={send.isPending} disabled={text.trim() === ""}>
+          Send the answer
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+function CancelTask({ eventId }: { eventId: string }) {
+  const [asks, setAsks] = useState(false);
+  const queries = useQueryClient();
+  const cancel = useMutation({
+    mutationFn: () =>
+      answer(client.POST("/api/v1/events/{id}/handoff/cancel", { params: { path: { id: eventId } } })),
+    onSuccess: () => {
+      setAsks(false);
+      void queries.invalidateQueries({ queryKey: ["items"] });
+      void queries.invalidateQueries({ queryKey: ["handoffs"] });
+    },
+  });
+  return (
+    <div>
+      <Button look="danger" onClick={() => setAsks(true)}>
+        Cancel the task…
+      </Button>
+      <Confirm
+        title="Cancel this task?"
+        open={asks}
+        onClose={() => setAsks(false)}
+        action="Cancel the task"
+        busy={cancel.isPending}
+        onConfirm={() => cancel.mutate()}
+        error={cancel.isError && <ProblemCard error={cancel.error} />}
+      >
+        <p>The agent is asked to stop. What it has done already stays done.</p>
+      </Confirm>
+    </div>
+  );
+}

@@ -1,0 +1,91 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { TriangleAlert } from "lucide-react";
+import { targetName, targetsQuery } from "../api/queries.ts";
+import { buttonLook } from "../controls/Button.tsx";
+import { ItemDrawer } from "../items/ItemDrawer.tsx";
+import { StatusPill } from "../items/StatusPill.tsx";
+import { useRefreshMs } from "../live/liveState.ts";
+import { useUrlState } from "../shell/useUrlState.ts";
+import { Empty } from "../states/Empty.tsx";
+import { Loaded } from "../states/Loaded.tsx";
+import { Ago } from "../time/Moment.tsx";
+import { type HandedOver, handoffsQuery } from "./handoffsQuery.ts";
+import { isWaitingForInput, stateName } from "./handoffWords.ts";
+
+/** What was handed to agents: those that wait for an answer first. */
+export function HandoffsPage() {
+  const [search, change] = useUrlState();
+  const query = useQuery({ ...handoffsQuery(), refetchInterval: useRefreshMs(5000, 10_000) });
+  const rows = sorted(query.data ?? []);
+  return (
+    <div className="grid gap-4">
+      <h1 className="text-page font-semibold">Handoffs</h1>
+      <Loaded query={query}>
+        {() => (
+          <div className="rounded-card border bg-surface">
+            {rows.length === 0 ? (
+              <Empty
+                title="No handoffs yet"
+                action={
+                  <Link to="/targets/new" search={{ kind: "a2a" }} className={buttonLook("primary")}>
+                    Add an agent
+                  </Link>
+                }
+              >
+                Items posted to an agent's target become messages to it; what it answers shows up here.
+              </Empty>
+            ) : (
+              <ul>
+                {rows.map((row) => (
+                  <Row key={row.event.id} row={row} onOpen={(id) => change({ open: id }, "push")} />
+                ))}
+              </ul>
+            )}
+          </div>
+        )}
+      </Loaded>
+      <ItemDrawer
+        id={search["open"]}
+        ids={rows.map(({ event }) => event.id)}
+        onOpen={(id) => change({ open: id }, "push")}
+      />
+    </div>
+  );
+}
+
+function sorted(rows: readonly HandedOver[]): HandedOver[] {
+  const waits = ({ handoff }: HandedOver): number => (handoff !== null && isWaitingForInput(handoff) ? 0 : 1);
+  return rows.toSorted((one, other) => waits(one) - waits(other));
+}
+
+function Row({ row: { event, handoff }, onOpen }: { row: HandedOver; onOpen: (id: string) => void }) {
+  const targets = useQuery(targetsQuery);
+  const isWaiting = handoff !== null && isWaitingForInput(handoff);
+  return (
+    <li className="border-b last:border-0">
+      <button
+        type="button"
+        className="grid w-full grid-cols-[minmax(0,1fr)_auto] items-center gap-x-3 gap-y-1 px-4 py-2.5 text-left hover:bg-sunken"
+        onClick={() => onOpen(event.id)}
+      >
+        <span className="flex min-w-0 items-center gap-2">
+          <span className="truncate font-medium">{event.event_type || "No type"}</span>
+          <span className="truncate text-muted">{targetName(targets.data, event.endpoint_id)}</span>
+        </span>
+        <StatusPill status={event.status} />
+        <span
+          className={`flex min-w-0 items-center gap-1.5 ${isWaiting ? "font-medium text-claimed" : "text-muted"}`}
+        >
+          {handoff === null ? "Not handed over yet" : stateName(handoff)}
+          {handoff?.possible_duplicate === true && (
+            <TriangleAlert size={14} className="text-retrying" aria-label="A duplicate is possible" />
+          )}
+        </span>
+        <span className="text-meta text-muted">
+          <Ago at={handoff?.updated_at ?? event.created_at} />
+        </span>
+      </button>
+    </li>
+  );
+}

@@ -1,0 +1,38 @@
+import { queryOptions } from "@tanstack/react-query";
+import { answer, client } from "../api/client.ts";
+import { targetsQuery } from "../api/queries.ts";
+import type { Handoff, ItemEvent } from "../api/shapes.ts";
+import { listItems } from "../items/listItems.ts";
+
+/** An item that was handed to an agent, with what came of it. */
+export interface HandedOver {
+  event: ItemEvent;
+  handoff: Handoff | null;
+}
+
+const mostPerAgent = 25;
+
+/** The latest handoffs of all agents, newest first; with a state, only those in it. */
+export function handoffsQuery(state?: string) {
+  return queryOptions({
+    queryKey: ["handoffs", "list", state ?? ""],
+    queryFn: async ({ client: queries, signal }): Promise<HandedOver[]> => {
+      const agents = (await queries.query({ ...targetsQuery, staleTime: "static" })).filter(
+        ({ kind }) => kind === "a2a",
+      );
+      const lists = await Promise.all(
+        agents.map(({ id }) => listItems({ target: id }, { limit: mostPerAgent, signal })),
+      );
+      const ids = lists.flat().map(({ id }) => id);
+      const read = await Promise.all(ids.map((id) => readHandedOver(id, signal)));
+      return read
+        .filter(({ handoff }) => state === undefined || handoff?.state === state)
+        .toSorted((one, other) => (one.event.id < other.event.id ? 1 : -1));
+    },
+  });
+}
+
+async function readHandedOver(id: string, signal: AbortSignal): Promise<HandedOver> {
+  const read = await answer(client.GET("/api/v1/events/{id}", { params: { path: { id } }, signal }));
+  return { event: read.event, handoff: read.handoff ?? null };
+}

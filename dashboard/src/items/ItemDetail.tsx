@@ -1,0 +1,164 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { RotateCcw } from "lucide-react";
+import { itemQuery, targetName, targetsQuery } from "../api/queries.ts";
+import type { Attempt, Handoff, ItemEvent } from "../api/shapes.ts";
+import { Button } from "../controls/Button.tsx";
+import { Card, Facts } from "../controls/Card.tsx";
+import { Id } from "../controls/Copy.tsx";
+import { copyText } from "../controls/copyText.ts";
+import { toast } from "../controls/toasts.ts";
+import { Conversation } from "../handoffs/Conversation.tsx";
+import { useRefreshMs } from "../live/liveState.ts";
+import { CopyAsCurl, Payload } from "../payload/Payload.tsx";
+import { useKeys } from "../shell/useKeys.ts";
+import { Loaded } from "../states/Loaded.tsx";
+import { Moment } from "../time/Moment.tsx";
+import { useNow } from "../time/useNow.ts";
+import { Attempts } from "./Attempts.tsx";
+import { nextStep } from "./nextStep.ts";
+import { sentHeaders } from "./sentHeaders.ts";
+import { StatusPill } from "./StatusPill.tsx";
+import { statusLooks } from "./statuses.ts";
+import { useReplay } from "./useReplay.ts";
+
+interface ReadItem {
+  event: ItemEvent;
+  delivery_attempts: Attempt[];
+  handoff?: Handoff | null;
+}
+
+/** Everything about one item; it reads itself again for as long as something may still happen. */
+export function ItemDetail({ id }: { id: string }) {
+  const pollMs = useRefreshMs(2000, 5000);
+  const query = useQuery({
+    ...itemQuery(id),
+    refetchInterval: ({ state }) =>
+      state.data !== undefined && statusLooks[state.data.event.status].isEnd ? false : pollMs,
+  });
+  return (
+    <Loaded query={query} title="Item">
+      {(item) => <Item item={item} />}
+    </Loaded>
+  );
+}
+
+function Item({ item }: { item: ReadItem }) {
+  const { event, delivery_attempts: attempts, handoff } = item;
+  const isSent = event.target_kind !== "mailbox";
+  return (
+    <div className="grid gap-4">
+      <Head event={event} attempts={attempts} />
+      {handoff && (
+        <Card title="Handoff">
+          <Conversation eventId={event.id} handoff={handoff} />
+        </Card>
+      )}
+      {isSent && (
+        <Card title="Attempts">
+          <Attempts attempts={attempts} />
+        </Card>
+      )}
+      <Payload id={event.id} />
+      {event.target_kind === "webhook" && (
+        <Card title="Headers as they were sent">
+          <div className="text-meta">
+            <Facts
+              facts={sentHeaders(event, attempts).map(([name, value]) => [
+                name,
+                <code key={name}>{value}</code>,
+              ])}
+            />
+          </div>
+        </Card>
+      )}
+    </div>
+  );
+}
+
+function Head({ event, attempts }: { event: ItemEvent; attempts: readonly Attempt[] }) {
+  const now = useNow();
+  const replay = useReplay();
+  const mayReplay = event.status !== "FILTERED" || event.target_kind === "webhook";
+  useKeys({
+    r: () => replay.mutate(event.id),
+    c: () =>
+      void copyText(event.id).then((done) =>
+        toast({ text: done ? "Id copied." : "The browser did not allow copying." }),
+      ),
+  });
+  return (
+    <div className="grid gap-3">
+      <div className="flex flex-wrap items-center gap-2">
+        <StatusPill status={event.status} />
+        <h1 className="min-w-0 text-page font-semibold break-words">
+          {event.event_type || "Item without a type"}
+        </h1>
+      </div>
+      <p className="text-form">{nextStep(event, attempts, now)}</p>
+      <div className="flex flex-wrap gap-2">
+        <Button
+          look="primary"
+          icon={<RotateCcw size={14} aria-hidden />}
+          busy={replay.isPending}
+          disabled={!mayReplay}
+          onClick={() => replay.mutate(event.id)}
+        >
+          Replay
+        </Button>
+        <CopyAsCurl id={event.id} targetId={event.endpoint_id} eventType={event.event_type ?? ""} />
+      </div>
+      <ItemFacts event={event} />
+    </div>
+  );
+}
+
+function ItemFacts({ event }: { event: ItemEvent }) {
+  const targets = useQuery(targetsQuery);
+  const to = event.target_kind === "mailbox" ? "/mailboxes/$id" : "/targets/$id";
+  return (
+    <Facts
+      facts={[
+        ["Id", <Id key="id" id={event.id} />],
+        [
+          "Target",
+          <Link key="target" to={to} params={{ id: event.endpoint_id }} search={{}} className="underline">
+            {targetName(targets.data, event.endpoint_id)}
+          </Link>,
+        ],
+        ["Accepted", <Moment key="at" at={event.created_at} />],
+        ...(event.correlation_id === null
+          ? []
+          : ([
+              [
+                "Correlation",
+                <Link
+                  key="correlation"
+                  to="/items"
+                  search={{ correlation: event.correlation_id }}
+                  className="break-all underline"
+                >
+                  {event.correlation_id}
+                </Link>,
+              ],
+            ] as const)),
+        ...(event.source_event_id === null
+          ? []
+          : ([
+              [
+                "Replay of",
+                <Link
+                  key="source"
+                  to="/items/$id"
+                  params={{ id: event.source_event_id }}
+                  search={{}}
+                  className="underline"
+                >
+                  <code>{event.source_event_id.slice(0, 8)}…</code>
+                </Link>,
+              ],
+            ] as const)),
+      ]}
+    />
+  );
+}

@@ -1,0 +1,154 @@
+import { Link } from "@tanstack/react-router";
+import { useWindowVirtualizer } from "@tanstack/react-virtual";
+import { useEffect, useRef } from "react";
+import { targetName } from "../api/queries.ts";
+import type { Target } from "../api/shapes.ts";
+import { Moment } from "../time/Moment.tsx";
+import { milliseconds } from "../time/wording.ts";
+import type { ItemRow } from "./listItems.ts";
+import { StatusPill } from "./StatusPill.tsx";
+
+export interface ItemRowsProps {
+  rows: readonly ItemRow[];
+  targets: readonly Target[] | undefined;
+  selected: ReadonlySet<string>;
+  marked: number;
+  onToggle: (id: string, isRange: boolean) => void;
+  onOpen: (id: string) => void;
+  /** Called when the end comes near. */
+  onNearEnd: () => void;
+}
+
+const columns =
+  "md:grid-cols-[32px_124px_136px_minmax(120px,1fr)_minmax(120px,1fr)_72px_64px_80px] grid-cols-[32px_minmax(0,1fr)_auto]";
+
+/** Only the rows in view are in the page, so that 100,000 scroll like ten. */
+export function ItemRows(props: ItemRowsProps) {
+  const { rows, onNearEnd } = props;
+  const frame = useRef<HTMLDivElement>(null);
+  const isNarrow = window.matchMedia("(max-width: 767px)").matches;
+  const virtual = useWindowVirtualizer({
+    count: rows.length,
+    estimateSize: () => (isNarrow ? 56 : 36),
+    overscan: 12,
+    scrollMargin: frame.current?.offsetTop ?? 0,
+  });
+  const shown = virtual.getVirtualItems();
+  const lastShown = shown.at(-1)?.index ?? 0;
+  useEffect(() => {
+    if (lastShown >= rows.length - 30) onNearEnd();
+  }, [lastShown, rows.length, onNearEnd]);
+  useEffect(() => {
+    if (props.marked >= 0) virtual.scrollToIndex(props.marked, { align: "auto" });
+  }, [props.marked, virtual]);
+  return (
+    <div role="grid" aria-label="Items" aria-rowcount={rows.length + 1}>
+      <HeaderRow />
+      <div ref={frame} role="presentation" className="relative" style={{ height: virtual.getTotalSize() }}>
+        {shown.map(({ index, start, size }) => (
+          <div
+            key={rows[index]!.id}
+            role="presentation"
+            className="absolute inset-x-0 top-0"
+            style={{ transform: `translateY(${start - virtual.options.scrollMargin}px)`, height: size }}
+          >
+            <Row {...props} index={index} row={rows[index]!} />
+          </div>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+function HeaderRow() {
+  const names = ["", "Time", "Status", "Type", "Target", "Attempts", "Code", "Duration"];
+  return (
+    <div
+      role="row"
+      className={`sticky top-13 z-10 grid h-8 items-center gap-2 border-b bg-surface px-3 text-meta font-medium text-muted max-md:hidden ${columns}`}
+    >
+      {names.map((name, index) => (
+        <span key={name} role="columnheader" className={index > 4 ? "text-right" : ""}>
+          {name === "" ? <span className="sr-only">Select</span> : name}
+        </span>
+      ))}
+    </div>
+  );
+}
+
+function Row({
+  row,
+  index,
+  targets,
+  selected,
+  marked,
+  onToggle,
+  onOpen,
+}: ItemRowsProps & { row: ItemRow; index: number }) {
+  const isSelected = selected.has(row.id);
+  return (
+    <div
+      role="row"
+      aria-rowindex={index + 2}
+      aria-selected={isSelected}
+      data-marked={index === marked}
+      className={`grid h-full items-center gap-2 border-b px-3 hover:bg-sunken aria-selected:bg-claimed-bg data-[marked=true]:shadow-[inset_2px_0_0_var(--accent)] ${columns}`}
+    >
+      <span role="gridcell" className="flex">
+        <input
+          type="checkbox"
+          aria-label={`Select ${row.id}`}
+          checked={isSelected}
+          className="size-4 accent-accent"
+          onChange={(event) => onToggle(row.id, (event.nativeEvent as MouseEvent).shiftKey)}
+        />
+      </span>
+      <Cells row={row} targets={targets} onOpen={onOpen} />
+    </div>
+  );
+}
+
+function Cells({ row, targets, onOpen }: Pick<ItemRowsProps, "targets" | "onOpen"> & { row: ItemRow }) {
+  const figure = "figures text-right text-muted max-md:hidden";
+  return (
+    <>
+      <span role="gridcell" className="truncate text-muted max-md:hidden">
+        <Moment at={row.created_at} />
+      </span>
+      <span role="gridcell" className="max-md:order-3 max-md:justify-self-end">
+        <StatusPill status={row.status} />
+      </span>
+      <span role="gridcell" className="min-w-0 max-md:order-2">
+        <Link
+          to="/items/$id"
+          params={{ id: row.id }}
+          preload={false}
+          className="block truncate font-medium hover:underline"
+          onClick={(event) => {
+            // A modified click opens the item's own page in another tab.
+            if (event.metaKey || event.ctrlKey || event.shiftKey) return;
+            event.preventDefault();
+            onOpen(row.id);
+          }}
+        >
+          {row.event_type === "" ? "no type" : row.event_type}
+        </Link>
+        <span className="block truncate text-meta text-muted md:hidden">
+          {targetName(targets, row.endpoint_id)} · <Moment at={row.created_at} />
+        </span>
+      </span>
+      <span role="gridcell" className="truncate text-muted max-md:hidden">
+        {targetName(targets, row.endpoint_id)}
+      </span>
+      <span role="gridcell" className={figure}>
+        {row.attempts ?? "–"}
+      </span>
+      <span role="gridcell" className={figure}>
+        {row.last_status_code ? row.last_status_code : "–"}
+      </span>
+      <span role="gridcell" className={figure}>
+        {row.duration_ms === null || row.duration_ms === undefined ? "–" : milliseconds(row.duration_ms)}
+      </span>
+    </>
+  );
+}

@@ -1,0 +1,152 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useCallback, useRef, useState } from "react";
+import { targetsQuery } from "../api/queries.ts";
+import { Button, buttonLook } from "../controls/Button.tsx";
+import { copyText } from "../controls/copyText.ts";
+import { toast } from "../controls/toasts.ts";
+import { useKeys } from "../shell/useKeys.ts";
+import { useUrlState } from "../shell/useUrlState.ts";
+import { Empty } from "../states/Empty.tsx";
+import { PagedList } from "../states/PagedList.tsx";
+import { FilterBar } from "./FilterBar.tsx";
+import { filterKeys, filterOf, isFiltered, type ItemFilter } from "./filter.ts";
+import { ItemDrawer } from "./ItemDrawer.tsx";
+import { ItemRows } from "./ItemRows.tsx";
+import { SelectionBar } from "./SelectionBar.tsx";
+import { useItemList } from "./useItemList.ts";
+import { useReplay } from "./useReplay.ts";
+import { useSelection } from "./useSelection.ts";
+
+/** Every item, newest first. The filters and the open item stand in the URL. */
+export function ItemsPage() {
+  const [search, change] = useUrlState();
+  const filter = filterOf(search);
+  const targets = useQuery(targetsQuery);
+  const items = useItemList(filter);
+  const ids = items.rows.map(({ id }) => id);
+  const selection = useSelection(ids);
+  const input = useRef<HTMLInputElement>(null);
+  const open = search["open"];
+  const [marked, setMarked] = useListKeys({
+    ids,
+    selection,
+    open,
+    input,
+    onOpen: (id) => change({ open: id }, "push"),
+  });
+  const { list } = items;
+  const { hasNextPage, isFetchingNextPage, fetchNextPage } = list;
+  const loadMore = useCallback(() => {
+    if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
+  }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
+  const clearFilter = (): void => change(Object.fromEntries(filterKeys.map((key) => [key, undefined])));
+  return (
+    <div className="grid gap-4">
+      <h1 className="text-page font-semibold">Items</h1>
+      <FilterBar
+        filter={filter}
+        targets={targets.data ?? []}
+        inputRef={input}
+        onChange={(changes) => change({ ...changes })}
+      />
+      <PagedList
+        query={list}
+        isEmpty={items.rows.length === 0}
+        empty={<NoItems filter={filter} onClear={clearFilter} />}
+      >
+        <SelectionBar selection={selection} filter={filter} pageIds={ids} />
+        {items.newCount > 0 && <NewItems count={items.newCount} onShow={items.showNew} />}
+        {items.rows.length > 0 && (
+          <ItemRows
+            rows={items.rows}
+            targets={targets.data}
+            selected={selection.selected}
+            marked={marked}
+            onToggle={(id, isRange) => (isRange ? selection.extendTo(id) : selection.toggle(id))}
+            onOpen={(id) => {
+              setMarked(ids.indexOf(id));
+              change({ open: id }, "push");
+            }}
+            onNearEnd={loadMore}
+          />
+        )}
+      </PagedList>
+      <ItemDrawer
+        id={open}
+        ids={ids}
+        onOpen={(id) => change({ open: id }, id === undefined ? "push" : "replace")}
+      />
+    </div>
+  );
+}
+
+function NewItems({ count, onShow }: { count: number; onShow: () => void }) {
+  return (
+    <button
+      type="button"
+      className="w-full border-b bg-claimed-bg py-1.5 font-medium text-claimed hover:underline"
+      onClick={() => {
+        window.scrollTo({ top: 0 });
+        onShow();
+      }}
+    >
+      {count >= 100 ? "100 or more" : count} new
+    </button>
+  );
+}
+
+function NoItems({ filter, onClear }: { filter: ItemFilter; onClear: () => void }) {
+  if (isFiltered(filter))
+    return (
+      <Empty title="No item matches" action={<Button onClick={onClear}>Clear the filters</Button>}>
+        There are items, but none with all of these.
+      </Empty>
+    );
+  return (
+    <Empty
+      title="No items yet"
+      action={
+        <Link to="/start" search={{}} className={buttonLook("primary")}>
+          Send the first one
+        </Link>
+      }
+    >
+      What is posted to a target shows up here: curl -X POST …/t/TARGET with an API key and a JSON body.
+    </Empty>
+  );
+}
+
+interface ListKeys {
+  ids: readonly string[];
+  selection: ReturnType<typeof useSelection>;
+  open: string | undefined;
+  input: React.RefObject<HTMLInputElement | null>;
+  onOpen: (id: string) => void;
+}
+
+/** The keys of the list; the drawer has its own while it is open. */
+function useListKeys({ ids, selection, open, input, onOpen }: ListKeys) {
+  const [marked, setMarked] = useState(-1);
+  const replay = useReplay();
+  const id = ids[marked];
+  useKeys(
+    {
+      "/": () => input.current?.focus(),
+      j: () => setMarked(Math.min(ids.length - 1, marked + 1)),
+      k: () => setMarked(Math.max(0, marked - 1)),
+      Enter: () => (id === undefined ? undefined : onOpen(id)),
+      x: () => (id === undefined ? undefined : selection.toggle(id)),
+      "Shift+x": () => (id === undefined ? undefined : selection.extendTo(id)),
+      r: () => (id === undefined ? undefined : replay.mutate(id)),
+      c: () => {
+        if (id === undefined) return;
+        void copyText(id).then((done) =>
+          toast({ text: done ? "Id copied." : "The browser did not allow copying." }),
+        );
+      },
+    },
+    open === undefined,
+  );
+  return [marked, setMarked] as const;
+}

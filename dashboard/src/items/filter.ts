@@ -1,0 +1,50 @@
+import type { Search } from "../shell/useUrlState.ts";
+
+/** What the list of items is narrowed to; every part stands in the URL under its own name. */
+export interface ItemFilter {
+  status?: string | undefined;
+  target?: string | undefined;
+  type?: string | undefined;
+  correlation?: string | undefined;
+  /** `1h`, `24h`, `7d`, `30d`, or two times in Unix seconds with a `-` between. */
+  time?: string | undefined;
+}
+
+export const filterKeys = ["status", "target", "type", "correlation", "time"] as const;
+export type FilterKey = (typeof filterKeys)[number];
+
+const spans: Record<string, number> = { "1h": 3600, "24h": 86_400, "7d": 604_800, "30d": 2_592_000 };
+export const spanNames = Object.keys(spans);
+
+export function filterOf(search: Search): ItemFilter {
+  const filter: ItemFilter = {};
+  for (const key of filterKeys) if (search[key]) filter[key] = search[key];
+  return filter;
+}
+
+export function isFiltered(filter: ItemFilter): boolean {
+  return filterKeys.some((key) => filter[key] !== undefined);
+}
+
+/** From (inclusive) and to (exclusive) in Unix seconds; nothing for a time that makes no sense. */
+export function timeRange(time: string | undefined, nowMs: number): { from?: number; to?: number } {
+  if (time === undefined) return {};
+  const span = spans[time];
+  // Whole minutes, so that the same filter is the same request for a while.
+  if (span !== undefined) return { from: Math.floor(nowMs / 60_000) * 60 - span };
+  const range = /^(\d{9,11})-(\d{9,11})$/.exec(time);
+  return range === null ? {} : { from: Number(range[1]), to: Number(range[2]) };
+}
+
+/** The filter as the interface takes it. */
+export function eventsQuery(filter: ItemFilter, nowMs: number) {
+  const { from, to } = timeRange(filter.time, nowMs);
+  return {
+    ...(filter.status !== undefined && { status: filter.status }),
+    ...(filter.target !== undefined && { target_id: filter.target }),
+    ...(filter.type !== undefined && { event_type: filter.type }),
+    ...(filter.correlation !== undefined && { correlation_id: filter.correlation }),
+    ...(from !== undefined && { created_after: from }),
+    ...(to !== undefined && { created_before: to }),
+  };
+}

@@ -1,0 +1,37 @@
+import { answer, client } from "../api/client.ts";
+import type { Status } from "../api/shapes.ts";
+import { eventsQuery, type ItemFilter } from "./filter.ts";
+
+/** One row of a list of items. */
+export interface ItemRow {
+  id: string;
+  endpoint_id: string;
+  event_type: string;
+  status: Status;
+  created_at: number;
+  updated_at: number;
+  attempts?: number | null;
+  last_status_code?: number | null;
+  duration_ms?: number | null;
+  next_attempt_at?: number | null;
+}
+
+export const pageSize = 100;
+const fields = "attempts,last_status_code,next_attempt_at,duration_ms";
+
+/** A page of items, newest first; `before` is the id of the last one of the page before. @throws {Problem} */
+export async function listItems(
+  filter: ItemFilter,
+  { before, limit = pageSize, signal }: { before?: string | undefined; limit?: number; signal?: AbortSignal },
+): Promise<ItemRow[]> {
+  const query = {
+    ...eventsQuery(filter, Date.now()),
+    limit,
+    fields,
+    ...(before !== undefined && { before }),
+  };
+  const page = await answer(
+    client.GET("/api/v1/events", { params: { query: query as never }, ...(signal && { signal }) }),
+  );
+  return page.events.map((event) => Object.assign(event, { event_type: event.event_type ?? "" }));
+}

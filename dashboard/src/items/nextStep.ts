@@ -1,0 +1,52 @@
+import type { Attempt, ItemEvent } from "../api/shapes.ts";
+import { duration } from "../time/wording.ts";
+
+/** What the service does next about an item, or how it ended, in words. */
+export function nextStep(event: ItemEvent, attempts: readonly Attempt[], nowMs: number): string {
+  const last = attempts.at(-1);
+  const total = event.max_retries + 1;
+  switch (event.status) {
+    case "QUEUED":
+      return event.held
+        ? "It is held: its target is disabled. Enabling the target sends it."
+        : `Attempt 1 of ${total} is due now.`;
+    case "RETRYING":
+      return retrying(event, attempts, nowMs);
+    case "DELIVERED":
+      return `${event.target_kind === "a2a" ? "Handed over" : "Delivered"} ${tries(attempts.length)}, ${after(last)}.`;
+    case "FAILED":
+      return `Failed for good ${tries(attempts.length)}, ${after(last)}. Replay sends it again as a new item.`;
+    case "FILTERED":
+      return "Not sent: the target does not take this event type.";
+    case "CANCELED":
+      return "Canceled before it was delivered; its target may have been deleted.";
+    case "UNREAD":
+      return "It waits in the mailbox for a consumer to claim it.";
+    case "CLAIMED":
+      return "A consumer holds it under a lease; it comes back when the lease ends without an acknowledgement.";
+    case "ACKNOWLEDGED":
+      return "A consumer acknowledged it.";
+    case "EXPIRED":
+      return "It stayed in the mailbox past its retention.";
+    case "DEAD":
+      return "It was claimed too often, or rejected. Redrive in its mailbox brings it back.";
+  }
+}
+
+function retrying(event: ItemEvent, attempts: readonly Attempt[], nowMs: number): string {
+  const next = `Attempt ${attempts.length + 1} of ${event.max_retries + 1}`;
+  const reason = after(attempts.at(-1));
+  if (event.held) return `${next} is held: its target is disabled. Enabling the target sends it.`;
+  if (event.next_attempt_at === null) return `${next} is under way, ${reason}.`;
+  const seconds = event.next_attempt_at - nowMs / 1000;
+  return seconds <= 0 ? `${next} is due now, ${reason}.` : `${next} in ${duration(seconds)}, ${reason}.`;
+}
+
+function tries(count: number): string {
+  return count === 1 ? "at the first attempt" : `after ${count} attempts`;
+}
+
+function after(attempt: Attempt | undefined): string {
+  if (attempt === undefined) return "before any attempt";
+  return attempt.status_code === 0 ? `after ${attempt.error ?? "no answer"}` : `after ${attempt.status_code}`;
+}

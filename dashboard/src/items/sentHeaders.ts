@@ -1,0 +1,17 @@
+import type { Attempt, ItemEvent } from "../api/shapes.ts";
+
+/** The headers of the last attempt of a webhook item. The signature is made anew for each attempt and not kept. */
+export function sentHeaders(
+  event: ItemEvent,
+  attempts: readonly Attempt[],
+): readonly (readonly [string, string])[] {
+  const last = attempts.at(-1);
+  return [
+    ["content-type", "application/json"],
+    ["webhook-id", event.id],
+    ...(last === undefined ? [] : [["webhook-timestamp", String(last.attempted_at)] as const]),
+    ["webhook-signature", "v1,… (made for each attempt, not kept)"],
+    ...(!event.event_type ? [] : [["x-event-type", event.event_type] as const]),
+    ...(event.correlation_id === null ? [] : [["x-correlation-id", event.correlation_id] as const]),
+  ];
+}

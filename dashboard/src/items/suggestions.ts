@@ -1,0 +1,55 @@
+import type { Target } from "../api/shapes.ts";
+import { type FilterKey, filterKeys, spanNames } from "./filter.ts";
+import { statuses } from "./statuses.ts";
+
+/** One line under the filter: what it reads, and what choosing it does. */
+export interface Suggestion {
+  text: string;
+  detail?: string;
+  /** The chip that it makes; without it, the text is taken into the input to be completed. */
+  chip?: { key: FilterKey; value: string };
+}
+
+const details: Record<FilterKey, string> = {
+  status: "what became of it",
+  target: "where it goes",
+  type: "its event type",
+  correlation: "its correlation id",
+  time: "when it was accepted",
+};
+
+/** What the typed text may become: a key, a value of a key, or an id to open. */
+export function suggestions(text: string, targets: readonly Target[]): Suggestion[] {
+  const [head = "", ...rest] = text.split(":");
+  const key = filterKeys.find((name) => name === head.trim().toLowerCase());
+  if (key === undefined || rest.length === 0) {
+    return filterKeys
+      .filter((name) => name.startsWith(head.trim().toLowerCase()))
+      .map((name) => ({ text: `${name}:`, detail: details[name] }));
+  }
+  const value = rest.join(":").trim();
+  switch (key) {
+    case "status":
+      return among(key, statuses, value);
+    case "time":
+      return among(key, spanNames, value);
+    case "target":
+      return targets
+        .filter(({ id, name }) => `${name} ${id}`.toLowerCase().includes(value.toLowerCase()))
+        .slice(0, 12)
+        .map(({ id, name, kind }) => ({
+          text: `target:${name}`,
+          detail: `${kind} ${id.slice(0, 8)}…`,
+          chip: { key, value: id },
+        }));
+    case "type":
+    case "correlation":
+      return value === "" ? [] : [{ text: `${key}:${value}`, chip: { key, value } }];
+  }
+}
+
+function among(key: FilterKey, values: readonly string[], typed: string): Suggestion[] {
+  return values
+    .filter((value) => value.toLowerCase().includes(typed.toLowerCase()))
+    .map((value) => ({ text: `${key}:${value}`, chip: { key, value } }));
+}

@@ -1,0 +1,47 @@
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useMemo, useState } from "react";
+import { useRefreshMs } from "../live/liveState.ts";
+import type { ItemFilter } from "./filter.ts";
+import { type ItemRow, listItems, pageSize } from "./listItems.ts";
+
+/**
+ * The items that match, newest first, page by page. Rows never move by themselves: what is new is counted and waits for
+ * `showNew`, while the rows that are shown take on their new statuses in place.
+ */
+export function useItemList(filter: ItemFilter) {
+  const [generation, setGeneration] = useState(0);
+  const list = useInfiniteQuery({
+    queryKey: ["itemList", filter, generation],
+    queryFn: ({ pageParam, signal }) => listItems(filter, { before: pageParam, signal }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => (page.length < pageSize ? undefined : page.at(-1)?.id),
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 30_000,
+    placeholderData: (previous) => previous,
+  });
+  const head = useQuery({
+    queryKey: ["items", "head", filter],
+    queryFn: ({ signal }) => listItems(filter, { signal }),
+    refetchInterval: useRefreshMs(),
+    enabled: list.isSuccess,
+  });
+  const rows = useMemo(
+    () => withNews(list.data?.pages.flat() ?? [], head.data ?? []),
+    [list.data, head.data],
+  );
+  const first = rows[0]?.id ?? "";
+  const newer = list.isPlaceholderData ? [] : (head.data ?? []).filter(({ id }) => id > first);
+  return {
+    list,
+    rows,
+    newCount: newer.length,
+    showNew: () => setGeneration((present) => present + 1),
+  };
+}
+
+/** The same rows, with the statuses that were read last. */
+function withNews(rows: readonly ItemRow[], news: readonly ItemRow[]): readonly ItemRow[] {
+  if (news.length === 0) return rows;
+  const byId = new Map(news.map((row) => [row.id, row]));
+  return rows.map((row) => byId.get(row.id) ?? row);
+}

@@ -1,0 +1,25 @@
+import { useState } from "react";
+
+/** Which rows are selected. `anchor` is where a range begins. */
+export function useSelection(ids: readonly string[]) {
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  const [anchor, setAnchor] = useState<string>();
+  return {
+    selected,
+    clear: () => setSelected(new Set()),
+    selectAll: () => setSelected(new Set(ids)),
+    toggle(id: string) {
+      const next = new Set(selected);
+      if (!next.delete(id)) next.add(id);
+      setSelected(next);
+      setAnchor(id);
+    },
+    /** Selects everything from the last toggled row to this one. */
+    extendTo(id: string) {
+      const from = ids.indexOf(anchor ?? id);
+      const to = ids.indexOf(id);
+      const [low, high] = from < to ? [from, to] : [to, from];
+      setSelected(new Set([...selected, ...ids.slice(Math.max(0, low), high + 1)]));
+    },
+  };
+}

@@ -1,0 +1,122 @@
+import type { QueryClient } from "@tanstack/react-query";
+import { readText } from "../api/client.ts";
+import { Problem } from "../api/problem.ts";
+import { currentSession } from "../api/session.ts";
+import { liveState, setConnection, subscribeLive } from "./liveState.ts";
+import { readStream, type StreamEvent } from "./readStream.ts";
+
+/**
+ * What the page keeps, by each kind of stream event that makes it stale. Events only mark, and the marks are acted on
+ * once a second: 5,000 items a second cost the page as much as two.
+ */
+const staleAfter: Record<string, readonly string[]> = {
+  item: ["items", "stats", "mailboxes"],
+  attempt: ["items", "stats", "health"],
+  summary: ["items", "stats", "health", "mailboxes"],
+  target: ["targets", "health"],
+  mailbox: ["mailboxes", "health"],
+  handoff: ["handoffs", "items"],
+  reset: ["items", "stats", "health", "targets", "mailboxes", "handoffs"],
+};
+
+const refreshMs = 1000;
+/** The service sends a comment every 15 s; a connection silent for longer is dead. */
+const silenceMs = 40_000;
+const firstRetryMs = 1000;
+const longestRetryMs = 15_000;
+/** A service without the stream is asked again only now and then. */
+const withoutStreamMs = 60_000;
+
+/** Follows the stream while someone is signed in and looking; returns what ends it. */
+export function followStream(queries: QueryClient): () => void {
+  const stale = new Set<string>();
+  const follower = new Follower((type) => {
+    for (const key of staleAfter[type] ?? []) stale.add(key);
+  });
+  const refresh = setInterval(() => {
+    if (stale.size === 0 || liveState() === "Paused" || document.hidden) return;
+    const keys = [...stale];
+    stale.clear();
+    for (const key of keys) void queries.invalidateQueries({ queryKey: [key] }, { cancelRefetch: false });
+  }, refreshMs);
+  const followOrStop = (): void => {
+    if (document.hidden || liveState() === "Paused") follower.stop();
+    else follower.start();
+  };
+  document.addEventListener("visibilitychange", followOrStop);
+  const unsubscribe = subscribeLive(followOrStop);
+  followOrStop();
+  return () => {
+    document.removeEventListener("visibilitychange", followOrStop);
+    unsubscribe();
+    clearInterval(refresh);
+    follower.stop();
+  };
+}
+
+/** One connection to the stream at a time, made again after it was lost. */
+class Follower {
+  readonly #onEvent: (type: string) => void;
+  #reading: AbortController | undefined;
+  #retry: ReturnType<typeof setTimeout> | undefined;
+  #lastId: string | undefined;
+  #failures = 0;
+
+  constructor(onEvent: (type: string) => void) {
+    this.#onEvent = onEvent;
+  }
+
+  start(): void {
+    if (this.#reading !== undefined || currentSession() === undefined) return;
+    clearTimeout(this.#retry);
+    this.#reading = new AbortController();
+    void this.#read(this.#reading);
+  }
+
+  stop(): void {
+    clearTimeout(this.#retry);
+    const ending = this.#reading;
+    this.#reading = undefined;
+    ending?.abort();
+  }
+
+  async #read(connection: AbortController): Promise<void> {
+    let silence: ReturnType<typeof setTimeout> | undefined;
+    const heard = (): void => {
+      clearTimeout(silence);
+      silence = setTimeout(() => connection.abort(), silenceMs);
+    };
+    try {
+      heard();
+      const response = await readText("api/v1/stream", {
+        signal: connection.signal,
+        headers: this.#lastId === undefined ? {} : { "last-event-id": this.#lastId },
+      });
+      setConnection("Live");
+      this.#failures = 0;
+      if (response.body !== null) await readStream(response.body, (event) => this.#take(event), heard);
+      this.#again(connection, firstRetryMs);
+    } catch (error) {
+      this.#failures += 1;
+      const hasNoStream = error instanceof Problem && error.status === 404;
+      const waitMs = Math.min(longestRetryMs, firstRetryMs * 2 ** (this.#failures - 1));
+      this.#again(connection, hasNoStream ? withoutStreamMs : waitMs, hasNoStream);
+    } finally {
+      clearTimeout(silence);
+    }
+  }
+
+  #take(event: StreamEvent): void {
+    if (event.id !== undefined) this.#lastId = event.id;
+    this.#onEvent(event.type);
+  }
+
+  #again(connection: AbortController, waitMs: number, hasNoStream = false): void {
+    if (this.#reading !== connection) return;
+    this.#reading = undefined;
+    setConnection(hasNoStream ? "Polling" : "Reconnecting");
+    // After a gap, everything on the page may have changed.
+    if (!hasNoStream) this.#onEvent("reset");
+    this.#retry = setTimeout(() => this.start(), waitMs);
+  }
+}

@@ -1,0 +1,101 @@
+import { useQuery } from "@tanstack/react-query";
+import { usePathId } from "../shell/usePathId.ts";
+import { useState } from "react";
+import { targetQuery } from "../api/queries.ts";
+import type { MailboxStats, Target } from "../api/shapes.ts";
+import { Button } from "../controls/Button.tsx";
+import { Figure } from "../controls/Card.tsx";
+import { Id } from "../controls/Copy.tsx";
+import { Tabs } from "../controls/Tabs.tsx";
+import { useRefreshMs } from "../live/liveState.ts";
+import { useUrlState } from "../shell/useUrlState.ts";
+import { Loaded } from "../states/Loaded.tsx";
+import { SendSnippet } from "../targets/SendSnippet.tsx";
+import { TargetSettings } from "../targets/TargetSettings.tsx";
+import { duration } from "../time/wording.ts";
+import { mailboxStatsQuery } from "./mailboxQueries.ts";
+import { Messages } from "./Messages.tsx";
+import { Redrive } from "./Redrive.tsx";
+
+/** One mailbox: what it holds, how fast it moves, and its messages. */
+export function MailboxPage() {
+  const id = usePathId();
+  const query = useQuery(targetQuery(id));
+  return (
+    <Loaded query={query} title="Mailbox">
+      {(target) => <Mailbox target={target} />}
+    </Loaded>
+  );
+}
+
+function Mailbox({ target }: { target: Target }) {
+  const [search] = useUrlState();
+  const tab = search["tab"] ?? "messages";
+  const stats = useQuery({ ...mailboxStatsQuery(target.id), refetchInterval: useRefreshMs(3000, 10_000) });
+  return (
+    <div className="grid gap-4">
+      <div className="grid gap-1">
+        <h1 className="text-page font-semibold break-words">{target.name}</h1>
+        <Id id={target.id} />
+        {target.description !== "" && <p className="text-muted">{target.description}</p>}
+      </div>
+      <Loaded query={stats} skeleton={<div className="skeleton h-20" />}>
+        {(data) => <Figures stats={data} mailbox={target} />}
+      </Loaded>
+      <Tabs
+        open={tab}
+        tabs={[
+          { id: "messages", name: "Messages" },
+          { id: "send", name: "Send and consume" },
+          { id: "settings", name: "Settings" },
+        ]}
+      />
+      {tab === "settings" ? (
+        <TargetSettings target={target} />
+      ) : tab === "send" ? (
+        <SendSnippet target={target} />
+      ) : (
+        <Messages mailboxId={target.id} status={search["status"]} openId={search["open"]} />
+      )}
+    </div>
+  );
+}
+
+function Figures({ stats, mailbox }: { stats: MailboxStats; mailbox: Target }) {
+  const [asks, setAsks] = useState(false);
+  const number = (value: number): string => value.toLocaleString("en");
+  const rate = (value: number): string => value.toLocaleString("en", { maximumFractionDigits: 1 });
+  return (
+    <div className="grid grid-cols-2 gap-4 md:grid-cols-3 xl:grid-cols-6">
+      <Figure
+        name="Ready"
+        value={number(stats.ready)}
+        detail={stats.blocked > 0 ? `${number(stats.blocked)} wait for their key's turn` : undefined}
+      />
+      <Figure name="Claimed" value={number(stats.claimed)} />
+      <Figure name="Delayed" value={number(stats.delayed)} />
+      <div className="grid">
+        <Figure
+          name="Dead"
+          value={number(stats.dead)}
+          detail={
+            stats.dead > 0 ? (
+              <Button className="mt-1" onClick={() => setAsks(true)}>
+                Redrive…
+              </Button>
+            ) : undefined
+          }
+        />
+      </div>
+      <Figure
+        name="Oldest"
+        value={stats.oldest_age_seconds === null ? "–" : duration(stats.oldest_age_seconds)}
+      />
+      <Figure
+        name="In / out a minute"
+        value={`${rate(stats.accepted_per_minute)} / ${rate(stats.acknowledged_per_minute)}`}
+      />
+      <Redrive mailboxId={mailbox.id} dead={stats.dead} open={asks} onClose={() => setAsks(false)} />
+    </div>
+  );
+}

@@ -1,0 +1,90 @@
+import { useQueries, useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { targetsQuery } from "../api/queries.ts";
+import type { MailboxStats, Target } from "../api/shapes.ts";
+import { buttonLook } from "../controls/Button.tsx";
+import { useRefreshMs } from "../live/liveState.ts";
+import { Empty } from "../states/Empty.tsx";
+import { Loaded } from "../states/Loaded.tsx";
+import { duration } from "../time/wording.ts";
+import { mailboxStatsQuery } from "./mailboxQueries.ts";
+
+/** The mailboxes, with what each holds. */
+export function MailboxesPage() {
+  const targets = useQuery(targetsQuery);
+  return (
+    <div className="grid gap-4">
+      <div className="flex items-center justify-between gap-2">
+        <h1 className="text-page font-semibold">Mailboxes</h1>
+        <Link to="/targets/new" search={{ kind: "mailbox" }} className={buttonLook("primary")}>
+          New mailbox
+        </Link>
+      </div>
+      <Loaded query={targets}>
+        {(list) => <Mailboxes mailboxes={list.filter(({ kind }) => kind === "mailbox")} />}
+      </Loaded>
+    </div>
+  );
+}
+
+function Mailboxes({ mailboxes }: { mailboxes: readonly Target[] }) {
+  const refetchInterval = useRefreshMs(5000, 15_000);
+  const stats = useQueries({
+    queries: mailboxes.map(({ id }) => ({ ...mailboxStatsQuery(id), refetchInterval })),
+  });
+  if (mailboxes.length === 0)
+    return (
+      <div className="rounded-card border bg-surface">
+        <Empty title="No mailboxes yet">
+          A mailbox keeps messages for whoever comes and takes them: workers, agents, people.
+        </Empty>
+      </div>
+    );
+  return (
+    <ul className="grid gap-4 md:grid-cols-2 xl:grid-cols-3">
+      {mailboxes.map((mailbox, index) => (
+        <li key={mailbox.id}>
+          <Link
+            to="/mailboxes/$id"
+            params={{ id: mailbox.id }}
+            search={{}}
+            className="grid gap-3 rounded-card border bg-surface p-4 hover:bg-sunken"
+          >
+            <span className="truncate text-section font-semibold">{mailbox.name}</span>
+            <Numbers stats={stats[index]?.data} />
+          </Link>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Numbers({ stats }: { stats: MailboxStats | undefined }) {
+  const age = stats?.oldest_age_seconds;
+  return (
+    <dl className="figures grid grid-cols-4 gap-2">
+      {(
+        [
+          ["Ready", stats?.ready],
+          ["Claimed", stats?.claimed],
+          ["Dead", stats?.dead],
+        ] as const
+      ).map(([name, value]) => (
+        <div key={name}>
+          <dt className="text-meta text-muted">{name}</dt>
+          <dd
+            className={`text-section font-semibold ${name === "Dead" && (value ?? 0) > 0 ? "text-dead" : ""}`}
+          >
+            {value?.toLocaleString("en") ?? "–"}
+          </dd>
+        </div>
+      ))}
+      <div>
+        <dt className="text-meta text-muted">Oldest</dt>
+        <dd className="text-section font-semibold">
+          {age === null || age === undefined ? "–" : duration(age)}
+        </dd>
+      </div>
+    </dl>
+  );
+}

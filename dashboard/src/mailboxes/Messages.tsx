@@ -1,0 +1,152 @@
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useWindowVirtualizer } from "@tanstack/react-virtual";
+import { useEffect, useRef } from "react";
+import { keysQuery } from "../api/queries.ts";
+import type { Message, Status } from "../api/shapes.ts";
+import { Button } from "../controls/Button.tsx";
+import { SelectField } from "../controls/Field.tsx";
+import { StatusPill } from "../items/StatusPill.tsx";
+import { useRefreshMs } from "../live/liveState.ts";
+import { useUrlState } from "../shell/useUrlState.ts";
+import { Empty } from "../states/Empty.tsx";
+import { PagedList } from "../states/PagedList.tsx";
+import { Countdown, Moment } from "../time/Moment.tsx";
+import { listMessages, messagePage } from "./mailboxQueries.ts";
+import { MessageDrawer } from "./MessageDrawer.tsx";
+
+const messageStatuses: readonly Status[] = ["UNREAD", "CLAIMED", "DEAD", "ACKNOWLEDGED", "EXPIRED"];
+
+interface MessagesProps {
+  mailboxId: string;
+  status: string | undefined;
+  openId: string | undefined;
+}
+
+/** A mailbox's messages, oldest first. Looking changes nothing. */
+export function Messages({ mailboxId, status, openId }: MessagesProps) {
+  const [, change] = useUrlState();
+  const refetchInterval = useRefreshMs(5000);
+  const list = useInfiniteQuery({
+    queryKey: ["mailboxes", mailboxId, "messages", status ?? ""],
+    queryFn: ({ pageParam, signal }) => listMessages(mailboxId, { status, after: pageParam, signal }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => (page.length < messagePage ? undefined : page.at(-1)?.id),
+    // Beyond the first pages, reading everything again costs more than it tells.
+    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 3 ? false : refetchInterval),
+  });
+  const rows = list.data?.pages.flat() ?? [];
+  return (
+    <div className="grid gap-3">
+      <div className="flex flex-wrap items-end justify-between gap-2">
+        <div className="w-48">
+          <SelectField
+            label="Messages that are"
+            value={status ?? ""}
+            onChange={(event) => change({ status: event.target.value || undefined })}
+          >
+            <option value="">UNREAD or CLAIMED</option>
+            {messageStatuses.map((one) => (
+              <option key={one}>{one}</option>
+            ))}
+          </SelectField>
+        </div>
+        <p className="text-meta text-muted">
+          Peeking: what you look at here is not claimed and does not change.
+        </p>
+      </div>
+      <PagedList
+        query={list}
+        isEmpty={rows.length === 0}
+        empty={<NoMessages status={status} onClear={() => change({ status: undefined })} />}
+      >
+        {rows.length > 0 && <MessageRows rows={rows} onOpen={(id) => change({ open: id }, "push")} />}
+      </PagedList>
+      <MessageDrawer
+        message={rows.find(({ id }) => id === openId)}
+        id={openId}
+        mailboxId={mailboxId}
+        onClose={() => change({ open: undefined }, "push")}
+      />
+    </div>
+  );
+}
+
+function NoMessages({ status, onClear }: { status: string | undefined; onClear: () => void }) {
+  if (status === undefined)
+    return (
+      <Empty title="Nothing waits">Messages that were posted and not acknowledged yet show up here.</Empty>
+    );
+  return (
+    <Empty title={`No message is ${status}`} action={<Button onClick={onClear}>Show what waits</Button>} />
+  );
+}
+
+const columns =
+  "grid-cols-[minmax(0,1fr)_auto] md:grid-cols-[136px_124px_minmax(0,1fr)_minmax(0,1fr)_96px_72px]";
+
+function MessageRows({ rows, onOpen }: { rows: readonly Message[]; onOpen: (id: string) => void }) {
+  const frame = useRef<HTMLDivElement>(null);
+  const offset = useRef(0);
+  useEffect(() => {
+    offset.current = frame.current?.offsetTop ?? 0;
+  });
+  const virtual = useWindowVirtualizer({
+    count: rows.length,
+    estimateSize: () => (window.matchMedia("(max-width: 767px)").matches ? 56 : 36),
+    overscan: 12,
+    scrollMargin: offset.current,
+  });
+  return (
+    <>
+      <div
+        className={`grid h-8 items-center gap-2 border-b px-3 text-meta font-medium text-muted max-md:hidden ${columns}`}
+        aria-hidden
+      >
+        {["Status", "Accepted", "Type", "Held by", "Lease", "Claims"].map((name) => (
+          <span key={name}>{name}</span>
+        ))}
+      </div>
+      <div ref={frame} className="relative" style={{ height: virtual.getTotalSize() }}>
+        {virtual.getVirtualItems().map(({ index, start, size }) => (
+          <button
+            key={rows[index]!.id}
+            type="button"
+            onClick={() => onOpen(rows[index]!.id)}
+            className={`absolute inset-x-0 top-0 grid w-full items-center gap-x-2 border-b px-3 text-left hover:bg-sunken ${columns}`}
+            style={{ transform: `translateY(${start - virtual.options.scrollMargin}px)`, height: size }}
+          >
+            <Cells message={rows[index]!} />
+          </button>
+        ))}
+      </div>
+    </>
+  );
+}
+
+function Cells({ message }: { message: Message }) {
+  const keys = useQuery(keysQuery);
+  const holder = keys.data?.find(({ id }) => id === message.claimed_by)?.name ?? message.claimed_by ?? "–";
+  return (
+    <>
+      <span className="max-md:order-2">
+        <StatusPill status={message.status} />
+      </span>
+      <span className="truncate text-muted max-md:order-3">
+        <Moment at={message.created_at} />
+      </span>
+      <span className="truncate font-medium max-md:order-1">
+        {message.event_type ?? "no type"}
+        {message.ordering_key !== null && <span className="text-muted"> · key {message.ordering_key}</span>}
+      </span>
+      <span className="truncate text-muted max-md:hidden">{holder}</span>
+      <span className="truncate max-md:order-4">
+        {message.claim_expires_at === null ? (
+          <span className="text-muted max-md:hidden">–</span>
+        ) : (
+          <Countdown until={message.claim_expires_at} ended="lapsed" />
+        )}
+      </span>
+      <span className="figures text-muted max-md:hidden">{message.claim_count}</span>
+    </>
+  );
+}

@@ -1,0 +1,37 @@
+import { queryOptions } from "@tanstack/react-query";
+import { answer, client, readText } from "../api/client.ts";
+import type { Message } from "../api/shapes.ts";
+
+export function mailboxStatsQuery(id: string) {
+  return queryOptions({
+    queryKey: ["mailboxes", id, "stats"],
+    queryFn: ({ signal }) =>
+      answer(
+        client.GET("/api/v1/mailboxes/{mailbox_id}/stats", { params: { path: { mailbox_id: id } }, signal }),
+      ),
+  });
+}
+
+export const messagePage = 100;
+
+/** A page of a mailbox's messages, oldest first. @throws {Problem} */
+export async function listMessages(
+  id: string,
+  { status, after, signal }: { status: string | undefined; after: string | undefined; signal: AbortSignal },
+): Promise<Message[]> {
+  const query = {
+    limit: messagePage,
+    ...(status !== undefined && { status }),
+    ...(after !== undefined && { after }),
+  };
+  const params = { path: { mailbox_id: id }, query };
+  return (await answer(client.GET("/api/v1/mailboxes/{mailbox_id}/messages", { params, signal }))).messages;
+}
+
+/** A message's payload as its bytes have it. Reading changes nothing. @throws {Problem} */
+export async function readMessagePayload(id: string): Promise<string> {
+  const text = await (await readText(`api/v1/mailbox-messages/${id}`)).text();
+  // The payload is the answer's last member and stands in it as it was sent.
+  const begin = /,"payload":/.exec(text);
+  return begin === null ? text : text.slice(begin.index + begin[0].length, -1);
+}

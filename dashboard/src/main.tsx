@@ -1,0 +1,31 @@
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { RouterProvider } from "@tanstack/react-router";
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { isPassing } from "./api/problem.ts";
+import { Toasts } from "./controls/Toasts.tsx";
+import { router } from "./router.tsx";
+import "./style.css";
+
+const retries = 2;
+
+const queries = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 2000,
+      // The stream and `useRefreshMs` say when to read again; a paused page reads nothing.
+      refetchOnWindowFocus: false,
+      refetchOnReconnect: false,
+      retry: (count, error) => count < retries && isPassing(error),
+    },
+  },
+});
+
+createRoot(document.querySelector("#root")!).render(
+  <StrictMode>
+    <QueryClientProvider client={queries}>
+      <RouterProvider router={router} />
+      <Toasts />
+    </QueryClientProvider>
+  </StrictMode>,
+);

@@ -1,0 +1,127 @@
+import { useQueries, useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { ArrowLeftRight, CircleCheck, CircleSlash, type LucideIcon, Skull, ZapOff } from "lucide-react";
+import type { Target } from "../api/shapes.ts";
+import { Card } from "../controls/Card.tsx";
+import { handoffsQuery } from "../handoffs/handoffsQuery.ts";
+import { useRefreshMs } from "../live/liveState.ts";
+import { mailboxStatsQuery } from "../mailboxes/mailboxQueries.ts";
+import type { Health } from "../targets/health.ts";
+import { pathOf } from "../targets/kinds.ts";
+import { useTargetHealths } from "./useTargetHealths.ts";
+
+interface Matter {
+  key: string;
+  icon: LucideIcon;
+  look: string;
+  text: string;
+  to: string;
+  id: string;
+  search: Record<string, string>;
+}
+
+/** What a person has to look into: each line leads to the place where it is dealt with. */
+export function NeedsAttention({ targets }: { targets: readonly Target[] }) {
+  const matters = useMatters(targets);
+  return (
+    <Card title="Needs attention" flush>
+      {matters.length === 0 ? (
+        <p className="flex items-center gap-2 p-4 text-muted">
+          <CircleCheck size={16} className="text-delivered" aria-hidden /> Nothing. Targets answer, no letters
+          are dead, no handoff waits for you.
+        </p>
+      ) : (
+        <ul>
+          {matters.map(({ key, icon: Icon, look, text, to, id, search }) => (
+            <li key={key} className="border-b last:border-0">
+              <Link
+                to={to}
+                params={{ id }}
+                search={search}
+                className="flex items-center gap-2.5 px-4 py-2 hover:bg-sunken"
+              >
+                <Icon size={16} className={`shrink-0 ${look}`} aria-hidden />
+                <span className="min-w-0 break-words">{text}</span>
+              </Link>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Card>
+  );
+}
+
+function useMatters(targets: readonly Target[]): Matter[] {
+  const healths = useTargetHealths(targets);
+  const refetchInterval = useRefreshMs(10_000, 10_000);
+  const mailboxes = targets.filter(({ kind }) => kind === "mailbox").slice(0, 50);
+  const stats = useQueries({
+    queries: mailboxes.map(({ id }) => Object.assign(mailboxStatsQuery(id), { refetchInterval })),
+  });
+  const hasAgents = targets.some(({ kind }) => kind === "a2a");
+  const waiting = useQuery({ ...handoffsQuery("INPUT_REQUIRED"), enabled: hasAgents, refetchInterval });
+  const nameOf = new Map(targets.map(({ id, name }) => [id, name]));
+  return [
+    ...targets.flatMap((target) => disabledMatter(target)),
+    ...[...healths.values()].flatMap((health) => circuitMatter(health, nameOf.get(health.target_id))),
+    ...mailboxes.flatMap((mailbox, index) => deadMatter(mailbox, stats[index]?.data?.dead ?? 0)),
+    ...(waiting.data ?? []).map(({ event }) => waitingMatter(event.id, nameOf.get(event.endpoint_id))),
+  ];
+}
+
+function circuitMatter({ target_id: id, circuit, enabled }: Health, name = "A target"): Matter[] {
+  if (!enabled || circuit === "closed") return [];
+  return [
+    {
+      key: `circuit-${id}`,
+      icon: ZapOff,
+      look: "text-retrying",
+      text: `${name}: the circuit is open after repeated failures; it is probed until it answers`,
+      to: "/targets/$id",
+      id,
+      search: { tab: "health" },
+    },
+  ];
+}
+
+function deadMatter({ id, name }: Target, dead: number): Matter[] {
+  if (dead === 0) return [];
+  return [
+    {
+      key: `dead-${id}`,
+      icon: Skull,
+      look: "text-dead",
+      text: `${name}: ${dead.toLocaleString("en")} dead ${dead === 1 ? "message" : "messages"}`,
+      to: "/mailboxes/$id",
+      id,
+      search: { status: "DEAD" },
+    },
+  ];
+}
+
+function waitingMatter(id: string, agent = "An agent"): Matter {
+  return {
+    key: `handoff-${id}`,
+    icon: ArrowLeftRight,
+    look: "text-claimed",
+    text: `${agent} waits for your answer`,
+    to: "/handoffs",
+    id,
+    search: { open: id },
+  };
+}
+
+function disabledMatter(target: Target): Matter[] {
+  if (target.enabled || target.disabled_reason === undefined) return [];
+  return [
+    {
+      key: `disabled-${target.id}`,
+      icon: CircleSlash,
+      look: "text-failed",
+      text: `${target.name} was disabled: ${target.disabled_reason}`,
+      to: pathOf(target),
+      id: target.id,
+      search: { tab: "settings" },
+    },
+  ];
+}

@@ -1,0 +1,123 @@
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { Download, Terminal } from "lucide-react";
+import { useMemo, useState } from "react";
+import { Problem, sentenceOf } from "../api/problem.ts";
+import { Button } from "../controls/Button.tsx";
+import { Card } from "../controls/Card.tsx";
+import { CopyButton } from "../controls/Copy.tsx";
+import { copyText } from "../controls/copyText.ts";
+import { toast } from "../controls/toasts.ts";
+import { asCurl } from "../items/asCurl.ts";
+import { Loaded } from "../states/Loaded.tsx";
+import { JsonTree } from "./JsonTree.tsx";
+import { parseLossless } from "./losslessJson.ts";
+import { payloadQuery } from "./payloadQuery.ts";
+
+/** Characters above which there is a raw preview in place of a tree. */
+const treeLimit = 256 * 1024;
+const previewLength = 16 * 1024;
+
+/** What the item carries, exactly as it was sent. */
+export function Payload({ id }: { id: string }) {
+  const query = useQuery(payloadQuery(id));
+  const isGone = query.error instanceof Problem && query.error.status === 410;
+  if (isGone)
+    return (
+      <Card title="Payload">
+        <p className="text-muted">The payload was erased, or is past its retention.</p>
+      </Card>
+    );
+  return (
+    <Card title="Payload" aside={query.data !== undefined && <Actions id={id} text={query.data} />}>
+      <Loaded query={query}>{(text) => <PayloadText text={text} />}</Loaded>
+    </Card>
+  );
+}
+
+/** A payload that is already at hand, such as a mailbox message's. */
+export function PayloadText({ text }: { text: string }) {
+  const [isRaw, setRaw] = useState(false);
+  const tree = useMemo(() => (text.length > treeLimit ? undefined : parseLossless(text)), [text]);
+  if (text.length > treeLimit)
+    return (
+      <>
+        <p className="mb-2 text-muted">
+          {Math.round(text.length / 1024)} KiB is too much for a tree: these are the first{" "}
+          {previewLength / 1024} KiB. Download it to see the rest.
+        </p>
+        <Raw text={text.slice(0, previewLength)} />
+      </>
+    );
+  return (
+    <div className="grid gap-2">
+      {tree === undefined || isRaw ? <Raw text={text} /> : <JsonTree node={tree} />}
+      {tree !== undefined && (
+        <button
+          type="button"
+          className="justify-self-start text-meta text-muted underline"
+          onClick={() => setRaw(!isRaw)}
+        >
+          {isRaw ? "Show as a tree" : "Show as sent"}
+        </button>
+      )}
+    </div>
+  );
+}
+
+function Raw({ text }: { text: string }) {
+  return (
+    <pre
+      tabIndex={0}
+      aria-label="Payload as sent"
+      className="max-h-120 overflow-auto text-meta break-all whitespace-pre-wrap"
+    >
+      {text}
+    </pre>
+  );
+}
+
+function Actions({ id, text }: { id: string; text: string }) {
+  return (
+    <div className="flex items-center gap-1">
+      <CopyButton text={text} name="Copy the payload" />
+      <Button
+        look="quiet"
+        icon={<Download size={14} aria-hidden />}
+        onClick={() => download(`${id}.json`, text)}
+      >
+        Download
+      </Button>
+    </div>
+  );
+}
+
+function download(name: string, text: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type: "application/json" }));
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(url);
+}
+
+/** The command that sends this payload again, to run elsewhere. */
+export function CopyAsCurl({ id, targetId, eventType }: { id: string; targetId: string; eventType: string }) {
+  const queries = useQueryClient();
+  async function copy(): Promise<void> {
+    try {
+      const text = await queries.query({ ...payloadQuery(id), staleTime: "static" });
+      const command = asCurl(targetId, eventType, text.length > treeLimit ? undefined : text);
+      const done = await copyText(command);
+      toast({
+        text: done ? "Copied as curl; set POSTRIDER_KEY to a key." : "The browser did not allow copying.",
+      });
+    } catch (error) {
+      toast({ text: sentenceOf(error) });
+    }
+  }
+  return (
+    <Button icon={<Terminal size={14} aria-hidden />} onClick={() => void copy()}>
+      Copy as curl
+    </Button>
+  );
+}

@@ -1,0 +1,134 @@
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Outlet,
+} from "@tanstack/react-router";
+import { basePath } from "./api/basePath.ts";
+import { Redirect } from "./shell/Redirect.tsx";
+import { Shell } from "./shell/Shell.tsx";
+import type { Search } from "./shell/useUrlState.ts";
+import { NotFoundPage, ProblemCard } from "./states/ProblemCard.tsx";
+
+const root = createRootRoute({ component: Outlet, validateSearch: (search): Search => search as Search });
+const shell = createRoute({ getParentRoute: () => root, id: "shell", component: Shell });
+
+const routeTree = root.addChildren([
+  createRoute({
+    getParentRoute: () => root,
+    path: "/sign-in",
+    component: lazyRouteComponent(() => import("./signIn/SignInPage.tsx"), "SignInPage"),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: "/sign-up",
+    component: lazyRouteComponent(() => import("./signIn/SignUpPage.tsx"), "SignUpPage"),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: "/demo",
+    component: lazyRouteComponent(() => import("./demo/DemoPage.tsx"), "DemoPage"),
+  }),
+  shell.addChildren([
+    createRoute({
+      getParentRoute: () => shell,
+      path: "/",
+      component: lazyRouteComponent(() => import("./overview/OverviewPage.tsx"), "OverviewPage"),
+    }),
+    createRoute({
+      getParentRoute: () => shell,
+      path: "/start",
+      component: lazyRouteComponent(() => import("./start/StartPage.tsx"), "StartPage"),
+    }),
+    createRoute({
+      getParentRoute: () => shell,
+      path: "/items",
+      component: lazyRouteComponent(() => import("./items/ItemsPage.tsx"), "ItemsPage"),
+    }),
+    createRoute({
+      getParentRoute: () => shell,
+      path: "/items/$id",
+      component: lazyRouteComponent(() => import("./items/ItemPage.tsx"), "ItemPage"),
+    }),
+    createRoute({
+      getParentRoute: () => shell,
+      path: "/targets",
+      component: lazyRouteComponent(() => import("./targets/TargetsPage.tsx"), "TargetsPage"),
+    }),
+    createRoute({
+      getParentRoute: () => shell,
+      path: "/targets/new",
+      component: lazyRouteComponent(() => import("./targets/NewTargetPage.tsx"), "NewTargetPage"),
+    }),
+    createRoute({
+      getParentRoute: () => shell,
+      path: "/targets/$id",
+      component: lazyRouteComponent(() => import("./targets/TargetPage.tsx"), "TargetPage"),
+    }),
+    createRoute({
+      getParentRoute: () => shell,
+      path: "/mailboxes",
+      component: lazyRouteComponent(() => import("./mailboxes/MailboxesPage.tsx"), "MailboxesPage"),
+    }),
+    createRoute({
+      getParentRoute: () => shell,
+      path: "/mailboxes/$id",
+      component: lazyRouteComponent(() => import("./mailboxes/MailboxPage.tsx"), "MailboxPage"),
+    }),
+    createRoute({
+      getParentRoute: () => shell,
+      path: "/handoffs",
+      component: lazyRouteComponent(() => import("./handoffs/HandoffsPage.tsx"), "HandoffsPage"),
+    }),
+    createRoute({
+      getParentRoute: () => shell,
+      path: "/replays",
+      component: lazyRouteComponent(() => import("./replays/ReplaysPage.tsx"), "ReplaysPage"),
+    }),
+    createRoute({
+      getParentRoute: () => shell,
+      path: "/usage",
+      component: lazyRouteComponent(() => import("./usage/UsagePage.tsx"), "UsagePage"),
+    }),
+    // Where the payment pages return to.
+    createRoute({
+      getParentRoute: () => shell,
+      path: "/billing",
+      component: () => <Redirect to="/usage" />,
+    }),
+    createRoute({
+      getParentRoute: () => shell,
+      path: "/settings",
+      component: lazyRouteComponent(() => import("./settings/SettingsPage.tsx"), "SettingsPage"),
+    }),
+  ]),
+]);
+
+export const router = createRouter({
+  routeTree,
+  basepath: basePath,
+  defaultPreload: "intent",
+  scrollRestoration: true,
+  defaultNotFoundComponent: NotFoundPage,
+  defaultErrorComponent: ({ error, reset }) => (
+    <div className="p-6">
+      <ProblemCard error={error} onRetry={reset} />
+    </div>
+  ),
+  // Plain texts, so that `?status=FAILED&target=00ff` reads as it is and an id of digits stays an id.
+  parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),
+  stringifySearch: (search) => {
+    const entries = Object.entries(search as Search).filter(
+      (entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== "",
+    );
+    const text = new URLSearchParams(entries).toString();
+    return text === "" ? "" : `?${text}`;
+  },
+});
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: typeof router;
+  }
+}

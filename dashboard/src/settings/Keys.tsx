@@ -1,0 +1,118 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Plus } from "lucide-react";
+import { useState } from "react";
+import { answer, client } from "../api/client.ts";
+import { keysQuery } from "../api/queries.ts";
+import type { ApiKey } from "../api/shapes.ts";
+import { Button } from "../controls/Button.tsx";
+import { Card } from "../controls/Card.tsx";
+import { Confirm } from "../controls/Confirm.tsx";
+import { toast } from "../controls/toasts.ts";
+import { Loaded } from "../states/Loaded.tsx";
+import { ProblemCard } from "../states/ProblemCard.tsx";
+import { Ago, Moment } from "../time/Moment.tsx";
+import { NewKey } from "./NewKey.tsx";
+
+const mostKeys = 5;
+
+/** The organization's API keys: made, seen by their first characters, revoked. */
+export function Keys() {
+  const query = useQuery(keysQuery);
+  const [isMaking, setMaking] = useState(false);
+  const [revoking, setRevoking] = useState<ApiKey>();
+  const count = query.data?.length ?? 0;
+  return (
+    <Card
+      flush
+      title="API keys"
+      aside={
+        <div className="flex items-center gap-3">
+          <span className="figures text-muted">
+            {count} of {mostKeys}
+          </span>
+          <Button
+            look="primary"
+            icon={<Plus size={14} aria-hidden />}
+            disabled={count >= mostKeys}
+            onClick={() => setMaking(true)}
+          >
+            New key
+          </Button>
+        </div>
+      }
+    >
+      <Loaded query={query}>
+        {(keys) => (
+          <ul>
+            {keys.map((key) => (
+              <KeyRow
+                key={key.id}
+                apiKey={key}
+                isLast={keys.length === 1}
+                onRevoke={() => setRevoking(key)}
+              />
+            ))}
+          </ul>
+        )}
+      </Loaded>
+      {isMaking && <NewKey onClose={() => setMaking(false)} />}
+      {revoking && <RevokeKey apiKey={revoking} onClose={() => setRevoking(undefined)} />}
+    </Card>
+  );
+}
+
+function KeyRow({ apiKey, isLast, onRevoke }: { apiKey: ApiKey; isLast: boolean; onRevoke: () => void }) {
+  return (
+    <li className="grid min-h-11 grid-cols-[minmax(0,1fr)_auto] items-center gap-x-4 gap-y-0.5 border-b px-4 py-2 last:border-0 md:grid-cols-[minmax(0,1fr)_140px_minmax(0,1fr)_auto]">
+      <span className="truncate font-medium">{apiKey.name}</span>
+      <code className="text-meta text-muted max-md:order-3">{apiKey.prefix}…</code>
+      <span className="text-meta text-muted max-md:order-4 max-md:col-span-2">
+        made <Moment at={apiKey.created_at} />,{" "}
+        {apiKey.last_used_at === null ? (
+          "never used"
+        ) : (
+          <>
+            used <Ago at={apiKey.last_used_at} />
+          </>
+        )}
+      </span>
+      <Button
+        look="quiet"
+        disabled={isLast}
+        title={isLast ? "The last key cannot be revoked" : undefined}
+        aria-label={`Revoke ${apiKey.name}`}
+        onClick={onRevoke}
+      >
+        Revoke…
+      </Button>
+    </li>
+  );
+}
+
+function RevokeKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
+  const queries = useQueryClient();
+  const revoke = useMutation({
+    mutationFn: () => answer(client.DELETE("/api/v1/keys/{id}", { params: { path: { id: apiKey.id } } })),
+    onSuccess: () => {
+      toast({ text: `${apiKey.name} was revoked.` });
+      void queries.invalidateQueries({ queryKey: ["keys"] });
+      onClose();
+    },
+  });
+  return (
+    <Confirm
+      title={`Revoke ${apiKey.name}?`}
+      open
+      onClose={onClose}
+      action="Revoke"
+      busy={revoke.isPending}
+      onConfirm={() => revoke.mutate()}
+      error={revoke.isError && <ProblemCard error={revoke.error} />}
+    >
+      <p>
+        Programs that use <code>{apiKey.prefix}…</code> are refused at once. Messages that it has claimed come
+        back when their leases end.
+      </p>
+    </Confirm>
+  );
+}

@@ -1,0 +1,74 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { answer, client } from "../api/client.ts";
+import { Button } from "../controls/Button.tsx";
+import { CopyWithWords } from "../controls/Copy.tsx";
+import { TextField } from "../controls/Field.tsx";
+import { Modal } from "../controls/Modal.tsx";
+import { ProblemCard } from "../states/ProblemCard.tsx";
+
+/** Makes a key and shows it this once; the dialog closes only after it was copied or declared saved. */
+export function NewKey({ onClose }: { onClose: () => void }) {
+  const queries = useQueryClient();
+  const [name, setName] = useState("");
+  const create = useMutation({
+    mutationFn: () => answer(client.POST("/api/v1/keys", { body: { name: name.trim() } })),
+    onSuccess: () => void queries.invalidateQueries({ queryKey: ["keys"] }),
+  });
+  const made = create.data;
+  if (made !== undefined) return <ShownKey name={made.name} value={made.key} onClose={onClose} />;
+  return (
+    <Modal title="New API key" open onClose={onClose}>
+      <form
+        className="grid gap-4"
+        onSubmit={(event) => {
+          event.preventDefault();
+          create.mutate();
+        }}
+      >
+        <TextField
+          label="Name"
+          required
+          maxLength={256}
+          hint="What uses it: claims in mailboxes show it"
+          value={name}
+          onChange={(event) => setName(event.target.value)}
+        />
+        {create.isError && <ProblemCard error={create.error} />}
+        <div className="flex justify-end gap-2">
+          <Button onClick={onClose}>Not now</Button>
+          <Button type="submit" look="primary" busy={create.isPending} disabled={name.trim() === ""}>
+            Make the key
+          </Button>
+        </div>
+      </form>
+    </Modal>
+  );
+}
+
+function ShownKey({ name, value, onClose }: { name: string; value: string; onClose: () => void }) {
+  const [isSaved, setSaved] = useState(false);
+  return (
+    <Modal title={`${name}: the key, shown this once`} open onClose={onClose} dismissible={false}>
+      <p>It cannot be read again. Copy it, or say that you saved it.</p>
+      <div className="flex flex-wrap items-center gap-2 rounded-control border bg-sunken p-3">
+        <code className="min-w-0 flex-1 break-all">{value}</code>
+        <CopyWithWords text={value} name="Copy" onCopied={() => setSaved(true)} />
+      </div>
+      <label className="flex items-center gap-2">
+        <input
+          type="checkbox"
+          className="size-4 accent-accent"
+          checked={isSaved}
+          onChange={(event) => setSaved(event.target.checked)}
+        />
+        I saved it
+      </label>
+      <div className="flex justify-end">
+        <Button look="primary" disabled={!isSaved} onClick={onClose}>
+          Done
+        </Button>
+      </div>
+    </Modal>
+  );
+}

@@ -1,0 +1,64 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { answer, client } from "../api/client.ts";
+import { organizationQuery } from "../api/queries.ts";
+import type { Organization } from "../api/shapes.ts";
+import { Button } from "../controls/Button.tsx";
+import { Card, Facts } from "../controls/Card.tsx";
+import { Id } from "../controls/Copy.tsx";
+import { TextField } from "../controls/Field.tsx";
+import { toast } from "../controls/toasts.ts";
+import { Loaded } from "../states/Loaded.tsx";
+import { ProblemCard } from "../states/ProblemCard.tsx";
+
+/** The organization and its name. */
+export function OrganizationName() {
+  const query = useQuery(organizationQuery);
+  return (
+    <Card title="Organization">
+      <Loaded query={query}>
+        {(organization) => <NameForm key={organization.name} organization={organization} />}
+      </Loaded>
+    </Card>
+  );
+}
+
+function NameForm({ organization }: { organization: Organization }) {
+  const [name, setName] = useState(organization.name);
+  const queries = useQueryClient();
+  const rename = useMutation({
+    mutationFn: () => answer(client.PATCH("/api/v1/orgs", { body: { name: name.trim() } })),
+    onSuccess: () => {
+      toast({ text: "Renamed." });
+      void queries.invalidateQueries({ queryKey: ["organization"] });
+    },
+  });
+  return (
+    <form
+      className="grid gap-4"
+      onSubmit={(event) => {
+        event.preventDefault();
+        rename.mutate();
+      }}
+    >
+      <TextField
+        label="Name"
+        required
+        maxLength={256}
+        value={name}
+        onChange={(event) => setName(event.target.value)}
+      />
+      <Facts facts={[["Id", <Id key="id" id={organization.id} />]]} />
+      {rename.isError && <ProblemCard error={rename.error} />}
+      <div>
+        <Button
+          type="submit"
+          busy={rename.isPending}
+          disabled={name.trim() === "" || name === organization.name}
+        >
+          Rename
+        </Button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,33 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link, useRouterState } from "@tanstack/react-router";
+import { ChevronRight } from "lucide-react";
+import { targetsQuery } from "../api/queries.ts";
+import { pages } from "./pages.ts";
+
+const otherNames: Record<string, string> = { start: "Get started", billing: "Usage" };
+
+/** The page, and within it what is open: by its name where it has one. */
+export function Breadcrumb() {
+  const path = useRouterState({ select: (state) => state.location.pathname });
+  const targets = useQuery(targetsQuery);
+  const [first = "", id] = path.split("/").filter((part) => part !== "");
+  const name = pages.find((one) => one.path === `/${first}`)?.name ?? otherNames[first] ?? "";
+  const target = targets.data?.find((one) => one.id === id);
+  return (
+    <nav aria-label="Breadcrumb" className="flex min-w-0 items-center gap-1 font-medium">
+      {id === undefined ? (
+        <span className="truncate">{name}</span>
+      ) : (
+        <>
+          <Link to={`/${first}`} search={{}} className="text-muted hover:text-ink">
+            {name}
+          </Link>
+          <ChevronRight size={14} className="shrink-0 text-muted" aria-hidden />
+          <span className="max-w-60 truncate">
+            {target?.name ?? (id === "new" ? "New" : `${id.slice(0, 8)}…`)}
+          </span>
+        </>
+      )}
+    </nav>
+  );
+}

@@ -1,0 +1,36 @@
+import { Modal } from "../controls/Modal.tsx";
+import { pages } from "./pages.ts";
+
+const keys: readonly (readonly [string, string])[] = [
+  ["Ctrl/⌘ K", "Go to a page, or to a pasted id of anything"],
+  ["/", "Filter"],
+  ["j  k", "Next row, previous row"],
+  ["Enter", "Open the row"],
+  ["x", "Select the row"],
+  ["Shift x", "Select up to the row"],
+  ["r", "Replay"],
+  ["c", "Copy the id"],
+  ["[  ]", "The item before, the item after"],
+  ["p", "Pause, go on"],
+  ["t", "Light or dark"],
+  ["?", "This help"],
+  ...pages.flatMap(({ key, name }) => (key === undefined ? [] : [[`g ${key}`, name] as const])),
+];
+
+/** Every key, on one card. */
+export function KeyHelp({ onClose }: { onClose: () => void }) {
+  return (
+    <Modal title="Keys" open onClose={onClose}>
+      <dl className="grid grid-cols-[max-content_1fr] gap-x-6 gap-y-2">
+        {keys.map(([key, what]) => (
+          <div key={key} className="contents">
+            <dt>
+              <kbd className="rounded-control border bg-sunken px-1.5 py-0.5 text-meta">{key}</kbd>
+            </dt>
+            <dd>{what}</dd>
+          </div>
+        ))}
+      </dl>
+    </Modal>
+  );
+}

@@ -1,0 +1,41 @@
+import { Circle, Pause, Play, RefreshCw, WifiOff } from "lucide-react";
+import { type LiveState, togglePause, useLiveState } from "../live/liveState.ts";
+
+const meanings: Record<LiveState, string> = {
+  Live: "What happens is shown as it happens. Click, or press p, to pause.",
+  Paused: "Nothing is read again until you go on. Click, or press p.",
+  Reconnecting: "The connection was lost and is being made again. Click, or press p, to pause.",
+  Polling: "The page asks every few seconds. Click, or press p, to pause.",
+};
+
+/** How fresh the page is; a click pauses it and lets it go on. */
+export function LiveBadge() {
+  const state = useLiveState();
+  return (
+    <button
+      type="button"
+      onClick={togglePause}
+      title={meanings[state]}
+      aria-label={`${state}. ${meanings[state]}`}
+      className="inline-flex h-8 items-center gap-1.5 rounded-control border border-control px-2.5 font-medium hover:bg-sunken"
+    >
+      <StateIcon state={state} />
+      <span className="max-md:sr-only">{state}</span>
+    </button>
+  );
+}
+
+function StateIcon({ state }: { state: LiveState }) {
+  switch (state) {
+    case "Live":
+      return <Circle size={10} className="fill-delivered text-delivered" aria-hidden />;
+    case "Paused":
+      return <Play size={14} aria-hidden />;
+    case "Reconnecting":
+      return <WifiOff size={14} className="text-retrying" aria-hidden />;
+    case "Polling":
+      return <RefreshCw size={14} aria-hidden />;
+    default:
+      return <Pause size={14} aria-hidden />;
+  }
+}

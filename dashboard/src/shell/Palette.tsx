@@ -1,0 +1,113 @@
+import { Dialog } from "@base-ui/react/dialog";
+import { useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
+import { findById, idIn } from "./findById.ts";
+import { pages } from "./pages.ts";
+
+interface Choice {
+  name: string;
+  go: () => void;
+}
+
+/** Goes to pages, and takes the pasted id of anything. */
+export function Palette({ onClose }: { onClose: () => void }) {
+  const [text, setText] = useState("");
+  const [marked, setMarked] = useState(0);
+  const { choices, notFound } = useChoices(text, onClose);
+  const at = Math.min(marked, choices.length - 1);
+  function press(event: React.KeyboardEvent): void {
+    const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+    if (step !== 0) {
+      event.preventDefault();
+      setMarked((at + step + choices.length) % Math.max(1, choices.length));
+    }
+    if (event.key === "Enter") choices[at]?.go();
+  }
+  return (
+    <Dialog.Root open onOpenChange={(open) => (open ? undefined : onClose())}>
+      <Dialog.Portal>
+        <Dialog.Backdrop className="fixed inset-0 z-40 bg-[rgb(10_13_17/0.5)]" />
+        <Dialog.Popup className="fixed top-[15dvh] left-1/2 z-40 w-[calc(100vw-32px)] max-w-140 -translate-x-1/2 overflow-hidden rounded-card bg-surface shadow-overlay">
+          <Dialog.Title className="sr-only">Go to</Dialog.Title>
+          <input
+            role="combobox"
+            aria-expanded="true"
+            aria-controls="palette-choices"
+            aria-activedescendant={choices.length > 0 ? `palette-choice-${at}` : undefined}
+            aria-label="Page, or an id of anything"
+            placeholder="A page, or paste an id of anything"
+            className="h-12 w-full border-b bg-surface px-4 text-form outline-none"
+            value={text}
+            onChange={(event) => {
+              setText(event.target.value);
+              setMarked(0);
+            }}
+            onKeyDown={press}
+          />
+          <ul
+            id="palette-choices"
+            role="listbox"
+            aria-label="Where to go"
+            className="max-h-80 overflow-y-auto p-2"
+          >
+            {choices.map(({ name, go }, index) => (
+              <li
+                key={name}
+                id={`palette-choice-${index}`}
+                role="option"
+                aria-selected={index === at}
+                className="cursor-pointer rounded-control px-3 py-1.5 aria-selected:bg-sunken"
+                onMouseMove={() => setMarked(index)}
+                onClick={go}
+              >
+                {name}
+              </li>
+            ))}
+          </ul>
+          <p role="status" className="px-5 pb-3 text-muted empty:hidden">
+            {notFound
+              ? "Nothing in your organization has this id."
+              : choices.length === 0
+                ? "No page has this name."
+                : ""}
+          </p>
+        </Dialog.Popup>
+      </Dialog.Portal>
+    </Dialog.Root>
+  );
+}
+
+function useChoices(text: string, onClose: () => void): { choices: Choice[]; notFound: boolean } {
+  const navigate = useNavigate();
+  const [notFound, setNotFound] = useState(false);
+  const id = idIn(text);
+  if (id !== undefined) {
+    const open = async (): Promise<void> => {
+      const path = await findById(id);
+      if (path === undefined) {
+        setNotFound(true);
+        return;
+      }
+      onClose();
+      await navigate({ to: path, search: {} });
+    };
+    return { choices: [{ name: `Open ${id}`, go: () => void open() }], notFound };
+  }
+  const all = [
+    ...pages,
+    { path: "/targets/new", name: "New target" },
+    { path: "/start", name: "Get started" },
+    { path: "/demo", name: "Demo" },
+  ];
+  const wanted = text.trim().toLowerCase();
+  const choices = all
+    .filter(({ name }) => name.toLowerCase().includes(wanted))
+    .map(({ path, name }) => ({
+      name,
+      go: () => {
+        onClose();
+        void navigate({ to: path, search: {} });
+      },
+    }));
+  return { choices, notFound: false };
+}

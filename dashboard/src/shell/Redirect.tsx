@@ -1,0 +1,21 @@
+import { useNavigate } from "@tanstack/react-router";
+import { useEffect } from "react";
+import type { Search } from "./useUrlState.ts";
+
+interface RedirectProps {
+  to: string;
+  search?: Search;
+}
+
+const noSearch: Search = {};
+
+/** Goes elsewhere once, whatever is rendered again meanwhile; the router's own would go anew at each rendering. */
+export function Redirect({ to, search = noSearch }: RedirectProps) {
+  const navigate = useNavigate();
+  useEffect(() => {
+    void navigate({ to, search, replace: true });
+    // Where it leads was decided when it was first shown.
+    // oxlint-disable-next-line react/exhaustive-deps
+  }, []);
+  return null;
+}

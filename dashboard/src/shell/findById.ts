@@ -1,0 +1,30 @@
+import { answer, client } from "../api/client.ts";
+import { Problem } from "../api/problem.ts";
+
+/** The id within a pasted text: an id alone, or a link or log line that holds one. */
+export function idIn(text: string): string | undefined {
+  return /(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])/i.exec(text)?.[0].toLowerCase();
+}
+
+/** Which page shows the thing with this id; undefined when the organization has none. @throws {Problem} */
+export async function findById(id: string): Promise<string | undefined> {
+  const path = { id };
+  const places = [
+    async () => {
+      const { event } = await answer(client.GET("/api/v1/events/{id}", { params: { path } }));
+      return `/items/${event.id}`;
+    },
+    async () => {
+      const target = await answer(client.GET("/api/v1/targets/{id}", { params: { path } }));
+      return target.kind === "mailbox" ? `/mailboxes/${id}` : `/targets/${id}`;
+    },
+  ];
+  for (const place of places) {
+    try {
+      return await place();
+    } catch (error) {
+      if (!(error instanceof Problem) || error.status !== 404) throw error;
+    }
+  }
+  return undefined;
+}

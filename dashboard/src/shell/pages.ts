@@ -1,0 +1,31 @@
+import {
+  ArrowLeftRight,
+  ChartNoAxesColumn,
+  Inbox,
+  LayoutDashboard,
+  ListOrdered,
+  type LucideIcon,
+  RotateCcw,
+  Settings,
+  Target,
+} from "lucide-react";
+
+export interface Page {
+  path: string;
+  name: string;
+  icon: LucideIcon;
+  /** The key after `g`. */
+  key?: string;
+}
+
+/** The sidebar, from top to bottom. */
+export const pages: readonly Page[] = [
+  { path: "/", name: "Overview", icon: LayoutDashboard, key: "o" },
+  { path: "/items", name: "Items", icon: ListOrdered, key: "i" },
+  { path: "/targets", name: "Targets", icon: Target, key: "t" },
+  { path: "/mailboxes", name: "Mailboxes", icon: Inbox, key: "m" },
+  { path: "/handoffs", name: "Handoffs", icon: ArrowLeftRight, key: "h" },
+  { path: "/replays", name: "Replays", icon: RotateCcw },
+  { path: "/usage", name: "Usage", icon: ChartNoAxesColumn },
+  { path: "/settings", name: "Settings", icon: Settings },
+];

@@ -1,0 +1,179 @@
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { Check } from "lucide-react";
+import { lazy, type ReactNode, Suspense, useState } from "react";
+import { answer, client } from "../api/client.ts";
+import { keysQuery, targetsQuery } from "../api/queries.ts";
+import type { Target } from "../api/shapes.ts";
+import { Button, buttonLook } from "../controls/Button.tsx";
+import { Card } from "../controls/Card.tsx";
+import { CopyWithWords } from "../controls/Copy.tsx";
+import { useUrlState } from "../shell/useUrlState.ts";
+import { Loaded } from "../states/Loaded.tsx";
+import { ProblemCard } from "../states/ProblemCard.tsx";
+import { CreateTarget } from "../targets/CreateTarget.tsx";
+import { SecretOnce } from "../targets/SecretOnce.tsx";
+import { keepFirstKey, keptFirstKey } from "./firstKey.ts";
+import { SendStep } from "./SendStep.tsx";
+
+const WatchStep = lazy(async () => ({ default: (await import("./WatchStep.tsx")).WatchStep }));
+
+/** Three steps to a first item: make a target, send, watch it arrive. It goes on by itself. */
+export function StartPage() {
+  const targets = useQuery(targetsQuery);
+  return (
+    <div className="mx-auto grid max-w-200 gap-4">
+      <div className="flex flex-wrap items-center justify-between gap-2">
+        <h1 className="text-page font-semibold">Get started</h1>
+        <Link to="/" search={{ skip: "1" }} className={buttonLook("quiet")}>
+          Skip this
+        </Link>
+      </div>
+      <Loaded query={targets}>{(list) => <Steps targets={list} />}</Loaded>
+    </div>
+  );
+}
+
+function Steps({ targets }: { targets: readonly Target[] }) {
+  const [search, change] = useUrlState();
+  const [secret, setSecret] = useState<string>();
+  const [key, setKey] = useState(keptFirstKey);
+  const target = targets.find(({ id }) => id === search["target"]);
+  const takeTarget = (made: Target): void => {
+    if (made.secret !== undefined) setSecret(made.secret);
+    change({ target: made.id });
+  };
+  return (
+    <div className="grid gap-4">
+      <Step number={1} title="Make a target" isDone={target !== undefined}>
+        {target === undefined ? (
+          <>
+            {targets.length > 0 && <ChooseTarget targets={targets} onChoose={takeTarget} />}
+            <CreateTarget onMade={takeTarget} />
+          </>
+        ) : (
+          <p>
+            <span className="font-medium">{target.name}</span>{" "}
+            <button
+              type="button"
+              className="text-accent underline"
+              onClick={() => change({ target: undefined, item: undefined })}
+            >
+              Make another
+            </button>
+          </p>
+        )}
+      </Step>
+      {secret !== undefined && target !== undefined && (
+        <SecretOnce secret={secret} onDone={() => setSecret(undefined)} />
+      )}
+      <Step
+        number={2}
+        title="Send an item to it"
+        isDone={search["item"] !== undefined}
+        isAhead={target === undefined}
+      >
+        {target !== undefined && (
+          <div className="grid gap-4">
+            <KeyToSend value={key} onKey={setKey} />
+            <SendStep target={target} apiKey={key} onSent={(item) => change({ item })} />
+          </div>
+        )}
+      </Step>
+      <Step number={3} title="Watch it arrive" isDone={false} isAhead={target === undefined}>
+        {target !== undefined && (
+          <Suspense fallback={null}>
+            <WatchStep target={target} itemId={search["item"]} onArrival={(item) => change({ item })} />
+          </Suspense>
+        )}
+      </Step>
+    </div>
+  );
+}
+
+interface StepProps {
+  number: number;
+  title: string;
+  isDone: boolean;
+  isAhead?: boolean;
+  children: ReactNode;
+}
+
+function Step({ number, title, isDone, isAhead = false, children }: StepProps) {
+  const mark = isDone ? <Check size={14} aria-label="done" /> : number;
+  return (
+    <div className={isAhead ? "[&_h2]:text-muted" : ""}>
+      <Card
+        title={
+          <span className="flex items-center gap-2">
+            <span
+              className={`figures inline-flex size-6 items-center justify-center rounded-pill text-meta ${isDone ? "bg-delivered-bg text-delivered" : "bg-sunken"}`}
+            >
+              {mark}
+            </span>
+            {title}
+          </span>
+        }
+      >
+        {isAhead ? (
+          <p className="text-muted">After the step before.</p>
+        ) : (
+          <div className="grid gap-4">{children}</div>
+        )}
+      </Card>
+    </div>
+  );
+}
+
+function ChooseTarget({
+  targets,
+  onChoose,
+}: {
+  targets: readonly Target[];
+  onChoose: (target: Target) => void;
+}) {
+  return (
+    <div className="flex flex-wrap items-center gap-2">
+      <span className="text-muted">Use one that is there:</span>
+      {targets.slice(0, 6).map((target) => (
+        <Button key={target.id} onClick={() => onChoose(target)}>
+          {target.name}
+        </Button>
+      ))}
+    </div>
+  );
+}
+
+/** The key that the snippets carry: the one that signing up made, or a new one. */
+function KeyToSend({ value, onKey }: { value: string | undefined; onKey: (key: string) => void }) {
+  const keys = useQuery(keysQuery);
+  const create = useMutation({
+    mutationFn: () => answer(client.POST("/api/v1/keys", { body: { name: "first steps" } })),
+    onSuccess: ({ key }) => {
+      keepFirstKey(key);
+      onKey(key);
+    },
+  });
+  if (value !== undefined)
+    return (
+      <div className="flex flex-wrap items-center gap-2 rounded-control bg-retrying-bg p-3 text-retrying">
+        <span className="min-w-0 flex-1 basis-60">
+          The snippets carry your API key. It is shown on this page alone and cannot be read again: keep it
+          somewhere safe.
+        </span>
+        <CopyWithWords text={value} name="Copy the key" />
+      </div>
+    );
+  return (
+    <div className="grid justify-items-start gap-2">
+      <p className="text-muted">
+        Sending needs an API key.{" "}
+        {keys.data === undefined ? "" : `You have ${keys.data.length} of 5; a key cannot be read again.`}
+      </p>
+      <Button busy={create.isPending} onClick={() => create.mutate()}>
+        Make a key for these snippets
+      </Button>
+      {create.isError && <ProblemCard error={create.error} />}
+    </div>
+  );
+}

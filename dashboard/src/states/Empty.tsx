@@ -1,0 +1,20 @@
+import type { ReactNode } from "react";
+
+/** Nothing here yet, with what to do about it; or nothing that matches, with the way back. */
+export function Empty({
+  title,
+  children,
+  action,
+}: {
+  title: string;
+  children?: ReactNode;
+  action?: ReactNode;
+}) {
+  return (
+    <div className="grid min-w-0 justify-items-center gap-3 px-4 py-12 text-center">
+      <p className="text-section font-semibold">{title}</p>
+      {children !== undefined && <div className="max-w-160 min-w-0 text-muted">{children}</div>}
+      {action}
+    </div>
+  );
+}

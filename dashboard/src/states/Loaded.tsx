@@ -1,0 +1,78 @@
+import type { UseQueryResult } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import { isPassing } from "../api/problem.ts";
+import { useTimeZone } from "../time/timeZone.ts";
+import { shortTime } from "../time/wording.ts";
+import { ProblemCard } from "./ProblemCard.tsx";
+
+/**
+ * What a query gave, in each of its states: a skeleton while it loads, what is kept under a thin bar while it is read
+ * again, the old marked with its time when the service cannot answer, and a card for every other refusal.
+ */
+export function Loaded<T>({
+  query,
+  skeleton,
+  title,
+  children,
+}: {
+  query: UseQueryResult<T>;
+  skeleton?: ReactNode;
+  /** The page's heading where what it shows cannot be read, for a page that is about one thing. */
+  title?: string;
+  children: (data: T) => ReactNode;
+}) {
+  if (query.data === undefined) {
+    if (query.isError)
+      return (
+        <div className="grid gap-4">
+          {title !== undefined && <h1 className="text-page font-semibold">{title}</h1>}
+          <ProblemCard error={query.error} onRetry={() => void query.refetch()} />
+        </div>
+      );
+    return <>{skeleton ?? <SkeletonRows rows={4} />}</>;
+  }
+  return (
+    <div className="relative min-w-0">
+      {query.isFetching && <FetchingBar />}
+      {query.isError && <AsOf query={query} />}
+      {children(query.data)}
+    </div>
+  );
+}
+
+interface ReadBefore {
+  error: unknown;
+  dataUpdatedAt: number;
+  refetch: () => Promise<unknown>;
+}
+
+/** Says from when what is shown is. */
+export function AsOf({ query }: { query: ReadBefore }) {
+  const zone = useTimeZone();
+  return (
+    <div className="mb-2 grid gap-2">
+      <p className="rounded-control bg-retrying-bg px-3 py-1.5 text-retrying" role="status">
+        As of {shortTime(query.dataUpdatedAt / 1000, zone)}: the service{" "}
+        {isPassing(query.error) ? "does not answer at the moment" : "refused to read this again"}.{" "}
+        <button type="button" className="font-medium underline" onClick={() => void query.refetch()}>
+          Retry
+        </button>
+      </p>
+    </div>
+  );
+}
+
+/** 2 px at the top of what is being read again. */
+export function FetchingBar() {
+  return <div className="progress-bar absolute inset-x-0 top-0 z-10 h-0.5 overflow-hidden" aria-hidden />;
+}
+
+export function SkeletonRows({ rows }: { rows: number }) {
+  return (
+    <div className="grid gap-3 p-4" role="status" aria-label="Loading">
+      {Array.from({ length: rows }, (_, row) => (
+        <div key={row} className="skeleton h-5" />
+      ))}
+    </div>
+  );
+}

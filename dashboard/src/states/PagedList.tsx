@@ -1,0 +1,45 @@
+import type { ReactNode } from "react";
+import { Button } from "../controls/Button.tsx";
+import { AsOf, FetchingBar, SkeletonRows } from "./Loaded.tsx";
+import { ProblemCard } from "./ProblemCard.tsx";
+
+/** What a list knows of the query that fills it page by page. */
+interface PagedQuery {
+  isPending: boolean;
+  isError: boolean;
+  isSuccess: boolean;
+  isFetching: boolean;
+  error: unknown;
+  dataUpdatedAt: number;
+  hasNextPage: boolean;
+  isFetchingNextPage: boolean;
+  refetch: () => Promise<unknown>;
+  fetchNextPage: () => Promise<unknown>;
+}
+
+interface PagedListProps {
+  query: PagedQuery;
+  isEmpty: boolean;
+  empty: ReactNode;
+  children: ReactNode;
+}
+
+/** Rows read page by page, in each of their states, with a way to the next page. */
+export function PagedList({ query, isEmpty, empty, children }: PagedListProps) {
+  return (
+    <div className="relative min-w-0 rounded-card border bg-surface">
+      {query.isFetching && <FetchingBar />}
+      {query.isError && !isEmpty && <AsOf query={query} />}
+      {query.isPending && <SkeletonRows rows={10} />}
+      {query.isError && isEmpty && <ProblemCard error={query.error} onRetry={() => void query.refetch()} />}
+      {query.isSuccess && isEmpty ? empty : children}
+      {query.hasNextPage && (
+        <div className="p-3 text-center">
+          <Button onClick={() => void query.fetchNextPage()} busy={query.isFetchingNextPage}>
+            Load more
+          </Button>
+        </div>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,77 @@
+import { Link } from "@tanstack/react-router";
+import { CircleAlert } from "lucide-react";
+import { Problem, sentenceOf } from "../api/problem.ts";
+import { Button, buttonLook } from "../controls/Button.tsx";
+
+/** What went wrong, where it went wrong: a sentence, the request's id for the operator, and a way on. */
+export function ProblemCard({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
+  const requestId = error instanceof Problem ? error.requestId : undefined;
+  const status = error instanceof Problem ? error.status : undefined;
+  return (
+    <div role="alert" className="flex gap-3 rounded-card border border-failed bg-failed-bg p-4 text-failed">
+      <CircleAlert size={16} className="mt-0.5 shrink-0" aria-hidden />
+      <div className="grid min-w-0 gap-2">
+        <p className="font-medium break-words">{sentenceOf(error)}</p>
+        <WayOn status={status} />
+        {requestId !== undefined && (
+          <p className="text-meta">
+            Request <code>{requestId}</code>
+          </p>
+        )}
+        {onRetry && (
+          <div>
+            <Button onClick={onRetry}>Retry</Button>
+          </div>
+        )}
+      </div>
+    </div>
+  );
+}
+
+function WayOn({ status }: { status: number | undefined }) {
+  if (status === 402)
+    return (
+      <p>
+        The organization is suspended because an invoice was not paid. Reading still works; sending and making
+        keys do not. <UsageLink />
+      </p>
+    );
+  if (status === 403)
+    return (
+      <p>
+        If the organization is still pending, sending and making keys begin once a payment method is set up.{" "}
+        <UsageLink />
+      </p>
+    );
+  if (status === 404)
+    return (
+      <p>
+        It may have been deleted, be past its retention, or belong to another organization.{" "}
+        <Link to="/items" className="underline">
+          See all items
+        </Link>
+      </p>
+    );
+  return null;
+}
+
+function UsageLink() {
+  return (
+    <Link to="/usage" className="underline">
+      See usage and billing
+    </Link>
+  );
+}
+
+/** A whole page that is not there. */
+export function NotFoundPage() {
+  return (
+    <div className="grid justify-items-start gap-3 p-6">
+      <h1 className="text-page font-semibold">There is no page at this address</h1>
+      <p className="text-muted">The link may be mistyped or from a newer version.</p>
+      <Link to="/" className={buttonLook("primary")}>
+        Go to the overview
+      </Link>
+    </div>
+  );
+}

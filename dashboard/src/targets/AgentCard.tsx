@@ -1,0 +1,93 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { RefreshCw } from "lucide-react";
+import { answer, client } from "../api/client.ts";
+import type { Target } from "../api/shapes.ts";
+import { Button } from "../controls/Button.tsx";
+import { Card, Facts } from "../controls/Card.tsx";
+import { toast } from "../controls/toasts.ts";
+import { ProblemCard } from "../states/ProblemCard.tsx";
+import { Ago } from "../time/Moment.tsx";
+
+/** What an agent says of itself, who vouches for it, and what keeps it from being read anew. */
+export function AgentCard({ target }: { target: Target }) {
+  const refresh = useRefreshCard(target.id);
+  return (
+    <Card
+      title="Agent card"
+      aside={
+        <Button
+          icon={<RefreshCw size={14} aria-hidden />}
+          busy={refresh.isPending}
+          onClick={() => refresh.mutate({})}
+        >
+          Read it again
+        </Button>
+      }
+    >
+      <div className="grid gap-4">
+        <Facts
+          facts={[
+            ["Name", target.agent_name ?? "–"],
+            ["Version", target.agent_version ?? "–"],
+            [
+              "Card",
+              <span key="card" className="break-all">
+                {target.agent_card_url ?? "–"}
+              </span>,
+            ],
+            [
+              "Messages go to",
+              <span key="url" className="break-all">
+                {target.url ?? "–"}
+              </span>,
+            ],
+            ["Authentication", target.auth?.type ?? "none"],
+            [
+              "Read",
+              target.card_fetched_at === undefined ? "–" : <Ago key="read" at={target.card_fetched_at} />,
+            ],
+            ["Signature", signatureWords(target)],
+          ]}
+        />
+        {typeof target.card_error === "string" && (
+          <div className="rounded-control bg-retrying-bg p-3 text-retrying">
+            <p className="font-medium">The card could not be renewed; the last good one stays in use.</p>
+            <p className="break-words">{target.card_error}</p>
+          </div>
+        )}
+        {typeof target.offered_origin === "string" && (
+          <div className="grid justify-items-start gap-2 rounded-control bg-claimed-bg p-3 text-claimed">
+            <p>
+              A newer card moves the agent to <strong className="break-all">{target.offered_origin}</strong>.
+              Its bearer token goes there only if you agree.
+            </p>
+            <Button onClick={() => refresh.mutate({ confirm_origin: target.offered_origin ?? "" })}>
+              Agree and use it
+            </Button>
+          </div>
+        )}
+        {refresh.isError && <ProblemCard error={refresh.error} />}
+      </div>
+    </Card>
+  );
+}
+
+function signatureWords(target: Target): string {
+  const detail = target.card_signature_detail ? `: ${target.card_signature_detail}` : "";
+  const words: Record<string, string> = {
+    verified: `Verified by the keys of ${target.card_signature_keys ?? "its origin"}`,
+    unverified: `Not verified, no key could be had${detail}`,
+    invalid: `Invalid, the key does not fit the card${detail}`,
+  };
+  return words[target.card_signature ?? ""] ?? "The card is not signed";
+}
+
+function useRefreshCard(id: string) {
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: (consent: { confirm_origin?: string }) =>
+      answer(client.POST("/api/v1/targets/{id}/refresh", { params: { path: { id } }, body: consent })),
+    onSuccess: () => toast({ text: "The card was read again." }),
+    onSettled: () => void queries.invalidateQueries({ queryKey: ["targets"] }),
+  });
+}

@@ -1,0 +1,217 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { Bot, FlaskConical, Inbox, type LucideIcon, Webhook } from "lucide-react";
+import { useState } from "react";
+import { answer, client } from "../api/client.ts";
+import { Problem } from "../api/problem.ts";
+import type { NewTarget, Target } from "../api/shapes.ts";
+import { Button } from "../controls/Button.tsx";
+import { SelectField, TextField } from "../controls/Field.tsx";
+import { ProblemCard } from "../states/ProblemCard.tsx";
+import { newTryoutUrl } from "../tryout/tryoutUrl.ts";
+
+type Choice = "tryout" | "webhook" | "mailbox" | "a2a";
+
+const choices: readonly { id: Choice; name: string; detail: string; icon: LucideIcon }[] = [
+  {
+    id: "tryout",
+    name: "Try it here",
+    detail: "This page receives, and shows what a receiver would get",
+    icon: FlaskConical,
+  },
+  { id: "webhook", name: "Your URL", detail: "Signed deliveries to your own receiver", icon: Webhook },
+  { id: "mailbox", name: "A mailbox", detail: "Consumers come and claim messages", icon: Inbox },
+  { id: "a2a", name: "An agent", detail: "A handoff to an agent with an A2A card", icon: Bot },
+];
+
+interface Inputs {
+  name: string;
+  url: string;
+  cardUrl: string;
+  authType: "none" | "bearer";
+  token: string;
+}
+
+/** Makes a target: first what it is, then what that needs. What is refused is said beside its field. */
+export function CreateTarget({
+  choice: initial,
+  onMade,
+}: {
+  choice?: string | undefined;
+  onMade: (target: Target) => void;
+}) {
+  const [choice, setChoice] = useState<Choice>(choices.find(({ id }) => id === initial)?.id ?? "tryout");
+  const [inputs, setInputs] = useState<Inputs>({
+    name: "",
+    url: "",
+    cardUrl: "",
+    authType: "none",
+    token: "",
+  });
+  const queries = useQueryClient();
+  const create = useMutation({
+    mutationFn: () => answer(client.POST("/api/v1/targets", { body: newTarget(choice, inputs) })),
+    onSuccess: (target) => {
+      void queries.invalidateQueries({ queryKey: ["targets"] });
+      onMade(target);
+    },
+  });
+  return (
+    <form
+      className="grid gap-4"
+      onSubmit={(event) => {
+        event.preventDefault();
+        create.mutate();
+      }}
+    >
+      <KindChoice
+        choice={choice}
+        onChange={(next) => {
+          setChoice(next);
+          create.reset();
+        }}
+      />
+      <Fields
+        choice={choice}
+        inputs={inputs}
+        error={create.error}
+        onChange={(changes) => setInputs({ ...inputs, ...changes })}
+      />
+      {create.isError && fieldOf(create.error) === undefined && <ProblemCard error={create.error} />}
+      <div>
+        <Button type="submit" look="primary" busy={create.isPending}>
+          Make the target
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+function newTarget(choice: Choice, { name, url, cardUrl, authType, token }: Inputs): NewTarget {
+  const givenName = name.trim();
+  switch (choice) {
+    case "tryout":
+      return { kind: "webhook", name: givenName || "Try it here", url: newTryoutUrl() };
+    case "webhook":
+      return { kind: "webhook", name: givenName || (URL.parse(url)?.hostname ?? "webhook"), url };
+    case "mailbox":
+      return { kind: "mailbox", name: givenName || "inbox" };
+    case "a2a":
+      return {
+        kind: "a2a",
+        name: givenName || (URL.parse(cardUrl)?.hostname ?? "agent"),
+        agent_card_url: cardUrl,
+        auth: authType === "bearer" ? { type: "bearer", token } : { type: "none" },
+      };
+  }
+}
+
+/** The field that a refusal is about: the service's sentences begin with its name. */
+function fieldOf(error: unknown): string | undefined {
+  if (!(error instanceof Problem) || error.status !== 400) return undefined;
+  return /^(?:body\/)?(url|name|agent_card_url|auth\.token|auth)\b/.exec(error.message)?.[1];
+}
+
+function KindChoice({ choice, onChange }: { choice: Choice; onChange: (choice: Choice) => void }) {
+  return (
+    <fieldset className="grid gap-2 sm:grid-cols-2 md:grid-cols-2">
+      <legend className="mb-2 font-medium">Where should items go?</legend>
+      {choices.map(({ id, name, detail, icon: Icon }) => (
+        <label
+          key={id}
+          className="flex cursor-pointer gap-2.5 rounded-card border p-3 has-checked:border-accent has-checked:bg-sunken has-focus-visible:outline-2 has-focus-visible:outline-accent"
+        >
+          <input
+            type="radio"
+            name="kind"
+            className="sr-only"
+            checked={id === choice}
+            onChange={() => onChange(id)}
+          />
+          <Icon size={16} className="mt-0.5 shrink-0" aria-hidden />
+          <span className="grid">
+            <span className="font-medium">{name}</span>
+            <span className="text-meta text-muted">{detail}</span>
+          </span>
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+interface FieldsProps {
+  choice: Choice;
+  inputs: Inputs;
+  error: unknown;
+  onChange: (changes: Partial<Inputs>) => void;
+}
+
+function Fields({ choice, inputs, error, onChange }: FieldsProps) {
+  const field = fieldOf(error);
+  const errorOf = (name: string): string | undefined =>
+    field === name || (name === "auth.token" && field === "auth") ? (error as Problem).message : undefined;
+  return (
+    <>
+      {choice === "webhook" && (
+        <TextField
+          label="URL"
+          type="url"
+          required
+          placeholder="https://example.com/webhooks"
+          value={inputs.url}
+          error={errorOf("url")}
+          onChange={(event) => onChange({ url: event.target.value })}
+        />
+      )}
+      {choice === "a2a" && <AgentFields inputs={inputs} errorOf={errorOf} onChange={onChange} />}
+      <TextField
+        label="Name"
+        value={inputs.name}
+        maxLength={256}
+        placeholder={{ tryout: "Try it here", webhook: "orders", mailbox: "inbox", a2a: "planner" }[choice]}
+        hint="For people; it can be changed. Left empty, one is chosen."
+        error={errorOf("name")}
+        onChange={(event) => onChange({ name: event.target.value })}
+      />
+    </>
+  );
+}
+
+function AgentFields({
+  inputs,
+  errorOf,
+  onChange,
+}: Pick<FieldsProps, "inputs" | "onChange"> & { errorOf: (name: string) => string | undefined }) {
+  return (
+    <>
+      <TextField
+        label="Agent card URL"
+        type="url"
+        required
+        placeholder="https://agent.example/.well-known/agent-card.json"
+        value={inputs.cardUrl}
+        error={errorOf("agent_card_url")}
+        onChange={(event) => onChange({ cardUrl: event.target.value })}
+      />
+      <SelectField
+        label="Authentication"
+        value={inputs.authType}
+        onChange={(event) => onChange({ authType: event.target.value as Inputs["authType"] })}
+      >
+        <option value="none">None</option>
+        <option value="bearer">Bearer token</option>
+      </SelectField>
+      {inputs.authType === "bearer" && (
+        <TextField
+          label="Token"
+          type="password"
+          required
+          autoComplete="off"
+          hint="Stored encrypted; it is never shown again"
+          value={inputs.token}
+          error={errorOf("auth.token")}
+          onChange={(event) => onChange({ token: event.target.value })}
+        />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,38 @@
+import { Check, CircleSlash, Pause, ZapOff } from "lucide-react";
+import type { Target } from "../api/shapes.ts";
+import type { Health } from "./health.ts";
+
+/** Whether a target takes deliveries: icon, word and colour. */
+export function EnabledPill({
+  target,
+  circuit,
+}: {
+  target: Target;
+  circuit?: Health["circuit"] | undefined;
+}) {
+  const { text, look, Icon, title } = stateOf(target, circuit);
+  return (
+    <span
+      title={title}
+      className={`inline-flex h-5 items-center gap-1 justify-self-end rounded-pill px-2 text-meta font-medium ${look}`}
+    >
+      <Icon size={12} aria-hidden />
+      {text}
+    </span>
+  );
+}
+
+function stateOf({ enabled, disabled_reason: reason }: Target, circuit: Health["circuit"] | undefined) {
+  if (!enabled && reason !== undefined)
+    return { text: "Disabled", look: "bg-failed-bg text-failed", Icon: CircleSlash, title: reason };
+  if (!enabled)
+    return { text: "Paused", look: "bg-ended-bg text-ended", Icon: Pause, title: "Disabled by hand" };
+  if (circuit === "open" || circuit === "half_open")
+    return {
+      text: "Circuit open",
+      look: "bg-retrying-bg text-retrying",
+      Icon: ZapOff,
+      title: "Repeated failures; it is probed until it answers",
+    };
+  return { text: "Enabled", look: "bg-delivered-bg text-delivered", Icon: Check, title: "Takes deliveries" };
+}

@@ -1,0 +1,32 @@
+import { useState } from "react";
+import { useNavigate } from "@tanstack/react-router";
+import type { Target } from "../api/shapes.ts";
+import { Card } from "../controls/Card.tsx";
+import { useUrlState } from "../shell/useUrlState.ts";
+import { CreateTarget } from "./CreateTarget.tsx";
+import { pathOf } from "./kinds.ts";
+import { SecretOnce } from "./SecretOnce.tsx";
+
+/** The wizard that makes a target of any kind. */
+export function NewTargetPage() {
+  const [search] = useUrlState();
+  const navigate = useNavigate();
+  const [made, setMade] = useState<Target>();
+  const open = (target: Target): void =>
+    void navigate({ to: pathOf(target), params: { id: target.id }, search: {} });
+  return (
+    <div className="mx-auto grid max-w-160 gap-4">
+      <h1 className="text-page font-semibold">New target</h1>
+      {made?.secret !== undefined ? (
+        <SecretOnce secret={made.secret} onDone={() => open(made)} />
+      ) : (
+        <Card>
+          <CreateTarget
+            choice={search["kind"]}
+            onMade={(target) => (target.secret === undefined ? open(target) : setMade(target))}
+          />
+        </Card>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,154 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { type ReactNode, useState } from "react";
+import { answer, client } from "../api/client.ts";
+import type { Target } from "../api/shapes.ts";
+import { Button } from "../controls/Button.tsx";
+import { Card } from "../controls/Card.tsx";
+import { Confirm } from "../controls/Confirm.tsx";
+import { Snippet } from "../controls/Copy.tsx";
+import { toast } from "../controls/toasts.ts";
+import { ProblemCard } from "../states/ProblemCard.tsx";
+import { SecretOnce } from "./SecretOnce.tsx";
+import { verificationSnippet } from "./verification.ts";
+
+/** A webhook's signing secret: rotation as three steps, none of which loses a delivery. */
+export function SigningSecret({ target }: { target: Target }) {
+  const [secret, setSecret] = useState<string>();
+  if (secret !== undefined) return <SecretOnce secret={secret} onDone={() => setSecret(undefined)} />;
+  return (
+    <div className="grid gap-4">
+      <Card title="Rotate the signing secret">
+        <ol className="grid gap-4">
+          <RotateStep target={target} onSecret={setSecret} />
+          <Step number={2} title="Give it to your receiver" isDone={false}>
+            From the first step on, each delivery carries both signatures, so that your receiver verifies with
+            either. Change it whenever it suits you.
+          </Step>
+          <EndStep target={target} />
+        </ol>
+      </Card>
+      <Card title="Verify deliveries">
+        <Snippet text={verificationSnippet} name="verification snippet" />
+      </Card>
+    </div>
+  );
+}
+
+function Step({
+  number,
+  title,
+  isDone,
+  children,
+}: {
+  number: number;
+  title: string;
+  isDone: boolean;
+  children: ReactNode;
+}) {
+  return (
+    <li className="grid grid-cols-[28px_minmax(0,1fr)] gap-2">
+      <span
+        className={`figures inline-flex size-6 items-center justify-center rounded-pill text-meta font-semibold ${isDone ? "bg-delivered-bg text-delivered" : "bg-sunken"}`}
+      >
+        {number}
+      </span>
+      <div className="grid justify-items-start gap-2">
+        <h3 className="font-semibold">{title}</h3>
+        <div className="text-muted">{children}</div>
+      </div>
+    </li>
+  );
+}
+
+function RotateStep({ target, onSecret }: { target: Target; onSecret: (secret: string) => void }) {
+  const [asks, setAsks] = useState(false);
+  const queries = useQueryClient();
+  const isRotating = target.has_previous_signing_secret === true;
+  const rotate = useMutation({
+    mutationFn: () =>
+      answer(
+        client.POST("/api/v1/targets/{id}/signing-secret/rotate", { params: { path: { id: target.id } } }),
+      ),
+    onSuccess: ({ secret, ...rotated }) => {
+      setAsks(false);
+      // The secret is shown once and kept nowhere.
+      queries.setQueryData(["targets", target.id], rotated);
+      if (secret !== undefined) onSecret(secret);
+    },
+  });
+  return (
+    <Step number={1} title="Make a new secret" isDone={isRotating}>
+      <p className="mb-2">
+        {isRotating
+          ? "A rotation is in progress: deliveries carry the signatures of the new and the previous secret."
+          : "It is shown once. The present one keeps signing beside it."}
+      </p>
+      <Button
+        look={isRotating ? "plain" : "primary"}
+        busy={rotate.isPending}
+        onClick={() => (isRotating ? setAsks(true) : rotate.mutate())}
+      >
+        {isRotating ? "Make another…" : "Make a new secret"}
+      </Button>
+      {rotate.isError && <ProblemCard error={rotate.error} />}
+      <Confirm
+        title="Rotate again before this rotation ended?"
+        open={asks}
+        onClose={() => setAsks(false)}
+        action="Make another"
+        busy={rotate.isPending}
+        onConfirm={() => rotate.mutate()}
+      >
+        <p>
+          The oldest of the three secrets stops signing at once. A receiver that still verifies with it
+          refuses deliveries.
+        </p>
+      </Confirm>
+    </Step>
+  );
+}
+
+function EndStep({ target }: { target: Target }) {
+  const [asks, setAsks] = useState(false);
+  const queries = useQueryClient();
+  const isRotating = target.has_previous_signing_secret === true;
+  const end = useMutation({
+    mutationFn: () =>
+      answer(
+        client.DELETE("/api/v1/targets/{id}/signing-secret/previous", {
+          params: { path: { id: target.id } },
+        }),
+      ),
+    onSuccess: () => {
+      setAsks(false);
+      toast({ text: "The previous secret no longer signs." });
+      void queries.invalidateQueries({ queryKey: ["targets"] });
+    },
+  });
+  return (
+    <Step number={3} title="Delete the previous secret" isDone={false}>
+      <p className="mb-2">
+        {isRotating
+          ? "Once your receiver verifies with the new one."
+          : "There is none: no rotation is in progress."}
+      </p>
+      <Button disabled={!isRotating} onClick={() => setAsks(true)}>
+        Delete the previous secret…
+      </Button>
+      <Confirm
+        title="Delete the previous secret?"
+        open={asks}
+        onClose={() => setAsks(false)}
+        action="Delete it"
+        busy={end.isPending}
+        onConfirm={() => end.mutate()}
+        error={end.isError && <ProblemCard error={end.error} />}
+      >
+        <p>
+          Deliveries are signed with the new secret alone. A receiver that still verifies with the previous
+          one refuses them.
+        </p>
+      </Confirm>
+    </Step>
+  );
+}

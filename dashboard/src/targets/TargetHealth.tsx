@@ -1,0 +1,80 @@
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import type { Target } from "../api/shapes.ts";
+import { Card, Facts, Figure } from "../controls/Card.tsx";
+import { OutcomeChart } from "../figures/LazyOutcomeChart.tsx";
+import { statsQuery } from "../figures/stats.ts";
+import { useRefreshMs } from "../live/liveState.ts";
+import { Loaded } from "../states/Loaded.tsx";
+import { Ago } from "../time/Moment.tsx";
+import { duration } from "../time/wording.ts";
+import { type Health, healthQuery, percent } from "./health.ts";
+import { RetryAxis } from "./RetryAxis.tsx";
+
+/** How deliveries to one target go: now, in the last day, and what happens when they fail. */
+export function TargetHealth({ target }: { target: Target }) {
+  const health = useQuery({ ...healthQuery(target.id), refetchInterval: useRefreshMs(5000, 10_000) });
+  const stats = useQuery({ ...statsQuery("24h", target.id), retry: false });
+  const navigate = useNavigate();
+  return (
+    <div className="grid gap-4">
+      <Loaded query={health}>{(data) => (data === null ? null : <HealthFigures health={data} />)}</Loaded>
+      {stats.data !== undefined && (
+        <Card title="Last 24 hours">
+          <OutcomeChart
+            stats={stats.data}
+            onRange={(from, to) =>
+              void navigate({ to: "/items", search: { target: target.id, time: `${from}-${to}` } })
+            }
+          />
+        </Card>
+      )}
+      <Card title="When an attempt fails">
+        <RetryAxis
+          maxRetries={target.max_retries ?? 8}
+          intervalSeconds={target.retry_interval_seconds ?? 30}
+        />
+      </Card>
+    </div>
+  );
+}
+
+const circuitNames = {
+  closed: "Closed: attempts are made as they come due",
+  open: "Open: after repeated failures, attempts wait; one now and then probes whether it answers again",
+  half_open: "Half open: one attempt is under way to see whether it answers again",
+};
+
+function HealthFigures({ health }: { health: Health }) {
+  return (
+    <div className="grid gap-4">
+      <div className="grid grid-cols-2 gap-4 md:grid-cols-4">
+        <Figure name="Success, 24 h" value={percent(health.success_rate_24h)} />
+        <Figure name="Due" value={health.due.toLocaleString("en")} />
+        <Figure
+          name="Oldest due"
+          value={health.oldest_due_seconds === null ? "–" : duration(health.oldest_due_seconds)}
+        />
+        <Figure name="In flight" value={health.in_flight.toLocaleString("en")} />
+      </div>
+      <Card>
+        <Facts
+          facts={[
+            ["Circuit", circuitNames[health.circuit]],
+            [
+              "Last attempt",
+              health.last_attempt_at === null ? "none" : <Ago key="a" at={health.last_attempt_at} />,
+            ],
+            [
+              "Last success",
+              health.last_success_at === null ? "none" : <Ago key="s" at={health.last_success_at} />,
+            ],
+            ...(health.failing_since === null
+              ? []
+              : [["Failing since", <Ago key="f" at={health.failing_since} />] as const]),
+          ]}
+        />
+      </Card>
+    </div>
+  );
+}

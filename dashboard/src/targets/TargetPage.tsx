@@ -1,0 +1,82 @@
+import { useQuery } from "@tanstack/react-query";
+import { usePathId } from "../shell/usePathId.ts";
+import { targetQuery } from "../api/queries.ts";
+import type { Target } from "../api/shapes.ts";
+import { Id } from "../controls/Copy.tsx";
+import { Tabs } from "../controls/Tabs.tsx";
+import { useRefreshMs } from "../live/liveState.ts";
+import { Redirect } from "../shell/Redirect.tsx";
+import { useUrlState } from "../shell/useUrlState.ts";
+import { Loaded } from "../states/Loaded.tsx";
+import { isTryout } from "../tryout/tryoutUrl.ts";
+import { TryoutReceived } from "../tryout/TryoutReceived.tsx";
+import { AgentCard } from "./AgentCard.tsx";
+import { EnabledPill } from "./EnabledPill.tsx";
+import { hostOf, kindNames } from "./kinds.ts";
+import { SendSnippet } from "./SendSnippet.tsx";
+import { SigningSecret } from "./SigningSecret.tsx";
+import { TargetActions } from "./TargetActions.tsx";
+import { TargetActivity } from "./TargetActivity.tsx";
+import { TargetHealth } from "./TargetHealth.tsx";
+import { TargetSettings } from "./TargetSettings.tsx";
+import { healthQuery } from "./health.ts";
+
+/** One target: what happens there, how it does, and everything that can be set. */
+export function TargetPage() {
+  const id = usePathId();
+  const query = useQuery({ ...targetQuery(id), refetchInterval: useRefreshMs(10_000) });
+  return (
+    <Loaded query={query} title="Target">
+      {(target) => <TargetView target={target} />}
+    </Loaded>
+  );
+}
+
+function TargetView({ target }: { target: Target }) {
+  const [search] = useUrlState();
+  const health = useQuery({ ...healthQuery(target.id), refetchInterval: useRefreshMs(5000, 10_000) });
+  if (target.kind === "mailbox") return <Redirect to={`/mailboxes/${target.id}`} search={search} />;
+  const tabs = tabsOf(target);
+  const tab = tabs.find(({ id }) => id === search["tab"])?.id ?? "activity";
+  return (
+    <div className="grid gap-4">
+      <div className="flex flex-wrap items-start justify-between gap-3">
+        <div className="grid min-w-0 gap-1">
+          <div className="flex flex-wrap items-center gap-2">
+            <h1 className="min-w-0 text-page font-semibold break-words">{target.name}</h1>
+            <EnabledPill target={target} circuit={health.data?.circuit} />
+          </div>
+          <p className="break-all text-muted">
+            {kindNames[target.kind]}, {isTryout(target.url) ? "received by this page" : hostOf(target)}
+          </p>
+          <Id id={target.id} />
+        </div>
+        <TargetActions target={target} />
+      </div>
+      {target.disabled_reason !== undefined && (
+        <p role="status" className="rounded-control bg-failed-bg p-3 text-failed">
+          Disabled by the service: {target.disabled_reason}. What waits is held until it is enabled again.
+        </p>
+      )}
+      <Tabs tabs={tabs} open={tab} />
+      {tab === "received" && <TryoutReceived target={target} />}
+      {tab === "activity" && <TargetActivity target={target} />}
+      {tab === "health" && <TargetHealth target={target} />}
+      {tab === "card" && <AgentCard target={target} />}
+      {tab === "send" && <SendSnippet target={target} />}
+      {tab === "secret" && <SigningSecret target={target} />}
+      {tab === "settings" && <TargetSettings target={target} />}
+    </div>
+  );
+}
+
+function tabsOf(target: Target): { id: string; name: string }[] {
+  return [
+    ...(isTryout(target.url) ? [{ id: "received", name: "Received" }] : []),
+    { id: "activity", name: "Activity" },
+    { id: "health", name: "Health" },
+    { id: "send", name: "Send" },
+    ...(target.kind === "a2a" ? [{ id: "card", name: "Card" }] : [{ id: "secret", name: "Secret" }]),
+    { id: "settings", name: "Settings" },
+  ];
+}

@@ -1,0 +1,63 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import type { Target } from "../api/shapes.ts";
+import { Sparkline } from "../figures/Sparkline.tsx";
+import { statsQuery } from "../figures/stats.ts";
+import { EnabledPill } from "./EnabledPill.tsx";
+import { type Health, percent } from "./health.ts";
+import { hostOf, kindIcons, kindNames, pathOf } from "./kinds.ts";
+
+/** The grid that the names of the columns share with the rows. */
+export const targetColumns =
+  "grid grid-cols-[20px_minmax(0,1fr)_auto] items-center gap-x-3 gap-y-1 px-3 md:grid-cols-[20px_minmax(0,1.2fr)_minmax(0,1fr)_96px_72px_64px_112px]";
+
+interface TargetRowProps {
+  target: Target;
+  health: Health | undefined;
+  isSelected: boolean;
+  isMarked: boolean;
+  onToggle: () => void;
+}
+
+export function TargetRow({ target, health, isSelected, isMarked, onToggle }: TargetRowProps) {
+  const Icon = kindIcons[target.kind];
+  return (
+    <li
+      data-marked={isMarked}
+      className={`min-h-11 border-b py-1.5 last:border-0 hover:bg-sunken data-[marked=true]:shadow-[inset_2px_0_0_var(--accent)] ${targetColumns}`}
+    >
+      <input
+        type="checkbox"
+        aria-label={`Select ${target.name}`}
+        checked={isSelected}
+        onChange={onToggle}
+        className="size-4 accent-accent"
+      />
+      <Link
+        to={pathOf(target)}
+        params={{ id: target.id }}
+        search={{}}
+        className="flex min-w-0 items-center gap-2 font-medium hover:underline"
+      >
+        <Icon size={16} className="shrink-0 text-muted" aria-label={kindNames[target.kind]} />
+        <span className="truncate">{target.name}</span>
+      </Link>
+      <span className="truncate text-muted max-md:order-last max-md:col-span-2 max-md:col-start-2">
+        {hostOf(target) || kindNames[target.kind]}
+      </span>
+      <span className="max-md:hidden">{target.kind !== "mailbox" && <TargetSparkline id={target.id} />}</span>
+      <span className="figures text-right text-muted max-md:hidden" title="Success in the last 24 hours">
+        {percent(health?.success_rate_24h)}
+      </span>
+      <span className="figures text-right text-muted max-md:hidden" title="Due now">
+        {health === undefined ? "–" : health.due.toLocaleString("en")}
+      </span>
+      <EnabledPill target={target} circuit={health?.circuit} />
+    </li>
+  );
+}
+
+function TargetSparkline({ id }: { id: string }) {
+  const stats = useQuery({ ...statsQuery("24h", id), retry: false, staleTime: 60_000 });
+  return stats.data === undefined ? null : <Sparkline stats={stats.data} />;
+}

@@ -1,0 +1,141 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
+import { answer, client } from "../api/client.ts";
+import { Problem } from "../api/problem.ts";
+import type { Target, TargetChanges } from "../api/shapes.ts";
+import { Button } from "../controls/Button.tsx";
+import { Card } from "../controls/Card.tsx";
+import { Confirm } from "../controls/Confirm.tsx";
+import { TextField } from "../controls/Field.tsx";
+import { toast } from "../controls/toasts.ts";
+import { ProblemCard } from "../states/ProblemCard.tsx";
+import { isTryout } from "../tryout/tryoutUrl.ts";
+import { RetryAxis } from "./RetryAxis.tsx";
+import { type Draft, draftOf, problemOf, toChanges } from "./settingsDraft.ts";
+import { useTargetChange } from "./useTargetChange.ts";
+
+/** Everything that can be changed about a target, and its deletion. */
+export function TargetSettings({ target }: { target: Target }) {
+  return (
+    <div className="grid gap-4">
+      <Card title="Settings">
+        <SettingsForm key={target.updated_at} target={target} />
+      </Card>
+      <DeleteTarget target={target} />
+    </div>
+  );
+}
+
+function SettingsForm({ target }: { target: Target }) {
+  const [draft, setDraft] = useState<Draft>(() => draftOf(target));
+  const change = useTargetChange(target.id);
+  const changes: TargetChanges = toChanges(target, draft);
+  const hasChanges = Object.keys(changes).length > 0;
+  const wrong = problemOf(draft);
+  const field = (name: keyof Draft) => ({
+    value: draft[name],
+    error: wrong[name] ?? refusalOf(change.error, name),
+    onChange: (event: { target: { value: string } }) => setDraft({ ...draft, [name]: event.target.value }),
+  });
+  return (
+    <form
+      className="grid max-w-160 gap-3"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (hasChanges) change.mutate(changes, { onSuccess: () => toast({ text: "Saved." }) });
+      }}
+    >
+      <TextField label="Name" required maxLength={256} {...field("name")} />
+      <TextField label="Description" maxLength={4096} {...field("description")} />
+      {target.kind === "webhook" && !isTryout(target.url) && (
+        <TextField label="URL" type="url" required {...field("url")} />
+      )}
+      {target.kind === "webhook" && (
+        <TextField
+          label="Event types"
+          hint="Separated by commas; empty takes all"
+          {...field("event_types")}
+        />
+      )}
+      {target.kind === "mailbox" ? (
+        <TextField
+          label="Most claims of a message"
+          inputMode="numeric"
+          hint="After these it is dead; empty for any number"
+          {...field("max_claims")}
+        />
+      ) : (
+        <>
+          <div className="grid gap-3 sm:grid-cols-2">
+            <TextField label="Retries" inputMode="numeric" {...field("max_retries")} />
+            <TextField label="First wait, seconds" inputMode="numeric" {...field("retry_interval_seconds")} />
+          </div>
+          {wrong.max_retries === undefined && wrong.retry_interval_seconds === undefined && (
+            <RetryAxis
+              maxRetries={Number(draft.max_retries)}
+              intervalSeconds={Number(draft.retry_interval_seconds)}
+            />
+          )}
+        </>
+      )}
+      {change.isError && <ProblemCard error={change.error} />}
+      <div>
+        <Button
+          type="submit"
+          look="primary"
+          busy={change.isPending}
+          disabled={!hasChanges || Object.keys(wrong).length > 0}
+        >
+          Save
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+function refusalOf(error: unknown, name: string): string | undefined {
+  if (!(error instanceof Problem) || error.status !== 400) return undefined;
+  return error.message.replace(/^body\//, "").startsWith(name) ? error.message : undefined;
+}
+
+function DeleteTarget({ target }: { target: Target }) {
+  const [asks, setAsks] = useState(false);
+  const navigate = useNavigate();
+  const queries = useQueryClient();
+  const remove = useMutation({
+    mutationFn: () => answer(client.DELETE("/api/v1/targets/{id}", { params: { path: { id: target.id } } })),
+    onSuccess: () => {
+      void queries.invalidateQueries({ queryKey: ["targets"], exact: true });
+      toast({ text: `${target.name} was deleted.` });
+      void navigate({ to: target.kind === "mailbox" ? "/mailboxes" : "/targets", search: {} });
+    },
+  });
+  return (
+    <Card title="Delete">
+      <div className="flex flex-wrap items-center justify-between gap-3">
+        <p className="text-muted">What waits for it is canceled. What was delivered stays on record.</p>
+        <Button look="danger" onClick={() => setAsks(true)}>
+          Delete this target…
+        </Button>
+      </div>
+      <Confirm
+        title={`Delete ${target.name}?`}
+        open={asks}
+        onClose={() => setAsks(false)}
+        action="Delete"
+        typed={target.name}
+        busy={remove.isPending}
+        onConfirm={() => remove.mutate()}
+        error={remove.isError && <ProblemCard error={remove.error} />}
+      >
+        <p>
+          {target.kind === "mailbox"
+            ? "Messages that wait in it are gone for its consumers, claimed ones included."
+            : "Items that wait for it, retries included, become CANCELED and are not sent."}{" "}
+          Posting to it is refused from then on. This cannot be undone.
+        </p>
+      </Confirm>
+    </Card>
+  );
+}

@@ -1,0 +1,146 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { Plus } from "lucide-react";
+import { useRef, useState } from "react";
+import { sentenceOf } from "../api/problem.ts";
+import { targetsQuery } from "../api/queries.ts";
+import type { Target } from "../api/shapes.ts";
+import { Button, buttonLook } from "../controls/Button.tsx";
+import { useSelection } from "../items/useSelection.ts";
+import { useRefreshMs } from "../live/liveState.ts";
+import { useTargetHealths } from "../overview/useTargetHealths.ts";
+import { useKeys } from "../shell/useKeys.ts";
+import { useUrlState } from "../shell/useUrlState.ts";
+import { Empty } from "../states/Empty.tsx";
+import { Loaded } from "../states/Loaded.tsx";
+import { targetColumns, TargetRow } from "./TargetRow.tsx";
+import { useEnabling } from "./useTargetChange.ts";
+
+/** Where items go, and how each place does. */
+export function TargetsPage() {
+  const query = useQuery({ ...targetsQuery, refetchInterval: useRefreshMs(10_000) });
+  return (
+    <div className="grid gap-4">
+      <div className="flex items-center justify-between gap-2">
+        <h1 className="text-page font-semibold">Targets</h1>
+        <Link to="/targets/new" search={{}} className={buttonLook("primary")}>
+          <Plus size={14} aria-hidden />
+          New target
+        </Link>
+      </div>
+      <Loaded query={query}>
+        {(targets) => (targets.length === 0 ? <NoTargets /> : <TargetList targets={targets} />)}
+      </Loaded>
+    </div>
+  );
+}
+
+function NoTargets() {
+  return (
+    <div className="rounded-card border bg-surface">
+      <Empty
+        title="No targets yet"
+        action={
+          <Link to="/start" search={{}} className={buttonLook("primary")}>
+            Get started
+          </Link>
+        }
+      >
+        A target is where items go: a URL, a mailbox, or an agent.
+      </Empty>
+    </div>
+  );
+}
+
+function TargetList({ targets }: { targets: readonly Target[] }) {
+  const [search, change] = useUrlState();
+  const wanted = (search["name"] ?? "").toLowerCase();
+  const shown = targets.filter(({ name, id, url }) =>
+    `${name} ${id} ${url ?? ""}`.toLowerCase().includes(wanted),
+  );
+  const selection = useSelection(shown.map(({ id }) => id));
+  const healths = useTargetHealths(shown);
+  const input = useRef<HTMLInputElement>(null);
+  const [marked, setMarked] = useState(-1);
+  useKeys({
+    "/": () => input.current?.focus(),
+    j: () => setMarked(Math.min(shown.length - 1, marked + 1)),
+    k: () => setMarked(Math.max(0, marked - 1)),
+    x: () => shown[marked] && selection.toggle(shown[marked].id),
+    Enter: () => document.querySelector<HTMLAnchorElement>("[data-marked=true] a")?.click(),
+  });
+  return (
+    <div className="grid gap-3">
+      <input
+        ref={input}
+        aria-label="Filter targets by name, id or URL"
+        placeholder="Filter by name, id or URL"
+        className="h-9 rounded-control border border-control bg-surface px-2.5"
+        value={search["name"] ?? ""}
+        onChange={(event) => change({ name: event.target.value || undefined })}
+      />
+      <div className="rounded-card border bg-surface">
+        <SelectedTargets ids={[...selection.selected]} onClear={selection.clear} />
+        {shown.length === 0 ? (
+          <Empty
+            title="No target matches"
+            action={<Button onClick={() => change({ name: undefined })}>Clear the filter</Button>}
+          />
+        ) : (
+          <>
+            <ColumnNames />
+            <ul>
+              {shown.map((target, index) => (
+                <TargetRow
+                  key={target.id}
+                  target={target}
+                  health={healths.get(target.id)}
+                  isSelected={selection.selected.has(target.id)}
+                  isMarked={index === marked}
+                  onToggle={() => selection.toggle(target.id)}
+                />
+              ))}
+            </ul>
+          </>
+        )}
+      </div>
+    </div>
+  );
+}
+
+function ColumnNames() {
+  return (
+    <div
+      className={`h-8 border-b text-meta font-medium text-muted max-md:hidden ${targetColumns}`}
+      aria-hidden
+    >
+      <span />
+      <span>Name</span>
+      <span>Host</span>
+      <span>24 h</span>
+      <span className="text-right">Success</span>
+      <span className="text-right">Due</span>
+      <span />
+    </div>
+  );
+}
+
+function SelectedTargets({ ids, onClear }: { ids: readonly string[]; onClear: () => void }) {
+  const enabling = useEnabling();
+  if (ids.length === 0) return null;
+  return (
+    <div className="flex flex-wrap items-center gap-2 border-b px-3 py-2">
+      <span className="figures font-medium">{ids.length} selected</span>
+      <Button onClick={() => enabling.mutate({ ids, enabled: true })}>Enable</Button>
+      <Button onClick={() => enabling.mutate({ ids, enabled: false })}>Disable</Button>
+      <Button look="quiet" onClick={onClear}>
+        Clear
+      </Button>
+      {enabling.isError && (
+        <span role="alert" className="text-failed">
+          {sentenceOf(enabling.error)}
+        </span>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,41 @@
+import { queryOptions } from "@tanstack/react-query";
+import { callJson } from "../api/client.ts";
+import { Problem } from "../api/problem.ts";
+
+/** How a target does, as `GET /api/v1/targets/:id/health` says. */
+export interface Health {
+  target_id: string;
+  enabled: boolean;
+  disabled_reason: string | null;
+  circuit: "closed" | "open" | "half_open";
+  in_flight: number;
+  due: number;
+  held?: number | boolean;
+  oldest_due_at: number | null;
+  oldest_due_seconds: number | null;
+  success_rate_24h: number | null;
+  failing_since: number | null;
+  last_attempt_at: number | null;
+  last_success_at: number | null;
+}
+
+/** A target's health; null from a service that does not tell it. */
+export function healthQuery(id: string) {
+  return queryOptions({
+    queryKey: ["health", id],
+    queryFn: async (): Promise<Health | null> => {
+      try {
+        return await callJson<Health>("GET", `api/v1/targets/${id}/health`);
+      } catch (error) {
+        if (error instanceof Problem && error.status === 404 && error.message === "not found") return null;
+        throw error;
+      }
+    },
+  });
+}
+
+export function percent(rate: number | null | undefined): string {
+  if (rate === null || rate === undefined) return "–";
+  // Rounded down, so that 99.96 % is not shown as all.
+  return `${(Math.floor(rate * 1000) / 10).toFixed(rate === 1 ? 0 : 1)} %`;
+}

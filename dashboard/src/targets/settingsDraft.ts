@@ -1,0 +1,57 @@
+import type { Target, TargetChanges } from "../api/shapes.ts";
+
+/** A target's settings as they stand in the form: texts. */
+export type Draft = Record<
+  "name" | "description" | "url" | "event_types" | "max_retries" | "retry_interval_seconds" | "max_claims",
+  string
+>;
+
+export function draftOf(target: Target): Draft {
+  return {
+    name: target.name,
+    description: target.description,
+    url: target.url ?? "",
+    event_types: (target.event_types ?? []).join(", "),
+    max_retries: String(target.max_retries ?? 8),
+    retry_interval_seconds: String(target.retry_interval_seconds ?? 30),
+    max_claims: (target.max_claims ?? null) === null ? "" : String(target.max_claims),
+  };
+}
+
+/** What is wrong with the texts, by field, before the service is asked. */
+export function problemOf(draft: Draft): Partial<Draft> {
+  const problems: Partial<Draft> = {};
+  if (!isWhole(draft.max_retries, 0, 50)) problems.max_retries = "A whole number from 0 to 50";
+  if (!isWhole(draft.retry_interval_seconds, 1, 86_400))
+    problems.retry_interval_seconds = "A whole number from 1 to 86400";
+  if (draft.max_claims !== "" && !isWhole(draft.max_claims, 1, 1000))
+    problems.max_claims = "A whole number from 1 to 1000, or nothing";
+  return problems;
+}
+
+/** Only what differs from the target as it is. */
+export function toChanges(target: Target, draft: Draft): TargetChanges {
+  const before = draftOf(target);
+  const changes: TargetChanges = {};
+  if (draft.name !== before.name) changes.name = draft.name;
+  if (draft.description !== before.description) changes.description = draft.description;
+  if (draft.url !== before.url) changes.url = draft.url;
+  if (draft.event_types !== before.event_types) changes.event_types = split(draft.event_types);
+  if (draft.max_retries !== before.max_retries) changes.max_retries = Number(draft.max_retries);
+  if (draft.retry_interval_seconds !== before.retry_interval_seconds)
+    changes.retry_interval_seconds = Number(draft.retry_interval_seconds);
+  if (draft.max_claims !== before.max_claims)
+    changes.max_claims = draft.max_claims === "" ? null : Number(draft.max_claims);
+  return changes;
+}
+
+function split(text: string): string[] {
+  return text
+    .split(",")
+    .map((part) => part.trim())
+    .filter((part) => part !== "");
+}
+
+function isWhole(text: string, low: number, high: number): boolean {
+  return /^\d{1,6}$/.test(text) && Number(text) >= low && Number(text) <= high;
+}

@@ -1,0 +1,30 @@
+import { useTimeZone } from "./timeZone.ts";
+import { useNow } from "./useNow.ts";
+import { distance, duration, fullTime, shortTime } from "./wording.ts";
+
+/** A point in time, in Unix seconds, as the chosen time zone has it. */
+export function Moment({ at }: { at: number }) {
+  const zone = useTimeZone();
+  return (
+    <time dateTime={new Date(at * 1000).toISOString()} title={fullTime(at, zone)} className="figures">
+      {shortTime(at, zone)}
+    </time>
+  );
+}
+
+/** `3 min ago`, kept true while it is shown. */
+export function Ago({ at }: { at: number }) {
+  const zone = useTimeZone();
+  const now = useNow();
+  return (
+    <time dateTime={new Date(at * 1000).toISOString()} title={fullTime(at, zone)} className="figures">
+      {distance(at, now)}
+    </time>
+  );
+}
+
+/** What is left until then; `ended` once nothing is. */
+export function Countdown({ until, ended }: { until: number; ended: string }) {
+  const left = until - useNow() / 1000;
+  return <span className="figures">{left > 0 ? duration(left) : ended}</span>;
+}

@@ -1,0 +1,30 @@
+import { useSyncExternalStore } from "react";
+
+const listeners = new Set<() => void>();
+let nowMs = Date.now();
+let timer: ReturnType<typeof setInterval> | undefined;
+
+/** The time in Unix milliseconds, which moves on each second for all that show it. */
+export function useNow(): number {
+  return useSyncExternalStore(subscribe, () => nowMs);
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  if (timer === undefined) {
+    nowMs = Date.now();
+    timer = setInterval(tick, 1000);
+  }
+  return () => {
+    listeners.delete(listener);
+    if (listeners.size > 0) return;
+    clearInterval(timer);
+    timer = undefined;
+  };
+}
+
+function tick(): void {
+  if (document.hidden) return;
+  nowMs = Date.now();
+  for (const listener of listeners) listener();
+}

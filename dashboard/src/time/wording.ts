@@ -1,0 +1,60 @@
+import type { TimeZone } from "./timeZone.ts";
+
+/** `12:04:11` today, `21 Nov 12:04:11` before that. */
+export function shortTime(atSeconds: number, zone: TimeZone, nowMs: number = Date.now()): string {
+  const at = new Date(atSeconds * 1000);
+  const isToday = day(at, zone) === day(new Date(nowMs), zone);
+  return isToday ? clock(at, zone) : `${day(at, zone)} ${clock(at, zone)}`;
+}
+
+/** Whole, for a tooltip. */
+export function fullTime(atSeconds: number, zone: TimeZone): string {
+  const at = new Date(atSeconds * 1000);
+  const text = at.toLocaleString("en-GB", { ...options(zone), dateStyle: "full", timeStyle: "medium" });
+  return `${text} ${zone === "UTC" ? "UTC" : Intl.DateTimeFormat().resolvedOptions().timeZone}`;
+}
+
+function clock(at: Date, zone: TimeZone): string {
+  return at.toLocaleTimeString("en-GB", options(zone));
+}
+
+function day(at: Date, zone: TimeZone): string {
+  return at.toLocaleDateString("en-GB", { ...options(zone), day: "numeric", month: "short" });
+}
+
+function options(zone: TimeZone): Intl.DateTimeFormatOptions {
+  return zone === "UTC" ? { timeZone: "UTC" } : {};
+}
+
+/** A tick of a time axis: `12:05`, or the day where steps are days and at midnight. */
+export function tickName(atSeconds: number, stepSeconds: number, zone: TimeZone): string {
+  const at = new Date(atSeconds * 1000);
+  const time = clock(at, zone).slice(0, 5);
+  return stepSeconds >= 86_400 || time === "00:00" ? day(at, zone) : time;
+}
+
+/** `4 min 12 s`, `2 h 5 min`, `3 d 4 h`: the two largest units. */
+export function duration(seconds: number): string {
+  const whole = Math.max(0, Math.round(seconds));
+  if (whole < 60) return `${whole} s`;
+  if (whole < 3600) return join(Math.floor(whole / 60), "min", whole % 60, "s");
+  if (whole < 86_400) return join(Math.floor(whole / 3600), "h", Math.floor((whole % 3600) / 60), "min");
+  return join(Math.floor(whole / 86_400), "d", Math.floor((whole % 86_400) / 3600), "h");
+}
+
+function join(large: number, largeUnit: string, small: number, smallUnit: string): string {
+  return small === 0 ? `${large} ${largeUnit}` : `${large} ${largeUnit} ${small} ${smallUnit}`;
+}
+
+/** `3 min ago` or `in 3 min`. */
+export function distance(atSeconds: number, nowMs: number): string {
+  const seconds = Math.round(atSeconds - nowMs / 1000);
+  if (Math.abs(seconds) < 2) return "now";
+  const text = duration(Math.abs(seconds)).split(" ").slice(0, 2).join(" ");
+  return seconds < 0 ? `${text} ago` : `in ${text}`;
+}
+
+/** `820 ms`, `1.24 s`. */
+export function milliseconds(ms: number): string {
+  return ms < 1000 ? `${ms} ms` : `${(ms / 1000).toFixed(ms < 10_000 ? 2 : 1)} s`;
+}

@@ -1,0 +1,59 @@
+import { useQuery } from "@tanstack/react-query";
+import { Card } from "../controls/Card.tsx";
+import { type Stats, statsQuery } from "../figures/stats.ts";
+
+/** Accepted items by day, as far as the service tells them. */
+export function DailyBars() {
+  const stats = useQuery({ ...statsQuery("30d"), retry: false });
+  if (stats.data === undefined || stats.data.points.length === 0) return null;
+  return (
+    <Card title="Accepted by day">
+      <Bars stats={stats.data} />
+    </Card>
+  );
+}
+
+function Bars({ stats }: { stats: Stats }) {
+  const byDay = new Map(stats.points.map((point) => [point.at, point.accepted]));
+  const days: number[] = [];
+  for (let at = stats.from; at < stats.to; at += stats.step) days.push(at);
+  const top = Math.max(1, ...byDay.values());
+  return (
+    <div className="grid gap-2">
+      <div className="flex h-40 items-end gap-1" aria-hidden>
+        {days.map((day) => (
+          <div
+            key={day}
+            title={`${dayName(day)}: ${(byDay.get(day) ?? 0).toLocaleString("en")}`}
+            className="min-w-0 flex-1 rounded-t-control bg-accent"
+            style={{ height: `${((byDay.get(day) ?? 0) / top) * 100}%` }}
+          />
+        ))}
+      </div>
+      <details>
+        <summary className="text-meta text-muted">The same figures as a table</summary>
+        <table className="figures mt-2">
+          <tbody>
+            {stats.points.map(({ at, accepted }) => (
+              <tr key={at}>
+                <th scope="row" className="pr-6 text-left font-normal">
+                  {dayName(at)}
+                </th>
+                <td className="text-right">{accepted.toLocaleString("en")}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </details>
+    </div>
+  );
+}
+
+/** Days of usage are UTC days, whatever clock the page shows. */
+function dayName(atSeconds: number): string {
+  return new Date(atSeconds * 1000).toLocaleDateString("en-GB", {
+    timeZone: "UTC",
+    day: "numeric",
+    month: "short",
+  });
+}

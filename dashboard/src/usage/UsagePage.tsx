@@ -1,0 +1,111 @@
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { answer, client } from "../api/client.ts";
+import { billingQuery, organizationQuery } from "../api/queries.ts";
+import { Button } from "../controls/Button.tsx";
+import { Card, Facts, Figure } from "../controls/Card.tsx";
+import { Loaded } from "../states/Loaded.tsx";
+import { ProblemCard } from "../states/ProblemCard.tsx";
+import { Moment } from "../time/Moment.tsx";
+import { BillingState } from "./BillingState.tsx";
+import { DailyBars } from "./DailyBars.tsx";
+import { Invoices } from "./Invoices.tsx";
+import { money } from "./money.ts";
+import { Reconciliation } from "./Reconciliation.tsx";
+
+/** What was used this month, what it costs, and how that is paid. */
+export function UsagePage() {
+  const usage = useQuery({
+    queryKey: ["usage"],
+    queryFn: async ({ signal }) => (await answer(client.GET("/api/v1/usage", { signal }))).usage,
+  });
+  const billing = useQuery(billingQuery);
+  const organization = useQuery(organizationQuery);
+  const currency = billing.data?.currency ?? "usd";
+  return (
+    <div className="grid gap-4">
+      <h1 className="text-page font-semibold">Usage</h1>
+      <Loaded query={usage}>
+        {(data) => (
+          <div className="grid gap-2">
+            <div className="grid grid-cols-2 gap-4 md:grid-cols-4">
+              <Figure name="Accepted this month" value={data.accepted_events.toLocaleString("en")} />
+              <Figure
+                name="Units"
+                value={data.estimated_units.toLocaleString("en")}
+                detail="1,000 items each, rounded up"
+              />
+              <Figure name="Estimate" value={money(data.estimated_cents, currency)} />
+              <Figure
+                name="Pending"
+                value={data.pending_meter_events.toLocaleString("en")}
+                detail="not yet exported"
+              />
+            </div>
+            <p className="text-meta text-muted">
+              From <Moment at={data.period_start} /> to <Moment at={data.period_end} />, UTC months. Retries,
+              claims, acknowledgements and replays are not billed.
+            </p>
+          </div>
+        )}
+      </Loaded>
+      <DailyBars />
+      <Loaded query={billing}>
+        {(data) => (
+          <Card
+            title="Billing"
+            aside={data.billing_enabled && <BillingButtons hasMethod={data.has_payment_method} />}
+          >
+            <div className="grid gap-4">
+              <BillingState
+                status={data.status}
+                isEnabled={data.billing_enabled}
+                graceEndsAt={data.grace_ends_at}
+              />
+              <Facts
+                facts={[
+                  ["Organization", organization.data?.name ?? "–"],
+                  [
+                    "Price",
+                    `${money(data.price_cents, data.currency)} for each started ${data.unit_size.toLocaleString("en")} items`,
+                  ],
+                  ["Payment method", data.has_payment_method ? "on file" : "none"],
+                ]}
+              />
+            </div>
+          </Card>
+        )}
+      </Loaded>
+      <Reconciliation />
+      <Invoices />
+    </div>
+  );
+}
+
+function BillingButtons({ hasMethod }: { hasMethod: boolean }) {
+  const open = useMutation({
+    mutationFn: async (where: "checkout" | "portal") => {
+      const call =
+        where === "checkout" ? client.POST("/api/v1/billing/checkout") : client.GET("/api/v1/billing/portal");
+      return (await answer(call as Promise<{ data?: { url: string }; response: Response }>)).url;
+    },
+    // The processor's own pages; leaving is what the button is for.
+    onSuccess: (url) => window.location.assign(url),
+  });
+  return (
+    <div className="flex flex-wrap gap-2">
+      <Button
+        look={hasMethod ? "plain" : "primary"}
+        busy={open.isPending}
+        onClick={() => open.mutate("checkout")}
+      >
+        Set up payment
+      </Button>
+      {hasMethod && (
+        <Button busy={open.isPending} onClick={() => open.mutate("portal")}>
+          Open the customer portal
+        </Button>
+      )}
+      {open.isError && <ProblemCard error={open.error} />}
+    </div>
+  );
+}

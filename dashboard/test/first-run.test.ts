@@ -1,0 +1,82 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type Dashboard, startDashboard } from "./support/dashboard.ts";
+
+let dashboard: Dashboard;
+
+beforeAll(async () => {
+  // As in production: nothing on a private network is delivered to.
+  dashboard = await startDashboard({ POSTRIDER_ALLOW_HTTP_TARGETS: "false", POSTRIDER_ALLOWED_NETWORKS: "" });
+});
+
+afterAll(() => dashboard.stop());
+
+it("has a signed webhook delivered to a stranger within a minute", async () => {
+  const { page, problems } = await dashboard.open();
+  const startedAtMs = performance.now();
+  await page.goto("/");
+  await page.getByRole("link", { name: "Sign up" }).click();
+  await page.getByRole("heading", { name: "Sign up" }).waitFor();
+  await page.getByLabel("Email").fill("stranger@example.com");
+  await page.getByLabel("Password").fill("correct horse battery");
+  await page.getByRole("button", { name: "Sign up" }).click();
+  await page.getByRole("button", { name: "Make the target" }).click();
+  const goOn = page.getByRole("button", { name: "Go on" });
+  await expect.poll(() => goOn.isDisabled()).toBe(true);
+  await page.getByLabel("I saved it").check();
+  await goOn.click();
+  const snippet = page.getByLabel("curl command", { exact: true });
+  expect(await snippet.textContent()).toMatch(/ak_live_[0-9a-f]{64}/);
+  await page.getByRole("button", { name: "Send it from here" }).click();
+  await page.getByText("Signature verified").waitFor();
+  await page.getByText("DELIVERED", { exact: true }).waitFor();
+  expect(performance.now() - startedAtMs).toBeLessThan(60_000);
+  expect(problems).toEqual([]);
+  // No secret in an address, and so none in the history.
+  expect(page.url()).not.toMatch(/ak_live|whsec|token/);
+});
+
+it("answers a taken email in words that do not tell", async () => {
+  const { page } = await dashboard.open();
+  await page.goto("/sign-up");
+  await page.getByLabel("Email").fill("stranger@example.com");
+  await page.getByLabel("Password").fill("another password");
+  await page.getByRole("button", { name: "Sign up" }).click();
+  await page.getByRole("status").filter({ hasText: /./ }).first().waitFor();
+  expect(page.url()).toMatch(/sign-up$/);
+});
+
+it("can be walked by keyboard alone", async () => {
+  const account = await dashboard.newAccount();
+  const { page } = await dashboard.openAs(account);
+  await page.goto("/items");
+  await page.getByRole("heading", { name: "Items" }).waitFor();
+  await page.keyboard.press("g");
+  await page.keyboard.press("t");
+  await page.getByRole("heading", { name: "Targets", exact: true }).waitFor();
+  await page.keyboard.press("?");
+  await page.getByRole("dialog").getByText("Go to a page").waitFor();
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox").fill("usage");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Usage" }).waitFor();
+  await page.keyboard.press("t");
+  expect(await page.locator("html").getAttribute("data-theme")).toBe("dark");
+});
+
+it("plays the demo without an account and without a request", async () => {
+  const { page, problems } = await dashboard.open();
+  const calls: string[] = [];
+  page.on("request", (request) => {
+    if (request.url().includes("/api/")) calls.push(request.url());
+  });
+  await page.goto("/demo");
+  await page.getByRole("button", { name: "Step on" }).click();
+  await page.getByText("The first attempt fails").waitFor();
+  await page.getByRole("button", { name: "Step back" }).click();
+  await expect.poll(() => page.getByText("The first attempt fails").count()).toBe(0);
+  await page.getByRole("button", { name: "A mailbox" }).click();
+  await page.getByText("A message waits").waitFor();
+  expect(calls).toEqual([]);
+  expect(problems).toEqual([]);
+});

@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { createWebhookTarget, sendItem } from "../../server/test/support/items.ts";
+import { startService } from "../../server/test/support/serviceProcess.ts";
+import { type Dashboard, startDashboard } from "./support/dashboard.ts";
+
+let dashboard: Dashboard;
+
+beforeAll(async () => {
+  dashboard = await startDashboard();
+});
+
+afterAll(() => dashboard.stop());
+
+it("makes a key that works, shows it once, and revokes it while its client runs", async () => {
+  const account = await dashboard.newAccount();
+  const { page, problems } = await dashboard.openAs(account);
+  await page.goto("/settings");
+  await page.getByRole("button", { name: "New key" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Name").fill("night worker");
+  await dialog.getByRole("button", { name: "Make the key" }).click();
+  const key = (await dialog.locator("code").textContent())!;
+  const call = async (): Promise<number> =>
+    (await dashboard.service.call("GET", "/api/v1/targets", { key })).status;
+  expect(await call()).toBe(200);
+  // It closes only once the key is safe.
+  await page.keyboard.press("Escape");
+  await dialog.getByRole("button", { name: "Done" }).waitFor();
+  await dialog.getByLabel("I saved it").check();
+  await dialog.getByRole("button", { name: "Done" }).click();
+  expect(await page.content()).not.toContain(key);
+  await page.getByRole("button", { name: "Revoke night worker" }).click();
+  await page.getByRole("button", { name: "Revoke", exact: true }).click();
+  await page.getByText("night worker was revoked.").waitFor();
+  expect(await call()).toBe(401);
+  expect(problems).toEqual([]);
+});
+
+it("asks for a sign-in when the session ends under an open page, and goes on there", async () => {
+  const account = await dashboard.newAccount();
+  const { page } = await dashboard.openAs(account);
+  await page.goto("/settings");
+  await page.getByText("Signed in as").waitFor();
+  await dashboard.service.call("POST", "/api/v1/auth/logout-all", { key: account.api_key });
+  await page.getByRole("link", { name: "Usage" }).click();
+  await page.getByText("Sign in to go on where you were.").waitFor();
+  await page.getByLabel("Email").fill(account.user.email);
+  await page.getByLabel("Password").fill(account.password);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("heading", { name: "Usage" }).waitFor();
+  expect(page.url()).toMatch(/\/usage$/);
+});
+
+it("keeps what it shows while the service restarts, and goes on after it", async () => {
+  const second = await startService({
+    storage: { databaseUrl: dashboard.database.url },
+    env: { PORT: "0" },
+  });
+  const account = await dashboard.newAccount();
+  const target = await createWebhookTarget(second, account, `${second.url}/healthz`);
+  await sendItem(second, account, target.id, { event_type: "before.restart" });
+  const { page, problems } = await dashboard.openAs(account);
+  await page.goto(`${second.url}/items`);
+  await page.getByRole("link", { name: "before.restart" }).waitFor();
+  await second.stop();
+  await page.getByRole("button", { name: /^Reconnecting/ }).waitFor();
+  expect(await page.getByRole("link", { name: "before.restart" }).count()).toBe(1);
+  const third = await startService({
+    storage: { databaseUrl: dashboard.database.url },
+    env: { PORT: String(second.port) },
+  });
+  await page.getByRole("button", { name: /^Live/ }).waitFor();
+  await sendItem(third, account, target.id, { event_type: "after.restart" });
+  await page.getByRole("button", { name: "1 new" }).click();
+  await page.getByRole("link", { name: "after.restart" }).waitFor();
+  await third.stop();
+  expect(problems.filter((text) => !text.startsWith("request elsewhere"))).toEqual([]);
+});

@@ -1,0 +1,100 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type Agent, startAgent } from "../../server/test/support/agent/startAgent.ts";
+import { createAgentTarget, untilHandedOver } from "../../server/test/support/agentTargets.ts";
+import { sendItem } from "../../server/test/support/items.ts";
+import { type Receiver, startReceiver } from "../../server/test/support/receiver.ts";
+import type { Account } from "../../server/test/support/testNode.ts";
+import { type Dashboard, startDashboard } from "./support/dashboard.ts";
+
+const markup = `<img src=x onerror="window.planted=1"><script>window.planted=1</script>`;
+
+let dashboard: Dashboard;
+let receiver: Receiver;
+let agent: Agent;
+let account: Account;
+
+beforeAll(async () => {
+  [dashboard, agent, receiver] = await Promise.all([
+    startDashboard(),
+    startAgent(),
+    startReceiver((_received, response) => void response.writeHead(503).end(markup)),
+  ]);
+  account = await dashboard.newAccount();
+});
+
+afterAll(async () => {
+  await dashboard.stop();
+  await agent.kill();
+  await receiver.stop();
+});
+
+async function make(path: string, body: unknown): Promise<string> {
+  const { body: made } = await dashboard.service.call("POST", path, {
+    ...(path.endsWith("/keys") ? { session: account.session_token } : { key: account.api_key }),
+    body,
+  });
+  return made.id;
+}
+
+it("shows markup in names, types, payloads, answers and agents' words as the text it is", async () => {
+  const target = await make("/api/v1/targets", {
+    kind: "webhook",
+    name: markup,
+    description: markup,
+    url: receiver.url,
+    max_retries: 0,
+  });
+  const mailbox = await make("/api/v1/targets", { kind: "mailbox", name: markup });
+  await make("/api/v1/keys", { name: markup });
+  await dashboard.service.call("PATCH", "/api/v1/orgs", { key: account.api_key, body: { name: markup } });
+  const item = { event_type: markup, [markup]: markup };
+  const id = await sendItem(dashboard.service, account, target, item);
+  await sendItem(dashboard.service, account, mailbox, item);
+  const agentTarget = await createAgentTarget(dashboard.service, account, agent.cardUrl, { name: markup });
+  const handedOver = await sendItem(dashboard.service, account, agentTarget, `say ${markup}`);
+  await untilHandedOver(
+    dashboard.service,
+    account,
+    handedOver,
+    ({ handoff }) => handoff?.outcome === "COMPLETED",
+  );
+  const { page, problems } = await dashboard.openAs(account);
+  const pages: Record<string, string> = {
+    "/?skip=1": "Overview",
+    "/items": markup,
+    [`/items/${id}`]: markup,
+    "/targets": markup,
+    [`/targets/${target}`]: markup,
+    [`/targets/${target}?tab=settings`]: markup,
+    [`/targets/${agentTarget}?tab=card`]: markup,
+    "/mailboxes": markup,
+    [`/mailboxes/${mailbox}`]: markup,
+    "/handoffs": markup,
+    [`/handoffs?open=${handedOver}`]: markup,
+    "/usage": markup,
+    "/settings": markup,
+  };
+  for (const [path, shown] of Object.entries(pages)) {
+    await page.goto(path);
+    await page.getByText(shown).filter({ visible: true }).first().waitFor();
+  }
+  expect(await page.evaluate("window.planted")).toBeUndefined();
+  expect(problems).toEqual([]);
+});
+
+it("shows a sentence and a way on for links that lead nowhere", async () => {
+  const stranger = await dashboard.newAccount();
+  const foreign = await make("/api/v1/targets", { kind: "mailbox", name: "foreign" });
+  const item = await sendItem(dashboard.service, account, foreign);
+  const { page, problems } = await dashboard.openAs(stranger);
+  for (const path of [`/items/${item}`, `/targets/${foreign}`, `/mailboxes/${foreign}`, "/items/nonsense"]) {
+    await page.goto(path);
+    await page.getByText("There is nothing with this id in your organization.").waitFor();
+    await page.getByRole("link", { name: "See all items" }).waitFor();
+  }
+  await page.goto("/items?status=NONSENSE");
+  await page.getByRole("alert").waitFor();
+  await page.goto("/no/such/page");
+  await page.getByRole("link", { name: "Go to the overview" }).waitFor();
+  expect(problems).toEqual([]);
+});

@@ -1,0 +1,43 @@
+import { readFileSync } from "node:fs";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import tailwindcss from "@tailwindcss/vite";
+import react from "@vitejs/plugin-react";
+import { defineConfig, type Plugin } from "vite";
+
+const interfacePaths = Object.keys(
+  (JSON.parse(readFileSync(join(import.meta.dirname, "../openapi.json"), "utf8")) as { paths: object }).paths,
+);
+
+export default defineConfig({
+  // What the page offers follows from what the interface has.
+  define: { OFFERED_PATHS: JSON.stringify(interfacePaths.filter((path) => path.startsWith("/api/"))) },
+  // Relative, so that the page works below any path prefix; the server makes those of index.html absolute.
+  base: "./",
+  plugins: [react(), tailwindcss(), compressedTwins()],
+  build: {
+    target: "es2023",
+    // Says what the first load is made of, for its budget.
+    manifest: true,
+    // A data: URL would be a font or script that the page's Content-Security-Policy refuses.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    chunkSizeWarningLimit: 600,
+  },
+});
+
+/** Writes a gzip twin beside each text asset, which the server sends to browsers that take it. */
+function compressedTwins(): Plugin {
+  return {
+    name: "compressed-twins",
+    apply: "build",
+    // From the files as they were written: Vite still changes chunks after `generateBundle`.
+    async writeBundle({ dir = "" }, bundle) {
+      for (const name of Object.keys(bundle).filter((name) => /\.(js|css)$/.test(name))) {
+        const text = await readFile(join(dir, name));
+        await writeFile(join(dir, `${name}.gz`), gzipSync(text, { level: 9 }));
+      }
+    },
+  };
+}

@@ -1,0 +1,102 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import fastifyStatic from "@fastify/static";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Config } from "../config/config.ts";
+import { pathPrefix } from "./pathPrefix.ts";
+
+/**
+ * Serves the dashboard: its page at every path that it has, its files below `/assets/`. What the page may load is from
+ * here alone.
+ *
+ * @returns false when it was not built, and the interface is served alone.
+ */
+export function addDashboard(app: FastifyInstance, config: Pick<Config, "publicUrl">): boolean {
+  const folder = builtFolder();
+  if (folder === undefined) return false;
+  const page = pageBelow(join(folder, "index.html"), pathPrefix(config.publicUrl));
+  const sendPage = (_request: FastifyRequest, reply: FastifyReply): FastifyReply =>
+    answerPage(reply, 200, page);
+  for (const path of pagePaths) app.get(path, sendPage);
+  // What has neither a route nor a page: a sentence with a way on for people, JSON for programs.
+  app.get("/*", (request, reply) => {
+    if (!wantsPage(request)) return reply.callNotFound();
+    return answerPage(reply, 404, page);
+  });
+  app.register(async (files) => {
+    await files.register(fastifyStatic, {
+      root: folder,
+      wildcard: false,
+      index: false,
+      preCompressed: true,
+      allowedPath: (path) => path !== "/index.html" && !path.startsWith("/.vite/"),
+      setHeaders: (reply, path) => {
+        void reply.header("x-content-type-options", "nosniff");
+        // The names of built files hold a hash of what is in them.
+        if (path.includes("/assets/"))
+          void reply.header("cache-control", "public, max-age=31536000, immutable");
+      },
+    });
+  });
+  return true;
+}
+
+/** The pages of `dashboard/src/router.tsx`. */
+export const pagePaths = [
+  "/",
+  "/sign-in",
+  "/sign-up",
+  "/start",
+  "/demo",
+  "/items",
+  "/items/*",
+  "/targets",
+  "/targets/*",
+  "/mailboxes",
+  "/mailboxes/*",
+  "/handoffs",
+  "/replays",
+  "/usage",
+  "/billing",
+  "/settings",
+];
+
+/** Whether there is a page to serve. */
+export function isDashboardBuilt(): boolean {
+  return builtFolder() !== undefined;
+}
+
+/** In a checkout the workspace builds it beside the server; a published package holds it. */
+function builtFolder(): string | undefined {
+  return ["../../../dashboard/dist", "../../dashboard"]
+    .map((path) => join(import.meta.dirname, path))
+    .find((folder) => existsSync(join(folder, "index.html")));
+}
+
+/** The page with its relative addresses made absolute, so that they hold at every depth of its paths. */
+function pageBelow(file: string, prefix: string): string {
+  const safe = prefix.replaceAll("&", "&amp;");
+  return readFileSync(file, "utf8").replaceAll(/\b(src|href)="\.\//g, `$1="${safe}/`);
+}
+
+/** Everything from here, nothing inline and nothing from elsewhere. No `upgrade-insecure-requests`: it blanks plain http. */
+const contentSecurityPolicy =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+
+function answerPage(reply: FastifyReply, status: number, page: string): FastifyReply {
+  return reply
+    .code(status)
+    .headers({
+      "content-security-policy": contentSecurityPolicy,
+      "content-type": "text/html; charset=utf-8",
+      "cache-control": "no-cache",
+      "referrer-policy": "no-referrer",
+      "x-content-type-options": "nosniff",
+    })
+    .send(page);
+}
+
+/** A browser that was sent to an address, not a program that asks the interface. */
+function wantsPage({ url, headers }: FastifyRequest): boolean {
+  return !url.startsWith("/api/") && (headers.accept ?? "").includes("text/html");
+}

@@ -1,0 +1,64 @@
+import type pg from "pg";
+import { Type } from "typebox";
+import { notFound } from "../http/contract/errors.ts";
+import { type RouteDefinition, route } from "../http/contract/route.ts";
+import { Id, IdParams, Timestamp } from "../http/contract/schemas.ts";
+import { idTimeMs, isId } from "../postgres/ids.ts";
+import type { Queries } from "../postgres/tables.ts";
+import { listRequests } from "./store.ts";
+import { tryoutOrigin } from "./tryoutUrl.ts";
+
+const TryoutRequest = Type.Object(
+  {
+    id: Id,
+    received_at: Timestamp,
+    event_id: Id,
+    headers: Type.Array(Type.Array(Type.String(), { minItems: 2, maxItems: 2 }), {
+      description: "Names and values, in the order in which they were sent",
+    }),
+    body: Type.String({ description: "As text; the first 64 KiB" }),
+    body_truncated: Type.Boolean(),
+    signature_verified: Type.Boolean({
+      description: "Whether a receiver that has the target's signing secret would have taken it",
+    }),
+    answered: Type.Integer({ description: "The status that it was answered with" }),
+  },
+  { title: "TryoutRequest" },
+);
+
+/** What the service's own receiver got, for the owner of the target. */
+export function tryoutRoutes(deps: { pool: pg.Pool; queries: Queries }): Record<"list", RouteDefinition> {
+  return {
+    list: route(
+      {
+        summary: "What a target that receives here got last, newest first",
+        description: `A webhook target whose URL is \`${tryoutOrigin}/\` with 32 hex characters is received by the service itself, which verifies each delivery and keeps the last 50. \`?answer=503\` at the end of the URL makes it answer with that status.`,
+        params: IdParams,
+        response: { 200: Type.Object({ requests: Type.Array(TryoutRequest) }) },
+      },
+      async ({ caller, params }) => {
+        if (!isId(params.id)) throw notFound();
+        const target = await deps.queries
+          .selectFrom("targets")
+          .select("id")
+          .where("id", "=", params.id)
+          .where("org_id", "=", caller.orgId)
+          .executeTakeFirst();
+        if (target === undefined) throw notFound();
+        const requests = await listRequests(deps.pool, { orgId: caller.orgId, id: params.id });
+        return {
+          requests: requests.map((one) => ({
+            id: one.id,
+            received_at: Math.floor(idTimeMs(one.id) / 1000),
+            event_id: one.eventId,
+            headers: JSON.parse(one.headers) as string[][],
+            body: one.body.toString("utf8"),
+            body_truncated: one.size > one.body.length,
+            signature_verified: one.isVerified,
+            answered: one.answered,
+          })),
+        };
+      },
+    ),
+  };
+}

@@ -1,0 +1,33 @@
+import { expect, test } from "vitest";
+import { answerOf, isTryoutUrl, refuseTryoutUrl } from "./tryoutUrl.ts";
+
+const url = `https://tryout.postrider.invalid/${"0af3".repeat(8)}`;
+
+test("takes a token, and a status to answer with", () => {
+  expect(refuseTryoutUrl(url)).toBeUndefined();
+  expect(refuseTryoutUrl(`${url}?answer=503`)).toBeUndefined();
+  expect(answerOf(url)).toBe(200);
+  expect(answerOf(`${url}?answer=503`)).toBe(503);
+});
+
+test.each([
+  "https://tryout.postrider.invalid",
+  "https://tryout.postrider.invalid/",
+  `${url}0`,
+  `${url}?answer=600`,
+  `${url}?answer=99`,
+  `${url}?other=1`,
+  `${url}#fragment`,
+])("refuses %s", (wrong) => {
+  expect(isTryoutUrl(wrong)).toBe(true);
+  expect(refuseTryoutUrl(wrong)).toMatch(/^must be /);
+});
+
+test.each([
+  `http://tryout.postrider.invalid/${"0".repeat(32)}`,
+  `https://tryout.postrider.invalid.example.com/${"0".repeat(32)}`,
+  `https://tryout.postrider.invalid:8443/${"0".repeat(32)}`,
+  "https://example.com/",
+])("leaves %s to the guard", (other) => {
+  expect(isTryoutUrl(other)).toBe(false);
+});

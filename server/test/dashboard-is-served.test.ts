@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { buildIfStale } from "../../dashboard/test/support/build.ts";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { createTestNode, type TestNode } from "./support/testNode.ts";
+
+let database: TestDatabase;
+const nodes: TestNode[] = [];
+
+beforeAll(async () => {
+  await buildIfStale();
+  database = await createTestDatabase();
+});
+
+afterAll(async () => {
+  await Promise.all(nodes.map((node) => node.stop()));
+  await database?.drop();
+});
+
+async function listen(env: Record<string, string> = {}): Promise<string> {
+  const node = createTestNode(database, env);
+  nodes.push(node);
+  return node.listen();
+}
+
+const page = { headers: { accept: "text/html,application/xhtml+xml" } };
+
+it("answers with the page at each of its paths, and lets it load nothing from elsewhere", async () => {
+  const url = await listen();
+  for (const path of ["/", "/items", "/items/0123", "/targets/new", "/mailboxes/0123", "/billing", "/demo"]) {
+    const response = await fetch(url + path);
+    expect(response.status, path).toBe(200);
+    expect(response.headers.get("content-type")).toBe("text/html; charset=utf-8");
+    expect(response.headers.get("content-security-policy")).toBe(
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+    );
+    const text = await response.text();
+    expect(text).not.toMatch(/<script>|<style|style="/);
+    expect(text).toContain(`src="/theme.js"`);
+  }
+});
+
+it("sends files that never change once and for all, compressed", async () => {
+  const url = await listen();
+  const text = await (await fetch(url)).text();
+  const [script = ""] = /\/assets\/index-[^"]+\.js/.exec(text) ?? [];
+  const response = await fetch(url + script);
+  expect(response.status).toBe(200);
+  expect(response.headers.get("cache-control")).toContain("immutable");
+  expect(response.headers.get("content-encoding")).toBe("gzip");
+});
+
+it("answers people with a page and programs with JSON where there is nothing", async () => {
+  const url = await listen();
+  const forPeople = await fetch(`${url}/no/such/page`, page);
+  expect([forPeople.status, forPeople.headers.get("content-type")]).toEqual([
+    404,
+    "text/html; charset=utf-8",
+  ]);
+  for (const path of ["/no/such/page", "/api/v1/none"]) {
+    const answer = await fetch(url + path, path.startsWith("/api") ? page : {});
+    expect([answer.status, await answer.json()], path).toEqual([404, { error: "not found" }]);
+  }
+  const built = await fetch(`${url}/.vite/manifest.json`);
+  expect(built.status).toBe(404);
+});
+
+it("is left out by POSTRIDER_DASHBOARD=false", async () => {
+  const url = await listen({ POSTRIDER_DASHBOARD: "false" });
+  const answer = await fetch(url, page);
+  expect([answer.status, await answer.json()]).toEqual([404, { error: "not found" }]);
+  expect((await fetch(`${url}/healthz`)).status).toBe(200);
+});
+
+it("works below a proxy's prefix, whether the proxy takes it off or not", async () => {
+  const url = await listen({ POSTRIDER_PUBLIC_URL: "https://example.com/hooks/postrider/" });
+  const prefix = "/hooks/postrider";
+  for (const path of ["/", "/items/0123", prefix, `${prefix}/`, `${prefix}/targets/new`]) {
+    const text = await (await fetch(url + path)).text();
+    expect(text, path).toContain(`src="${prefix}/theme.js"`);
+  }
+  const text = await (await fetch(url)).text();
+  const [script = ""] = /\/hooks\/postrider\/assets\/index-[^"]+\.js/.exec(text) ?? [];
+  expect((await fetch(url + script)).status).toBe(200);
+  expect((await fetch(url + script.slice(prefix.length))).status).toBe(200);
+  expect((await fetch(`${url}${prefix}/healthz`)).status).toBe(200);
+  expect((await fetch(`${url}${prefix}/api/v1/targets`)).status).toBe(401);
+  // Another path that only begins alike is none of it.
+  expect((await fetch(`${url}${prefix}2/healthz`)).status).toBe(404);
+});
