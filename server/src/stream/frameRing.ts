@@ -50,8 +50,8 @@ export class FrameRing {
     return this.#frames.filter((frame) => frame.id >= from);
   }
 
-  /** The id to resume from for a stream that begins now. */
+  /** The id to resume from for a stream that begins now: every frame to come has a later one. */
   lastId(nowMs: number): number {
-    return Math.max(this.#lastId, nowMs);
+    return Math.max(this.#lastId, nowMs - 1);
   }
 }

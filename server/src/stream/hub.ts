@@ -25,7 +25,8 @@ interface Room {
   emptySinceMs: number | undefined;
 }
 
-const ringFrames = 2_000;
+/** Of up to 2 kB each. */
+const ringFrames = 500;
 /** How long the frames of an organization are kept for streams that come back. */
 const keptMs = 60_000;
 const checkEveryMs = 1_000;
@@ -82,7 +83,8 @@ export class StreamHub {
     const missed = resumeFrom === undefined ? [] : room.ring.since(this.#readId(resumeFrom));
     const id = room.ring.lastId(this.#deps.nowMs());
     if (missed === undefined) stream.reset(id, "unknown");
-    else stream.begin(id);
+    // What was missed has ids of its own; a client that breaks off before it must not resume behind it.
+    else stream.begin(missed.length > 0 ? missed[0]!.id - 1 : id);
     stream.send(missed ?? []);
   }
 
@@ -117,7 +119,7 @@ export class StreamHub {
   async stop(): Promise<void> {
     for (const timer of this.#timers) clearInterval(timer);
     await this.#checking;
-    for (const { streams } of this.#rooms.values()) for (const stream of streams) stream.end("stopping");
+    for (const { streams } of this.#rooms.values()) this.#end([...streams], "stopping");
   }
 
   #openRoom(orgId: string): Room {
@@ -139,23 +141,28 @@ export class StreamHub {
     if (room.streams.size === 0) room.emptySinceMs = this.#deps.nowMs();
   }
 
-  /** Ends the streams of revoked credentials; when the database does not say, they stay and are asked about again. */
+  /** Ends the streams of revoked credentials, and all of them when the database does not say which those are. */
   async #check(rooms: readonly Room[]): Promise<void> {
     this.#closeEmptyRooms();
     const streams = rooms.flatMap((room) => [...room.streams]);
     if (streams.length === 0) return;
     try {
-      for (const stream of await revokedCallers(this.#deps.pool, streams)) {
-        stream.end("unauthorized");
-        const room = this.#rooms.get(stream.caller.orgId);
-        if (room !== undefined) this.#close(room, stream);
-      }
+      this.#end(await revokedCallers(this.#deps.pool, streams), "unauthorized");
     } catch (error) {
       this.#deps.log.warn(
         { err: error, streams: streams.length },
         "could not check the streams' credentials",
       );
-      for (const stream of streams) stream.end("stopping");
+      this.#end(streams, "stopping");
+    }
+  }
+
+  /** Nothing may be written to a stream after its end, so it leaves its room at once. */
+  #end(streams: readonly OpenStream[], reason: "unauthorized" | "stopping"): void {
+    for (const stream of streams) {
+      const room = this.#rooms.get(stream.caller.orgId);
+      if (room !== undefined) this.#close(room, stream);
+      stream.end(reason);
     }
   }
 
