@@ -867,7 +867,7 @@ export interface Operations {
   /** Cancel an event that waits. It is not sent any more, or taken out of its mailbox, and reads as CANCELED. It stays billed: it was accepted. */
   cancelEvent(id: string, options?: CallOptions): Promise<CanceledEvent>;
   /** Replay all events that fit a filter, or count them. Works in the background, on any node, and goes on where it was when a node dies. Of what fits, every event becomes one new event, as a single replay makes it: not billed, with `source_event_id`, and with `replay_id`. What is accepted or ends later is not part of it. What cannot be replayed is counted as skipped. A target with much waiting gets no more until it has caught up, so that new items are not held up. At most 5 run at a time. */
-  startReplay(body: NewReplay, options?: CallOptions): Promise<DryRun>;
+  startReplay(body: NewReplay, options?: CallOptions): Promise<DryRun | ReplayJob>;
   /** List replays of many events, newest first. */
   listReplays(options?: CallOptions & { limit?: number; /** Only replays older than the one with this id */ before?: string }): Promise<{
     replays: ReplayJob[];
@@ -966,7 +966,7 @@ export const operationTable = {
   startReplay: { method: "POST", path: "/api/v1/replays", hasBody: true, headers: {}, query: [], idempotent: false },
   listReplays: { method: "GET", path: "/api/v1/replays", hasBody: false, headers: {}, query: ["limit", "before"], idempotent: true },
   readReplay: { method: "GET", path: "/api/v1/replays/{id}", hasBody: false, headers: {}, query: [], idempotent: true },
-  cancelReplay: { method: "POST", path: "/api/v1/replays/{id}/cancel", hasBody: false, headers: {}, query: [], idempotent: false },
+  cancelReplay: { method: "POST", path: "/api/v1/replays/{id}/cancel", hasBody: false, headers: {}, query: [], idempotent: true },
   answerAgent: { method: "POST", path: "/api/v1/events/{id}/handoff/message", hasBody: true, headers: { idempotencyKey: "idempotency-key" }, query: [], idempotent: false, key: "idempotencyKey" },
   cancelTask: { method: "POST", path: "/api/v1/events/{id}/handoff/cancel", hasBody: false, headers: {}, query: [], idempotent: false },
   readStats: { method: "GET", path: "/api/v1/stats", hasBody: false, headers: {}, query: ["target_id", "from", "to", "step"], idempotent: true },

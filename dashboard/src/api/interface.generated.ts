@@ -3835,15 +3835,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "count": 1200,
-                     *       "count_is_exact": true,
-                     *       "sample": [
-                     *         "019a4b6c7d8e7f0011223344556677ad"
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["ReplayJob"];
                 };
             };

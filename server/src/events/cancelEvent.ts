@@ -55,16 +55,13 @@ async function statusNow(deps: ReplayDeps, orgId: string, id: string): Promise<E
 }
 
 function refusal(status: EventStatus): ApiError {
-  switch (status) {
-    case "QUEUED":
-    case "RETRYING":
-      return new ApiError(409, "the event is being sent at this moment", { code: "being_sent" });
-    case "UNREAD":
-    case "CLAIMED":
-      return new ApiError(409, "a consumer has claimed the message", { code: "message_claimed" });
-    default:
-      return new ApiError(409, `the event has ended: it is ${status}`, { code: "event_ended" });
+  if (status === "QUEUED" || status === "RETRYING") {
+    return new ApiError(409, "the event is being sent at this moment", { code: "being_sent" });
   }
+  if (status === "UNREAD" || status === "CLAIMED") {
+    return new ApiError(409, "a consumer has claimed the message", { code: "message_claimed" });
+  }
+  return new ApiError(409, `the event has ended: it is ${status}`, { code: "event_ended" });
 }
 
 /** Tells the streams, and whoever waits for messages when another one took this one's place. */

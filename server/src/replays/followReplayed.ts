@@ -32,7 +32,7 @@ export async function followReplayed(
     const pending = await readDue(queries);
     if (pending.length === 0) break;
     const statuses = await readStatuses(queries, pending, mailboxRetentionMs);
-    ended += await settle(queries, pending, { statuses, nowMs });
+    ended += await settle(queries, lookAt(pending, statuses, nowMs));
     if (pending.length < perStep) break;
   }
   return ended;
@@ -71,17 +71,30 @@ async function readStatuses(
   return statuses;
 }
 
-async function settle(
-  queries: Queries,
+/** What was seen of one event. */
+interface Looked {
+  replayId: string;
+  eventId: string;
+  isDelivered: boolean;
+  /** Until the next look; null when it has ended. */
+  inMs: number | null;
+}
+
+function lookAt(
   pending: readonly Pending[],
-  { statuses, nowMs }: { statuses: ReadonlyMap<string, EventStatus>; nowMs: number },
-): Promise<number> {
-  const looked = pending.map(({ replayId, eventId }) => {
+  statuses: ReadonlyMap<string, EventStatus>,
+  nowMs: number,
+): Looked[] {
+  return pending.map(({ replayId, eventId }) => {
     const status = statuses.get(eventId);
     const isWaiting = status !== undefined && waiting.includes(status);
     const isDelivered = status !== undefined && delivered.includes(status);
     return { replayId, eventId, isDelivered, inMs: isWaiting ? nextLookInMs(eventId, nowMs) : null };
   });
+}
+
+/** Counts what has ended, and plans the next look at the rest. @returns how many have ended. */
+async function settle(queries: Queries, looked: readonly Looked[]): Promise<number> {
   const { rows } = await sql<{ ended: number }>`
     with looked as materialized (
       select l.replay_id, l.event_id, l.is_delivered, l.in_ms
