@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { createAgentTarget } from "./support/agentTargets.ts";
+import { answerJson, startCardServer, wholeCard } from "./support/cardServer.ts";
 import { createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { openEventStream } from "./support/eventStream.ts";
 import { acceptedEvents, createWebhookTarget, readEvent, sendItem, sendItems } from "./support/items.ts";
@@ -172,6 +174,30 @@ describe("an event is not canceled", () => {
     const { api_key: key } = await signUp(node);
     expect((await node.call("POST", `/api/v1/events/${id}/cancel`, { key })).status).toBe(404);
     expect(await statusOf(id)).toBe("QUEUED");
+  });
+});
+
+describe("a handoff", () => {
+  it("that was not sent is canceled; one whose message may have arrived is not", async () => {
+    const cards = await startCardServer();
+    onTestFinished(() => cards.stop());
+    cards.answer = (response) => answerJson(response, wholeCard(`${receiver.url}/a2a`));
+    receiver.answer = (_received, response) => response.destroy();
+    const id = await createAgentTarget(node, account, cards.url, { retry_interval_seconds: 3600 });
+    const sent = await sendItem(node, account, id, "anything");
+    await until(
+      () => statusOf(sent),
+      (status) => status === "RETRYING",
+    );
+    receiver.answer = answerOk;
+    expect(refusalOf(await cancel(sent))).toEqual([409, "task_begun"]);
+    expect(await statusOf(sent)).toBe("RETRYING");
+    await setEnabled(id, false);
+    const held = await sendItem(node, account, id, "anything");
+    expect((await cancel(held)).status).toBe(200);
+    expect(await statusOf(held)).toBe("CANCELED");
+    const test = await call("POST", `/api/v1/targets/${id}/test`);
+    expect(test).toMatchObject({ status: 400, body: { error: expect.stringContaining("refresh") } });
   });
 });
 

@@ -3,6 +3,7 @@ import { createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { acceptedEvents, createWebhookTarget, readEvent, sendItem, sendItems } from "./support/items.ts";
 import { createMailbox } from "./support/mailbox.ts";
 import { answerOk, type Receiver, startReceiver } from "./support/receiver.ts";
+import { storeDueItems } from "./support/storedItems.ts";
 import { type Account, type Answer, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
 
@@ -264,6 +265,42 @@ describe("a replay of many events", () => {
     expect(await ended(id)).toMatchObject({ total: 5, replayed: 5, skipped: 0 });
     receiver.answer = answerOk;
     expect(sourcesOf(target)).toEqual(failed);
+  });
+
+  it("skips what is left of a target that is deleted meanwhile", async () => {
+    const target = await newTarget();
+    const ids = await sendItems(node, account, target.id, 4);
+    await Promise.all(ids.map((one) => settled(one, "DELIVERED")));
+    const id = await started({ target_id: target.id }, { rate_per_second: 1 });
+    await until(
+      () => read(id),
+      ({ replayed }) => replayed > 0,
+    );
+    await call("DELETE", `/api/v1/targets/${target.id}`);
+    const job = await ended(id);
+    expect(job.total).toBe(4);
+    expect(job.skipped_reasons).toEqual({ ...zero, target_deleted: 4 - job.replayed });
+  });
+
+  it("of more than is counted at once says so, and counts the rest while it works", async () => {
+    const target = await newTarget();
+    await call("PATCH", `/api/v1/targets/${target.id}`, { enabled: false });
+    const more = 10_500;
+    await storeDueItems(node.pool, { orgId: account.user.org_id, targetId: target.id, count: more });
+    const counted = (await start({ target_id: target.id }, { dry_run: true })).body;
+    expect(counted).toMatchObject({ count: 10_000, count_is_exact: false });
+    const answer = await start({ target_id: target.id });
+    expect(answer.body.total).toBeNull();
+    const job = await until(
+      () => read(answer.body.id),
+      ({ total }) => total !== null,
+    );
+    expect(job.total).toBe(more);
+    expect(await ended(answer.body.id)).toMatchObject({
+      total: more,
+      replayed: 0,
+      skipped_reasons: { ...zero, still_waiting: more },
+    });
   });
 
   it("ends where it is canceled; what was replayed is delivered", async () => {
