@@ -47,8 +47,8 @@ beforeEach(async () => {
   orgId = newRootId(Date.now());
   targetId = newRootId(Date.now());
   await pool.query(
-    "insert into organizations (id, name, slug, billing_status, created_at) values ($1, 'o', $1::text, 'active', 0)",
-    [orgId],
+    "insert into organizations (id, name, slug, billing_status, created_at) values ($1, 'o', $2, 'active', 0)",
+    [orgId, orgId],
   );
   await pool.query(
     `insert into targets (id, org_id, kind, name, url, secret, created_at, updated_at)
@@ -81,8 +81,8 @@ async function anyUser(): Promise<string> {
   const id = newRootId(Date.now());
   await pool.query(
     `insert into users (id, org_id, email, email_key, name, role, password_hash, created_at)
-     values ($1, $2, 'a@example.com', $1::text, 'a', 'admin', 'x', 0)`,
-    [id, orgId],
+     values ($1, $2, 'a@example.com', $3, 'a', 'admin', 'x', 0)`,
+    [id, orgId, id],
   );
   return id;
 }
