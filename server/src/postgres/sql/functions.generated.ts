@@ -60,6 +60,26 @@ export const functions = {
       pair_held: "bool[]",
     },
   },
+  advance_replay: {
+    parameters: {
+      p_replay: "uuid",
+      p_lease_token: "int8",
+      p_target: "uuid",
+      p_from: "uuid",
+      p_to: "uuid",
+      p_is_last: "bool",
+      p_wait_ms: "int4",
+      p_waiting: "int4",
+      p_source_ids: "uuid[]",
+      p_ids: "uuid[]",
+      p_mailbox_retention_ms: "int8",
+    },
+    columns: {
+      code: "text",
+      made_ids: "uuid[]",
+      is_finished: "bool",
+    },
+  },
   begin_handoff: {
     parameters: {
       p_row_id: "uuid",
@@ -79,6 +99,20 @@ export const functions = {
     },
     columns: {
       cancel_deliveries: "int4",
+    },
+  },
+  cancel_event: {
+    parameters: {
+      p_org: "uuid",
+      p_id: "uuid",
+      p_mailbox_retention_ms: "int8",
+    },
+    columns: {
+      code: "text",
+      kind: "int2",
+      target_id: "uuid",
+      event_type: "text",
+      mailbox_is_freed: "bool",
     },
   },
   cancel_expired_deliveries: {
