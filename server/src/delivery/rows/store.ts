@@ -166,6 +166,8 @@ export interface AttemptRecord {
   statusCode: number;
   error: string | null;
   responseBody: Buffer | null;
+  /** The set of its target's own headers that it carried; 0 for none. */
+  headerSet: number;
 }
 
 /** Records attempts and moves their deliveries on; says for each whether the lease was still held. */
@@ -179,9 +181,10 @@ export async function finishDeliveries(pool: pg.Pool, records: readonly AttemptR
   );
   const hasErrors = ordered.some((record) => record.error !== null);
   const hasBodies = ordered.some((record) => record.responseBody !== null);
+  const hasHeaders = ordered.some((record) => record.headerSet !== 0);
   const rows = await callFunction<{ matched: string | null }>(pool, {
     name: "finish_deliveries",
-    text: "select finish_deliveries($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) as matched",
+    text: "select finish_deliveries($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) as matched",
     values: [
       uuidArray(ids),
       int8Array(tokens),
@@ -196,6 +199,7 @@ export async function finishDeliveries(pool: pg.Pool, records: readonly AttemptR
       hasErrors ? textArray(ordered.map((record) => record.error)) : null,
       hasBodies ? byteaArray(ordered.map((record) => record.responseBody)) : null,
       int2Array(ordered.map(latencyOf)),
+      hasHeaders ? int4Array(ordered.map((record) => record.headerSet)) : null,
     ],
   });
   const { matched } = rows[0]!;
