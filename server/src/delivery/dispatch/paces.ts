@@ -17,10 +17,13 @@ export interface PacesDeps {
   refused: (lane: Lane, untilMs: number) => void;
 }
 
-/** Permits are taken for so long ahead: a few calls a second for each target at its limit. */
-const aheadMs = 250;
-/** More are asked for when the last that there is comes so soon. */
-const askAgainMs = aheadMs / 2;
+/**
+ * Permits are taken for so long ahead, at least and at most: a few calls a second for each target at its limit. A
+ * database that is slow to answer is asked for more, so that there are some left until it has answered.
+ */
+const leastAheadMs = 250;
+const mostAheadMs = 2_000;
+const callsAhead = 4;
 /** At the limit, the database is not asked more often than this. */
 const leastPauseMs = 50;
 /** What may not begin for longer does not wait in memory. */
@@ -41,6 +44,7 @@ export class Paces {
   readonly #asking = new Set<Lane>();
   /** Targets of lanes that are forgotten and had a share. */
   readonly #returning = new Set<string>();
+  #aheadMs = leastAheadMs;
   #isAsking = false;
   #hasAsked = false;
   #isStopping = false;
@@ -133,7 +137,7 @@ export class Paces {
       const found = await takePermits(pool, {
         nodeId,
         wishes: [...asked.values()].map(({ wish }) => wish),
-        aheadMs,
+        aheadMs: this.#aheadMs,
         leaseMs: startableMs + timeoutMs + leaseMarginMs,
       });
       grants = new Map(found.map((grant) => [grant.targetId, grant]));
@@ -142,6 +146,10 @@ export class Paces {
       hasFailed = true;
     }
     const nowMs = performance.now();
+    const aheadMs = this.#aheadMs;
+    this.#aheadMs = Math.ceil(
+      Math.min(mostAheadMs, Math.max(leastAheadMs, (nowMs - askedAtMs) * callsAhead)),
+    );
     for (const [targetId, { lane, pace, wish }] of asked) {
       if (lane === undefined || pace === undefined) continue;
       pace.isAsking = false;
@@ -155,15 +163,16 @@ export class Paces {
         this.want(lane);
       } else {
         takeGrant(pace, grant, { askedAtMs, nowMs, startableMs });
-        this.#granted(lane, { pace, grant, wish, nowMs });
+        this.#granted(lane, { pace, grant, wish, nowMs, aheadMs });
       }
     }
   }
 
-  #granted(lane: Lane, { pace, grant, wish, nowMs }: Granted): void {
+  #granted(lane: Lane, granted: Granted): void {
+    const { pace, grant, wish, nowMs, aheadMs } = granted;
     const isShare = wish.requests === 0 || grant.requests !== 0;
     pace.refusals = isShare ? 0 : pace.refusals + 1;
-    pace.askAtMs = nowMs + pauseOf(pace, grant, wish, nowMs);
+    pace.askAtMs = nowMs + pauseOf(granted);
     const waitMs = isShare ? grant.firstInMs - aheadMs : refusalMs(pace.refusals);
     const isWaiting = wish.permits > 0 && pace.permits.length === 0 && waitMs > waitLimitMs;
     if (isWaiting || (!isShare && lane.inFlight === 0)) {
@@ -194,6 +203,8 @@ interface Granted {
   grant: PermitGrant;
   wish: Wish;
   nowMs: number;
+  /** How far ahead permits were asked for. */
+  aheadMs: number;
 }
 
 function askedOf(lane: Lane, pace: Pace): Asked {
@@ -205,11 +216,11 @@ function gone(targetId: string): Asked {
 }
 
 /** How long the lane does not ask again: not at all while it gets what it wants. */
-function pauseOf(pace: Pace, grant: PermitGrant, wish: Wish, nowMs: number): number {
+function pauseOf({ pace, grant, wish, nowMs, aheadMs }: Granted): number {
   const pauses: number[] = [];
   const last = pace.permits.at(-1);
   if (grant.permits < wish.permits) {
-    const inMs = last === undefined ? grant.firstInMs - aheadMs : last - nowMs - askAgainMs;
+    const inMs = last === undefined ? grant.firstInMs - aheadMs : last - nowMs - aheadMs / 2;
     pauses.push(Math.min(longestWaitMs, Math.max(leastPauseMs, inMs)));
   }
   if ((grant.requests ?? wish.requests) < wish.requests) pauses.push(refusalMs(pace.refusals));
