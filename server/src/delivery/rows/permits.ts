@@ -1,4 +1,6 @@
 import type pg from "pg";
+import { int4Array, uuidArray } from "../../postgres/hot/binaryArray.ts";
+import { callFunction } from "../../postgres/hot/callFunction.ts";
 
 /** What a node wants of one target. */
 export interface PermitWish {
@@ -33,38 +35,24 @@ export interface PermitRequest {
   leaseMs: number;
 }
 
-interface Row {
-  target: string;
-  permits: number;
-  first_in_us: number;
-  interval_us: number | null;
-  burst: number;
-  requests: number | null;
-}
-
 /** Takes permits and shares; targets that are gone are missing in what comes. */
 export async function takePermits(pool: pg.Pool, request: PermitRequest): Promise<PermitGrant[]> {
   // Locked in the order of their ids by every node, so that two cannot deadlock.
   const wishes = request.wishes.toSorted((one, other) => (one.targetId < other.targetId ? -1 : 1));
-  const { rows } = await pool.query<Row>({
-    name: "take_permits",
-    text: `select target, permits, first_in_us, interval_us, burst, requests
-           from take_permits($1, $2::uuid[], $3::integer[], $4::integer[], $5, $6)`,
-    values: [
-      request.nodeId,
-      wishes.map(({ targetId }) => targetId),
-      wishes.map(({ permits }) => permits),
-      wishes.map(({ requests }) => requests),
-      request.aheadMs,
-      request.leaseMs,
-    ],
+  const rows = await callFunction(pool, "take_permits", {
+    p_node: request.nodeId,
+    p_target_ids: uuidArray(wishes.map(({ targetId }) => targetId)),
+    p_permits: int4Array(wishes.map(({ permits }) => permits)),
+    p_requests: int4Array(wishes.map(({ requests }) => requests)),
+    p_ahead_ms: request.aheadMs,
+    p_lease_ms: request.leaseMs,
   });
   return rows.map((row) => ({
-    targetId: row.target,
-    permits: row.permits,
-    firstInMs: row.first_in_us / 1000,
+    targetId: row.target!,
+    permits: row.permits!,
+    firstInMs: row.first_in_us! / 1000,
     intervalMs: row.interval_us === null ? null : row.interval_us / 1000,
-    burst: row.burst,
+    burst: row.burst!,
     requests: row.requests,
   }));
 }
