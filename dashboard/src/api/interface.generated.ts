@@ -2221,6 +2221,16 @@ export interface operations {
                      *       "max_payload_bytes": 1048576,
                      *       "max_retries": 8,
                      *       "retry_interval_seconds": 30,
+                     *       "rate_limit_per_second": 50,
+                     *       "rate_limit_burst": 10,
+                     *       "max_concurrency": 8,
+                     *       "headers": {
+                     *         "Authorization": "***",
+                     *         "X-Tenant": {
+                     *           "value": "shop-7",
+                     *           "secret": false
+                     *         }
+                     *       },
                      *       "created_at": 1793500000,
                      *       "updated_at": 1793500000
                      *     }
