@@ -100,7 +100,7 @@ export interface DeliveryAttempt {
   /** The first KiB of the answer, as text */
   response_body: string | null;
   /** The target's own headers that it carried, secret values as ***; absent when there were none */
-  request_headers?: Record<string, unknown>;
+  request_headers?: Record<string, string>;
 }
 
 export interface Endpoint {
@@ -308,7 +308,11 @@ export interface NewTarget {
   url?: string;
   agent_card_url?: string;
   /** Headers of its own for every attempt, in place of all that there were. A value alone is secret: it is stored sealed, and shown as ***; sent back as *** it stays. {value, secret: false} can be read again. What the service sets itself, or belongs to the connection, is refused */
-  headers?: Record<string, unknown>;
+  headers?: Record<string, string | {
+    value: string;
+    /** True unless told */
+    secret?: boolean;
+  }>;
   description?: string;
   /** Which event types are delivered, each compared whole: there are no wildcards. Empty means all */
   event_types?: string[];
@@ -461,7 +465,10 @@ export interface Target {
   /** How many requests may be under way at a time, on all nodes together; null: POSTRIDER_TARGET_CONCURRENCY on each node */
   max_concurrency?: number | null;
   /** Webhooks: headers of its own that each attempt carries */
-  headers?: Record<string, unknown>;
+  headers?: Record<string, string | {
+    value: string;
+    secret: boolean;
+  }>;
   agent_card_url?: string;
   auth?: {
     /** bearer or none; the token is never shown */
@@ -494,7 +501,11 @@ export interface Target {
 
 export interface TargetChanges {
   /** null: none */
-  headers?: Record<string, unknown> | null;
+  headers?: Record<string, string | {
+    value: string;
+    /** True unless told */
+    secret?: boolean;
+  }> | null;
   name?: string;
   url?: string;
   enabled?: boolean;

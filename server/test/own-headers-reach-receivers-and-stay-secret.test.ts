@@ -218,6 +218,19 @@ it("mailboxes and agents have none, and neither has the older interface", async 
   const id = await newTarget(both);
   const endpoint = (await call("GET", `/api/v1/endpoints/${id}`)).body.endpoint;
   expect(endpoint).not.toHaveProperty("headers");
+  // Unknown there, and so ignored.
+  const unknown = { headers: 5, rate_limit_per_second: "fast", rate_limit_burst: {}, max_concurrency: -1 };
+  const made = await call("POST", "/api/v1/endpoints", {
+    name: "e",
+    url: `${receiver.url}/echo`,
+    ...unknown,
+  });
+  expect(made.status).toBe(200);
+  const target = (await call("GET", `/api/v1/targets/${made.body.id}`)).body;
+  expect(target).toMatchObject({ headers: {}, rate_limit_per_second: null, max_concurrency: null });
+  expect((await call("PATCH", `/api/v1/endpoints/${id}`, unknown)).status).toBe(400);
+  expect((await call("PATCH", `/api/v1/endpoints/${id}`, { ...unknown, name: "f" })).status).toBe(200);
+  expect((await call("GET", `/api/v1/targets/${id}`)).body).toMatchObject({ name: "f", headers: shown });
 });
 
 it("no answer and no line of the log has a secret value", async () => {

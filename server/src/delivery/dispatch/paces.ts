@@ -46,7 +46,8 @@ export class Paces {
   readonly #returning = new Set<string>();
   #aheadMs = leastAheadMs;
   #isAsking = false;
-  #hasAsked = false;
+  /** The end of the last round of calls. */
+  #asked: Promise<void> | undefined;
   #isStopping = false;
 
   constructor(deps: PacesDeps) {
@@ -86,7 +87,7 @@ export class Paces {
     this.#asking.delete(lane);
     if (pace.requests === 0 && !pace.isAsking) return;
     this.#returning.add(lane.targetId);
-    if (!this.#isAsking) void this.#askAll();
+    if (!this.#isAsking) this.#asked = this.#askAll();
   }
 
   /** Takes no more. */
@@ -96,7 +97,8 @@ export class Paces {
 
   /** Gives everything back: nothing is under way any more. */
   async returnAll(): Promise<void> {
-    if (!this.#hasAsked) return;
+    if (this.#asked === undefined) return;
+    await this.#asked;
     await returnShares(this.#deps.pool, this.#deps.nodeId).catch((error: unknown) =>
       this.#deps.log.warn({ err: error }, "shares of requests could not be given back; they lapse"),
     );
@@ -107,13 +109,12 @@ export class Paces {
     pace.isAsking = true;
     this.#asking.add(lane);
     this.#returning.delete(lane.targetId);
-    if (!this.#isAsking) void this.#askAll();
+    if (!this.#isAsking) this.#asked = this.#askAll();
   }
 
   /** Never rejects. */
   async #askAll(): Promise<void> {
     this.#isAsking = true;
-    this.#hasAsked = true;
     // Deferred, so that all lanes that ask in this turn of the event loop are in one call.
     await Promise.resolve();
     while (this.#asking.size + this.#returning.size > 0 && !this.#isStopping) {
