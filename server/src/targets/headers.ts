@@ -9,7 +9,7 @@ export type HeadersInput = Record<string, string | { value: string; secret?: boo
 export type HeadersAnswer = Record<string, string | { value: string; secret: boolean }>;
 
 /** What stands for a secret value; sent back, it leaves the value as it is. */
-export const maskedValue = "***";
+const maskedValue = "***";
 
 /** Headers of one target as an attempt carries them. */
 export interface OpenHeaders {
