@@ -104,6 +104,8 @@ export interface DeliveryAttempt {
   attempted_at: number;
   /** The first KiB of the answer, as text */
   response_body: string | null;
+  /** The target's own headers that it carried, secret values as ***; absent when there were none */
+  request_headers?: Record<string, string>;
 }
 
 export interface DryRun {
@@ -329,6 +331,12 @@ export interface NewTarget {
   name: string;
   url?: string;
   agent_card_url?: string;
+  /** Headers of its own for every attempt, in place of all that there were. A value alone is secret: it is stored sealed, and shown as ***; sent back as *** it stays. {value, secret: false} can be read again. What the service sets itself, or belongs to the connection, is refused */
+  headers?: Record<string, string | {
+    value: string;
+    /** True unless told */
+    secret?: boolean;
+  }>;
   description?: string;
   /** Which event types are delivered, each compared whole: there are no wildcards. Empty means all */
   event_types?: string[];
@@ -336,6 +344,12 @@ export interface NewTarget {
   /** Attempts after the first */
   max_retries?: number;
   retry_interval_seconds?: number;
+  /** How many attempts may begin per second, retries among them, on all nodes together; null: as many as the receiver takes */
+  rate_limit_per_second?: number | null;
+  /** How many attempts may begin at once after a pause; null: a tenth of a second's worth, at least one */
+  rate_limit_burst?: number | null;
+  /** How many requests may be under way at a time, on all nodes together; null: POSTRIDER_TARGET_CONCURRENCY on each node */
+  max_concurrency?: number | null;
   /** Mailboxes: how many claims a message may take before it is dead; null means any number */
   max_claims?: number | null;
   /** With a bearer token: the origin that the token may go to, where the agent's interface is not of its card's own */
@@ -513,6 +527,17 @@ export interface Target {
   retry_interval_seconds?: number;
   /** How many claims a message of the mailbox may take before it is dead; null means any number */
   max_claims?: number | null;
+  /** How many attempts may begin per second, retries among them, on all nodes together; null: as many as the receiver takes */
+  rate_limit_per_second?: number | null;
+  /** How many attempts may begin at once after a pause; null: a tenth of a second's worth, at least one */
+  rate_limit_burst?: number | null;
+  /** How many requests may be under way at a time, on all nodes together; null: POSTRIDER_TARGET_CONCURRENCY on each node */
+  max_concurrency?: number | null;
+  /** Webhooks: headers of its own that each attempt carries */
+  headers?: Record<string, string | {
+    value: string;
+    secret: boolean;
+  }>;
   agent_card_url?: string;
   auth?: {
     /** bearer or none; the token is never shown */
@@ -544,6 +569,12 @@ export interface Target {
 }
 
 export interface TargetChanges {
+  /** null: none */
+  headers?: Record<string, string | {
+    value: string;
+    /** True unless told */
+    secret?: boolean;
+  }> | null;
   name?: string;
   url?: string;
   enabled?: boolean;
@@ -556,6 +587,12 @@ export interface TargetChanges {
   /** Attempts after the first */
   max_retries?: number;
   retry_interval_seconds?: number;
+  /** How many attempts may begin per second, retries among them, on all nodes together; null: as many as the receiver takes */
+  rate_limit_per_second?: number | null;
+  /** How many attempts may begin at once after a pause; null: a tenth of a second's worth, at least one */
+  rate_limit_burst?: number | null;
+  /** How many requests may be under way at a time, on all nodes together; null: POSTRIDER_TARGET_CONCURRENCY on each node */
+  max_concurrency?: number | null;
   /** Mailboxes: how many claims a message may take before it is dead; null means any number */
   max_claims?: number | null;
   /** With a bearer token: the origin that the token may go to, where the agent's interface is not of its card's own */

@@ -1168,6 +1168,16 @@ export interface components {
             attempted_at: number;
             /** @description The first KiB of the answer, as text */
             response_body: string | null;
+            /**
+             * @description The target's own headers that it carried, secret values as ***; absent when there were none
+             * @example {
+             *       "Authorization": "***",
+             *       "X-Tenant": "shop-7"
+             *     }
+             */
+            request_headers?: {
+                [key: string]: string;
+            };
         };
         DryRun: {
             /** @description How many events fit */
@@ -1405,6 +1415,23 @@ export interface components {
             url?: string;
             /** @example https://example.com/hooks */
             agent_card_url?: string;
+            /**
+             * @description Headers of its own for every attempt, in place of all that there were. A value alone is secret: it is stored sealed, and shown as ***; sent back as *** it stays. {value, secret: false} can be read again. What the service sets itself, or belongs to the connection, is refused
+             * @example {
+             *       "Authorization": "Bearer 6f1ed002ab55",
+             *       "X-Tenant": {
+             *         "value": "shop-7",
+             *         "secret": false
+             *       }
+             *     }
+             */
+            headers?: {
+                [key: string]: string | {
+                    value: string;
+                    /** @description True unless told */
+                    secret?: boolean;
+                };
+            };
             description?: string;
             /** @description Which event types are delivered, each compared whole: there are no wildcards. Empty means all */
             event_types?: string[];
@@ -1412,6 +1439,21 @@ export interface components {
             /** @description Attempts after the first */
             max_retries?: number;
             retry_interval_seconds?: number;
+            /**
+             * @description How many attempts may begin per second, retries among them, on all nodes together; null: as many as the receiver takes
+             * @example 50
+             */
+            rate_limit_per_second?: number | null;
+            /**
+             * @description How many attempts may begin at once after a pause; null: a tenth of a second's worth, at least one
+             * @example 10
+             */
+            rate_limit_burst?: number | null;
+            /**
+             * @description How many requests may be under way at a time, on all nodes together; null: POSTRIDER_TARGET_CONCURRENCY on each node
+             * @example 8
+             */
+            max_concurrency?: number | null;
             /** @description Mailboxes: how many claims a message may take before it is dead; null means any number */
             max_claims?: number | null;
             /** @description With a bearer token: the origin that the token may go to, where the agent's interface is not of its card's own */
@@ -1594,6 +1636,37 @@ export interface components {
             retry_interval_seconds?: number;
             /** @description How many claims a message of the mailbox may take before it is dead; null means any number */
             max_claims?: number | null;
+            /**
+             * @description How many attempts may begin per second, retries among them, on all nodes together; null: as many as the receiver takes
+             * @example 50
+             */
+            rate_limit_per_second?: number | null;
+            /**
+             * @description How many attempts may begin at once after a pause; null: a tenth of a second's worth, at least one
+             * @example 10
+             */
+            rate_limit_burst?: number | null;
+            /**
+             * @description How many requests may be under way at a time, on all nodes together; null: POSTRIDER_TARGET_CONCURRENCY on each node
+             * @example 8
+             */
+            max_concurrency?: number | null;
+            /**
+             * @description Webhooks: headers of its own that each attempt carries
+             * @example {
+             *       "Authorization": "***",
+             *       "X-Tenant": {
+             *         "value": "shop-7",
+             *         "secret": false
+             *       }
+             *     }
+             */
+            headers?: {
+                [key: string]: string | {
+                    value: string;
+                    secret: boolean;
+                };
+            };
             agent_card_url?: string;
             auth?: {
                 /** @description bearer or none; the token is never shown */
@@ -1624,6 +1697,23 @@ export interface components {
             updated_at: number;
         };
         TargetChanges: {
+            /**
+             * @description null: none
+             * @example {
+             *       "Authorization": "Bearer 6f1ed002ab55",
+             *       "X-Tenant": {
+             *         "value": "shop-7",
+             *         "secret": false
+             *       }
+             *     }
+             */
+            headers?: {
+                [key: string]: string | {
+                    value: string;
+                    /** @description True unless told */
+                    secret?: boolean;
+                };
+            } | null;
             name?: string;
             /** @example https://example.com/hooks */
             url?: string;
@@ -1637,6 +1727,21 @@ export interface components {
             /** @description Attempts after the first */
             max_retries?: number;
             retry_interval_seconds?: number;
+            /**
+             * @description How many attempts may begin per second, retries among them, on all nodes together; null: as many as the receiver takes
+             * @example 50
+             */
+            rate_limit_per_second?: number | null;
+            /**
+             * @description How many attempts may begin at once after a pause; null: a tenth of a second's worth, at least one
+             * @example 10
+             */
+            rate_limit_burst?: number | null;
+            /**
+             * @description How many requests may be under way at a time, on all nodes together; null: POSTRIDER_TARGET_CONCURRENCY on each node
+             * @example 8
+             */
+            max_concurrency?: number | null;
             /** @description Mailboxes: how many claims a message may take before it is dead; null means any number */
             max_claims?: number | null;
             /** @description With a bearer token: the origin that the token may go to, where the agent's interface is not of its card's own */
@@ -1844,8 +1949,8 @@ export interface components {
     headers: {
         /** @description Names this request in the service's log */
         RequestId: string;
-        /** @description Names a refusal that a program has to tell apart from others of its status: `idempotency_conflict`: the Idempotency-Key was used with another body; `mailbox_disabled`: the mailbox is disabled; `payload_gone`: the item is known, its payload is not kept any more; `still_queued`: the event waits for its first attempt, or is held for its target; `still_retrying`: the event waits for its next attempt; `event_ended`: the event has ended, and cannot be canceled any more; `being_sent`: a node has the event in hand, and sends it now; `message_claimed`: a consumer has claimed the message; `task_begun`: the agent may have got the item: cancel its task; `too_many_replays`: as many replays are running as a workspace may have; `replay_ended`: the replay has replayed everything; `origin_unconfirmed`: a bearer token would go to another origin, which needs confirm_origin; `signature_unconfirmed`: a card's signature is not what it was, which needs confirm_signature; `target_enabled`: the target is enabled, and holds nothing that could be discarded; `discard_unfinished`: a part of what was held is discarded, and the target is still disabled; `workspace_suspended`: an invoice has to be settled first; `workspace_pending`: payment has to be set up first */
-        ErrorCode: "idempotency_conflict" | "mailbox_disabled" | "payload_gone" | "still_queued" | "still_retrying" | "event_ended" | "being_sent" | "message_claimed" | "task_begun" | "too_many_replays" | "replay_ended" | "origin_unconfirmed" | "signature_unconfirmed" | "target_enabled" | "discard_unfinished" | "workspace_suspended" | "workspace_pending";
+        /** @description Names a refusal that a program has to tell apart from others of its status: `idempotency_conflict`: the Idempotency-Key was used with another body; `mailbox_disabled`: the mailbox is disabled; `payload_gone`: the item is known, its payload is not kept any more; `still_queued`: the event waits for its first attempt, or is held for its target; `still_retrying`: the event waits for its next attempt; `event_ended`: the event has ended, and cannot be canceled any more; `being_sent`: a node has the event in hand, and sends it now; `message_claimed`: a consumer has claimed the message; `task_begun`: the agent may have got the item: cancel its task; `too_many_replays`: as many replays are running as a workspace may have; `replay_ended`: the replay has replayed everything; `origin_unconfirmed`: a bearer token would go to another origin, which needs confirm_origin; `signature_unconfirmed`: a card's signature is not what it was, which needs confirm_signature; `headers_needed`: the target has secret headers for another origin, which have to be given again with the new url; `target_enabled`: the target is enabled, and holds nothing that could be discarded; `discard_unfinished`: a part of what was held is discarded, and the target is still disabled; `workspace_suspended`: an invoice has to be settled first; `workspace_pending`: payment has to be set up first */
+        ErrorCode: "idempotency_conflict" | "mailbox_disabled" | "payload_gone" | "still_queued" | "still_retrying" | "event_ended" | "being_sent" | "message_claimed" | "task_begun" | "too_many_replays" | "replay_ended" | "origin_unconfirmed" | "signature_unconfirmed" | "headers_needed" | "target_enabled" | "discard_unfinished" | "workspace_suspended" | "workspace_pending";
         /** @description Seconds to wait before trying again */
         RetryAfter: number;
         /** @description What is left of the limit, and seconds until it is whole (draft-ietf-httpapi-ratelimit-headers-10) */
@@ -2306,6 +2411,16 @@ export interface operations {
                      *       "max_payload_bytes": 1048576,
                      *       "max_retries": 8,
                      *       "retry_interval_seconds": 30,
+                     *       "rate_limit_per_second": 50,
+                     *       "rate_limit_burst": 10,
+                     *       "max_concurrency": 8,
+                     *       "headers": {
+                     *         "Authorization": "***",
+                     *         "X-Tenant": {
+                     *           "value": "shop-7",
+                     *           "secret": false
+                     *         }
+                     *       },
                      *       "created_at": 1793500000,
                      *       "updated_at": 1793500000
                      *     }
@@ -2415,7 +2530,7 @@ export interface operations {
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
-            /** @description discard_held was asked of a target that is enabled, or a bearer token would go to another origin than its agent card's, which needs confirm_origin */
+            /** @description discard_held was asked of a target that is enabled, a bearer token would go to another origin than its agent card's, which needs confirm_origin, or secret headers would go to another origin, for which they have to be given again */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -3025,7 +3140,7 @@ export interface operations {
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
-            /** @description discard_held was asked of a target that is enabled, or a bearer token would go to another origin than its agent card's, which needs confirm_origin */
+            /** @description discard_held was asked of a target that is enabled, a bearer token would go to another origin than its agent card's, which needs confirm_origin, or secret headers would go to another origin, for which they have to be given again */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];

@@ -67,6 +67,7 @@ export function attemptAnswer(eventId: string, attempt: StoredAttempt): Static<t
     error: attempt.error,
     attempted_at: toSeconds(attempt.attemptedAtMs),
     response_body: attempt.responseBody?.toString("utf8") ?? null,
+    ...(attempt.requestHeaders !== undefined && { request_headers: attempt.requestHeaders }),
   };
 }
 

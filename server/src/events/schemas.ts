@@ -85,6 +85,13 @@ export const DeliveryAttempt = Type.Object(
     response_body: Type.Union([Type.String(), Type.Null()], {
       description: "The first KiB of the answer, as text",
     }),
+    request_headers: Type.Optional(
+      Type.Record(Type.String(), Type.String(), {
+        description:
+          "The target's own headers that it carried, secret values as ***; absent when there were none",
+        examples: [{ Authorization: "***", "X-Tenant": "shop-7" }],
+      }),
+    ),
   },
   { title: "DeliveryAttempt" },
 );

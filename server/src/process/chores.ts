@@ -24,7 +24,9 @@ import { followReplayed, forgetReplays } from "../replays/followReplayed.ts";
 import { createQueries } from "../postgres/tables.ts";
 import { foldActivity, forgetActivity } from "../stats/foldActivity.ts";
 import { sweepCircuits } from "../delivery/dispatch/openCircuits.ts";
+import { sweepPermits } from "../delivery/rows/permits.ts";
 import { sweepDeliveries } from "../delivery/rows/sweepDeliveries.ts";
+import { sweepHeaderSets } from "../targets/headerSets.ts";
 
 export interface MaintenanceDeps {
   config: Config;
@@ -79,6 +81,11 @@ function itemChores({ pool, handoffs }: MaintenanceDeps): Chore[] {
       name: "circuits of stopped nodes",
       everyMs: minutes,
       runOnce: async () => ({ circuits: await sweepCircuits(pool) }),
+    },
+    {
+      name: "permits of stopped nodes and deleted targets",
+      everyMs: minutes,
+      runOnce: async () => ({ rows: await sweepPermits(pool) }),
     },
     {
       name: "deliveries of deleted targets",
@@ -169,6 +176,13 @@ function storageChores({ config, pool, nowMs }: MaintenanceDeps): Chore[] {
       name: "activity past retention",
       everyMs: 30 * minutes,
       runOnce: async () => ({ steps: await forgetActivity(pool) }),
+    },
+    {
+      name: "headers past retention",
+      everyMs: 30 * minutes,
+      runOnce: async () => ({
+        sets: await sweepHeaderSets(pool, { retentionDays: config.retentionDays, nowMs: nowMs() }),
+      }),
     },
     {
       name: "functions of versions that are gone",

@@ -39,6 +39,8 @@ export const errorCodes = {
   replay_ended: "the replay has replayed everything",
   origin_unconfirmed: "a bearer token would go to another origin, which needs confirm_origin",
   signature_unconfirmed: "a card's signature is not what it was, which needs confirm_signature",
+  headers_needed:
+    "the target has secret headers for another origin, which have to be given again with the new url",
   target_enabled: "the target is enabled, and holds nothing that could be discarded",
   discard_unfinished: "a part of what was held is discarded, and the target is still disabled",
   workspace_suspended: "an invoice has to be settled first",
