@@ -37,6 +37,8 @@ const layers: readonly (readonly string[])[] = [
     "handoff",
     "mailbox",
     "events",
+    "erasures",
+    "notifications",
     "stats",
     "billing",
     "stream",

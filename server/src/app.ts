@@ -18,9 +18,12 @@ import type { Intake } from "./intake/intake.ts";
 import { intakeRoutes } from "./intake/routes.ts";
 import { consumerRoutes } from "./mailbox/consumerRoutes.ts";
 import type { Mailboxes } from "./mailbox/mailboxes.ts";
+import { handRoutes } from "./mailbox/handRoutes.ts";
 import { mailboxRoutes } from "./mailbox/routes.ts";
 import type { ParsedNetworks } from "./outbound/addressGuard.ts";
 import type { Outbound } from "./outbound/outbound.ts";
+import { erasureRoutes } from "./erasures/routes.ts";
+import { notificationRoutes } from "./notifications/routes.ts";
 import { endpointRoutes } from "./targets/endpointRoutes.ts";
 import { statsRoutes } from "./stats/routes.ts";
 import { targetRoutes } from "./targets/routes.ts";
@@ -74,6 +77,7 @@ export function interfaceTable(deps: AppDeps): RouteRow[] {
   const endpoints = endpointRoutes(deps);
   const mailboxes = mailboxRoutes(deps);
   const consumers = consumerRoutes(deps);
+  const hands = handRoutes(deps);
   const events = eventRoutes(deps);
   const handoffs = handoffRoutes(deps);
   const tryout = tryoutRoutes(deps);
@@ -121,6 +125,13 @@ export function interfaceTable(deps: AppDeps): RouteRow[] {
     ["POST", "/api/v1/mailboxes/:mailbox_id/reject", "apiKeyInSql", consumers.reject],
     ["POST", "/api/v1/mailboxes/:mailbox_id/redrive", "either", mailboxes.redrive],
     ["GET", "/api/v1/mailboxes/:mailbox_id/stats", "either", mailboxes.stats],
+    [
+      "POST",
+      "/api/v1/mailboxes/:mailbox_id/messages/:message_id/force-release",
+      "session",
+      hands.forceRelease,
+    ],
+    ["POST", "/api/v1/mailboxes/:mailbox_id/messages/:message_id/force-reject", "session", hands.forceReject],
 
     ["GET", "/api/v1/events", "either", events.list],
     ["GET", "/api/v1/events/:id", "either", events.read],
@@ -136,8 +147,25 @@ export function interfaceTable(deps: AppDeps): RouteRow[] {
     ["GET", "/api/v1/orgs", "either", organization.read],
     ["PATCH", "/api/v1/orgs", "either", organization.rename],
 
+    ...doingRows(deps),
     ...billingRows(deps),
     ...operationRows(deps),
+  ];
+}
+
+/** What is erased, and who hears of what happens. */
+function doingRows(deps: AppDeps): RouteRow[] {
+  const erasures = erasureRoutes(deps);
+  const notifications = notificationRoutes(deps);
+  return [
+    ["POST", "/api/v1/events/:id/erase", "either", erasures.eraseEvent],
+    ["POST", "/api/v1/erasures", "either", erasures.create],
+    ["GET", "/api/v1/erasures", "either", erasures.list],
+    ["GET", "/api/v1/erasures/:id", "either", erasures.read],
+
+    ["GET", "/api/v1/notification-targets", "either", notifications.list],
+    ["POST", "/api/v1/notification-targets", "either", notifications.save],
+    ["DELETE", "/api/v1/notification-targets/:id", "either", notifications.remove],
   ];
 }
 

@@ -52,6 +52,7 @@ export function eventAnswer(event: StoredEvent, progress: Progress): Static<type
     held: isHeld,
     is_replay: event.sourceEventId === null ? 0 : 1,
     source_event_id: event.sourceEventId,
+    erased_at: event.erasureId === null ? null : toSeconds(idTimeMs(event.erasureId)),
   };
 }
 

@@ -27,7 +27,7 @@ export function eventRoutes(
         summary: "Read an event's payload, byte for byte",
         params: IdParams,
         response: { 200: Type.Unknown({ description: "The item as it was accepted" }) },
-        errors: { 410: "It expired in its mailbox" },
+        errors: { 410: "It expired in its mailbox, or was erased" },
       },
       async ({ caller, params, reply }) => {
         if (!isId(params.id)) throw notFound();
@@ -48,6 +48,7 @@ export function eventRoutes(
         response: { 202: Replay },
         errors: {
           409: "It is still being delivered, its target was deleted, its mailbox is disabled, or its payload has expired",
+          410: "Its payload was erased",
         },
       },
       async ({ caller, params, reply }) => {

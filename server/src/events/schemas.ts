@@ -65,6 +65,9 @@ export const Event = Type.Object(
     held: Type.Boolean({ description: "It waits because its target is disabled" }),
     is_replay: Type.Integer({ minimum: 0, maximum: 1 }),
     source_event_id: NullableString,
+    erased_at: Type.Union([Timestamp, Type.Null()], {
+      description: "When the erasure of its payload and answers was asked for",
+    }),
     created_at: Timestamp,
     updated_at: Timestamp,
   },

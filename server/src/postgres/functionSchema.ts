@@ -37,6 +37,12 @@ export const innerFunctions = [
   "choose_returned_messages",
   "count_within_bytes",
   "left_in_mailbox",
+  "lock_message",
+  "withdraw_message",
+  "withdraw_delivery",
+  "erase_answers",
+  "note_dead_messages",
+  "make_operational_items",
 ] as const;
 
 /** The schema of this version's functions: another version, or another working copy, has other ones beside it. */

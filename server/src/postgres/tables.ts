@@ -60,6 +60,8 @@ export interface Tables {
     correlation_id: string | null;
     ordering_key: string | null;
     payload: Buffer;
+    erasure_id: string | null;
+    is_operational: boolean | null;
   };
   deliveries: {
     bucket: number;
@@ -163,6 +165,7 @@ export interface HandoffRow {
   is_truncated: boolean;
   fingerprint: string | null;
   follow_error: string | null;
+  result_event_id: string | null;
   outcome: "COMPLETED" | "FAILED" | "CANCELED" | "REJECTED" | "UNKNOWN" | null;
   updated_at: number;
 }

@@ -255,7 +255,11 @@ export function createService(deps: ServiceDeps): Service {
       parts.streams.start();
       if (config.roles.has("api")) mailboxes.start();
       if (!config.roles.has("maintenance")) return;
-      maintenance = startMaintenance({ config, pool, log, nowMs, handoffs });
+      maintenance = startMaintenance({
+        ...{ config, pool, log, nowMs, handoffs, mailboxes },
+        changes: parts.changes,
+        onDue: () => dispatcher.onDue(),
+      });
       billing = startBillingWorker({ config, pool, log, nowMs });
     },
     async stop() {
