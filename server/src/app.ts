@@ -75,9 +75,6 @@ export function interfaceTable(deps: AppDeps): RouteRow[] {
   const targets = targetRoutes(deps);
   const intake = intakeRoutes(deps);
   const endpoints = endpointRoutes(deps);
-  const mailboxes = mailboxRoutes(deps);
-  const consumers = consumerRoutes(deps);
-  const hands = handRoutes(deps);
   const events = eventRoutes(deps);
   const handoffs = handoffRoutes(deps);
   const tryout = tryoutRoutes(deps);
@@ -114,24 +111,7 @@ export function interfaceTable(deps: AppDeps): RouteRow[] {
     ["PATCH", "/api/v1/endpoints/:id", "either", endpoints.update],
     ["DELETE", "/api/v1/endpoints/:id", "either", endpoints.remove],
 
-    ["GET", "/api/v1/mailboxes/:mailbox_id/messages", "either", mailboxes.list],
-    ["GET", "/api/v1/mailbox-messages/:message_id", "either", mailboxes.read],
-    ["POST", "/api/v1/mailbox-messages/:message_id/claim", "apiKeyInSql", mailboxes.claim],
-    ["POST", "/api/v1/mailbox-messages/:message_id/ack", "apiKeyInSql", mailboxes.acknowledge],
-    ["POST", "/api/v1/mailboxes/:mailbox_id/claim", "apiKeyInSql", consumers.claim],
-    ["POST", "/api/v1/mailboxes/:mailbox_id/ack", "apiKeyInSql", consumers.acknowledge],
-    ["POST", "/api/v1/mailboxes/:mailbox_id/extend", "apiKeyInSql", consumers.extend],
-    ["POST", "/api/v1/mailboxes/:mailbox_id/release", "apiKeyInSql", consumers.release],
-    ["POST", "/api/v1/mailboxes/:mailbox_id/reject", "apiKeyInSql", consumers.reject],
-    ["POST", "/api/v1/mailboxes/:mailbox_id/redrive", "either", mailboxes.redrive],
-    ["GET", "/api/v1/mailboxes/:mailbox_id/stats", "either", mailboxes.stats],
-    [
-      "POST",
-      "/api/v1/mailboxes/:mailbox_id/messages/:message_id/force-release",
-      "session",
-      hands.forceRelease,
-    ],
-    ["POST", "/api/v1/mailboxes/:mailbox_id/messages/:message_id/force-reject", "session", hands.forceReject],
+    ...mailboxRows(deps),
 
     ["GET", "/api/v1/events", "either", events.list],
     ["GET", "/api/v1/events/:id", "either", events.read],
@@ -150,6 +130,32 @@ export function interfaceTable(deps: AppDeps): RouteRow[] {
     ...doingRows(deps),
     ...billingRows(deps),
     ...operationRows(deps),
+  ];
+}
+
+function mailboxRows(deps: AppDeps): RouteRow[] {
+  const mailboxes = mailboxRoutes(deps);
+  const consumers = consumerRoutes(deps);
+  const hands = handRoutes(deps);
+  return [
+    ["GET", "/api/v1/mailboxes/:mailbox_id/messages", "either", mailboxes.list],
+    ["GET", "/api/v1/mailbox-messages/:message_id", "either", mailboxes.read],
+    ["POST", "/api/v1/mailbox-messages/:message_id/claim", "apiKeyInSql", mailboxes.claim],
+    ["POST", "/api/v1/mailbox-messages/:message_id/ack", "apiKeyInSql", mailboxes.acknowledge],
+    ["POST", "/api/v1/mailboxes/:mailbox_id/claim", "apiKeyInSql", consumers.claim],
+    ["POST", "/api/v1/mailboxes/:mailbox_id/ack", "apiKeyInSql", consumers.acknowledge],
+    ["POST", "/api/v1/mailboxes/:mailbox_id/extend", "apiKeyInSql", consumers.extend],
+    ["POST", "/api/v1/mailboxes/:mailbox_id/release", "apiKeyInSql", consumers.release],
+    ["POST", "/api/v1/mailboxes/:mailbox_id/reject", "apiKeyInSql", consumers.reject],
+    ["POST", "/api/v1/mailboxes/:mailbox_id/redrive", "either", mailboxes.redrive],
+    ["GET", "/api/v1/mailboxes/:mailbox_id/stats", "either", mailboxes.stats],
+    [
+      "POST",
+      "/api/v1/mailboxes/:mailbox_id/messages/:message_id/force-release",
+      "session",
+      hands.forceRelease,
+    ],
+    ["POST", "/api/v1/mailboxes/:mailbox_id/messages/:message_id/force-reject", "session", hands.forceReject],
   ];
 }
 

@@ -103,7 +103,7 @@ describe("one event", () => {
   });
 
   it("of several in one row leaves the others what they have", async () => {
-    receiver.answer = (received, response) => response.writeHead(200).end(`got ${received.body}`);
+    receiver.answer = (received, response) => response.writeHead(200).end(`got ${String(received.body)}`);
     const target = await createWebhookTarget(node, account, `${receiver.url}/group`, { enabled: true });
     await node.call("PATCH", `/api/v1/targets/${target.id}`, {
       key: account.api_key,
@@ -253,8 +253,8 @@ describe("a message", () => {
       const status = state === "acknowledged" ? "ACKNOWLEDGED" : "CANCELED";
       expect((await readEvent(node, account, id)).event.status).toBe(status);
       if (state === "claimed") {
-        const { body: acked } = await box.post("ack", { messages: claims });
-        expect(acked.results[0]).toMatchObject({ ok: false, status: 409 });
+        const { body: late } = await box.post("ack", { messages: claims });
+        if (late.results[0].status !== 409) throw new Error(`acknowledged: ${JSON.stringify(late)}`);
       }
       const { body: claimed } = await box.post("claim", { max: 10 });
       expect(claimed.messages.map((one: { id: string }) => one.id)).toEqual([next]);

@@ -58,7 +58,7 @@ export function notificationRoutes(
           event_types: Type.Optional(EventTypes),
         }),
         response: { 200: NotificationTarget },
-        errors: { 409: "The workspace has too many notification targets" },
+        errors: { 404: "There is no such target", 409: "The workspace has too many notification targets" },
       },
       async ({ caller, body }) => {
         if (!isId(body.target_id)) throw notFound();

@@ -256,7 +256,12 @@ export function createService(deps: ServiceDeps): Service {
       if (config.roles.has("api")) mailboxes.start();
       if (!config.roles.has("maintenance")) return;
       maintenance = startMaintenance({
-        ...{ config, pool, log, nowMs, handoffs, mailboxes },
+        config,
+        pool,
+        log,
+        nowMs,
+        handoffs,
+        mailboxes,
         changes: parts.changes,
         onDue: () => dispatcher.onDue(),
       });

@@ -39,7 +39,7 @@ declare
   v_target record;
   v_result_target uuid;
 begin
-  select h.org_id, h.target_id, h.accepted_at, h.outcome, h.state
+  select h.org_id, h.target_id, h.accepted_at, h.outcome, h.state, h.status_message
   into v_handoff
   from handoffs h
   where h.bucket = v_bucket
@@ -93,9 +93,12 @@ begin
     updated_at = v_now_ms
   where h.bucket = v_bucket
     and h.event_id = p_event_id;
-  if p_state = 'INPUT_REQUIRED' and p_fingerprint is not null and v_handoff.state is distinct from p_state then
+  if p_fingerprint is not null
+    and p_state in ('INPUT_REQUIRED', 'AUTH_REQUIRED')
+    and (v_handoff.state, v_handoff.status_message) is distinct from (p_state, p_status_message)
+  then
     perform note_operational_event(
-      'handoff.input_required', v_handoff.org_id, v_handoff.target_id, array[p_event_id], null
+      'handoff.input_required', v_handoff.org_id, v_handoff.target_id, array[p_event_id], 'the task is ' || p_state
     );
   end if;
 
