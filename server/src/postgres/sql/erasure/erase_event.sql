@@ -19,6 +19,8 @@ declare
   v_event record;
   v_freed record;
 begin
+  -- Whoever asked is answered, and whoever walks on writes that down, after a commit of their own that waits for the disk.
+  perform set_config('synchronous_commit', 'off', true);
   -- Waits for a replay that is copying the payload: it is found as a copy afterwards.
   select e.bucket, e.kind, e.target_id, e.erasure_id
   into v_event
