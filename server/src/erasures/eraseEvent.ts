@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { ApiError } from "../http/contract/errors.ts";
+import { callFunction } from "../postgres/hot/callFunction.ts";
 import { bucketOf } from "../postgres/ids.ts";
 import { finishErasure, type StoredErasure } from "./store.ts";
 
@@ -52,10 +53,11 @@ async function eraseEvent(
   eventId: string,
 ): Promise<boolean> {
   for (let tries = 1; ; tries++) {
-    const { rows } = await deps.pool.query<{ code: "e" | "d" | "n" | "b"; mailbox_id: string | null }>({
-      name: "erase_event",
-      text: "select code, mailbox_id from erase_event($1, $2, $3, $4)",
-      values: [erasure.id, erasure.org_id, eventId, deps.mailboxRetentionMs],
+    const rows = await callFunction(deps.pool, "erase_event", {
+      p_erasure: erasure.id,
+      p_org: erasure.org_id,
+      p_id: eventId,
+      p_retention_ms: deps.mailboxRetentionMs,
     });
     const { code, mailbox_id: mailboxId } = rows[0]!;
     if (mailboxId !== null) deps.onMailboxItems([mailboxId]);

@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { callFunction } from "../../postgres/hot/callFunction.ts";
 import { bucketOf, isId, newId } from "../../postgres/ids.ts";
 import { ApiError, notFound } from "../../http/contract/errors.ts";
 
@@ -33,25 +34,23 @@ export async function forceMessage(deps: ForceDeps, change: ForcedChange): Promi
   const { mailboxId, messageId, orgId, userId, reason } = change;
   if (!isId(mailboxId) || !isId(messageId)) throw notFound();
   for (let tries = 1; ; tries++) {
-    const { rows } = await deps.pool.query<{ code: "k" | "n" | "c" | "e" | "x" | "b" }>({
-      name: "force_message",
-      text: "select force_message($1, $2, $3, $4, $5, $6, $7) as code",
-      values: [
-        deps.retentionMs,
-        orgId,
-        mailboxId,
-        messageId,
-        reason,
-        userId,
-        newId(bucketOf(messageId), deps.nowMs()),
-      ],
+    const rows = await callFunction(deps.pool, "force_message", {
+      p_retention_ms: deps.retentionMs,
+      p_org: orgId,
+      p_mailbox: mailboxId,
+      p_id: messageId,
+      p_reason: reason,
+      p_user: userId,
+      p_intervention: newId(bucketOf(messageId), deps.nowMs()),
     });
-    const { code } = rows[0]!;
+    const code = rows[0]!.force_message as Code;
     if (code === "b" && tries < maxTries) continue;
     if (code === "k") return deps.onMailboxItems([mailboxId]);
     throw refusals[code]();
   }
 }
+
+type Code = "k" | "n" | "c" | "e" | "x" | "b";
 
 const refusals = {
   n: notFound,
