@@ -145,7 +145,14 @@ export const functions = {
       p_only: "uuid[]",
     },
     columns: {
-      held: "text",
+      row_id: "uuid",
+      attempts: "int2",
+      schedule_attempts: "int2",
+      kind: "int2",
+      target_id: "uuid",
+      target_version: "int8",
+      source_event_id: "uuid",
+      is_circle_closed: "bool",
       event_ids: "uuid[]",
       event_types: "text[]",
       correlation_ids: "text[]",
@@ -174,6 +181,7 @@ export const functions = {
       state: "text",
       fingerprint: "text",
       follow_error: "text",
+      is_circle_closed: "bool",
     },
   },
   claim_messages: {
@@ -484,6 +492,20 @@ export const functions = {
       listener_kind: "text",
       event_type: "text",
       status: "text",
+    },
+  },
+  waiting_after: {
+    parameters: {
+      p_bucket: "int2",
+      p_target: "uuid",
+    },
+    columns: {
+      bucket: "int2",
+      target_id: "uuid",
+      org_id: "uuid",
+      due_at: "int8",
+      kind: "int2",
+      items: "int4",
     },
   },
 } as const;
