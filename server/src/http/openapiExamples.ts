@@ -170,6 +170,7 @@ export const examples: Record<string, { request?: Record<string, unknown>; answe
       held: 0,
     },
   },
+  forceReject: { request: { "A message that stops its key": { reason: "the order was deleted by hand" } } },
   replayEvent: {
     answer: {
       id: "019a4b6c7d8e7f0011223344556677ae",
@@ -207,6 +208,47 @@ export const examples: Record<string, { request?: Record<string, unknown>; answe
         error: "receiver answered 401",
         response_body: "the signature does not fit",
       },
+    },
+  },
+  eraseEvent: {
+    answer: {
+      id: "019a4b6c7d8e7f0011223344556677af",
+      event_id: "019a4b6c7d8e7f0011223344556677ad",
+      correlation_id: null,
+      status: "DONE",
+      total: 2,
+      erased: 2,
+      created_by: "ada@example.com",
+      created_at: 1_793_500_000,
+      finished_at: 1_793_500_000,
+    },
+  },
+  createErasure: {
+    request: { "All that belongs to a customer": { correlation_id: "customer-4711" } },
+    answer: {
+      id: "019a4b6c7d8e7f0011223344556677af",
+      event_id: null,
+      correlation_id: "customer-4711",
+      status: "RUNNING",
+      total: null,
+      erased: 0,
+      created_by: "API key worker 1 (ak_live_0123)",
+      created_at: 1_793_500_000,
+      finished_at: null,
+    },
+  },
+  saveNotificationTarget: {
+    request: {
+      "What somebody has to look at": {
+        target_id: "019a4b6c7d8e7f0011223344556677ac",
+        event_types: ["target.disabled", "event.failed", "handoff.input_required"],
+      },
+    },
+    answer: {
+      id: "019a4b6c7d8e7f0011223344556677b0",
+      target_id: "019a4b6c7d8e7f0011223344556677ac",
+      event_types: ["target.disabled", "event.failed", "handoff.input_required"],
+      created_at: 1_793_500_000,
     },
   },
   renameOrganization: { request: { "A new name": { name: "Ada's workshop" } } },

@@ -61,6 +61,8 @@ export interface Tables {
     ordering_key: string | null;
     payload: Buffer;
     replay_id: string | null;
+    erasure_id: string | null;
+    is_operational: boolean | null;
   };
   deliveries: {
     bucket: number;
@@ -172,6 +174,7 @@ export interface HandoffRow {
   is_truncated: boolean;
   fingerprint: string | null;
   follow_error: string | null;
+  result_event_id: string | null;
   outcome: "COMPLETED" | "FAILED" | "CANCELED" | "REJECTED" | "UNKNOWN" | null;
   updated_at: number;
 }

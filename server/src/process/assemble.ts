@@ -264,7 +264,16 @@ export function createService(deps: ServiceDeps): Service {
       if (config.roles.has("api")) mailboxes.start();
       if (!config.roles.has("maintenance")) return;
       replays.start();
-      maintenance = startMaintenance({ config, pool, log, nowMs, handoffs });
+      maintenance = startMaintenance({
+        config,
+        pool,
+        log,
+        nowMs,
+        handoffs,
+        mailboxes,
+        changes: parts.changes,
+        onDue: () => dispatcher.onDue(),
+      });
       billing = startBillingWorker({ config, pool, log, nowMs });
     },
     async stop() {

@@ -107,6 +107,40 @@ export async function changeTarget(
   changes: Updateable<TargetRow>,
   nowSeconds: number,
 ): Promise<StoredTarget> {
+  if (changes.enabled !== true) return change(queries, key, changes, nowSeconds);
+  if (!queries.isTransaction) {
+    return queries
+      .transaction()
+      .execute((transaction) => changeTarget(transaction, key, changes, nowSeconds));
+  }
+  await noteEnabling(queries, key);
+  return change(queries, key, changes, nowSeconds);
+}
+
+/** Who was told that the service disabled the target is told that it is enabled, in the same transaction. */
+async function noteEnabling(
+  transaction: Queries,
+  { orgId, id }: { orgId: string; id: string },
+): Promise<void> {
+  const former = await transaction
+    .selectFrom("targets")
+    .select("disabled_reason")
+    .where("id", "=", id)
+    .where("org_id", "=", orgId)
+    .forUpdate()
+    .executeTakeFirst();
+  if (former === undefined || former.disabled_reason === null) return;
+  await sql`select note_operational_event('target.recovered', ${orgId}, ${id}, null, 'it was enabled')`.execute(
+    transaction,
+  );
+}
+
+async function change(
+  queries: Queries,
+  key: { orgId: string; id: string },
+  changes: Updateable<TargetRow>,
+  nowSeconds: number,
+): Promise<StoredTarget> {
   const target = await queries
     .updateTable("targets")
     .set(changes)

@@ -28,6 +28,8 @@ interface ApiErrorOptions {
 export const errorCodes = {
   idempotency_conflict: "the Idempotency-Key was used with another body",
   mailbox_disabled: "the mailbox is disabled",
+  message_unclaimed: "nobody has claimed the message",
+  message_ended: "the message is acknowledged, dead, canceled or expired",
   payload_gone: "the item is known, its payload is not kept any more",
   still_queued: "the event waits for its first attempt, or is held for its target",
   still_retrying: "the event waits for its next attempt",
