@@ -31,6 +31,8 @@ import { targetRoutes } from "./targets/routes.ts";
 import { testRoutes } from "./testsend/routes.ts";
 import { tryoutRoutes } from "./tryout/routes.ts";
 import type { Changes } from "./items/changes.ts";
+import type { ConsumerTraces } from "./mailbox/traceConsumers.ts";
+import type { Traces } from "./telemetry/traces.ts";
 import { type StreamRouteDeps, streamRoutes } from "./stream/routes.ts";
 import type { SecretBox } from "./items/secretBox.ts";
 
@@ -46,6 +48,9 @@ export interface AppDeps extends ServerDeps, HealthDeps, StreamRouteDeps {
   intake: Intake;
   mailboxes: Mailboxes;
   changes: Changes;
+  /** What notes the traces of items and of their consumers; absent when nothing is traced. */
+  traces?: Traces | undefined;
+  consumerTraces?: ConsumerTraces | undefined;
   handoffs?: Handoffs;
   nowMs: () => number;
   randomBytes: (size: number) => Buffer;

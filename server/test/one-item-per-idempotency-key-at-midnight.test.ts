@@ -48,6 +48,7 @@ class Session {
         eventType: null,
         correlationId: null,
         orderingKey: null,
+        traceContext: null,
         idempotencyKey,
       })),
       { token: 1, durationMs: 1000, deadlineMs: 0 },

@@ -172,6 +172,7 @@ it("what an older version accepted is delivered, and its keys are known", async 
     eventType: null,
     correlationId: null,
     orderingKey: null,
+    traceContext: null,
     idempotencyKey: "order-1",
   });
   const lease = { token: 9, durationMs: 60_000, deadlineMs: 0 };

@@ -2995,6 +2995,8 @@ export interface operations {
             header?: {
                 /** @description 1 to 255 characters; the same key is one item */
                 "Idempotency-Key"?: string;
+                /** @description W3C Trace Context: where the item's trace goes on, if the service traces */
+                Traceparent?: string;
                 /** @description Used when the body has no event_type */
                 "X-Event-Type"?: string;
                 /** @description At most 128 letters, digits, - and _ */
@@ -3077,6 +3079,8 @@ export interface operations {
             header?: {
                 /** @description 1 to 255 characters; the same key is one item */
                 "Idempotency-Key"?: string;
+                /** @description W3C Trace Context: where the item's trace goes on, if the service traces */
+                Traceparent?: string;
                 /** @description Used when the body has no event_type */
                 "X-Event-Type"?: string;
                 /** @description At most 128 letters, digits, - and _ */

@@ -52,6 +52,11 @@ export function word(text: string): string {
   return text;
 }
 
+/** Any text at all: for variables of others, which must not keep the service from starting. */
+export function anyText(text: string): string {
+  return text;
+}
+
 /** A file system path, kept as written. */
 export function path(text: string): string {
   if (text.includes("\0")) throw new ValueError("must be a path without NUL characters");

@@ -13,6 +13,7 @@ import {
   word,
   words,
 } from "./parsers.ts";
+import { telemetrySettings } from "./telemetrySettings.ts";
 
 /** One environment variable: everything that the service, its error messages and its documentation know of it. */
 export interface Setting<T> {
@@ -341,6 +342,7 @@ export const sections = [
   { heading: "Accounts", settings: accounts },
   { heading: "Mailboxes", settings: mailboxes },
   { heading: "Billing", settings: billing },
+  { heading: "OpenTelemetry", settings: telemetrySettings },
 ] as const;
 
 /** All settings in one record; a key here is the key of the parsed value. */
@@ -352,6 +354,7 @@ export const settings = {
   ...accounts,
   ...mailboxes,
   ...billing,
+  ...telemetrySettings,
 };
 
 function always<T>(setting: Defaulted<T>): Defaulted<T> {

@@ -12,6 +12,7 @@ import type { Changes } from "../items/changes.ts";
 import type { SecretBox } from "../items/secretBox.ts";
 import { createHandoffMetrics } from "../telemetry/handoffMetrics.ts";
 import type { Log } from "../telemetry/log.ts";
+import type { Traces } from "../telemetry/traces.ts";
 import { createAgents } from "./agent/agent.ts";
 import { createAgentTargets } from "./agentTargets.ts";
 import { Follower } from "./follow/follower.ts";
@@ -33,6 +34,7 @@ export interface HandoffsDeps {
   log: Log;
   registry: Registry;
   changes: Changes;
+  traces?: Traces | undefined;
   nowMs: () => number;
   /** Tells the local dispatcher that something became due. */
   onDue: () => void;

@@ -29,6 +29,7 @@ export async function acceptItems(
   const { pairNumbers, keyHashes, targetIds, legacy, largest } = numberPairs(items);
   const immediate = items.map(isImmediate);
   const groups = groupItems(items, pairNumbers, immediate);
+  const isTraced = items.some((item) => item.traceContext !== null);
   const hasKeys = items.some((item) => item.idempotencyKey !== null);
   const rows = await callFunction(pool, "accept_items", {
     p_lease_ms: lease.durationMs,
@@ -50,6 +51,7 @@ export async function acceptItems(
     p_ordering_keys: textColumn(items.map((item) => item.orderingKey)),
     p_key_digests: hasKeys ? uuidBytesArray(items.map(keyDigestOf)) : null,
     p_body_digests: hasKeys ? uuidBytesArray(items.map(bodyDigestOf)) : null,
+    p_trace_contexts: isTraced ? byteaArray(items.map((item) => item.traceContext)) : null,
   });
   return readAcceptances(rows[0]!, items, { pairNumbers, groups, lease });
 }

@@ -13,17 +13,23 @@ import {
 import { type RouteDefinition, route, sendAnswer, type FastAnswer } from "../http/contract/route.ts";
 import { Id } from "../http/contract/schemas.ts";
 import type { Acceptance, NewItem, RefusedItem } from "../items/item.ts";
+import type { Traces } from "../telemetry/traces.ts";
 import type { Intake } from "./intake.ts";
 import { readItem } from "./readItem.ts";
+import { acceptTraced } from "./traceAcceptance.ts";
 
 export interface IntakeRouteDeps {
   intake: Intake;
+  traces?: Traces | undefined;
   nowMs: () => number;
 }
 
 const ItemHeaders = Type.Object({
   "idempotency-key": Type.Optional(
     Type.String({ description: "1 to 255 characters; the same key is one item" }),
+  ),
+  traceparent: Type.Optional(
+    Type.String({ description: "W3C Trace Context: where the item's trace goes on, if the service traces" }),
   ),
   "x-event-type": Type.Optional(Type.String({ description: "Used when the body has no event_type" })),
   "x-correlation-id": Type.Optional(Type.String({ description: "At most 128 letters, digits, - and _" })),
@@ -81,16 +87,12 @@ function itemRoute(
       const body = (request.body as Buffer | undefined) ?? Buffer.alloc(0);
       const presented = (params as Record<string, string>)[parameter]!;
       const targetId = isId(presented) ? presented : nobodysTarget;
-      const acceptance = await deps.intake.add(
-        itemOf({ headers: request.headers, body, targetId, key, legacy, nowMs: deps.nowMs() }),
-      );
-      return sendAnswer(reply, answerTo(acceptance));
+      return sendAnswer(reply, await accept(deps, { headers: request.headers, body, targetId, key, legacy }));
     },
     {
       rawBody: true,
       fast({ headers, body, id, key }) {
-        const item = itemOf({ headers, body, targetId: id, key, legacy, nowMs: deps.nowMs() });
-        return deps.intake.add(item).then(answerTo);
+        return accept(deps, { headers, body, targetId: id, key, legacy });
       },
     },
   );
@@ -102,11 +104,23 @@ interface PresentedItem {
   targetId: string;
   key: string;
   legacy: boolean;
-  nowMs: number;
+}
+
+/** @throws {ApiError} 400 that names the field or header; rejects with what was refused. */
+function accept(deps: IntakeRouteDeps, presented: PresentedItem): Promise<FastAnswer> {
+  const { intake, traces } = deps;
+  const item = itemOf(presented, deps.nowMs());
+  if (traces === undefined) return intake.add(item).then(answerTo);
+  return acceptTraced(traces, item, {
+    routePath: presented.legacy ? "/e/:endpoint_id" : "/t/:target_id",
+    headers: presented.headers,
+    add: (one) => intake.add(one),
+    answerTo,
+  });
 }
 
 /** @throws {ApiError} 400 that names the field or header. */
-function itemOf({ headers, body, targetId, key, legacy, nowMs }: PresentedItem): NewItem {
+function itemOf({ headers, body, targetId, key, legacy }: PresentedItem, nowMs: number): NewItem {
   const { eventType, correlationId, orderingKey, idempotencyKey } = readItem(headers, body);
   return {
     id: newId(bucketOf(targetId), nowMs),
@@ -118,6 +132,7 @@ function itemOf({ headers, body, targetId, key, legacy, nowMs }: PresentedItem):
     correlationId,
     orderingKey,
     idempotencyKey,
+    traceContext: null,
   };
 }
 

@@ -1,3 +1,6 @@
+import type { TraceContext } from "../telemetry/traceContext.ts";
+import type { Span } from "../telemetry/traces.ts";
+
 /** One item on its way to its target, as a node holds it while it has the lease. */
 export interface Delivery {
   eventId: string;
@@ -15,6 +18,10 @@ export interface Delivery {
   correlationId: string | null;
   /** The event that this one repeats, when it is a replay. */
   sourceEventId: string | null;
+  /** Where its trace goes on; null when it is not traced. */
+  traceContext: TraceContext | null;
+  /** Of the attempt under way; null when it is not traced. */
+  span: Span | null;
   leaseToken: number;
   /** When the lease ends, by this node's monotonic clock; it never ends sooner in the database. */
   leaseDeadlineMs: number;

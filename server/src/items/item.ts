@@ -1,3 +1,4 @@
+import type { TraceContext } from "../telemetry/traceContext.ts";
 import type { KindNumber } from "./kind.ts";
 
 /** An item as a request brought it, checked for its form and not yet for its sender. */
@@ -13,6 +14,8 @@ export interface NewItem {
   correlationId: string | null;
   orderingKey: string | null;
   idempotencyKey: string | null;
+  /** Where its trace goes on; null when it is not traced. */
+  traceContext: TraceContext | null;
 }
 
 /** What became of an item: accepted, accepted before, or refused. */

@@ -67,6 +67,7 @@ async function claim(
   deps: MailboxRouteDeps,
   { key, mailboxId, headers, body, signal }: PresentedClaimRequest,
 ): Promise<FastAnswer> {
+  const startMs = deps.consumerTraces === undefined ? 0 : deps.nowMs();
   const outcome = await deps.mailboxes.claim({
     key,
     mailboxId,
@@ -84,6 +85,7 @@ async function claim(
     case "empty":
       return { status: 200, text: claimText([], outcome.remaining) };
     case "claimed": {
+      deps.consumerTraces?.claimed({ key, headers, startMs }, outcome.messages);
       const lifeMs = mailboxRetentionMs(deps.config);
       const texts = outcome.messages.map((message) => claimedMessageText(message, lifeMs));
       return {

@@ -9,7 +9,8 @@ import type { ClaimChange } from "./finish/changeClaims.ts";
 import type { ChangeResult } from "./finish/closeMessages.ts";
 import { isMailboxOf } from "./message/findMailbox.ts";
 import { changeRefusal } from "./claimErrors.ts";
-import { MailboxParams, type MailboxRouteDeps } from "./routes.ts";
+import { consumerOf, MailboxParams, type MailboxRouteDeps } from "./routes.ts";
+import type { Consumer } from "./traceConsumers.ts";
 import { Claims, LeaseSeconds, Reason, RejectedClaims, Results } from "./message/schemas.ts";
 
 /** What consumers do with the messages of one mailbox, many at a time. */
@@ -30,11 +31,20 @@ function endRoutes(deps: MailboxRouteDeps): Record<"acknowledge" | "reject", Rou
         response: { 200: Results },
       },
       async ({ request, reply, params, body }) =>
-        sendAnswer(reply, await acknowledge(deps, requiredKey(request), params.mailbox_id, body.messages)),
+        sendAnswer(
+          reply,
+          await acknowledge(
+            deps,
+            consumerOf(deps, requiredKey(request), request),
+            params.mailbox_id,
+            body.messages,
+          ),
+        ),
       {
-        fast({ key, id, body }) {
-          const presented = parseIf(AcknowledgeBody, body);
-          return presented && acknowledge(deps, key, id, presented.value.messages);
+        fast(whole) {
+          const presented = parseIf(AcknowledgeBody, whole.body);
+          const consumer = consumerOf(deps, whole.key, whole);
+          return presented && acknowledge(deps, consumer, whole.id, presented.value.messages);
         },
       },
     ),
@@ -52,7 +62,8 @@ function endRoutes(deps: MailboxRouteDeps): Record<"acknowledge" | "reject", Rou
       async ({ request, params, body }) => {
         const { messages, reason = "rejected" } = body;
         const mailboxId = params.mailbox_id;
-        return { results: await endEach(deps, requiredKey(request), { mailboxId, messages, reason }) };
+        const consumer = consumerOf(deps, requiredKey(request), request);
+        return { results: await endEach(deps, consumer, { mailboxId, messages, reason }) };
       },
     ),
   };
@@ -62,11 +73,11 @@ const AcknowledgeBody = Type.Object({ messages: Claims });
 
 async function acknowledge(
   deps: MailboxRouteDeps,
-  key: string,
+  consumer: Consumer,
   mailboxId: string,
   messages: PresentedClaim[],
 ): Promise<FastAnswer> {
-  const results = await endEach(deps, key, { mailboxId, messages, reason: null });
+  const results = await endEach(deps, consumer, { mailboxId, messages, reason: null });
   return { status: 200, text: JSON.stringify({ results }) };
 }
 
@@ -138,18 +149,27 @@ interface Result {
 
 async function endEach(
   deps: MailboxRouteDeps,
-  key: string,
+  consumer: Consumer,
   input: { mailboxId: string; messages: PresentedClaim[]; reason: string | null },
 ): Promise<Result[]> {
   const outcomes = await Promise.all(
     input.messages.map((message) =>
       deps.mailboxes.end({
-        ...claimOf(key, input.mailboxId, message),
+        ...claimOf(consumer.key, input.mailboxId, message),
         reason: input.reason && (message.reason ?? input.reason),
       }),
     ),
   );
-  await refuseUnknown(deps, key, input.mailboxId, outcomes);
+  await refuseUnknown(deps, consumer.key, input.mailboxId, outcomes);
+  if (deps.consumerTraces !== undefined) {
+    const ended = input.messages.filter((_message, index) => outcomes[index] === "done");
+    const verb = input.reason === null ? "acknowledge" : "reject";
+    deps.consumerTraces.ended(
+      consumer,
+      verb,
+      ended.map(({ id }) => id),
+    );
+  }
   return outcomes.map((outcome, index) => resultOf(input.messages[index]!.id, outcome));
 }
 

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from "node:http";
 import type pg from "pg";
 import { Type } from "typebox";
 import { type Config, mailboxRetentionMs } from "../config/config.ts";
@@ -9,6 +10,7 @@ import { type RouteDefinition, route, sendAnswer, type FastAnswer } from "../htt
 import { findMailbox, type ReadDeps } from "./message/findMailbox.ts";
 import { listMessages } from "./view/listMessages.ts";
 import type { Mailboxes } from "./mailboxes.ts";
+import type { Consumer, ConsumerTraces } from "./traceConsumers.ts";
 import { mailboxStats } from "./view/mailboxStats.ts";
 import { claimedMessageText, type MessageStatus, messageStatuses } from "./message/message.ts";
 import { readMessage } from "./view/readMessage.ts";
@@ -27,6 +29,7 @@ import {
 export interface MailboxRouteDeps {
   pool: pg.Pool;
   mailboxes: Mailboxes;
+  consumerTraces?: ConsumerTraces | undefined;
   config: Pick<Config, "mailboxLeaseSeconds" | "mailboxRetentionSeconds">;
   /** Unix milliseconds. */
   nowMs: () => number;
@@ -131,8 +134,16 @@ function messageRoutes(deps: MailboxRouteDeps): Record<"read" | "claim" | "ackno
         },
       },
       async ({ request, reply, params }) =>
-        sendAnswer(reply, await claimOne(deps, requiredKey(request), params.message_id)),
-      { fast: ({ key, id, body }) => (parseIf(NoFields, body) ? claimOne(deps, key, id) : undefined) },
+        sendAnswer(
+          reply,
+          await claimOne(deps, consumerOf(deps, requiredKey(request), request), params.message_id),
+        ),
+      {
+        fast: (whole) =>
+          parseIf(NoFields, whole.body)
+            ? claimOne(deps, consumerOf(deps, whole.key, whole), whole.id)
+            : undefined,
+      },
     ),
     acknowledge: route(
       {
@@ -147,36 +158,52 @@ function messageRoutes(deps: MailboxRouteDeps): Record<"read" | "claim" | "ackno
       async ({ request, reply, params, body }) =>
         sendAnswer(
           reply,
-          await acknowledgeOne(deps, requiredKey(request), params.message_id, body?.claim_token),
+          await acknowledgeOne(
+            deps,
+            consumerOf(deps, requiredKey(request), request),
+            params.message_id,
+            body?.claim_token,
+          ),
         ),
       {
-        fast({ key, id, body }) {
-          const presented = parseIf(Acknowledgement, body);
-          return presented && acknowledgeOne(deps, key, id, presented.value?.claim_token);
+        fast(whole) {
+          const presented = parseIf(Acknowledgement, whole.body);
+          const consumer = consumerOf(deps, whole.key, whole);
+          return presented && acknowledgeOne(deps, consumer, whole.id, presented.value?.claim_token);
         },
       },
     ),
   };
 }
 
-async function claimOne(deps: MailboxRouteDeps, key: string, messageId: string): Promise<FastAnswer> {
+/** Who made a request, for the traces of its messages. */
+export function consumerOf(
+  { nowMs, consumerTraces }: MailboxRouteDeps,
+  key: string,
+  { headers }: { headers: IncomingHttpHeaders },
+): Consumer {
+  return { key, headers, startMs: consumerTraces === undefined ? 0 : nowMs() };
+}
+
+async function claimOne(deps: MailboxRouteDeps, consumer: Consumer, messageId: string): Promise<FastAnswer> {
   const outcome = await deps.mailboxes.claimNamed({
-    key,
+    key: consumer.key,
     messageId: isId(messageId) ? messageId : nobodysId,
     leaseMs: deps.config.mailboxLeaseSeconds * 1000,
   });
   if (outcome.kind === "refused") throw claimRefusal(outcome.refusal);
+  deps.consumerTraces?.claimed(consumer, [outcome.message]);
   return { status: 200, text: claimedMessageText(outcome.message, mailboxRetentionMs(deps.config)) };
 }
 
 async function acknowledgeOne(
   deps: MailboxRouteDeps,
-  key: string,
+  consumer: Consumer,
   messageId: string,
   token: string | undefined,
 ): Promise<FastAnswer> {
   const result = await deps.mailboxes.end({
-    key,
+    key: consumer.key,
     messageId: isId(messageId) ? messageId : nobodysId,
     mailboxId: null,
     claimToken: token === undefined ? null : isId(token) ? token : nobodysId,
@@ -184,6 +211,7 @@ async function acknowledgeOne(
   });
   const refusal = changeRefusal(result);
   if (refusal !== undefined) throw refusal;
+  if (result === "done") deps.consumerTraces?.ended(consumer, "acknowledge", [messageId]);
   return { status: 200, text: `{"id":"${messageId}","status":"ACKNOWLEDGED"}` };
 }
 

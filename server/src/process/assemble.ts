@@ -22,6 +22,7 @@ import { createHandoffs, type Handoffs } from "../handoff/handoffs.ts";
 import { closeServer } from "../http/closeServer.ts";
 import { createIntake, type Intake } from "../intake/intake.ts";
 import { createMailboxes, type Mailboxes } from "../mailbox/mailboxes.ts";
+import { createConsumerTraces } from "../mailbox/traceConsumers.ts";
 import { startMaintenance } from "./chores.ts";
 import { createReplayWorker } from "../replays/worker.ts";
 import { createStreams, type Streams } from "../stream/streams.ts";
@@ -31,7 +32,9 @@ import { createSecretBox } from "../items/secretBox.ts";
 import { registerDatabaseMetrics } from "../telemetry/databaseMetrics.ts";
 import { registerMailboxMetrics } from "../mailbox/view/mailboxMetrics.ts";
 import type { Log } from "../telemetry/log.ts";
-import { metricsText } from "../telemetry/metricsText.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
+import { telemetryChoice } from "../telemetry/telemetryChoice.ts";
+import { metricsText, metricValues } from "../telemetry/metricsText.ts";
 import { createRequestMetrics } from "../telemetry/requestMetrics.ts";
 import { withTryout } from "../tryout/receiver.ts";
 import { connectionLimitOf } from "./descriptorLimit.ts";
@@ -48,6 +51,8 @@ export interface ServiceDeps {
   /** This process, as the database has it. */
   process?: ProcessRecord | undefined;
   log: Log;
+  /** What is exported by OpenTelemetry; absent when nothing is. */
+  telemetry?: Telemetry | undefined;
   nowMs?: () => number;
 }
 
@@ -126,8 +131,8 @@ function layFoundation(deps: ServiceDeps, requestPool: pg.Pool) {
 
 /** What delivery and handoffs both take. */
 function common(deps: ServiceDeps, { box, outbound, registry, changes }: Foundation) {
-  const { config, pool, log, nowMs = Date.now } = deps;
-  return { config, pool, log, nowMs, box, outbound, registry, changes };
+  const { config, pool, log, telemetry, nowMs = Date.now } = deps;
+  return { config, pool, log, nowMs, box, outbound, registry, changes, traces: telemetry?.traces };
 }
 
 function refusalLog(log: Log): (error: unknown) => void {
@@ -195,6 +200,7 @@ function createHelperFor(
       encryptionKey,
       previousEncryptionKeys,
       watchedFlag,
+      telemetry: { ...telemetryChoice(config), metrics: null, problems: [] },
       config: {
         allowHttpTargets,
         allowedNetworks,
@@ -224,6 +230,9 @@ export function createService(deps: ServiceDeps): Service {
     mailboxes,
     onDue: () => dispatcher.onDue(),
   });
+  const traces = deps.telemetry?.traces;
+  const counted = async () => (await parts.helper?.metrics()) ?? [];
+  deps.telemetry?.exportMetrics(async () => metricValues(parts.registry, await counted()));
   let isStopping = false;
   let maintenance: { stop(): Promise<void> } | undefined;
   let billing: BillingWorker | undefined;
@@ -236,7 +245,9 @@ export function createService(deps: ServiceDeps): Service {
     version,
     passwords: createPasswords(),
     metrics: createRequestMetrics(parts.registry),
-    metricsText: async () => metricsText(parts.registry, (await parts.helper?.metrics()) ?? []),
+    traces,
+    consumerTraces: traces && createConsumerTraces(parts.pool, traces),
+    metricsText: async () => metricsText(parts.registry, await counted()),
     onKeyUsed: (keyId) => parts.keyUsage.note(keyId),
     onDue: () => dispatcher.onDue(),
     onReplay: () => replays.wake(),

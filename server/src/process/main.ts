@@ -8,6 +8,8 @@ import { refuseForeignKey } from "./encryptionKey.ts";
 import { createService } from "./assemble.ts";
 import { isDashboardBuilt } from "../http/dashboard.ts";
 import { createLog, type Log } from "../telemetry/log.ts";
+import { startTelemetry, type Telemetry } from "../telemetry/telemetry.ts";
+import { telemetryChoice } from "../telemetry/telemetryChoice.ts";
 
 /** How long a process may take to stop; what it has not ended by then is left to its lapsing leases. */
 const stopLimitMs = 25_000;
@@ -27,10 +29,13 @@ export async function serve(config: Config, say: (line: string) => void, isRunBy
   const stop = listenForStop(say, isRunByNpm);
   const database = await openUnlessStopped(config, log, { say, stop });
   if (database === undefined) return;
+  let telemetry: Telemetry | undefined;
   try {
     const keys = { current: database.encryptionKey, previous: config.previousEncryptionKeys };
     await refuseForeignKey(database.pool, keys);
+    telemetry = await startTelemetry(telemetryChoice(config), log);
     const service = createService({
+      telemetry,
       config,
       log,
       pool: database.pool,
@@ -60,6 +65,7 @@ export async function serve(config: Config, say: (line: string) => void, isRunBy
     await service.stop();
     if ("reason" in end) throw new Error(end.reason);
   } finally {
+    await telemetry?.stop();
     await database.close();
     log.info({}, "stopped");
     log.flush();

@@ -8,14 +8,29 @@ export async function metricsText(
   registry: Registry,
   others: readonly (readonly MetricValues[])[],
 ): Promise<string> {
-  if (others.length === 0) return registry.metrics();
+  return (await withOthers(registry, others)).metrics();
+}
+
+/** The same as values. */
+export async function metricValues(
+  registry: Registry,
+  others: readonly (readonly MetricValues[])[],
+): Promise<MetricValues[]> {
+  return (await withOthers(registry, others)).getMetricsAsJSON();
+}
+
+async function withOthers(
+  registry: Registry,
+  others: readonly (readonly MetricValues[])[],
+): Promise<Pick<Registry, "metrics" | "getMetricsAsJSON">> {
+  if (others.length === 0) return registry;
   const added = new Set(others.flat().map(({ name }) => name));
   const own = await registry.getMetricsAsJSON();
   for (const metric of own) {
     // One of the process alone is not to be summed, or left out, for want of a second one.
     if (!added.has(metric.name)) metric.aggregator = "first";
   }
-  return AggregatorRegistry.aggregate([own, ...others]).metrics();
+  return AggregatorRegistry.aggregate([own, ...others]);
 }
 
 /** The sums of counters and histograms; what gauges showed has passed. */

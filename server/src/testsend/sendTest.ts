@@ -74,6 +74,8 @@ function deliveryOf(
     targetVersion: target.version,
     correlationId: null,
     sourceEventId: null,
+    traceContext: null,
+    span: null,
     leaseToken: 0,
     leaseDeadlineMs: Number.POSITIVE_INFINITY,
   };

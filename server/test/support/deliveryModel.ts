@@ -58,6 +58,7 @@ export async function createPlayer(pool: pg.Pool): Promise<Player> {
       eventType: null,
       correlationId: null,
       orderingKey: null,
+      traceContext: null,
       idempotencyKey: null,
     }),
     async accept(items, isImmediate) {
@@ -70,6 +71,8 @@ export async function createPlayer(pool: pg.Pool): Promise<Player> {
         const { id: eventId, targetId, payload, eventType, correlationId } = item;
         const held = {
           sourceEventId: null,
+          traceContext: null,
+          span: null,
           attempts: 0,
           scheduleAttempts: 0,
           leaseToken: lease.token,

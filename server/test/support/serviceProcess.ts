@@ -100,7 +100,7 @@ export async function startService({ storage, env = {}, command }: ServiceOption
 /** The environment without what would steer the service. */
 function inherited(): NodeJS.ProcessEnv {
   return Object.fromEntries(
-    Object.entries(process.env).filter(([name]) => !/^(POSTRIDER_|DATABASE_URL$|STRIPE_)/i.test(name)),
+    Object.entries(process.env).filter(([name]) => !/^(POSTRIDER_|DATABASE_URL$|STRIPE_|OTEL_)/i.test(name)),
   );
 }
 

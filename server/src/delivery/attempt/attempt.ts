@@ -1,6 +1,8 @@
 import type { Log } from "../../telemetry/log.ts";
 import { type AttemptResult, type Delivery, notSent } from "../../items/delivery.ts";
 import type { TargetConfig } from "../../targets/targetConfig.ts";
+import type { Traces } from "../../telemetry/traces.ts";
+import { startAttempt } from "./traceAttempt.ts";
 
 /** How a delivery of each kind is sent: 1 webhook, 3 a2a. */
 export type Senders = Record<1 | 3, Sender>;
@@ -20,7 +22,7 @@ type Sender = (
  * attempt, so that neither the item nor its lane is lost.
  */
 export function attempt(
-  { senders, log }: { senders: Senders; log: Log },
+  { senders, log, traces }: { senders: Senders; log: Log; traces?: Traces | undefined },
   delivery: Delivery,
   target: TargetConfig,
   ended: (result: AttemptResult) => void,
@@ -36,6 +38,9 @@ export function attempt(
     log.error({ err: error, event_id: delivery.eventId }, "an attempt could not be made");
     end(notSent("the service could not make the attempt"));
   };
+  if (traces !== undefined && delivery.traceContext !== null) {
+    delivery.span = startAttempt(traces, delivery, delivery.traceContext, target);
+  }
   try {
     senders[delivery.kind](delivery, target, end)?.catch(failed);
   } catch (error) {

@@ -40,6 +40,7 @@ export function createFinisher(deps: FinisherDeps): Finisher {
         responseBody: result.responseBody,
         headerSet: headerSetOf(target),
         kind: delivery.kind,
+        span: delivery.span,
         number: delivery.attempts + 1,
         target,
       });

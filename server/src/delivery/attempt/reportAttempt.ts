@@ -6,10 +6,13 @@ import type { Log } from "../../telemetry/log.ts";
 import type { Delivery } from "../../items/delivery.ts";
 import type { AttemptRecord } from "../rows/store.ts";
 import type { TargetConfig } from "../../targets/targetConfig.ts";
+import type { Span } from "../../telemetry/traces.ts";
+import { endAttempt } from "./traceAttempt.ts";
 
 /** An attempt as it is written down, with what the log says of it besides. */
 export interface MadeAttempt extends AttemptRecord {
   kind: Delivery["kind"];
+  span: Span | null;
   /** Of the attempt, from 1. */
   number: number;
   target: TargetConfig;
@@ -47,9 +50,11 @@ export function createAttemptReport(metrics: DeliveryMetrics, log: Log, changes:
         error: attempt.error,
         nextInMs: attempt.outcome === 2 ? attempt.delayMs : null,
       });
+      if (attempt.span !== null) endAttempt(attempt.span, outcome, attempt);
       if (isHeld && changes.isWatched()) changes.publish(target.id, changeOf(attempt));
     },
     lost(error, attempt) {
+      if (attempt.span !== null) endAttempt(attempt.span, "lost", attempt);
       log.error(
         { err: error, event_id: attempt.eventId },
         "an attempt could not be recorded; the item will be sent again",

@@ -44,6 +44,7 @@ export function sendWebhook(
   if (delivery.eventType !== null) headers.push("x-event-type", delivery.eventType);
   if (delivery.correlationId !== null) headers.push("x-correlation-id", delivery.correlationId);
   if (delivery.sourceEventId !== null) headers.push("x-source-event-id", delivery.sourceEventId);
+  if (delivery.span !== null) headers.push("traceparent", delivery.span.traceparent);
   if (own !== null) headers.push(...own.pairs);
   const request: OutboundRequest = {
     method: "POST",

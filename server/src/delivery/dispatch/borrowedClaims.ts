@@ -95,15 +95,19 @@ export class BorrowedClaims implements ClaimLoop, Borrowing {
     const lease = this.#deps.newLease();
     const startedAtMs = performance.now();
     try {
-      const { deliveries, isCircleClosed } = await claimDeliveries(this.#deps.pool, {
-        leaseMs: lease.durationMs,
-        leaseToken: lease.token,
-        cursor: firstCursor,
-        skip: [],
-        wide: [targetId],
-        only: [targetId],
-        ...size,
-      });
+      const { deliveries, isCircleClosed } = await claimDeliveries(
+        this.#deps.pool,
+        {
+          leaseMs: lease.durationMs,
+          leaseToken: lease.token,
+          cursor: firstCursor,
+          skip: [],
+          wide: [targetId],
+          only: [targetId],
+          ...size,
+        },
+        this.#deps.traces,
+      );
       if (deliveries.length > 0) {
         this.#seen = lookAt(deliveries, this.#seen);
         this.#deps.metrics.claimed(deliveries.length);

@@ -2,6 +2,7 @@ import type pg from "pg";
 import type { Lease } from "../../items/item.ts";
 import type { DeliveryMetrics } from "../../telemetry/deliveryMetrics.ts";
 import type { Log } from "../../telemetry/log.ts";
+import type { Traces } from "../../telemetry/traces.ts";
 import { type ClaimSize, lookAt, maxPerClaim, nothingSeen, sizeClaim, targetsWithMore } from "./claimSize.ts";
 import type { Delivery } from "../../items/delivery.ts";
 import { createSleeper, repeatUntil } from "../../runtime/sleeper.ts";
@@ -27,6 +28,7 @@ export interface ClaimLoopDeps {
   pool: pg.Pool;
   log: Log;
   metrics: DeliveryMetrics;
+  traces?: Traces | undefined;
   newLease: () => Lease;
   /** How much more fits in memory. */
   room: () => Room;
@@ -138,13 +140,15 @@ class Claims implements ClaimLoop {
 
   #claim(request: Omit<DeliveryClaimRequest, "leaseMs" | "leaseToken" | "cursor" | "wide">): Promise<Claim> {
     const lease = this.#deps.newLease();
-    return claimDeliveries(this.#deps.pool, {
+    const { pool, traces } = this.#deps;
+    const asked = {
       ...request,
       leaseMs: lease.durationMs,
       leaseToken: lease.token,
       cursor: this.#cursor,
       wide: request.perTarget > request.few ? this.#deps.targetsEnding(request.few) : [],
-    });
+    };
+    return claimDeliveries(pool, asked, traces);
   }
 
   /**

@@ -7,6 +7,7 @@ import type { SecretBox } from "../../items/secretBox.ts";
 import { newRootId } from "../../postgres/ids.ts";
 import { createDeliveryMetrics } from "../../telemetry/deliveryMetrics.ts";
 import type { Log } from "../../telemetry/log.ts";
+import type { Traces } from "../../telemetry/traces.ts";
 import type { AttemptResult, Delivery } from "../../items/delivery.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { createBusyMeter, createLending, type HelpingThread } from "./lending.ts";
@@ -26,6 +27,7 @@ export interface DeliveryDeps {
   outbound: Outbound;
   log: Log;
   changes: Changes;
+  traces?: Traces | undefined;
   registry: Registry;
   nowMs: () => number;
   /** How a delivery to an agent is attempted. */
@@ -54,6 +56,7 @@ export function createDelivery(deps: DeliveryDeps): Dispatcher {
     box,
     log,
     metrics,
+    traces: deps.traces,
     recorder,
     finisher: createFinisher({ pool, log, recorder, changes: deps.changes, nowMs, random: Math.random }),
     senders: {

@@ -98,6 +98,7 @@ export class Dispatcher implements DeliveryGauges {
       pool: this.#deps.pool,
       log: this.#deps.log,
       metrics: this.#deps.metrics,
+      traces: this.#deps.traces,
       newLease: () => this.newLease(),
       room: () => lanes.waitingRoom.room(),
       fullTargets: () => lanes.full(),
@@ -155,6 +156,8 @@ export class Dispatcher implements DeliveryGauges {
       eventType: item.eventType,
       correlationId: item.correlationId,
       sourceEventId: null,
+      traceContext: item.traceContext,
+      span: null,
       leaseToken: leased.lease.token,
       leaseDeadlineMs: leased.lease.deadlineMs,
     };
@@ -299,6 +302,7 @@ export class Dispatcher implements DeliveryGauges {
   /** Nothing was sent, and the receiver is not to blame: no attempt, and no failure of the target. */
   #takeBack(lane: Lane, delivery: Delivery, why: string): void {
     this.#unsent.note(why);
+    delivery.span?.end({ attributes: { "postrider.outcome": "unsent" }, error: "unsent" });
     this.#releases.add(delivery);
     this.#releaseWaiting(lane);
     hold(lane, performance.now() + unsentPauseMs);

@@ -2,6 +2,7 @@ import type pg from "pg";
 import type { SecretBox } from "../../items/secretBox.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { DeliveryMetrics } from "../../telemetry/deliveryMetrics.ts";
+import type { Traces } from "../../telemetry/traces.ts";
 import type { Senders } from "../attempt/attempt.ts";
 import type { AttemptRecorder } from "../attempt/recordAttempts.ts";
 import type { Finisher } from "../attempt/finishAttempt.ts";
@@ -16,6 +17,7 @@ export interface DispatcherDeps {
   box: SecretBox;
   log: Log;
   metrics: DeliveryMetrics;
+  traces?: Traces | undefined;
   recorder: AttemptRecorder;
   finisher: Finisher;
   senders: Senders;

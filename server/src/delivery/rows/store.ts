@@ -13,8 +13,10 @@ import { callFunction } from "../../postgres/hot/callFunction.ts";
 import type { RowOf } from "../../postgres/hot/functionCall.ts";
 import { bucketOf, idTimeMs, newId } from "../../postgres/ids.ts";
 import type { Delivery } from "../../items/delivery.ts";
+import { messaging, type Traces } from "../../telemetry/traces.ts";
 import { latencyRange } from "../../items/latencyRanges.ts";
 import { byRow, type LeasedItem } from "./itemsByRow.ts";
+import { traceOf } from "../../items/traceOf.ts";
 
 /** Where a node is in its circle over the waiting targets. */
 export interface ClaimCursor {
@@ -54,7 +56,12 @@ export interface Claim {
 }
 
 /** Leases due deliveries to the caller, a few from each target, going on from `cursor`. */
-export async function claimDeliveries(pool: pg.Pool, request: DeliveryClaimRequest): Promise<Claim> {
+export async function claimDeliveries(
+  pool: pg.Pool,
+  request: DeliveryClaimRequest,
+  traces?: Traces,
+): Promise<Claim> {
+  const startMs = Date.now();
   const leaseDeadlineMs = performance.now() + request.leaseMs;
   const rows = await callFunction(pool, "claim_deliveries", {
     p_lease_ms: request.leaseMs,
@@ -68,10 +75,13 @@ export async function claimDeliveries(pool: pg.Pool, request: DeliveryClaimReque
     p_few: request.few,
     p_max_targets: maxTargetsPerClaim,
     p_only: idArray(request.only),
+    p_is_traced: traces !== undefined,
   });
   const { target_id: next, is_circle_closed: isCircleClosed } = rows.pop()!;
+  const deliveries = toDeliveries(rows, request.leaseToken, leaseDeadlineMs);
+  if (traces !== undefined) traceClaim(traces, deliveries, startMs);
   return {
-    deliveries: toDeliveries(rows, request.leaseToken, leaseDeadlineMs),
+    deliveries,
     cursor: { bucket: bucketOf(next!), targetId: next! },
     isCircleClosed: isCircleClosed!,
   };
@@ -81,7 +91,7 @@ function toDeliveries(rows: readonly ClaimRow[], leaseToken: number, leaseDeadli
   const deliveries: Delivery[] = [];
   for (const row of rows) {
     // Null where every item's event is gone.
-    const { event_ids: eventIds, event_types, correlation_ids, payloads } = row;
+    const { event_ids: eventIds, event_types, correlation_ids, payloads, trace_contexts } = row;
     if (eventIds === null) continue;
     for (let item = 0; item < eventIds.length; item++) {
       deliveries.push({
@@ -96,12 +106,30 @@ function toDeliveries(rows: readonly ClaimRow[], leaseToken: number, leaseDeadli
         payload: payloads![item]!,
         eventType: event_types![item]!,
         correlationId: correlation_ids![item]!,
+        traceContext: trace_contexts?.[item] ?? null,
+        span: null,
         leaseToken,
         leaseDeadlineMs,
       });
     }
   }
   return deliveries;
+}
+
+/** A span for each item that is traced: the claim that brought it to this node. */
+function traceClaim(traces: Traces, deliveries: readonly Delivery[], startMs: number): void {
+  for (const delivery of deliveries) {
+    const { eventId, targetId, traceContext } = delivery;
+    if (traceContext === null) continue;
+    const span = traces.start({
+      name: "claim",
+      kind: "internal",
+      ...traceOf(delivery, traceContext),
+      attributes: { ...messaging, "messaging.message.id": eventId, "messaging.destination.name": targetId },
+      startMs,
+    });
+    span?.end({ attributes: {} });
+  }
 }
 
 /** One attempt as it is written down. */

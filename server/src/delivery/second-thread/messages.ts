@@ -1,6 +1,7 @@
 import type { ChangeCounts } from "../../items/changes.ts";
 import type { DatabaseConnection } from "../../postgres/pool.ts";
 import type { SendingConfig } from "../dispatch/sendingConfig.ts";
+import type { TelemetryChoice } from "../../telemetry/telemetryChoice.ts";
 import type { MetricValues } from "../../telemetry/metricsText.ts";
 
 /** What the helping thread is started with. All of it can be copied from thread to thread. */
@@ -9,6 +10,8 @@ export interface ThreadInput {
   encryptionKey: Uint8Array;
   previousEncryptionKeys: readonly Uint8Array[];
   config: SendingConfig;
+  /** What it exports itself: no metrics, which the main thread adds to its own. Nothing when absent. */
+  telemetry?: TelemetryChoice;
   /** 1 while somebody watches changes. */
   watchedFlag: Int32Array<SharedArrayBuffer>;
 }

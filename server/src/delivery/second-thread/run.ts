@@ -4,6 +4,7 @@ import { createPool } from "../../postgres/pool.ts";
 import { parseNetworks } from "../../outbound/addressGuard.ts";
 import { createSecretBox } from "../../items/secretBox.ts";
 import { createLineForwarder } from "../../telemetry/lineWriter.ts";
+import { startTelemetry } from "../../telemetry/telemetry.ts";
 import { createLog } from "../../telemetry/log.ts";
 import { connectOutbound } from "../../outbound/connectOutbound.ts";
 import { withTryout } from "../../tryout/receiver.ts";
@@ -45,6 +46,7 @@ const outbound = withTryout(connectOutbound(input.config, parseNetworks(input.co
   log,
   nowMs: Date.now,
 });
+const telemetry = input.telemetry && (await startTelemetry(input.telemetry, log));
 const claims = new BorrowedClaims((targetId) => say({ say: "ended", targetId }));
 const dispatcher = createDelivery({
   config: input.config,
@@ -54,6 +56,7 @@ const dispatcher = createDelivery({
   log,
   changes: countChanges(input.watchedFlag, (counts) => say({ say: "counts", counts })),
   registry,
+  traces: telemetry?.traces,
   nowMs: Date.now,
   // Only webhooks are lent.
   sendHandoff: () => Promise.resolve(notSent("the service could not make the attempt")),
@@ -64,6 +67,7 @@ dispatcher.start();
 async function stop(): Promise<void> {
   await dispatcher.stop();
   outbound.close();
+  await telemetry?.stop();
   await pool.end();
   say({ say: "metrics", values: await registry.getMetricsAsJSON() });
   log.flush();

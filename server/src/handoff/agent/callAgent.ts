@@ -10,6 +10,8 @@ export interface AgentCall {
   body?: Buffer;
   /** Extensions that this request activates. */
   extensions?: readonly string[];
+  /** Where the agent's part of the trace goes on. */
+  traceparent?: string | undefined;
   timeoutMs: number;
   /** Whether it may arrive twice without harm. */
   isRepeatable: boolean;
@@ -52,6 +54,7 @@ export async function callAgent(outbound: Outbound, agent: Agent, call: AgentCal
   const headers = ["accept", "application/a2a+json, application/json", "a2a-version", "1.0"];
   if (call.body !== undefined) headers.push("content-type", "application/json");
   if (authorization.header !== null) headers.push("authorization", authorization.header);
+  if (call.traceparent !== undefined) headers.push("traceparent", call.traceparent);
   const active = (call.extensions ?? []).filter((uri) => agent.extensions.includes(uri));
   if (active.length > 0) headers.push("a2a-extensions", active.join(", "));
   const result = await outbound.request({

@@ -3,8 +3,10 @@ import { callFunction } from "../../postgres/hot/callFunction.ts";
 import { bucketOf, newId } from "../../postgres/ids.ts";
 import type { Changes } from "../../items/changes.ts";
 import type { Delivery } from "../../items/delivery.ts";
+import type { Traces } from "../../telemetry/traces.ts";
 import type { TaskView, Outcome } from "../agent/readTask.ts";
 import { type ResultTarget, resultItem, readResultTarget } from "./resultItem.ts";
+import { traceEnd } from "./traceEnd.ts";
 
 /** What may be done about an item that is due at an agent. */
 export type Beginning =
@@ -69,6 +71,7 @@ export interface RecordDeps {
   pool: pg.Pool;
   nowMs: () => number;
   changes: Changes;
+  traces?: Traces | undefined;
   /** Tells the local dispatcher that something became due. */
   onDue: () => void;
   /** Tells those who wait for messages that these mailboxes have some. */
@@ -108,6 +111,9 @@ export async function recordHandoff(deps: RecordDeps, record: HandoffRecord): Pr
     if (code === "r" && deps.changes.isWatched()) {
       const data = { event_id: record.eventId, target_id: record.targetId };
       deps.changes.publish(record.targetId, { type: "handoff", data });
+    }
+    if (code === "r" && record.outcome !== null && deps.traces !== undefined) {
+      await traceEnd(deps.pool, deps.traces, record);
     }
     if (code === "r" && target !== undefined) {
       if (target.kind === "mailbox") deps.onMailboxItems([target.id]);

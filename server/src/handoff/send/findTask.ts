@@ -28,7 +28,7 @@ type Page = { tasks: unknown[]; nextPageToken: string };
 export async function findTask(
   outbound: Outbound,
   agent: Agent,
-  search: { messageId: string; sinceMs: number; timeoutMs: number },
+  search: { messageId: string; sinceMs: number; traceparent?: string | undefined; timeoutMs: number },
 ): Promise<TaskSearch> {
   const deadlineMs = performance.now() + search.timeoutMs;
   let pageToken = "";
@@ -47,6 +47,7 @@ export async function findTask(
         pageSize: String(pageSize),
         ...(pageToken !== "" && { pageToken }),
       },
+      traceparent: search.traceparent,
       timeoutMs: leftMs,
       isRepeatable: true,
     });

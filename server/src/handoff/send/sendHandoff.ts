@@ -180,6 +180,7 @@ class Attempt {
       path: "/message:send",
       body,
       extensions: message.extensions,
+      traceparent: this.#delivery.span?.traceparent,
       timeoutMs,
       // Two messages make two tasks, even under one id.
       isRepeatable: false,
@@ -224,6 +225,7 @@ class Attempt {
     return findTask(this.#deps.outbound, agent, {
       messageId: this.#delivery.eventId,
       sinceMs,
+      traceparent: this.#delivery.span?.traceparent,
       timeoutMs: Math.min(this.#deps.timeoutMs / 3, this.#leftMs()),
     });
   }

@@ -150,6 +150,7 @@ function readAnswer(requests: readonly ClaimRequest[], rows: readonly ClaimRow[]
       orderingKey: row.ordering_key,
       eventType: row.event_type,
       correlationId: row.correlation_id,
+      traceContext: row.trace_context,
       payload: row.payload,
     });
   }

@@ -70,6 +70,7 @@ function readMessage(row: RowOf<"claim_named_messages">, id: string, claimToken:
     orderingKey: row.ordering_key,
     eventType: row.event_type,
     correlationId: row.correlation_id,
+    traceContext: row.trace_context,
     payload: row.payload!,
   };
 }

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { newId } from "../../postgres/ids.ts";
+import { parseTraceparent } from "../../telemetry/traceContext.ts";
 import { claimedMessageText } from "./message.ts";
 
 const text = fc.option(fc.string({ unit: "grapheme" }));
@@ -20,6 +21,7 @@ describe("a claimed message as JSON text", () => {
             claimCount: count,
             leaseUntilMs: 1_790_000_300_999,
             orderingKey,
+            traceContext: null,
             eventType,
             correlationId,
             payload: JSON.stringify(payload),
@@ -47,6 +49,17 @@ describe("a claimed message as JSON text", () => {
     );
   });
 
+  it("says where its trace goes on, when it is traced", () => {
+    const id = newId(7, 1_790_000_000_123);
+    const claim = { id, mailboxId: id, claimedBy: id, claimToken: id, claimCount: 1, leaseUntilMs: 1 };
+    const text = { orderingKey: null, eventType: null, correlationId: null, payload: "{}" };
+    const header = `00-${id}-0718293a4b5c6d7e-01`;
+    const traceContext = parseTraceparent(header);
+    expect(JSON.parse(claimedMessageText({ ...claim, ...text, traceContext }, 5_000))).toMatchObject({
+      traceparent: header,
+    });
+  });
+
   it("never says that a claim outlives its message", () => {
     const id = newId(0, 1_000_000);
     const claim = {
@@ -57,6 +70,7 @@ describe("a claimed message as JSON text", () => {
       claimCount: 1,
       leaseUntilMs: 9_000_000,
       orderingKey: null,
+      traceContext: null,
       eventType: null,
       correlationId: null,
       payload: "{}",

@@ -1,4 +1,5 @@
 import { idTimeMs } from "../../postgres/ids.ts";
+import { type TraceContext, traceparentOf } from "../../telemetry/traceContext.ts";
 
 /** What a message can be. `DEAD` stands beside the contract's four: rejected, or claimed too often. */
 export const messageStatuses = ["UNREAD", "CLAIMED", "ACKNOWLEDGED", "EXPIRED", "DEAD"] as const;
@@ -35,6 +36,8 @@ export interface ClaimedMessage {
   orderingKey: string | null;
   eventType: string | null;
   correlationId: string | null;
+  /** Null when it is not traced. */
+  traceContext: TraceContext | null;
   /** JSON text as it was accepted. */
   payload: string;
 }
@@ -49,7 +52,7 @@ export function messageTimes(id: string, retentionMs: number): { created_at: num
 }
 
 /**
- * A claimed message as JSON text, its token and payload included: the members of {@link Message} and two more. Written
+ * A claimed message as JSON text, its token and payload included: the members of {@link Message} and two or three more. Written
  * out, because it is most of what claiming costs the process; the payload is put in as it was accepted.
  */
 export function claimedMessageText(claimed: ClaimedMessage, retentionMs: number): string {
@@ -61,6 +64,7 @@ export function claimedMessageText(claimed: ClaimedMessage, retentionMs: number)
     `,"ordering_key":${textOrNull(claimed.orderingKey)},"claimed_by":"${claimed.claimedBy}"` +
     `,"claim_expires_at":${claimExpiresAt},"claim_count":${claimed.claimCount},"created_at":${created_at}` +
     `,"expires_at":${expires_at},"acknowledged_at":null,"dead_reason":null` +
+    (claimed.traceContext === null ? "" : `,"traceparent":"${traceparentOf(claimed.traceContext)}"`) +
     `,"claim_token":"${claimed.claimToken}","payload":${claimed.payload}}`
   );
 }

@@ -54,8 +54,12 @@ const ClaimToken = Type.String({
   description: "Proof of this claim; a later claim of the message has another",
 });
 
+const Traceparent = Type.Optional(
+  Type.String({ description: "W3C Trace Context: where the message's trace goes on, when it is traced" }),
+);
+
 export const Claimed = Type.Object(
-  { ...fields, claim_token: ClaimToken, payload },
+  { ...fields, traceparent: Traceparent, claim_token: ClaimToken, payload },
   { title: "ClaimedMessage" },
 );
 

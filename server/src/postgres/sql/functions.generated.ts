@@ -51,6 +51,7 @@ export const functions = {
       p_ordering_keys: "text[]",
       p_key_digests: "uuid[]",
       p_body_digests: "uuid[]",
+      p_trace_contexts: "bytea[]",
     },
     columns: {
       codes: "text",
@@ -177,6 +178,7 @@ export const functions = {
       p_few: "int4",
       p_max_targets: "int4",
       p_only: "uuid[]",
+      p_is_traced: "bool",
     },
     columns: {
       row_id: "uuid",
@@ -191,6 +193,7 @@ export const functions = {
       event_types: "text[]",
       correlation_ids: "text[]",
       payloads: "bytea[]",
+      trace_contexts: "bytea[]",
     },
   },
   claim_handoff_polls: {
@@ -239,6 +242,7 @@ export const functions = {
       event_type: "text",
       correlation_id: "text",
       payload: "text",
+      trace_context: "bytea",
     },
   },
   claim_named_messages: {
@@ -261,6 +265,7 @@ export const functions = {
       event_type: "text",
       correlation_id: "text",
       payload: "text",
+      trace_context: "bytea",
     },
   },
   close_messages: {

@@ -105,6 +105,7 @@ function watch(request: Request, response: Response, next: NextFunction): void {
     authorization,
     version: request.header("a2a-version") ?? null,
     extensions: request.header("a2a-extensions") ?? null,
+    traceparent: request.header("traceparent") ?? null,
     body: (request.body as AgentReport["requests"][number]["body"] | undefined) ?? null,
   });
   if (options.token !== undefined && authorization !== `Bearer ${options.token}`) {

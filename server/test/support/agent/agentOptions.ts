@@ -24,6 +24,7 @@ export interface SeenRequest {
   authorization: string | null;
   version: string | null;
   extensions: string | null;
+  traceparent: string | null;
   /** The parsed body of `message:send`. */
   body: { message?: SentMessage; configuration?: Record<string, unknown>; tenant?: string } | null;
 }

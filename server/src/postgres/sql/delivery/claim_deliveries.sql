@@ -26,7 +26,8 @@ create function claim_deliveries(
   p_per_target integer,
   p_few integer,
   p_max_targets integer,
-  p_only uuid[]
+  p_only uuid[],
+  p_is_traced boolean
 )
 returns table (
   row_id uuid,
@@ -40,7 +41,8 @@ returns table (
   event_ids uuid[],
   event_types text[],
   correlation_ids text[],
-  payloads bytea[]
+  payloads bytea[],
+  trace_contexts bytea[]
 )
 language plpgsql
 as $$
@@ -254,7 +256,8 @@ begin
       e.ids,
       e.types,
       e.correlations,
-      e.payloads
+      e.payloads,
+      e.contexts
     from generate_series(1, cardinality(v_row_ids)) as r
     cross join lateral (
       select
@@ -262,6 +265,8 @@ begin
         array_agg(x.event_type) as types,
         array_agg(x.correlation_id) as correlations,
         array_agg(x.payload) as payloads,
+        -- Null for who does not trace.
+        array_agg(x.trace_context) filter (where p_is_traced) as contexts,
         -- Nulls are left out, which is all that there is in most rows.
         (array_agg(x.source_event_id) filter (where x.source_event_id is not null))[1] as source_id
       from events x
@@ -287,6 +292,7 @@ begin
     null::uuid[],
     null::text[],
     null::text[],
+    null::bytea[],
     null::bytea[];
 end
 $$;

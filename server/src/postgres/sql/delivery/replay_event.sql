@@ -57,7 +57,7 @@ begin
 
   insert into events (
     bucket, kind, max_retries, billable, target_id, id, org_id, source_event_id, event_type, correlation_id,
-    ordering_key, payload, is_operational
+    ordering_key, payload, is_operational, trace_context
   )
   select
     e.bucket,
@@ -72,7 +72,8 @@ begin
     e.correlation_id,
     e.ordering_key,
     e.payload,
-    e.is_operational
+    e.is_operational,
+    e.trace_context
   from events e
   where e.bucket = v_bucket
     and e.target_id = replay_event.target_id

@@ -132,7 +132,8 @@ begin
   end if;
 
   insert into events (
-    bucket, kind, max_retries, billable, target_id, id, org_id, event_type, correlation_id, payload
+    bucket, kind, max_retries, billable, target_id, id, org_id, event_type, correlation_id, payload,
+    trace_context
   )
   select
     get_byte(uuid_send(p_result_id), 15),
@@ -144,7 +145,8 @@ begin
     e.org_id,
     p_result_type,
     e.correlation_id,
-    p_result_payload
+    p_result_payload,
+    e.trace_context
   from events e
   where e.bucket = v_bucket
     and e.target_id = v_handoff.target_id

@@ -34,6 +34,7 @@ create function accept_items(
   p_ordering_keys text[],
   p_key_digests uuid[],
   p_body_digests uuid[],
+  p_trace_contexts bytea[],
   out codes text,
   out winners uuid[],
   out pair_versions bigint[],
@@ -189,7 +190,8 @@ begin
   -- Arrays are read by subscripts here: unnesting this many keeps a copy of each.
   with stored as (
     insert into events (
-      bucket, kind, max_retries, billable, target_id, id, org_id, event_type, correlation_id, ordering_key, payload
+      bucket, kind, max_retries, billable, target_id, id, org_id, event_type, correlation_id, ordering_key, payload,
+      trace_context
     )
     select
       get_byte(uuid_send(p_ids[n]), 15),
@@ -202,7 +204,8 @@ begin
       p_event_types[n],
       p_correlation_ids[n],
       p_ordering_keys[n],
-      p_payloads[n]
+      p_payloads[n],
+      p_trace_contexts[n]
     from generate_series(1, v_count) as n
     where v_codes is null
       or v_codes[n] in ('a', 'f')

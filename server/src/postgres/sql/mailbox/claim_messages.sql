@@ -32,7 +32,8 @@ returns table (
   ordering_key text,
   event_type text,
   correlation_id text,
-  payload text
+  payload text,
+  trace_context bytea
 )
 language plpgsql
 as $$
@@ -87,7 +88,7 @@ begin
       select
         row(n, case when v_key_ids[p_keys[n]] is null then 'unauthorized' else 'not_found' end, null, null, null)
           ::claim_head,
-        null::mailbox_rest, null::uuid, null::integer, null::text, null::text, null::text, null::text
+        null::mailbox_rest, null::uuid, null::integer, null::text, null::text, null::text, null::text, null::bytea
       from unnest(v_box.refused) as n;
     end if;
     continue when v_box.requests is null;
@@ -212,12 +213,13 @@ begin
               row(l.request, 'claimed', l.claimed_by, l.claim_token, l.claimable_at)::claim_head
           end,
           null::mailbox_rest,
-          l.id, l.claim_count, l.ordering_key, e.event_type, e.correlation_id, convert_from(e.payload, 'UTF8')
+          l.id, l.claim_count, l.ordering_key, e.event_type, e.correlation_id, convert_from(e.payload, 'UTF8'),
+          e.trace_context
         from leased l
         -- The limit keeps the planner from reading the whole range for a join. The range of ids as plain variables lets
         -- the executor leave out the other days of `events` at its start.
         left join lateral (
-          select x.event_type, x.correlation_id, x.payload
+          select x.event_type, x.correlation_id, x.payload, x.trace_context
           from events x
           where x.bucket = v_box.bucket
             and x.target_id = v_box.id

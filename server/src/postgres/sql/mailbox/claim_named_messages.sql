@@ -23,7 +23,8 @@ returns table (
   ordering_key text,
   event_type text,
   correlation_id text,
-  payload text
+  payload text,
+  trace_context bytea
 )
 language plpgsql
 as $$
@@ -110,7 +111,7 @@ begin
   )
   select
     l.number::integer, 'c', l.claimed_by, l.mailbox_id, l.claim_count, l.claimable_at, l.ordering_key,
-    e.event_type, e.correlation_id, convert_from(e.payload, 'UTF8')
+    e.event_type, e.correlation_id, convert_from(e.payload, 'UTF8'), e.trace_context
   from leased l
   join events e on e.bucket = l.bucket and e.target_id = l.mailbox_id and e.id = l.id;
 
@@ -129,7 +130,8 @@ begin
       when m.ordering_key is not null and i.id = any (v_free) and i.id <> all (v_firsts) then 'o'
       else 'b'
     end,
-    v_key_ids[i.key], e.target_id, null::integer, null::bigint, null::text, null::text, null::text, null::text
+    v_key_ids[i.key], e.target_id, null::integer, null::bigint, null::text, null::text, null::text, null::text,
+    null::bytea
   from unnest(p_ids, p_keys) with ordinality as i (id, key, number)
   left join events e on e.org_id = v_key_orgs[i.key] and e.id = i.id and e.kind = 2
   left join targets t on t.id = e.target_id

@@ -62,7 +62,8 @@ returns table (
   ordering_key text,
   event_type text,
   correlation_id text,
-  payload text
+  payload text,
+  trace_context bytea
 )
 language plpgsql
 as $$
@@ -70,7 +71,7 @@ as $$
 begin
   return query
   select row(n, 'repeated', null, null, null)::claim_head, null::mailbox_rest, null::uuid, null::integer,
-    null::text, null::text, null::text, null::text
+    null::text, null::text, null::text, null::text, null::bytea
   from unnest(p_repeated) as n;
 
   return query
@@ -89,10 +90,11 @@ begin
       and (m.id >= p_expired_before) is true
   )
   select row(h.n, 'repeated', h.claimed_by, h.claim_token, h.claimable_at)::claim_head, null::mailbox_rest,
-    h.id, h.claim_count, h.ordering_key, e.event_type, e.correlation_id, convert_from(e.payload, 'UTF8')
+    h.id, h.claim_count, h.ordering_key, e.event_type, e.correlation_id, convert_from(e.payload, 'UTF8'),
+    e.trace_context
   from held h
   left join lateral (
-    select x.event_type, x.correlation_id, x.payload
+    select x.event_type, x.correlation_id, x.payload, x.trace_context
     from events x
     where x.bucket = p_bucket
       and x.target_id = p_mailbox

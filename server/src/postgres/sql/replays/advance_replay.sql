@@ -145,11 +145,11 @@ begin
   with made as (
     insert into events (
       bucket, kind, max_retries, billable, target_id, id, org_id, source_event_id, event_type, correlation_id,
-      ordering_key, payload, replay_id, is_operational
+      ordering_key, payload, replay_id, is_operational, trace_context
     )
     select
       e.bucket, e.kind, p_max_retries, false, e.target_id, p_ids[n], e.org_id, e.id, e.event_type, e.correlation_id,
-      e.ordering_key, e.payload, p_replay, e.is_operational
+      e.ordering_key, e.payload, p_replay, e.is_operational, e.trace_context
     from generate_series(1, cardinality(p_source_ids)) as n
     cross join lateral (
       select s.*

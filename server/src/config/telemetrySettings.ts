@@ -1,0 +1,95 @@
+import { anyText } from "./parsers.ts";
+import type { Setting } from "./settings.ts";
+
+/**
+ * OpenTelemetry's own variables, under their own names. `OTEL_RESOURCE_ATTRIBUTES` and what belongs to sending is read by
+ * its packages.
+ */
+export const telemetrySettings = {
+  otelEndpoint: text({
+    name: "OTEL_EXPORTER_OTLP_ENDPOINT",
+    unset: "nothing is exported",
+    description:
+      "The OTLP/HTTP address of a collector, such as `http://localhost:4318`: traces go to `/v1/traces` under it, metrics to `/v1/metrics`. Setting it is what turns both on. What else belongs to sending (`OTEL_EXPORTER_OTLP_HEADERS`, `_TIMEOUT`, `_COMPRESSION`, `_CERTIFICATE`, each also with `_TRACES_` or `_METRICS_`) is read as OpenTelemetry specifies it. See `docs/tracing.md`.",
+  }),
+  otelTracesEndpoint: text({
+    name: "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+    unset: "from OTEL_EXPORTER_OTLP_ENDPOINT",
+    description: "The whole address for traces alone.",
+  }),
+  otelMetricsEndpoint: text({
+    name: "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT",
+    unset: "from OTEL_EXPORTER_OTLP_ENDPOINT",
+    description: "The whole address for metrics alone.",
+  }),
+  otelProtocol: text({
+    name: "OTEL_EXPORTER_OTLP_PROTOCOL",
+    unset: "http/protobuf",
+    description: "`http/protobuf` or `http/json`. With `grpc` nothing is exported, and the log says so.",
+  }),
+  otelTracesProtocol: text({
+    name: "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL",
+    unset: "OTEL_EXPORTER_OTLP_PROTOCOL",
+    description: "The same for traces alone.",
+  }),
+  otelMetricsProtocol: text({
+    name: "OTEL_EXPORTER_OTLP_METRICS_PROTOCOL",
+    unset: "OTEL_EXPORTER_OTLP_PROTOCOL",
+    description: "The same for metrics alone.",
+  }),
+  otelTracesExporter: text({
+    name: "OTEL_TRACES_EXPORTER",
+    unset: "otlp where there is an endpoint",
+    description: "`none` leaves traces out; `otlp` without an endpoint exports to `http://localhost:4318`.",
+  }),
+  otelMetricsExporter: text({
+    name: "OTEL_METRICS_EXPORTER",
+    unset: "otlp where there is an endpoint",
+    description: "The same for metrics.",
+  }),
+  otelTracesSampler: text({
+    name: "OTEL_TRACES_SAMPLER",
+    unset: "parentbased_always_on",
+    description:
+      "Which items are traced: `always_on`, `always_off`, `traceidratio`, or each behind `parentbased_`, which does as the client's `traceparent` says where there is one.",
+  }),
+  otelTracesSamplerArg: text({
+    name: "OTEL_TRACES_SAMPLER_ARG",
+    unset: "1",
+    description: "The part of traces that the samplers with a ratio take, from 0 to 1.",
+  }),
+  otelServiceName: text({
+    name: "OTEL_SERVICE_NAME",
+    unset: "postrider",
+    description: "`service.name` of all that is exported.",
+  }),
+  otelSdkDisabled: text({
+    name: "OTEL_SDK_DISABLED",
+    unset: "false",
+    description: "`true` turns all of it off.",
+  }),
+  otelMaxQueue: text({
+    name: "OTEL_BSP_MAX_QUEUE_SIZE",
+    unset: "2048",
+    description: "How many spans may wait to be sent; what comes beyond that is dropped.",
+  }),
+  otelMaxBatch: text({
+    name: "OTEL_BSP_MAX_EXPORT_BATCH_SIZE",
+    unset: "512",
+    description: "The most spans in one request to the collector.",
+  }),
+  otelBatchDelay: text({
+    name: "OTEL_BSP_SCHEDULE_DELAY",
+    unset: "5000",
+    description: "The longest that a span waits for its batch, in milliseconds.",
+  }),
+  otelMetricsInterval: text({
+    name: "OTEL_METRIC_EXPORT_INTERVAL",
+    unset: "60000",
+    description: "How often metrics are sent, in milliseconds.",
+  }),
+};
+
+function text(setting: Omit<Setting<string>, "parse"> & { unset: string }): Setting<string | undefined> {
+  return { ...setting, parse: anyText };
+}

@@ -1,0 +1,59 @@
+import type { Delivery } from "../../items/delivery.ts";
+import type { TargetConfig } from "../../targets/targetConfig.ts";
+import type { TraceContext } from "../../telemetry/traceContext.ts";
+import { messaging, type Span, type Traces } from "../../telemetry/traces.ts";
+import { traceOf } from "../../items/traceOf.ts";
+
+/**
+ * Begins the span of an attempt, whose context goes to the receiver. Of the URL it says the server and no more: paths and
+ * queries hold secrets of receivers.
+ */
+export function startAttempt(
+  traces: Traces,
+  delivery: Delivery,
+  context: TraceContext,
+  target: TargetConfig,
+): Span | null {
+  const url = URL.parse(target.url);
+  return traces.start({
+    name: "POST",
+    kind: "client",
+    ...traceOf(delivery, context),
+    attributes: {
+      ...messaging,
+      "messaging.operation.type": "send",
+      "messaging.message.id": delivery.eventId,
+      "messaging.destination.name": delivery.targetId,
+      "http.request.method": "POST",
+      "http.request.resend_count": delivery.attempts,
+      ...(url !== null && {
+        "url.scheme": url.protocol.slice(0, -1),
+        "server.address": url.hostname,
+        "server.port": url.port === "" ? (url.protocol === "https:" ? 443 : 80) : Number(url.port),
+      }),
+    },
+  });
+}
+
+interface EndedAttempt {
+  statusCode: number;
+  /** Unix milliseconds. */
+  attemptedAtMs: number;
+  durationMs: number;
+}
+
+/** Ends the span of an attempt when it is known what became of it, as of the moment when it was answered. */
+export function endAttempt(
+  span: Span,
+  outcome: "delivered" | "retry" | "failed" | "stale" | "lost",
+  { statusCode, attemptedAtMs, durationMs }: EndedAttempt,
+): void {
+  span.end({
+    attributes: {
+      "postrider.outcome": outcome,
+      ...(statusCode > 0 && { "http.response.status_code": statusCode }),
+    },
+    error: outcome === "delivered" ? undefined : statusCode > 0 ? String(statusCode) : "no_answer",
+    atMs: attemptedAtMs + durationMs,
+  });
+}

@@ -1,0 +1,126 @@
+import { diag, DiagLogLevel } from "@opentelemetry/api";
+import { OTLPMetricExporter as JsonMetrics } from "@opentelemetry/exporter-metrics-otlp-http";
+import { OTLPMetricExporter as ProtobufMetrics } from "@opentelemetry/exporter-metrics-otlp-proto";
+import { OTLPTraceExporter as JsonTraces } from "@opentelemetry/exporter-trace-otlp-http";
+import { OTLPTraceExporter as ProtobufTraces } from "@opentelemetry/exporter-trace-otlp-proto";
+import {
+  defaultResource,
+  envDetector,
+  detectResources,
+  resourceFromAttributes,
+} from "@opentelemetry/resources";
+import type { Resource } from "@opentelemetry/resources";
+import { MeterProvider, PeriodicExportingMetricReader } from "@opentelemetry/sdk-metrics";
+import {
+  AlwaysOffSampler,
+  AlwaysOnSampler,
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  type Sampler,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+} from "@opentelemetry/sdk-trace";
+import { version } from "../../config/version.ts";
+import type { Log } from "../log.ts";
+import type { Telemetry } from "../telemetry.ts";
+import type { TelemetryChoice } from "../telemetryChoice.ts";
+import { createTraces } from "./createTraces.ts";
+import { toOtlp } from "./toOtlp.ts";
+
+const stopLimitMs = 2_000;
+/** A collector that is down is said so once in this time, and not with each batch. */
+const saidEveryMs = 10 * 60_000;
+
+/** Starts OpenTelemetry's SDK for what is chosen. What it cannot send is dropped: nothing waits for a collector. */
+export function startSdk(choice: TelemetryChoice, log: Pick<Log, "warn">): Telemetry {
+  diag.setLogger(quietLogger(log), { logLevel: DiagLogLevel.ERROR, suppressOverrideMessage: true });
+  const resource = resourceOf(choice);
+  const tracer = choice.traces === null ? undefined : startTracer(choice, resource);
+  let meter: MeterProvider | undefined;
+  return {
+    traces: tracer && createTraces(tracer.getTracer("postrider", version)),
+    exportMetrics(read) {
+      if (choice.metrics === null || meter !== undefined) return;
+      const startedMs = Date.now();
+      meter = new MeterProvider({
+        resource,
+        readers: [
+          new PeriodicExportingMetricReader({
+            exporter: choice.metrics === "http/json" ? new JsonMetrics() : new ProtobufMetrics(),
+            exportIntervalMillis: choice.metricsIntervalMs,
+            exportTimeoutMillis: Math.min(choice.metricsIntervalMs, 30_000),
+            metricProducers: [
+              {
+                collect: async () => ({
+                  resourceMetrics: {
+                    resource,
+                    scopeMetrics: [
+                      { scope: { name: "postrider", version }, metrics: toOtlp(await read(), startedMs) },
+                    ],
+                  },
+                  errors: [],
+                }),
+              },
+            ],
+          }),
+        ],
+      });
+    },
+    async stop() {
+      const stopped = Promise.allSettled([tracer?.shutdown(), meter?.shutdown()]);
+      await Promise.race([stopped, new Promise((resolve) => setTimeout(resolve, stopLimitMs).unref())]);
+    },
+  };
+}
+
+/** `OTEL_RESOURCE_ATTRIBUTES` may say more, and `OTEL_SERVICE_NAME` has the last word. */
+function resourceOf({ serviceName }: TelemetryChoice): Resource {
+  const own = resourceFromAttributes({ "service.name": "postrider", "service.version": version });
+  const named = resourceFromAttributes(serviceName === null ? {} : { "service.name": serviceName });
+  return defaultResource()
+    .merge(own)
+    .merge(detectResources({ detectors: [envDetector] }))
+    .merge(named);
+}
+
+function startTracer(choice: TelemetryChoice, resource: Resource): TracerProvider {
+  return new TracerProvider({
+    resource,
+    sampler: samplerOf(choice),
+    spanProcessors: [
+      new BatchSpanProcessor({
+        exporter: choice.traces === "http/json" ? new JsonTraces() : new ProtobufTraces(),
+        maxQueueSize: choice.maxQueue,
+        maxExportBatchSize: choice.maxBatch,
+        scheduledDelayMillis: choice.batchDelayMs,
+      }),
+    ],
+  });
+}
+
+function samplerOf({ sampler, samplerArgument }: TelemetryChoice): Sampler {
+  const root = rootSampler(sampler.replace("parentbased_", ""), samplerArgument);
+  return sampler.startsWith("parentbased_") ? new ParentBasedSampler({ root }) : root;
+}
+
+function rootSampler(name: string, ratio: number): Sampler {
+  if (name === "always_off") return new AlwaysOffSampler();
+  return name === "traceidratio" ? new TraceIdRatioBasedSampler(ratio) : new AlwaysOnSampler();
+}
+
+/** The SDK's own messages may quote settings, such as headers with a token: only a failure's code is passed on. */
+function quietLogger(log: Pick<Log, "warn">) {
+  let saidAtMs = Number.NEGATIVE_INFINITY;
+  const say = (message: string): void => {
+    const nowMs = performance.now();
+    if (nowMs - saidAtMs < saidEveryMs) return;
+    saidAtMs = nowMs;
+    const code = /\b(E[A-Z]{4,}|HTTP \d{3}|\b[45]\d\d\b)/.exec(message)?.[0] ?? null;
+    log.warn(
+      { code },
+      "telemetry cannot be exported and is dropped; said again in ten minutes at the earliest",
+    );
+  };
+  const silent = (): void => undefined;
+  return { error: say, warn: silent, info: silent, debug: silent, verbose: silent };
+}

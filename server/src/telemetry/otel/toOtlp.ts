@@ -1,0 +1,87 @@
+import { type Attributes, type HrTime, ValueType } from "@opentelemetry/api";
+import {
+  AggregationTemporality,
+  type DataPoint,
+  DataPointType,
+  type Histogram,
+} from "@opentelemetry/sdk-metrics";
+import type { MetricData } from "@opentelemetry/sdk-metrics";
+import type { MetricValues } from "../metricsText.ts";
+
+interface Value {
+  value: number;
+  labels: Partial<Record<string, string | number>>;
+  metricName?: string;
+}
+
+/** What `/metrics` says, as OpenTelemetry has it: the same names, labels and values, all of them since `startedMs`. */
+export function toOtlp(metrics: readonly MetricValues[], startedMs: number): MetricData[] {
+  const span = { startTime: hrTime(startedMs), endTime: hrTime(Date.now()) };
+  return metrics.map((metric): MetricData => {
+    const values = metric.values as Value[];
+    const common = {
+      descriptor: { name: metric.name, description: metric.help, unit: "", valueType: ValueType.DOUBLE },
+      aggregationTemporality: AggregationTemporality.CUMULATIVE,
+    };
+    switch (String(metric.type)) {
+      case "counter":
+        return {
+          ...common,
+          dataPointType: DataPointType.SUM,
+          isMonotonic: true,
+          dataPoints: plain(values, span),
+        };
+      case "histogram":
+        return { ...common, dataPointType: DataPointType.HISTOGRAM, dataPoints: histograms(values, span) };
+      default:
+        return { ...common, dataPointType: DataPointType.GAUGE, dataPoints: plain(values, span) };
+    }
+  });
+}
+
+type Interval = Pick<DataPoint<number>, "startTime" | "endTime">;
+
+function plain(values: readonly Value[], interval: Interval): DataPoint<number>[] {
+  return values.map(({ value, labels }) => ({ ...interval, attributes: attributesOf(labels), value }));
+}
+
+/** Prometheus counts in each bucket what is in those below it too, and has a bucket, a sum and a count as values. */
+function histograms(values: readonly Value[], interval: Interval): DataPoint<Histogram>[] {
+  const points = new Map<string, DataPoint<Histogram>>();
+  for (const { value, labels, metricName = "" } of values) {
+    const { le, ...own } = labels;
+    const name = JSON.stringify(Object.entries(own).toSorted());
+    let point = points.get(name);
+    if (point === undefined) {
+      const empty: Histogram = { buckets: { boundaries: [], counts: [] }, sum: 0, count: 0 };
+      points.set(name, (point = { ...interval, attributes: attributesOf(own), value: empty }));
+    }
+    note(point.value, { value, le, metricName });
+  }
+  for (const { value } of points.values()) countApart(value);
+  return [...points.values()];
+}
+
+function note(
+  histogram: Histogram,
+  { value, le, metricName }: { value: number; le: string | number | undefined; metricName: string },
+): void {
+  if (metricName.endsWith("_sum")) histogram.sum = value;
+  else if (metricName.endsWith("_count")) histogram.count = value;
+  else {
+    if (le !== "+Inf") histogram.buckets.boundaries.push(Number(le));
+    histogram.buckets.counts.push(value);
+  }
+}
+
+function countApart({ buckets: { counts } }: Histogram): void {
+  for (let index = counts.length - 1; index > 0; index--) counts[index]! -= counts[index - 1]!;
+}
+
+function attributesOf(labels: Value["labels"]): Attributes {
+  return Object.fromEntries(Object.entries(labels).filter(([, value]) => value !== undefined));
+}
+
+function hrTime(ms: number): HrTime {
+  return [Math.floor(ms / 1000), Math.floor((ms % 1000) * 1_000_000)];
+}

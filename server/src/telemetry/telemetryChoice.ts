@@ -1,0 +1,114 @@
+import type { Config } from "../config/config.ts";
+
+/** The settings of OpenTelemetry, as the environment has them. */
+export type TelemetryConfig = Pick<Config, Extract<keyof Config, `otel${string}`>>;
+
+/** What is exported, and how. All of it can be copied from thread to thread. */
+export interface TelemetryChoice {
+  /** How spans are sent; null when nothing is traced. */
+  traces: Protocol | null;
+  /** How metrics are sent; null when they are not. */
+  metrics: Protocol | null;
+  sampler: string;
+  samplerArgument: number;
+  serviceName: string | null;
+  /** The batch of spans: how many may wait, how many are sent at once, and after how many milliseconds. */
+  maxQueue: number;
+  maxBatch: number;
+  batchDelayMs: number;
+  metricsIntervalMs: number;
+  /** What was passed over, in whole sentences. */
+  problems: readonly string[];
+}
+
+export type Protocol = "http/protobuf" | "http/json";
+
+const samplers = new Set(
+  ["always_on", "always_off", "traceidratio"].flatMap((name) => [name, `parentbased_${name}`]),
+);
+const defaultSampler = "parentbased_always_on";
+
+/**
+ * Reads the standard variables as their specification has it: what cannot be used is passed over with a warning and never
+ * keeps the service from starting, because they are often set for everything that runs on a machine.
+ */
+export function telemetryChoice(config: TelemetryConfig): TelemetryChoice {
+  const problems: string[] = [];
+  const isOff = config.otelSdkDisabled?.toLowerCase() === "true";
+  const choose = (signal: "TRACES" | "METRICS", given: Given): Protocol | null =>
+    isOff ? null : protocolOf(signal, given, problems);
+  const number = (name: string, text: string | undefined, fallback: number): number =>
+    text === undefined ? fallback : numberIn(name, text, fallback, problems);
+  return {
+    traces: choose("TRACES", {
+      endpoint: config.otelTracesEndpoint ?? config.otelEndpoint,
+      exporter: config.otelTracesExporter,
+      protocol: config.otelTracesProtocol ?? config.otelProtocol,
+    }),
+    metrics: choose("METRICS", {
+      endpoint: config.otelMetricsEndpoint ?? config.otelEndpoint,
+      exporter: config.otelMetricsExporter,
+      protocol: config.otelMetricsProtocol ?? config.otelProtocol,
+    }),
+    sampler: samplerOf(config.otelTracesSampler, problems),
+    samplerArgument: ratioOf(config.otelTracesSamplerArg, problems),
+    serviceName: config.otelServiceName ?? null,
+    maxQueue: number("OTEL_BSP_MAX_QUEUE_SIZE", config.otelMaxQueue, 2048),
+    maxBatch: number("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", config.otelMaxBatch, 512),
+    batchDelayMs: number("OTEL_BSP_SCHEDULE_DELAY", config.otelBatchDelay, 5_000),
+    metricsIntervalMs: number("OTEL_METRIC_EXPORT_INTERVAL", config.otelMetricsInterval, 60_000),
+    problems: isOff ? [] : problems,
+  };
+}
+
+interface Given {
+  endpoint: string | undefined;
+  exporter: string | undefined;
+  protocol: string | undefined;
+}
+
+/** How a signal is exported; null when it is not, which is so unless an address or an exporter is named. */
+function protocolOf(signal: string, given: Given, problems: string[]): Protocol | null {
+  const { endpoint, exporter, protocol = "http/protobuf" } = given;
+  if (exporter === "none" || (endpoint === undefined && exporter === undefined)) return null;
+  if (exporter !== undefined && exporter !== "otlp") {
+    problems.push(`OTEL_${signal}_EXPORTER can be otlp or none here; nothing is exported`);
+    return null;
+  }
+  if (protocol !== "http/protobuf" && protocol !== "http/json") {
+    problems.push(
+      `OTEL_EXPORTER_OTLP_PROTOCOL can be http/protobuf or http/json here (a collector's port 4318); OTEL_${signal}_EXPORTER is taken for none`,
+    );
+    return null;
+  }
+  if (endpoint !== undefined && !/^https?:$/.test(URL.parse(endpoint)?.protocol ?? "")) {
+    problems.push(
+      `the OTLP endpoint for ${signal.toLowerCase()} is no http or https URL; nothing is exported`,
+    );
+    return null;
+  }
+  return protocol;
+}
+
+function samplerOf(text: string | undefined, problems: string[]): string {
+  if (text === undefined || samplers.has(text)) return text ?? defaultSampler;
+  problems.push(`OTEL_TRACES_SAMPLER can be one of ${[...samplers].join(", ")}; it is ${defaultSampler} now`);
+  return defaultSampler;
+}
+
+function ratioOf(text: string | undefined, problems: string[]): number {
+  const ratio = text === undefined ? 1 : Number(text);
+  if (ratio >= 0 && ratio <= 1) return ratio;
+  problems.push("OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1; it is 1 now");
+  return 1;
+}
+
+/** What a timer can wait for. */
+const maxNumber = 2 ** 31 - 1;
+
+function numberIn(name: string, text: string, fallback: number, problems: string[]): number {
+  const value = /^\d{1,10}$/.test(text) ? Number(text) : 0;
+  if (value > 0 && value <= maxNumber) return value;
+  problems.push(`${name} must be a whole number above 0; it is ${fallback} now`);
+  return fallback;
+}

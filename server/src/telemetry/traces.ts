@@ -1,0 +1,45 @@
+import type { TraceContext } from "./traceContext.ts";
+
+export type SpanAttributes = Record<string, string | number | boolean>;
+
+/** A span of a sampled trace that is under way. */
+export interface Span {
+  /** Where what follows from it goes on. */
+  readonly context: TraceContext;
+  /** The same as a header. */
+  readonly traceparent: string;
+  /** Ends it, once; nothing said later counts. */
+  end(outcome: SpanEnd): void;
+}
+
+export interface SpanEnd {
+  attributes: SpanAttributes;
+  /** A short word for what went wrong, `error.type` of the conventions; absent when nothing did. */
+  error?: string | undefined;
+  /** Unix milliseconds; now unless told. */
+  atMs?: number;
+}
+
+export interface SpanStart {
+  name: string;
+  kind: "server" | "client" | "consumer" | "internal";
+  /** Where its trace goes on; null begins one. */
+  parent: TraceContext | null;
+  /** What it has to do with without being a part of it. */
+  links?: readonly TraceContext[];
+  attributes: SpanAttributes;
+  /** Unix milliseconds; now unless told. */
+  startMs?: number;
+}
+
+/**
+ * What notes spans. Whoever measures has one or undefined, and does nothing for the latter: while nothing is traced, one look
+ * at that is the whole cost.
+ */
+export interface Traces {
+  /** Null when the trace is not sampled: then nothing is to be done for it. */
+  start(span: SpanStart): Span | null;
+}
+
+/** What every span of an item says. */
+export const messaging = { "messaging.system": "postrider" } as const;

@@ -1,0 +1,294 @@
+import { randomBytes } from "node:crypto";
+import { fileURLToPath } from "node:url";
+import { describe, expect } from "vitest";
+import { startAgent } from "./support/agent/startAgent.ts";
+import { createAgentTarget, untilEnded } from "./support/agentTargets.ts";
+import { type CollectedSpan, startCollector } from "./support/collector.ts";
+import { stageTest } from "./support/fixtures.ts";
+import { createWebhookTarget, readEvent } from "./support/items.ts";
+import { answerOk } from "./support/receiver.ts";
+import type { ServiceProcess } from "./support/serviceProcess.ts";
+import { type Account, signUp } from "./support/testNode.ts";
+import { until } from "./support/until.ts";
+
+const saysModules = {
+  NODE_OPTIONS: `--import=${fileURLToPath(new URL("./support/sayOtelModules.ts", import.meta.url))}`,
+};
+const kinds = { internal: 1, server: 2, client: 3, consumer: 5 };
+
+const it = stageTest
+  .extend("collector", async ({}, { onCleanup }) => {
+    const collector = await startCollector();
+    onCleanup(() => collector.stop());
+    return collector;
+  })
+  .extend("agent", async ({}, { onCleanup }) => {
+    const agent = await startAgent();
+    onCleanup(() => agent.kill());
+    return agent;
+  });
+
+/** A client's own span, as it names it in `traceparent`. */
+function clientSpan(flags = "01") {
+  const traceId = randomBytes(16).toString("hex");
+  const spanId = randomBytes(8).toString("hex");
+  return { traceId, spanId, headers: { traceparent: `00-${traceId}-${spanId}-${flags}` } };
+}
+
+async function send(
+  service: ServiceProcess,
+  account: Account,
+  targetId: string,
+  { headers, body = { hello: "world" } }: { headers: Record<string, string>; body?: unknown },
+): Promise<string> {
+  const answer = await service.call("POST", `/t/${targetId}`, { key: account.api_key, body, headers });
+  expect(answer.status).toBe(202);
+  return answer.body.id;
+}
+
+async function createMailbox(service: ServiceProcess, { api_key: key }: Account): Promise<string> {
+  const { body } = await service.call("POST", "/api/v1/targets", {
+    key,
+    body: { kind: "mailbox", name: "b" },
+  });
+  return body.id;
+}
+
+const ofTrace = (traceId: string) => (span: CollectedSpan) => span.traceId === traceId;
+
+describe.concurrent("a trace", () => {
+  it("goes from the client over acceptance, a claim on another node and a retry to the receiver", async ({
+    start,
+    receiver,
+    collector,
+  }) => {
+    const node = await start({
+      ...collector.env,
+      ...saysModules,
+      POSTRIDER_ROLES: "api",
+      OTEL_SERVICE_NAME: "intake",
+    });
+    const account = await signUp(node);
+    const url = `${receiver.url}/secret-path?token=secret-query`;
+    const target = await createWebhookTarget(node, account, url, { retry_interval_seconds: 1 });
+    const client = clientSpan();
+    const id = await send(node, account, target.id, { ...client, body: { password: "secret-payload" } });
+    const [accepted] = await collector.arrivals(1, ofTrace(client.traceId));
+    expect(accepted).toMatchObject({
+      name: "POST /t/:target_id",
+      kind: kinds.server,
+      parentSpanId: client.spanId,
+      service: "intake",
+      attributes: {
+        "messaging.message.id": id,
+        "http.response.status_code": 202,
+        "postrider.outcome": "due",
+      },
+    });
+    node.kill("SIGKILL");
+    await node.ended;
+    expect(node.output()).toContain("@opentelemetry/sdk-trace");
+    receiver.answer = (received, response) => {
+      if (receiver.received.length === 1) response.writeHead(500).end();
+      else answerOk(received, response);
+    };
+    await start({ ...collector.env, OTEL_RESOURCE_ATTRIBUTES: "service.name=sender" });
+    const [first, second] = await receiver.arrivals(2);
+    const spans = await collector.arrivals(5, ofTrace(client.traceId));
+    const attempts = spans.filter(({ kind }) => kind === kinds.client);
+    expect(attempts.map(({ spanId }) => `00-${client.traceId}-${spanId}-01`)).toEqual([
+      first!.headers["traceparent"],
+      second!.headers["traceparent"],
+    ]);
+    expect(attempts).toMatchObject([
+      {
+        service: "sender",
+        status: 2,
+        attributes: {
+          "postrider.outcome": "retry",
+          "http.response.status_code": 500,
+          "http.request.resend_count": 0,
+          "server.address": "127.0.0.1",
+          "server.port": receiver.port,
+        },
+      },
+      { status: 0, attributes: { "postrider.outcome": "delivered", "http.request.resend_count": 1 } },
+    ]);
+    expect(spans.map(({ name }) => name).toSorted()).toEqual([
+      "POST",
+      "POST",
+      "POST /t/:target_id",
+      "claim",
+      "claim",
+    ]);
+    for (const { parentSpanId } of spans.slice(1)) expect(parentSpanId).toBe(accepted!.spanId);
+    for (const secret of ["secret-path", "secret-query", "secret-payload", account.api_key]) {
+      expect(collector.text()).not.toContain(secret);
+    }
+  });
+
+  it("goes to the agent, and with the task's result to its consumer, whose own trace is linked to", async ({
+    start,
+    agent,
+    collector,
+  }) => {
+    const service = await start(collector.env);
+    const account = await signUp(service);
+    const key = account.api_key;
+    const mailboxId = await createMailbox(service, account);
+    const targetId = await createAgentTarget(service, account, agent.cardUrl, {
+      result_target_id: mailboxId,
+    });
+    const client = clientSpan();
+    const id = await send(service, account, targetId, { ...client, body: { do: "complete" } });
+    await untilEnded(service, account, id);
+    const [message] = await agent.messages();
+    const attempt = await collector.arrivals(1, (span) => span.kind === kinds.client);
+    expect(message!.traceparent).toBe(`00-${client.traceId}-${attempt[0]!.spanId}-01`);
+    const consumer = clientSpan();
+    const claim = await service.call("POST", `/api/v1/mailboxes/${mailboxId}/claim`, {
+      key,
+      headers: consumer.headers,
+    });
+    const [result] = claim.body.messages;
+    expect(result.traceparent).toMatch(new RegExp(`^00-${client.traceId}-[0-9a-f]{16}-01$`));
+    const acked = await service.call("POST", `/api/v1/mailboxes/${mailboxId}/ack`, {
+      key,
+      body: { messages: [{ id: result.id, claim_token: result.claim_token }] },
+      headers: consumer.headers,
+    });
+    expect(acked.body.results).toMatchObject([{ ok: true }]);
+    const spans = await collector.arrivals(5, ofTrace(client.traceId));
+    expect(spans.map(({ name }) => name).toSorted()).toEqual([
+      "POST",
+      "POST /t/:target_id",
+      "acknowledge",
+      "claim",
+      "follow task",
+    ]);
+    for (const { links } of spans.filter(({ kind }) => kind === kinds.consumer)) {
+      expect(links).toMatchObject([{ traceId: consumer.traceId, spanId: consumer.spanId }]);
+    }
+    expect(spans.find(({ name }) => name === "follow task")!.attributes).toMatchObject({
+      "postrider.handoff.outcome": "COMPLETED",
+      "messaging.message.id": id,
+    });
+  });
+
+  it("goes to the consumer of a mailbox, by id too; a replay has its own, which is linked to its source's", async ({
+    start,
+    receiver,
+    collector,
+  }) => {
+    const service = await start(collector.env);
+    const account = await signUp(service);
+    const key = account.api_key;
+    const mailboxId = await createMailbox(service, account);
+    const client = clientSpan();
+    const id = await send(service, account, mailboxId, client);
+    const path = `/api/v1/mailbox-messages/${id}`;
+    const claimed = await service.call("POST", `${path}/claim`, { key });
+    expect(claimed.body.traceparent).toContain(client.traceId);
+    expect((await service.call("POST", `${path}/ack`, { key })).status).toBe(200);
+    const spans = await collector.arrivals(3, ofTrace(client.traceId));
+    expect(spans.map(({ name }) => name)).toEqual(["POST /t/:target_id", "claim", "acknowledge"]);
+    expect(spans[2]).toMatchObject({ links: [], parentSpanId: spans[0]!.spanId });
+
+    const target = await createWebhookTarget(service, account, receiver.url);
+    const source = clientSpan();
+    const sourceId = await send(service, account, target.id, source);
+    await until(
+      () => readEvent(service, account, sourceId),
+      ({ event }) => event.status === "DELIVERED",
+    );
+    const replay = await service.call("POST", `/api/v1/events/${sourceId}/replay`, { key });
+    const [, again] = await receiver.arrivals(2);
+    expect(again!.headers["traceparent"]).toContain(`00-${replay.body.id}-`);
+    const replayed = await collector.arrivals(2, ofTrace(replay.body.id));
+    expect(replayed.map(({ name, links }) => [name, links[0]?.traceId])).toEqual([
+      ["claim", source.traceId],
+      ["POST", source.traceId],
+    ]);
+
+    const unsampled = clientSpan("00");
+    await send(service, account, target.id, unsampled);
+    const [, , third] = await receiver.arrivals(3);
+    expect(third!.headers["traceparent"]).toBeUndefined();
+    expect(collector.spans.filter(ofTrace(unsampled.traceId))).toEqual([]);
+  });
+});
+
+describe.concurrent("metrics", () => {
+  it("are exported under the names and with the values that /metrics has", async ({
+    start,
+    receiver,
+    collector,
+  }) => {
+    const service = await start(collector.env);
+    const account = await signUp(service);
+    const target = await createWebhookTarget(service, account, receiver.url);
+    await send(service, account, target.id, clientSpan());
+    await until(
+      async () => collector.metrics.filter(({ name }) => name === "postrider_delivery_latency_seconds"),
+      (found) => JSON.stringify(found.at(-1)).includes('"count":1'),
+    );
+    const text = await (await fetch(`${service.url}/metrics`)).text();
+    const named = [...text.matchAll(/^# TYPE (\S+) /gm)].map(([, name]) => name);
+    expect(new Set(collector.metrics.map(({ name }) => name))).toEqual(new Set(named));
+    const attempts = collector.metrics.findLast(({ name }) => name === "postrider_attempts_total");
+    expect(attempts).toMatchObject({ sum: { isMonotonic: true, aggregationTemporality: 2 } });
+    expect(JSON.stringify(attempts)).toContain('"delivered"');
+  });
+});
+
+describe.concurrent("without a collector", () => {
+  it("nothing of a trace is loaded, stored, sent on or answered when none is named", async ({
+    start,
+    receiver,
+    pool,
+  }) => {
+    const service = await start({ ...saysModules, OTEL_SERVICE_NAME: "named-but-off" });
+    const account = await signUp(service);
+    const target = await createWebhookTarget(service, account, receiver.url);
+    const mailboxId = await createMailbox(service, account);
+    await send(service, account, target.id, clientSpan());
+    await send(service, account, mailboxId, clientSpan());
+    const [received] = await receiver.arrivals(1);
+    expect(received!.headers["traceparent"]).toBeUndefined();
+    const claim = await service.call("POST", `/api/v1/mailboxes/${mailboxId}/claim`, {
+      key: account.api_key,
+    });
+    expect(claim.body.messages).toHaveLength(1);
+    expect(claim.body.messages[0]).not.toHaveProperty("traceparent");
+    const { rows } = await pool.query("select id from events where trace_context is not null");
+    expect(rows).toEqual([]);
+    expect(service.output()).not.toContain("@opentelemetry");
+  });
+
+  it("items are delivered all the same when it is down, and the log says so once", async ({
+    start,
+    receiver,
+    collector,
+  }) => {
+    await collector.stop();
+    const token = "secret-token-of-the-collector";
+    const service = await start({
+      ...collector.env,
+      OTEL_EXPORTER_OTLP_HEADERS: `authorization=Bearer%20${token}`,
+      OTEL_EXPORTER_OTLP_TIMEOUT: "200",
+      OTEL_BSP_MAX_QUEUE_SIZE: "4",
+      OTEL_BSP_MAX_EXPORT_BATCH_SIZE: "2",
+    });
+    const account = await signUp(service);
+    const target = await createWebhookTarget(service, account, receiver.url);
+    for (let item = 0; item < 30; item++) await send(service, account, target.id, clientSpan());
+    await receiver.arrivals(30);
+    await until(
+      async () => service.output(),
+      (output) => output.includes("telemetry cannot be exported"),
+    );
+    expect(await service.stop()).toBe(0);
+    expect(service.output().split("telemetry cannot be exported")).toHaveLength(2);
+    expect(service.output()).not.toContain(token);
+  });
+});
