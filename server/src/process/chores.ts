@@ -1,6 +1,7 @@
 import type pg from "pg";
 import { sweepRateLimits } from "../accounts/rateLimit.ts";
 import { sweepSessions } from "../accounts/sessionStore.ts";
+import { forgetEntries } from "../audit/store.ts";
 import { foldUsage } from "../billing/foldUsage.ts";
 import { type Config, mailboxRetentionMs } from "../config/config.ts";
 import { ensurePartitions } from "../postgres/partitions.ts";
@@ -10,6 +11,7 @@ import {
   sweepClaimIds,
   sweepExpiredMessages,
 } from "../mailbox/finish/sweepMessages.ts";
+import { sweepInvitations } from "../members/invitationStore.ts";
 import type { Handoffs } from "../handoff/handoffs.ts";
 import { sweepPolls } from "../handoff/follow/pollStore.ts";
 import type { Log } from "../telemetry/log.ts";
@@ -37,7 +39,12 @@ const minutes = 60 * seconds;
 
 /** Everything the service does by itself. Each chore may run on several nodes at once without harm. */
 export function startMaintenance(deps: MaintenanceDeps): { stop(): Promise<void> } {
-  const chores = [...itemChores(deps), ...mailboxChores(deps), ...storageChores(deps)];
+  const chores = [
+    ...itemChores(deps),
+    ...mailboxChores(deps),
+    ...storageChores(deps),
+    ...accountChores(deps),
+  ];
   const loops = chores.map((chore) => startLoop(chore, deps.log));
   return {
     async stop() {
@@ -153,6 +160,11 @@ function storageChores({ config, pool, nowMs }: MaintenanceDeps): Chore[] {
       everyMs: 30 * minutes,
       runOnce: async () => ({ versions: await dropUnusedFunctions(pool) }),
     },
+  ];
+}
+
+function accountChores({ config, pool, nowMs }: MaintenanceDeps): Chore[] {
+  return [
     {
       name: "expired sessions",
       everyMs: 30 * minutes,
@@ -162,6 +174,18 @@ function storageChores({ config, pool, nowMs }: MaintenanceDeps): Chore[] {
       name: "rate limits",
       everyMs: 5 * minutes,
       runOnce: async () => ({ rows: await sweepRateLimits(pool) }),
+    },
+    {
+      name: "invitations that are over",
+      everyMs: 60 * minutes,
+      runOnce: async () => ({ rows: await sweepInvitations(pool) }),
+    },
+    {
+      name: "audit log past retention",
+      everyMs: 30 * minutes,
+      runOnce: async () => ({
+        entries: await forgetEntries(pool, { retentionDays: config.auditRetentionDays, nowMs: nowMs() }),
+      }),
     },
   ];
 }

@@ -1,4 +1,5 @@
 import { Type } from "typebox";
+import { originOf } from "../audit/origin.ts";
 import { isId } from "../postgres/ids.ts";
 import { notFound } from "../http/contract/errors.ts";
 import { type RouteDefinition, route } from "../http/contract/route.ts";
@@ -33,8 +34,9 @@ export function endpointRoutes(
         response: { 200: Type.Object({ id: Id, secret: Type.String() }) },
         errors: { 409: tooManyTargets },
       },
-      async ({ caller, body }) => {
-        const { target, secret } = await createWebhook(deps, caller.orgId, body);
+      async (call) => {
+        const { caller, body } = call;
+        const { target, secret } = await createWebhook(deps, originOf(call), body);
         deps.changes.publishTarget(caller.orgId, target.id);
         return { id: target.id, secret };
       },
@@ -58,9 +60,10 @@ export function endpointRoutes(
         response: { 200: Type.Object({ endpoint: PatchedEndpoint }) },
         errors: enablingRefusals,
       },
-      async ({ caller, params, body }) => {
+      async (call) => {
+        const { caller, params, body } = call;
         const present = await findEndpoint(deps, caller.orgId, params.id);
-        const { target, heldItems } = await updateTarget(deps, caller.orgId, present, body);
+        const { target, heldItems } = await updateTarget(deps, originOf(call), present, body);
         return { endpoint: { ...endpointAnswer(target), held_items: heldItems } };
       },
     ),
@@ -70,9 +73,9 @@ export function endpointRoutes(
         params: IdParams,
         response: { 200: Deleted },
       },
-      async ({ caller, params }) => {
-        const { id } = await findEndpoint(deps, caller.orgId, params.id);
-        await deleteTarget(deps, caller.orgId, id);
+      async (call) => {
+        const { id } = await findEndpoint(deps, call.caller.orgId, call.params.id);
+        await deleteTarget(deps, originOf(call), id);
         return { deleted: true };
       },
     ),

@@ -1,7 +1,11 @@
 import { type Insertable, sql, type Updateable } from "kysely";
 import { bucketOf } from "../postgres/ids.ts";
 import type { Queries, TargetKind, TargetRow } from "../postgres/tables.ts";
+import type { Action } from "../audit/actions.ts";
+import type { Origin } from "../audit/origin.ts";
+import { recordChange } from "../audit/recordChange.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";
+import { auditedChange, auditedTarget } from "./auditedFields.ts";
 
 /** A target as its owner may see it: no secret leaves the database this way. */
 export type StoredTarget = Omit<
@@ -19,6 +23,7 @@ export const tooManyTargets = `a workspace has at most ${maxTargetsPerOrganizati
  */
 export async function insertTarget(
   queries: Queries,
+  origin: Origin,
   row: Insertable<TargetRow>,
   save?: (transaction: Queries) => Promise<void>,
 ): Promise<StoredTarget> {
@@ -44,6 +49,11 @@ export async function insertTarget(
       .returning(visibleColumns)
       .executeTakeFirstOrThrow();
     await save?.(transaction);
+    await recordChange(transaction, origin, {
+      action: "target.created",
+      object: objectOf(target),
+      after: auditedTarget(target),
+    });
     return target;
   });
 }
@@ -75,33 +85,70 @@ export async function readTarget(queries: Queries, orgId: string, id: string): P
   return target;
 }
 
-/** Changes a target and tells every node by its version. @throws {ApiError} 404 when it is gone. */
+/** A target that is to be changed, by whom, and how that is called. */
+export interface TargetChange {
+  origin: Origin;
+  id: string;
+  action: Action;
+  /** What the change does beside the target's own fields, without secrets. */
+  beside?: { before: Readonly<Record<string, unknown>>; after: Readonly<Record<string, unknown>> };
+}
+
+/**
+ * Changes a target, puts that on record and tells every node by its version, in a transaction.
+ * @throws {ApiError} 404 when it is gone.
+ */
 export async function changeTarget(
-  queries: Queries,
-  key: { orgId: string; id: string },
+  transaction: Queries,
+  { origin, id, action, beside }: TargetChange,
   changes: Updateable<TargetRow>,
   nowSeconds: number,
 ): Promise<StoredTarget> {
-  const target = await queries
+  const present = await transaction
+    .selectFrom("targets")
+    .select(visibleColumns)
+    .where("id", "=", id)
+    .where("org_id", "=", origin.orgId)
+    .forUpdate()
+    .executeTakeFirst();
+  if (present === undefined) throw notFound();
+  const target = await transaction
     .updateTable("targets")
     .set(changes)
     .set({ version: sql`version + 1`, updated_at: nowSeconds })
-    .where("id", "=", key.id)
-    .where("org_id", "=", key.orgId)
+    .where("id", "=", id)
     .returning(visibleColumns)
-    .executeTakeFirst();
-  if (target === undefined) throw notFound();
+    .executeTakeFirstOrThrow();
+  const { before, after } = auditedChange(present, target);
+  await recordChange(transaction, origin, {
+    action,
+    object: objectOf(target),
+    before: { ...before, ...beside?.before },
+    after: { ...after, ...beside?.after },
+  });
   return target;
 }
 
 /** Makes `sealed` the signing secret and the present one the previous. @throws {ApiError} 404 when it is gone. */
 export async function replaceSecret(
   queries: Queries,
-  key: { orgId: string; id: string },
+  key: { origin: Origin; id: string },
   sealed: Buffer,
   nowSeconds: number,
 ): Promise<StoredTarget> {
-  return changeTarget(queries, key, { previous_secret: sql`secret` as never, secret: sealed }, nowSeconds);
+  const change: TargetChange = {
+    ...key,
+    action: "target.secret_rotated",
+    beside: { before: {}, after: { has_previous_signing_secret: true } },
+  };
+  const changes = { previous_secret: sql`secret` as never, secret: sealed };
+  return queries
+    .transaction()
+    .execute((transaction) => changeTarget(transaction, change, changes, nowSeconds));
+}
+
+function objectOf({ id, name }: StoredTarget) {
+  return { kind: "target", id, name } as const;
 }
 
 /**
@@ -110,15 +157,20 @@ export async function replaceSecret(
  * @returns its kind.
  * @throws {ApiError} 404 when the organization has no such target.
  */
-export async function removeTarget(queries: Queries, orgId: string, id: string): Promise<TargetKind> {
+export async function removeTarget(queries: Queries, origin: Origin, id: string): Promise<TargetKind> {
   return queries.transaction().execute(async (transaction) => {
     const removed = await transaction
       .deleteFrom("targets")
       .where("id", "=", id)
-      .where("org_id", "=", orgId)
-      .returning("kind")
+      .where("org_id", "=", origin.orgId)
+      .returning(visibleColumns)
       .executeTakeFirst();
     if (removed === undefined) throw notFound();
+    await recordChange(transaction, origin, {
+      action: "target.deleted",
+      object: objectOf(removed),
+      before: auditedTarget(removed),
+    });
     if (removed.kind !== "mailbox") {
       await sql`select cancel_leased_deliveries(${bucketOf(id)}, ${id})`.execute(transaction);
     }

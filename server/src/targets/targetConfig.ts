@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { newRootId } from "../postgres/ids.ts";
 import type { SecretBox } from "../items/secretBox.ts";
 import { openSigningKey } from "../items/signingSecret.ts";
 
@@ -82,20 +83,25 @@ const failingLimitSeconds = 5 * 86_400;
 export async function noteFailure(pool: pg.Pool, targetId: string, nowSeconds: number): Promise<boolean> {
   const { rows } = await pool.query<{ enabled: boolean }>({
     name: "note_failure",
-    text: `update targets
-           set failing_since = coalesce(failing_since, $2),
-             enabled = coalesce(failing_since, $2) > $3,
-             disabled_reason = case
-               when failing_since <= $3 then 'every delivery failed for 5 days'
-               else disabled_reason
-             end,
-             version = version + 1,
-             updated_at = case when failing_since <= $3 then $2 else updated_at end
-           where id = $1
-             and enabled
-             and (failing_since is null or failing_since <= $3)
-           returning enabled`,
-    values: [targetId, nowSeconds, nowSeconds - failingLimitSeconds],
+    text: `with changed as (
+             update targets
+             set failing_since = coalesce(failing_since, $2),
+               enabled = coalesce(failing_since, $2) > $3,
+               disabled_reason = case
+                 when failing_since <= $3 then 'every delivery failed for 5 days'
+                 else disabled_reason
+               end,
+               version = version + 1,
+               updated_at = case when failing_since <= $3 then $2 else updated_at end
+             where id = $1
+               and enabled
+               and (failing_since is null or failing_since <= $3)
+             returning id, org_id, name, enabled, disabled_reason
+           ),
+           ${recorded("$4")}
+           select enabled
+           from changed`,
+    values: [targetId, nowSeconds, nowSeconds - failingLimitSeconds, newRootId(Date.now())],
   });
   return rows[0]?.enabled === false;
 }
@@ -122,13 +128,32 @@ export async function disableTarget(
 ): Promise<void> {
   await pool.query({
     name: "disable_target",
-    text: `update targets
-           set enabled = false,
-             disabled_reason = $2,
-             version = version + 1,
-             updated_at = $3
-           where id = $1
-             and enabled`,
-    values: [targetId, reason, nowSeconds],
+    text: `with changed as (
+             update targets
+             set enabled = false,
+               disabled_reason = $2,
+               version = version + 1,
+               updated_at = $3
+             where id = $1
+               and enabled
+             returning id, org_id, name, enabled, disabled_reason
+           ),
+           ${recorded("$4")}
+           select
+           from changed`,
+    values: [targetId, reason, nowSeconds, newRootId(Date.now())],
   });
+}
+
+/** The audit log's entry of a target that the service disables, as a part of the statement that does. */
+function recorded(entryId: string): string {
+  return `recorded as (
+             insert into audit_log
+               (id, org_id, action, actor_kind, actor_name, object_kind, object_id, object_name, before, after)
+             select ${entryId}::uuid, org_id, 'target.disabled', 'service', 'delivery', 'target', id, name,
+               '{"enabled": true}',
+               jsonb_build_object('enabled', false, 'disabled_reason', disabled_reason)
+             from changed
+             where not enabled
+           )`;
 }

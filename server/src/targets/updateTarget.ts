@@ -1,11 +1,12 @@
+import type { Origin } from "../audit/origin.ts";
 import type { Updateable } from "kysely";
-import type { TargetKind, TargetRow } from "../postgres/tables.ts";
+import type { Queries, TargetKind, TargetRow } from "../postgres/tables.ts";
 import { ApiError } from "../http/contract/errors.ts";
 import { checkUrl, readAuth, type TargetDeps } from "./createTarget.ts";
 import { checkEventTypes } from "./eventTypes.ts";
-import { handoffTargets } from "./handoffTargets.ts";
+import { type AgentChanges, handoffTargets } from "./handoffTargets.ts";
 import type { TargetChanges } from "./schemas.ts";
-import { changeTarget, type StoredTarget } from "./store.ts";
+import { changeTarget, type StoredTarget, type TargetChange } from "./store.ts";
 import { countWaiting, discardWaiting, rescheduleWaiting } from "./waitingItems.ts";
 
 /** What a PATCH can change on each kind; an agent's `url` comes from its card, by refresh. */
@@ -51,7 +52,7 @@ export interface UpdatedTarget {
  */
 export async function updateTarget(
   deps: TargetDeps,
-  orgId: string,
+  origin: Origin,
   present: StoredTarget,
   input: TargetChanges,
 ): Promise<UpdatedTarget> {
@@ -61,7 +62,8 @@ export async function updateTarget(
   }
   checkEventTypes(changes.event_types);
   if (changes.url !== undefined) await checkUrl(deps, changes.url);
-  const key = { orgId, id: present.id };
+  const { orgId } = origin;
+  const key = { origin, id: present.id };
   if (changes.enabled !== true || present.enabled || present.kind === "mailbox") {
     if (isToBeDiscarded) {
       throw new ApiError(409, "discard_held is for a target that is disabled: this one is enabled", {
@@ -76,7 +78,8 @@ export async function updateTarget(
   const heldItems = isToBeDiscarded
     ? await discardWaiting(deps.queries, present.id)
     : await restartWaiting(deps, present.id);
-  const target = await store(deps, key, changes);
+  const discarded = { before: {}, after: { discarded_items: heldItems } };
+  const target = await store(deps, { ...key, ...(isToBeDiscarded && { beside: discarded }) }, changes);
   deps.changes.publishTarget(orgId, target.id);
   deps.onDue();
   return { target, heldItems };
@@ -89,13 +92,16 @@ async function restartWaiting(deps: TargetDeps, targetId: string): Promise<numbe
 
 async function store(
   deps: TargetDeps,
-  key: { orgId: string; id: string },
+  key: Omit<TargetChange, "action">,
   { auth, confirm_origin: confirmOrigin, result_target_id: resultTargetId, ...changes }: TargetChanges,
 ): Promise<StoredTarget> {
   const row = { ...changes, ...consequences(changes) };
   const nowSeconds = Math.floor(deps.nowMs() / 1000);
+  const change: TargetChange = { ...key, action: "target.updated" };
   if (auth === undefined && resultTargetId === undefined && confirmOrigin === undefined) {
-    return changeTarget(deps.queries, key, row, nowSeconds);
+    return deps.queries
+      .transaction()
+      .execute((transaction) => changeTarget(transaction, change, row, nowSeconds));
   }
   const isAuthSaid = auth !== undefined || confirmOrigin !== undefined;
   const agent = {
@@ -104,10 +110,40 @@ async function store(
     resultTargetId,
   };
   return deps.queries.transaction().execute(async (transaction) => {
-    const target = await changeTarget(transaction, key, row, nowSeconds);
-    await handoffTargets(deps).change(transaction, { ...key, url: target.url! }, agent);
+    const beside = await agentDifferences(transaction, key.id, agent);
+    const whole = {
+      ...change,
+      beside: { before: beside.before, after: { ...key.beside?.after, ...beside.after } },
+    };
+    const target = await changeTarget(transaction, whole, row, nowSeconds);
+    const agentTarget = { id: key.id, orgId: key.origin.orgId, url: target.url! };
+    await handoffTargets(deps).change(transaction, agentTarget, agent);
     return target;
   });
+}
+
+/** What changes of an agent beside its target's row; a token is told of, and never shown. */
+async function agentDifferences(
+  transaction: Queries,
+  targetId: string,
+  { auth, confirmOrigin, resultTargetId }: AgentChanges,
+): Promise<Required<TargetChange>["beside"]> {
+  const present = await transaction
+    .selectFrom("agent_cards")
+    .select(["result_target_id", "bearer_origin"])
+    .where("target_id", "=", targetId)
+    .executeTakeFirst();
+  return {
+    before: {
+      ...(auth && { auth: present?.bearer_origin === null ? "none" : "bearer" }),
+      ...(resultTargetId !== undefined && { result_target_id: present?.result_target_id ?? null }),
+    },
+    after: {
+      ...(auth && { auth: auth.type === "bearer" ? "bearer (a new token)" : "none" }),
+      ...(confirmOrigin !== undefined && { confirm_origin: confirmOrigin }),
+      ...(resultTargetId !== undefined && { result_target_id: resultTargetId }),
+    },
+  };
 }
 
 function applicable(kind: TargetKind, input: TargetChanges): TargetChanges {
