@@ -984,7 +984,7 @@ export const operationTable = {
   removeMember: { method: "DELETE", path: "/api/v1/members/{id}", hasBody: false, headers: {}, query: [], idempotent: false },
   listInvitations: { method: "GET", path: "/api/v1/invitations", hasBody: false, headers: {}, query: ["limit", "before"], idempotent: true },
   createInvitation: { method: "POST", path: "/api/v1/invitations", hasBody: true, headers: {}, query: [], idempotent: false },
-  revokeInvitation: { method: "DELETE", path: "/api/v1/invitations/{id}", hasBody: false, headers: {}, query: [], idempotent: false },
+  revokeInvitation: { method: "DELETE", path: "/api/v1/invitations/{id}", hasBody: false, headers: {}, query: [], idempotent: true },
   acceptInvitation: { method: "POST", path: "/api/v1/invitations/accept", hasBody: true, headers: {}, query: [], idempotent: false },
   listAuditLog: { method: "GET", path: "/api/v1/audit-log", hasBody: false, headers: {}, query: ["limit", "before", "action", "actor_id", "object_id", "created_after", "created_before"], idempotent: true },
   readBilling: { method: "GET", path: "/api/v1/billing", hasBody: false, headers: {}, query: [], idempotent: true },

@@ -100,6 +100,7 @@ const repeatable = new Set([
   "logOutAll",
   "refreshTarget",
   "deletePreviousSigningSecret",
+  "revokeInvitation",
   "acknowledgeMessage",
   "acknowledgeMessages",
   "extendClaims",

@@ -2178,7 +2178,18 @@ export interface operations {
                 };
             };
             400: components["responses"]["Malformed"];
-            401: components["responses"]["Unauthorized"];
+            /** @description No session, or one that has ended meanwhile */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description The current password is wrong (`password_wrong`), or the request carries an API key */
             403: {
                 headers: {
@@ -4385,7 +4396,18 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["Malformed"];
+            /** @description The request is malformed, or the address is another than the invitation's */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description The organization is full */
             409: {
                 headers: {

@@ -144,6 +144,7 @@ function passwordRoute(deps: AuthDeps): RouteDefinition {
       }),
       response: { 200: Type.Object({ ok: Type.Literal(true) }) },
       errors: {
+        401: "No session, or one that has ended meanwhile",
         403: "The current password is wrong (`password_wrong`), or the request carries an API key",
         429: "Too many requests by this user",
         503: overloaded,

@@ -119,6 +119,7 @@ function acceptRoute(deps: InvitationDeps): RouteDefinition {
         ]),
       },
       errors: {
+        400: "The request is malformed, or the address is another than the invitation's",
         409: "The organization is full",
         410: "The invitation is unknown, was used or revoked, or has expired (`invitation_gone`)",
         429: "Too many requests from this address",
