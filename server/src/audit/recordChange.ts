@@ -65,7 +65,7 @@ const insertText = `
 function valuesOf(origin: AnyOrigin, { action, object, before, after }: RecordedChange): unknown[] {
   const { orgId, actor, request } = origin;
   return [
-    newRootId(Date.now()),
+    newEntryId(),
     orgId,
     action,
     ...actorValues(actor),
@@ -76,6 +76,14 @@ function valuesOf(origin: AnyOrigin, { action, object, before, after }: Recorded
     json(after),
     ...traceValues(request),
   ];
+}
+
+let lastMs = 0;
+
+/** Ids of one process grow, also within a millisecond: what was done later is listed later. */
+export function newEntryId(): string {
+  lastMs = Math.max(Date.now(), lastMs + 1);
+  return newRootId(lastMs);
 }
 
 function actorValues(actor: Actor): (string | null)[] {

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { newRootId } from "../postgres/ids.ts";
+import { newEntryId } from "../audit/recordChange.ts";
 import type { SecretBox } from "../items/secretBox.ts";
 import { openSigningKey } from "../items/signingSecret.ts";
 
@@ -101,7 +101,7 @@ export async function noteFailure(pool: pg.Pool, targetId: string, nowSeconds: n
            ${recorded("$4")}
            select enabled
            from changed`,
-    values: [targetId, nowSeconds, nowSeconds - failingLimitSeconds, newRootId(Date.now())],
+    values: [targetId, nowSeconds, nowSeconds - failingLimitSeconds, newEntryId()],
   });
   return rows[0]?.enabled === false;
 }
@@ -141,7 +141,7 @@ export async function disableTarget(
            ${recorded("$4")}
            select
            from changed`,
-    values: [targetId, reason, nowSeconds, newRootId(Date.now())],
+    values: [targetId, reason, nowSeconds, newEntryId()],
   });
 }
 
