@@ -415,6 +415,8 @@ describe("an entry", () => {
     const before = await entries(account);
     const key = account.api_key;
     await node.call("DELETE", `/api/v1/targets/${id}/signing-secret/previous`, { key });
+    await node.call("PATCH", `/api/v1/targets/${id}`, { key, body: { name: "w", enabled: true } });
+    await node.call("PATCH", "/api/v1/orgs", { key, body: { name: account.user.name } });
     await node.call("PATCH", `/api/v1/members/${account.user.id}`, {
       session: account.session_token,
       body: { role: "admin" },

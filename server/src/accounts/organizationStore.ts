@@ -94,6 +94,7 @@ export function renameOrganization(pool: pg.Pool, origin: Origin, name: string):
   return inTransaction(pool, async (client) => {
     const organization = await lockOrganization(client, orgId);
     if (organization === undefined) throw unauthorized();
+    if (organization.name === name) return;
     await client.query({
       name: "rename_organization",
       text: `update organizations

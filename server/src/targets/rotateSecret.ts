@@ -27,7 +27,15 @@ export async function deletePreviousSecret(
   target: StoredTarget,
 ): Promise<void> {
   if (!target.has_previous_secret) return;
-  const change: TargetChange = { origin, id: target.id, action: "target.previous_secret_deleted" };
+  const change: TargetChange = {
+    origin,
+    id: target.id,
+    action: "target.previous_secret_deleted",
+    beside: {
+      before: { has_previous_signing_secret: true },
+      after: { has_previous_signing_secret: false },
+    },
+  };
   await deps.queries
     .transaction()
     .execute((transaction) => changeTarget(transaction, change, { previous_secret: null }, nowSeconds(deps)));

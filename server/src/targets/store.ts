@@ -120,6 +120,9 @@ export async function changeTarget(
     .returning(visibleColumns)
     .executeTakeFirstOrThrow();
   const { before, after } = auditedChange(present, target);
+  // What is said again is no change; tools that describe everything say it often.
+  const isChanged = Object.keys(after).length > 0 || beside !== undefined || action !== "target.updated";
+  if (!isChanged) return target;
   await recordChange(transaction, origin, {
     action,
     object: objectOf(target),
