@@ -14,9 +14,11 @@ export async function readSecretLine(
   prompt: (text: string) => void,
 ): Promise<string> {
   const isTerminal = input.isTTY;
-  if (isTerminal) prompt("New password (not shown): ");
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input, output: nowhere, terminal: isTerminal });
+  // Now the terminal shows nothing of what is typed, and passes Ctrl-C on as a character.
+  lines.once("SIGINT", () => lines.close());
+  if (isTerminal) prompt("New password (not shown): ");
   const read: string[] = [];
   try {
     for await (const line of lines) {
