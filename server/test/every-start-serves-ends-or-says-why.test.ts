@@ -251,7 +251,7 @@ const canHideUsers =
   isRoot &&
   linux &&
   existsSync("/etc/nsswitch.conf") &&
-  spawnSync("unshare", ["--mount", "true"]).status === 0;
+  spawnSync("/usr/bin/unshare", ["--mount", "true"]).status === 0;
 
 describe.runIf(canHideUsers)("a start as root on a system without a user for PostgreSQL", () => {
   it("ends with a sentence that names the users it looked for", async () => {
@@ -263,7 +263,17 @@ describe.runIf(canHideUsers)("a start as root on a system without a user for Pos
     const program = start(
       { POSTRIDER_DATA_DIR: newPlace() },
       {
-        command: ["unshare", "--mount", "sh", "-c", hidden, "sh", process.execPath, commandFile, "serve"],
+        command: [
+          "/usr/bin/unshare",
+          "--mount",
+          "sh",
+          "-c",
+          hidden,
+          "sh",
+          process.execPath,
+          commandFile,
+          "serve",
+        ],
       },
     );
     expect(await program.ended).toEqual({ code: 1, signal: null });

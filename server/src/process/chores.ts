@@ -22,9 +22,13 @@ import { cancelOrphans } from "../delivery/rows/cancelOrphans.ts";
 import { dropOldPartitions } from "../maintenance/dropOldPartitions.ts";
 import { dropUnusedFunctions } from "../maintenance/dropUnusedFunctions.ts";
 import { type Chore, startLoop } from "../maintenance/chore.ts";
+import { followReplayed, forgetReplays } from "../replays/followReplayed.ts";
+import { createQueries } from "../postgres/tables.ts";
 import { foldActivity, forgetActivity } from "../stats/foldActivity.ts";
 import { sweepCircuits } from "../delivery/dispatch/openCircuits.ts";
+import { sweepPermits } from "../delivery/rows/permits.ts";
 import { sweepDeliveries } from "../delivery/rows/sweepDeliveries.ts";
+import { sweepHeaderSets } from "../targets/headerSets.ts";
 
 export interface MaintenanceDeps {
   config: Config;
@@ -42,6 +46,7 @@ export function startMaintenance(deps: MaintenanceDeps): { stop(): Promise<void>
   const chores = [
     ...itemChores(deps),
     ...mailboxChores(deps),
+    ...replayChores(deps),
     ...storageChores(deps),
     ...accountChores(deps),
   ];
@@ -86,6 +91,11 @@ function itemChores({ pool, handoffs }: MaintenanceDeps): Chore[] {
       runOnce: async () => ({ circuits: await sweepCircuits(pool) }),
     },
     {
+      name: "permits of stopped nodes and deleted targets",
+      everyMs: minutes,
+      runOnce: async () => ({ rows: await sweepPermits(pool) }),
+    },
+    {
       name: "deliveries of deleted targets",
       everyMs: 30 * seconds,
       runOnce: async () => ({ canceled: await cancelOrphans(pool) }),
@@ -114,6 +124,26 @@ function mailboxChores({ config, pool }: MaintenanceDeps): Chore[] {
       name: "ledger of deleted mailboxes",
       everyMs: 30 * minutes,
       runOnce: async () => ({ rows: await forgetDeletedMailboxes(pool) }),
+    },
+  ];
+}
+
+function replayChores({ config, pool, nowMs }: MaintenanceDeps): Chore[] {
+  const queries = createQueries(pool);
+  return [
+    {
+      name: "outcomes of replays",
+      everyMs: seconds,
+      // Too often for a line in the log each time.
+      runOnce: async () => {
+        await followReplayed(queries, { mailboxRetentionMs: mailboxRetentionMs(config), nowMs: nowMs() });
+        return {};
+      },
+    },
+    {
+      name: "replays past retention",
+      everyMs: 30 * minutes,
+      runOnce: async () => ({ replays: await forgetReplays(queries, config.retentionDays) }),
     },
   ];
 }
@@ -154,6 +184,13 @@ function storageChores({ config, pool, nowMs }: MaintenanceDeps): Chore[] {
       name: "activity past retention",
       everyMs: 30 * minutes,
       runOnce: async () => ({ steps: await forgetActivity(pool) }),
+    },
+    {
+      name: "headers past retention",
+      everyMs: 30 * minutes,
+      runOnce: async () => ({
+        sets: await sweepHeaderSets(pool, { retentionDays: config.retentionDays, nowMs: nowMs() }),
+      }),
     },
     {
       name: "functions of versions that are gone",

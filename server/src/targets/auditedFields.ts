@@ -16,6 +16,9 @@ const auditedFields = [
   "max_payload_bytes",
   "max_retries",
   "retry_interval_seconds",
+  "rate_limit_per_second",
+  "rate_limit_burst",
+  "max_concurrency",
   "max_claims",
 ] as const satisfies (keyof StoredTarget)[];
 

@@ -13,7 +13,7 @@ import { cancelDeliveries, cancelMessages } from "./waitingItems.ts";
 export async function deleteTarget(deps: TargetDeps, origin: Origin, id: string): Promise<void> {
   if (!isId(id)) throw notFound();
   const { orgId } = origin;
-  const kind = await removeTarget(deps.queries, origin, id);
+  const kind = await removeTarget(deps.queries, { origin, id }, Math.floor(deps.nowMs() / 1000));
   deps.changes.publishTarget(orgId, id);
   await (kind === "mailbox" ? cancelMessages(deps.queries, orgId, id) : cancelDeliveries(deps.queries, id));
 }

@@ -36,7 +36,11 @@ export function endpointRoutes(
       },
       async (call) => {
         const { caller, body } = call;
-        const { target, secret } = await createWebhook(deps, originOf(call), body);
+        const { target, secret } = await createWebhook(
+          deps,
+          originOf(call),
+          knownOf(inputs.newEndpoint, body),
+        );
         deps.changes.publishTarget(caller.orgId, target.id);
         return { id: target.id, secret };
       },
@@ -63,7 +67,8 @@ export function endpointRoutes(
       async (call) => {
         const { caller, params, body } = call;
         const present = await findEndpoint(deps, caller.orgId, params.id);
-        const { target, heldItems } = await updateTarget(deps, originOf(call), present, body);
+        const changes = knownOf(inputs.endpointChanges, body);
+        const { target, heldItems } = await updateTarget(deps, originOf(call), present, changes);
         return { endpoint: { ...endpointAnswer(target), held_items: heldItems } };
       },
     ),
@@ -80,6 +85,11 @@ export function endpointRoutes(
       },
     ),
   };
+}
+
+/** What a body has of its schema's fields: fields that targets have and endpoints do not are unknown here, and unchecked. */
+function knownOf<B extends object>({ properties }: { properties: object }, body: B): B {
+  return Object.fromEntries(Object.entries(body).filter(([field]) => Object.hasOwn(properties, field))) as B;
 }
 
 async function findEndpoint(deps: TargetDeps, orgId: string, id: string): Promise<StoredTarget> {

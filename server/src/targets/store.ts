@@ -7,8 +7,9 @@ import type { Origin } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";
 import { auditedChange, auditedTarget } from "./auditedFields.ts";
+import { endHeaderSet, noteHeaderSet } from "./headerSets.ts";
 
-/** A target as its owner may see it: no secret leaves the database this way. */
+/** A target as its owner may see it: no secret leaves the database this way, but for headers, which are sealed. */
 export type StoredTarget = Omit<
   TargetRow,
   "org_id" | "secret" | "previous_secret" | "failing_since" | "version"
@@ -49,6 +50,7 @@ export async function insertTarget(
       .values(row)
       .returning(visibleColumns)
       .executeTakeFirstOrThrow();
+    await noteHeaderSet(transaction, target);
     await save?.(transaction);
     await recordChange(transaction, origin, {
       action: "target.created",
@@ -86,6 +88,28 @@ export async function readTarget(queries: Queries, orgId: string, id: string): P
   return target;
 }
 
+/** Names a target of an organization. */
+export interface TargetKey {
+  orgId: string;
+  id: string;
+}
+
+/** Reads a target whose owner changes it, and lets nobody else change it before. @throws {ApiError} 404 when it is gone. */
+export async function lockTarget(
+  transaction: Queries,
+  key: TargetKey,
+): Promise<Pick<TargetRow, "url" | "headers">> {
+  const target = await transaction
+    .selectFrom("targets")
+    .select(["url", "headers"])
+    .where("id", "=", key.id)
+    .where("org_id", "=", key.orgId)
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+  if (target === undefined) throw notFound();
+  return target;
+}
+
 /** A target that is to be changed, by whom, and how that is called. */
 export interface TargetChange {
   origin: Origin;
@@ -110,7 +134,7 @@ export async function changeTarget(
     .select(visibleColumns)
     .where("id", "=", id)
     .where("org_id", "=", origin.orgId)
-    .forUpdate()
+    .forNoKeyUpdate()
     .executeTakeFirst();
   if (present === undefined) throw notFound();
   const target = await transaction
@@ -161,7 +185,11 @@ function objectOf({ id, name }: StoredTarget) {
  * @returns its kind.
  * @throws {ApiError} 404 when the organization has no such target.
  */
-export async function removeTarget(queries: Queries, origin: Origin, id: string): Promise<TargetKind> {
+export async function removeTarget(
+  queries: Queries,
+  { origin, id }: { origin: Origin; id: string },
+  nowSeconds: number,
+): Promise<TargetKind> {
   return queries.transaction().execute(async (transaction) => {
     const removed = await transaction
       .deleteFrom("targets")
@@ -176,6 +204,7 @@ export async function removeTarget(queries: Queries, origin: Origin, id: string)
       before: auditedTarget(removed),
     });
     if (removed.kind !== "mailbox") {
+      await endHeaderSet(transaction, id, nowSeconds);
       await functionQuery("cancel_leased_deliveries", { p_bucket: bucketOf(id), p_target: id }).execute(
         transaction,
       );
@@ -197,6 +226,11 @@ const visibleColumns = [
   "max_retries",
   "retry_interval_seconds",
   "max_claims",
+  "rate_limit_per_second",
+  "rate_limit_burst",
+  "max_concurrency",
+  "headers",
+  "header_set",
   "created_at",
   "updated_at",
   sql<boolean>`previous_secret is not null`.as("has_previous_secret"),

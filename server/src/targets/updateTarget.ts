@@ -4,10 +4,20 @@ import type { Queries, TargetKind, TargetRow } from "../postgres/tables.ts";
 import { ApiError } from "../http/contract/errors.ts";
 import { checkUrl, readAuth, type TargetDeps } from "./createTarget.ts";
 import { checkEventTypes } from "./eventTypes.ts";
+import { changeHeaders, refuseOtherOrigin } from "./changeHeaders.ts";
 import { type AgentChanges, handoffTargets } from "./handoffTargets.ts";
+import { rateChanges } from "./limits.ts";
 import type { TargetChanges } from "./schemas.ts";
 import { changeTarget, type StoredTarget, type TargetChange } from "./store.ts";
 import { countWaiting, discardWaiting, rescheduleWaiting } from "./waitingItems.ts";
+
+const ofDelivery = [
+  "max_retries",
+  "retry_interval_seconds",
+  "rate_limit_per_second",
+  "rate_limit_burst",
+  "max_concurrency",
+] as const;
 
 /** What a PATCH can change on each kind; an agent's `url` comes from its card, by refresh. */
 const changeable: Record<TargetKind, readonly (keyof TargetChanges)[]> = {
@@ -18,8 +28,8 @@ const changeable: Record<TargetKind, readonly (keyof TargetChanges)[]> = {
     "url",
     "event_types",
     "max_payload_bytes",
-    "max_retries",
-    "retry_interval_seconds",
+    ...ofDelivery,
+    "headers",
     "discard_held",
   ],
   mailbox: ["name", "description", "enabled", "max_payload_bytes", "max_claims"],
@@ -28,8 +38,7 @@ const changeable: Record<TargetKind, readonly (keyof TargetChanges)[]> = {
     "description",
     "enabled",
     "max_payload_bytes",
-    "max_retries",
-    "retry_interval_seconds",
+    ...ofDelivery,
     "auth",
     "confirm_origin",
     "result_target_id",
@@ -47,8 +56,9 @@ export interface UpdatedTarget {
 /**
  * Changes a target. One that is enabled again starts afresh: no failures on its record, and the full schedule for
  * everything that waits, at once, unless it is to be discarded.
- * @throws {ApiError} 400 when nothing or something does not apply to this kind or the URL is refused, 404 when it is
- * gone, 409 when there is nothing to discard because it is enabled, 503 when not all could be discarded.
+ * @throws {ApiError} 400 when nothing or something does not apply to this kind or the URL or a header is refused, 404 when
+ * it is gone, 409 when there is nothing to discard because it is enabled, or when secret headers would go to another
+ * origin, 503 when not all could be discarded.
  */
 export async function updateTarget(
   deps: TargetDeps,
@@ -62,15 +72,17 @@ export async function updateTarget(
   }
   checkEventTypes(changes.event_types);
   if (changes.url !== undefined) await checkUrl(deps, changes.url);
+  refuseOtherOrigin(present, changes);
   const { orgId } = origin;
   const key = { origin, id: present.id };
+  const rated = { ...changes, ...rateChanges(changes, present.rate_limit_per_second) };
   if (changes.enabled !== true || present.enabled || present.kind === "mailbox") {
     if (isToBeDiscarded) {
       throw new ApiError(409, "discard_held is for a target that is disabled: this one is enabled", {
         code: "target_enabled",
       });
     }
-    const target = await store(deps, key, changes);
+    const target = await store(deps, key, rated);
     deps.changes.publishTarget(orgId, target.id);
     return { target };
   }
@@ -79,7 +91,7 @@ export async function updateTarget(
     ? await discardWaiting(deps.queries, present.id)
     : await restartWaiting(deps, present.id);
   const discarded = { before: {}, after: { discarded_items: heldItems } };
-  const target = await store(deps, { ...key, ...(isToBeDiscarded && { beside: discarded }) }, changes);
+  const target = await store(deps, { ...key, ...(isToBeDiscarded && { beside: discarded }) }, rated);
   deps.changes.publishTarget(orgId, target.id);
   deps.onDue();
   return { target, heldItems };
@@ -93,11 +105,20 @@ async function restartWaiting(deps: TargetDeps, targetId: string): Promise<numbe
 async function store(
   deps: TargetDeps,
   key: Omit<TargetChange, "action">,
-  { auth, confirm_origin: confirmOrigin, result_target_id: resultTargetId, ...changes }: TargetChanges,
+  {
+    auth,
+    confirm_origin: confirmOrigin,
+    result_target_id: resultTargetId,
+    headers,
+    ...changes
+  }: TargetChanges,
 ): Promise<StoredTarget> {
   const row = { ...changes, ...consequences(changes) };
   const nowSeconds = Math.floor(deps.nowMs() / 1000);
   const change: TargetChange = { ...key, action: "target.updated" };
+  if (headers !== undefined || changes.url !== undefined) {
+    return changeHeaders(deps, change, { row, headers, nowSeconds });
+  }
   if (auth === undefined && resultTargetId === undefined && confirmOrigin === undefined) {
     return deps.queries
       .transaction()
