@@ -75,7 +75,6 @@ const notBuilt =
 export function interfaceTable(deps: AppDeps): RouteRow[] {
   const auth = authRoutes(deps);
   const keys = keyRoutes(deps);
-  const organization = organizationRoutes(deps);
   const targets = targetRoutes(deps);
   const intake = intakeRoutes(deps);
   const endpoints = endpointRoutes(deps);
@@ -144,9 +143,6 @@ export function interfaceTable(deps: AppDeps): RouteRow[] {
 
     ["GET", "/api/v1/stats", "either", stats.read],
 
-    ["GET", "/api/v1/orgs", "either", organization.read],
-    ["PATCH", "/api/v1/orgs", "either", organization.rename, "admin"],
-
     ...memberRows(deps),
     ...billingRows(deps),
     ...operationRows(deps),
@@ -154,10 +150,13 @@ export function interfaceTable(deps: AppDeps): RouteRow[] {
 }
 
 function memberRows(deps: AppDeps): RouteRow[] {
+  const organization = organizationRoutes(deps);
   const members = memberRoutes(deps);
   const invitations = invitationRoutes(deps);
   const audit = auditRoutes(deps);
   return [
+    ["GET", "/api/v1/orgs", "either", organization.read],
+    ["PATCH", "/api/v1/orgs", "either", organization.rename, "admin"],
     ["GET", "/api/v1/members", "either", members.list],
     ["PATCH", "/api/v1/members/:id", "session", members.changeRole, "admin"],
     ["DELETE", "/api/v1/members/:id", "session", members.remove, "admin"],

@@ -35,13 +35,12 @@ export function endpointRoutes(
         errors: { 409: tooManyTargets },
       },
       async (call) => {
-        const { caller, body } = call;
         const { target, secret } = await createWebhook(
           deps,
           originOf(call),
-          knownOf(inputs.newEndpoint, body),
+          knownOf(inputs.newEndpoint, call.body),
         );
-        deps.changes.publishTarget(caller.orgId, target.id);
+        deps.changes.publishTarget(call.caller.orgId, target.id);
         return { id: target.id, secret };
       },
     ),
@@ -65,31 +64,34 @@ export function endpointRoutes(
         errors: enablingRefusals,
       },
       async (call) => {
-        const { caller, params, body } = call;
-        const present = await findEndpoint(deps, caller.orgId, params.id);
-        const changes = knownOf(inputs.endpointChanges, body);
+        const present = await findEndpoint(deps, call.caller.orgId, call.params.id);
+        const changes = knownOf(inputs.endpointChanges, call.body);
         const { target, heldItems } = await updateTarget(deps, originOf(call), present, changes);
         return { endpoint: { ...endpointAnswer(target), held_items: heldItems } };
       },
     ),
-    remove: route(
-      {
-        summary: "Delete an endpoint; what is queued for it becomes CANCELED",
-        params: IdParams,
-        response: { 200: Deleted },
-      },
-      async (call) => {
-        const { id } = await findEndpoint(deps, call.caller.orgId, call.params.id);
-        await deleteTarget(deps, originOf(call), id);
-        return { deleted: true };
-      },
-    ),
+    remove: removeRoute(deps),
   };
 }
 
 /** What a body has of its schema's fields: fields that targets have and endpoints do not are unknown here, and unchecked. */
 function knownOf<B extends object>({ properties }: { properties: object }, body: B): B {
   return Object.fromEntries(Object.entries(body).filter(([field]) => Object.hasOwn(properties, field))) as B;
+}
+
+function removeRoute(deps: TargetDeps): RouteDefinition {
+  return route(
+    {
+      summary: "Delete an endpoint; what is queued for it becomes CANCELED",
+      params: IdParams,
+      response: { 200: Deleted },
+    },
+    async (call) => {
+      const { id } = await findEndpoint(deps, call.caller.orgId, call.params.id);
+      await deleteTarget(deps, originOf(call), id);
+      return { deleted: true };
+    },
+  );
 }
 
 async function findEndpoint(deps: TargetDeps, orgId: string, id: string): Promise<StoredTarget> {
