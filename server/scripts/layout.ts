@@ -27,9 +27,10 @@ const layers: readonly (readonly string[])[] = [
   ["runtime", "telemetry"],
   ["postgres", "outbound"],
   ["http"],
-  ["items", "maintenance"],
+  ["items", "audit", "maintenance"],
   [
     "accounts",
+    "members",
     "tryout",
     "targets",
     "intake",

@@ -2,18 +2,24 @@
 import { userInfo } from "node:os";
 import { parseArgs } from "node:util";
 import { createPasswords } from "../accounts/passwords.ts";
-import { OrgUsageError, orgUsage, readOrgCommand } from "../billing/orgCommand.ts";
+import {
+  readResetPasswordCommand,
+  ResetPasswordUsageError,
+  resetPasswordUsage,
+} from "../accounts/resetPasswordCommand.ts";
+import { type OrgCommandDeps, OrgUsageError, orgUsage, readOrgCommand } from "../billing/orgCommand.ts";
 import { fitCollectorToCores } from "./garbageCollector.ts";
 import { type Config, ConfigError, loadConfig } from "../config/config.ts";
 import { openForCommand } from "./database.ts";
 import { serve } from "./main.ts";
+import { readSecretLine } from "./readSecretLine.ts";
 import { createLog } from "../telemetry/log.ts";
 import { version } from "../config/version.ts";
 
 const usage = `postrider ${version}: event intake and delivery
 
   postrider serve [--roles api,dispatcher,maintenance]   runs the service (settings: docs/configuration.md)
-${orgUsage}
+${orgUsage}${resetPasswordUsage}
   postrider help                                          shows this text
   postrider version
 `;
@@ -40,6 +46,9 @@ async function run(args: string[]): Promise<number> {
     case "org":
       await administer(rest);
       return 0;
+    case "reset-password":
+      await resetUsersPassword(rest);
+      return 0;
     case "version":
     case "--version":
       process.stdout.write(`${version}\n`);
@@ -58,6 +67,18 @@ async function run(args: string[]): Promise<number> {
 async function administer(args: string[]): Promise<void> {
   // Read before a database is opened, or even started.
   const command = readOrgCommand(args);
+  await withDatabase(command);
+}
+
+async function resetUsersPassword(args: string[]): Promise<void> {
+  const command = readResetPasswordCommand(args);
+  const prompt = (text: string): void => void process.stderr.write(text);
+  const password = await readSecretLine(process.stdin, prompt);
+  await withDatabase((deps) => command({ ...deps, password }));
+}
+
+/** Runs a command of an operator on the database of the service. */
+async function withDatabase(command: (deps: OrgCommandDeps) => Promise<void>): Promise<void> {
   const config = loadConfig(process.env);
   const say = (line: string): void => void process.stderr.write(`${line}\n`);
   const database = await openForCommand(config, createLog("error"), say);
@@ -88,6 +109,8 @@ function readRoles(args: string[]): string | undefined {
   }
 }
 
+const usageErrors = [UsageError, OrgUsageError, ResetPasswordUsageError];
+
 try {
   process.exitCode = await run(process.argv.slice(2));
 } catch (error) {
@@ -98,5 +121,6 @@ try {
     process.stderr.write(`${(error as Error).stack}\n`);
   if (error instanceof OrgUsageError) process.stderr.write(`\n${orgUsage}`);
   if (error instanceof UsageError) process.stderr.write(`\n${usage}`);
-  process.exitCode = error instanceof OrgUsageError || error instanceof UsageError ? 2 : 1;
+  if (error instanceof ResetPasswordUsageError) process.stderr.write(`\n${resetPasswordUsage}`);
+  process.exitCode = usageErrors.some((kind) => error instanceof kind) ? 2 : 1;
 }
