@@ -30,6 +30,7 @@ const layers: readonly (readonly string[])[] = [
   ["items", "maintenance"],
   [
     "accounts",
+    "backup",
     "tryout",
     "targets",
     "intake",
