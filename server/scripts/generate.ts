@@ -2,10 +2,15 @@
  * Writes the files that are made from the code, or with `--check` compares them with what is committed.
  * Usage: node server/scripts/generate.ts [--check]
  */
-import { readFile, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { startEmbedded } from "../src/postgres/embedded/startEmbedded.ts";
+import { migrate } from "../src/postgres/migrate.ts";
+import { createPool } from "../src/postgres/pool.ts";
 import { interfaceTypes } from "../../dashboard/scripts/interfaceTypes.ts";
 import { configurationPage } from "./configurationPage.ts";
+import { functionSignatures } from "./functionSignatures.ts";
 import { describeInterface, openApiFile, sdkFile } from "./openApiFile.ts";
 
 interface GeneratedFile {
@@ -16,14 +21,19 @@ interface GeneratedFile {
 
 const root = join(import.meta.dirname, "../..");
 
+const check = process.argv.includes("--check");
+
 const generatedFiles: readonly GeneratedFile[] = [
   { path: "docs/configuration.md", generate: configurationPage },
   { path: "openapi.json", generate: openApiFile },
   { path: "sdk/src/operations.generated.ts", generate: sdkFile },
   { path: "dashboard/src/api/interface.generated.ts", generate: () => interfaceTypes(describeInterface()) },
+  // Needs a database; functionSignatures.test.ts compares it.
+  ...(check
+    ? []
+    : [{ path: "server/src/postgres/sql/functions.generated.ts", generate: signaturesFromDatabase }]),
 ];
 
-const check = process.argv.includes("--check");
 let stale = 0;
 
 for (const file of generatedFiles) {
@@ -46,5 +56,19 @@ async function readExisting(path: string): Promise<string | undefined> {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw error;
+  }
+}
+
+async function signaturesFromDatabase(): Promise<string> {
+  const dataDir = await mkdtemp(join(tmpdir(), "postrider-generate-"));
+  const database = await startEmbedded({ dataDir, settings: { fsync: "off" }, log: () => undefined });
+  const pool = createPool({ connection: database.connection, size: 1, onError: () => undefined });
+  try {
+    await migrate(pool);
+    return await functionSignatures(pool);
+  } finally {
+    await pool.end();
+    await database.stop();
+    await rm(dataDir, { recursive: true, force: true });
   }
 }

@@ -247,7 +247,7 @@ describe("the history of a mailbox under crashes, pauses, late and repeated call
   );
 
   it("shows violations in a build whose acknowledgement does not check the token", async () => {
-    const file = new URL("../src/postgres/sql/mailbox/ack_messages.sql", import.meta.url);
+    const file = new URL("../src/postgres/sql/mailbox/close_messages.sql", import.meta.url);
     const text = (await readFile(file, "utf8")).replace("create function", "create or replace function");
     const check = "and (i.claim_token is null or m.claim_token = i.claim_token)";
     expect(text).toContain(check);

@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import type pg from "pg";
 import { callFunction } from "../postgres/hot/callFunction.ts";
+import type { RowOf } from "../postgres/hot/functionCall.ts";
 import {
   type BinaryParameter,
   boolArray,
@@ -11,16 +12,9 @@ import {
   uuidArray,
   uuidBytesArray,
 } from "../postgres/hot/binaryArray.ts";
-import type { Acceptance, AcceptanceCode, HeldLease, NewItem } from "../items/item.ts";
+import type { Acceptance, HeldLease, NewItem, RefusedItem } from "../items/item.ts";
+import type { KindNumber } from "../items/kind.ts";
 import { endsOf, type Group, groupItems } from "./groupItems.ts";
-
-interface AcceptRow {
-  codes: string | null;
-  winners: string | null;
-  pair_versions: string;
-  pair_kinds: string;
-  pair_held: string;
-}
 
 /**
  * Accepts a batch in one transaction, in one statement.
@@ -36,36 +30,32 @@ export async function acceptItems(
   const immediate = items.map(isImmediate);
   const groups = groupItems(items, pairNumbers, immediate);
   const hasKeys = items.some((item) => item.idempotencyKey !== null);
-  const rows = await callFunction<AcceptRow>(pool, {
-    name: "accept_items",
-    text: "select codes, winners::text, pair_versions::text, pair_kinds::text, pair_held::text from accept_items($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)",
-    values: [
-      lease.durationMs,
-      lease.token,
-      byteaArray(keyHashes),
-      uuidArray(targetIds),
-      boolArray(legacy),
-      int4Array(largest),
-      int2Array(pairNumbers),
-      uuidArray(items.map((item) => item.id)),
-      uuidArray(groups.map((group) => group.id)),
-      int2Array(endsOf(groups)),
-      int2Array(groups.flatMap((group) => group.numbers)),
-      boolArray(groups.map((group) => group.isImmediate)),
-      int4Array(items.map((item) => item.payload.length)),
-      byteaArray(items.map((item) => item.payload)),
-      textColumn(items.map((item) => item.eventType)),
-      textColumn(items.map((item) => item.correlationId)),
-      textColumn(items.map((item) => item.orderingKey)),
-      hasKeys ? uuidBytesArray(items.map(keyDigestOf)) : null,
-      hasKeys ? uuidBytesArray(items.map(bodyDigestOf)) : null,
-    ],
+  const rows = await callFunction(pool, "accept_items", {
+    p_lease_ms: lease.durationMs,
+    p_lease_token: lease.token,
+    p_pair_key_hashes: byteaArray(keyHashes),
+    p_pair_target_ids: uuidArray(targetIds),
+    p_pair_legacy: boolArray(legacy),
+    p_pair_largest: int4Array(largest),
+    p_pairs: int2Array(pairNumbers),
+    p_ids: uuidArray(items.map((item) => item.id)),
+    p_group_ids: uuidArray(groups.map((group) => group.id)),
+    p_group_ends: int2Array(endsOf(groups)),
+    p_group_items: int2Array(groups.flatMap((group) => group.numbers)),
+    p_group_immediate: boolArray(groups.map((group) => group.isImmediate)),
+    p_sizes: int4Array(items.map((item) => item.payload.length)),
+    p_payloads: byteaArray(items.map((item) => item.payload)),
+    p_event_types: textColumn(items.map((item) => item.eventType)),
+    p_correlation_ids: textColumn(items.map((item) => item.correlationId)),
+    p_ordering_keys: textColumn(items.map((item) => item.orderingKey)),
+    p_key_digests: hasKeys ? uuidBytesArray(items.map(keyDigestOf)) : null,
+    p_body_digests: hasKeys ? uuidBytesArray(items.map(bodyDigestOf)) : null,
   });
   return readAcceptances(rows[0]!, items, { pairNumbers, groups, lease });
 }
 
 /** An absent array costs less than one of nulls. */
-function textColumn(values: (string | null)[]): BinaryParameter | null {
+function textColumn(values: (string | null)[]): BinaryParameter<"text[]"> | null {
   return values.some((value) => value !== null) ? textArray(values) : null;
 }
 
@@ -129,39 +119,38 @@ function digestOf(data: string | Buffer): Buffer {
   return hash("sha256", data, "buffer").subarray(0, digestBytes);
 }
 
+/** The letters of `accept_items` for what it did not store. */
+const refusals: Readonly<Record<string, RefusedItem["outcome"]>> = {
+  u: "unauthorized",
+  n: "not_found",
+  c: "idempotency_conflict",
+  d: "mailbox_disabled",
+  l: "too_large",
+  s: "suspended",
+  p: "pending",
+};
+
+/** `codes` has a letter for each item, or is null when all were accepted. */
 function readAcceptances(
-  row: AcceptRow,
+  row: RowOf<"accept_items">,
   items: readonly NewItem[],
   { pairNumbers, groups, lease }: { pairNumbers: number[]; groups: Group[]; lease: HeldLease },
 ): Acceptance[] {
   const groupOf: Group[] = [];
   for (const group of groups) for (const number of group.numbers) groupOf[number - 1] = group;
-  const versions = readArray(row.pair_versions).map(Number);
-  const kinds = readArray(row.pair_kinds).map(Number) as Acceptance["kind"][];
-  const held = readArray(row.pair_held);
-  const winners = row.winners === null ? null : readArray(row.winners);
-  return items.map((item, index) => {
+  const { codes, winners, pair_versions: versions, pair_kinds: kinds, pair_held: held } = row;
+  return items.map(({ id }, index) => {
     const pair = pairNumbers[index]! - 1;
-    const kind = kinds[pair]!;
-    const code = row.codes === null ? "a" : (row.codes[index] as AcceptanceCode);
+    const kind = kinds![pair] as KindNumber;
+    const code = codes === null ? "a" : codes[index]!;
+    const refusal = refusals[code];
+    if (refusal !== undefined) return { outcome: refusal };
+    if (code === "r") return { outcome: "replayed", id: winners![index]!, kind };
+    if (code === "f") return { outcome: "filtered", id, kind };
+    if (kind === 2) return { outcome: "unread", id, kind };
+    if (held![pair] === true) return { outcome: "held", id, kind };
     const group = groupOf[index]!;
-    return {
-      code: code === "a" && kind !== 2 ? waitingCode(held[pair] === "t", group) : code,
-      id: code === "r" ? winners![index]!.replaceAll("-", "") : item.id,
-      rowId: group.id,
-      kind,
-      targetVersion: versions[pair]!,
-      lease,
-    };
+    if (!group.isImmediate) return { outcome: "due", id, kind };
+    return { outcome: "leased", id, kind, rowId: group.id, targetVersion: versions![pair]!, lease };
   });
-}
-
-function waitingCode(isHeld: boolean, { isImmediate }: Group): "a" | "A" | "h" {
-  if (isHeld) return "h";
-  return isImmediate ? "A" : "a";
-}
-
-/** A one-dimensional array of numbers, ids, booleans and nulls in PostgreSQL's text form. */
-function readArray(text: string): string[] {
-  return text.slice(1, -1).split(",");
 }

@@ -4,7 +4,7 @@ import { isTooSlow } from "../postgres/awayReason.ts";
 import { idTimeMs } from "../postgres/ids.ts";
 import { isDatabaseAway } from "../postgres/pool.ts";
 import type { Changes } from "../items/changes.ts";
-import type { Acceptance, HeldLease, Lease, NewItem } from "../items/item.ts";
+import type { Acceptance, HeldLease, Lease, LeasedItem, NewItem } from "../items/item.ts";
 import { acceptItems } from "./acceptItems.ts";
 
 /** Takes items in and answers once they are durable. */
@@ -34,7 +34,7 @@ export interface ItemSink {
   /** How long items accepted for immediate dispatch stay leased to this node. */
   newLease(): Lease;
   /** An item that is durable and leased to this node. */
-  take(item: NewItem, acceptance: Acceptance): void;
+  take(item: NewItem, leased: LeasedItem): void;
   /** Some deliveries to the target became due that this node did not take. */
   onDue(targetId: string): void;
   /** Some mailboxes have new messages. */
@@ -107,15 +107,13 @@ function handOn(sink: ItemSink, items: NewItem[], acceptances: Acceptance[]): vo
   for (let index = 0; index < items.length; index++) {
     const item = items[index]!;
     const acceptance = acceptances[index]!;
-    if (acceptance.code !== "u" && item.key !== notedKey) {
+    if (acceptance.outcome !== "unauthorized" && item.key !== notedKey) {
       notedKey = item.key;
       sink.onKeyUsed(item.key);
     }
-    if (acceptance.code === "A") sink.take(item, acceptance);
-    else if (acceptance.code === "a") {
-      if (acceptance.kind === 2) (mailboxIds ??= []).push(item.targetId);
-      else (due ??= new Set()).add(item.targetId);
-    }
+    if (acceptance.outcome === "leased") sink.take(item, acceptance);
+    else if (acceptance.outcome === "unread") (mailboxIds ??= []).push(item.targetId);
+    else if (acceptance.outcome === "due") (due ??= new Set()).add(item.targetId);
   }
   if (due) for (const targetId of due) sink.onDue(targetId);
   if (mailboxIds) sink.onMailboxItems(mailboxIds);
@@ -133,8 +131,8 @@ function report(changes: Changes, items: NewItem[], acceptances: Acceptance[]): 
 }
 
 /** Of an item that was newly accepted. */
-function statusOf({ code, kind }: Acceptance): "QUEUED" | "UNREAD" | "FILTERED" | undefined {
-  if (code === "f") return "FILTERED";
-  if (code !== "a" && code !== "A" && code !== "h") return undefined;
-  return kind === 2 ? "UNREAD" : "QUEUED";
+function statusOf({ outcome }: Acceptance): "QUEUED" | "UNREAD" | "FILTERED" | undefined {
+  if (outcome === "filtered") return "FILTERED";
+  if (outcome === "unread") return "UNREAD";
+  return outcome === "leased" || outcome === "due" || outcome === "held" ? "QUEUED" : undefined;
 }

@@ -12,7 +12,7 @@ import {
 } from "../http/contract/errors.ts";
 import { type RouteDefinition, route, sendAnswer, type FastAnswer } from "../http/contract/route.ts";
 import { Id } from "../http/contract/schemas.ts";
-import type { Acceptance, NewItem } from "../items/item.ts";
+import type { Acceptance, NewItem, RefusedItem } from "../items/item.ts";
 import type { Intake } from "./intake.ts";
 import { readItem } from "./readItem.ts";
 
@@ -121,40 +121,34 @@ function itemOf({ headers, body, targetId, key, legacy, nowMs }: PresentedItem):
   };
 }
 
-/** @throws {ApiError} for every outcome but acceptance and an idempotent duplicate. */
+/** @throws {ApiError} for what was refused. */
 function answerTo(acceptance: Acceptance): FastAnswer {
-  refuse(acceptance);
+  if (!("id" in acceptance)) throw refusalOf(acceptance);
   const status = acceptance.kind === 2 ? "UNREAD" : "QUEUED";
   return {
     status: 202,
     text: `{"id":"${acceptance.id}","status":"${status}"}`,
-    headers: acceptance.code === "r" ? [["idempotency-replayed", "true"]] : undefined,
+    headers: acceptance.outcome === "replayed" ? [["idempotency-replayed", "true"]] : undefined,
   };
 }
 
-function refuse(acceptance: Acceptance): void {
-  switch (acceptance.code) {
-    case "a":
-    case "A":
-    case "h":
-    case "f":
-    case "r":
-      return;
-    case "u":
-      throw unauthorized();
-    case "n":
-      throw notFound();
-    case "c":
-      throw new ApiError(409, "Idempotency-Key was used with a different body", {
+function refusalOf({ outcome }: RefusedItem): ApiError {
+  switch (outcome) {
+    case "unauthorized":
+      return unauthorized();
+    case "not_found":
+      return notFound();
+    case "idempotency_conflict":
+      return new ApiError(409, "Idempotency-Key was used with a different body", {
         code: "idempotency_conflict",
       });
-    case "d":
-      throw mailboxDisabled();
-    case "l":
-      throw new ApiError(413, "the body is larger than the target's max_payload_bytes");
-    case "s":
-      throw workspaceSuspended();
-    case "p":
-      throw workspacePending();
+    case "mailbox_disabled":
+      return mailboxDisabled();
+    case "too_large":
+      return new ApiError(413, "the body is larger than the target's max_payload_bytes");
+    case "suspended":
+      return workspaceSuspended();
+    case "pending":
+      return workspacePending();
   }
 }

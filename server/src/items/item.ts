@@ -15,24 +15,50 @@ export interface NewItem {
   idempotencyKey: string | null;
 }
 
-/**
- * What became of an item, as `accept_items` codes it: accepted (`A`: and leased to this node; `h`: and held until its
- * target is enabled), filtered, replayed, conflict, unauthorized, not found, mailbox disabled, too large, suspended,
- * pending.
- */
-export type AcceptanceCode = "a" | "A" | "h" | "f" | "r" | "c" | "u" | "n" | "d" | "l" | "s" | "p";
+/** What became of an item: accepted, accepted before, or refused. */
+export type Acceptance = LeasedItem | StoredItem | ReplayedKey | RefusedItem;
 
-export interface Acceptance {
-  code: AcceptanceCode;
-  /** The accepted item's id, or the first item's for a replayed key. */
+/** An item that is durable and leased to this node, which dispatches it from memory. */
+export interface LeasedItem {
+  outcome: "leased";
   id: string;
-  /** The row of `deliveries` that the item waits in, with others of its batch, unless it is a mailbox's. */
+  kind: Exclude<KindNumber, 2>;
+  /** The row of `deliveries` that the item waits in, with others of its batch. */
   rowId: string;
-  kind: KindNumber;
   /** The version of the target that the item was accepted for. */
   targetVersion: number;
-  /** The lease of an item that is `A`; one object for all items of a batch. */
+  /** One object for all items of a batch. */
   lease: HeldLease;
+}
+
+/**
+ * An item that is durable and waits for whoever claims it (`due`), for its target to be enabled (`held`) or for a
+ * consumer (`unread`), or that the target's filter ended at once (`filtered`).
+ */
+export interface StoredItem {
+  outcome: "due" | "held" | "unread" | "filtered";
+  id: string;
+  kind: KindNumber;
+}
+
+/** The idempotency key was used before with the same body. */
+export interface ReplayedKey {
+  outcome: "replayed";
+  /** The first item's. */
+  id: string;
+  kind: KindNumber;
+}
+
+/** An item that was not stored. */
+export interface RefusedItem {
+  outcome:
+    | "unauthorized"
+    | "not_found"
+    | "idempotency_conflict"
+    | "mailbox_disabled"
+    | "too_large"
+    | "suspended"
+    | "pending";
 }
 
 /** The lease under which a node dispatches from memory what it has just accepted. */

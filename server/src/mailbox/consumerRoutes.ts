@@ -6,9 +6,9 @@ import { parseIf } from "../http/contract/parseIf.ts";
 import { type RouteDefinition, route, sendAnswer, type FastAnswer } from "../http/contract/route.ts";
 import { claimRoute } from "./claimRoute.ts";
 import type { ClaimChange } from "./finish/changeClaims.ts";
-import type { ChangeResult } from "./finish/endMessages.ts";
+import type { ChangeResult } from "./finish/closeMessages.ts";
 import { isMailboxOf } from "./message/findMailbox.ts";
-import { changeRefusal } from "./refusals.ts";
+import { changeRefusal } from "./claimErrors.ts";
 import { MailboxParams, type MailboxRouteDeps } from "./routes.ts";
 import { Claims, LeaseSeconds, Reason, RejectedClaims, Results } from "./message/schemas.ts";
 

@@ -17,8 +17,8 @@ import {
   type NamedClaimOutcome,
   type NamedClaimRequest,
 } from "./claim/claimNamedMessages.ts";
-import { type ChangeResult, endMessages, type EndRequest } from "./finish/endMessages.ts";
-import { createPlaces } from "./claim/places.ts";
+import { type ChangeResult, closeMessages, type CloseRequest } from "./finish/closeMessages.ts";
+import { createWatermarks } from "./claim/watermarks.ts";
 import { type WaitingClaim, Waiters } from "./claim/waiters.ts";
 import { reportChanges } from "./reportChanges.ts";
 import { createWakeups } from "./claim/wakeups.ts";
@@ -27,7 +27,7 @@ import { createWakeups } from "./claim/wakeups.ts";
 export interface Mailboxes {
   claim(request: WaitingClaim): Promise<ClaimOutcome>;
   claimNamed(request: NamedClaimRequest): Promise<NamedClaimOutcome>;
-  end(request: EndRequest): Promise<ChangeResult>;
+  end(request: CloseRequest): Promise<ChangeResult>;
   change(request: ClaimChange): Promise<ClaimChangeOutcome>;
   /** Some mailboxes have new messages: wakes those who wait for them, on every node. */
   onMailboxItems(mailboxIds: string[]): void;
@@ -61,21 +61,21 @@ const maxBusyRetries = 20;
 /** The mailboxes of one node. */
 export function createMailboxes(input: MailboxesDeps): Mailboxes {
   const deps = { ...input, onMessagesReady: (ids: string[]) => wakeups.announce(ids) };
-  const places = createPlaces(() => performance.now());
+  const watermarks = createWatermarks(() => performance.now());
   const turns = new Turns();
   const owned = { ownerOf: ({ key }: { key: string }) => input.ownerOf(key) };
   const claims = commits<ClaimRequest, ClaimOutcome>(turns, {
     ...owned,
-    run: (requests) => claimMessages({ ...deps, places }, requests),
+    run: (requests) => claimMessages({ ...deps, watermarks }, requests),
     sizeOf: (request) => request.max,
   });
   const namedClaims = commits<NamedClaimRequest, NamedClaimOutcome>(turns, {
     ...owned,
     run: (requests) => claimNamedMessages(deps, requests),
   });
-  const ends = commits<EndRequest, ChangeResult>(turns, {
+  const ends = commits<CloseRequest, ChangeResult>(turns, {
     ...owned,
-    run: (requests) => endMessages(deps, requests),
+    run: (requests) => closeMessages(deps, requests),
   });
   const changes = commits<ClaimChange, ClaimChangeOutcome>(turns, {
     ...owned,
@@ -111,7 +111,7 @@ export function createMailboxes(input: MailboxesDeps): Mailboxes {
   const calls = {
     claim: (request: WaitingClaim) => waiters.claim(request),
     claimNamed,
-    end: (request: EndRequest) => ends.add(request),
+    end: (request: CloseRequest) => ends.add(request),
     change: (request: ClaimChange) => changes.add(request),
   };
   return {

@@ -13,7 +13,7 @@ import { mailboxStats } from "./view/mailboxStats.ts";
 import { claimedMessageText, type MessageStatus, messageStatuses } from "./message/message.ts";
 import { readMessage } from "./view/readMessage.ts";
 import { maxRedriven, redriveMessages } from "./finish/redriveMessages.ts";
-import { changeRefusal, claimRefusal } from "./refusals.ts";
+import { changeRefusal, claimRefusal } from "./claimErrors.ts";
 import {
   Acknowledged,
   Claimed,

@@ -11,6 +11,7 @@ import { notePool, tapRows } from "./hot/rowTap.ts";
 const uuidOid = 2950;
 const uuidArrayOid = 2951;
 const int8Oid = 20;
+const int8ArrayOid = 1016;
 const textArrayOid: number = 1009;
 const readTexts = pg.types.getTypeParser(textArrayOid, "text") as (text: string) => (string | null)[];
 const types = {
@@ -18,9 +19,14 @@ const types = {
     if (oid === uuidOid && format !== "binary") return (text: string) => text.replaceAll("-", "");
     if (oid === uuidArrayOid && format !== "binary") return readUuids;
     if (oid === int8Oid && format !== "binary") return Number;
+    if (oid === int8ArrayOid && format !== "binary") return readNumbers;
     return pg.types.getTypeParser(oid, format) as (text: string) => unknown;
   },
 };
+
+function readNumbers(text: string): (number | null)[] {
+  return readTexts(text).map((value) => (value === null ? null : Number(value)));
+}
 
 function readUuids(text: string): (string | null)[] {
   return readTexts(text.replaceAll("-", ""));

@@ -28,7 +28,7 @@ import { parseNetworks } from "../outbound/addressGuard.ts";
 import { createPresence, type Presence } from "./presence.ts";
 import { createSecretBox } from "../items/secretBox.ts";
 import { registerDatabaseMetrics } from "../telemetry/databaseMetrics.ts";
-import { registerMailboxMetrics } from "../telemetry/mailboxMetrics.ts";
+import { registerMailboxMetrics } from "../mailbox/view/mailboxMetrics.ts";
 import type { Log } from "../telemetry/log.ts";
 import { metricsText } from "../telemetry/metricsText.ts";
 import { createRequestMetrics } from "../telemetry/requestMetrics.ts";

@@ -1,4 +1,5 @@
 import { type Insertable, sql, type Updateable } from "kysely";
+import { functionQuery } from "../postgres/functionQuery.ts";
 import { bucketOf } from "../postgres/ids.ts";
 import type { Queries, TargetKind, TargetRow } from "../postgres/tables.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";
@@ -120,7 +121,9 @@ export async function removeTarget(queries: Queries, orgId: string, id: string):
       .executeTakeFirst();
     if (removed === undefined) throw notFound();
     if (removed.kind !== "mailbox") {
-      await sql`select cancel_leased_deliveries(${bucketOf(id)}, ${id})`.execute(transaction);
+      await functionQuery("cancel_leased_deliveries", { p_bucket: bucketOf(id), p_target: id }).execute(
+        transaction,
+      );
     }
     return removed.kind;
   });

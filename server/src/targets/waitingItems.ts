@@ -1,4 +1,5 @@
 import { sql } from "kysely";
+import { functionQuery } from "../postgres/functionQuery.ts";
 import { bucketOf } from "../postgres/ids.ts";
 import type { Queries } from "../postgres/tables.ts";
 import { ApiError } from "../http/contract/errors.ts";
@@ -14,21 +15,31 @@ const maxRowsPerRequest = 100_000;
  */
 export async function cancelDeliveries(queries: Queries, targetId: string): Promise<void> {
   for (let rows = 0; rows < maxRowsPerRequest; rows += chunkRows) {
-    const { rows: answer } = await sql<{ canceled: number }>`
-      select cancel_deliveries(${bucketOf(targetId)}, ${targetId}, ${chunkRows}) as canceled
-    `.execute(queries);
-    if ((answer[0]?.canceled ?? 0) < chunkRows) return;
+    if ((await cancelChunk(queries, targetId)) < chunkRows) return;
   }
 }
 
 /** The same for the messages of a deleted mailbox, whoever holds them. */
 export async function cancelMessages(queries: Queries, orgId: string, mailboxId: string): Promise<void> {
   for (let rows = 0; rows < maxRowsPerRequest; rows += chunkRows) {
-    const { rows: answer } = await sql<{ canceled: number }>`
-      select cancel_messages(${bucketOf(mailboxId)}, ${orgId}, ${mailboxId}, ${chunkRows}) as canceled
-    `.execute(queries);
-    if ((answer[0]?.canceled ?? 0) < chunkRows) return;
+    const { rows: answer } = await functionQuery("cancel_messages", {
+      p_bucket: bucketOf(mailboxId),
+      p_org: orgId,
+      p_mailbox: mailboxId,
+      p_limit: chunkRows,
+    }).execute(queries);
+    if (answer[0]!.cancel_messages! < chunkRows) return;
   }
+}
+
+/** @returns how many items were canceled. */
+async function cancelChunk(queries: Queries, targetId: string): Promise<number> {
+  const { rows } = await functionQuery("cancel_deliveries", {
+    p_bucket: bucketOf(targetId),
+    p_target: targetId,
+    p_limit: chunkRows,
+  }).execute(queries);
+  return rows[0]!.cancel_deliveries!;
 }
 
 /** How long one request may discard, in milliseconds. */
@@ -42,10 +53,7 @@ const maxDiscardMs = 20_000;
 export async function discardWaiting(queries: Queries, targetId: string): Promise<number> {
   const endsAtMs = performance.now() + maxDiscardMs;
   for (let items = 0; ;) {
-    const { rows } = await sql<{ canceled: number }>`
-      select cancel_deliveries(${bucketOf(targetId)}, ${targetId}, ${chunkRows}) as canceled
-    `.execute(queries);
-    const { canceled } = rows[0]!;
+    const canceled = await cancelChunk(queries, targetId);
     items += canceled;
     if (canceled < chunkRows) return items;
     if (performance.now() > endsAtMs) {
@@ -85,12 +93,15 @@ export async function countWaiting(queries: Queries, targetId: string): Promise<
 export async function rescheduleWaiting(queries: Queries, targetId: string, nowMs: number): Promise<void> {
   let fromDueAtMs = 0;
   for (let rows = 0; rows < maxRowsPerRequest; rows += chunkRows) {
-    const { rows: answer } = await sql<{ changed: number; last_due_at: number | null }>`
-      select changed, last_due_at
-      from reschedule_deliveries(${bucketOf(targetId)}, ${targetId}, ${fromDueAtMs}, ${nowMs}, ${chunkRows})
-    `.execute(queries);
+    const { rows: answer } = await functionQuery("reschedule_deliveries", {
+      p_bucket: bucketOf(targetId),
+      p_target: targetId,
+      p_from_due_at: fromDueAtMs,
+      p_now_ms: nowMs,
+      p_limit: chunkRows,
+    }).execute(queries);
     const { changed, last_due_at: lastDueAtMs } = answer[0]!;
-    if (changed < chunkRows || lastDueAtMs === null) return;
+    if (changed! < chunkRows || lastDueAtMs === null) return;
     fromDueAtMs = lastDueAtMs;
   }
 }

@@ -64,7 +64,9 @@ export async function createPlayer(pool: pg.Pool): Promise<Player> {
       const lease = newLease();
       const acceptances = await acceptItems(pool, items, lease, isImmediate);
       return items.flatMap((item, index) => {
-        const { code, rowId, targetVersion } = acceptances[index]!;
+        const acceptance = acceptances[index]!;
+        if (acceptance.outcome !== "leased") return [];
+        const { kind, rowId, targetVersion } = acceptance;
         const { id: eventId, targetId, payload, eventType, correlationId } = item;
         const held = {
           sourceEventId: null,
@@ -73,9 +75,9 @@ export async function createPlayer(pool: pg.Pool): Promise<Player> {
           leaseToken: lease.token,
           leaseDeadlineMs: lease.deadlineMs,
         };
-        return code === "A"
-          ? [{ ...held, eventId, rowId, targetId, kind: 1, targetVersion, payload, eventType, correlationId }]
-          : [];
+        return [
+          { ...held, eventId, rowId, targetId, kind, targetVersion, payload, eventType, correlationId },
+        ];
       });
     },
     async claim(isWide, limit) {

@@ -59,6 +59,8 @@ const maxIdlePauseMs = 1_000;
  * and is told what to take.
  */
 const manyFull = 64;
+/** A look that brought little pauses for so many times as long as it took. */
+const lookPauses = 4;
 
 export function createClaimLoop(deps: ClaimLoopDeps): ClaimLoop {
   return new Claims(deps);
@@ -122,11 +124,12 @@ class Claims implements ClaimLoop {
     if (size.limit === 0) return pollMs;
     const startedAtMs = performance.now();
     try {
-      const claim =
-        full.length > manyFull || room.unproven === 0
-          ? await this.#chosen.next(this.#cursor, size, this.#skipped)
-          : await this.#claim({ ...size, skip: full });
-      return this.#take(claim, size, performance.now() - startedAtMs);
+      const looksFirst = full.length > manyFull || room.unproven === 0;
+      const claim = looksFirst
+        ? await this.#chosen.next(this.#cursor, size, this.#skipped)
+        : await this.#claim({ ...size, skip: full });
+      const tookMs = performance.now() - startedAtMs;
+      return this.#take(claim, size, looksFirst ? tookMs * lookPauses : tookMs);
     } catch (error) {
       this.#deps.log.warn({ err: error }, "due deliveries could not be claimed; trying again");
       return errorPauseMs;
@@ -144,8 +147,12 @@ class Claims implements ClaimLoop {
     });
   }
 
-  /** Hands over what a claim brought. @returns how long to wait before the next. */
-  #take({ deliveries, cursor, isCircleClosed }: Claim, size: ClaimSize, tookMs: number): number {
+  /**
+   * Hands over what a claim brought.
+   * @param pauseMs How long to wait after a claim that brought little.
+   * @returns how long to wait before the next.
+   */
+  #take({ deliveries, cursor, isCircleClosed }: Claim, size: ClaimSize, pauseMs: number): number {
     this.#cursor = cursor;
     if (deliveries.length > 0) {
       this.#seen = lookAt(deliveries, this.#seen);
@@ -155,10 +162,10 @@ class Claims implements ClaimLoop {
       const unfinished = targetsWithMore(deliveries, size);
       if (unfinished.length > 0) this.#deps.onBacklog(unfinished);
       if (isCircleClosed && this.#areFull(this.#seen.targets)) return pollMs;
-      return deliveries.length < sparseClaim ? tookMs : 0;
+      return deliveries.length < sparseClaim ? pauseMs : 0;
     }
-    this.#circleMs += tookMs;
-    if (!isCircleClosed) return tookMs;
+    this.#circleMs += pauseMs;
+    if (!isCircleClosed) return pauseMs;
     const idleMs = Math.min(maxIdlePauseMs, this.#circleMs * idlePauses);
     this.#circleMs = 0;
     return Math.max(pollMs, idleMs);

@@ -1,6 +1,6 @@
 import type pg from "pg";
 import type { AttemptResult, Delivery } from "../../items/delivery.ts";
-import type { Acceptance, Lease, NewItem } from "../../items/item.ts";
+import type { Lease, LeasedItem, NewItem } from "../../items/item.ts";
 import type { SecretBox } from "../../items/secretBox.ts";
 import type { TargetConfig } from "../../targets/targetConfig.ts";
 import type { DeliveryGauges, DeliveryMetrics } from "../../telemetry/deliveryMetrics.ts";
@@ -165,21 +165,21 @@ export class Dispatcher implements DeliveryGauges {
   }
 
   /** Takes an item that this node has just accepted, under the lease it was stored with. */
-  take(item: NewItem, acceptance: Acceptance): void {
+  take(item: NewItem, leased: LeasedItem): void {
     const delivery: Delivery = {
       eventId: item.id,
-      rowId: acceptance.rowId,
+      rowId: leased.rowId,
       targetId: item.targetId,
-      kind: acceptance.kind as 1 | 3,
+      kind: leased.kind,
       attempts: 0,
       scheduleAttempts: 0,
-      targetVersion: acceptance.targetVersion,
+      targetVersion: leased.targetVersion,
       payload: item.payload,
       eventType: item.eventType,
       correlationId: item.correlationId,
       sourceEventId: null,
-      leaseToken: acceptance.lease.token,
-      leaseDeadlineMs: acceptance.lease.deadlineMs,
+      leaseToken: leased.lease.token,
+      leaseDeadlineMs: leased.lease.deadlineMs,
     };
     this.#startFrom(this.#lanes.add(delivery));
   }

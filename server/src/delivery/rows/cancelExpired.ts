@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { callFunction } from "../../postgres/hot/callFunction.ts";
 import { firstIdAt } from "../../postgres/ids.ts";
 import { dayMs } from "../../postgres/partitions.ts";
 
@@ -13,14 +14,13 @@ export async function cancelExpired(
   { retentionDays, nowMs }: { retentionDays: number; nowMs: number },
 ): Promise<number> {
   const firstKeptDay = Math.floor(nowMs / dayMs) - retentionDays;
-  const bounds = [firstIdAt(firstKeptDay * dayMs), firstIdAt(nowMs - retentionDays * dayMs)];
+  const bounds = {
+    p_from: firstIdAt(firstKeptDay * dayMs),
+    p_before: firstIdAt(nowMs - retentionDays * dayMs),
+  };
   for (let total = 0; ;) {
-    const { rows } = await pool.query<{ canceled: number }>({
-      name: "cancel_expired_deliveries",
-      text: "select cancel_expired_deliveries($1, $2, $3) as canceled",
-      values: [...bounds, itemsPerCall],
-    });
-    const { canceled } = rows[0]!;
+    const rows = await callFunction(pool, "cancel_expired_deliveries", { ...bounds, p_limit: itemsPerCall });
+    const canceled = rows[0]!.cancel_expired_deliveries!;
     total += canceled;
     if (canceled < itemsPerCall) return total;
   }

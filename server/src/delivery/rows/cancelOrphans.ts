@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { callFunction } from "../../postgres/hot/callFunction.ts";
 
 const maxTargetsPerRun = 100;
 const rowsPerCall = 5_000;
@@ -37,12 +38,14 @@ export async function cancelOrphans(pool: pg.Pool): Promise<number> {
   let canceled = 0;
   for (const { bucket, target_id } of rows) {
     for (;;) {
-      const { rows: counts } = await pool.query<{ count: number }>(
-        "select cancel_deliveries($1, $2, $3) as count",
-        [bucket, target_id, rowsPerCall],
-      );
-      canceled += counts[0]!.count;
-      if (counts[0]!.count < rowsPerCall) break;
+      const [answer] = await callFunction(pool, "cancel_deliveries", {
+        p_bucket: bucket,
+        p_target: target_id,
+        p_limit: rowsPerCall,
+      });
+      const count = answer!.cancel_deliveries!;
+      canceled += count;
+      if (count < rowsPerCall) break;
     }
   }
   return canceled;

@@ -1,8 +1,8 @@
 import type pg from "pg";
 import {
-  type BinaryParameter,
   boolArray,
   byteaArray,
+  idArray,
   int2Array,
   int4Array,
   int8Array,
@@ -10,6 +10,7 @@ import {
   uuidArray,
 } from "../../postgres/hot/binaryArray.ts";
 import { callFunction } from "../../postgres/hot/callFunction.ts";
+import type { RowOf } from "../../postgres/hot/functionCall.ts";
 import { bucketOf, idTimeMs, newId } from "../../postgres/ids.ts";
 import type { Delivery } from "../../items/delivery.ts";
 import { latencyRange } from "../../items/latencyRanges.ts";
@@ -39,15 +40,7 @@ export interface DeliveryClaimRequest {
   only?: readonly string[];
 }
 
-/** A row of `deliveries` with its items, without those whose event is gone: for them there is nothing to deliver. */
-interface ClaimRow {
-  held: string;
-  /** The arrays are null where there is no item. */
-  event_ids: string[] | null;
-  event_types: (string | null)[] | null;
-  correlation_ids: (string | null)[] | null;
-  payloads: Buffer[] | null;
-}
+type ClaimRow = RowOf<"claim_deliveries">;
 
 /** How many waiting targets one claim looks at: it bounds what a claim costs when most wait for a later moment. */
 const maxTargetsPerClaim = 200;
@@ -63,25 +56,20 @@ export interface Claim {
 /** Leases due deliveries to the caller, a few from each target, going on from `cursor`. */
 export async function claimDeliveries(pool: pg.Pool, request: DeliveryClaimRequest): Promise<Claim> {
   const leaseDeadlineMs = performance.now() + request.leaseMs;
-  const rows = await callFunction<ClaimRow>(pool, {
-    name: "claim_deliveries",
-    text: `select held, event_ids, event_types, correlation_ids, payloads
-           from claim_deliveries($1, $2, $3, $4, $5::uuid[], $6::uuid[], $7, $8, $9, $10, $11::uuid[])`,
-    values: [
-      request.leaseMs,
-      request.leaseToken,
-      request.cursor.bucket,
-      request.cursor.targetId,
-      targetIds(request.skip),
-      targetIds(request.wide),
-      request.limit,
-      request.perTarget,
-      request.few,
-      maxTargetsPerClaim,
-      request.only === undefined ? null : targetIds(request.only),
-    ],
+  const rows = await callFunction(pool, "claim_deliveries", {
+    p_lease_ms: request.leaseMs,
+    p_lease_token: request.leaseToken,
+    p_bucket: request.cursor.bucket,
+    p_target: request.cursor.targetId,
+    p_skip: idArray(request.skip),
+    p_wide: idArray(request.wide),
+    p_limit: request.limit,
+    p_per_target: request.perTarget,
+    p_few: request.few,
+    p_max_targets: maxTargetsPerClaim,
+    p_only: idArray(request.only),
   });
-  const [targetId, isClosed] = rows.pop()!.held.split(" ") as [string, string];
+  const [targetId, isClosed] = rows.pop()!.held!.split(" ") as [string, string];
   const next = withoutDashes(targetId);
   return {
     deliveries: toDeliveries(rows, request.leaseToken, leaseDeadlineMs),
@@ -90,16 +78,11 @@ export async function claimDeliveries(pool: pg.Pool, request: DeliveryClaimReque
   };
 }
 
-/** As `uuid[]`, which may be empty. */
-function targetIds(ids: readonly string[]): BinaryParameter | string {
-  return ids.length === 0 ? "{}" : uuidArray(ids);
-}
-
 function toDeliveries(rows: readonly ClaimRow[], leaseToken: number, leaseDeadlineMs: number): Delivery[] {
   const deliveries: Delivery[] = [];
   for (const { held, event_ids: eventIds, event_types, correlation_ids, payloads } of rows) {
     if (eventIds === null) continue;
-    const row = readHeld(held);
+    const row = readHeld(held!);
     for (let item = 0; item < eventIds.length; item++) {
       deliveries.push({
         eventId: eventIds[item]!,
@@ -179,26 +162,22 @@ export async function finishDeliveries(pool: pg.Pool, records: readonly AttemptR
   );
   const hasErrors = ordered.some((record) => record.error !== null);
   const hasBodies = ordered.some((record) => record.responseBody !== null);
-  const rows = await callFunction<{ matched: string | null }>(pool, {
-    name: "finish_deliveries",
-    text: "select finish_deliveries($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) as matched",
-    values: [
-      uuidArray(ids),
-      int8Array(tokens),
-      int2Array(ends),
-      boolArray(areDelivered),
-      uuidArray(ordered.map((record) => record.eventId)),
-      areAllDelivered ? null : int2Array(ordered.map((record) => record.outcome)),
-      areAllDelivered ? null : int8Array(ordered.map((record) => record.delayMs)),
-      int8Array(ordered.map((record) => record.attemptedAtMs)),
-      int4Array(ordered.map((record) => record.durationMs)),
-      int2Array(ordered.map((record) => record.statusCode)),
-      hasErrors ? textArray(ordered.map((record) => record.error)) : null,
-      hasBodies ? byteaArray(ordered.map((record) => record.responseBody)) : null,
-      int2Array(ordered.map(latencyOf)),
-    ],
+  const rows = await callFunction(pool, "finish_deliveries", {
+    p_row_ids: uuidArray(ids),
+    p_row_tokens: int8Array(tokens),
+    p_row_ends: int2Array(ends),
+    p_row_delivered: boolArray(areDelivered),
+    p_event_ids: uuidArray(ordered.map((record) => record.eventId)),
+    p_outcomes: areAllDelivered ? null : int2Array(ordered.map((record) => record.outcome)),
+    p_delays_ms: areAllDelivered ? null : int8Array(ordered.map((record) => record.delayMs)),
+    p_attempted_at: int8Array(ordered.map((record) => record.attemptedAtMs)),
+    p_durations_ms: int4Array(ordered.map((record) => record.durationMs)),
+    p_status_codes: int2Array(ordered.map((record) => record.statusCode)),
+    p_errors: hasErrors ? textArray(ordered.map((record) => record.error)) : null,
+    p_response_bodies: hasBodies ? byteaArray(ordered.map((record) => record.responseBody)) : null,
+    p_latencies: int2Array(ordered.map(latencyOf)),
   });
-  const { matched } = rows[0]!;
+  const { finish_deliveries: matched } = rows[0]!;
   if (matched === null) return records.map(() => true);
   const isHeld = records.map(() => false);
   for (const number of matched.split(",")) if (number !== "") isHeld[order[Number(number) - 1]!] = true;
@@ -215,16 +194,12 @@ export async function releaseDeliveries(pool: pg.Pool, deliveries: readonly Leas
   for (let from = 0; from < deliveries.length; from += maxPerRelease) {
     const part = deliveries.slice(from, from + maxPerRelease);
     const { order, ids, tokens, ends } = byRow(part);
-    await callFunction(pool, {
-      name: "release_deliveries",
-      text: "select release_deliveries($1, $2, $3, $4, $5)",
-      values: [
-        uuidArray(ids),
-        int8Array(tokens),
-        int2Array(ends),
-        uuidArray(ids.map((id) => newId(bucketOf(id), idTimeMs(id)))),
-        uuidArray(order.map((index) => part[index]!.eventId)),
-      ],
+    await callFunction(pool, "release_deliveries", {
+      p_row_ids: uuidArray(ids),
+      p_row_tokens: int8Array(tokens),
+      p_row_ends: int2Array(ends),
+      p_spare_ids: uuidArray(ids.map((id) => newId(bucketOf(id), idTimeMs(id)))),
+      p_event_ids: uuidArray(order.map((index) => part[index]!.eventId)),
     });
   }
 }

@@ -1,4 +1,7 @@
 import type pg from "pg";
+import { idArray } from "../../postgres/hot/binaryArray.ts";
+import { callFunction } from "../../postgres/hot/callFunction.ts";
+import type { RowOf } from "../../postgres/hot/functionCall.ts";
 import { bucketOf } from "../../postgres/ids.ts";
 
 /** A followed task whose next look is due, under a lease of this node. */
@@ -26,19 +29,6 @@ export interface PollCursor {
 
 export const firstPollCursor: PollCursor = { bucket: -1, targetId: "0".repeat(32) };
 
-interface Row {
-  event_id: string;
-  target_id: string;
-  polls: number;
-  missing: number;
-  deadline_at: number;
-  target_version: number;
-  task_id: string | null;
-  state: string | null;
-  fingerprint: string | null;
-  follow_error: string | null;
-}
-
 const maxTargetsPerClaim = 200;
 
 export interface PollClaim {
@@ -55,26 +45,20 @@ export async function claimPolls(
   pool: pg.Pool,
   claim: PollClaim,
 ): Promise<{ polls: Poll[]; cursor: PollCursor; isCircleClosed: boolean }> {
-  const { rows } = await pool.query<Row>({
-    name: "claim_handoff_polls",
-    text: `select event_id, target_id, polls, missing, deadline_at, target_version, task_id, state, fingerprint,
-             follow_error
-           from claim_handoff_polls($1, $2, $3, $4, $5::uuid[], $6, $7, $8)`,
-    values: [
-      claim.leaseMs,
-      claim.leaseToken,
-      claim.cursor.bucket,
-      claim.cursor.targetId,
-      claim.skip,
-      claim.limit,
-      claim.perTarget,
-      maxTargetsPerClaim,
-    ],
+  const rows = await callFunction(pool, "claim_handoff_polls", {
+    p_lease_ms: claim.leaseMs,
+    p_lease_token: claim.leaseToken,
+    p_bucket: claim.cursor.bucket,
+    p_target: claim.cursor.targetId,
+    p_skip: idArray(claim.skip),
+    p_limit: claim.limit,
+    p_per_target: claim.perTarget,
+    p_max_targets: maxTargetsPerClaim,
   });
   const next = rows.pop()!;
   return {
     polls: rows.map((row) => toPoll(row, claim.leaseToken)),
-    cursor: { bucket: bucketOf(next.target_id), targetId: next.target_id },
+    cursor: { bucket: bucketOf(next.target_id!), targetId: next.target_id! },
     isCircleClosed: next.polls === 1,
   };
 }
@@ -146,21 +130,18 @@ export async function hastenPoll(pool: pg.Pool, eventId: string): Promise<boolea
 
 /** Makes polls due again whose node died or stalled past its lease; gives how many there were. */
 export async function sweepPolls(pool: pg.Pool): Promise<number> {
-  const { rows } = await pool.query<{ swept: number }>({
-    name: "sweep_handoff_polls",
-    text: "select sweep_handoff_polls() as swept",
-  });
-  return rows[0]!.swept;
+  const rows = await callFunction(pool, "sweep_handoff_polls", {});
+  return rows[0]!.sweep_handoff_polls!;
 }
 
-function toPoll(row: Row, leaseToken: number): Poll {
+function toPoll(row: RowOf<"claim_handoff_polls">, leaseToken: number): Poll {
   return {
-    eventId: row.event_id,
-    targetId: row.target_id,
-    polls: row.polls,
-    missing: row.missing,
-    deadlineAtMs: row.deadline_at,
-    targetVersion: row.target_version,
+    eventId: row.event_id!,
+    targetId: row.target_id!,
+    polls: row.polls!,
+    missing: row.missing!,
+    deadlineAtMs: row.deadline_at!,
+    targetVersion: row.target_version!,
     taskId: row.task_id,
     state: row.state,
     fingerprint: row.fingerprint,

@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { callFunction } from "../../postgres/hot/callFunction.ts";
 import { bucketOf, newId } from "../../postgres/ids.ts";
 import type { Changes } from "../../items/changes.ts";
 import type { Delivery } from "../../items/delivery.ts";
@@ -18,10 +19,10 @@ export async function beginHandoff(
   pool: pg.Pool,
   { rowId, eventId, leaseToken }: Pick<Delivery, "rowId" | "eventId" | "leaseToken">,
 ): Promise<Beginning> {
-  const { rows } = await pool.query<{ code: "s" | "u" | "a" | "l"; unanswered_since: number | null }>({
-    name: "begin_handoff",
-    text: "select code, unanswered_since from begin_handoff($1, $2, $3)",
-    values: [rowId, eventId, leaseToken],
+  const rows = await callFunction(pool, "begin_handoff", {
+    p_row_id: rowId,
+    p_event_id: eventId,
+    p_lease_token: leaseToken,
   });
   const { code, unanswered_since: sinceMs } = rows[0]!;
   switch (code) {
@@ -33,6 +34,9 @@ export async function beginHandoff(
       return { kind: "accepted" };
     case "l":
       return { kind: "stale" };
+    case null:
+    default:
+      throw new Error(`begin_handoff gave ${code}`);
   }
 }
 
@@ -123,32 +127,26 @@ async function recordOnce(
     target === undefined
       ? undefined
       : await resultItem(deps.pool, { ...record, outcome: record.outcome! }, target);
-  const { rows } = await deps.pool.query<{ code: keyof typeof outcomes | "t" }>({
-    name: "record_handoff",
-    text: `select record_handoff(
-             $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19
-           ) as code`,
-    values: [
-      eventId,
-      record.isAcceptance ?? false,
-      record.leaseToken ?? null,
-      view?.taskId,
-      view?.contextId,
-      view?.state,
-      view?.statusMessage,
-      view?.statusParts,
-      view?.artifacts,
-      view?.isTruncated ?? false,
-      view?.fingerprint,
-      record.followError ?? null,
-      record.outcome,
-      Math.round(record.pollInMs),
-      record.deadlineInMs,
-      target?.id,
-      target === undefined ? null : newId(bucketOf(target.id), deps.nowMs()),
-      result?.eventType,
-      result?.payload,
-    ],
+  const rows = await callFunction(deps.pool, "record_handoff", {
+    p_event_id: eventId,
+    p_is_acceptance: record.isAcceptance ?? false,
+    p_lease_token: record.leaseToken ?? null,
+    p_task_id: view?.taskId ?? null,
+    p_context_id: view?.contextId ?? null,
+    p_state: view?.state ?? null,
+    p_status_message: view?.statusMessage ?? null,
+    p_status_parts: view?.statusParts ?? null,
+    p_artifacts: view?.artifacts ?? null,
+    p_is_truncated: view?.isTruncated ?? false,
+    p_fingerprint: view?.fingerprint ?? null,
+    p_follow_error: record.followError ?? null,
+    p_outcome: record.outcome,
+    p_poll_in_ms: Math.round(record.pollInMs),
+    p_deadline_in_ms: record.deadlineInMs,
+    p_result_target: target?.id ?? null,
+    p_result_id: target === undefined ? null : newId(bucketOf(target.id), deps.nowMs()),
+    p_result_type: result?.eventType ?? null,
+    p_result_payload: result?.payload ?? null,
   });
-  return rows[0]!.code;
+  return rows[0]!.record_handoff as keyof typeof outcomes | "t";
 }

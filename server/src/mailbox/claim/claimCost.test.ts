@@ -7,8 +7,8 @@ import { createPool } from "../../postgres/pool.ts";
 import { changeClaims } from "../finish/changeClaims.ts";
 import { type ClaimDeps, claimMessages } from "./claimMessages.ts";
 import { claimNamedMessages } from "./claimNamedMessages.ts";
-import { endMessages } from "../finish/endMessages.ts";
-import { createPlaces } from "./places.ts";
+import { closeMessages } from "../finish/closeMessages.ts";
+import { createWatermarks } from "./watermarks.ts";
 
 /*
  * What a call reads must follow from what it claims or ends, not from what the mailbox holds. Tuples read are
@@ -38,7 +38,7 @@ const keyed = 5_000;
 
 interface Mailbox {
   id: string;
-  deps: ClaimDeps & { places: ReturnType<typeof createPlaces>; onMessagesReady: () => void };
+  deps: ClaimDeps & { watermarks: ReturnType<typeof createWatermarks>; onMessagesReady: () => void };
 }
 
 async function createMailbox(): Promise<Mailbox> {
@@ -60,7 +60,7 @@ async function createMailbox(): Promise<Mailbox> {
   const deps = {
     pool,
     retentionMs: 604_800_000,
-    places: createPlaces(() => performance.now()),
+    watermarks: createWatermarks(() => performance.now()),
     onKeyUsed: () => undefined,
     onMessagesReady: () => undefined,
   };
@@ -181,7 +181,7 @@ async function tuplesRead(mailbox: Mailbox): Promise<Record<string, number>> {
       : [],
   );
   expect(held).toHaveLength(first.length);
-  expect(await counted("acknowledge", () => endMessages(deps, held))).toEqual(held.map(() => "done"));
+  expect(await counted("acknowledge", () => closeMessages(deps, held))).toEqual(held.map(() => "done"));
   return read;
 }
 

@@ -2,10 +2,11 @@ import { hash } from "node:crypto";
 import type pg from "pg";
 import { byteaArray, int2Array, int4Array, int8Array, uuidArray } from "../../postgres/hot/binaryArray.ts";
 import { callFunction } from "../../postgres/hot/callFunction.ts";
+import type { RowOf } from "../../postgres/hot/functionCall.ts";
 import { numberKeys } from "../message/batchKeys.ts";
 import { newClaimToken } from "./claimTokens.ts";
 import type { ClaimedMessage } from "../message/message.ts";
-import type { Places } from "./places.ts";
+import type { Watermarks } from "./watermarks.ts";
 
 /** One request for the oldest messages of a mailbox. */
 export interface ClaimRequest {
@@ -41,46 +42,14 @@ export interface ClaimDeps {
   onKeyUsed: (key: string) => void;
 }
 
-/** See claim_messages.sql. */
-interface ClaimRow {
-  /** Null where it is the same as in the row before. */
-  head: ClaimHead | null;
-  rest: MailboxRest | null;
-  /** Null where the row is about a request or a mailbox. */
-  id: string | null;
-  claim_count: number;
-  ordering_key: string | null;
-  event_type: string | null;
-  correlation_id: string | null;
-  /** Null where the event is gone. */
-  payload: string | null;
-}
-
-/** What the messages of one request have in common; of one without messages, the last three are null. */
-type ClaimHead = [
-  request: number,
-  outcome: "claimed" | "repeated" | "unauthorized" | "not_found",
-  claimedBy: string,
-  claimToken: string,
-  leaseUntilMs: number,
-];
-
-type MailboxRest = [
-  mailboxId: string,
-  ready: number,
-  claimed: number,
-  retryInMs: number | null,
-  walkedTo: number,
-];
-
-const composites = {
-  head: ["int4", "word", "uuid", "uuid", "int8"],
-  rest: ["uuid", "int4", "int4", "int8", "int8"],
-} as const;
+type ClaimRow = RowOf<"claim_messages">;
+/** What the messages of one request have in common. */
+type ClaimHead = NonNullable<ClaimRow["head"]>;
+type MailboxRest = NonNullable<ClaimRow["rest"]>;
 
 /** Claims for many requests in one transaction; gives an outcome per request, in order. */
 export async function claimMessages(
-  deps: ClaimDeps & { places: Places },
+  deps: ClaimDeps & { watermarks: Watermarks },
   requests: readonly ClaimRequest[],
 ): Promise<ClaimOutcome[]> {
   // Requests with the same Claim-Id go one after the other: the later one finds the answer of the earlier.
@@ -110,29 +79,24 @@ function repeatedClaimIds(requests: readonly ClaimRequest[]): Set<number> {
 }
 
 async function claimDistinct(
-  deps: ClaimDeps & { places: Places },
+  deps: ClaimDeps & { watermarks: Watermarks },
   requests: readonly ClaimRequest[],
 ): Promise<ClaimOutcome[]> {
   const { keyHashes, keyNumbers } = numberKeys(requests);
   const hasClaimIds = requests.some((request) => request.claimId !== null);
-  const rows = await callFunction<ClaimRow>(deps.pool, {
-    name: "claim_messages",
-    text: "select head, rest, id, claim_count, ordering_key, event_type, correlation_id, payload from claim_messages($1, $2, $3, $4, $5, $6, $7, $8, $9)",
-    values: [
-      deps.retentionMs,
-      keyHashes,
-      keyNumbers,
-      uuidArray(requests.map((request) => request.mailboxId)),
-      uuidArray(requests.map(newClaimToken)),
-      int2Array(requests.map((request) => request.max)),
-      int4Array(requests.map((request) => request.leaseMs)),
-      hasClaimIds ? byteaArray(requests.map(({ claimId }) => digestOf(claimId))) : null,
-      int8Array(requests.map(({ mailboxId }) => deps.places.of(mailboxId))),
-    ],
-    composites,
+  const rows = await callFunction(deps.pool, "claim_messages", {
+    p_retention_ms: deps.retentionMs,
+    p_key_hashes: keyHashes,
+    p_keys: keyNumbers,
+    p_mailbox_ids: uuidArray(requests.map((request) => request.mailboxId)),
+    p_claim_tokens: uuidArray(requests.map(newClaimToken)),
+    p_maxes: int2Array(requests.map((request) => request.max)),
+    p_leases_ms: int4Array(requests.map((request) => request.leaseMs)),
+    p_claim_digests: hasClaimIds ? byteaArray(requests.map(({ claimId }) => digestOf(claimId))) : null,
+    p_watermarks: int8Array(requests.map(({ mailboxId }) => deps.watermarks.of(mailboxId))),
   });
   const answer = readAnswer(requests, rows);
-  for (const [mailboxId, { place }] of answer.boxes) deps.places.note(mailboxId, place);
+  for (const [mailboxId, { walkedTo }] of answer.boxes) deps.watermarks.note(mailboxId, walkedTo);
   const outcomes = requests.map((request, index) => outcomeOf(request, index, answer));
   requests.forEach(({ key }, index) => {
     if (outcomes[index]!.kind !== "unauthorized") deps.onKeyUsed(key);
@@ -149,9 +113,9 @@ function digestOf(claimId: string | null): Buffer | null {
 interface ClaimAnswer {
   /** By the mailbox's id. */
   boxes: Map<string, Box>;
-  /** By the request's place; nothing where it is empty. */
-  outcomes: ClaimHead[1][];
-  /** By the request's place. */
+  /** By the request's index; nothing where it is empty. */
+  outcomes: ClaimHead["outcome"][];
+  /** By the request's index. */
   claimed: ClaimedMessage[][];
 }
 
@@ -159,7 +123,7 @@ interface ClaimAnswer {
 interface Box {
   remaining: Remaining;
   retryInMs: number | null;
-  place: number;
+  walkedTo: number;
 }
 
 function readAnswer(requests: readonly ClaimRequest[], rows: readonly ClaimRow[]): ClaimAnswer {
@@ -172,17 +136,17 @@ function readAnswer(requests: readonly ClaimRequest[], rows: readonly ClaimRow[]
     }
     if (row.head !== null) {
       head = row.head;
-      answer.outcomes[head[0] - 1] = head[1];
+      answer.outcomes[head.request! - 1] = head.outcome;
     }
     if (row.id === null || row.payload === null) continue;
-    const [request, , claimedBy, claimToken, leaseUntilMs] = head!;
-    answer.claimed[request - 1]!.push({
+    const index = head!.request! - 1;
+    answer.claimed[index]!.push({
       id: row.id,
-      mailboxId: requests[request - 1]!.mailboxId,
-      claimedBy,
-      claimToken,
-      claimCount: row.claim_count,
-      leaseUntilMs,
+      mailboxId: requests[index]!.mailboxId,
+      claimedBy: head!.claimed_by!,
+      claimToken: head!.claim_token!,
+      claimCount: row.claim_count!,
+      leaseUntilMs: head!.lease_until!,
       orderingKey: row.ordering_key,
       eventType: row.event_type,
       correlationId: row.correlation_id,
@@ -192,8 +156,9 @@ function readAnswer(requests: readonly ClaimRequest[], rows: readonly ClaimRow[]
   return answer;
 }
 
-function noteRest([mailboxId, ready, claimed, retryInMs, place]: MailboxRest, { boxes }: ClaimAnswer): void {
-  boxes.set(mailboxId, { remaining: { ready, claimed }, retryInMs, place });
+function noteRest(rest: MailboxRest, { boxes }: ClaimAnswer): void {
+  const remaining = { ready: rest.ready!, claimed: rest.claimed! };
+  boxes.set(rest.mailbox_id!, { remaining, retryInMs: rest.retry_in_ms, walkedTo: rest.walked_to! });
 }
 
 function outcomeOf({ mailboxId }: ClaimRequest, index: number, answer: ClaimAnswer): ClaimOutcome {
@@ -211,6 +176,7 @@ function outcomeOf({ mailboxId }: ClaimRequest, index: number, answer: ClaimAnsw
       // The events of all may be gone.
       if (messages.length > 0) return { kind: "claimed", messages, isRepeated: false, remaining };
       break;
+    case null:
     case undefined:
   }
   return { kind: "empty", retryInMs: box?.retryInMs ?? null, remaining };

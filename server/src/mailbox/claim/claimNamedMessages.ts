@@ -1,6 +1,6 @@
-import type pg from "pg";
 import { int4Array, uuidArray } from "../../postgres/hot/binaryArray.ts";
 import { callFunction } from "../../postgres/hot/callFunction.ts";
+import type { RowOf } from "../../postgres/hot/functionCall.ts";
 import { numberKeys } from "../message/batchKeys.ts";
 import type { ClaimDeps } from "./claimMessages.ts";
 import { newClaimToken } from "./claimTokens.ts";
@@ -32,19 +32,6 @@ export type NamedClaimOutcome =
   | { kind: "claimed"; message: ClaimedMessage }
   | { kind: "refused"; refusal: NamedClaimRefusal };
 
-interface NamedClaimRow extends pg.QueryResultRow {
-  request: number;
-  code: "c" | keyof typeof refusals;
-  key_id: string | null;
-  mailbox_id: string;
-  claim_count: number;
-  lease_until: number;
-  ordering_key: string | null;
-  event_type: string | null;
-  correlation_id: string | null;
-  payload: string;
-}
-
 /** Claims named messages for many requests in one transaction; gives an outcome per request, in order. */
 export async function claimNamedMessages(
   deps: ClaimDeps,
@@ -52,41 +39,37 @@ export async function claimNamedMessages(
 ): Promise<NamedClaimOutcome[]> {
   const { keyHashes, keyNumbers } = numberKeys(requests);
   const tokens = requests.map(newClaimToken);
-  const rows = await callFunction<NamedClaimRow>(deps.pool, {
-    name: "claim_named_messages",
-    text: "select * from claim_named_messages($1, $2, $3, $4, $5, $6)",
-    values: [
-      deps.retentionMs,
-      keyHashes,
-      keyNumbers,
-      uuidArray(requests.map((request) => request.messageId)),
-      uuidArray(tokens),
-      int4Array(requests.map((request) => request.leaseMs)),
-    ],
+  const rows = await callFunction(deps.pool, "claim_named_messages", {
+    p_retention_ms: deps.retentionMs,
+    p_key_hashes: keyHashes,
+    p_keys: keyNumbers,
+    p_ids: uuidArray(requests.map((request) => request.messageId)),
+    p_claim_tokens: uuidArray(tokens),
+    p_leases_ms: int4Array(requests.map((request) => request.leaseMs)),
   });
   const outcomes: NamedClaimOutcome[] = [];
   for (const row of rows) {
-    const index = row.request - 1;
+    const index = row.request! - 1;
     if (row.code !== "u") deps.onKeyUsed(requests[index]!.key);
     outcomes[index] =
       row.code === "c"
         ? { kind: "claimed", message: readMessage(row, requests[index]!.messageId, tokens[index]!) }
-        : { kind: "refused", refusal: refusals[row.code] };
+        : { kind: "refused", refusal: refusals[row.code as keyof typeof refusals] };
   }
   return outcomes;
 }
 
-function readMessage(row: NamedClaimRow, id: string, claimToken: string): ClaimedMessage {
+function readMessage(row: RowOf<"claim_named_messages">, id: string, claimToken: string): ClaimedMessage {
   return {
     id,
-    mailboxId: row.mailbox_id,
+    mailboxId: row.mailbox_id!,
     claimedBy: row.key_id!,
     claimToken,
-    claimCount: row.claim_count,
-    leaseUntilMs: row.lease_until,
+    claimCount: row.claim_count!,
+    leaseUntilMs: row.lease_until!,
     orderingKey: row.ordering_key,
     eventType: row.event_type,
     correlationId: row.correlation_id,
-    payload: row.payload,
+    payload: row.payload!,
   };
 }

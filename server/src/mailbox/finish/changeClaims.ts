@@ -2,7 +2,7 @@ import { int4Array, textArray, uuidArray } from "../../postgres/hot/binaryArray.
 import { callFunction } from "../../postgres/hot/callFunction.ts";
 import { idsOf, numberKeys } from "../message/batchKeys.ts";
 import type { ClaimDeps } from "../claim/claimMessages.ts";
-import { type ChangeResult, orderById, readResults } from "./endMessages.ts";
+import { type ChangeResult, orderById, readResults } from "./closeMessages.ts";
 
 /** One claimed message whose holder needs it longer, or gives it back. */
 export interface ClaimChange {
@@ -23,12 +23,6 @@ export interface ClaimChangeOutcome {
   result: ChangeResult;
   /** Unix milliseconds of the database's clock at which the new lease ends; null when it was given back. */
   leaseUntilMs: number | null;
-}
-
-interface ReleaseRow {
-  codes: string;
-  freed_mailbox_ids: string[] | null;
-  now_ms: number;
 }
 
 type ChangeDeps = ClaimDeps & { onMessagesReady: (mailboxIds: string[]) => void };
@@ -57,8 +51,8 @@ export async function changeClaims(
       now.map((index) => requests[index]!),
       false,
     );
-    now.forEach((index, place) => {
-      outcomes[index] = changed[place]!;
+    now.forEach((index, at) => {
+      outcomes[index] = changed[at]!;
     });
     left = later;
   }
@@ -92,34 +86,30 @@ async function changeDistinct(
   const order = orderById(requests);
   const sorted = order.map((index) => requests[index]!);
   const { keyHashes, keyNumbers } = numberKeys(sorted);
-  const rows = await callFunction<ReleaseRow>(deps.pool, {
-    name: "release_messages",
-    text: "select * from release_messages($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
-    values: [
-      deps.retentionMs,
-      keyHashes,
-      keyNumbers,
-      uuidArray(sorted.map((request) => request.messageId)),
-      uuidArray(sorted.map((request) => request.mailboxId)),
-      uuidArray(sorted.map((request) => request.claimToken)),
-      // −1 stands for null, which these arrays do not carry.
-      int4Array(sorted.map((request) => request.leaseMs ?? -1)),
-      int4Array(sorted.map((request) => request.delayMs)),
-      textArray(sorted.map((request) => request.reason)),
-      isUnclaimed,
-    ],
+  const rows = await callFunction(deps.pool, "change_claims", {
+    p_retention_ms: deps.retentionMs,
+    p_key_hashes: keyHashes,
+    p_keys: keyNumbers,
+    p_ids: uuidArray(sorted.map((request) => request.messageId)),
+    p_mailbox_ids: uuidArray(sorted.map((request) => request.mailboxId)),
+    p_claim_tokens: uuidArray(sorted.map((request) => request.claimToken)),
+    // −1 stands for null, which these arrays do not carry.
+    p_leases_ms: int4Array(sorted.map((request) => request.leaseMs ?? -1)),
+    p_delays_ms: int4Array(sorted.map((request) => request.delayMs)),
+    p_reasons: textArray(sorted.map((request) => request.reason)),
+    p_unclaimed: isUnclaimed,
   });
   const { codes, freed_mailbox_ids: freed, now_ms: nowMs } = rows[0]!;
   if (freed !== null) deps.onMessagesReady(idsOf(freed));
-  const results = readResults(codes);
+  const results = readResults(codes!);
   const outcomes: ClaimChangeOutcome[] = [];
-  order.forEach((index, place) => {
+  order.forEach((index, at) => {
     const { key, leaseMs } = requests[index]!;
-    const result = results[place]!;
+    const result = results[at]!;
     if (result !== "unauthorized") deps.onKeyUsed(key);
     outcomes[index] = {
       result,
-      leaseUntilMs: leaseMs === null ? null : nowMs + leaseMs,
+      leaseUntilMs: leaseMs === null ? null : nowMs! + leaseMs,
     };
   });
   return outcomes;

@@ -1,3 +1,5 @@
+import { idArray } from "../../postgres/hot/binaryArray.ts";
+import { callFunction } from "../../postgres/hot/callFunction.ts";
 import { isId } from "../../postgres/ids.ts";
 import type { MailboxMoment, ReadDeps } from "../message/findMailbox.ts";
 
@@ -13,18 +15,14 @@ export async function redriveMessages(
   mailbox: MailboxMoment,
   request: { ids: string[] | undefined; limit: number },
 ): Promise<number> {
-  const { rows } = await deps.pool.query<{ redriven: number }>({
-    name: "redrive_messages",
-    text: "select redrive_messages($1, $2, $3, $4, $5) as redriven",
-    values: [
-      deps.retentionMs,
-      mailbox.bucket,
-      mailbox.id,
-      request.ids === undefined ? null : request.ids.filter(isId),
-      request.limit,
-    ],
+  const rows = await callFunction(deps.pool, "redrive_messages", {
+    p_retention_ms: deps.retentionMs,
+    p_bucket: mailbox.bucket,
+    p_mailbox: mailbox.id,
+    p_ids: idArray(request.ids?.filter(isId)),
+    p_limit: request.limit,
   });
-  const { redriven } = rows[0]!;
+  const redriven = rows[0]!.redrive_messages!;
   if (redriven > 0) deps.onMessagesReady([mailbox.id]);
   return redriven;
 }

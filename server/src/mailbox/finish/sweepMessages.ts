@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { callFunction } from "../../postgres/hot/callFunction.ts";
 
 const messagesPerCall = 1_000;
 const rowsPerStatement = 10_000;
@@ -12,12 +13,11 @@ const minutesKept = 60;
 export async function sweepExpiredMessages(pool: pg.Pool, retentionMs: number): Promise<number> {
   let total = 0;
   for (;;) {
-    const { rows } = await pool.query<{ swept: number }>({
-      name: "sweep_messages",
-      text: "select sweep_messages($1, $2) as swept",
-      values: [retentionMs, messagesPerCall],
+    const rows = await callFunction(pool, "sweep_messages", {
+      p_retention_ms: retentionMs,
+      p_limit: messagesPerCall,
     });
-    const { swept } = rows[0]!;
+    const swept = rows[0]!.sweep_messages!;
     total += swept;
     // A full bucket may hold more.
     if (swept < messagesPerCall) return total;

@@ -3,8 +3,8 @@ import { type BinaryParameter, byteaArray, int2Array } from "../../postgres/hot/
 
 /** The distinct API keys of a batch: each is looked up once, and requests name theirs by its 1-based number. */
 export interface BatchKeys {
-  keyHashes: BinaryParameter;
-  keyNumbers: BinaryParameter;
+  keyHashes: BinaryParameter<"bytea[]">;
+  keyNumbers: BinaryParameter<"int2[]">;
 }
 
 /** Numbers the API keys of a batch's requests. */

@@ -7,7 +7,9 @@
  */
 
 /** A parameter that knows its size and is written straight into the message that carries it. */
-export interface BinaryParameter {
+export interface BinaryParameter<T extends string> {
+  /** The type's name in the catalogue; for the compiler alone. */
+  readonly type?: T;
   /** The same for the driver, which asks for it by this name (node-postgres, "Queries", parameters). */
   toPostgres(): unknown[];
   /** Bytes. */
@@ -24,7 +26,7 @@ const uuidBytes = 16;
 const absent = -1;
 
 /** `uuid[]` from ids of 32 hex characters; null stays null. */
-export function uuidArray(ids: readonly (string | null)[]): BinaryParameter {
+export function uuidArray(ids: readonly (string | null)[]): BinaryParameter<"uuid[]"> {
   const nulls = ids.reduce((count, id) => (id === null ? count + 1 : count), 0);
   return {
     toPostgres: () => [...ids],
@@ -40,8 +42,14 @@ export function uuidArray(ids: readonly (string | null)[]): BinaryParameter {
   };
 }
 
+/** `uuid[]` that may be empty, as text then: the binary form of no elements names no type; null when absent. */
+export function idArray(ids: readonly string[] | undefined): BinaryParameter<"uuid[]"> | "{}" | null {
+  if (ids === undefined) return null;
+  return ids.length === 0 ? "{}" : uuidArray(ids);
+}
+
 /** `uuid[]` from 16 bytes each; null stays null. */
-export function uuidBytesArray(values: readonly (Uint8Array | null)[]): BinaryParameter {
+export function uuidBytesArray(values: readonly (Uint8Array | null)[]): BinaryParameter<"uuid[]"> {
   return {
     ...arrayOf(oid.uuid, values, byteLengthOf, (out, value, at) => out.set(value, at)),
     toPostgres: () => values.map((value) => (value === null ? null : Buffer.from(value).toString("hex"))),
@@ -49,12 +57,12 @@ export function uuidBytesArray(values: readonly (Uint8Array | null)[]): BinaryPa
 }
 
 /** `bytea[]`; null stays null. */
-export function byteaArray(values: readonly (Uint8Array | null)[]): BinaryParameter {
+export function byteaArray(values: readonly (Uint8Array | null)[]): BinaryParameter<"bytea[]"> {
   return arrayOf(oid.bytea, values, byteLengthOf, (out, value, at) => out.set(value, at));
 }
 
 /** `text[]`, as UTF-8; null stays null. The caller has refused NUL characters, which PostgreSQL cannot store. */
-export function textArray(values: readonly (string | null)[]): BinaryParameter {
+export function textArray(values: readonly (string | null)[]): BinaryParameter<"text[]"> {
   return arrayOf(
     oid.text,
     values,
@@ -69,7 +77,7 @@ export function textArray(values: readonly (string | null)[]): BinaryParameter {
  */
 
 /** `smallint[]`. */
-export function int2Array(values: readonly number[]): BinaryParameter {
+export function int2Array(values: readonly number[]): BinaryParameter<"int2[]"> {
   return {
     toPostgres: () => [...values],
     size: headerBytes + values.length * (lengthBytes + 2),
@@ -81,7 +89,7 @@ export function int2Array(values: readonly number[]): BinaryParameter {
 }
 
 /** `integer[]`. */
-export function int4Array(values: readonly number[]): BinaryParameter {
+export function int4Array(values: readonly number[]): BinaryParameter<"int4[]"> {
   return {
     toPostgres: () => [...values],
     size: headerBytes + values.length * (lengthBytes + 4),
@@ -93,7 +101,7 @@ export function int4Array(values: readonly number[]): BinaryParameter {
 }
 
 /** `bigint[]` from whole numbers below 2^53. */
-export function int8Array(values: readonly number[]): BinaryParameter {
+export function int8Array(values: readonly number[]): BinaryParameter<"int8[]"> {
   return {
     toPostgres: () => [...values],
     size: headerBytes + values.length * (lengthBytes + 8),
@@ -109,7 +117,7 @@ export function int8Array(values: readonly number[]): BinaryParameter {
 }
 
 /** `boolean[]`. */
-export function boolArray(values: readonly boolean[]): BinaryParameter {
+export function boolArray(values: readonly boolean[]): BinaryParameter<"bool[]"> {
   return {
     toPostgres: () => [...values],
     size: headerBytes + values.length * (lengthBytes + 1),
@@ -120,12 +128,12 @@ export function boolArray(values: readonly boolean[]): BinaryParameter {
   };
 }
 
-function arrayOf<T>(
+function arrayOf<T, N extends string>(
   elementOid: number,
   values: readonly (T | null)[],
   sizeOf: (value: T) => number,
   write: (out: Buffer, value: T, at: number) => unknown,
-): BinaryParameter {
+): BinaryParameter<N> {
   let size = headerBytes + values.length * lengthBytes;
   let hasNull = false;
   for (const value of values) {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type pg from "pg";
 import { createTestDatabase, type TestDatabase } from "../../../test/support/database.ts";
 import { isPlain } from "../../../test/support/plain.ts";
-import { callFunction } from "./callFunction.ts";
+import { runCall } from "./callFunction.ts";
 import { createPool } from "../pool.ts";
 
 let database: TestDatabase;
@@ -23,7 +23,7 @@ let statements = 0;
 /** What a column is read as. */
 async function read(expression: string): Promise<unknown> {
   const text = `select ${expression} as value`;
-  const rows = await callFunction<{ value: unknown }>(pool, {
+  const rows = await runCall<{ value: unknown }>(pool, {
     name: `read ${statements++}`,
     text,
     values: [],
@@ -46,6 +46,11 @@ describe("a column in binary form", () => {
     ["32767::smallint", 32_767],
     ["(-2147483648)::integer", -2_147_483_648],
     ["2147483647", 2_147_483_647],
+    ["0.25::float8", 0.25],
+    ["array[true, null, false]", [true, null, false]],
+    ["array[1, null, -2]::smallint[]", [1, null, -2]],
+    ["array[1, null, -2]::integer[]", [1, null, -2]],
+    ["array[1, null, -2, 9007199254740991]::bigint[]", [1, null, -2, 9_007_199_254_740_991]],
     ["''::text", ""],
     ["'naïve ✓ 𝄞'::text", "naïve ✓ 𝄞"],
     [`'${id}'::uuid`, id.replaceAll("-", "")],
@@ -67,9 +72,9 @@ describe("a column in binary form", () => {
     expect(await read(expression)).toEqual(value);
   });
 
-  it("reads composites as arrays of their fields, whichever way the call goes", async () => {
+  it("reads composites as objects, whichever way the call goes", async () => {
     await pool.query("create type head as (request integer, outcome text, id uuid, until bigint)");
-    const rows = await callFunction<{ head: unknown; n: number }>(pool, {
+    const rows = await runCall<{ head: unknown; n: number }>(pool, {
       name: "composites",
       text: `select case n
                when 1 then row(7, 'claimed', '${id}', 4294967296)::head
@@ -77,11 +82,11 @@ describe("a column in binary form", () => {
              end as head, n
              from generate_series(1, 3) as n`,
       values: [],
-      composites: { head: ["int4", "word", "uuid", "int8"] },
+      composites: { head: { request: "int4", outcome: "text", id: "uuid", until: "int8" } },
     });
     expect(rows).toEqual([
-      { head: [7, "claimed", id.replaceAll("-", ""), 4_294_967_296], n: 1 },
-      { head: [-1, null, null, null], n: 2 },
+      { head: { request: 7, outcome: "claimed", id: id.replaceAll("-", ""), until: 4_294_967_296 }, n: 1 },
+      { head: { request: -1, outcome: null, id: null, until: null }, n: 2 },
       { head: null, n: 3 },
     ]);
   });
@@ -100,7 +105,7 @@ describe("a column in binary form", () => {
 
 describe("rows", () => {
   it("come whole and in order, whatever their size and however they are cut on their way", async () => {
-    const rows = await callFunction<{ n: number; text: string | null; bytes: Buffer }>(pool, {
+    const rows = await runCall<{ n: number; text: string | null; bytes: Buffer }>(pool, {
       name: "rows",
       text: `select n, case when n % 3 > 0 then repeat('x', n * n * 40) end as text,
                decode(repeat('00ff', n * 7), 'hex') as bytes

@@ -13,17 +13,27 @@ const readers: Readonly<Record<number, FieldReader | undefined>> = {
   /** bytea */
   17: readBytes,
   /** int8, all of which are below 2^53 here. */
-  20: (row, at) => row.readInt32BE(at) * 0x1_0000_0000 + row.readUInt32BE(at + 4),
+  20: readInt8,
   /** int2 */
   21: (row, at) => row.readInt16BE(at),
   /** int4 */
   23: (row, at) => row.readInt32BE(at),
   /** text */
   25: (row, at, length) => row.toString("utf8", at, at + length),
-  /** bytea[], of one dimension, as all arrays here */
+  /** float8 */
+  701: (row, at) => row.readDoubleBE(at),
+  /** bool[], of one dimension, as all arrays here */
+  1000: (row, at) => readArray(row, at, (bytes, start) => bytes[start] === 1),
+  /** bytea[] */
   1001: (row, at) => readArray(row, at, readBytes),
+  /** int2[] */
+  1005: (row, at) => readArray(row, at, (bytes, start) => bytes.readInt16BE(start)),
+  /** int4[] */
+  1007: (row, at) => readArray(row, at, (bytes, start) => bytes.readInt32BE(start)),
   /** text[] */
   1009: readTexts,
+  /** int8[] */
+  1016: (row, at) => readArray(row, at, readInt8),
   /** void */
   2278: () => null,
   /** uuid, as ids are in the interface: 32 hex characters. */
@@ -33,6 +43,10 @@ const readers: Readonly<Record<number, FieldReader | undefined>> = {
 };
 
 const uuidBytes = 16;
+
+function readInt8(row: Buffer, at: number): number {
+  return row.readInt32BE(at) * 0x1_0000_0000 + row.readUInt32BE(at + 4);
+}
 
 function readUuid(row: Buffer, at: number): string {
   return row.toString("hex", at, at + uuidBytes);
@@ -90,32 +104,30 @@ function isSame(row: Buffer, one: number, other: number, length: number): boolea
 }
 
 /**
- * The values of a composite, as an array. They come with their types: the number of fields, and for each
+ * The values of a composite, by the names of its fields. They come with their types: the number of fields, and for each
  * the type's oid, the length and the bytes (record_send in src/backend/utils/adt/rowtypes.c).
  */
-function readComposite(row: Buffer, start: number): unknown[] {
-  const values: unknown[] = [];
-  const count = row.readInt32BE(start);
-  for (let index = 0, at = start + 4; index < count; index++) {
-    const length = row.readInt32BE(at + 4);
-    const oid = row.readInt32BE(at);
-    at += 8;
-    if (length < 0) {
-      values.push(null);
-    } else {
-      values.push(fieldReaderOf(oid)(row, at, length));
-      at += length;
+export function compositeReader(fields: readonly string[]): FieldReader {
+  return (row, start) => {
+    const values: Record<string, unknown> = {};
+    let at = start + 4;
+    for (const field of fields) {
+      const length = row.readInt32BE(at + 4);
+      const oid = row.readInt32BE(at);
+      at += 8;
+      if (length < 0) {
+        values[field] = null;
+      } else {
+        values[field] = fieldReaderOf(oid)(row, at, length);
+        at += length;
+      }
     }
-  }
-  return values;
+    return values;
+  };
 }
-
-/** From here on are the types that are made in a database (FirstNormalObjectId); of ours, functions give composites. */
-const firstOwnType = 16_384;
 
 /** @throws Error for a type that no hot function gives. */
 export function fieldReaderOf(oid: number): FieldReader {
-  if (oid >= firstOwnType) return readComposite;
   const reader = readers[oid];
   if (reader === undefined)
     throw new Error(`columns of the type with oid ${oid} cannot be read in binary form`);

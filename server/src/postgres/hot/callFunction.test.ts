@@ -12,7 +12,7 @@ import {
   textArray,
   uuidArray,
 } from "./binaryArray.ts";
-import { callFunction } from "./callFunction.ts";
+import { runCall } from "./callFunction.ts";
 import { createPool } from "../pool.ts";
 
 let database: TestDatabase;
@@ -29,7 +29,7 @@ afterAll(async () => {
 });
 
 async function digests(payloads: Buffer[]): Promise<string[]> {
-  const rows = await callFunction<{ digest: string }>(pool, {
+  const rows = await runCall<{ digest: string }>(pool, {
     name: "digests",
     text: "select encode(sha256(p), 'hex') as digest from unnest($1::bytea[]) with ordinality as p (p, n) order by n",
     values: [byteaArray(payloads)],
@@ -40,7 +40,7 @@ async function digests(payloads: Buffer[]): Promise<string[]> {
 describe("a call of a hot function", () => {
   it("brings every kind of parameter across as it is", async () => {
     const id = "0192f3a4b5c67d8e9fa0b1c2d3e4f506";
-    const rows = await callFunction<Record<string, unknown>>(pool, {
+    const rows = await runCall<Record<string, unknown>>(pool, {
       name: "kinds",
       text: `select $1::uuid[]::text as uuids, $2::bytea[]::text as byteas, $3::text[]::text as texts,
                $4::smallint[]::text as int2s, $5::integer[]::text as int4s, $6::bigint[]::text as int8s,
@@ -92,21 +92,21 @@ describe("a call of a hot function", () => {
   it("fails with the database's error, and leaves the connection fit for the next", async () => {
     const call = { name: "division", text: "select 1 / $1::integer as result", values: [0] };
     for (let tries = 0; tries < 8; tries++) {
-      await expect(callFunction(pool, call)).rejects.toThrow("division by zero");
+      await expect(runCall(pool, call)).rejects.toThrow("division by zero");
     }
-    expect(await callFunction(pool, { ...call, values: [1] })).toEqual([{ result: 1 }]);
+    expect(await runCall(pool, { ...call, values: [1] })).toEqual([{ result: 1 }]);
   });
 
   it("rejects a value that does not fit, and sends nothing", async () => {
     const call = { name: "narrow", text: "select $1::smallint[]", values: [int2Array([70_000])] };
-    await expect(callFunction(pool, call)).rejects.toThrow(/out of range/);
+    await expect(runCall(pool, call)).rejects.toThrow(/out of range/);
     expect(await digests([Buffer.from("a")])).toHaveLength(1);
   });
 
   it("never reads a row by the columns of another version of its function", async () => {
     const later = createPool({ connection: database.connection, size: 1, onError: () => undefined, isPlain });
     const versions = (on: pg.Pool) =>
-      callFunction<{ a: number; b: number }>(on, {
+      runCall<{ a: number; b: number }>(on, {
         name: "versions",
         text: "select * from versions()",
         values: [],

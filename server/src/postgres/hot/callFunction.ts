@@ -1,14 +1,66 @@
 import type pg from "pg";
-import type { FunctionCall } from "./functionCall.ts";
+import { composites, functions } from "../sql/functions.generated.ts";
+import type { FunctionCall, FunctionName, ParametersOf, ParameterValue, RowOf } from "./functionCall.ts";
 import { callHot } from "./hotCall.ts";
 import { callPlain } from "./plainCall.ts";
 import { isTapped } from "./rowTap.ts";
 
 /**
- * Calls a function of the hot path and gives its rows: ids as 32 hex characters, bigint as numbers, bytea as buffers,
- * whichever way the call goes.
+ * Calls a SQL function of this version with its parameters by name and gives its rows: ids as 32 hex characters, bigint
+ * as numbers, bytea as buffers, composites as objects.
  * @throws The driver's errors, as `pool.query` does.
  */
-export function callFunction<R extends pg.QueryResultRow>(pool: pg.Pool, call: FunctionCall): Promise<R[]> {
+export function callFunction<N extends FunctionName>(
+  pool: pg.Pool,
+  name: N,
+  parameters: ParametersOf<N>,
+): Promise<RowOf<N>[]> {
+  const { parameterNames, ...statement } = statementOf(name);
+  const given = parameters as Readonly<Record<string, ParameterValue>>;
+  return runCall<RowOf<N>>(pool, {
+    ...statement,
+    values: parameterNames.map((parameter) => given[parameter]!),
+  });
+}
+
+/** Runs a named statement the fast way, or the plain one where that is switched off. */
+export function runCall<R extends pg.QueryResultRow>(pool: pg.Pool, call: FunctionCall): Promise<R[]> {
   return isTapped(pool) ? callHot(pool, call) : callPlain(pool, call);
+}
+
+/** What the calls of one function have in common. */
+interface Statement extends Omit<FunctionCall, "values"> {
+  parameterNames: readonly string[];
+}
+
+const statements = new Map<FunctionName, Statement>();
+
+function statementOf(name: FunctionName): Statement {
+  let statement = statements.get(name);
+  if (statement === undefined) statements.set(name, (statement = makeStatement(name)));
+  return statement;
+}
+
+function makeStatement(name: FunctionName): Statement {
+  const parameterNames = Object.keys(functions[name].parameters);
+  const named = parameterNames.map((parameter, index) => `${parameter} => $${index + 1}`);
+  return {
+    name,
+    text: `select ${columnsOf(name)} from ${name}(${named.join(", ")})`,
+    composites: compositeColumns(functions[name].columns),
+    parameterNames,
+  };
+}
+
+/** The columns of a function's rows, for a select list. */
+export function columnsOf(name: FunctionName): string {
+  return Object.keys(functions[name].columns).join(", ");
+}
+
+function compositeColumns(columns: Readonly<Record<string, string>>): Statement["composites"] {
+  return Object.fromEntries(
+    Object.entries(columns).flatMap(([column, type]) =>
+      type in composites ? [[column, composites[type as keyof typeof composites]]] : [],
+    ),
+  );
 }

@@ -33,14 +33,14 @@ export function writeCall(call: FunctionCall): Buffer {
   return out.subarray(0, at + executeAndSync.length);
 }
 
-type Value = BinaryParameter | string | null;
+type Value = BinaryParameter<string> | string | null;
 
 /** PostgreSQL reads numbers and booleans as JavaScript writes them. */
 function textOrBinary(value: FunctionCall["values"][number]): Value {
   return typeof value === "number" || typeof value === "boolean" ? String(value) : value;
 }
 
-function isBinary(value: Value): value is BinaryParameter {
+function isBinary(value: Value): value is BinaryParameter<string> {
   return value !== null && typeof value !== "string";
 }
 

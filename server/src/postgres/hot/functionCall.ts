@@ -1,3 +1,4 @@
+import type { composites, functions } from "../sql/functions.generated.ts";
 import type { BinaryParameter } from "./binaryArray.ts";
 
 /** A call of a SQL function as a named prepared statement. */
@@ -5,10 +6,58 @@ export interface FunctionCall {
   /** The statement's name, one for each text. */
   name: string;
   text: string;
-  values: readonly (BinaryParameter | string | number | boolean | null)[];
-  /** The rows' composite columns, and the types of their fields: text form does not say them. */
-  composites?: Readonly<Record<string, readonly CompositeField[]>>;
+  values: readonly ParameterValue[];
+  /** The fields of the rows' composite columns, in their order, with their types. */
+  composites?: Composites | undefined;
 }
 
-/** A composite's field, which is read into an array with the others, in their order. `word`: text without spaces. */
-export type CompositeField = "int4" | "int8" | "uuid" | "word";
+export type ParameterValue = BinaryParameter<string> | string | number | boolean | null;
+
+/** By the column's name. */
+export type Composites = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+/** The SQL functions of this version. */
+export type FunctionName = keyof typeof functions;
+
+/** What the values of a type are in TypeScript; ids are 32 hex characters. */
+interface Scalars {
+  bool: boolean;
+  bytea: Buffer;
+  float8: number;
+  int2: number;
+  int4: number;
+  /** Below 2^53: all are moments, counts and tokens. */
+  int8: number;
+  text: string;
+  uuid: string;
+  void: null;
+}
+
+/** An array without elements is text: the binary form of one has no element type to write. */
+type Given<T extends string> = T extends `${string}[]`
+  ? BinaryParameter<T> | "{}" | null
+  : T extends keyof Scalars
+    ? Scalars[T] | null
+    : never;
+
+type Read<T extends string> = T extends `${infer E extends keyof Scalars}[]`
+  ? (Scalars[E] | null)[]
+  : T extends keyof Scalars
+    ? Scalars[T]
+    : T extends keyof typeof composites
+      ? Fields<(typeof composites)[T]>
+      : never;
+
+type Fields<C> = { readonly [F in keyof C]: C[F] extends string ? Read<C[F]> | null : never };
+
+/** The parameters of a function by their names in SQL. */
+export type ParametersOf<N extends FunctionName> = {
+  readonly [P in keyof (typeof functions)[N]["parameters"]]: Given<
+    (typeof functions)[N]["parameters"][P] & string
+  >;
+};
+
+/** A row of a function. The catalogue does not know which columns are never null. */
+export type RowOf<N extends FunctionName> = {
+  [C in keyof (typeof functions)[N]["columns"]]: Read<(typeof functions)[N]["columns"][C] & string> | null;
+};

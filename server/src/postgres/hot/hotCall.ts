@@ -1,8 +1,8 @@
 import type pg from "pg";
 import { createDeadlines, type DeadlineLink, type Expiring } from "../../runtime/deadlines.ts";
-import { type FieldReader, fieldReaderOf } from "./binaryRow.ts";
+import { compositeReader, type FieldReader, fieldReaderOf } from "./binaryRow.ts";
 import { giveBack, writeCall } from "./callMessage.ts";
-import type { FunctionCall } from "./functionCall.ts";
+import type { Composites, FunctionCall } from "./functionCall.ts";
 import type { DriverConnection } from "./privateParts.ts";
 import { queryLimitOf } from "./queryLimit.ts";
 import { unanswered } from "./queryTimeout.ts";
@@ -56,16 +56,18 @@ class CallQuery implements Expiring, RowReader {
   /** Set by the driver. */
   callback: ((error: Error | null, result?: unknown) => void) | null = null;
   readonly #message: Buffer;
+  readonly #composites: Composites | undefined;
   #known: Map<string, readonly Column[]> | undefined;
   #columns: readonly Column[] | undefined;
   #tap: { reader: RowReader | null } | undefined;
   /** Why the rows cannot be read. */
   #fault: unknown;
 
-  constructor({ name, text }: FunctionCall, message: Buffer, timeoutMs: number) {
+  constructor({ name, text, composites }: FunctionCall, message: Buffer, timeoutMs: number) {
     this.timeoutMs = timeoutMs;
     this.name = name;
     this.text = text;
+    this.#composites = composites;
     this.#message = message;
   }
 
@@ -87,7 +89,11 @@ class CallQuery implements Expiring, RowReader {
 
   handleRowDescription({ fields }: { fields: { name: string; dataTypeID: number }[] }): void {
     try {
-      this.#columns = fields.map(({ name, dataTypeID }) => ({ name, read: fieldReaderOf(dataTypeID) }));
+      this.#columns = fields.map(({ name, dataTypeID }) => {
+        const composite = this.#composites?.[name];
+        const read = composite ? compositeReader(Object.keys(composite)) : fieldReaderOf(dataTypeID);
+        return { name, read };
+      });
       this.#known?.set(this.name, this.#columns);
     } catch (error) {
       this.#fault = error;

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import type { CompositeField, FunctionCall } from "./functionCall.ts";
+import type { FunctionCall } from "./functionCall.ts";
 
 /** The twin of `callHot`: the driver's own parameters and rows, in text form. */
 export async function callPlain<R extends pg.QueryResultRow>(
@@ -18,17 +18,17 @@ export async function callPlain<R extends pg.QueryResultRow>(
 }
 
 /** `(1,claimed,,…)`: numbers, ids and words need no quotes, and nothing stands for null. */
-function readComposite(text: string, fields: readonly CompositeField[]): unknown[] {
+function readComposite(text: string, fields: Readonly<Record<string, string>>): Record<string, unknown> {
   const values = text.slice(1, -1).split(",");
-  return fields.map((field, index) => {
-    const value = values[index]!;
-    return value === "" ? null : readers[field](value);
-  });
+  return Object.fromEntries(
+    Object.entries(fields).map(([field, type], index) => {
+      const value = values[index]!;
+      return [field, value === "" ? null : readField(type, value)];
+    }),
+  );
 }
 
-const readers: Readonly<Record<CompositeField, (text: string) => unknown>> = {
-  int4: Number,
-  int8: Number,
-  uuid: (text) => text.replaceAll("-", ""),
-  word: (text) => text,
-};
+function readField(type: string, text: string): unknown {
+  if (type.startsWith("int")) return Number(text);
+  return type === "uuid" ? text.replaceAll("-", "") : text;
+}

@@ -8,7 +8,7 @@
 -- One call claims at most some 16 MiB of payloads in a mailbox (or one message); the requests that get less than there
 -- is ask again.
 --
--- p_places has for each request a position before which its mailbox has no ready message as far as the caller
+-- p_watermarks has for each request a position before which its mailbox has no ready message as far as the caller
 -- knows (0 when it knows nothing): between two vacuums, the walk from the very first one would pass the index
 -- entries of all that was claimed meanwhile. Only new messages become ready, so what is returned or
 -- redriven is not missed; a message whose transaction committed late is, until a walk from 0, which this function
@@ -22,7 +22,7 @@ create function claim_messages(
   p_maxes smallint[],
   p_leases_ms integer[],
   p_claim_digests bytea[],
-  p_places bigint[]
+  p_watermarks bigint[]
 )
 returns table (
   head claim_head,
@@ -118,7 +118,7 @@ begin
 
     v_taken := 0;
     v_tries := 0;
-    v_from := p_places[v_slots[1]];
+    v_from := p_watermarks[v_slots[1]];
     v_is_whole := v_from = 0;
     v_limit := v_wanted;
     v_is_busy := false;

@@ -1,13 +1,10 @@
 import type pg from "pg";
 import { Gauge, type Registry } from "prom-client";
-import { keepReading } from "./keptReading.ts";
+import { callFunction } from "../../postgres/hot/callFunction.ts";
+import type { RowOf } from "../../postgres/hot/functionCall.ts";
+import { keepReading } from "../../telemetry/keptReading.ts";
 
-interface Totals {
-  unread: number;
-  claimed: number;
-  dead: number;
-  oldest_seconds: number;
-}
+type Totals = RowOf<"measure_mailboxes">;
 
 /** Gauges over all mailboxes together, the same from every node. */
 export function registerMailboxMetrics(registry: Registry, pool: pg.Pool, retentionMs: number): void {
@@ -20,7 +17,7 @@ export function registerMailboxMetrics(registry: Registry, pool: pg.Pool, retent
     async collect() {
       const present = await totals();
       if (present === undefined) return;
-      for (const state of ["unread", "claimed", "dead"] as const) this.set({ state }, present[state]);
+      for (const state of ["unread", "claimed", "dead"] as const) this.set({ state }, present[state] ?? 0);
     },
   });
   void new Gauge({
@@ -29,16 +26,12 @@ export function registerMailboxMetrics(registry: Registry, pool: pg.Pool, retent
     registers: [registry],
     async collect() {
       const present = await totals();
-      if (present !== undefined) this.set(present.oldest_seconds);
+      if (present !== undefined) this.set(present.oldest_seconds ?? 0);
     },
   });
 }
 
 async function readTotals(pool: pg.Pool, retentionMs: number): Promise<Totals> {
-  const { rows } = await pool.query<Totals>({
-    name: "measure_mailboxes",
-    text: "select unread, claimed, dead, oldest_seconds from measure_mailboxes($1)",
-    values: [retentionMs],
-  });
-  return rows[0]!;
+  const [totals] = await callFunction(pool, "measure_mailboxes", { p_retention_ms: retentionMs });
+  return totals!;
 }

@@ -4,7 +4,7 @@ import { idsOf, numberKeys } from "../message/batchKeys.ts";
 import type { ClaimDeps } from "../claim/claimMessages.ts";
 
 /** One message that its holder acknowledges, or rejects with a reason. */
-export interface EndRequest {
+export interface CloseRequest {
   key: string;
   messageId: string;
   /** Only a message of this mailbox; null means any. */
@@ -38,49 +38,40 @@ const resultsByLetter: Readonly<Record<string, ChangeResult>> = {
   n: "not found",
 };
 
-/** The results that ack_messages and release_messages give as a letter each. */
+/** The results that close_messages and change_claims give as a letter each. */
 export function readResults(letters: string): ChangeResult[] {
   return Array.from(letters, (letter) => resultsByLetter[letter]!);
 }
 
-interface AckRow {
-  codes: string;
-  freed_mailbox_ids: string[] | null;
-}
-
-/** Ends messages of many requests in one transaction; gives a result per request, in order. */
-export async function endMessages(
+/** Closes messages of many requests in one transaction; gives a result per request, in order. */
+export async function closeMessages(
   deps: ClaimDeps & { onMessagesReady: (mailboxIds: string[]) => void },
-  requests: readonly EndRequest[],
+  requests: readonly CloseRequest[],
 ): Promise<ChangeResult[]> {
   const order = orderById(requests);
   const sorted = order.map((index) => requests[index]!);
   const { keyHashes, keyNumbers } = numberKeys(sorted);
-  const rows = await callFunction<AckRow>(deps.pool, {
-    name: "ack_messages",
-    text: "select * from ack_messages($1, $2, $3, $4, $5, $6, $7)",
-    values: [
-      deps.retentionMs,
-      keyHashes,
-      keyNumbers,
-      uuidArray(sorted.map((request) => request.messageId)),
-      uuidArray(sorted.map((request) => request.mailboxId)),
-      uuidArray(sorted.map((request) => request.claimToken)),
-      textArray(sorted.map((request) => request.reason)),
-    ],
+  const rows = await callFunction(deps.pool, "close_messages", {
+    p_retention_ms: deps.retentionMs,
+    p_key_hashes: keyHashes,
+    p_keys: keyNumbers,
+    p_ids: uuidArray(sorted.map((request) => request.messageId)),
+    p_mailbox_ids: uuidArray(sorted.map((request) => request.mailboxId)),
+    p_claim_tokens: uuidArray(sorted.map((request) => request.claimToken)),
+    p_reasons: textArray(sorted.map((request) => request.reason)),
   });
   const { codes, freed_mailbox_ids: freed } = rows[0]!;
   if (freed !== null) deps.onMessagesReady(idsOf(freed));
-  const sortedResults = readResults(codes);
+  const sortedResults = readResults(codes!);
   const results: ChangeResult[] = [];
-  order.forEach((index, place) => {
-    results[index] = sortedResults[place]!;
+  order.forEach((index, at) => {
+    results[index] = sortedResults[at]!;
     if (results[index] !== "unauthorized") deps.onKeyUsed(requests[index]!.key);
   });
   return results;
 }
 
-/** The places of requests in the order of their messages' ids, which all transactions that lock messages share. */
+/** The indexes of requests in the order of their messages' ids, which all transactions that lock messages share. */
 export function orderById(requests: readonly { messageId: string }[]): number[] {
   return requests
     .map((_request, index) => index)

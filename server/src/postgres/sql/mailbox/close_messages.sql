@@ -1,10 +1,10 @@
--- Ends messages for those who have claimed them: acknowledged, or dead with a reason. A claim is its message, its
+-- Closes messages for those who have claimed them: acknowledged, or dead with a reason. A claim is its message, its
 -- API key and its token; without a token the key is enough. Checks the keys, so that a deleted key ends nothing.
 -- The caller sorts by id, so that two calls cannot wait for each other in a circle.
 --
 -- Gives one character per message: k done, u unauthorized, and those of message_refusal;
 -- and the mailboxes in which other messages became ready.
-create function ack_messages(
+create function close_messages(
   p_retention_ms bigint,
   p_key_hashes bytea[],
   p_keys smallint[],

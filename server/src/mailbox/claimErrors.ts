@@ -1,6 +1,6 @@
 import { ApiError, notFound, unauthorized } from "../http/contract/errors.ts";
 import type { NamedClaimRefusal } from "./claim/claimNamedMessages.ts";
-import type { ChangeResult } from "./finish/endMessages.ts";
+import type { ChangeResult } from "./finish/closeMessages.ts";
 
 /** The error that a message's holder gets; undefined when what was asked for is done. */
 export function changeRefusal(result: ChangeResult): ApiError | undefined {

@@ -2,8 +2,8 @@
 -- cuts it short); a negative one gives the message back, claimable after p_delays_ms. A message that has been claimed as often as
 -- its mailbox allows becomes dead when it is given back, with what its holder said (p_reasons, which may be null). p_unclaimed marks messages whose claim nobody ever saw:
 -- it does not count.
--- The caller sorts by id and names each message once. Codes as in ack_messages.
-create function release_messages(
+-- The caller sorts by id and names each message once. Codes as in close_messages.
+create function change_claims(
   p_retention_ms bigint,
   p_key_hashes bytea[],
   p_keys smallint[],

@@ -1,0 +1,41 @@
+import { describe, expect, it } from "vitest";
+import { createWatermarks } from "./watermarks.ts";
+
+describe("watermarks", () => {
+  it("count once they are old enough, after a walk from the first message", () => {
+    let nowMs = 0;
+    const watermarks = createWatermarks(() => nowMs);
+    expect(watermarks.of("a")).toBe(0);
+    watermarks.note("a", 10);
+    watermarks.note("a", 25);
+    watermarks.note("a", 20);
+    expect(watermarks.of("a")).toBe(0);
+    nowMs = 1_999;
+    expect(watermarks.of("a")).toBe(0);
+    nowMs = 2_000;
+    expect(watermarks.of("a")).toBe(0);
+    expect(watermarks.of("a")).toBe(25);
+    watermarks.note("a", 40);
+    expect(watermarks.of("a")).toBe(25);
+    nowMs = 4_000;
+    expect([watermarks.of("a"), watermarks.of("a")]).toEqual([0, 40]);
+  });
+
+  it("are forgotten when something was passed over", () => {
+    let nowMs = 0;
+    const watermarks = createWatermarks(() => nowMs);
+    watermarks.note("a", 10);
+    nowMs = 2_000;
+    watermarks.of("a");
+    expect(watermarks.of("a")).toBe(10);
+    watermarks.note("a", 0);
+    expect(watermarks.of("a")).toBe(0);
+  });
+
+  it("stay bounded", () => {
+    const watermarks = createWatermarks(() => 0);
+    for (let n = 0; n < 10_001; n++) watermarks.note(String(n), 1);
+    watermarks.note("0", 5);
+    expect(watermarks.of("0")).toBe(0);
+  });
+});

@@ -1,0 +1,46 @@
+/** Low watermarks: up to where each mailbox's ready messages have been claimed, as far as one node can be sure. */
+export interface Watermarks {
+  /** A position before which the mailbox has no ready message; 0 when that is not known. */
+  of(mailboxId: string): number;
+  /** A claim has walked the mailbox up to `position`; 0 forgets. */
+  note(mailboxId: string, position: number): void;
+}
+
+/**
+ * A watermark counts once it is this old: a message gets its position before its transaction commits, and must not be
+ * overtaken by later ones only because the commit takes a moment. As seldom, a walk goes from the very first
+ * message, for commits that took even longer.
+ */
+const trustedAfterMs = 2_000;
+const maxMailboxes = 10_000;
+
+interface Watermark {
+  trusted: number;
+  latest: number;
+  latestAtMs: number;
+}
+
+/** The watermarks of one node, by the monotonic clock `nowMs`. */
+export function createWatermarks(nowMs: () => number): Watermarks {
+  const watermarks = new Map<string, Watermark>();
+  return {
+    of(mailboxId) {
+      const watermark = watermarks.get(mailboxId);
+      if (watermark === undefined) return 0;
+      if (nowMs() - watermark.latestAtMs < trustedAfterMs) return watermark.trusted;
+      // Walking from the first message now; the latest watermark is good for the next claims.
+      watermark.trusted = watermark.latest;
+      watermark.latestAtMs = nowMs();
+      return 0;
+    },
+    note(mailboxId, position) {
+      const watermark = watermarks.get(mailboxId);
+      if (position === 0) watermarks.delete(mailboxId);
+      else if (watermark !== undefined) watermark.latest = Math.max(watermark.latest, position);
+      else {
+        if (watermarks.size >= maxMailboxes) watermarks.clear();
+        watermarks.set(mailboxId, { trusted: 0, latest: position, latestAtMs: nowMs() });
+      }
+    },
+  };
+}
