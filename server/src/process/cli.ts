@@ -26,7 +26,9 @@ ${orgUsage}${databaseUsage}  postrider help                                     
 
 /** Runs the command line; the exit code is 0 on success, 1 on failure, 2 for a wrong command. */
 async function run(args: string[]): Promise<number> {
-  const [command = "serve", ...rest] = args;
+  const [first = "serve", ...others] = args;
+  const [command, rest] =
+    first === "help" && others[0] !== undefined ? [others[0], ["--help"]] : [first, others];
   if (rest.some((word) => word === "--help" || word === "-h")) {
     process.stdout.write(helpOf(command));
     return 0;

@@ -45,6 +45,7 @@ export function existingKey(dataDir: string): Buffer | undefined {
 /** Where a service with its own database looks for its key. */
 export function keyPath(dataDir: string): string {
   return join(dataDir, fileName);
+}
 
 /**
  * Looks whether the keys open the oldest signing secret, or the newest: with a key of another database every delivery
