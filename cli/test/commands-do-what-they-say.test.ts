@@ -83,6 +83,11 @@ describe("targets and items", () => {
     const again = await run(["replay", id, "--json"], { env });
     expect(again.json()[0]).toMatchObject({ source_event_id: id });
     await receiver.arrivals(3);
+    const all = await run(["replay", "--target", "orders", "--event-type", "order.created", "--json"], {
+      env,
+    });
+    expect(all.json()[0]).toMatchObject({ status: "RUNNING" });
+    await receiver.arrivals(5);
   });
 
   it("of a target are held while it is disabled, and its secret can be changed", async () => {
@@ -105,7 +110,7 @@ describe("targets and items", () => {
   it("are tried with a test item", async () => {
     const tested = await run(["target", "test", "orders", "--json"], { env });
     expect(tested.code).toBe(0);
-    expect(tested.json()[0]).toMatchObject({ status_code: 200 });
+    expect(tested.json()[0]).toMatchObject({ delivered: true, status_code: 200 });
   });
 
   it("are shown as they come, across an absence of the service", async () => {

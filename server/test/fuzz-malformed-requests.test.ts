@@ -73,6 +73,7 @@ async function makeIds(key: string): Promise<Fixture["ids"]> {
     mailbox_id: mailbox,
     message_id: await make(`/t/${mailbox}`, { any: "thing" }),
     events: await make(`/t/${webhook}`, { any: "thing" }),
+    replays: await make("/api/v1/replays", { filter: { target_id: webhook } }),
   };
 }
 

@@ -1,24 +1,26 @@
-import { setTimeout as delay } from "node:timers/promises";
+import type { NewReplay } from "../../../sdk/src/client.ts";
 import type { Command, Input } from "../command.ts";
 import { exitCodes, CommandError, UsageError } from "../exitCodes.ts";
 import type { Session } from "../session.ts";
 import { filterOptions, readFilter } from "./eventFilter.ts";
+
+/** What waits or is being worked on cannot be replayed. */
+const ended = ["DELIVERED", "FAILED", "FILTERED", "CANCELED", "ACKNOWLEDGED", "DEAD"];
 
 export const replayCommand: Command = {
   name: "replay",
   words: "[item…]",
   summary: "send items once more: those named, or all that fit a filter",
   details:
-    "Each replay is a new item with the old payload. With a filter they are sent at the rate given;\n--dry-run says first how many there are.",
+    "Each replay is a new item with the old payload. With a filter the service does the work by itself, at the rate given;\n--dry-run says first how many there are.",
   options: {
     ...filterOptions,
+    status: { ...filterOptions["status"]!, choices: ended },
     rate: { type: "string", value: "N", help: "items per second" },
     "dry-run": { type: "boolean", help: "only say what would be replayed" },
   },
   run: replay,
 };
-
-const defaultRate = 50;
 
 async function replay(session: Session, input: Input): Promise<void> {
   const filtering = Object.keys(filterOptions).some((name) => input.text(name) !== undefined);
@@ -48,19 +50,18 @@ async function replayNamed({ out, connect }: Session, input: Input): Promise<voi
 }
 
 async function replayAll({ out, connect }: Session, input: Input): Promise<void> {
-  const rate = input.number("rate", 1, 100_000) ?? defaultRate;
+  const rate = input.number("rate", 1, 100_000);
   const { client } = await connect();
-  const filter = await readFilter(client, input);
-  const ids: string[] = [];
-  for await (const { id } of client.allEvents(filter)) ids.push(id);
-  if (ids.length === 0) throw new CommandError("nothing fits the filter", exitCodes.notFound);
-  if (input.flag("dry-run")) {
-    out.one({ count: ids.length, count_is_exact: true, sample: ids.slice(0, 10) });
-    return;
-  }
-  for (const id of ids) {
-    const made = await client.replayEvent(id);
-    out.line(made, `${made.source_event_id} -> ${made.id}  ${made.status}`);
-    await delay(1000 / rate);
+  // The status is one of those that the option allows.
+  const filter = (await readFilter(client, input)) as NewReplay["filter"];
+  const isDry = input.flag("dry-run");
+  const answer = await client.startReplay({
+    filter,
+    ...(rate !== undefined && { rate_per_second: rate }),
+    ...(isDry && { dry_run: true }),
+  });
+  out.one(answer);
+  if (isDry && "count" in answer && answer.count === 0) {
+    throw new CommandError("nothing fits the filter", exitCodes.notFound);
   }
 }

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from "node:timers/promises";
 import type { NewTarget } from "../../../sdk/src/client.ts";
 import type { Command, Input, Options } from "../command.ts";
 import { CommandError, UsageError } from "../exitCodes.ts";
@@ -79,8 +78,6 @@ export const targetCommands: Command = {
   ],
 };
 
-const testLimitMs = 20_000;
-
 async function list({ out, connect }: Session): Promise<void> {
   const { client } = await connect();
   const { targets } = await client.listTargets();
@@ -122,24 +119,14 @@ function newTarget(input: Input, env: NodeJS.ProcessEnv): NewTarget {
 
 async function test({ out, connect }: Session, input: Input): Promise<void> {
   const { client } = await connect();
+  const eventType = input.text("event-type");
   const id = await targetId(client, input.words[0]!);
-  const sent = await client.sendItem(
+  const { event_id, delivered, attempt } = await client.testTarget(
     id,
-    { test: true },
-    { eventType: input.text("event-type") ?? "postrider.test" },
+    eventType === undefined ? null : { event_type: eventType },
   );
-  const deadlineMs = performance.now() + testLimitMs;
-  for (;;) {
-    const { event, delivery_attempts: attempts } = await client.readEvent(sent.id);
-    const [attempt] = attempts;
-    if (attempt !== undefined || event.target_kind === "mailbox" || performance.now() > deadlineMs) {
-      out.one({ event_id: sent.id, status: event.status, ...attempt });
-      if (attempt !== undefined && event.status !== "DELIVERED")
-        throw new CommandError("the test item was not delivered");
-      return;
-    }
-    await delay(100);
-  }
+  out.one({ event_id, delivered, ...attempt });
+  if (!delivered) throw new CommandError("the test item was not delivered");
 }
 
 async function rotate({ out, connect }: Session, input: Input): Promise<void> {

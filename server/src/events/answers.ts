@@ -52,6 +52,7 @@ export function eventAnswer(event: StoredEvent, progress: Progress): Static<type
     held: isHeld,
     is_replay: event.sourceEventId === null ? 0 : 1,
     source_event_id: event.sourceEventId,
+    replay_id: event.replayId,
   };
 }
 

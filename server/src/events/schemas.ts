@@ -65,6 +65,9 @@ export const Event = Type.Object(
     held: Type.Boolean({ description: "It waits because its target is disabled" }),
     is_replay: Type.Integer({ minimum: 0, maximum: 1 }),
     source_event_id: NullableString,
+    replay_id: Type.Union([Type.String(), Type.Null()], {
+      description: "The replay of many events that made this one",
+    }),
     created_at: Timestamp,
     updated_at: Timestamp,
   },
@@ -132,6 +135,9 @@ export const EventQuery = Type.Object({
   created_before: Type.Optional(
     Type.Unsafe<number>({ ...Moment, description: "Only events accepted before this, in Unix seconds" }),
   ),
+  replay_id: Type.Optional(
+    Type.Unsafe<string>({ ...EventId, description: "Only events that this replay of many made" }),
+  ),
   fields: Type.Optional(
     Type.String({
       maxLength: 256,
@@ -148,4 +154,10 @@ export const Replay = Type.Object(
     source_event_id: Id,
   },
   { title: "Replay" },
+);
+
+/** An event that was canceled. */
+export const CanceledEvent = Type.Object(
+  { id: Id, status: Type.Literal("CANCELED") },
+  { title: "CanceledEvent" },
 );

@@ -20,6 +20,8 @@ export interface StoredEvent {
   eventType: string | null;
   correlationId: string | null;
   sourceEventId: string | null;
+  /** The job that made it. */
+  replayId: string | null;
   maxRetries: number;
   status: EventStatus;
   /** Unix milliseconds; null when nothing happened since it was accepted. */
@@ -62,6 +64,7 @@ export async function readEvents(
       e.event_type as "eventType",
       e.correlation_id as "correlationId",
       e.source_event_id as "sourceEventId",
+      e.replay_id as "replayId",
       e.max_retries as "maxRetries",
       ${statusOf(mailboxRetentionMs, bounds)} as status,
       ${changedAtMsOf(bounds)} as "changedAtMs"

@@ -60,6 +60,7 @@ export interface Tables {
     correlation_id: string | null;
     ordering_key: string | null;
     payload: Buffer;
+    replay_id: string | null;
   };
   deliveries: {
     bucket: number;
