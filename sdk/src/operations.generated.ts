@@ -78,7 +78,7 @@ export interface ClaimedMessage {
   dead_reason: string | null;
   /** Proof of this claim; a later claim of the message has another */
   claim_token: string;
-  /** The JSON as it was accepted; null once the message has expired */
+  /** The JSON as it was accepted; null once the message has expired or was erased */
   payload: unknown;
 }
 
@@ -104,6 +104,8 @@ export interface DeliveryAttempt {
   attempted_at: number;
   /** The first KiB of the answer, as text */
   response_body: string | null;
+  /** The target's own headers that it carried, secret values as ***; absent when there were none */
+  request_headers?: Record<string, string>;
 }
 
 export interface DryRun {
@@ -147,6 +149,25 @@ export interface EndpointChanges {
   retry_interval_seconds?: number;
 }
 
+export interface Erasure {
+  id: string;
+  /** What it is about: this event and its copies */
+  event_id: string | null;
+  /** Or all events of this correlation id, up to the request */
+  correlation_id: string | null;
+  status: "RUNNING" | "DONE";
+  /** How many events it is about; null until they have been counted */
+  total: number | null;
+  /** How many of them it has erased */
+  erased: number;
+  /** The address of the user, or the name and prefix of the API key */
+  created_by: string;
+  /** Unix seconds */
+  created_at: number;
+  /** Unix seconds */
+  finished_at: number | null;
+}
+
 export interface Event {
   id: string;
   org_id: string;
@@ -177,6 +198,8 @@ export interface Event {
   source_event_id: string | null;
   /** The replay of many events that made this one */
   replay_id: string | null;
+  /** When the erasure of its payload and answers was asked for */
+  erased_at: number | null;
   /** Unix seconds */
   created_at: number;
   /** Unix seconds */
@@ -278,7 +301,18 @@ export interface Message {
   /** Unix seconds */
   acknowledged_at: number | null;
   dead_reason: string | null;
-  /** The JSON as it was accepted; null once the message has expired */
+  /** What people did to the message over the heads of its consumers */
+  interventions: ({
+    action: "force_release" | "force_reject";
+    /** The address of the user who did it */
+    by: string;
+    /** Unix seconds */
+    at: number;
+    reason: string | null;
+    /** The id of the API key whose claim it ended */
+    claimed_by: string | null;
+  })[];
+  /** The JSON as it was accepted; null once the message has expired or was erased */
   payload: unknown;
 }
 
@@ -329,6 +363,12 @@ export interface NewTarget {
   name: string;
   url?: string;
   agent_card_url?: string;
+  /** Headers of its own for every attempt, in place of all that there were. A value alone is secret: it is stored sealed, and shown as ***; sent back as *** it stays. {value, secret: false} can be read again. What the service sets itself, or belongs to the connection, is refused */
+  headers?: Record<string, string | {
+    value: string;
+    /** True unless told */
+    secret?: boolean;
+  }>;
   description?: string;
   /** Which event types are delivered, each compared whole: there are no wildcards. Empty means all */
   event_types?: string[];
@@ -336,6 +376,12 @@ export interface NewTarget {
   /** Attempts after the first */
   max_retries?: number;
   retry_interval_seconds?: number;
+  /** How many attempts may begin per second, retries among them, on all nodes together; null: as many as the receiver takes */
+  rate_limit_per_second?: number | null;
+  /** How many attempts may begin at once after a pause; null: a tenth of a second's worth, at least one */
+  rate_limit_burst?: number | null;
+  /** How many requests may be under way at a time, on all nodes together; null: POSTRIDER_TARGET_CONCURRENCY on each node */
+  max_concurrency?: number | null;
   /** Mailboxes: how many claims a message may take before it is dead; null means any number */
   max_claims?: number | null;
   /** With a bearer token: the origin that the token may go to, where the agent's interface is not of its card's own */
@@ -347,6 +393,14 @@ export interface NewTarget {
   };
   /** A mailbox or webhook target that receives the end of each task as an item; null for none */
   result_target_id?: string | null;
+}
+
+export interface NotificationTarget {
+  id: string;
+  target_id: string;
+  event_types: ("target.disabled" | "target.recovered" | "event.failed" | "mailbox.message_dead" | "handoff.input_required")[];
+  /** Unix seconds */
+  created_at: number;
 }
 
 export interface Organization {
@@ -513,6 +567,17 @@ export interface Target {
   retry_interval_seconds?: number;
   /** How many claims a message of the mailbox may take before it is dead; null means any number */
   max_claims?: number | null;
+  /** How many attempts may begin per second, retries among them, on all nodes together; null: as many as the receiver takes */
+  rate_limit_per_second?: number | null;
+  /** How many attempts may begin at once after a pause; null: a tenth of a second's worth, at least one */
+  rate_limit_burst?: number | null;
+  /** How many requests may be under way at a time, on all nodes together; null: POSTRIDER_TARGET_CONCURRENCY on each node */
+  max_concurrency?: number | null;
+  /** Webhooks: headers of its own that each attempt carries */
+  headers?: Record<string, string | {
+    value: string;
+    secret: boolean;
+  }>;
   agent_card_url?: string;
   auth?: {
     /** bearer or none; the token is never shown */
@@ -544,6 +609,12 @@ export interface Target {
 }
 
 export interface TargetChanges {
+  /** null: none */
+  headers?: Record<string, string | {
+    value: string;
+    /** True unless told */
+    secret?: boolean;
+  }> | null;
   name?: string;
   url?: string;
   enabled?: boolean;
@@ -556,6 +627,12 @@ export interface TargetChanges {
   /** Attempts after the first */
   max_retries?: number;
   retry_interval_seconds?: number;
+  /** How many attempts may begin per second, retries among them, on all nodes together; null: as many as the receiver takes */
+  rate_limit_per_second?: number | null;
+  /** How many attempts may begin at once after a pause; null: a tenth of a second's worth, at least one */
+  rate_limit_burst?: number | null;
+  /** How many requests may be under way at a time, on all nodes together; null: POSTRIDER_TARGET_CONCURRENCY on each node */
+  max_concurrency?: number | null;
   /** Mailboxes: how many claims a message may take before it is dead; null means any number */
   max_claims?: number | null;
   /** With a bearer token: the origin that the token may go to, where the agent's interface is not of its card's own */
@@ -849,6 +926,12 @@ export interface Operations {
   }>;
   /** What a mailbox holds, and how fast it moves. */
   readMailboxStats(mailboxId: string, options?: CallOptions): Promise<MailboxStats>;
+  /** Take a claimed message from its consumer. It is claimable at once, or dead when this was the last claim that its mailbox allows. What its consumer still does with the claim is refused as with a lapsed one. Who did it is in `interventions`. */
+  forceRelease(mailboxId: string, messageId: string, options?: CallOptions): Promise<Message>;
+  /** Make a message dead, whoever has claimed it. Also one that nobody has claimed. Its consumer's claim ends; the next message of its ordering key becomes claimable. Who did it is in `interventions`, and `redrive` brings it back. */
+  forceReject(mailboxId: string, messageId: string, body: {
+    reason: string;
+  }, options?: CallOptions): Promise<Message>;
   /** List events, newest or oldest first. One page without a total. An id that is no target of the workspace matches nothing. */
   listEvents(options?: CallOptions & { limit?: number; /** What is skipped costs time; `before` and `after` do not */ offset?: number; /** desc: newest first; asc: oldest first */ order?: "desc" | "asc"; /** Only events older than the one with this id */ before?: string; /** Only events newer than the one with this id: the next page when the oldest come first */ after?: string; /** Only events of this target */ endpoint_id?: string; /** The same as endpoint_id */ target_id?: string; /** From UNREAD on: what mailbox messages are */ status?: "QUEUED" | "RETRYING" | "DELIVERED" | "FAILED" | "FILTERED" | "CANCELED" | "UNREAD" | "CLAIMED" | "ACKNOWLEDGED" | "EXPIRED" | "DEAD"; /** Only events of exactly this type */ event_type?: string; correlation_id?: string; /** Only what was handed to an agent and stands so, such as WORKING, INPUT_REQUIRED or COMPLETED */ handoff_state?: string; /** Only events accepted at or after this, in Unix seconds */ created_after?: number; /** Only events accepted before this, in Unix seconds */ created_before?: number; /** Only events that this replay of many made */ replay_id?: string; /** What to show of each event besides, with commas between: attempts, last_status_code, next_attempt_at, duration_ms */ fields?: string }): Promise<{
     events: EventSummary[];
@@ -896,6 +979,29 @@ export interface Operations {
   }, options?: CallOptions): Promise<{
     updated: true;
   }>;
+  /** Erase an event's payload and answers, and those of its copies. They are gone when this is answered: of the event, of its replays, and of the result that its handoff was told by. Ids, type, status and times stay. An event that still waits is CANCELED first, also while it is being sent. The same request again is answered the same. */
+  eraseEvent(id: string, options?: CallOptions): Promise<Erasure>;
+  /** Erase the payloads and answers of all events of a correlation id. Those that were accepted up to the request. It goes on in the background, also when processes end, and says how far it has come. */
+  createErasure(body: {
+    correlation_id: string;
+  }, options?: CallOptions): Promise<Erasure>;
+  /** List what was asked to be erased, newest first. */
+  listErasures(options?: CallOptions & { limit?: number; /** Only erasures older than the one with this id */ before?: string }): Promise<{
+    erasures: Erasure[];
+  }>;
+  /** Read how far an erasure has come. */
+  readErasure(id: string, options?: CallOptions): Promise<Erasure>;
+  /** List the targets that hear of operational events, newest first. */
+  listNotificationTargets(options?: CallOptions & { limit?: number; /** Only those older than the one with this id */ before?: string }): Promise<{
+    notification_targets: NotificationTarget[];
+  }>;
+  /** Let a webhook or mailbox hear of operational events. What happens is sent to it as items: signed, retried, in the list of events, and not billed. A target that is named again hears of what is said last. Nothing is told of a target to itself, nor of what becomes of such items. */
+  saveNotificationTarget(body: {
+    target_id: string;
+    event_types?: ("target.disabled" | "target.recovered" | "event.failed" | "mailbox.message_dead" | "handoff.input_required")[];
+  }, options?: CallOptions): Promise<NotificationTarget>;
+  /** Let a target hear of nothing any more. The target itself stays as it is. */
+  removeNotificationTarget(id: string, options?: CallOptions): Promise<Deleted>;
   /** Billing state and price. */
   readBilling(options?: CallOptions): Promise<Billing>;
   /** Get a hosted page to set up payment. The body is ignored: price and return addresses are the service's own. 503 while live billing is disabled, 409 when the workspace is exempt or has a subscription. */
@@ -958,6 +1064,8 @@ export const operationTable = {
   rejectMessages: { method: "POST", path: "/api/v1/mailboxes/{mailbox_id}/reject", hasBody: true, headers: {}, query: [], idempotent: false },
   redriveMessages: { method: "POST", path: "/api/v1/mailboxes/{mailbox_id}/redrive", hasBody: true, headers: {}, query: [], idempotent: false },
   readMailboxStats: { method: "GET", path: "/api/v1/mailboxes/{mailbox_id}/stats", hasBody: false, headers: {}, query: [], idempotent: true },
+  forceRelease: { method: "POST", path: "/api/v1/mailboxes/{mailbox_id}/messages/{message_id}/force-release", hasBody: false, headers: {}, query: [], idempotent: false },
+  forceReject: { method: "POST", path: "/api/v1/mailboxes/{mailbox_id}/messages/{message_id}/force-reject", hasBody: true, headers: {}, query: [], idempotent: false },
   listEvents: { method: "GET", path: "/api/v1/events", hasBody: false, headers: {}, query: ["limit", "offset", "order", "before", "after", "endpoint_id", "target_id", "status", "event_type", "correlation_id", "handoff_state", "created_after", "created_before", "replay_id", "fields"], idempotent: true },
   readEvent: { method: "GET", path: "/api/v1/events/{id}", hasBody: false, headers: {}, query: [], idempotent: true },
   readPayload: { method: "GET", path: "/api/v1/events/{id}/payload", hasBody: false, headers: {}, query: [], idempotent: true },
@@ -972,6 +1080,13 @@ export const operationTable = {
   readStats: { method: "GET", path: "/api/v1/stats", hasBody: false, headers: {}, query: ["target_id", "from", "to", "step"], idempotent: true },
   readOrganization: { method: "GET", path: "/api/v1/orgs", hasBody: false, headers: {}, query: [], idempotent: true },
   renameOrganization: { method: "PATCH", path: "/api/v1/orgs", hasBody: true, headers: {}, query: [], idempotent: true },
+  eraseEvent: { method: "POST", path: "/api/v1/events/{id}/erase", hasBody: false, headers: {}, query: [], idempotent: false },
+  createErasure: { method: "POST", path: "/api/v1/erasures", hasBody: true, headers: {}, query: [], idempotent: false },
+  listErasures: { method: "GET", path: "/api/v1/erasures", hasBody: false, headers: {}, query: ["limit", "before"], idempotent: true },
+  readErasure: { method: "GET", path: "/api/v1/erasures/{id}", hasBody: false, headers: {}, query: [], idempotent: true },
+  listNotificationTargets: { method: "GET", path: "/api/v1/notification-targets", hasBody: false, headers: {}, query: ["limit", "before"], idempotent: true },
+  saveNotificationTarget: { method: "POST", path: "/api/v1/notification-targets", hasBody: true, headers: {}, query: [], idempotent: false },
+  removeNotificationTarget: { method: "DELETE", path: "/api/v1/notification-targets/{id}", hasBody: false, headers: {}, query: [], idempotent: false },
   readBilling: { method: "GET", path: "/api/v1/billing", hasBody: false, headers: {}, query: [], idempotent: true },
   openCheckout: { method: "POST", path: "/api/v1/billing/checkout", hasBody: false, headers: {}, query: [], idempotent: false },
   openPortal: { method: "GET", path: "/api/v1/billing/portal", hasBody: false, headers: {}, query: [], idempotent: true },

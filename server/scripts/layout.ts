@@ -40,6 +40,8 @@ const layers: readonly (readonly string[])[] = [
     "events",
     "replays",
     "testsend",
+    "erasures",
+    "notifications",
     "stats",
     "billing",
     "stream",

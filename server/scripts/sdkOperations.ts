@@ -161,9 +161,16 @@ function typeOf(schema: JsonSchema, indent = ""): string {
   }
 }
 
+function isSchema(value: unknown): value is JsonSchema {
+  return typeof value === "object" && value !== null;
+}
+
 function objectTypeOf(schema: JsonSchema, indent: string): string {
   const properties = Object.entries((schema["properties"] as Record<string, JsonSchema> | undefined) ?? {});
-  if (properties.length === 0) return "Record<string, unknown>";
+  if (properties.length === 0) {
+    const values = schema["additionalProperties"];
+    return `Record<string, ${isSchema(values) ? typeOf(values, indent) : "unknown"}>`;
+  }
   const required = (schema["required"] as string[] | undefined) ?? [];
   const fields = properties.map(([name, property]) => {
     const { description } = property;

@@ -18,9 +18,12 @@ import type { Intake } from "./intake/intake.ts";
 import { intakeRoutes } from "./intake/routes.ts";
 import { consumerRoutes } from "./mailbox/consumerRoutes.ts";
 import type { Mailboxes } from "./mailbox/mailboxes.ts";
+import { handRoutes } from "./mailbox/handRoutes.ts";
 import { mailboxRoutes } from "./mailbox/routes.ts";
 import type { ParsedNetworks } from "./outbound/addressGuard.ts";
 import type { Outbound } from "./outbound/outbound.ts";
+import { erasureRoutes } from "./erasures/routes.ts";
+import { notificationRoutes } from "./notifications/routes.ts";
 import { endpointRoutes } from "./targets/endpointRoutes.ts";
 import { replayRoutes } from "./replays/routes.ts";
 import { statsRoutes } from "./stats/routes.ts";
@@ -76,8 +79,6 @@ export function interfaceTable(deps: AppDeps): RouteRow[] {
   const targets = targetRoutes(deps);
   const intake = intakeRoutes(deps);
   const endpoints = endpointRoutes(deps);
-  const mailboxes = mailboxRoutes(deps);
-  const consumers = consumerRoutes(deps);
   const events = eventRoutes(deps);
   const handoffs = handoffRoutes(deps);
   const tryout = tryoutRoutes(deps);
@@ -115,17 +116,7 @@ export function interfaceTable(deps: AppDeps): RouteRow[] {
     ["PATCH", "/api/v1/endpoints/:id", "either", endpoints.update],
     ["DELETE", "/api/v1/endpoints/:id", "either", endpoints.remove],
 
-    ["GET", "/api/v1/mailboxes/:mailbox_id/messages", "either", mailboxes.list],
-    ["GET", "/api/v1/mailbox-messages/:message_id", "either", mailboxes.read],
-    ["POST", "/api/v1/mailbox-messages/:message_id/claim", "apiKeyInSql", mailboxes.claim],
-    ["POST", "/api/v1/mailbox-messages/:message_id/ack", "apiKeyInSql", mailboxes.acknowledge],
-    ["POST", "/api/v1/mailboxes/:mailbox_id/claim", "apiKeyInSql", consumers.claim],
-    ["POST", "/api/v1/mailboxes/:mailbox_id/ack", "apiKeyInSql", consumers.acknowledge],
-    ["POST", "/api/v1/mailboxes/:mailbox_id/extend", "apiKeyInSql", consumers.extend],
-    ["POST", "/api/v1/mailboxes/:mailbox_id/release", "apiKeyInSql", consumers.release],
-    ["POST", "/api/v1/mailboxes/:mailbox_id/reject", "apiKeyInSql", consumers.reject],
-    ["POST", "/api/v1/mailboxes/:mailbox_id/redrive", "either", mailboxes.redrive],
-    ["GET", "/api/v1/mailboxes/:mailbox_id/stats", "either", mailboxes.stats],
+    ...mailboxRows(deps),
 
     ["GET", "/api/v1/events", "either", events.list],
     ["GET", "/api/v1/events/:id", "either", events.read],
@@ -143,6 +134,7 @@ export function interfaceTable(deps: AppDeps): RouteRow[] {
     ["GET", "/api/v1/orgs", "either", organization.read],
     ["PATCH", "/api/v1/orgs", "either", organization.rename],
 
+    ...doingRows(deps),
     ...billingRows(deps),
     ...operationRows(deps),
   ];
@@ -155,6 +147,48 @@ function replayRows(deps: AppDeps): RouteRow[] {
     ["GET", "/api/v1/replays", "either", replays.list],
     ["GET", "/api/v1/replays/:id", "either", replays.read],
     ["POST", "/api/v1/replays/:id/cancel", "either", replays.cancel],
+  ];
+}
+
+function mailboxRows(deps: AppDeps): RouteRow[] {
+  const mailboxes = mailboxRoutes(deps);
+  const consumers = consumerRoutes(deps);
+  const hands = handRoutes(deps);
+  return [
+    ["GET", "/api/v1/mailboxes/:mailbox_id/messages", "either", mailboxes.list],
+    ["GET", "/api/v1/mailbox-messages/:message_id", "either", mailboxes.read],
+    ["POST", "/api/v1/mailbox-messages/:message_id/claim", "apiKeyInSql", mailboxes.claim],
+    ["POST", "/api/v1/mailbox-messages/:message_id/ack", "apiKeyInSql", mailboxes.acknowledge],
+    ["POST", "/api/v1/mailboxes/:mailbox_id/claim", "apiKeyInSql", consumers.claim],
+    ["POST", "/api/v1/mailboxes/:mailbox_id/ack", "apiKeyInSql", consumers.acknowledge],
+    ["POST", "/api/v1/mailboxes/:mailbox_id/extend", "apiKeyInSql", consumers.extend],
+    ["POST", "/api/v1/mailboxes/:mailbox_id/release", "apiKeyInSql", consumers.release],
+    ["POST", "/api/v1/mailboxes/:mailbox_id/reject", "apiKeyInSql", consumers.reject],
+    ["POST", "/api/v1/mailboxes/:mailbox_id/redrive", "either", mailboxes.redrive],
+    ["GET", "/api/v1/mailboxes/:mailbox_id/stats", "either", mailboxes.stats],
+    [
+      "POST",
+      "/api/v1/mailboxes/:mailbox_id/messages/:message_id/force-release",
+      "session",
+      hands.forceRelease,
+    ],
+    ["POST", "/api/v1/mailboxes/:mailbox_id/messages/:message_id/force-reject", "session", hands.forceReject],
+  ];
+}
+
+/** What is erased, and who hears of what happens. */
+function doingRows(deps: AppDeps): RouteRow[] {
+  const erasures = erasureRoutes(deps);
+  const notifications = notificationRoutes(deps);
+  return [
+    ["POST", "/api/v1/events/:id/erase", "either", erasures.eraseEvent],
+    ["POST", "/api/v1/erasures", "either", erasures.create],
+    ["GET", "/api/v1/erasures", "either", erasures.list],
+    ["GET", "/api/v1/erasures/:id", "either", erasures.read],
+
+    ["GET", "/api/v1/notification-targets", "either", notifications.list],
+    ["POST", "/api/v1/notification-targets", "either", notifications.save],
+    ["DELETE", "/api/v1/notification-targets/:id", "either", notifications.remove],
   ];
 }
 

@@ -170,7 +170,9 @@ describe("ids of another organization", () => {
   /** Everything that the owner can read of its own. */
   async function contents({ owner: { api_key: key }, ids }: Possessions): Promise<unknown> {
     const paths = [
-      ...["keys", "targets", "endpoints", "events", "usage", "orgs"].map((name) => `/api/v1/${name}`),
+      ...["keys", "targets", "endpoints", "events", "usage", "orgs", "erasures", "notification-targets"].map(
+        (name) => `/api/v1/${name}`,
+      ),
       `/api/v1/mailboxes/${ids.mailbox}/messages`,
       `/api/v1/events/${ids.event}`,
       `/api/v1/mailbox-messages/${ids.message}`,
@@ -246,6 +248,8 @@ describe("the table", () => {
     expect(withCredential("session")).toEqual([
       "POST /api/v1/auth/logout",
       "POST /api/v1/keys",
+      "POST /api/v1/mailboxes/:mailbox_id/messages/:message_id/force-release",
+      "POST /api/v1/mailboxes/:mailbox_id/messages/:message_id/force-reject",
       "GET /api/v1/billing",
       "POST /api/v1/billing/checkout",
       "GET /api/v1/billing/portal",

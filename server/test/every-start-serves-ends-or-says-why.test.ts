@@ -1,7 +1,6 @@
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { spawnSync } from "node:child_process";
 import { createServer, type Server } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
@@ -14,10 +13,11 @@ import { startReceiver } from "./support/receiver.ts";
 import { startService } from "./support/serviceProcess.ts";
 import { signUp } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
+import { clusterFolder } from "./support/clusterFolder.ts";
 
 const linux = process.platform === "linux";
 const isRoot = process.getuid?.() === 0;
-const parent = mkdtempSync(join(tmpdir(), "postrider-starts-"));
+const parent = mkdtempSync(join(clusterFolder(), "postrider-starts-"));
 const started: Program[] = [];
 const signals = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
 let places = 0;
@@ -251,7 +251,7 @@ const canHideUsers =
   isRoot &&
   linux &&
   existsSync("/etc/nsswitch.conf") &&
-  spawnSync("unshare", ["--mount", "true"]).status === 0;
+  spawnSync("/usr/bin/unshare", ["--mount", "true"]).status === 0;
 
 describe.runIf(canHideUsers)("a start as root on a system without a user for PostgreSQL", () => {
   it("ends with a sentence that names the users it looked for", async () => {
@@ -263,7 +263,17 @@ describe.runIf(canHideUsers)("a start as root on a system without a user for Pos
     const program = start(
       { POSTRIDER_DATA_DIR: newPlace() },
       {
-        command: ["unshare", "--mount", "sh", "-c", hidden, "sh", process.execPath, commandFile, "serve"],
+        command: [
+          "/usr/bin/unshare",
+          "--mount",
+          "sh",
+          "-c",
+          hidden,
+          "sh",
+          process.execPath,
+          commandFile,
+          "serve",
+        ],
       },
     );
     expect(await program.ended).toEqual({ code: 1, signal: null });

@@ -596,6 +596,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/mailboxes/{mailbox_id}/messages/{message_id}/force-release": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take a claimed message from its consumer
+         * @description It is claimable at once, or dead when this was the last claim that its mailbox allows. What its consumer still does with the claim is refused as with a lapsed one. Who did it is in `interventions`.
+         */
+        post: operations["forceRelease"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/mailboxes/{mailbox_id}/messages/{message_id}/force-reject": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make a message dead, whoever has claimed it
+         * @description Also one that nobody has claimed. Its consumer's claim ends; the next message of its ordering key becomes claimable. Who did it is in `interventions`, and `redrive` brings it back.
+         */
+        post: operations["forceReject"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/events": {
         parameters: {
             query?: never;
@@ -875,6 +915,105 @@ export interface paths {
         patch: operations["renameOrganization"];
         trace?: never;
     };
+    "/api/v1/events/{id}/erase": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Erase an event's payload and answers, and those of its copies
+         * @description They are gone when this is answered: of the event, of its replays, and of the result that its handoff was told by. Ids, type, status and times stay. An event that still waits is CANCELED first, also while it is being sent. The same request again is answered the same.
+         */
+        post: operations["eraseEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/erasures": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List what was asked to be erased, newest first */
+        get: operations["listErasures"];
+        put?: never;
+        /**
+         * Erase the payloads and answers of all events of a correlation id
+         * @description Those that were accepted up to the request. It goes on in the background, also when processes end, and says how far it has come.
+         */
+        post: operations["createErasure"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/erasures/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read how far an erasure has come */
+        get: operations["readErasure"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/notification-targets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the targets that hear of operational events, newest first */
+        get: operations["listNotificationTargets"];
+        put?: never;
+        /**
+         * Let a webhook or mailbox hear of operational events
+         * @description What happens is sent to it as items: signed, retried, in the list of events, and not billed. A target that is named again hears of what is said last. Nothing is told of a target to itself, nor of what becomes of such items.
+         */
+        post: operations["saveNotificationTarget"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/notification-targets/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Let a target hear of nothing any more
+         * @description The target itself stays as it is.
+         */
+        delete: operations["removeNotificationTarget"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/billing": {
         parameters: {
             query?: never;
@@ -1143,7 +1282,7 @@ export interface components {
             dead_reason: string | null;
             /** @description Proof of this claim; a later claim of the message has another */
             claim_token: string;
-            /** @description The JSON as it was accepted; null once the message has expired */
+            /** @description The JSON as it was accepted; null once the message has expired or was erased */
             payload: unknown;
         };
         Consent: {
@@ -1168,6 +1307,16 @@ export interface components {
             attempted_at: number;
             /** @description The first KiB of the answer, as text */
             response_body: string | null;
+            /**
+             * @description The target's own headers that it carried, secret values as ***; absent when there were none
+             * @example {
+             *       "Authorization": "***",
+             *       "X-Tenant": "shop-7"
+             *     }
+             */
+            request_headers?: {
+                [key: string]: string;
+            };
         };
         DryRun: {
             /** @description How many events fit */
@@ -1209,6 +1358,29 @@ export interface components {
             max_retries?: number;
             retry_interval_seconds?: number;
         };
+        Erasure: {
+            /** @example 0192f3a4b5c67d8e9fa0b1c2d3e4f506 */
+            id: string;
+            /**
+             * @description What it is about: this event and its copies
+             * @example 0192f3a4b5c67d8e9fa0b1c2d3e4f506
+             */
+            event_id: string | null;
+            /** @description Or all events of this correlation id, up to the request */
+            correlation_id: string | null;
+            /** @enum {string} */
+            status: "RUNNING" | "DONE";
+            /** @description How many events it is about; null until they have been counted */
+            total: number | null;
+            /** @description How many of them it has erased */
+            erased: number;
+            /** @description The address of the user, or the name and prefix of the API key */
+            created_by: string;
+            /** @description Unix seconds */
+            created_at: number;
+            /** @description Unix seconds */
+            finished_at: number | null;
+        };
         Error: {
             error: string;
         };
@@ -1248,6 +1420,8 @@ export interface components {
             source_event_id: string | null;
             /** @description The replay of many events that made this one */
             replay_id: string | null;
+            /** @description When the erasure of its payload and answers was asked for */
+            erased_at: number | null;
             /** @description Unix seconds */
             created_at: number;
             /** @description Unix seconds */
@@ -1352,7 +1526,19 @@ export interface components {
             /** @description Unix seconds */
             acknowledged_at: number | null;
             dead_reason: string | null;
-            /** @description The JSON as it was accepted; null once the message has expired */
+            /** @description What people did to the message over the heads of its consumers */
+            interventions: {
+                /** @enum {string} */
+                action: "force_release" | "force_reject";
+                /** @description The address of the user who did it */
+                by: string;
+                /** @description Unix seconds */
+                at: number;
+                reason: string | null;
+                /** @description The id of the API key whose claim it ended */
+                claimed_by: string | null;
+            }[];
+            /** @description The JSON as it was accepted; null once the message has expired or was erased */
             payload: unknown;
         };
         MessageSummary: {
@@ -1405,6 +1591,23 @@ export interface components {
             url?: string;
             /** @example https://example.com/hooks */
             agent_card_url?: string;
+            /**
+             * @description Headers of its own for every attempt, in place of all that there were. A value alone is secret: it is stored sealed, and shown as ***; sent back as *** it stays. {value, secret: false} can be read again. What the service sets itself, or belongs to the connection, is refused
+             * @example {
+             *       "Authorization": "Bearer 6f1ed002ab55",
+             *       "X-Tenant": {
+             *         "value": "shop-7",
+             *         "secret": false
+             *       }
+             *     }
+             */
+            headers?: {
+                [key: string]: string | {
+                    value: string;
+                    /** @description True unless told */
+                    secret?: boolean;
+                };
+            };
             description?: string;
             /** @description Which event types are delivered, each compared whole: there are no wildcards. Empty means all */
             event_types?: string[];
@@ -1412,6 +1615,21 @@ export interface components {
             /** @description Attempts after the first */
             max_retries?: number;
             retry_interval_seconds?: number;
+            /**
+             * @description How many attempts may begin per second, retries among them, on all nodes together; null: as many as the receiver takes
+             * @example 50
+             */
+            rate_limit_per_second?: number | null;
+            /**
+             * @description How many attempts may begin at once after a pause; null: a tenth of a second's worth, at least one
+             * @example 10
+             */
+            rate_limit_burst?: number | null;
+            /**
+             * @description How many requests may be under way at a time, on all nodes together; null: POSTRIDER_TARGET_CONCURRENCY on each node
+             * @example 8
+             */
+            max_concurrency?: number | null;
             /** @description Mailboxes: how many claims a message may take before it is dead; null means any number */
             max_claims?: number | null;
             /** @description With a bearer token: the origin that the token may go to, where the agent's interface is not of its card's own */
@@ -1423,6 +1641,15 @@ export interface components {
             };
             /** @description A mailbox or webhook target that receives the end of each task as an item; null for none */
             result_target_id?: string | null;
+        };
+        NotificationTarget: {
+            /** @example 0192f3a4b5c67d8e9fa0b1c2d3e4f506 */
+            id: string;
+            /** @example 0192f3a4b5c67d8e9fa0b1c2d3e4f506 */
+            target_id: string;
+            event_types: ("target.disabled" | "target.recovered" | "event.failed" | "mailbox.message_dead" | "handoff.input_required")[];
+            /** @description Unix seconds */
+            created_at: number;
         };
         Organization: {
             /** @example 0192f3a4b5c67d8e9fa0b1c2d3e4f506 */
@@ -1594,6 +1821,37 @@ export interface components {
             retry_interval_seconds?: number;
             /** @description How many claims a message of the mailbox may take before it is dead; null means any number */
             max_claims?: number | null;
+            /**
+             * @description How many attempts may begin per second, retries among them, on all nodes together; null: as many as the receiver takes
+             * @example 50
+             */
+            rate_limit_per_second?: number | null;
+            /**
+             * @description How many attempts may begin at once after a pause; null: a tenth of a second's worth, at least one
+             * @example 10
+             */
+            rate_limit_burst?: number | null;
+            /**
+             * @description How many requests may be under way at a time, on all nodes together; null: POSTRIDER_TARGET_CONCURRENCY on each node
+             * @example 8
+             */
+            max_concurrency?: number | null;
+            /**
+             * @description Webhooks: headers of its own that each attempt carries
+             * @example {
+             *       "Authorization": "***",
+             *       "X-Tenant": {
+             *         "value": "shop-7",
+             *         "secret": false
+             *       }
+             *     }
+             */
+            headers?: {
+                [key: string]: string | {
+                    value: string;
+                    secret: boolean;
+                };
+            };
             agent_card_url?: string;
             auth?: {
                 /** @description bearer or none; the token is never shown */
@@ -1624,6 +1882,23 @@ export interface components {
             updated_at: number;
         };
         TargetChanges: {
+            /**
+             * @description null: none
+             * @example {
+             *       "Authorization": "Bearer 6f1ed002ab55",
+             *       "X-Tenant": {
+             *         "value": "shop-7",
+             *         "secret": false
+             *       }
+             *     }
+             */
+            headers?: {
+                [key: string]: string | {
+                    value: string;
+                    /** @description True unless told */
+                    secret?: boolean;
+                };
+            } | null;
             name?: string;
             /** @example https://example.com/hooks */
             url?: string;
@@ -1637,6 +1912,21 @@ export interface components {
             /** @description Attempts after the first */
             max_retries?: number;
             retry_interval_seconds?: number;
+            /**
+             * @description How many attempts may begin per second, retries among them, on all nodes together; null: as many as the receiver takes
+             * @example 50
+             */
+            rate_limit_per_second?: number | null;
+            /**
+             * @description How many attempts may begin at once after a pause; null: a tenth of a second's worth, at least one
+             * @example 10
+             */
+            rate_limit_burst?: number | null;
+            /**
+             * @description How many requests may be under way at a time, on all nodes together; null: POSTRIDER_TARGET_CONCURRENCY on each node
+             * @example 8
+             */
+            max_concurrency?: number | null;
             /** @description Mailboxes: how many claims a message may take before it is dead; null means any number */
             max_claims?: number | null;
             /** @description With a bearer token: the origin that the token may go to, where the agent's interface is not of its card's own */
@@ -1844,8 +2134,8 @@ export interface components {
     headers: {
         /** @description Names this request in the service's log */
         RequestId: string;
-        /** @description Names a refusal that a program has to tell apart from others of its status: `idempotency_conflict`: the Idempotency-Key was used with another body; `mailbox_disabled`: the mailbox is disabled; `payload_gone`: the item is known, its payload is not kept any more; `still_queued`: the event waits for its first attempt, or is held for its target; `still_retrying`: the event waits for its next attempt; `event_ended`: the event has ended, and cannot be canceled any more; `being_sent`: a node has the event in hand, and sends it now; `message_claimed`: a consumer has claimed the message; `task_begun`: the agent may have got the item: cancel its task; `too_many_replays`: as many replays are running as a workspace may have; `replay_ended`: the replay has replayed everything; `origin_unconfirmed`: a bearer token would go to another origin, which needs confirm_origin; `signature_unconfirmed`: a card's signature is not what it was, which needs confirm_signature; `target_enabled`: the target is enabled, and holds nothing that could be discarded; `discard_unfinished`: a part of what was held is discarded, and the target is still disabled; `workspace_suspended`: an invoice has to be settled first; `workspace_pending`: payment has to be set up first */
-        ErrorCode: "idempotency_conflict" | "mailbox_disabled" | "payload_gone" | "still_queued" | "still_retrying" | "event_ended" | "being_sent" | "message_claimed" | "task_begun" | "too_many_replays" | "replay_ended" | "origin_unconfirmed" | "signature_unconfirmed" | "target_enabled" | "discard_unfinished" | "workspace_suspended" | "workspace_pending";
+        /** @description Names a refusal that a program has to tell apart from others of its status: `idempotency_conflict`: the Idempotency-Key was used with another body; `mailbox_disabled`: the mailbox is disabled; `message_unclaimed`: nobody has claimed the message; `message_ended`: the message is acknowledged, dead, canceled or expired; `payload_gone`: the item is known, its payload is not kept any more; `still_queued`: the event waits for its first attempt, or is held for its target; `still_retrying`: the event waits for its next attempt; `event_ended`: the event has ended, and cannot be canceled any more; `being_sent`: a node has the event in hand, and sends it now; `message_claimed`: a consumer has claimed the message; `task_begun`: the agent may have got the item: cancel its task; `too_many_replays`: as many replays are running as a workspace may have; `replay_ended`: the replay has replayed everything; `origin_unconfirmed`: a bearer token would go to another origin, which needs confirm_origin; `signature_unconfirmed`: a card's signature is not what it was, which needs confirm_signature; `headers_needed`: the target has secret headers for another origin, which have to be given again with the new url; `target_enabled`: the target is enabled, and holds nothing that could be discarded; `discard_unfinished`: a part of what was held is discarded, and the target is still disabled; `workspace_suspended`: an invoice has to be settled first; `workspace_pending`: payment has to be set up first */
+        ErrorCode: "idempotency_conflict" | "mailbox_disabled" | "message_unclaimed" | "message_ended" | "payload_gone" | "still_queued" | "still_retrying" | "event_ended" | "being_sent" | "message_claimed" | "task_begun" | "too_many_replays" | "replay_ended" | "origin_unconfirmed" | "signature_unconfirmed" | "headers_needed" | "target_enabled" | "discard_unfinished" | "workspace_suspended" | "workspace_pending";
         /** @description Seconds to wait before trying again */
         RetryAfter: number;
         /** @description What is left of the limit, and seconds until it is whole (draft-ietf-httpapi-ratelimit-headers-10) */
@@ -2306,6 +2596,16 @@ export interface operations {
                      *       "max_payload_bytes": 1048576,
                      *       "max_retries": 8,
                      *       "retry_interval_seconds": 30,
+                     *       "rate_limit_per_second": 50,
+                     *       "rate_limit_burst": 10,
+                     *       "max_concurrency": 8,
+                     *       "headers": {
+                     *         "Authorization": "***",
+                     *         "X-Tenant": {
+                     *           "value": "shop-7",
+                     *           "secret": false
+                     *         }
+                     *       },
                      *       "created_at": 1793500000,
                      *       "updated_at": 1793500000
                      *     }
@@ -2415,7 +2715,7 @@ export interface operations {
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
-            /** @description discard_held was asked of a target that is enabled, or a bearer token would go to another origin than its agent card's, which needs confirm_origin */
+            /** @description discard_held was asked of a target that is enabled, a bearer token would go to another origin than its agent card's, which needs confirm_origin, or secret headers would go to another origin, for which they have to be given again */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -3025,7 +3325,7 @@ export interface operations {
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
-            /** @description discard_held was asked of a target that is enabled, or a bearer token would go to another origin than its agent card's, which needs confirm_origin */
+            /** @description discard_held was asked of a target that is enabled, a bearer token would go to another origin than its agent card's, which needs confirm_origin, or secret headers would go to another origin, for which they have to be given again */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -3491,6 +3791,100 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    forceRelease: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                mailbox_id: string;
+                message_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never> | null;
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Message"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["NeedsSession"];
+            404: components["responses"]["NotFound"];
+            /** @description Nobody has claimed it, or it is acknowledged, dead or expired */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["NotJson"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    forceReject: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                mailbox_id: string;
+                message_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    reason: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Message"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["NeedsSession"];
+            404: components["responses"]["NotFound"];
+            /** @description It is acknowledged, dead or expired */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["NotJson"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     listEvents: {
         parameters: {
             query?: {
@@ -3629,7 +4023,7 @@ export interface operations {
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
-            /** @description It expired in its mailbox */
+            /** @description It expired in its mailbox, or was erased */
             410: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -3676,6 +4070,17 @@ export interface operations {
             404: components["responses"]["NotFound"];
             /** @description It is still being delivered, its target was deleted, its mailbox is disabled, or its payload has expired */
             409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Its payload was erased */
+            410: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
                     "X-Error-Code": components["headers"]["ErrorCode"];
@@ -4279,6 +4684,286 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["NotJson"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    eraseEvent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019a4b6c7d8e7f0011223344556677af",
+                     *       "event_id": "019a4b6c7d8e7f0011223344556677ad",
+                     *       "correlation_id": null,
+                     *       "status": "DONE",
+                     *       "total": 2,
+                     *       "erased": 2,
+                     *       "created_by": "ada@example.com",
+                     *       "created_at": 1793500000,
+                     *       "finished_at": 1793500000
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Erasure"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["NotJson"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listErasures: {
+        parameters: {
+            query?: {
+                limit?: number;
+                /** @description Only erasures older than the one with this id */
+                before?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        erasures: components["schemas"]["Erasure"][];
+                    };
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createErasure: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    correlation_id: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019a4b6c7d8e7f0011223344556677af",
+                     *       "event_id": null,
+                     *       "correlation_id": "customer-4711",
+                     *       "status": "RUNNING",
+                     *       "total": null,
+                     *       "erased": 0,
+                     *       "created_by": "API key worker 1 (ak_live_0123)",
+                     *       "created_at": 1793500000,
+                     *       "finished_at": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Erasure"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The workspace has too many erasures under way */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["NotJson"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    readErasure: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Erasure"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listNotificationTargets: {
+        parameters: {
+            query?: {
+                limit?: number;
+                /** @description Only those older than the one with this id */
+                before?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        notification_targets: components["schemas"]["NotificationTarget"][];
+                    };
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    saveNotificationTarget: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    target_id: string;
+                    event_types?: ("target.disabled" | "target.recovered" | "event.failed" | "mailbox.message_dead" | "handoff.input_required")[];
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019a4b6c7d8e7f0011223344556677b0",
+                     *       "target_id": "019a4b6c7d8e7f0011223344556677ac",
+                     *       "event_types": [
+                     *         "target.disabled",
+                     *         "event.failed",
+                     *         "handoff.input_required"
+                     *       ],
+                     *       "created_at": 1793500000
+                     *     }
+                     */
+                    "application/json": components["schemas"]["NotificationTarget"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            /** @description There is no such target */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The workspace has too many notification targets */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["NotJson"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    removeNotificationTarget: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Deleted"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["NotJson"];
             503: components["responses"]["Unavailable"];

@@ -53,6 +53,7 @@ export function eventAnswer(event: StoredEvent, progress: Progress): Static<type
     is_replay: event.sourceEventId === null ? 0 : 1,
     source_event_id: event.sourceEventId,
     replay_id: event.replayId,
+    erased_at: event.erasureId === null ? null : toSeconds(idTimeMs(event.erasureId)),
   };
 }
 
@@ -67,6 +68,7 @@ export function attemptAnswer(eventId: string, attempt: StoredAttempt): Static<t
     error: attempt.error,
     attempted_at: toSeconds(attempt.attemptedAtMs),
     response_body: attempt.responseBody?.toString("utf8") ?? null,
+    ...(attempt.requestHeaders !== undefined && { request_headers: attempt.requestHeaders }),
   };
 }
 

@@ -68,6 +68,9 @@ export const Event = Type.Object(
     replay_id: Type.Union([Type.String(), Type.Null()], {
       description: "The replay of many events that made this one",
     }),
+    erased_at: Type.Union([Timestamp, Type.Null()], {
+      description: "When the erasure of its payload and answers was asked for",
+    }),
     created_at: Timestamp,
     updated_at: Timestamp,
   },
@@ -85,6 +88,13 @@ export const DeliveryAttempt = Type.Object(
     response_body: Type.Union([Type.String(), Type.Null()], {
       description: "The first KiB of the answer, as text",
     }),
+    request_headers: Type.Optional(
+      Type.Record(Type.String(), Type.String(), {
+        description:
+          "The target's own headers that it carried, secret values as ***; absent when there were none",
+        examples: [{ Authorization: "***", "X-Tenant": "shop-7" }],
+      }),
+    ),
   },
   { title: "DeliveryAttempt" },
 );

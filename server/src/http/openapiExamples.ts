@@ -39,6 +39,18 @@ export const examples: Record<string, { request?: Record<string, unknown>; answe
   createTarget: {
     request: {
       "A webhook": { kind: "webhook", name: "Shop", url: "https://shop.example.com/hooks" },
+      "A webhook with headers of its own, at most 50 attempts a second and 8 at a time": {
+        kind: "webhook",
+        name: "Shop",
+        url: "https://shop.example.com/hooks",
+        headers: {
+          Authorization: "Bearer 6f1ed002ab5595859014ebf0951522d9",
+          "X-Tenant": { value: "shop-7", secret: false },
+        },
+        rate_limit_per_second: 50,
+        rate_limit_burst: 10,
+        max_concurrency: 8,
+      },
       "A mailbox": { kind: "mailbox", name: "Jobs" },
       "An agent": {
         kind: "a2a",
@@ -61,11 +73,23 @@ export const examples: Record<string, { request?: Record<string, unknown>; answe
       max_payload_bytes: 1_048_576,
       max_retries: 8,
       retry_interval_seconds: 30,
+      rate_limit_per_second: 50,
+      rate_limit_burst: 10,
+      max_concurrency: 8,
+      headers: { Authorization: "***", "X-Tenant": { value: "shop-7", secret: false } },
       created_at: 1_793_500_000,
       updated_at: 1_793_500_000,
     },
   },
-  updateTarget: { request: { "Stop deliveries": { enabled: false } } },
+  updateTarget: {
+    request: {
+      "Stop deliveries": { enabled: false },
+      "Send more slowly": { rate_limit_per_second: 5 },
+      "Change one header and keep the other's value": {
+        headers: { Authorization: "***", "X-Tenant": { value: "shop-8", secret: false } },
+      },
+    },
+  },
   sendItem: {
     request: { "An order": { event_type: "order.created", order: { id: 1001, total_cents: 4200 } } },
     answer: { id: "019a4b6c7d8e7f0011223344556677ad", status: "QUEUED" },
@@ -146,6 +170,7 @@ export const examples: Record<string, { request?: Record<string, unknown>; answe
       held: 0,
     },
   },
+  forceReject: { request: { "A message that stops its key": { reason: "the order was deleted by hand" } } },
   replayEvent: {
     answer: {
       id: "019a4b6c7d8e7f0011223344556677ae",
@@ -183,6 +208,47 @@ export const examples: Record<string, { request?: Record<string, unknown>; answe
         error: "receiver answered 401",
         response_body: "the signature does not fit",
       },
+    },
+  },
+  eraseEvent: {
+    answer: {
+      id: "019a4b6c7d8e7f0011223344556677af",
+      event_id: "019a4b6c7d8e7f0011223344556677ad",
+      correlation_id: null,
+      status: "DONE",
+      total: 2,
+      erased: 2,
+      created_by: "ada@example.com",
+      created_at: 1_793_500_000,
+      finished_at: 1_793_500_000,
+    },
+  },
+  createErasure: {
+    request: { "All that belongs to a customer": { correlation_id: "customer-4711" } },
+    answer: {
+      id: "019a4b6c7d8e7f0011223344556677af",
+      event_id: null,
+      correlation_id: "customer-4711",
+      status: "RUNNING",
+      total: null,
+      erased: 0,
+      created_by: "API key worker 1 (ak_live_0123)",
+      created_at: 1_793_500_000,
+      finished_at: null,
+    },
+  },
+  saveNotificationTarget: {
+    request: {
+      "What somebody has to look at": {
+        target_id: "019a4b6c7d8e7f0011223344556677ac",
+        event_types: ["target.disabled", "event.failed", "handoff.input_required"],
+      },
+    },
+    answer: {
+      id: "019a4b6c7d8e7f0011223344556677b0",
+      target_id: "019a4b6c7d8e7f0011223344556677ac",
+      event_types: ["target.disabled", "event.failed", "handoff.input_required"],
+      created_at: 1_793_500_000,
     },
   },
   renameOrganization: { request: { "A new name": { name: "Ada's workshop" } } },

@@ -7,6 +7,8 @@ export const tags = [
   { name: "Endpoints", description: "Webhook targets as older clients know them" },
   { name: "Mailboxes", description: "Reading, claiming and acknowledging messages" },
   { name: "Events", description: "What became of accepted items" },
+  { name: "Erasure", description: "Removing what items held" },
+  { name: "Notifications", description: "Hearing of what happens to targets and items" },
   { name: "Statistics", description: "What happened over time" },
   { name: "Organization", description: "The workspace that everything belongs to" },
   { name: "Billing", description: "Usage and payment" },
@@ -60,6 +62,8 @@ export const operationNames: Record<string, readonly [tag: Tag, operationId: str
   "POST /api/v1/mailboxes/:mailbox_id/reject": ["Mailboxes", "rejectMessages"],
   "POST /api/v1/mailboxes/:mailbox_id/redrive": ["Mailboxes", "redriveMessages"],
   "GET /api/v1/mailboxes/:mailbox_id/stats": ["Mailboxes", "readMailboxStats"],
+  "POST /api/v1/mailboxes/:mailbox_id/messages/:message_id/force-release": ["Mailboxes", "forceRelease"],
+  "POST /api/v1/mailboxes/:mailbox_id/messages/:message_id/force-reject": ["Mailboxes", "forceReject"],
 
   "GET /api/v1/events": ["Events", "listEvents"],
   "GET /api/v1/events/:id": ["Events", "readEvent"],
@@ -72,6 +76,15 @@ export const operationNames: Record<string, readonly [tag: Tag, operationId: str
   "POST /api/v1/replays/:id/cancel": ["Events", "cancelReplay"],
   "POST /api/v1/events/:id/handoff/message": ["Events", "answerAgent"],
   "POST /api/v1/events/:id/handoff/cancel": ["Events", "cancelTask"],
+
+  "POST /api/v1/events/:id/erase": ["Erasure", "eraseEvent"],
+  "POST /api/v1/erasures": ["Erasure", "createErasure"],
+  "GET /api/v1/erasures": ["Erasure", "listErasures"],
+  "GET /api/v1/erasures/:id": ["Erasure", "readErasure"],
+
+  "GET /api/v1/notification-targets": ["Notifications", "listNotificationTargets"],
+  "POST /api/v1/notification-targets": ["Notifications", "saveNotificationTarget"],
+  "DELETE /api/v1/notification-targets/:id": ["Notifications", "removeNotificationTarget"],
 
   "GET /api/v1/stats": ["Statistics", "readStats"],
 

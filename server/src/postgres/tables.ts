@@ -61,6 +61,8 @@ export interface Tables {
     ordering_key: string | null;
     payload: Buffer;
     replay_id: string | null;
+    erasure_id: string | null;
+    is_operational: boolean | null;
   };
   deliveries: {
     bucket: number;
@@ -117,6 +119,14 @@ export interface TargetRow {
   retry_interval_seconds: number;
   /** How many claims a message of the mailbox may take; null means any number. */
   max_claims: number | null;
+  /** Attempts per second, and how many at once after a pause; null as the service does by itself. */
+  rate_limit_per_second: number | null;
+  rate_limit_burst: number | null;
+  /** Requests under way at a time. */
+  max_concurrency: number | null;
+  /** Headers of its own, as `targets/headers.ts` writes them, and since which version it has them. */
+  headers: string | null;
+  header_set: number | null;
   secret: Buffer | null;
   previous_secret: Buffer | null;
   failing_since: number | null;
@@ -164,6 +174,7 @@ export interface HandoffRow {
   is_truncated: boolean;
   fingerprint: string | null;
   follow_error: string | null;
+  result_event_id: string | null;
   outcome: "COMPLETED" | "FAILED" | "CANCELED" | "REJECTED" | "UNKNOWN" | null;
   updated_at: number;
 }

@@ -3,7 +3,6 @@ import { sweepRateLimits } from "../accounts/rateLimit.ts";
 import { sweepSessions } from "../accounts/sessionStore.ts";
 import { foldUsage } from "../billing/foldUsage.ts";
 import { type Config, mailboxRetentionMs } from "../config/config.ts";
-import { ensurePartitions } from "../postgres/partitions.ts";
 import {
   foldMailboxActivity,
   forgetDeletedMailboxes,
@@ -17,6 +16,13 @@ import { analyzePartitions } from "../maintenance/analyzePartitions.ts";
 import { buildIndexes } from "../maintenance/buildIndexes.ts";
 import { cancelExpired } from "../delivery/rows/cancelExpired.ts";
 import { cancelOrphans } from "../delivery/rows/cancelOrphans.ts";
+import { forgetInterventions } from "../mailbox/finish/forceMessage.ts";
+import type { Mailboxes } from "../mailbox/mailboxes.ts";
+import { carryOnErasures, eraseDigests } from "../erasures/chores.ts";
+import { tellEvents } from "../notifications/tellEvents.ts";
+import type { Changes } from "../items/changes.ts";
+import { firstIdAt } from "../postgres/ids.ts";
+import { dayMs, ensurePartitions } from "../postgres/partitions.ts";
 import { dropOldPartitions } from "../maintenance/dropOldPartitions.ts";
 import { dropUnusedFunctions } from "../maintenance/dropUnusedFunctions.ts";
 import { type Chore, startLoop } from "../maintenance/chore.ts";
@@ -24,7 +30,9 @@ import { followReplayed, forgetReplays } from "../replays/followReplayed.ts";
 import { createQueries } from "../postgres/tables.ts";
 import { foldActivity, forgetActivity } from "../stats/foldActivity.ts";
 import { sweepCircuits } from "../delivery/dispatch/openCircuits.ts";
+import { sweepPermits } from "../delivery/rows/permits.ts";
 import { sweepDeliveries } from "../delivery/rows/sweepDeliveries.ts";
+import { sweepHeaderSets } from "../targets/headerSets.ts";
 
 export interface MaintenanceDeps {
   config: Config;
@@ -32,6 +40,10 @@ export interface MaintenanceDeps {
   log: Log;
   nowMs: () => number;
   handoffs: Pick<Handoffs, "refreshDueCards">;
+  mailboxes: Pick<Mailboxes, "onMailboxItems">;
+  changes: Changes;
+  /** Tells the local dispatcher that something became due. */
+  onDue: () => void;
 }
 
 const seconds = 1_000;
@@ -39,7 +51,13 @@ const minutes = 60 * seconds;
 
 /** Everything the service does by itself. Each chore may run on several nodes at once without harm. */
 export function startMaintenance(deps: MaintenanceDeps): { stop(): Promise<void> } {
-  const chores = [...itemChores(deps), ...mailboxChores(deps), ...replayChores(deps), ...storageChores(deps)];
+  const chores = [
+    ...itemChores(deps),
+    ...mailboxChores(deps),
+    ...replayChores(deps),
+    ...doingChores(deps),
+    ...storageChores(deps),
+  ];
   const loops = chores.map((chore) => startLoop(chore, deps.log));
   return {
     async stop() {
@@ -79,6 +97,11 @@ function itemChores({ pool, handoffs }: MaintenanceDeps): Chore[] {
       name: "circuits of stopped nodes",
       everyMs: minutes,
       runOnce: async () => ({ circuits: await sweepCircuits(pool) }),
+    },
+    {
+      name: "permits of stopped nodes and deleted targets",
+      everyMs: minutes,
+      runOnce: async () => ({ rows: await sweepPermits(pool) }),
     },
     {
       name: "deliveries of deleted targets",
@@ -133,6 +156,38 @@ function replayChores({ config, pool, nowMs }: MaintenanceDeps): Chore[] {
   ];
 }
 
+/** What was asked for or noted, and is carried out afterwards. */
+function doingChores({ config, pool, mailboxes, changes, onDue, nowMs }: MaintenanceDeps): Chore[] {
+  const onMailboxItems = (ids: string[]): void => mailboxes.onMailboxItems(ids);
+  const mailboxRetention = mailboxRetentionMs(config);
+  return [
+    {
+      name: "operational events",
+      everyMs: seconds,
+      runOnce: async () => ({ items: await tellEvents({ pool, changes, onDue, onMailboxItems }) }),
+    },
+    {
+      name: "erasures",
+      everyMs: seconds,
+      runOnce: async () => ({
+        events: await carryOnErasures({ pool, mailboxRetentionMs: mailboxRetention, onMailboxItems }),
+      }),
+    },
+    {
+      name: "digests of erased items",
+      everyMs: 5 * seconds,
+      runOnce: async () => ({ items: await eraseDigests(pool) }),
+    },
+    {
+      name: "interventions past retention",
+      everyMs: 30 * minutes,
+      runOnce: async () => ({
+        rows: await forgetInterventions(pool, firstIdAt(nowMs() - config.retentionDays * dayMs)),
+      }),
+    },
+  ];
+}
+
 function storageChores({ config, pool, nowMs }: MaintenanceDeps): Chore[] {
   return [
     {
@@ -169,6 +224,13 @@ function storageChores({ config, pool, nowMs }: MaintenanceDeps): Chore[] {
       name: "activity past retention",
       everyMs: 30 * minutes,
       runOnce: async () => ({ steps: await forgetActivity(pool) }),
+    },
+    {
+      name: "headers past retention",
+      everyMs: 30 * minutes,
+      runOnce: async () => ({
+        sets: await sweepHeaderSets(pool, { retentionDays: config.retentionDays, nowMs: nowMs() }),
+      }),
     },
     {
       name: "functions of versions that are gone",

@@ -118,6 +118,8 @@ export interface AttemptRecord {
   statusCode: number;
   error: string | null;
   responseBody: Buffer | null;
+  /** The set of its target's own headers that it carried; 0 for none. */
+  headerSet: number;
 }
 
 /** Records attempts and moves their deliveries on; says for each whether the lease was still held. */
@@ -131,6 +133,7 @@ export async function finishDeliveries(pool: pg.Pool, records: readonly AttemptR
   );
   const hasErrors = ordered.some((record) => record.error !== null);
   const hasBodies = ordered.some((record) => record.responseBody !== null);
+  const hasHeaders = ordered.some((record) => record.headerSet !== 0);
   const rows = await callFunction(pool, "finish_deliveries", {
     p_row_ids: uuidArray(ids),
     p_row_tokens: int8Array(tokens),
@@ -145,6 +148,7 @@ export async function finishDeliveries(pool: pg.Pool, records: readonly AttemptR
     p_errors: hasErrors ? textArray(ordered.map((record) => record.error)) : null,
     p_response_bodies: hasBodies ? byteaArray(ordered.map((record) => record.responseBody)) : null,
     p_latencies: int2Array(ordered.map(latencyOf)),
+    p_header_sets: hasHeaders ? int4Array(ordered.map((record) => record.headerSet)) : null,
   });
   const { finish_deliveries: matched } = rows[0]!;
   if (matched === null) return records.map(() => true);

@@ -28,6 +28,8 @@ interface ApiErrorOptions {
 export const errorCodes = {
   idempotency_conflict: "the Idempotency-Key was used with another body",
   mailbox_disabled: "the mailbox is disabled",
+  message_unclaimed: "nobody has claimed the message",
+  message_ended: "the message is acknowledged, dead, canceled or expired",
   payload_gone: "the item is known, its payload is not kept any more",
   still_queued: "the event waits for its first attempt, or is held for its target",
   still_retrying: "the event waits for its next attempt",
@@ -39,6 +41,8 @@ export const errorCodes = {
   replay_ended: "the replay has replayed everything",
   origin_unconfirmed: "a bearer token would go to another origin, which needs confirm_origin",
   signature_unconfirmed: "a card's signature is not what it was, which needs confirm_signature",
+  headers_needed:
+    "the target has secret headers for another origin, which have to be given again with the new url",
   target_enabled: "the target is enabled, and holds nothing that could be discarded",
   discard_unfinished: "a part of what was held is discarded, and the target is still disabled",
   workspace_suspended: "an invoice has to be settled first",

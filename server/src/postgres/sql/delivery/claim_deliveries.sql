@@ -10,8 +10,8 @@
 -- and whether the circle was closed, or more targets may wait beyond that cursor; in all others that is null.
 --
 -- Targets in p_skip have no room on the caller; those in p_wide have shown that they take p_per_target at a time and
--- get whole rows until that is reached, the others get no more than p_few, if need be of a row's items. Deliveries of a
--- deleted target are canceled here.
+-- get whole rows until that is reached, the others get no more than p_few, if need be of a row's items. Of a target
+-- whose rate is limited, no more is taken than it may have in a second. Deliveries of a deleted target are canceled here.
 --
 -- With p_only those targets alone are looked at, in that order, and the cursor is not used. A circle is
 -- not closed when another caller had locked what was due: it may give some of it back, or leave what came after.
@@ -110,7 +110,7 @@ begin
     end if;
     continue when v_first.due_at > v_now_ms or v_cursor = any (p_skip);
 
-    select t.enabled, t.version
+    select t.enabled, t.version, least(ceil(t.rate_limit_per_second), 10000)::integer as per_second
     into v_target
     from targets t
     where t.id = v_cursor;
@@ -121,8 +121,10 @@ begin
     end if;
     continue when not v_target.enabled;
 
-    v_is_wide := v_cursor = any (p_wide);
-    v_wanted := least(case when v_is_wide then p_per_target else p_few end, p_limit - v_taken);
+    -- What comes in whole rows may be 63 more than was wanted.
+    v_is_wide := v_cursor = any (p_wide) and coalesce(v_target.per_second > 64, true);
+    -- A null is passed over by `least`.
+    v_wanted := least(case when v_is_wide then p_per_target else p_few end, p_limit - v_taken, v_target.per_second);
     if v_is_wide or v_first.items <= v_wanted then
       with locked as (
         select d.ctid as tid, cardinality(d.event_ids) as items, d.due_at
