@@ -31,6 +31,7 @@ const layers: readonly (readonly string[])[] = [
   [
     "accounts",
     "members",
+    "backup",
     "tryout",
     "targets",
     "intake",

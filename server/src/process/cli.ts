@@ -8,6 +8,13 @@ import {
   resetPasswordUsage,
 } from "../accounts/resetPasswordCommand.ts";
 import { type OrgCommandDeps, OrgUsageError, orgUsage, readOrgCommand } from "../billing/orgCommand.ts";
+import { exitCodeOf, UsageError } from "./exitCodeOf.ts";
+import {
+  type DatabaseCommandName,
+  databaseUsage,
+  isDatabaseCommand,
+  readDatabaseCommand,
+} from "./databaseCommands.ts";
 import { fitCollectorToCores } from "./garbageCollector.ts";
 import { type Config, ConfigError, loadConfig } from "../config/config.ts";
 import { openForCommand } from "./database.ts";
@@ -19,19 +26,17 @@ import { version } from "../config/version.ts";
 const usage = `postrider ${version}: event intake and delivery
 
   postrider serve [--roles api,dispatcher,maintenance]   runs the service (settings: docs/configuration.md)
-${orgUsage}${resetPasswordUsage}
-  postrider help                                          shows this text
+${orgUsage}${resetPasswordUsage}${databaseUsage}  postrider help                                          shows this text
   postrider version
 `;
 
-/** The words make no command; the message says which. */
-class UsageError extends Error {}
-
 /** Runs the command line; the exit code is 0 on success, 1 on failure, 2 for a wrong command. */
 async function run(args: string[]): Promise<number> {
-  const [command = "serve", ...rest] = args;
+  const [first = "serve", ...others] = args;
+  const [command, rest] =
+    first === "help" && others[0] !== undefined ? [others[0], ["--help"]] : [first, others];
   if (rest.some((word) => word === "--help" || word === "-h")) {
-    process.stdout.write(command === "org" ? `postrider org: organizations\n\n${orgUsage}` : usage);
+    process.stdout.write(helpOf(command));
     return 0;
   }
   switch (command) {
@@ -49,6 +54,12 @@ async function run(args: string[]): Promise<number> {
     case "reset-password":
       await resetUsersPassword(rest);
       return 0;
+    case "backup":
+    case "restore":
+    case "reset":
+    case "move":
+      await onDatabase(command, rest);
+      return 0;
     case "version":
     case "--version":
       process.stdout.write(`${version}\n`);
@@ -62,6 +73,22 @@ async function run(args: string[]): Promise<number> {
       process.stderr.write(`postrider: there is no command "${command}"\n\n${usage}`);
       return 2;
   }
+}
+
+function helpOf(command: string): string {
+  if (command === "org") return `postrider org: organizations\n\n${orgUsage}`;
+  return isDatabaseCommand(command) ? `postrider ${command}: the whole database\n\n${databaseUsage}` : usage;
+}
+
+async function onDatabase(name: DatabaseCommandName, args: string[]): Promise<void> {
+  const { isJson, run } = readDatabaseCommand(name, args);
+  await run(process.env, {
+    say: (line) => void process.stderr.write(`${line}\n`),
+    show: (result) => {
+      const lines = Object.entries(result).map(([field, value]) => `${field}  ${value}\n`);
+      process.stdout.write(isJson ? `${JSON.stringify(result)}\n` : lines.join(""));
+    },
+  });
 }
 
 async function administer(args: string[]): Promise<void> {
@@ -109,8 +136,6 @@ function readRoles(args: string[]): string | undefined {
   }
 }
 
-const usageErrors = [UsageError, OrgUsageError, ResetPasswordUsageError];
-
 try {
   process.exitCode = await run(process.argv.slice(2));
 } catch (error) {
@@ -122,5 +147,5 @@ try {
   if (error instanceof OrgUsageError) process.stderr.write(`\n${orgUsage}`);
   if (error instanceof UsageError) process.stderr.write(`\n${usage}`);
   if (error instanceof ResetPasswordUsageError) process.stderr.write(`\n${resetPasswordUsage}`);
-  process.exitCode = usageErrors.some((kind) => error instanceof kind) ? 2 : 1;
+  process.exitCode = exitCodeOf(error);
 }
