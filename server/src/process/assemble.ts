@@ -222,13 +222,14 @@ function createHelperFor(
 export function createService(deps: ServiceDeps): Service {
   const { config, pool, log, nowMs = Date.now } = deps;
   const parts = assembleParts(deps, limitQueries(pool, config.databaseTimeoutMs));
-  const { dispatcher, handoffs, mailboxes } = parts;
+  const { changes, dispatcher, handoffs, mailboxes } = parts;
+  const onDue = (): void => dispatcher.onDue();
   const presence: Presence = createPresence(deps);
   const replays = createReplayWorker({
     ...common(deps, parts),
     queries: createQueries(pool),
     mailboxes,
-    onDue: () => dispatcher.onDue(),
+    onDue,
   });
   const traces = deps.telemetry?.traces;
   const counted = async () => (await parts.helper?.metrics()) ?? [];
@@ -249,7 +250,7 @@ export function createService(deps: ServiceDeps): Service {
     consumerTraces: traces && createConsumerTraces(parts.pool, traces),
     metricsText: async () => metricsText(parts.registry, await counted()),
     onKeyUsed: (keyId) => parts.keyUsage.note(keyId),
-    onDue: () => dispatcher.onDue(),
+    onDue,
     onReplay: () => replays.wake(),
     onBillingEvent: () => billing?.wake(),
     whyOvertaken: () => presence.whyOvertaken(),
@@ -275,16 +276,7 @@ export function createService(deps: ServiceDeps): Service {
       if (config.roles.has("api")) mailboxes.start();
       if (!config.roles.has("maintenance")) return;
       replays.start();
-      maintenance = startMaintenance({
-        config,
-        pool,
-        log,
-        nowMs,
-        handoffs,
-        mailboxes,
-        changes: parts.changes,
-        onDue: () => dispatcher.onDue(),
-      });
+      maintenance = startMaintenance({ config, pool, log, nowMs, handoffs, mailboxes, changes, onDue });
       billing = startBillingWorker({ config, pool, log, nowMs });
     },
     async stop() {
