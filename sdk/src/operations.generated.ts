@@ -101,6 +101,8 @@ export interface ClaimedMessage {
   /** Unix seconds */
   acknowledged_at: number | null;
   dead_reason: string | null;
+  /** W3C Trace Context: where the message's trace goes on, when it is traced */
+  traceparent?: string;
   /** Proof of this claim; a later claim of the message has another */
   claim_token: string;
   /** The JSON as it was accepted; null once the message has expired or was erased */

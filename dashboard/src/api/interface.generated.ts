@@ -1457,6 +1457,8 @@ export interface components {
             /** @description Unix seconds */
             acknowledged_at: number | null;
             dead_reason: string | null;
+            /** @description W3C Trace Context: where the message's trace goes on, when it is traced */
+            traceparent?: string;
             /** @description Proof of this claim; a later claim of the message has another */
             claim_token: string;
             /** @description The JSON as it was accepted; null once the message has expired or was erased */

@@ -103,7 +103,9 @@ function assembleParts(deps: ServiceDeps, requestPool: pg.Pool) {
     onKeyUsed: (key) => foundation.keyUsage.noteKey(key),
   });
   const intake = intakeOf({ ...foundation, config, dispatcher, mailboxes, log });
-  return { ...foundation, handoffs, dispatcher, helper, mailboxes, intake };
+  const { traces } = foundation;
+  const consumerTraces = traces && createConsumerTraces(requestPool, traces);
+  return { ...foundation, handoffs, dispatcher, helper, mailboxes, consumerTraces, intake };
 }
 
 /** What the parts that see items through stand on: the database, the outbound client, keys and streams. */
@@ -126,13 +128,14 @@ function layFoundation(deps: ServiceDeps, requestPool: pg.Pool) {
     ownerOf: (key: string): string => keyOwners.known(key) ?? key,
     streams,
     changes: streams.changes,
+    traces: deps.telemetry?.traces,
   };
 }
 
 /** What delivery and handoffs both take. */
-function common(deps: ServiceDeps, { box, outbound, registry, changes }: Foundation) {
-  const { config, pool, log, telemetry, nowMs = Date.now } = deps;
-  return { config, pool, log, nowMs, box, outbound, registry, changes, traces: telemetry?.traces };
+function common(deps: ServiceDeps, { box, outbound, registry, changes, traces }: Foundation) {
+  const { config, pool, log, nowMs = Date.now } = deps;
+  return { config, pool, log, nowMs, box, outbound, registry, changes, traces };
 }
 
 function refusalLog(log: Log): (error: unknown) => void {
@@ -231,9 +234,6 @@ export function createService(deps: ServiceDeps): Service {
     mailboxes,
     onDue,
   });
-  const traces = deps.telemetry?.traces;
-  const counted = async () => (await parts.helper?.metrics()) ?? [];
-  deps.telemetry?.exportMetrics(async () => metricValues(parts.registry, await counted()));
   let isStopping = false;
   let maintenance: { stop(): Promise<void> } | undefined;
   let billing: BillingWorker | undefined;
@@ -246,9 +246,7 @@ export function createService(deps: ServiceDeps): Service {
     version,
     passwords: createPasswords(),
     metrics: createRequestMetrics(parts.registry),
-    traces,
-    consumerTraces: traces && createConsumerTraces(parts.pool, traces),
-    metricsText: async () => metricsText(parts.registry, await counted()),
+    metricsText: countedBy(parts, deps.telemetry),
     onKeyUsed: (keyId) => parts.keyUsage.note(keyId),
     onDue,
     onReplay: () => replays.wake(),
@@ -288,6 +286,13 @@ export function createService(deps: ServiceDeps): Service {
       await stopParts(parts, [presence, maintenance, billing]);
     },
   };
+}
+
+/** What both threads have counted, as `/metrics` says it; it is also exported, where that is asked for. */
+function countedBy({ registry, helper }: Parts, telemetry: Telemetry | undefined): () => Promise<string> {
+  const others = async () => (await helper?.metrics()) ?? [];
+  telemetry?.exportMetrics(async () => metricValues(registry, await others()));
+  return async () => metricsText(registry, await others());
 }
 
 /** In the order in which one part hands its work to the next. */

@@ -91,7 +91,13 @@ describe("a claim", () => {
     });
     const before = performance.now();
     const { deliveries } = await claim();
-    const common = { leaseToken: 2 ** 47 - 1, leaseDeadlineMs: expect.any(Number), sourceEventId: null };
+    const common = {
+      leaseToken: 2 ** 47 - 1,
+      leaseDeadlineMs: expect.any(Number),
+      sourceEventId: null,
+      traceContext: null,
+      span: null,
+    };
     expect(deliveries).toEqual([
       {
         ...common,

@@ -5,11 +5,11 @@ import { OTLPTraceExporter as JsonTraces } from "@opentelemetry/exporter-trace-o
 import { OTLPTraceExporter as ProtobufTraces } from "@opentelemetry/exporter-trace-otlp-proto";
 import {
   defaultResource,
-  envDetector,
   detectResources,
+  resourceAttributesEnvDetector,
   resourceFromAttributes,
+  type Resource,
 } from "@opentelemetry/resources";
-import type { Resource } from "@opentelemetry/resources";
 import { MeterProvider, PeriodicExportingMetricReader } from "@opentelemetry/sdk-metrics";
 import {
   AlwaysOffSampler,
@@ -79,7 +79,7 @@ function resourceOf({ serviceName }: TelemetryChoice): Resource {
   const named = resourceFromAttributes(serviceName === null ? {} : { "service.name": serviceName });
   return defaultResource()
     .merge(own)
-    .merge(detectResources({ detectors: [envDetector] }))
+    .merge(detectResources({ detectors: [resourceAttributesEnvDetector] }))
     .merge(named);
 }
 

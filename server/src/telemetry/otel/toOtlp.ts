@@ -50,7 +50,7 @@ function histograms(values: readonly Value[], interval: Interval): DataPoint<His
   const points = new Map<string, DataPoint<Histogram>>();
   for (const { value, labels, metricName = "" } of values) {
     const { le, ...own } = labels;
-    const name = JSON.stringify(Object.entries(own).toSorted());
+    const name = JSON.stringify(own);
     let point = points.get(name);
     if (point === undefined) {
       const empty: Histogram = { buckets: { boundaries: [], counts: [] }, sum: 0, count: 0 };
