@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { expect, onTestFinished } from "vitest";
+import { expect, onTestFinished, vi } from "vitest";
+import { startCollector } from "../../../test/support/collector.ts";
 import { answerOk, startReceiver } from "../../../test/support/receiver.ts";
 import { hotRows, storeDueItems } from "../../../test/support/storedItems.ts";
 import { until } from "../../../test/support/until.ts";
@@ -10,6 +11,8 @@ import { ensurePartitions } from "../../postgres/partitions.ts";
 import { createSecretBox } from "../../items/secretBox.ts";
 import { sealSigningSecret } from "../../items/signingSecret.ts";
 import { createLog } from "../../telemetry/log.ts";
+import { telemetryChoice } from "../../telemetry/telemetryChoice.ts";
+import { parseTraceparent } from "../../telemetry/traceContext.ts";
 import type { MetricValues } from "../../telemetry/metricsText.ts";
 import { newSigningSecret } from "../../items/signature.ts";
 import { createHelper, type Helper } from "./helpingThread.ts";
@@ -208,4 +211,27 @@ it("what is lent to it after it was told to stop comes back, and starts no threa
   expect(isBack).toBe(true);
   expect(helper.isAvailable()).toBe(false);
   expect(await helper.metrics()).toEqual([]);
+});
+
+it("traces what it claims and sends, where the process traces", async ({ makeTarget, helperWith, pool }) => {
+  const collector = await startCollector();
+  onTestFinished(() => collector.stop());
+  for (const [name, value] of Object.entries(collector.env)) vi.stubEnv(name, value);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const receiver = await startReceiver();
+  onTestFinished(() => receiver.stop());
+  const target = await makeTarget(90, `${receiver.url}/traced`, 1);
+  const traceparent = `00-${"5".repeat(32)}-${"6".repeat(16)}-01`;
+  await pool.query("update events set trace_context = $2 where target_id = $1", [
+    target,
+    parseTraceparent(traceparent),
+  ]);
+  const helper = helperWith([], { telemetry: telemetryChoice(loadConfig(collector.env)) });
+  await new Promise<void>((resolve) => helper.help(target, 1, resolve));
+  const spans = await collector.arrivals(2, ({ parentSpanId }) => parentSpanId === "6".repeat(16));
+  expect(spans.map(({ name, traceId }) => [name, traceId])).toEqual([
+    ["claim", "5".repeat(32)],
+    ["POST", "5".repeat(32)],
+  ]);
+  expect(receiver.received[0]!.headers["traceparent"]).toContain(spans[1]!.spanId);
 });
