@@ -41,6 +41,7 @@ const layers: readonly (readonly string[])[] = [
     "billing",
     "stream",
   ],
+  ["mcp"],
   ["app.ts"],
   ["process"],
 ];

@@ -19,6 +19,7 @@ import { intakeRoutes } from "./intake/routes.ts";
 import { consumerRoutes } from "./mailbox/consumerRoutes.ts";
 import type { Mailboxes } from "./mailbox/mailboxes.ts";
 import { mailboxRoutes } from "./mailbox/routes.ts";
+import { type McpRouteDeps, mcpRoutes, refuseOtherMethods } from "./mcp/routes.ts";
 import type { ParsedNetworks } from "./outbound/addressGuard.ts";
 import type { Outbound } from "./outbound/outbound.ts";
 import { endpointRoutes } from "./targets/endpointRoutes.ts";
@@ -30,7 +31,7 @@ import { type StreamRouteDeps, streamRoutes } from "./stream/routes.ts";
 import type { SecretBox } from "./items/secretBox.ts";
 
 /** What the interface is made of. Features take the parts they need; `assemble.ts` makes them all. */
-export interface AppDeps extends ServerDeps, HealthDeps, StreamRouteDeps {
+export interface AppDeps extends ServerDeps, HealthDeps, StreamRouteDeps, McpRouteDeps {
   config: Config;
   queries: Queries;
   passwords: Passwords;
@@ -51,11 +52,13 @@ export interface AppDeps extends ServerDeps, HealthDeps, StreamRouteDeps {
 }
 
 /** The whole HTTP interface, ready to listen. */
-export function createApp(deps: AppDeps): FastifyInstance {
-  const app = createServer(deps);
+export function createApp(given: Omit<AppDeps, "app">): FastifyInstance {
+  const app = createServer(given);
+  const deps = { ...given, app: () => app };
   const rows = interfaceTable(deps);
   addRoutes(app, deps, rows);
   addConnections(app, deps, rows);
+  refuseOtherMethods(app);
   addDocumentation(app, rows);
   if (deps.config.dashboard && !addDashboard(app, deps.config)) deps.log.warn({}, notBuilt);
   return app;
@@ -79,6 +82,7 @@ export function interfaceTable(deps: AppDeps): RouteRow[] {
   const tryout = tryoutRoutes(deps);
   const stats = statsRoutes(deps);
   const streams = streamRoutes(deps);
+  const mcp = mcpRoutes(deps);
   return [
     ["POST", "/api/v1/auth/signup", "none", auth.signup],
     ["POST", "/api/v1/auth/login", "none", auth.login],
@@ -132,6 +136,8 @@ export function interfaceTable(deps: AppDeps): RouteRow[] {
     ["POST", "/a2a/notifications/:token", "none", handoffs.notified],
 
     ["GET", "/api/v1/stats", "either", stats.read],
+
+    ["POST", "/mcp", "apiKey", mcp.call],
 
     ["GET", "/api/v1/orgs", "either", organization.read],
     ["PATCH", "/api/v1/orgs", "either", organization.rename],

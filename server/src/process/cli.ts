@@ -14,6 +14,8 @@ const usage = `postrider ${version}: event intake and delivery
 
   postrider serve [--roles api,dispatcher,maintenance]   runs the service (settings: docs/configuration.md)
 ${orgUsage}
+  postrider mcp                                           gives an agent tools, over its standard input and output
+                                                          (POSTRIDER_URL, POSTRIDER_KEY; docs/mcp.md)
   postrider help                                          shows this text
   postrider version
 `;
@@ -40,6 +42,11 @@ async function run(args: string[]): Promise<number> {
     case "org":
       await administer(rest);
       return 0;
+    case "mcp": {
+      const { runMcpCommand } = await import("./mcpCommand.ts");
+      await runMcpCommand(process);
+      return 0;
+    }
     case "version":
     case "--version":
       process.stdout.write(`${version}\n`);

@@ -35,6 +35,8 @@ export const errorCodes = {
   signature_unconfirmed: "a card's signature is not what it was, which needs confirm_signature",
   target_enabled: "the target is enabled, and holds nothing that could be discarded",
   discard_unfinished: "a part of what was held is discarded, and the target is still disabled",
+  host_refused: "the request was sent to a name that is not the service's",
+  origin_refused: "a page of another site sent the request",
   workspace_suspended: "an invoice has to be settled first",
   workspace_pending: "payment has to be set up first",
 } as const;
