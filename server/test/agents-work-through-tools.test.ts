@@ -170,9 +170,7 @@ describe.each(["HTTP", "stdio"] as const)("an agent over %s", (way) => {
     await send(mailbox, "one");
     const { messages } = await agent.use("claim_messages", { mailbox_id: mailbox, lease_seconds: 3600 });
     expect(messages).toHaveLength(1);
-    // What a client sends that has given up and sees the answer too late; ids of requests count up from 0.
-    const requestId = (agent.client as unknown as { _requestMessageId: number })._requestMessageId - 1;
-    await agent.client.notification({ method: "notifications/cancelled", params: { requestId } });
+    await agent.giveUpLastCall();
     await until(
       async () => (await statsOf(mailbox)).ready,
       (ready) => ready === 1,

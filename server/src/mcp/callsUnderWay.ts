@@ -8,9 +8,9 @@ export interface CallUnderWay {
   /** Aborts when the caller gives it up. */
   signal: AbortSignal;
   /** Has this done if the answer reaches nobody; done at once when that is known. */
-  onUnheard(undo: () => Promise<void>): void;
+  onUnheard: (undo: () => Promise<void>) => void;
   /** Its answer is on its way. */
-  end(): void;
+  end: () => void;
 }
 
 /**

@@ -24,7 +24,7 @@ export async function readPayloadPart(
 }
 
 /** Cuts between characters, so that the parts put together are the whole. */
-export function partOf(bytes: Buffer, offsetBytes: number, limitBytes: number): Static<typeof PayloadPart> {
+function partOf(bytes: Buffer, offsetBytes: number, limitBytes: number): Static<typeof PayloadPart> {
   const from = characterStart(bytes, offsetBytes);
   const to = characterStart(bytes, from + limitBytes);
   return {

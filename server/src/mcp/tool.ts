@@ -48,7 +48,7 @@ export function defineTool<Input extends TObject, Output extends TObject>(
   return {
     ...described,
     async run(input, context) {
-      if (validator.Check(input)) return run(input as Static<Input>, context);
+      if (validator.Check(input)) return run(input, context);
       throw new ArgumentError(
         validator
           .Errors(input)

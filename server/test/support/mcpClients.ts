@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
+import type { CallToolResult, JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 
 const cli = join(import.meta.dirname, "../../src/process/cli.ts");
 
@@ -11,6 +11,8 @@ export interface Agent {
   client: Client;
   /** A tool's structured answer. @throws {Error} with the text when the tool says that it failed. */
   use(tool: string, input?: Record<string, unknown>, signal?: AbortSignal): Promise<Answered>;
+  /** Tells the server that the last call's answer is not wanted, as a client does that sees it too late. */
+  giveUpLastCall(): Promise<void>;
   /** The process behind it, when it is one. */
   pid: number | null;
   /** What went wrong beside the calls. */
@@ -39,12 +41,22 @@ export async function connectAgent(transport: Transport, baseUrl: string, key: s
           env: { POSTRIDER_URL: baseUrl, POSTRIDER_KEY: key },
           stderr: "inherit",
         });
-  await client.connect(way as never);
+  let lastRequestId: unknown;
+  const send = way.send.bind(way);
+  way.send = async (message: JSONRPCMessage) => {
+    if ("id" in message && "method" in message) lastRequestId = message.id;
+    await send(message);
+  };
+  await client.connect(way);
   // The client holds answers against the tools' output schemas once it has seen the list.
   await client.listTools();
   return {
     client,
     errors,
+    async giveUpLastCall() {
+      const params = { requestId: lastRequestId as number };
+      await client.notification({ method: "notifications/cancelled", params });
+    },
     pid: way instanceof StdioClientTransport ? way.pid : null,
     async use(name, input = {}, signal) {
       const options = signal === undefined ? {} : { signal };
