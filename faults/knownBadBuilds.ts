@@ -149,4 +149,11 @@ export const mutants: readonly Mutant[] = [
     test: "backlog-is-sent-by-two-threads",
     pattern: "is stopped while both send",
   },
+  {
+    name: "never takes over the replay of a dead node",
+    file: "replays/claimReplay.ts",
+    find: "and (r.lease_until is null or r.lease_until < (select ms from clock))",
+    replace: "and r.lease_until is null",
+    test: "replays-survive-kills",
+  },
 ];

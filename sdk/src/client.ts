@@ -1,8 +1,11 @@
 import {
+  type DryRun,
   type EventSummary,
   type MessageSummary,
   type Operations,
   operationTable,
+  type ReplayFilter,
+  type ReplayJob,
 } from "./operations.generated.ts";
 import { callOperation, type Transport } from "./request.ts";
 
@@ -36,6 +39,12 @@ export interface Client extends Operations {
     mailboxId: string,
     filter?: Omit<Options<"listMessages">, "limit">,
   ): AsyncGenerator<MessageSummary, void>;
+  /** Replays all events that fit, in the background; `readReplay` says how far it is. */
+  replayMatching(filter: ReplayFilter, options?: { ratePerSecond?: number }): Promise<ReplayJob>;
+  /** How many events {@link replayMatching} would replay. */
+  countMatching(filter: ReplayFilter): Promise<DryRun>;
+  /** All replays of many events, newest first, page by page. */
+  allReplays(): AsyncGenerator<ReplayJob, void>;
 }
 
 type Options<Name extends keyof Operations> = NonNullable<Last<Parameters<Operations[Name]>>>;
@@ -65,6 +74,14 @@ export function createClient(options: ClientOptions): Client {
     ...operations,
     allEvents: (filter) => allEvents(operations, filter),
     allMessages: (mailboxId, filter) => allMessages(operations, mailboxId, filter),
+    // Which of the two answers it is follows from dry_run.
+    replayMatching: (filter, { ratePerSecond } = {}) =>
+      operations.startReplay({
+        filter,
+        ...(ratePerSecond !== undefined && { rate_per_second: ratePerSecond }),
+      }) as Promise<ReplayJob>,
+    countMatching: (filter) => operations.startReplay({ filter, dry_run: true }) as Promise<DryRun>,
+    allReplays: () => allReplays(operations),
   };
 }
 
@@ -94,5 +111,17 @@ async function* allMessages(
     yield* messages;
     if (messages.length < pageSize) return;
     after = messages.at(-1)!.id;
+  }
+}
+
+async function* allReplays(operations: Pick<Operations, "listReplays">): AsyncGenerator<ReplayJob, void> {
+  for (let before: string | undefined; ;) {
+    const { replays } = await operations.listReplays({
+      ...(before !== undefined && { before }),
+      limit: pageSize,
+    });
+    yield* replays;
+    if (replays.length < pageSize) return;
+    before = replays.at(-1)!.id;
   }
 }

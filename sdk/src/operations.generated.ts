@@ -31,6 +31,11 @@ export interface Billing {
   unit_size: number;
 }
 
+export interface CanceledEvent {
+  id: string;
+  status: "CANCELED";
+}
+
 export interface Claim {
   messages: ClaimedMessage[];
   /** What is left in the mailbox, each counted up to 100 */
@@ -99,6 +104,17 @@ export interface DeliveryAttempt {
   attempted_at: number;
   /** The first KiB of the answer, as text */
   response_body: string | null;
+  /** The target's own headers that it carried, secret values as ***; absent when there were none */
+  request_headers?: Record<string, string>;
+}
+
+export interface DryRun {
+  /** How many events fit */
+  count: number;
+  /** False where counting ended early: there are more */
+  count_is_exact: boolean;
+  /** Some of them, the oldest of a target first */
+  sample: string[];
 }
 
 export interface Endpoint {
@@ -161,6 +177,8 @@ export interface Event {
   held: boolean;
   is_replay: number;
   source_event_id: string | null;
+  /** The replay of many events that made this one */
+  replay_id: string | null;
   /** Unix seconds */
   created_at: number;
   /** Unix seconds */
@@ -299,12 +317,26 @@ export interface NewEndpoint {
   retry_interval_seconds?: number;
 }
 
+export interface NewReplay {
+  filter: ReplayFilter;
+  /** How many events are replayed a second at most; 50 unless given */
+  rate_per_second?: number;
+  /** Only says how many events fit */
+  dry_run?: boolean;
+}
+
 export interface NewTarget {
   /** webhook, mailbox or a2a */
   kind: string;
   name: string;
   url?: string;
   agent_card_url?: string;
+  /** Headers of its own for every attempt, in place of all that there were. A value alone is secret: it is stored sealed, and shown as ***; sent back as *** it stays. {value, secret: false} can be read again. What the service sets itself, or belongs to the connection, is refused */
+  headers?: Record<string, string | {
+    value: string;
+    /** True unless told */
+    secret?: boolean;
+  }>;
   description?: string;
   /** Which event types are delivered, each compared whole: there are no wildcards. Empty means all */
   event_types?: string[];
@@ -312,6 +344,12 @@ export interface NewTarget {
   /** Attempts after the first */
   max_retries?: number;
   retry_interval_seconds?: number;
+  /** How many attempts may begin per second, retries among them, on all nodes together; null: as many as the receiver takes */
+  rate_limit_per_second?: number | null;
+  /** How many attempts may begin at once after a pause; null: a tenth of a second's worth, at least one */
+  rate_limit_burst?: number | null;
+  /** How many requests may be under way at a time, on all nodes together; null: POSTRIDER_TARGET_CONCURRENCY on each node */
+  max_concurrency?: number | null;
   /** Mailboxes: how many claims a message may take before it is dead; null means any number */
   max_claims?: number | null;
   /** With a bearer token: the origin that the token may go to, where the agent's interface is not of its card's own */
@@ -374,6 +412,51 @@ export interface Replay {
   /** QUEUED; UNREAD in a mailbox */
   status: string;
   source_event_id: string;
+}
+
+export interface ReplayFilter {
+  target_id?: string;
+  status?: "DELIVERED" | "FAILED" | "FILTERED" | "CANCELED" | "ACKNOWLEDGED" | "DEAD";
+  event_type?: string;
+  correlation_id?: string;
+  /** Accepted at or after this, in Unix seconds */
+  created_after?: number;
+  /** Accepted before this, in Unix seconds */
+  created_before?: number;
+}
+
+export interface ReplayJob {
+  id: string;
+  /** DONE: everything in the set was replayed or skipped; deliveries may still be under way */
+  status: "RUNNING" | "DONE" | "CANCELED";
+  filter: ReplayFilter;
+  rate_per_second: number;
+  /** How many events are in the set; null until they are counted */
+  total: number | null;
+  /** New events made */
+  replayed: number;
+  /** Of these, DELIVERED or ACKNOWLEDGED so far */
+  delivered: number;
+  /** Of these, ended in any other way so far */
+  failed: number;
+  /** Events of the set that cannot be replayed */
+  skipped: number;
+  skipped_reasons: SkippedReasons;
+  /** A user's address, or an API key's name and prefix */
+  created_by: string;
+  /** Unix seconds */
+  created_at: number;
+  /** Unix seconds */
+  finished_at: number | null;
+}
+
+export interface SkippedReasons {
+  /** They had not ended when the replay was started */
+  still_waiting: number;
+  target_deleted: number;
+  mailbox_disabled: number;
+  /** Their payload is gone */
+  expired: number;
 }
 
 export interface Stats {
@@ -444,6 +527,17 @@ export interface Target {
   retry_interval_seconds?: number;
   /** How many claims a message of the mailbox may take before it is dead; null means any number */
   max_claims?: number | null;
+  /** How many attempts may begin per second, retries among them, on all nodes together; null: as many as the receiver takes */
+  rate_limit_per_second?: number | null;
+  /** How many attempts may begin at once after a pause; null: a tenth of a second's worth, at least one */
+  rate_limit_burst?: number | null;
+  /** How many requests may be under way at a time, on all nodes together; null: POSTRIDER_TARGET_CONCURRENCY on each node */
+  max_concurrency?: number | null;
+  /** Webhooks: headers of its own that each attempt carries */
+  headers?: Record<string, string | {
+    value: string;
+    secret: boolean;
+  }>;
   agent_card_url?: string;
   auth?: {
     /** bearer or none; the token is never shown */
@@ -475,6 +569,12 @@ export interface Target {
 }
 
 export interface TargetChanges {
+  /** null: none */
+  headers?: Record<string, string | {
+    value: string;
+    /** True unless told */
+    secret?: boolean;
+  }> | null;
   name?: string;
   url?: string;
   enabled?: boolean;
@@ -487,6 +587,12 @@ export interface TargetChanges {
   /** Attempts after the first */
   max_retries?: number;
   retry_interval_seconds?: number;
+  /** How many attempts may begin per second, retries among them, on all nodes together; null: as many as the receiver takes */
+  rate_limit_per_second?: number | null;
+  /** How many attempts may begin at once after a pause; null: a tenth of a second's worth, at least one */
+  rate_limit_burst?: number | null;
+  /** How many requests may be under way at a time, on all nodes together; null: POSTRIDER_TARGET_CONCURRENCY on each node */
+  max_concurrency?: number | null;
   /** Mailboxes: how many claims a message may take before it is dead; null means any number */
   max_claims?: number | null;
   /** With a bearer token: the origin that the token may go to, where the agent's interface is not of its card's own */
@@ -535,6 +641,29 @@ export interface TargetHealth {
   oldest_ready_seconds?: number | null;
   accepted_per_minute?: number;
   acknowledged_per_minute?: number;
+}
+
+export interface TestItem {
+  /** For `x-event-type`; `postrider.test` unless given */
+  event_type?: string;
+  /** What to send, any JSON; a sample unless given */
+  payload?: unknown;
+}
+
+export interface TestResult {
+  /** What the receiver got as `webhook-id`; there is no event of this id to be read */
+  event_id: string;
+  is_test: true;
+  /** Whether the receiver answered 2xx */
+  delivered: boolean;
+  attempt: {
+    /** 0 when there was no answer */
+    status_code: number;
+    duration_ms: number;
+    error: string | null;
+    /** The first KiB of the answer, as text */
+    response_body: string | null;
+  };
 }
 
 export interface TryoutRequest {
@@ -648,6 +777,8 @@ export interface Operations {
   rotateSigningSecret(id: string, options?: CallOptions): Promise<Target>;
   /** Delete the previous signing secret, which ends a rotation. Answers the same when no rotation is in progress, so that it is safe to repeat. */
   deletePreviousSigningSecret(id: string, options?: CallOptions): Promise<Deleted>;
+  /** Send a test to a webhook and see what its receiver says. One signed delivery, made at once and never again, with the header `x-postrider-test: true`. It is no item: it is not stored, billed or counted, and the target stays as it is whatever comes of it. Also for a target that is disabled. At most 10 tests a minute to one target, 30 in all. */
+  testTarget(id: string, body: TestItem | null, options?: CallOptions): Promise<TestResult>;
   /** What a target that receives here got last, newest first. A webhook target whose URL is `https://tryout.postrider.invalid/` with 32 hex characters is received by the service itself, which verifies each delivery and keeps the last 50. `?answer=503` at the end of the URL makes it answer with that status. */
   listTryoutRequests(id: string, options?: CallOptions): Promise<{
     requests: TryoutRequest[];
@@ -756,7 +887,7 @@ export interface Operations {
   /** What a mailbox holds, and how fast it moves. */
   readMailboxStats(mailboxId: string, options?: CallOptions): Promise<MailboxStats>;
   /** List events, newest or oldest first. One page without a total. An id that is no target of the workspace matches nothing. */
-  listEvents(options?: CallOptions & { limit?: number; /** What is skipped costs time; `before` and `after` do not */ offset?: number; /** desc: newest first; asc: oldest first */ order?: "desc" | "asc"; /** Only events older than the one with this id */ before?: string; /** Only events newer than the one with this id: the next page when the oldest come first */ after?: string; /** Only events of this target */ endpoint_id?: string; /** The same as endpoint_id */ target_id?: string; /** From UNREAD on: what mailbox messages are */ status?: "QUEUED" | "RETRYING" | "DELIVERED" | "FAILED" | "FILTERED" | "CANCELED" | "UNREAD" | "CLAIMED" | "ACKNOWLEDGED" | "EXPIRED" | "DEAD"; /** Only events of exactly this type */ event_type?: string; correlation_id?: string; /** Only what was handed to an agent and stands so, such as WORKING, INPUT_REQUIRED or COMPLETED */ handoff_state?: string; /** Only events accepted at or after this, in Unix seconds */ created_after?: number; /** Only events accepted before this, in Unix seconds */ created_before?: number; /** What to show of each event besides, with commas between: attempts, last_status_code, next_attempt_at, duration_ms */ fields?: string }): Promise<{
+  listEvents(options?: CallOptions & { limit?: number; /** What is skipped costs time; `before` and `after` do not */ offset?: number; /** desc: newest first; asc: oldest first */ order?: "desc" | "asc"; /** Only events older than the one with this id */ before?: string; /** Only events newer than the one with this id: the next page when the oldest come first */ after?: string; /** Only events of this target */ endpoint_id?: string; /** The same as endpoint_id */ target_id?: string; /** From UNREAD on: what mailbox messages are */ status?: "QUEUED" | "RETRYING" | "DELIVERED" | "FAILED" | "FILTERED" | "CANCELED" | "UNREAD" | "CLAIMED" | "ACKNOWLEDGED" | "EXPIRED" | "DEAD"; /** Only events of exactly this type */ event_type?: string; correlation_id?: string; /** Only what was handed to an agent and stands so, such as WORKING, INPUT_REQUIRED or COMPLETED */ handoff_state?: string; /** Only events accepted at or after this, in Unix seconds */ created_after?: number; /** Only events accepted before this, in Unix seconds */ created_before?: number; /** Only events that this replay of many made */ replay_id?: string; /** What to show of each event besides, with commas between: attempts, last_status_code, next_attempt_at, duration_ms */ fields?: string }): Promise<{
     events: EventSummary[];
   }>;
   /** Read an event and its delivery attempts. */
@@ -770,6 +901,18 @@ export interface Operations {
   readPayload(id: string, options?: CallOptions): Promise<unknown>;
   /** Deliver an event's payload once more, as a new event that is not billed. Its deliveries carry the id of the event that they repeat in `x-source-event-id`. An event that is QUEUED or RETRYING is not replayed beside its own schedule. */
   replayEvent(id: string, options?: CallOptions): Promise<Replay>;
+  /** Cancel an event that waits. It is not sent any more, or taken out of its mailbox, and reads as CANCELED. It stays billed: it was accepted. */
+  cancelEvent(id: string, options?: CallOptions): Promise<CanceledEvent>;
+  /** Replay all events that fit a filter, or count them. Works in the background, on any node, and goes on where it was when a node dies. Of what fits, every event becomes one new event, as a single replay makes it: not billed, with `source_event_id`, and with `replay_id`. What is accepted or ends later is not part of it. What cannot be replayed is counted as skipped. A target with much waiting gets no more until it has caught up, so that new items are not held up. At most 5 run at a time. */
+  startReplay(body: NewReplay, options?: CallOptions): Promise<DryRun | ReplayJob>;
+  /** List replays of many events, newest first. */
+  listReplays(options?: CallOptions & { limit?: number; /** Only replays older than the one with this id */ before?: string }): Promise<{
+    replays: ReplayJob[];
+  }>;
+  /** Read how far a replay of many events is. */
+  readReplay(id: string, options?: CallOptions): Promise<ReplayJob>;
+  /** Cancel a replay of many events; what was replayed already is delivered. Answers the same when it was canceled before. */
+  cancelReplay(id: string, options?: CallOptions): Promise<ReplayJob>;
   /** Answer an agent whose task waits for input. The body is made a message as an item's is, and sent to the task. Not billed. With an Idempotency-Key a repeated request is sent once, as far as the agent keeps its task's history. */
   answerAgent(id: string, body: unknown, options?: CallOptions & { /** 1 to 255 characters */ idempotencyKey?: string }): Promise<{
     handoff: Handoff;
@@ -831,6 +974,7 @@ export const operationTable = {
   refreshTarget: { method: "POST", path: "/api/v1/targets/{id}/refresh", hasBody: true, headers: {}, query: [], idempotent: true },
   rotateSigningSecret: { method: "POST", path: "/api/v1/targets/{id}/signing-secret/rotate", hasBody: false, headers: {}, query: [], idempotent: false },
   deletePreviousSigningSecret: { method: "DELETE", path: "/api/v1/targets/{id}/signing-secret/previous", hasBody: false, headers: {}, query: [], idempotent: true },
+  testTarget: { method: "POST", path: "/api/v1/targets/{id}/test", hasBody: true, headers: {}, query: [], idempotent: false },
   listTryoutRequests: { method: "GET", path: "/api/v1/targets/{id}/tryout", hasBody: false, headers: {}, query: [], idempotent: true },
   readTargetHealth: { method: "GET", path: "/api/v1/targets/{id}/health", hasBody: false, headers: {}, query: [], idempotent: true },
   sendItem: { method: "POST", path: "/t/{target_id}", hasBody: true, headers: { idempotencyKey: "idempotency-key", eventType: "x-event-type", correlationId: "x-correlation-id", orderingKey: "x-ordering-key" }, query: [], idempotent: false, key: "idempotencyKey" },
@@ -851,10 +995,15 @@ export const operationTable = {
   rejectMessages: { method: "POST", path: "/api/v1/mailboxes/{mailbox_id}/reject", hasBody: true, headers: {}, query: [], idempotent: false },
   redriveMessages: { method: "POST", path: "/api/v1/mailboxes/{mailbox_id}/redrive", hasBody: true, headers: {}, query: [], idempotent: false },
   readMailboxStats: { method: "GET", path: "/api/v1/mailboxes/{mailbox_id}/stats", hasBody: false, headers: {}, query: [], idempotent: true },
-  listEvents: { method: "GET", path: "/api/v1/events", hasBody: false, headers: {}, query: ["limit", "offset", "order", "before", "after", "endpoint_id", "target_id", "status", "event_type", "correlation_id", "handoff_state", "created_after", "created_before", "fields"], idempotent: true },
+  listEvents: { method: "GET", path: "/api/v1/events", hasBody: false, headers: {}, query: ["limit", "offset", "order", "before", "after", "endpoint_id", "target_id", "status", "event_type", "correlation_id", "handoff_state", "created_after", "created_before", "replay_id", "fields"], idempotent: true },
   readEvent: { method: "GET", path: "/api/v1/events/{id}", hasBody: false, headers: {}, query: [], idempotent: true },
   readPayload: { method: "GET", path: "/api/v1/events/{id}/payload", hasBody: false, headers: {}, query: [], idempotent: true },
   replayEvent: { method: "POST", path: "/api/v1/events/{id}/replay", hasBody: false, headers: {}, query: [], idempotent: false },
+  cancelEvent: { method: "POST", path: "/api/v1/events/{id}/cancel", hasBody: false, headers: {}, query: [], idempotent: false },
+  startReplay: { method: "POST", path: "/api/v1/replays", hasBody: true, headers: {}, query: [], idempotent: false },
+  listReplays: { method: "GET", path: "/api/v1/replays", hasBody: false, headers: {}, query: ["limit", "before"], idempotent: true },
+  readReplay: { method: "GET", path: "/api/v1/replays/{id}", hasBody: false, headers: {}, query: [], idempotent: true },
+  cancelReplay: { method: "POST", path: "/api/v1/replays/{id}/cancel", hasBody: false, headers: {}, query: [], idempotent: true },
   answerAgent: { method: "POST", path: "/api/v1/events/{id}/handoff/message", hasBody: true, headers: { idempotencyKey: "idempotency-key" }, query: [], idempotent: false, key: "idempotencyKey" },
   cancelTask: { method: "POST", path: "/api/v1/events/{id}/handoff/cancel", hasBody: false, headers: {}, query: [], idempotent: false },
   readStats: { method: "GET", path: "/api/v1/stats", hasBody: false, headers: {}, query: ["target_id", "from", "to", "step"], idempotent: true },

@@ -37,6 +37,8 @@ const layers: readonly (readonly string[])[] = [
     "handoff",
     "mailbox",
     "events",
+    "replays",
+    "testsend",
     "stats",
     "billing",
     "stream",

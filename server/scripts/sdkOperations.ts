@@ -8,7 +8,7 @@ export function sdkOperations(document: OpenApiDocument): string {
       Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
     )
     .filter(({ operation }) => !excludedTags.has(operation.tags[0]!) && !excluded.has(operation.operationId))
-    .filter(({ operation }) => jsonAnswerOf(operation) !== undefined);
+    .filter(({ operation }) => jsonAnswersOf(operation).length > 0);
   const schemas = Object.entries(document.components.schemas)
     .filter(([name]) => name !== "Error")
     .map(([name, schema]) => `export interface ${name} ${typeOf(schema)}\n`);
@@ -63,14 +63,18 @@ function optionsOf(operation: Operation): string {
 }
 
 function answerOf(operation: Operation): string {
-  return typeOf(jsonAnswerOf(operation)!.schema, "  ");
+  return jsonAnswersOf(operation)
+    .map(({ schema }) => typeOf(schema, "  "))
+    .join(" | ");
 }
 
-/** Undefined where the answer is a stream, which is no one value for a method to give. */
-function jsonAnswerOf({ responses }: Operation): { schema: JsonSchema } | undefined {
-  const success = Object.entries(responses).find(([status]) => status.startsWith("2"))![1];
-  const content = success["content"] as Record<string, { schema: JsonSchema }>;
-  return content["application/json"];
+/** None where the answer is a stream, which is no one value for a method to give. */
+function jsonAnswersOf({ responses }: Operation): { schema: JsonSchema }[] {
+  const successes = Object.entries(responses).filter(([status]) => status.startsWith("2"));
+  return successes.flatMap(([, { content }]) => {
+    const json = (content as Record<string, { schema: JsonSchema }>)["application/json"];
+    return json === undefined ? [] : [json];
+  });
 }
 
 /** `idempotent` operations may be sent again when it is unknown whether the first arrived. */
@@ -100,6 +104,7 @@ const repeatable = new Set([
   "logOutAll",
   "refreshTarget",
   "deletePreviousSigningSecret",
+  "cancelReplay",
   "acknowledgeMessage",
   "acknowledgeMessages",
   "extendClaims",
@@ -156,9 +161,16 @@ function typeOf(schema: JsonSchema, indent = ""): string {
   }
 }
 
+function isSchema(value: unknown): value is JsonSchema {
+  return typeof value === "object" && value !== null;
+}
+
 function objectTypeOf(schema: JsonSchema, indent: string): string {
   const properties = Object.entries((schema["properties"] as Record<string, JsonSchema> | undefined) ?? {});
-  if (properties.length === 0) return "Record<string, unknown>";
+  if (properties.length === 0) {
+    const values = schema["additionalProperties"];
+    return `Record<string, ${isSchema(values) ? typeOf(values, indent) : "unknown"}>`;
+  }
   const required = (schema["required"] as string[] | undefined) ?? [];
   const fields = properties.map(([name, property]) => {
     const { description } = property;

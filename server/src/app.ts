@@ -23,8 +23,10 @@ import { type McpRouteDeps, mcpRoutes, refuseOtherMethods } from "./mcp/routes.t
 import type { ParsedNetworks } from "./outbound/addressGuard.ts";
 import type { Outbound } from "./outbound/outbound.ts";
 import { endpointRoutes } from "./targets/endpointRoutes.ts";
+import { replayRoutes } from "./replays/routes.ts";
 import { statsRoutes } from "./stats/routes.ts";
 import { targetRoutes } from "./targets/routes.ts";
+import { testRoutes } from "./testsend/routes.ts";
 import { tryoutRoutes } from "./tryout/routes.ts";
 import type { Changes } from "./items/changes.ts";
 import { type StreamRouteDeps, streamRoutes } from "./stream/routes.ts";
@@ -47,6 +49,8 @@ export interface AppDeps extends ServerDeps, HealthDeps, StreamRouteDeps, McpRou
   randomBytes: (size: number) => Buffer;
   /** Tells the local dispatcher that something became due. */
   onDue: () => void;
+  /** Tells the local worker that there is a new replay of many events. */
+  onReplay: () => void;
   /** Tells the local billing worker that the payment processor sent a notice. */
   onBillingEvent: () => void;
 }
@@ -102,6 +106,7 @@ export function interfaceTable(deps: AppDeps): RouteRow[] {
     ["POST", "/api/v1/targets/:id/refresh", "either", targets.refresh],
     ["POST", "/api/v1/targets/:id/signing-secret/rotate", "either", targets.rotate],
     ["DELETE", "/api/v1/targets/:id/signing-secret/previous", "either", targets.deletePrevious],
+    ["POST", "/api/v1/targets/:id/test", "either", testRoutes(deps).send],
     ["GET", "/api/v1/targets/:id/tryout", "either", tryout.list],
     ["GET", "/api/v1/targets/:id/health", "either", stats.health],
 
@@ -130,6 +135,8 @@ export function interfaceTable(deps: AppDeps): RouteRow[] {
     ["GET", "/api/v1/events/:id", "either", events.read],
     ["GET", "/api/v1/events/:id/payload", "either", events.payload],
     ["POST", "/api/v1/events/:id/replay", "either", events.replay],
+    ["POST", "/api/v1/events/:id/cancel", "either", events.cancel],
+    ...replayRows(deps),
     ["POST", "/api/v1/events/:id/handoff/message", "either", handoffs.answer],
     ["POST", "/api/v1/events/:id/handoff/cancel", "either", handoffs.cancel],
     ["GET", "/api/v1/stream", "either", streams.open],
@@ -144,6 +151,16 @@ export function interfaceTable(deps: AppDeps): RouteRow[] {
 
     ...billingRows(deps),
     ...operationRows(deps),
+  ];
+}
+
+function replayRows(deps: AppDeps): RouteRow[] {
+  const replays = replayRoutes(deps);
+  return [
+    ["POST", "/api/v1/replays", "either", replays.start],
+    ["GET", "/api/v1/replays", "either", replays.list],
+    ["GET", "/api/v1/replays/:id", "either", replays.read],
+    ["POST", "/api/v1/replays/:id/cancel", "either", replays.cancel],
   ];
 }
 

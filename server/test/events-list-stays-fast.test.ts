@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { sql } from "kysely";
 import type pg from "pg";
+import { newRootId } from "../src/postgres/ids.ts";
 import { dayMs } from "../src/postgres/partitions.ts";
 import { createPool } from "../src/postgres/pool.ts";
 import { createQueries, type Queries } from "../src/postgres/tables.ts";
@@ -132,6 +133,25 @@ test("what came last does not matter to what of a target is DELIVERED", async ()
   expect(allBlocks(plans)).toBeLessThan(2_500);
   const { events } = await listEvents(queries, filter);
   expect(events.map((event) => event.status)).toEqual(Array.from({ length: 50 }, () => "DELIVERED"));
+});
+
+test("what a replay of many made is found by the replay, alone and with a status", async () => {
+  const replayId = newRootId(Date.now());
+  const { rows } = await pool.query<{ id: string }>(
+    `update events
+     set replay_id = $1
+     where id = any (array(select id from events where org_id = $2 and kind = 1 order by id limit 40 offset 300000))
+     returning id`,
+    [replayId, many.orgId],
+  );
+  expect(rows).toHaveLength(40);
+  const filter: EventFilter = { ...base, orgId: many.orgId, replayId };
+  for (const more of [{}, { order: "asc" }, { status: "DELIVERED" }, { targetId: many.webhookId }] as const) {
+    const plans = await explain({ ...filter, ...more });
+    expect(plans.flatMap(wholeReads)).toEqual([]);
+    expect(allBlocks(plans)).toBeLessThan(10_000);
+  }
+  expect((await listEvents(queries, filter)).events).toHaveLength(40);
 });
 
 test("statuses that exist fill their page, from both ends", async () => {

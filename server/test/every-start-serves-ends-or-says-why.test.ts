@@ -1,4 +1,5 @@
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
 import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,7 +9,7 @@ import { createEmptyTestDatabase, createTestDatabase, type TestDatabase } from "
 import { startDatabaseProxy } from "./support/databaseProxy.ts";
 import { processesSaying } from "./support/embeddedProcess.ts";
 import { createWebhookTarget, sendItems } from "./support/items.ts";
-import { type Program, type ProgramOptions, someKey, startProgram } from "./support/program.ts";
+import { commandFile, type Program, type ProgramOptions, someKey, startProgram } from "./support/program.ts";
 import { startReceiver } from "./support/receiver.ts";
 import { startService } from "./support/serviceProcess.ts";
 import { signUp } from "./support/testNode.ts";
@@ -221,6 +222,62 @@ describe("a start on a directory", () => {
     const program = start({ POSTRIDER_DATA_DIR: newPlace(), HOST: "192.0.2.1" });
     expect((await program.ended).code).toBe(1);
     expect(program.output()).toMatch(/HOST=192\.0\.2\.1 is no address of this machine/);
+  });
+});
+
+describe("a start with the key of another database", () => {
+  it("ends with a sentence; with the former key named as such it serves", async () => {
+    const database = await createTestDatabase();
+    const service = await startService({ storage: { databaseUrl: database.url } });
+    const account = await signUp(service);
+    await createWebhookTarget(service, account, "https://example.com/hook");
+    await service.stop();
+    const otherKey = Buffer.alloc(32, 8).toString("base64");
+    const env = { DATABASE_URL: database.url, POSTRIDER_ENCRYPTION_KEY: otherKey };
+    const program = start(env);
+    expect(await program.ended).toEqual({ code: 1, signal: null });
+    expect(program.output()).toMatch(/the encryption key is not the one that this database's secrets/);
+    expect(program.output()).not.toMatch(/^\s+at /m);
+    const next = start({ ...env, POSTRIDER_PREVIOUS_ENCRYPTION_KEYS: someKey });
+    await next.says(/listens on/);
+    next.kill("SIGTERM");
+    expect((await next.ended).code).toBe(0);
+    await database.drop();
+  });
+});
+
+/** Root may take users away from a process, in a mount namespace of its own. */
+const canHideUsers =
+  isRoot &&
+  linux &&
+  existsSync("/etc/nsswitch.conf") &&
+  spawnSync("/usr/bin/unshare", ["--mount", "true"]).status === 0;
+
+describe.runIf(canHideUsers)("a start as root on a system without a user for PostgreSQL", () => {
+  it("ends with a sentence that names the users it looked for", async () => {
+    const [users, sources] = [newPlace(), newPlace()];
+    writeFileSync(users, "root:x:0:0:root:/root:/bin/sh\n");
+    // systemd's source of users would make `nobody` up.
+    writeFileSync(sources, "passwd: files\ngroup: files\n");
+    const hidden = `mount --bind ${users} /etc/passwd && mount --bind ${sources} /etc/nsswitch.conf && exec "$@"`;
+    const program = start(
+      { POSTRIDER_DATA_DIR: newPlace() },
+      {
+        command: [
+          "/usr/bin/unshare",
+          "--mount",
+          "sh",
+          "-c",
+          hidden,
+          "sh",
+          process.execPath,
+          commandFile,
+          "serve",
+        ],
+      },
+    );
+    expect(await program.ended).toEqual({ code: 1, signal: null });
+    expect(program.output()).toMatch(/this system has none of the users postrider, postgres, .*nobody/);
   });
 });
 

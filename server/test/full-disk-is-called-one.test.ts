@@ -51,7 +51,10 @@ describe.runIf(isMounted)("a disk that is full", () => {
       ([status, error]) => status === 503 && error === "the disk of the database is full",
       20_000,
     );
-    expect(service.output()).toMatch(/the disk of the database is full|the disk that holds .*data is full/);
+    await until(
+      () => service.output(),
+      (said) => /the disk of the database is full|the disk that holds .*data is full/.test(said),
+    );
     rmSync(ballast);
     await until(ready, ([status]) => status === 200, 60_000);
     expect((await send())[0]).toBe(202);
@@ -64,8 +67,13 @@ describe.runIf(isMounted)("a disk that is full", () => {
   });
 
   it("is what a start on it says, where a database is and where none is yet", async () => {
-    fill(0);
-    for (const name of ["data", "other"]) {
+    // The last has room for a beginning of the cluster, which initdb makes.
+    for (const [name, leftMib] of [
+      ["data", 0],
+      ["other", 0],
+      ["another", 12],
+    ] as const) {
+      fill(leftMib);
       const program = startProgram({ env: { POSTRIDER_DATA_DIR: join(disk, name) } });
       expect((await program.ended).code).toBe(1);
       expect(program.output()).toMatch(/^postrider: the disk that holds .* is full: make room/m);
@@ -79,6 +87,7 @@ describe.runIf(isMounted)("a disk that is full", () => {
 
   /** Leaves so many MiB. */
   function fill(mebibytes: number): void {
+    rmSync(ballast, { force: true });
     const { bavail, bsize } = statfsSync(disk);
     writeFileSync(ballast, Buffer.alloc(Math.max(0, bavail * bsize - mebibytes * 2 ** 20)));
   }

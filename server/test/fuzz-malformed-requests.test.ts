@@ -73,6 +73,7 @@ async function makeIds(key: string): Promise<Fixture["ids"]> {
     mailbox_id: mailbox,
     message_id: await make(`/t/${mailbox}`, { any: "thing" }),
     events: await make(`/t/${webhook}`, { any: "thing" }),
+    replays: await make("/api/v1/replays", { filter: { target_id: webhook } }),
   };
 }
 
@@ -145,6 +146,7 @@ const ofTheProtocol = [501, 505];
 
 function complaintAbout({ status, headers, body }: RawAnswer): string | undefined {
   if (status === 0) return "the connection closed without an answer";
+  if (headers["x-content-type-options"] !== "nosniff") return `${status} without nosniff`;
   if (status < 400) return undefined;
   if (headers["x-request-id"] === undefined) return `${status} without X-Request-Id: ${body}`;
   if (body === "") return headers["content-length"] === "0" ? `${status} without a body` : undefined;
@@ -243,7 +245,7 @@ describe("the payment processor's webhook with live billing", () => {
 });
 
 describe("the judge of the answers", () => {
-  const headers = { "x-request-id": "1", "content-length": "9" };
+  const headers = { "x-request-id": "1", "content-length": "9", "x-content-type-options": "nosniff" };
   const about = (status: number, body: string): string | undefined =>
     complaintAbout({ status, headers, body, durationMs: 1 });
 

@@ -70,6 +70,27 @@ describe("through the client alone", () => {
     expect((await client.readUsage()).usage.accepted_events).toBe(1);
   });
 
+  it("many events are replayed, one that waits is canceled, and a target is tested", async () => {
+    const { client } = await newClients();
+    const target = await client.createTarget({ kind: "webhook", name: "receiver", url: receiverUrl });
+    const sent = await Promise.all([1, 2, 3].map((n) => client.sendItem(target.id, { n })));
+    for (const { id } of sent) {
+      await expect.poll(async () => (await client.readEvent(id)).event.status).toBe("DELIVERED");
+    }
+    const filter = { target_id: target.id, status: "DELIVERED" } as const;
+    expect(await client.countMatching(filter)).toMatchObject({ count: 3, count_is_exact: true });
+    const { id } = await client.replayMatching(filter, { ratePerSecond: 500 });
+    await expect.poll(async () => (await client.readReplay(id)).delivered, { timeout: 20_000 }).toBe(3);
+    expect(await Array.fromAsync(client.allEvents({ replay_id: id }))).toHaveLength(3);
+    expect(await Array.fromAsync(client.allReplays())).toMatchObject([{ id, status: "DONE", total: 3 }]);
+
+    await client.updateTarget(target.id, { enabled: false });
+    const held = await client.sendItem(target.id, { n: 4 });
+    expect(await client.cancelEvent(held.id)).toEqual({ id: held.id, status: "CANCELED" });
+    await expect(client.cancelEvent(held.id)).rejects.toMatchObject({ status: 409, code: "event_ended" });
+    expect(await client.testTarget(target.id, null)).toMatchObject({ delivered: true });
+  });
+
   it("a repeated item is one item", async () => {
     const { client } = await newClients();
     const { id: mailbox } = await client.createTarget({ kind: "mailbox", name: "jobs" });

@@ -54,6 +54,10 @@ describe("a webhook target", () => {
       max_payload_bytes: 1_048_576,
       max_retries: 8,
       retry_interval_seconds: 30,
+      rate_limit_per_second: null,
+      rate_limit_burst: null,
+      max_concurrency: null,
+      headers: {},
       ...timestamps,
     });
     const { secret: _secret, ...shown } = target;

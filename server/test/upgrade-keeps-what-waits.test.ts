@@ -160,6 +160,7 @@ test("what an older version accepted is delivered, and its keys are known", asyn
     statusCode: 204,
     error: null,
     responseBody: null,
+    headerSet: 0,
   }));
   expect(await finishDeliveries(pool, attempts)).toEqual([true, true]);
   const recorded = await pool.query(

@@ -239,6 +239,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/targets/{id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a test to a webhook and see what its receiver says
+         * @description One signed delivery, made at once and never again, with the header `x-postrider-test: true`. It is no item: it is not stored, billed or counted, and the target stays as it is whatever comes of it. Also for a target that is disabled. At most 10 tests a minute to one target, 30 in all.
+         */
+        post: operations["testTarget"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/targets/{id}/tryout": {
         parameters: {
             query?: never;
@@ -650,6 +670,84 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/events/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel an event that waits
+         * @description It is not sent any more, or taken out of its mailbox, and reads as CANCELED. It stays billed: it was accepted.
+         */
+        post: operations["cancelEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/replays": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List replays of many events, newest first */
+        get: operations["listReplays"];
+        put?: never;
+        /**
+         * Replay all events that fit a filter, or count them
+         * @description Works in the background, on any node, and goes on where it was when a node dies. Of what fits, every event becomes one new event, as a single replay makes it: not billed, with `source_event_id`, and with `replay_id`. What is accepted or ends later is not part of it. What cannot be replayed is counted as skipped. A target with much waiting gets no more until it has caught up, so that new items are not held up. At most 5 run at a time.
+         */
+        post: operations["startReplay"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/replays/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read how far a replay of many events is */
+        get: operations["readReplay"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/replays/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel a replay of many events; what was replayed already is delivered
+         * @description Answers the same when it was canceled before.
+         */
+        post: operations["cancelReplay"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/events/{id}/handoff/message": {
         parameters: {
             query?: never;
@@ -701,7 +799,7 @@ export interface paths {
          * Follow what happens, as server-sent events
          * @description Server-sent events of the organization, as they happen, within a second. Read it with fetch: EventSource cannot send credentials.
          *
-         *     - `item` {id, target_id, event_type, status, created_at}: accepted.
+         *     - `item` {id, target_id, event_type, status, created_at}: accepted; with the status CANCELED, canceled while it waited.
          *     - `attempt` {event_id, target_id, number, status_code, duration_ms, error, outcome, next_attempt_at}; outcome is delivered, retrying or failed.
          *     - `target`, `mailbox` {id} and `handoff` {event_id, target_id}: something about it changed; read it.
          *     - `summary` {from, to, targets: [{target_id, accepted, delivered, retried, failed}]}: in place of items and attempts when there are too many to tell each.
@@ -1016,6 +1114,12 @@ export interface components {
             /** @description Items in a unit */
             unit_size: number;
         };
+        CanceledEvent: {
+            /** @example 0192f3a4b5c67d8e9fa0b1c2d3e4f506 */
+            id: string;
+            /** @constant */
+            status: "CANCELED";
+        };
         Claim: {
             messages: components["schemas"]["ClaimedMessage"][];
             /** @description What is left in the mailbox, each counted up to 100 */
@@ -1084,6 +1188,24 @@ export interface components {
             attempted_at: number;
             /** @description The first KiB of the answer, as text */
             response_body: string | null;
+            /**
+             * @description The target's own headers that it carried, secret values as ***; absent when there were none
+             * @example {
+             *       "Authorization": "***",
+             *       "X-Tenant": "shop-7"
+             *     }
+             */
+            request_headers?: {
+                [key: string]: string;
+            };
+        };
+        DryRun: {
+            /** @description How many events fit */
+            count: number;
+            /** @description False where counting ended early: there are more */
+            count_is_exact: boolean;
+            /** @description Some of them, the oldest of a target first */
+            sample: string[];
         };
         Endpoint: {
             /** @example 0192f3a4b5c67d8e9fa0b1c2d3e4f506 */
@@ -1154,6 +1276,8 @@ export interface components {
             held: boolean;
             is_replay: number;
             source_event_id: string | null;
+            /** @description The replay of many events that made this one */
+            replay_id: string | null;
             /** @description Unix seconds */
             created_at: number;
             /** @description Unix seconds */
@@ -1296,6 +1420,13 @@ export interface components {
             max_retries?: number;
             retry_interval_seconds?: number;
         };
+        NewReplay: {
+            filter: components["schemas"]["ReplayFilter"];
+            /** @description How many events are replayed a second at most; 50 unless given */
+            rate_per_second?: number;
+            /** @description Only says how many events fit */
+            dry_run?: boolean;
+        };
         NewTarget: {
             /** @description webhook, mailbox or a2a */
             kind: string;
@@ -1304,6 +1435,23 @@ export interface components {
             url?: string;
             /** @example https://example.com/hooks */
             agent_card_url?: string;
+            /**
+             * @description Headers of its own for every attempt, in place of all that there were. A value alone is secret: it is stored sealed, and shown as ***; sent back as *** it stays. {value, secret: false} can be read again. What the service sets itself, or belongs to the connection, is refused
+             * @example {
+             *       "Authorization": "Bearer 6f1ed002ab55",
+             *       "X-Tenant": {
+             *         "value": "shop-7",
+             *         "secret": false
+             *       }
+             *     }
+             */
+            headers?: {
+                [key: string]: string | {
+                    value: string;
+                    /** @description True unless told */
+                    secret?: boolean;
+                };
+            };
             description?: string;
             /** @description Which event types are delivered, each compared whole: there are no wildcards. Empty means all */
             event_types?: string[];
@@ -1311,6 +1459,21 @@ export interface components {
             /** @description Attempts after the first */
             max_retries?: number;
             retry_interval_seconds?: number;
+            /**
+             * @description How many attempts may begin per second, retries among them, on all nodes together; null: as many as the receiver takes
+             * @example 50
+             */
+            rate_limit_per_second?: number | null;
+            /**
+             * @description How many attempts may begin at once after a pause; null: a tenth of a second's worth, at least one
+             * @example 10
+             */
+            rate_limit_burst?: number | null;
+            /**
+             * @description How many requests may be under way at a time, on all nodes together; null: POSTRIDER_TARGET_CONCURRENCY on each node
+             * @example 8
+             */
+            max_concurrency?: number | null;
             /** @description Mailboxes: how many claims a message may take before it is dead; null means any number */
             max_claims?: number | null;
             /** @description With a bearer token: the origin that the token may go to, where the agent's interface is not of its card's own */
@@ -1375,6 +1538,53 @@ export interface components {
             status: string;
             /** @example 0192f3a4b5c67d8e9fa0b1c2d3e4f506 */
             source_event_id: string;
+        };
+        ReplayFilter: {
+            target_id?: string;
+            /** @enum {string} */
+            status?: "DELIVERED" | "FAILED" | "FILTERED" | "CANCELED" | "ACKNOWLEDGED" | "DEAD";
+            event_type?: string;
+            correlation_id?: string;
+            /** @description Accepted at or after this, in Unix seconds */
+            created_after?: number;
+            /** @description Accepted before this, in Unix seconds */
+            created_before?: number;
+        };
+        ReplayJob: {
+            /** @example 0192f3a4b5c67d8e9fa0b1c2d3e4f506 */
+            id: string;
+            /**
+             * @description DONE: everything in the set was replayed or skipped; deliveries may still be under way
+             * @enum {string}
+             */
+            status: "RUNNING" | "DONE" | "CANCELED";
+            filter: components["schemas"]["ReplayFilter"];
+            rate_per_second: number;
+            /** @description How many events are in the set; null until they are counted */
+            total: number | null;
+            /** @description New events made */
+            replayed: number;
+            /** @description Of these, DELIVERED or ACKNOWLEDGED so far */
+            delivered: number;
+            /** @description Of these, ended in any other way so far */
+            failed: number;
+            /** @description Events of the set that cannot be replayed */
+            skipped: number;
+            skipped_reasons: components["schemas"]["SkippedReasons"];
+            /** @description A user's address, or an API key's name and prefix */
+            created_by: string;
+            /** @description Unix seconds */
+            created_at: number;
+            /** @description Unix seconds */
+            finished_at: number | null;
+        };
+        SkippedReasons: {
+            /** @description They had not ended when the replay was started */
+            still_waiting: number;
+            target_deleted: number;
+            mailbox_disabled: number;
+            /** @description Their payload is gone */
+            expired: number;
         };
         Stats: {
             /** @description Unix seconds */
@@ -1446,6 +1656,37 @@ export interface components {
             retry_interval_seconds?: number;
             /** @description How many claims a message of the mailbox may take before it is dead; null means any number */
             max_claims?: number | null;
+            /**
+             * @description How many attempts may begin per second, retries among them, on all nodes together; null: as many as the receiver takes
+             * @example 50
+             */
+            rate_limit_per_second?: number | null;
+            /**
+             * @description How many attempts may begin at once after a pause; null: a tenth of a second's worth, at least one
+             * @example 10
+             */
+            rate_limit_burst?: number | null;
+            /**
+             * @description How many requests may be under way at a time, on all nodes together; null: POSTRIDER_TARGET_CONCURRENCY on each node
+             * @example 8
+             */
+            max_concurrency?: number | null;
+            /**
+             * @description Webhooks: headers of its own that each attempt carries
+             * @example {
+             *       "Authorization": "***",
+             *       "X-Tenant": {
+             *         "value": "shop-7",
+             *         "secret": false
+             *       }
+             *     }
+             */
+            headers?: {
+                [key: string]: string | {
+                    value: string;
+                    secret: boolean;
+                };
+            };
             agent_card_url?: string;
             auth?: {
                 /** @description bearer or none; the token is never shown */
@@ -1476,6 +1717,23 @@ export interface components {
             updated_at: number;
         };
         TargetChanges: {
+            /**
+             * @description null: none
+             * @example {
+             *       "Authorization": "Bearer 6f1ed002ab55",
+             *       "X-Tenant": {
+             *         "value": "shop-7",
+             *         "secret": false
+             *       }
+             *     }
+             */
+            headers?: {
+                [key: string]: string | {
+                    value: string;
+                    /** @description True unless told */
+                    secret?: boolean;
+                };
+            } | null;
             name?: string;
             /** @example https://example.com/hooks */
             url?: string;
@@ -1489,6 +1747,21 @@ export interface components {
             /** @description Attempts after the first */
             max_retries?: number;
             retry_interval_seconds?: number;
+            /**
+             * @description How many attempts may begin per second, retries among them, on all nodes together; null: as many as the receiver takes
+             * @example 50
+             */
+            rate_limit_per_second?: number | null;
+            /**
+             * @description How many attempts may begin at once after a pause; null: a tenth of a second's worth, at least one
+             * @example 10
+             */
+            rate_limit_burst?: number | null;
+            /**
+             * @description How many requests may be under way at a time, on all nodes together; null: POSTRIDER_TARGET_CONCURRENCY on each node
+             * @example 8
+             */
+            max_concurrency?: number | null;
             /** @description Mailboxes: how many claims a message may take before it is dead; null means any number */
             max_claims?: number | null;
             /** @description With a bearer token: the origin that the token may go to, where the agent's interface is not of its card's own */
@@ -1541,6 +1814,28 @@ export interface components {
             oldest_ready_seconds?: number | null;
             accepted_per_minute?: number;
             acknowledged_per_minute?: number;
+        };
+        TestItem: {
+            /** @description For `x-event-type`; `postrider.test` unless given */
+            event_type?: string;
+            /** @description What to send, any JSON; a sample unless given */
+            payload?: unknown;
+        };
+        TestResult: {
+            /** @description What the receiver got as `webhook-id`; there is no event of this id to be read */
+            event_id: string;
+            /** @constant */
+            is_test: true;
+            /** @description Whether the receiver answered 2xx */
+            delivered: boolean;
+            attempt: {
+                /** @description 0 when there was no answer */
+                status_code: number;
+                duration_ms: number;
+                error: string | null;
+                /** @description The first KiB of the answer, as text */
+                response_body: string | null;
+            };
         };
         TryoutRequest: {
             /** @example 0192f3a4b5c67d8e9fa0b1c2d3e4f506 */
@@ -1674,8 +1969,8 @@ export interface components {
     headers: {
         /** @description Names this request in the service's log */
         RequestId: string;
-        /** @description Names a refusal that a program has to tell apart from others of its status: `idempotency_conflict`: the Idempotency-Key was used with another body; `mailbox_disabled`: the mailbox is disabled; `payload_gone`: the item is known, its payload is not kept any more; `still_queued`: the event waits for its first attempt, or is held for its target; `still_retrying`: the event waits for its next attempt; `origin_unconfirmed`: a bearer token would go to another origin, which needs confirm_origin; `signature_unconfirmed`: a card's signature is not what it was, which needs confirm_signature; `target_enabled`: the target is enabled, and holds nothing that could be discarded; `discard_unfinished`: a part of what was held is discarded, and the target is still disabled; `host_refused`: the request was sent to a name that is not the service's; `origin_refused`: a page of another site sent the request; `workspace_suspended`: an invoice has to be settled first; `workspace_pending`: payment has to be set up first */
-        ErrorCode: "idempotency_conflict" | "mailbox_disabled" | "payload_gone" | "still_queued" | "still_retrying" | "origin_unconfirmed" | "signature_unconfirmed" | "target_enabled" | "discard_unfinished" | "host_refused" | "origin_refused" | "workspace_suspended" | "workspace_pending";
+        /** @description Names a refusal that a program has to tell apart from others of its status: `idempotency_conflict`: the Idempotency-Key was used with another body; `mailbox_disabled`: the mailbox is disabled; `payload_gone`: the item is known, its payload is not kept any more; `still_queued`: the event waits for its first attempt, or is held for its target; `still_retrying`: the event waits for its next attempt; `event_ended`: the event has ended, and cannot be canceled any more; `being_sent`: a node has the event in hand, and sends it now; `message_claimed`: a consumer has claimed the message; `task_begun`: the agent may have got the item: cancel its task; `too_many_replays`: as many replays are running as a workspace may have; `replay_ended`: the replay has replayed everything; `origin_unconfirmed`: a bearer token would go to another origin, which needs confirm_origin; `signature_unconfirmed`: a card's signature is not what it was, which needs confirm_signature; `headers_needed`: the target has secret headers for another origin, which have to be given again with the new url; `target_enabled`: the target is enabled, and holds nothing that could be discarded; `discard_unfinished`: a part of what was held is discarded, and the target is still disabled; `host_refused`: the request was sent to a name that is not the service's; `origin_refused`: a page of another site sent the request; `workspace_suspended`: an invoice has to be settled first; `workspace_pending`: payment has to be set up first */
+        ErrorCode: "idempotency_conflict" | "mailbox_disabled" | "payload_gone" | "still_queued" | "still_retrying" | "event_ended" | "being_sent" | "message_claimed" | "task_begun" | "too_many_replays" | "replay_ended" | "origin_unconfirmed" | "signature_unconfirmed" | "headers_needed" | "target_enabled" | "discard_unfinished" | "host_refused" | "origin_refused" | "workspace_suspended" | "workspace_pending";
         /** @description Seconds to wait before trying again */
         RetryAfter: number;
         /** @description What is left of the limit, and seconds until it is whole (draft-ietf-httpapi-ratelimit-headers-10) */
@@ -2136,6 +2431,16 @@ export interface operations {
                      *       "max_payload_bytes": 1048576,
                      *       "max_retries": 8,
                      *       "retry_interval_seconds": 30,
+                     *       "rate_limit_per_second": 50,
+                     *       "rate_limit_burst": 10,
+                     *       "max_concurrency": 8,
+                     *       "headers": {
+                     *         "Authorization": "***",
+                     *         "X-Tenant": {
+                     *           "value": "shop-7",
+                     *           "secret": false
+                     *         }
+                     *       },
                      *       "created_at": 1793500000,
                      *       "updated_at": 1793500000
                      *     }
@@ -2245,7 +2550,7 @@ export interface operations {
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
-            /** @description discard_held was asked of a target that is enabled, or a bearer token would go to another origin than its agent card's, which needs confirm_origin */
+            /** @description discard_held was asked of a target that is enabled, a bearer token would go to another origin than its agent card's, which needs confirm_origin, or secret headers would go to another origin, for which they have to be given again */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -2380,6 +2685,67 @@ export interface operations {
             404: components["responses"]["NotFound"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["NotJson"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    testTarget: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TestItem"] | null;
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "event_id": "019a4b6c7d8e7f0011223344556677b0",
+                     *       "is_test": true,
+                     *       "delivered": false,
+                     *       "attempt": {
+                     *         "status_code": 401,
+                     *         "duration_ms": 48,
+                     *         "error": "receiver answered 401",
+                     *         "response_body": "the signature does not fit"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["TestResult"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["NotJson"];
+            /** @description Too many tests of this target, or in this workspace */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             503: components["responses"]["Unavailable"];
         };
     };
@@ -2794,7 +3160,7 @@ export interface operations {
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
-            /** @description discard_held was asked of a target that is enabled, or a bearer token would go to another origin than its agent card's, which needs confirm_origin */
+            /** @description discard_held was asked of a target that is enabled, a bearer token would go to another origin than its agent card's, which needs confirm_origin, or secret headers would go to another origin, for which they have to be given again */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -3287,6 +3653,8 @@ export interface operations {
                 created_after?: number;
                 /** @description Only events accepted before this, in Unix seconds */
                 created_before?: number;
+                /** @description Only events that this replay of many made */
+                replay_id?: string;
                 /** @description What to show of each event besides, with commas between: attempts, last_status_code, next_attempt_at, duration_ms */
                 fields?: string;
             };
@@ -3442,6 +3810,301 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             /** @description It is still being delivered, its target was deleted, its mailbox is disabled, or its payload has expired */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["NotJson"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    cancelEvent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019a4b6c7d8e7f0011223344556677ad",
+                     *       "status": "CANCELED"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CanceledEvent"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            /** @description It has ended, is being sent, was claimed by a consumer, or may have reached its agent */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["NotJson"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listReplays: {
+        parameters: {
+            query?: {
+                limit?: number;
+                /** @description Only replays older than the one with this id */
+                before?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "replays": [
+                     *         {
+                     *           "id": "019a4b6c7d8e7f0011223344556677af",
+                     *           "status": "RUNNING",
+                     *           "filter": {
+                     *             "target_id": "019a4b6c7d8e7f0011223344556677ac",
+                     *             "status": "FAILED",
+                     *             "created_after": 1793496000
+                     *           },
+                     *           "rate_per_second": 100,
+                     *           "total": 1200,
+                     *           "replayed": 800,
+                     *           "delivered": 764,
+                     *           "failed": 2,
+                     *           "skipped": 0,
+                     *           "skipped_reasons": {
+                     *             "still_waiting": 0,
+                     *             "target_deleted": 0,
+                     *             "mailbox_disabled": 0,
+                     *             "expired": 0
+                     *           },
+                     *           "created_by": "ada@example.com",
+                     *           "created_at": 1793500000,
+                     *           "finished_at": null
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": {
+                        replays: components["schemas"]["ReplayJob"][];
+                    };
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    startReplay: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewReplay"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "count": 1200,
+                     *       "count_is_exact": true,
+                     *       "sample": [
+                     *         "019a4b6c7d8e7f0011223344556677ad"
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DryRun"];
+                };
+            };
+            /** @description Success */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReplayJob"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            /** @description There is no such target */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many replays are running */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["NotJson"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    readReplay: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019a4b6c7d8e7f0011223344556677af",
+                     *       "status": "RUNNING",
+                     *       "filter": {
+                     *         "target_id": "019a4b6c7d8e7f0011223344556677ac",
+                     *         "status": "FAILED",
+                     *         "created_after": 1793496000
+                     *       },
+                     *       "rate_per_second": 100,
+                     *       "total": 1200,
+                     *       "replayed": 800,
+                     *       "delivered": 764,
+                     *       "failed": 2,
+                     *       "skipped": 0,
+                     *       "skipped_reasons": {
+                     *         "still_waiting": 0,
+                     *         "target_deleted": 0,
+                     *         "mailbox_disabled": 0,
+                     *         "expired": 0
+                     *       },
+                     *       "created_by": "ada@example.com",
+                     *       "created_at": 1793500000,
+                     *       "finished_at": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ReplayJob"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    cancelReplay: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019a4b6c7d8e7f0011223344556677af",
+                     *       "status": "CANCELED",
+                     *       "filter": {
+                     *         "target_id": "019a4b6c7d8e7f0011223344556677ac",
+                     *         "status": "FAILED",
+                     *         "created_after": 1793496000
+                     *       },
+                     *       "rate_per_second": 100,
+                     *       "total": 1200,
+                     *       "replayed": 800,
+                     *       "delivered": 764,
+                     *       "failed": 2,
+                     *       "skipped": 0,
+                     *       "skipped_reasons": {
+                     *         "still_waiting": 0,
+                     *         "target_deleted": 0,
+                     *         "mailbox_disabled": 0,
+                     *         "expired": 0
+                     *       },
+                     *       "created_by": "ada@example.com",
+                     *       "created_at": 1793500000,
+                     *       "finished_at": 1793500008
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ReplayJob"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            /** @description It is done */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];

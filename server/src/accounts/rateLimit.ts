@@ -1,9 +1,10 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type pg from "pg";
 import { ApiError } from "../http/contract/errors.ts";
+import { countInWindow } from "../postgres/countInWindow.ts";
 import { clientSubject } from "./clientAddress.ts";
 
-/** The length of a window in seconds. */
+/** The length of a window in seconds; no other window in the table is longer. */
 const rateLimitWindowSeconds = 900;
 
 /** What is counted, and how often a client address may do it in a window. */
@@ -25,7 +26,12 @@ export async function countRequest(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
-  const { isCounted, hits, resetSeconds } = await hit(pool, scope, clientSubject(request.ip), limit);
+  const { isCounted, hits, resetSeconds } = await countInWindow(pool, {
+    scope,
+    subject: clientSubject(request.ip),
+    limit,
+    windowSeconds: rateLimitWindowSeconds,
+  });
   void reply.header("ratelimit-policy", `"${scope}";q=${limit};w=${rateLimitWindowSeconds}`);
   void reply.header("ratelimit", `"${scope}";r=${Math.max(0, limit - hits)};t=${resetSeconds}`);
   if (isCounted) return;
@@ -42,62 +48,4 @@ export async function sweepRateLimits(pool: pg.Pool): Promise<number> {
     [rateLimitWindowSeconds],
   );
   return rowCount ?? 0;
-}
-
-interface Hit {
-  isCounted: boolean;
-  /** Requests counted in the window, this one included. */
-  hits: number;
-  /** Seconds until the window ends. */
-  resetSeconds: number;
-}
-
-/**
- * One statement, and no write for a refused request: an address that hammers must not make commits, nor hold
- * connections that wait for one row. The row's lock makes concurrent requests take turns, so exactly `limit` pass.
- */
-async function hit(pool: pg.Pool, scope: string, subject: string, limit: number): Promise<Hit> {
-  const { rows } = await pool.query<{ is_counted: boolean; hits: number; reset_seconds: number }>({
-    name: "rate_limit_hit",
-    text: `with clock as (
-             select extract(epoch from now())::bigint as seconds
-           ),
-           present as (
-             select r.hits, r.window_start
-             from rate_limits r, clock
-             where r.scope = $1
-               and r.subject = $2
-               and r.window_start > clock.seconds - $4
-           ),
-           counted as (
-             insert into rate_limits as r (scope, subject, window_start, hits)
-             select $1, $2, clock.seconds, 1
-             from clock
-             where not exists (select from present where present.hits >= $3)
-             on conflict (scope, subject) do update
-             set hits = case when r.window_start <= excluded.window_start - $4 then 1 else r.hits + 1 end,
-               window_start = case
-                 when r.window_start <= excluded.window_start - $4 then excluded.window_start
-                 else r.window_start
-               end
-             where r.hits < $3
-               or r.window_start <= excluded.window_start - $4
-             returning r.hits, r.window_start
-           ),
-           answer as (
-             select true as is_counted, hits, window_start
-             from counted
-             union all
-             select false, $3, window_start
-             from present
-             where not exists (select from counted)
-           )
-           select a.is_counted, a.hits, a.window_start + $4 - clock.seconds as reset_seconds
-           from answer a, clock`,
-    values: [scope, subject, limit, rateLimitWindowSeconds],
-  });
-  const row = rows[0];
-  // Nothing: concurrent requests opened the window and used it up after this statement began.
-  if (row === undefined) return { isCounted: false, hits: limit, resetSeconds: rateLimitWindowSeconds };
-  return { isCounted: row.is_counted, hits: row.hits, resetSeconds: row.reset_seconds };
 }

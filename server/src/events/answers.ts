@@ -52,6 +52,7 @@ export function eventAnswer(event: StoredEvent, progress: Progress): Static<type
     held: isHeld,
     is_replay: event.sourceEventId === null ? 0 : 1,
     source_event_id: event.sourceEventId,
+    replay_id: event.replayId,
   };
 }
 
@@ -66,6 +67,7 @@ export function attemptAnswer(eventId: string, attempt: StoredAttempt): Static<t
     error: attempt.error,
     attempted_at: toSeconds(attempt.attemptedAtMs),
     response_body: attempt.responseBody?.toString("utf8") ?? null,
+    ...(attempt.requestHeaders !== undefined && { request_headers: attempt.requestHeaders }),
   };
 }
 

@@ -11,6 +11,8 @@ export interface EventFilter extends EventScope {
   eventType?: string | undefined;
   /** The state of the task that the item was handed over as, or the outcome where there was none. */
   handoffState?: string | undefined;
+  /** The job that made them. */
+  replayId?: string | undefined;
   /** Only events whose ids lie between the two, without them. */
   above?: string | undefined;
   below?: string | undefined;
@@ -20,7 +22,7 @@ export interface EventFilter extends EventScope {
 }
 
 /** What a filter may ask of an event. */
-export type Condition = "targetId" | "status" | "correlationId" | "eventType" | "handoffState";
+export type Condition = "targetId" | "status" | "correlationId" | "eventType" | "handoffState" | "replayId";
 
 export const conditionNames: readonly Condition[] = [
   "targetId",
@@ -28,6 +30,7 @@ export const conditionNames: readonly Condition[] = [
   "correlationId",
   "eventType",
   "handoffState",
+  "replayId",
 ];
 
 export type IdStatement = RawBuilder<{ id: string }>;

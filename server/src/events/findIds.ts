@@ -83,6 +83,8 @@ function conditionOn(name: Condition, filter: EventFilter): RawBuilder<unknown> 
       return sql`e.correlation_id = ${filter.correlationId}`;
     case "eventType":
       return sql`e.event_type = ${filter.eventType}`;
+    case "replayId":
+      return sql`e.replay_id = ${filter.replayId}`;
     case "handoffState":
       return sql`e.kind = 3 and exists (
         select

@@ -15,6 +15,7 @@ import type { EventStatus, MailboxStatus } from "./statuses.ts";
  * | target | the primary key of `events` |
  * | correlation | `events_correlation` |
  * | event type | `events_type` |
+ * | replay of many | `events_replay` |
  * | state of a handoff, with a target or not | `handoffs_state`, `handoffs_state_target` |
  * | DELIVERED | `attempts_delivered`, `delivered_groups_org` |
  * | DELIVERED of a target | `attempts_delivered_target`, the primary key of `delivered_groups` |
@@ -56,6 +57,10 @@ export function eventTypePage(filter: EventFilter, eventType: string): IdStateme
     filter,
     sql`e.org_id = ${filter.orgId} and e.event_type is not null and e.event_type collate "C" = ${eventType}`,
   );
+}
+
+export function replayPage(filter: EventFilter, replayId: string): IdStatement {
+  return eventsWhere(filter, sql`e.org_id = ${filter.orgId} and e.replay_id = ${replayId}`);
 }
 
 /** The handoffs in a state, of the organization or of the filter's target. */

@@ -19,6 +19,7 @@ export function filterOf(query: Query, scope: EventScope): EventFilter | undefin
     correlationId: query.correlation_id,
     eventType: query.event_type,
     handoffState: query.handoff_state,
+    replayId: query.replay_id,
     // No id is the first of its moment: the version stands behind it.
     above: last([query.after, from === undefined ? undefined : firstIdAt(from * 1000)]),
     below: first([query.before, until === undefined ? undefined : firstIdAt(until * 1000)]),

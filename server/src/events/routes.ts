@@ -6,22 +6,24 @@ import { Handoff, handoffAnswer } from "../handoff/record/handoffAnswer.ts";
 import { type RouteDefinition, route } from "../http/contract/route.ts";
 import { IdParams } from "../http/contract/schemas.ts";
 import { attemptAnswer, eventAnswer, listedAnswer } from "./answers.ts";
+import { cancelEvent } from "./cancelEvent.ts";
 import { listEvents } from "./listEvents.ts";
 import { filterOf, readFields } from "./query.ts";
 import { readEvent } from "./readEvent.ts";
 import { readPayload } from "./readPayload.ts";
 import { type ReplayDeps, replayEvent } from "./replayEvent.ts";
-import { DeliveryAttempt, Event, EventQuery, EventSummary, Replay } from "./schemas.ts";
+import { CanceledEvent, DeliveryAttempt, Event, EventQuery, EventSummary, Replay } from "./schemas.ts";
 import type { EventScope } from "./store.ts";
 
 /** `/api/v1/events`: what was accepted and what became of it. */
 export function eventRoutes(
   deps: ReplayDeps,
-): Record<"list" | "read" | "payload" | "replay", RouteDefinition> {
+): Record<"list" | "read" | "payload" | "replay" | "cancel", RouteDefinition> {
   const mailboxRetentionMs = deps.config.mailboxRetentionSeconds * 1000;
   const scopeOf = (caller: Caller): EventScope => ({ orgId: caller.orgId, mailboxRetentionMs });
   return {
     ...readingRoutes(deps, scopeOf),
+    ...changingRoutes(deps),
     payload: route(
       {
         summary: "Read an event's payload, byte for byte",
@@ -37,24 +39,6 @@ export function eventRoutes(
           .header("content-disposition", `attachment; filename="${params.id}.json"`)
           .header("x-content-type-options", "nosniff");
         return payload;
-      },
-    ),
-    replay: route(
-      {
-        summary: "Deliver an event's payload once more, as a new event that is not billed",
-        description:
-          "Its deliveries carry the id of the event that they repeat in `x-source-event-id`. An event that is QUEUED or RETRYING is not replayed beside its own schedule.",
-        params: IdParams,
-        response: { 202: Replay },
-        errors: {
-          409: "It is still being delivered, its target was deleted, its mailbox is disabled, or its payload has expired",
-        },
-      },
-      async ({ caller, params, reply }) => {
-        if (!isId(params.id)) throw notFound();
-        const replay = await replayEvent(deps, caller.orgId, params.id);
-        void reply.code(202);
-        return { ...replay, source_event_id: params.id };
       },
     ),
   };
@@ -108,6 +92,45 @@ function readingRoutes(
           delivery_attempts: attempts.map((attempt) => attemptAnswer(event.id, attempt)),
           ...(event.kind === 3 && { handoff: handoffAnswer(handoff) }),
         };
+      },
+    ),
+  };
+}
+
+function changingRoutes(deps: ReplayDeps): Record<"replay" | "cancel", RouteDefinition> {
+  return {
+    replay: route(
+      {
+        summary: "Deliver an event's payload once more, as a new event that is not billed",
+        description:
+          "Its deliveries carry the id of the event that they repeat in `x-source-event-id`. An event that is QUEUED or RETRYING is not replayed beside its own schedule.",
+        params: IdParams,
+        response: { 202: Replay },
+        errors: {
+          409: "It is still being delivered, its target was deleted, its mailbox is disabled, or its payload has expired",
+        },
+      },
+      async ({ caller, params, reply }) => {
+        if (!isId(params.id)) throw notFound();
+        const replay = await replayEvent(deps, caller.orgId, params.id);
+        void reply.code(202);
+        return { ...replay, source_event_id: params.id };
+      },
+    ),
+    cancel: route(
+      {
+        summary: "Cancel an event that waits",
+        description:
+          "It is not sent any more, or taken out of its mailbox, and reads as CANCELED. It stays billed: it was accepted.",
+        params: IdParams,
+        response: { 200: CanceledEvent },
+        errors: {
+          409: "It has ended, is being sent, was claimed by a consumer, or may have reached its agent",
+        },
+      },
+      ({ caller, params }) => {
+        if (!isId(params.id)) throw notFound();
+        return cancelEvent(deps, caller.orgId, params.id);
       },
     ),
   };

@@ -65,6 +65,9 @@ export const Event = Type.Object(
     held: Type.Boolean({ description: "It waits because its target is disabled" }),
     is_replay: Type.Integer({ minimum: 0, maximum: 1 }),
     source_event_id: NullableString,
+    replay_id: Type.Union([Type.String(), Type.Null()], {
+      description: "The replay of many events that made this one",
+    }),
     created_at: Timestamp,
     updated_at: Timestamp,
   },
@@ -82,6 +85,13 @@ export const DeliveryAttempt = Type.Object(
     response_body: Type.Union([Type.String(), Type.Null()], {
       description: "The first KiB of the answer, as text",
     }),
+    request_headers: Type.Optional(
+      Type.Record(Type.String(), Type.String(), {
+        description:
+          "The target's own headers that it carried, secret values as ***; absent when there were none",
+        examples: [{ Authorization: "***", "X-Tenant": "shop-7" }],
+      }),
+    ),
   },
   { title: "DeliveryAttempt" },
 );
@@ -132,6 +142,9 @@ export const EventQuery = Type.Object({
   created_before: Type.Optional(
     Type.Unsafe<number>({ ...Moment, description: "Only events accepted before this, in Unix seconds" }),
   ),
+  replay_id: Type.Optional(
+    Type.Unsafe<string>({ ...EventId, description: "Only events that this replay of many made" }),
+  ),
   fields: Type.Optional(
     Type.String({
       maxLength: 256,
@@ -148,4 +161,10 @@ export const Replay = Type.Object(
     source_event_id: Id,
   },
   { title: "Replay" },
+);
+
+/** An event that was canceled. */
+export const CanceledEvent = Type.Object(
+  { id: Id, status: Type.Literal("CANCELED") },
+  { title: "CanceledEvent" },
 );

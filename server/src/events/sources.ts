@@ -6,6 +6,7 @@ import {
   eventTypePage,
   handoffPage,
   organizationPage,
+  replayPage,
   statusPage,
   targetPage,
 } from "./pageStatement.ts";
@@ -24,13 +25,16 @@ export interface Source {
  * one is given when it alone has exactly the events in question.
  */
 export async function sourcesOf(snapshot: Queries, filter: EventFilter): Promise<Source[]> {
-  const { targetId, status, correlationId, eventType, handoffState } = filter;
+  const { targetId, status, correlationId, eventType, handoffState, replayId } = filter;
   const sources: Source[] = [];
   if (handoffState !== undefined) {
     sources.push({ meets: ["handoffState", "targetId"], page: (range) => handoffPage(range, handoffState) });
   }
   if (correlationId !== undefined) {
     sources.push({ meets: ["correlationId"], page: (range) => correlationPage(range, correlationId) });
+  }
+  if (replayId !== undefined) {
+    sources.push({ meets: ["replayId"], page: (range) => replayPage(range, replayId) });
   }
   if (eventType !== undefined) {
     sources.push({ meets: ["eventType"], page: (range) => eventTypePage(range, eventType) });

@@ -2,6 +2,7 @@ import { sql } from "kysely";
 import { bucketOf } from "../postgres/ids.ts";
 import { kindNames } from "../items/kind.ts";
 import type { Queries, TargetKind } from "../postgres/tables.ts";
+import { readHeaderSets } from "../targets/headerSets.ts";
 import {
   changedAtMsOf,
   deliveredGroupOf,
@@ -20,6 +21,8 @@ export interface StoredEvent {
   eventType: string | null;
   correlationId: string | null;
   sourceEventId: string | null;
+  /** The job that made it. */
+  replayId: string | null;
   maxRetries: number;
   status: EventStatus;
   /** Unix milliseconds; null when nothing happened since it was accepted. */
@@ -34,6 +37,8 @@ export interface StoredAttempt {
   error: string | null;
   attemptedAtMs: number;
   responseBody: Buffer | null;
+  /** The target's own headers that it carried, secret values masked; undefined for none. */
+  requestHeaders: Record<string, string> | undefined;
 }
 
 /** More attempts than any schedule makes; only enabling a target over and over leads past it. */
@@ -62,6 +67,7 @@ export async function readEvents(
       e.event_type as "eventType",
       e.correlation_id as "correlationId",
       e.source_event_id as "sourceEventId",
+      e.replay_id as "replayId",
       e.max_retries as "maxRetries",
       ${statusOf(mailboxRetentionMs, bounds)} as status,
       ${changedAtMsOf(bounds)} as "changedAtMs"
@@ -81,33 +87,41 @@ export async function readAttempts(
 ): Promise<StoredAttempt[]> {
   // Each half is served by its own partial index.
   const half = (outcome: "=" | "<>") => sql`
-    select a.number, a.status_code, a.duration_ms, a.error, a.attempted_at, a.response_body
+    select a.number, a.status_code, a.duration_ms, a.error, a.attempted_at, a.response_body, a.header_set
     from attempts a
     where a.org_id = ${orgId}
       and a.event_id = ${id}
       and a.outcome ${sql.raw(outcome)} 1
   `;
   const ofGroup = sql`
-    select 1, g.status_codes[g.item], g.durations_ms[g.item], null, g.attempted_at[g.item], g.response_bodies[g.item]
+    select
+      1, g.status_codes[g.item], g.durations_ms[g.item], null, g.attempted_at[g.item], g.response_bodies[g.item],
+      g.header_sets[g.item]
     from (values (${bucketOf(id)}::smallint, ${targetId}::uuid, ${id}::uuid)) as e (bucket, target_id, id)
     cross join lateral (
       select *, array_position(g.event_ids, e.id) as item
       ${deliveredGroupOf({ first: id, last: id })}
     ) g
   `;
-  const { rows } = await sql<StoredAttempt>`
+  const { rows } = await sql<Omit<StoredAttempt, "requestHeaders"> & { headerSet: number | null }>`
     select
       a.number,
       a.status_code as "statusCode",
       a.duration_ms as "durationMs",
       a.error,
       a.attempted_at as "attemptedAtMs",
-      a.response_body as "responseBody"
+      a.response_body as "responseBody",
+      a.header_set as "headerSet"
     from (${half("=")} union all ${half("<>")} union all ${ofGroup}) a
     order by a.number
     limit ${maxAttemptsShown}
   `.execute(queries);
-  return rows;
+  const sets = await readHeaderSets(
+    queries,
+    targetId,
+    [...new Set(rows.map((row) => row.headerSet ?? 0))].filter(Boolean),
+  );
+  return rows.map((attempt) => Object.assign(attempt, { requestHeaders: sets.get(attempt.headerSet ?? 0) }));
 }
 
 /**

@@ -1,3 +1,19 @@
+const replay = {
+  id: "019a4b6c7d8e7f0011223344556677af",
+  status: "RUNNING",
+  filter: { target_id: "019a4b6c7d8e7f0011223344556677ac", status: "FAILED", created_after: 1_793_496_000 },
+  rate_per_second: 100,
+  total: 1200,
+  replayed: 800,
+  delivered: 764,
+  failed: 2,
+  skipped: 0,
+  skipped_reasons: { still_waiting: 0, target_deleted: 0, mailbox_disabled: 0, expired: 0 },
+  created_by: "ada@example.com",
+  created_at: 1_793_500_000,
+  finished_at: null,
+};
+
 /** Examples of the bodies of some operations, by operationId. A test holds them against the schemas. */
 export const examples: Record<string, { request?: Record<string, unknown>; answer?: unknown }> = {
   signUp: {
@@ -23,6 +39,18 @@ export const examples: Record<string, { request?: Record<string, unknown>; answe
   createTarget: {
     request: {
       "A webhook": { kind: "webhook", name: "Shop", url: "https://shop.example.com/hooks" },
+      "A webhook with headers of its own, at most 50 attempts a second and 8 at a time": {
+        kind: "webhook",
+        name: "Shop",
+        url: "https://shop.example.com/hooks",
+        headers: {
+          Authorization: "Bearer 6f1ed002ab5595859014ebf0951522d9",
+          "X-Tenant": { value: "shop-7", secret: false },
+        },
+        rate_limit_per_second: 50,
+        rate_limit_burst: 10,
+        max_concurrency: 8,
+      },
       "A mailbox": { kind: "mailbox", name: "Jobs" },
       "An agent": {
         kind: "a2a",
@@ -45,11 +73,23 @@ export const examples: Record<string, { request?: Record<string, unknown>; answe
       max_payload_bytes: 1_048_576,
       max_retries: 8,
       retry_interval_seconds: 30,
+      rate_limit_per_second: 50,
+      rate_limit_burst: 10,
+      max_concurrency: 8,
+      headers: { Authorization: "***", "X-Tenant": { value: "shop-7", secret: false } },
       created_at: 1_793_500_000,
       updated_at: 1_793_500_000,
     },
   },
-  updateTarget: { request: { "Stop deliveries": { enabled: false } } },
+  updateTarget: {
+    request: {
+      "Stop deliveries": { enabled: false },
+      "Send more slowly": { rate_limit_per_second: 5 },
+      "Change one header and keep the other's value": {
+        headers: { Authorization: "***", "X-Tenant": { value: "shop-8", secret: false } },
+      },
+    },
+  },
   sendItem: {
     request: { "An order": { event_type: "order.created", order: { id: 1001, total_cents: 4200 } } },
     answer: { id: "019a4b6c7d8e7f0011223344556677ad", status: "QUEUED" },
@@ -135,6 +175,38 @@ export const examples: Record<string, { request?: Record<string, unknown>; answe
       id: "019a4b6c7d8e7f0011223344556677ae",
       status: "QUEUED",
       source_event_id: "019a4b6c7d8e7f0011223344556677ad",
+    },
+  },
+  cancelEvent: { answer: { id: "019a4b6c7d8e7f0011223344556677ad", status: "CANCELED" } },
+  startReplay: {
+    request: {
+      "What failed at one target": {
+        filter: {
+          target_id: "019a4b6c7d8e7f0011223344556677ac",
+          status: "FAILED",
+          created_after: 1_793_496_000,
+        },
+        rate_per_second: 100,
+      },
+      "How many that would be": { filter: { status: "FAILED" }, dry_run: true },
+    },
+    answer: { count: 1200, count_is_exact: true, sample: ["019a4b6c7d8e7f0011223344556677ad"] },
+  },
+  readReplay: { answer: replay },
+  cancelReplay: { answer: { ...replay, status: "CANCELED", finished_at: 1_793_500_008 } },
+  listReplays: { answer: { replays: [replay] } },
+  testTarget: {
+    request: { "A payload of one's own": { event_type: "order.created", payload: { order: { id: 0 } } } },
+    answer: {
+      event_id: "019a4b6c7d8e7f0011223344556677b0",
+      is_test: true,
+      delivered: false,
+      attempt: {
+        status_code: 401,
+        duration_ms: 48,
+        error: "receiver answered 401",
+        response_body: "the signature does not fit",
+      },
     },
   },
   renameOrganization: { request: { "A new name": { name: "Ada's workshop" } } },

@@ -35,6 +35,7 @@ export const operationNames: Record<string, readonly [tag: Tag, operationId: str
   "POST /api/v1/targets/:id/refresh": ["Targets", "refreshTarget"],
   "POST /api/v1/targets/:id/signing-secret/rotate": ["Targets", "rotateSigningSecret"],
   "DELETE /api/v1/targets/:id/signing-secret/previous": ["Targets", "deletePreviousSigningSecret"],
+  "POST /api/v1/targets/:id/test": ["Targets", "testTarget"],
   "GET /api/v1/targets/:id/tryout": ["Targets", "listTryoutRequests"],
 
   "GET /api/v1/targets/:id/health": ["Targets", "readTargetHealth"],
@@ -64,6 +65,11 @@ export const operationNames: Record<string, readonly [tag: Tag, operationId: str
   "GET /api/v1/events/:id": ["Events", "readEvent"],
   "GET /api/v1/events/:id/payload": ["Events", "readPayload"],
   "POST /api/v1/events/:id/replay": ["Events", "replayEvent"],
+  "POST /api/v1/events/:id/cancel": ["Events", "cancelEvent"],
+  "POST /api/v1/replays": ["Events", "startReplay"],
+  "GET /api/v1/replays": ["Events", "listReplays"],
+  "GET /api/v1/replays/:id": ["Events", "readReplay"],
+  "POST /api/v1/replays/:id/cancel": ["Events", "cancelReplay"],
   "POST /api/v1/events/:id/handoff/message": ["Events", "answerAgent"],
   "POST /api/v1/events/:id/handoff/cancel": ["Events", "cancelTask"],
 

@@ -70,12 +70,12 @@ export function describeResponses(
     }),
   };
   const successHeaders = { ...headers, ...replayHeaders(accepted) };
-  const successes = Object.entries(response).map(([status, body]) => [
+  const successes = Object.entries(response).map(([status, body], index) => [
     status,
     {
       description: "Success",
       headers: successHeaders,
-      content: describeContent(describeSchema(body, named), example),
+      content: describeContent(describeSchema(body, named), index === 0 ? example : undefined),
     },
   ]);
   const implied = impliedRefusals(row).map((name) => [

@@ -9,7 +9,7 @@ export type Change =
         id: string;
         target_id: string;
         event_type: string | null;
-        status: "QUEUED" | "UNREAD" | "FILTERED";
+        status: "QUEUED" | "UNREAD" | "FILTERED" | "CANCELED";
         created_at: number;
       };
     }

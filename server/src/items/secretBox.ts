@@ -47,6 +47,11 @@ export function createSecretBox({ current, previous = [] }: SecretBoxKeys): Secr
   };
 }
 
+/** Whether one of the keys is that with which `sealed` was sealed; what it holds is not looked at. */
+export function isSealedWithOneOf({ current, previous = [] }: SecretBoxKeys, sealed: Buffer): boolean {
+  return [current, ...previous].some((key) => keyId(key) === sealed.readUInt32BE(1));
+}
+
 function keyId(key: Buffer): number {
   return createHash("sha256").update(key).digest().readUInt32BE(0);
 }

@@ -35,6 +35,8 @@ export interface OutboundRequest {
   url: string;
   /** Names and values in turn, the cheapest form for undici. `host`, `user-agent` and `content-length` are added. */
   headers: readonly string[];
+  /** Lower-case names of headers whose values nobody may read again. */
+  secretNames?: ReadonlySet<string>;
   body?: Buffer | null;
   /** From dispatch to the end of the body; 15 s unless told. */
   timeoutMs?: number;

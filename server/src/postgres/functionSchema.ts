@@ -37,6 +37,8 @@ export const innerFunctions = [
   "choose_returned_messages",
   "count_within_bytes",
   "left_in_mailbox",
+  "store_replays",
+  "cancel_message",
 ] as const;
 
 /** The schema of this version's functions: another version, or another working copy, has other ones beside it. */

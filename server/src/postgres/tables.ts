@@ -60,6 +60,7 @@ export interface Tables {
     correlation_id: string | null;
     ordering_key: string | null;
     payload: Buffer;
+    replay_id: string | null;
   };
   deliveries: {
     bucket: number;
@@ -116,6 +117,14 @@ export interface TargetRow {
   retry_interval_seconds: number;
   /** How many claims a message of the mailbox may take; null means any number. */
   max_claims: number | null;
+  /** Attempts per second, and how many at once after a pause; null as the service does by itself. */
+  rate_limit_per_second: number | null;
+  rate_limit_burst: number | null;
+  /** Requests under way at a time. */
+  max_concurrency: number | null;
+  /** Headers of its own, as `targets/headers.ts` writes them, and since which version it has them. */
+  headers: string | null;
+  header_set: number | null;
   secret: Buffer | null;
   previous_secret: Buffer | null;
   failing_since: number | null;

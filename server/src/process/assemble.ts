@@ -23,6 +23,7 @@ import { closeServer } from "../http/closeServer.ts";
 import { createIntake, type Intake } from "../intake/intake.ts";
 import { createMailboxes, type Mailboxes } from "../mailbox/mailboxes.ts";
 import { startMaintenance } from "./chores.ts";
+import { createReplayWorker } from "../replays/worker.ts";
 import { createStreams, type Streams } from "../stream/streams.ts";
 import { parseNetworks } from "../outbound/addressGuard.ts";
 import { createPresence, type Presence } from "./presence.ts";
@@ -217,6 +218,12 @@ export function createService(deps: ServiceDeps): Service {
   const parts = assembleParts(deps, limitQueries(pool, config.databaseTimeoutMs));
   const { dispatcher, handoffs, mailboxes } = parts;
   const presence: Presence = createPresence(deps);
+  const replays = createReplayWorker({
+    ...common(deps, parts),
+    queries: createQueries(pool),
+    mailboxes,
+    onDue: () => dispatcher.onDue(),
+  });
   let isStopping = false;
   let maintenance: { stop(): Promise<void> } | undefined;
   let billing: BillingWorker | undefined;
@@ -232,6 +239,7 @@ export function createService(deps: ServiceDeps): Service {
     metricsText: async () => metricsText(parts.registry, (await parts.helper?.metrics()) ?? []),
     onKeyUsed: (keyId) => parts.keyUsage.note(keyId),
     onDue: () => dispatcher.onDue(),
+    onReplay: () => replays.wake(),
     onBillingEvent: () => billing?.wake(),
     whyOvertaken: () => presence.whyOvertaken(),
     isStopping: () => isStopping,
@@ -255,6 +263,7 @@ export function createService(deps: ServiceDeps): Service {
       parts.streams.start();
       if (config.roles.has("api")) mailboxes.start();
       if (!config.roles.has("maintenance")) return;
+      replays.start();
       maintenance = startMaintenance({ config, pool, log, nowMs, handoffs });
       billing = startBillingWorker({ config, pool, log, nowMs });
     },
@@ -263,6 +272,7 @@ export function createService(deps: ServiceDeps): Service {
       mailboxes.stopWaiting();
       await parts.streams.endAll();
       await closeServer(app);
+      await replays.stop();
       await stopParts(parts, [presence, maintenance, billing]);
     },
   };

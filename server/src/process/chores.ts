@@ -20,9 +20,13 @@ import { cancelOrphans } from "../delivery/rows/cancelOrphans.ts";
 import { dropOldPartitions } from "../maintenance/dropOldPartitions.ts";
 import { dropUnusedFunctions } from "../maintenance/dropUnusedFunctions.ts";
 import { type Chore, startLoop } from "../maintenance/chore.ts";
+import { followReplayed, forgetReplays } from "../replays/followReplayed.ts";
+import { createQueries } from "../postgres/tables.ts";
 import { foldActivity, forgetActivity } from "../stats/foldActivity.ts";
 import { sweepCircuits } from "../delivery/dispatch/openCircuits.ts";
+import { sweepPermits } from "../delivery/rows/permits.ts";
 import { sweepDeliveries } from "../delivery/rows/sweepDeliveries.ts";
+import { sweepHeaderSets } from "../targets/headerSets.ts";
 
 export interface MaintenanceDeps {
   config: Config;
@@ -37,7 +41,7 @@ const minutes = 60 * seconds;
 
 /** Everything the service does by itself. Each chore may run on several nodes at once without harm. */
 export function startMaintenance(deps: MaintenanceDeps): { stop(): Promise<void> } {
-  const chores = [...itemChores(deps), ...mailboxChores(deps), ...storageChores(deps)];
+  const chores = [...itemChores(deps), ...mailboxChores(deps), ...replayChores(deps), ...storageChores(deps)];
   const loops = chores.map((chore) => startLoop(chore, deps.log));
   return {
     async stop() {
@@ -79,6 +83,11 @@ function itemChores({ pool, handoffs }: MaintenanceDeps): Chore[] {
       runOnce: async () => ({ circuits: await sweepCircuits(pool) }),
     },
     {
+      name: "permits of stopped nodes and deleted targets",
+      everyMs: minutes,
+      runOnce: async () => ({ rows: await sweepPermits(pool) }),
+    },
+    {
       name: "deliveries of deleted targets",
       everyMs: 30 * seconds,
       runOnce: async () => ({ canceled: await cancelOrphans(pool) }),
@@ -107,6 +116,26 @@ function mailboxChores({ config, pool }: MaintenanceDeps): Chore[] {
       name: "ledger of deleted mailboxes",
       everyMs: 30 * minutes,
       runOnce: async () => ({ rows: await forgetDeletedMailboxes(pool) }),
+    },
+  ];
+}
+
+function replayChores({ config, pool, nowMs }: MaintenanceDeps): Chore[] {
+  const queries = createQueries(pool);
+  return [
+    {
+      name: "outcomes of replays",
+      everyMs: seconds,
+      // Too often for a line in the log each time.
+      runOnce: async () => {
+        await followReplayed(queries, { mailboxRetentionMs: mailboxRetentionMs(config), nowMs: nowMs() });
+        return {};
+      },
+    },
+    {
+      name: "replays past retention",
+      everyMs: 30 * minutes,
+      runOnce: async () => ({ replays: await forgetReplays(queries, config.retentionDays) }),
     },
   ];
 }
@@ -147,6 +176,13 @@ function storageChores({ config, pool, nowMs }: MaintenanceDeps): Chore[] {
       name: "activity past retention",
       everyMs: 30 * minutes,
       runOnce: async () => ({ steps: await forgetActivity(pool) }),
+    },
+    {
+      name: "headers past retention",
+      everyMs: 30 * minutes,
+      runOnce: async () => ({
+        sets: await sweepHeaderSets(pool, { retentionDays: config.retentionDays, nowMs: nowMs() }),
+      }),
     },
     {
       name: "functions of versions that are gone",

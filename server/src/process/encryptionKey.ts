@@ -1,6 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { chmodSync, linkSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type pg from "pg";
+import { isSealedWithOneOf, type SecretBoxKeys } from "../items/secretBox.ts";
 
 const fileName = "encryption.key";
 const keyBytes = 32;
@@ -28,6 +30,23 @@ export function loadOrMakeKey(dataDir: string): Buffer {
     unlinkSync(draft);
   }
   return readKey(path);
+}
+
+/**
+ * Looks whether the keys open the oldest signing secret, or the newest: with a key of another database every delivery
+ * would fail, one by one.
+ * @throws {Error} a sentence for the operator when neither was sealed with one of them.
+ */
+export async function refuseForeignKey(pool: pg.Pool, keys: SecretBoxKeys): Promise<void> {
+  const { rows } = await pool.query<{ secret: Buffer }>(
+    `(select secret from targets where secret is not null order by id limit 1)
+     union all
+     (select secret from targets where secret is not null order by id desc limit 1)`,
+  );
+  if (rows.length === 0 || rows.some(({ secret }) => isSealedWithOneOf(keys, secret))) return;
+  throw new Error(
+    "the encryption key is not the one that this database's secrets were sealed with: set POSTRIDER_ENCRYPTION_KEY to that one (or restore encryption.key in the data directory), or name it in POSTRIDER_PREVIOUS_ENCRYPTION_KEYS",
+  );
 }
 
 function readKey(path: string): Buffer {

@@ -4,6 +4,7 @@ import type { Config } from "../config/config.ts";
 import { type OpenDatabase, openDatabase } from "./database.ts";
 import { tellProgress } from "./startProgress.ts";
 import { endBy, listenForStop, type StopRequest } from "./stopRequest.ts";
+import { refuseForeignKey } from "./encryptionKey.ts";
 import { createService } from "./assemble.ts";
 import { isDashboardBuilt } from "../http/dashboard.ts";
 import { createLog, type Log } from "../telemetry/log.ts";
@@ -27,6 +28,8 @@ export async function serve(config: Config, say: (line: string) => void, isRunBy
   const database = await openUnlessStopped(config, log, { say, stop });
   if (database === undefined) return;
   try {
+    const keys = { current: database.encryptionKey, previous: config.previousEncryptionKeys };
+    await refuseForeignKey(database.pool, keys);
     const service = createService({
       config,
       log,

@@ -30,7 +30,10 @@ export class GatheredChanges {
   }
 
   add(targetId: string, change: Change): void {
-    if (change.type === "item") this.#count(targetId, { ...noCounts, accepted: 1 });
+    if (change.type === "item") {
+      // Also an item that is canceled is to be told of, and adds to no number.
+      this.#count(targetId, { ...noCounts, accepted: change.data.status === "CANCELED" ? 0 : 1 });
+    }
     if (change.type === "attempt") this.#count(targetId, { ...noCounts, [counted[change.data.outcome]]: 1 });
     const data = JSON.stringify(change.data);
     if (change.type === "target" || change.type === "mailbox" || change.type === "handoff") {

@@ -15,7 +15,7 @@ const types: readonly ChangeType[] = ["item", "attempt", "target", "mailbox", "h
 const description = `Server-sent events of the organization, as they happen, within a second. Read it with fetch: \
 EventSource cannot send credentials.
 
-- \`item\` {id, target_id, event_type, status, created_at}: accepted.
+- \`item\` {id, target_id, event_type, status, created_at}: accepted; with the status CANCELED, canceled while it waited.
 - \`attempt\` {event_id, target_id, number, status_code, duration_ms, error, outcome, next_attempt_at}; outcome is \
 delivered, retrying or failed.
 - \`target\`, \`mailbox\` {id} and \`handoff\` {event_id, target_id}: something about it changed; read it.

@@ -1,6 +1,7 @@
 import type { Static } from "typebox";
 import { type Endpoint, signingScheme, type Target } from "./schemas.ts";
 import type { AgentView } from "./handoffTargets.ts";
+import { headersAnswer } from "./headers.ts";
 import type { StoredTarget } from "./store.ts";
 
 /** What is known of a target beside its own record: for each answer what it is about. */
@@ -22,6 +23,9 @@ export function targetAnswer(
     max_payload_bytes: target.max_payload_bytes,
     max_retries: target.max_retries,
     retry_interval_seconds: target.retry_interval_seconds,
+    rate_limit_per_second: target.rate_limit_per_second,
+    rate_limit_burst: target.rate_limit_burst,
+    max_concurrency: target.max_concurrency,
   };
   return {
     id: target.id,
@@ -43,6 +47,7 @@ export function targetAnswer(
       has_previous_signing_secret: target.has_previous_secret,
       event_types: target.event_types,
       ...delivery,
+      headers: headersAnswer(target.headers),
     }),
     created_at: target.created_at,
     updated_at: target.updated_at,

@@ -8,7 +8,9 @@ import { ApiError } from "../http/contract/errors.ts";
 import type { ParsedNetworks } from "../outbound/addressGuard.ts";
 import { checkTargetUrl } from "../outbound/targetUrl.ts";
 import { checkEventTypes } from "./eventTypes.ts";
+import { sealHeaders } from "./headers.ts";
 import { type HandoffAuth, type HandoffTargets, handoffTargets } from "./handoffTargets.ts";
+import { rateChanges } from "./limits.ts";
 import type { NewEndpoint, NewTarget } from "./schemas.ts";
 import { sealSigningSecret } from "../items/signingSecret.ts";
 import { isTryoutUrl, refuseTryoutUrl } from "../tryout/tryoutUrl.ts";
@@ -62,11 +64,17 @@ export async function createTarget(
   }
 }
 
-const ofDelivery = ["max_retries", "retry_interval_seconds"] as const;
+const ofDelivery = [
+  "max_retries",
+  "retry_interval_seconds",
+  "rate_limit_per_second",
+  "rate_limit_burst",
+  "max_concurrency",
+] as const;
 
 /** What a target of one kind takes at its creation, beside what all do. */
 const ofKind: Record<TargetKind, readonly (keyof NewTarget)[]> = {
-  webhook: ["url", "event_types", ...ofDelivery],
+  webhook: ["url", "event_types", "headers", ...ofDelivery],
   mailbox: ["max_claims"],
   a2a: ["agent_card_url", "auth", "confirm_origin", "result_target_id", ...ofDelivery],
 };
@@ -84,14 +92,17 @@ function refuseForeign(input: NewTarget): void {
 export async function createWebhook(
   deps: TargetDeps,
   orgId: string,
-  input: NewEndpoint,
+  input: NewEndpoint & Partial<Pick<NewTarget, "headers">>,
 ): Promise<Required<CreatedTarget>> {
   checkEventTypes(input.event_types);
   await checkUrl(deps, input.url);
   const row = newRow(deps, orgId, "webhook", input);
   const secret = newSigningSecret(deps.randomBytes);
+  const headers = sealHeaders({ box: deps.box, targetId: row.id, present: null }, input.headers ?? {});
   const target = await insertTarget(deps.queries, {
     ...row,
+    headers,
+    header_set: headers === null ? null : row.version,
     url: input.url,
     event_types: input.event_types ?? [],
     secret: sealSigningSecret(deps.box, row.id, secret),
@@ -164,6 +175,8 @@ function newRow(deps: TargetDeps, orgId: string, kind: TargetKind, input: Omit<N
     max_payload_bytes: input.max_payload_bytes ?? deps.config.maxBodyBytes,
     max_retries: input.max_retries ?? 8,
     retry_interval_seconds: input.retry_interval_seconds ?? 30,
+    ...rateChanges(input, null),
+    max_concurrency: input.max_concurrency ?? null,
     version: 1,
     created_at: nowSeconds,
     updated_at: nowSeconds,

@@ -11,7 +11,7 @@ import { cancelDeliveries, cancelMessages } from "./waitingItems.ts";
  */
 export async function deleteTarget(deps: TargetDeps, orgId: string, id: string): Promise<void> {
   if (!isId(id)) throw notFound();
-  const kind = await removeTarget(deps.queries, orgId, id);
+  const kind = await removeTarget(deps.queries, { orgId, id }, Math.floor(deps.nowMs() / 1000));
   deps.changes.publishTarget(orgId, id);
   await (kind === "mailbox" ? cancelMessages(deps.queries, orgId, id) : cancelDeliveries(deps.queries, id));
 }

@@ -34,7 +34,7 @@ export function endpointRoutes(
         errors: { 409: tooManyTargets },
       },
       async ({ caller, body }) => {
-        const { target, secret } = await createWebhook(deps, caller.orgId, body);
+        const { target, secret } = await createWebhook(deps, caller.orgId, knownOf(inputs.newEndpoint, body));
         deps.changes.publishTarget(caller.orgId, target.id);
         return { id: target.id, secret };
       },
@@ -60,7 +60,8 @@ export function endpointRoutes(
       },
       async ({ caller, params, body }) => {
         const present = await findEndpoint(deps, caller.orgId, params.id);
-        const { target, heldItems } = await updateTarget(deps, caller.orgId, present, body);
+        const changes = knownOf(inputs.endpointChanges, body);
+        const { target, heldItems } = await updateTarget(deps, caller.orgId, present, changes);
         return { endpoint: { ...endpointAnswer(target), held_items: heldItems } };
       },
     ),
@@ -77,6 +78,11 @@ export function endpointRoutes(
       },
     ),
   };
+}
+
+/** What a body has of its schema's fields: fields that targets have and endpoints do not are unknown here, and unchecked. */
+function knownOf<B extends object>({ properties }: { properties: object }, body: B): B {
+  return Object.fromEntries(Object.entries(body).filter(([field]) => Object.hasOwn(properties, field))) as B;
 }
 
 async function findEndpoint(deps: TargetDeps, orgId: string, id: string): Promise<StoredTarget> {

@@ -34,6 +34,55 @@ const agent = {
   }),
 };
 
+/** What the owner of a webhook or agent sets of how it is sent to. */
+const limits = {
+  rate_limit_per_second: Type.Union([Type.Number({ minimum: 0.001, maximum: 10_000 }), Type.Null()], {
+    description:
+      "How many attempts may begin per second, retries among them, on all nodes together; null: as many as the receiver takes",
+    examples: [50],
+  }),
+  rate_limit_burst: Type.Union([Type.Integer({ minimum: 1, maximum: 10_000 }), Type.Null()], {
+    description:
+      "How many attempts may begin at once after a pause; null: a tenth of a second's worth, at least one",
+    examples: [10],
+  }),
+  max_concurrency: Type.Union([Type.Integer({ minimum: 1, maximum: 256 }), Type.Null()], {
+    description:
+      "How many requests may be under way at a time, on all nodes together; null: POSTRIDER_TARGET_CONCURRENCY on each node",
+    examples: [8],
+  }),
+};
+
+const HeaderValue = Type.Object({
+  value: Type.String({ maxLength: 4096 }),
+  secret: Type.Optional(Type.Boolean({ description: "True unless told" })),
+});
+
+/** Headers as a request gives them. */
+const HeadersInput = Type.Unsafe<Record<string, string | { value: string; secret?: boolean }>>(
+  Type.Record(Type.String(), Type.Union([Type.String({ maxLength: 4096 }), HeaderValue]), {
+    maxProperties: 20,
+    description:
+      "Headers of its own for every attempt, in place of all that there were. A value alone is secret: it is stored sealed, and shown as ***; sent back as *** it stays. {value, secret: false} can be read again. What the service sets itself, or belongs to the connection, is refused",
+    examples: [{ Authorization: "Bearer 6f1ed002ab55", "X-Tenant": { value: "shop-7", secret: false } }],
+  }),
+);
+
+/** Headers as they are answered. */
+const HeadersAnswer = Type.Unsafe<Record<string, string | { value: string; secret: boolean }>>(
+  Type.Record(
+    Type.String(),
+    Type.Union([
+      Type.String({ description: "***: a secret value" }),
+      Type.Object({ value: Type.String(), secret: Type.Boolean() }),
+    ]),
+    {
+      description: "Webhooks: headers of its own that each attempt carries",
+      examples: [{ Authorization: "***", "X-Tenant": { value: "shop-7", secret: false } }],
+    },
+  ),
+);
+
 const HeldItems = Type.Optional(
   Type.Integer({
     minimum: 0,
@@ -47,7 +96,7 @@ export const enabling =
   "A webhook or agent that is disabled holds what comes. Enabling it again gives everything that waits the full retry schedule, at once, and says in held_items how much that is; with discard_held what waits becomes CANCELED in place of it.";
 
 export const enablingRefusals = {
-  409: "discard_held was asked of a target that is enabled, or a bearer token would go to another origin than its agent card's, which needs confirm_origin",
+  409: "discard_held was asked of a target that is enabled, a bearer token would go to another origin than its agent card's, which needs confirm_origin, or secret headers would go to another origin, for which they have to be given again",
   503: "More waits than one request can discard: the target is still disabled, and the same request goes on",
 };
 
@@ -81,6 +130,8 @@ export const Target = Type.Object(
           "How many claims a message of the mailbox may take before it is dead; null means any number",
       }),
     ),
+    ...allOptional(limits),
+    headers: Type.Optional(HeadersAnswer),
     ...allOptional(agent),
     created_at: Timestamp,
     updated_at: Timestamp,
@@ -170,14 +221,19 @@ export function targetInputs(maxBodyBytes: number) {
         name: Name,
         url: Type.Optional(Url),
         agent_card_url: Type.Optional(Url),
-        ...allOptional({ ...options, ...mailbox, ...agentOptions }),
+        headers: Type.Optional(HeadersInput),
+        ...allOptional({ ...options, ...limits, ...mailbox, ...agentOptions }),
       },
       { title: "NewTarget" },
     ),
     newEndpoint: Type.Object({ name: Name, url: Url, ...allOptional(options) }, { title: "NewEndpoint" }),
-    targetChanges: Type.Object(allOptional({ ...changes, ...mailbox, ...agentOptions }), {
-      title: "TargetChanges",
-    }),
+    targetChanges: Type.Object(
+      {
+        headers: Type.Optional(Type.Union([HeadersInput, Type.Null()], { description: "null: none" })),
+        ...allOptional({ ...changes, ...limits, ...mailbox, ...agentOptions }),
+      },
+      { title: "TargetChanges" },
+    ),
     endpointChanges: Type.Object(allOptional(changes), { title: "EndpointChanges" }),
   };
 }

@@ -3,8 +3,9 @@ import { functionQuery } from "../postgres/functionQuery.ts";
 import { bucketOf } from "../postgres/ids.ts";
 import type { Queries, TargetKind, TargetRow } from "../postgres/tables.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";
+import { endHeaderSet, noteHeaderSet } from "./headerSets.ts";
 
-/** A target as its owner may see it: no secret leaves the database this way. */
+/** A target as its owner may see it: no secret leaves the database this way, but for headers, which are sealed. */
 export type StoredTarget = Omit<
   TargetRow,
   "org_id" | "secret" | "previous_secret" | "failing_since" | "version"
@@ -44,6 +45,7 @@ export async function insertTarget(
       .values(row)
       .returning(visibleColumns)
       .executeTakeFirstOrThrow();
+    await noteHeaderSet(transaction, target);
     await save?.(transaction);
     return target;
   });
@@ -76,10 +78,32 @@ export async function readTarget(queries: Queries, orgId: string, id: string): P
   return target;
 }
 
+/** Names a target of an organization. */
+export interface TargetKey {
+  orgId: string;
+  id: string;
+}
+
+/** Reads a target whose owner changes it, and lets nobody else change it before. @throws {ApiError} 404 when it is gone. */
+export async function lockTarget(
+  transaction: Queries,
+  key: TargetKey,
+): Promise<Pick<TargetRow, "url" | "headers">> {
+  const target = await transaction
+    .selectFrom("targets")
+    .select(["url", "headers"])
+    .where("id", "=", key.id)
+    .where("org_id", "=", key.orgId)
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+  if (target === undefined) throw notFound();
+  return target;
+}
+
 /** Changes a target and tells every node by its version. @throws {ApiError} 404 when it is gone. */
 export async function changeTarget(
   queries: Queries,
-  key: { orgId: string; id: string },
+  key: TargetKey,
   changes: Updateable<TargetRow>,
   nowSeconds: number,
 ): Promise<StoredTarget> {
@@ -98,7 +122,7 @@ export async function changeTarget(
 /** Makes `sealed` the signing secret and the present one the previous. @throws {ApiError} 404 when it is gone. */
 export async function replaceSecret(
   queries: Queries,
-  key: { orgId: string; id: string },
+  key: TargetKey,
   sealed: Buffer,
   nowSeconds: number,
 ): Promise<StoredTarget> {
@@ -111,7 +135,11 @@ export async function replaceSecret(
  * @returns its kind.
  * @throws {ApiError} 404 when the organization has no such target.
  */
-export async function removeTarget(queries: Queries, orgId: string, id: string): Promise<TargetKind> {
+export async function removeTarget(
+  queries: Queries,
+  { orgId, id }: TargetKey,
+  nowSeconds: number,
+): Promise<TargetKind> {
   return queries.transaction().execute(async (transaction) => {
     const removed = await transaction
       .deleteFrom("targets")
@@ -121,6 +149,7 @@ export async function removeTarget(queries: Queries, orgId: string, id: string):
       .executeTakeFirst();
     if (removed === undefined) throw notFound();
     if (removed.kind !== "mailbox") {
+      await endHeaderSet(transaction, id, nowSeconds);
       await functionQuery("cancel_leased_deliveries", { p_bucket: bucketOf(id), p_target: id }).execute(
         transaction,
       );
@@ -142,6 +171,11 @@ const visibleColumns = [
   "max_retries",
   "retry_interval_seconds",
   "max_claims",
+  "rate_limit_per_second",
+  "rate_limit_burst",
+  "max_concurrency",
+  "headers",
+  "header_set",
   "created_at",
   "updated_at",
   sql<boolean>`previous_secret is not null`.as("has_previous_secret"),

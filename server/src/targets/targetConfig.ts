@@ -1,6 +1,7 @@
 import type pg from "pg";
 import type { SecretBox } from "../items/secretBox.ts";
 import { openSigningKey } from "../items/signingSecret.ts";
+import { type OpenHeaders, openHeaders } from "./headers.ts";
 
 /** What delivery needs to know of a target, at one version of it. */
 export interface TargetConfig {
@@ -11,6 +12,11 @@ export interface TargetConfig {
   url: string;
   /** One key, or two during a rotation; why they cannot be opened otherwise. */
   signing: { keys: Buffer[] } | { fault: string };
+  /** Headers of its own with the number of their set; why they cannot be opened otherwise. */
+  headers: (OpenHeaders & { set: number }) | { fault: string } | null;
+  /** What its owner allows: attempts per second and requests under way, on all nodes together; null is any number. */
+  perSecond: number | null;
+  maxConcurrency: number | null;
   maxRetries: number;
   retryIntervalSeconds: number;
   /** Unix seconds; null while deliveries succeed. */
@@ -25,6 +31,10 @@ interface Row {
   url: string;
   secret: Buffer | null;
   previous_secret: Buffer | null;
+  headers: string | null;
+  header_set: number | null;
+  rate_limit_per_second: number | null;
+  max_concurrency: number | null;
   max_retries: number;
   retry_interval_seconds: number;
   failing_since: number | null;
@@ -38,8 +48,8 @@ export async function loadTargets(
 ): Promise<Map<string, TargetConfig>> {
   const { rows } = await pool.query<Row>({
     name: "load_targets",
-    text: `select id, org_id, version, enabled, url, secret, previous_secret, max_retries, retry_interval_seconds,
-             failing_since
+    text: `select id, org_id, version, enabled, url, secret, previous_secret, headers, header_set,
+             rate_limit_per_second, max_concurrency, max_retries, retry_interval_seconds, failing_since
            from targets
            where id = any ($1::uuid[])
              and kind <> 'mailbox'`,
@@ -56,6 +66,9 @@ function toConfig(box: SecretBox, row: Row): TargetConfig {
     enabled: row.enabled,
     url: row.url,
     signing: openSigningKeys(box, row),
+    headers: openOwnHeaders(box, row),
+    perSecond: row.rate_limit_per_second,
+    maxConcurrency: row.max_concurrency,
     maxRetries: row.max_retries,
     retryIntervalSeconds: row.retry_interval_seconds,
     failingSince: row.failing_since,
@@ -69,6 +82,15 @@ function openSigningKeys(box: SecretBox, { id, secret, previous_secret }: Row): 
     return { keys: sealed.map((one) => openSigningKey(box, id, one)) };
   } catch (error) {
     return { fault: `the signing secret cannot be opened: ${(error as Error).message}` };
+  }
+}
+
+function openOwnHeaders(box: SecretBox, { id, headers, header_set: set }: Row): TargetConfig["headers"] {
+  if (headers === null || set === null) return null;
+  try {
+    return { ...openHeaders(box, id, headers), set };
+  } catch (error) {
+    return { fault: `the target's headers cannot be opened: ${(error as Error).message}` };
   }
 }
 

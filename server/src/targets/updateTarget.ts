@@ -3,10 +3,20 @@ import type { TargetKind, TargetRow } from "../postgres/tables.ts";
 import { ApiError } from "../http/contract/errors.ts";
 import { checkUrl, readAuth, type TargetDeps } from "./createTarget.ts";
 import { checkEventTypes } from "./eventTypes.ts";
+import { changeHeaders, refuseOtherOrigin } from "./changeHeaders.ts";
 import { handoffTargets } from "./handoffTargets.ts";
+import { rateChanges } from "./limits.ts";
 import type { TargetChanges } from "./schemas.ts";
-import { changeTarget, type StoredTarget } from "./store.ts";
+import { changeTarget, type StoredTarget, type TargetKey } from "./store.ts";
 import { countWaiting, discardWaiting, rescheduleWaiting } from "./waitingItems.ts";
+
+const ofDelivery = [
+  "max_retries",
+  "retry_interval_seconds",
+  "rate_limit_per_second",
+  "rate_limit_burst",
+  "max_concurrency",
+] as const;
 
 /** What a PATCH can change on each kind; an agent's `url` comes from its card, by refresh. */
 const changeable: Record<TargetKind, readonly (keyof TargetChanges)[]> = {
@@ -17,8 +27,8 @@ const changeable: Record<TargetKind, readonly (keyof TargetChanges)[]> = {
     "url",
     "event_types",
     "max_payload_bytes",
-    "max_retries",
-    "retry_interval_seconds",
+    ...ofDelivery,
+    "headers",
     "discard_held",
   ],
   mailbox: ["name", "description", "enabled", "max_payload_bytes", "max_claims"],
@@ -27,8 +37,7 @@ const changeable: Record<TargetKind, readonly (keyof TargetChanges)[]> = {
     "description",
     "enabled",
     "max_payload_bytes",
-    "max_retries",
-    "retry_interval_seconds",
+    ...ofDelivery,
     "auth",
     "confirm_origin",
     "result_target_id",
@@ -46,8 +55,9 @@ export interface UpdatedTarget {
 /**
  * Changes a target. One that is enabled again starts afresh: no failures on its record, and the full schedule for
  * everything that waits, at once, unless it is to be discarded.
- * @throws {ApiError} 400 when nothing or something does not apply to this kind or the URL is refused, 404 when it is
- * gone, 409 when there is nothing to discard because it is enabled, 503 when not all could be discarded.
+ * @throws {ApiError} 400 when nothing or something does not apply to this kind or the URL or a header is refused, 404 when
+ * it is gone, 409 when there is nothing to discard because it is enabled, or when secret headers would go to another
+ * origin, 503 when not all could be discarded.
  */
 export async function updateTarget(
   deps: TargetDeps,
@@ -61,14 +71,16 @@ export async function updateTarget(
   }
   checkEventTypes(changes.event_types);
   if (changes.url !== undefined) await checkUrl(deps, changes.url);
+  refuseOtherOrigin(present, changes);
   const key = { orgId, id: present.id };
+  const rated = { ...changes, ...rateChanges(changes, present.rate_limit_per_second) };
   if (changes.enabled !== true || present.enabled || present.kind === "mailbox") {
     if (isToBeDiscarded) {
       throw new ApiError(409, "discard_held is for a target that is disabled: this one is enabled", {
         code: "target_enabled",
       });
     }
-    const target = await store(deps, key, changes);
+    const target = await store(deps, key, rated);
     deps.changes.publishTarget(orgId, target.id);
     return { target };
   }
@@ -76,7 +88,7 @@ export async function updateTarget(
   const heldItems = isToBeDiscarded
     ? await discardWaiting(deps.queries, present.id)
     : await restartWaiting(deps, present.id);
-  const target = await store(deps, key, changes);
+  const target = await store(deps, key, rated);
   deps.changes.publishTarget(orgId, target.id);
   deps.onDue();
   return { target, heldItems };
@@ -89,11 +101,20 @@ async function restartWaiting(deps: TargetDeps, targetId: string): Promise<numbe
 
 async function store(
   deps: TargetDeps,
-  key: { orgId: string; id: string },
-  { auth, confirm_origin: confirmOrigin, result_target_id: resultTargetId, ...changes }: TargetChanges,
+  key: TargetKey,
+  {
+    auth,
+    confirm_origin: confirmOrigin,
+    result_target_id: resultTargetId,
+    headers,
+    ...changes
+  }: TargetChanges,
 ): Promise<StoredTarget> {
   const row = { ...changes, ...consequences(changes) };
   const nowSeconds = Math.floor(deps.nowMs() / 1000);
+  if (headers !== undefined || changes.url !== undefined) {
+    return changeHeaders(deps, key, { row, headers, nowSeconds });
+  }
   if (auth === undefined && resultTargetId === undefined && confirmOrigin === undefined) {
     return changeTarget(deps.queries, key, row, nowSeconds);
   }

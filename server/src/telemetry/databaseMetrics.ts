@@ -45,24 +45,12 @@ const statement = `
     select extract(epoch from clock_timestamp()) * 1000 as ms
   ),
   waiting as (
-    (
-      select d.bucket, d.target_id, d.due_at
-      from deliveries d
-      where d.lease_until is null
-      order by d.bucket, d.target_id, d.due_at
-      limit 1
-    )
+    select bucket, target_id, due_at
+    from waiting_after(-1::smallint, '00000000-0000-0000-0000-000000000000')
     union all
-    select next.bucket, next.target_id, next.due_at
+    select following.bucket, following.target_id, following.due_at
     from waiting w
-    cross join lateral (
-      select d.bucket, d.target_id, d.due_at
-      from deliveries d
-      where d.lease_until is null
-        and (d.bucket, d.target_id) > (w.bucket, w.target_id)
-      order by d.bucket, d.target_id, d.due_at
-      limit 1
-    ) next
+    cross join lateral waiting_after(w.bucket, w.target_id) following
   ),
   target as materialized (
     select w.bucket, w.target_id, w.due_at, coalesce(t.enabled, true) as enabled

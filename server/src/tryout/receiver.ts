@@ -122,9 +122,11 @@ function toStored(deps: ReceiverDeps, target: TryoutTarget, request: OutboundReq
 }
 
 /** What the outbound client would have sent, with what it adds on every connection. */
-function receivedHeaders({ headers, body }: OutboundRequest): (readonly [string, string])[] {
+function receivedHeaders({ headers, secretNames, body }: OutboundRequest): (readonly [string, string])[] {
   return [
-    ...headerPairs(headers),
+    ...headerPairs(headers).map(
+      ([name, value]) => [name, secretNames?.has(name.toLowerCase()) === true ? "***" : value] as const,
+    ),
     ["user-agent", `Postrider/${version}`],
     ["content-length", String(body?.length ?? 0)],
   ];

@@ -109,6 +109,7 @@ export async function createPlayer(pool: pg.Pool): Promise<Player> {
             statusCode: 200,
             error: outcome === 1 ? null : "it did not work",
             responseBody: null,
+            headerSet: 0,
           };
         }),
       ),

@@ -38,6 +38,7 @@ export function createFinisher(deps: FinisherDeps): Finisher {
         statusCode: result.statusCode,
         error,
         responseBody: result.responseBody,
+        headerSet: headerSetOf(target),
         kind: delivery.kind,
         number: delivery.attempts + 1,
         target,
@@ -45,6 +46,11 @@ export function createFinisher(deps: FinisherDeps): Finisher {
       noteHealth(deps, target, result.verdict);
     },
   };
+}
+
+/** The set of the target's own headers that an attempt carried; 0 for none. */
+function headerSetOf({ headers }: TargetConfig): number {
+  return headers === null || "fault" in headers ? 0 : headers.set;
 }
 
 const maxErrorLength = 1_000;

@@ -1,6 +1,7 @@
 import type { ExchangeResult } from "../../outbound/exchangeResult.ts";
 import type { Outbound, OutboundRequest } from "../../outbound/outbound.ts";
 import { classify } from "./classify.ts";
+import { maskSecrets } from "./maskSecrets.ts";
 import { type AttemptResult, type Delivery, notSent } from "../../items/delivery.ts";
 import { sign } from "../../items/signature.ts";
 import type { TargetConfig } from "../../targets/targetConfig.ts";
@@ -26,11 +27,9 @@ export function sendWebhook(
   target: TargetConfig,
   ended: (result: AttemptResult) => void,
 ): void {
-  if ("fault" in target.signing) {
-    const result = notSent(target.signing.fault);
-    queueMicrotask(() => ended(result));
-    return;
-  }
+  const { signing, headers: own } = target;
+  if ("fault" in signing) return endUnsent(signing.fault, ended);
+  if (own !== null && "fault" in own) return endUnsent(own.fault, ended);
   const timestampSeconds = Math.floor(deps.nowMs() / 1000);
   const headers = [
     "content-type",
@@ -40,20 +39,28 @@ export function sendWebhook(
     "webhook-timestamp",
     String(timestampSeconds),
     "webhook-signature",
-    sign(target.signing.keys, delivery.eventId, timestampSeconds, delivery.payload),
+    sign(signing.keys, delivery.eventId, timestampSeconds, delivery.payload),
   ];
   if (delivery.eventType !== null) headers.push("x-event-type", delivery.eventType);
   if (delivery.correlationId !== null) headers.push("x-correlation-id", delivery.correlationId);
   if (delivery.sourceEventId !== null) headers.push("x-source-event-id", delivery.sourceEventId);
+  if (own !== null) headers.push(...own.pairs);
   const request: OutboundRequest = {
     method: "POST",
     url: target.url,
     headers,
+    ...(own !== null && { secretNames: own.secretNames }),
     body: delivery.payload,
     timeoutMs: deps.timeoutMs,
     bodyLimitBytes,
   };
-  deps.outbound.send(request, (result) => ended(toAttempt(result)));
+  deps.outbound.send(request, (result) =>
+    ended(toAttempt(own === null ? result : maskSecrets(result, own.secretValues))),
+  );
+}
+
+function endUnsent(fault: string, ended: (result: AttemptResult) => void): void {
+  queueMicrotask(() => ended(notSent(fault)));
 }
 
 function toAttempt(result: ExchangeResult): AttemptResult {

@@ -48,6 +48,7 @@ export function createDelivery(deps: DeliveryDeps): Dispatcher {
   const recorder = createAttemptRecorder(pool, log, createAttemptReport(metrics, log, deps.changes));
   const sendDeps = { outbound, timeoutMs: config.deliveryTimeoutMs, nowMs };
   const { helper, borrowed } = deps;
+  const nodeId = newRootId(nowMs());
   const dispatcher: Dispatcher = new Dispatcher({
     pool,
     box,
@@ -63,9 +64,10 @@ export function createDelivery(deps: DeliveryDeps): Dispatcher {
     timeoutMs: config.deliveryTimeoutMs,
     targetConcurrency: config.targetConcurrency,
     maxInFlight: config.maxInFlight,
+    nodeId,
     newToken: () => randomInt(2 ** 47),
     // What a helping thread has trouble with, it gives back.
-    ...(!borrowed && { circuits: createOpenCircuits(pool, log, newRootId(nowMs())) }),
+    ...(!borrowed && { circuits: createOpenCircuits(pool, log, nodeId) }),
     ...(helper && {
       lending: createLending({
         thread: helper,

@@ -140,6 +140,7 @@ test("what is lent counts among the requests that may be under way in all", asyn
     timeoutMs: 15_000,
     targetConcurrency: 1,
     maxInFlight: 40,
+    nodeId: newId(0, Date.now()),
     newToken: () => 1,
     lending: {
       requests: () => lent,

@@ -1,52 +1,20 @@
-import type pg from "pg";
 import type { AttemptResult, Delivery } from "../../items/delivery.ts";
 import type { Lease, LeasedItem, NewItem } from "../../items/item.ts";
-import type { SecretBox } from "../../items/secretBox.ts";
 import type { TargetConfig } from "../../targets/targetConfig.ts";
-import type { DeliveryGauges, DeliveryMetrics } from "../../telemetry/deliveryMetrics.ts";
-import type { Log } from "../../telemetry/log.ts";
-import { attempt, type Senders } from "../attempt/attempt.ts";
-import type { AttemptRecorder } from "../attempt/recordAttempts.ts";
-import type { Finisher } from "../attempt/finishAttempt.ts";
+import type { DeliveryGauges } from "../../telemetry/deliveryMetrics.ts";
+import { attempt } from "../attempt/attempt.ts";
 import { Admission, isUnproven } from "./admission.ts";
-import type { Borrowing } from "./borrowedClaims.ts";
 import { chooseDue } from "./chooseDue.ts";
-import { type ClaimLoop, type ClaimLoopDeps, createClaimLoop } from "./claimLoop.ts";
+import { type ClaimLoop, createClaimLoop } from "./claimLoop.ts";
+import type { DispatcherDeps } from "./dispatcherDeps.ts";
 import { createJudge, type Judge } from "./judge.ts";
 import { hold, isCircuitOpen, isEmpty, isReady, isTripped, type Lane, waiting } from "./lane.ts";
 import { Lanes } from "./lanes.ts";
-import type { Lending } from "./lending.ts";
-import type { OpenCircuits } from "./openCircuits.ts";
+import { begin } from "./pace.ts";
+import { Paces } from "./paces.ts";
 import { createReleases, type Releases } from "./releases.ts";
 import { createTargetChecks, type TargetChecks } from "./targetChecks.ts";
 import { createUnsentReport, type UnsentReport } from "./unsentReport.ts";
-
-export interface DispatcherDeps {
-  pool: pg.Pool;
-  box: SecretBox;
-  log: Log;
-  metrics: DeliveryMetrics;
-  recorder: AttemptRecorder;
-  finisher: Finisher;
-  senders: Senders;
-  /** Whether this process dispatches at all; when not, everything is left to the nodes that do. */
-  enabled: boolean;
-  timeoutMs: number;
-  /** Requests under way to one target. */
-  targetConcurrency: number;
-  /** Requests under way in all. */
-  maxInFlight: number;
-  /** A whole random number below 2^53, for lease tokens. */
-  newToken: () => number;
-  /** What brings due deliveries into memory; the circle over all targets unless told. */
-  createClaims?: (deps: ClaimLoopDeps) => ClaimLoop;
-  /** Told when circuits open and close. */
-  circuits?: OpenCircuits;
-  /** The part of targets' requests that another thread has. */
-  lending?: Lending;
-  /** Told, where targets are another thread's, what becomes of them. */
-  borrowing?: Borrowing;
-}
 
 interface EndedAttempt {
   delivery: Delivery;
@@ -78,6 +46,7 @@ export class Dispatcher implements DeliveryGauges {
   readonly #deps: DispatcherDeps;
   readonly #admission: Admission;
   readonly #lanes: Lanes;
+  readonly #paces: Paces;
   readonly #judge: Judge;
   readonly #checks: TargetChecks;
   readonly #releases: Releases;
@@ -85,7 +54,7 @@ export class Dispatcher implements DeliveryGauges {
   readonly #mayGoOn = (): boolean => this.#deps.recorder.pending() < maxUnrecorded;
   readonly #takeTurn = (lane: Lane): boolean => {
     const hasGone = this.#startOne(lane);
-    if (hasGone) this.#lanes.queue(lane, performance.now());
+    if (hasGone) this.#offerTurn(lane);
     return hasGone;
   };
   #isStopping = false;
@@ -98,8 +67,14 @@ export class Dispatcher implements DeliveryGauges {
     this.#deps = deps;
     const { borrowing, lending, log } = deps;
     this.#admission = new Admission(deps.maxInFlight, () => lending?.requests() ?? 0);
+    this.#paces = new Paces({
+      ...deps,
+      ready: (lane) => this.#paceAllows(lane),
+      refused: (lane, untilMs) => this.#paceRefuses(lane, untilMs),
+    });
     this.#lanes = new Lanes({
       admission: this.#admission,
+      paces: this.#paces,
       maxWindowOf: (targetId) => borrowing?.requestsOf(targetId) ?? deps.targetConcurrency,
       // Only prompt targets are lent.
       firstStanding: borrowing === undefined ? "untried" : "prompt",
@@ -126,7 +101,7 @@ export class Dispatcher implements DeliveryGauges {
       newLease: () => this.newLease(),
       room: () => lanes.waitingRoom.room(),
       fullTargets: () => lanes.full(),
-      targetsEnding: (count) => this.#targetsEnding(count),
+      targetsEnding: (count) => lanes.ending(count),
       choose: (due) => chooseDue(lanes, this.#admission, due),
       take: (deliveries) => {
         for (const lane of new Set(deliveries.map((delivery) => lanes.add(delivery)))) this.#offerTurn(lane);
@@ -145,12 +120,14 @@ export class Dispatcher implements DeliveryGauges {
   async stop(): Promise<void> {
     this.#isStopping = true;
     this.#checks.stop();
+    this.#paces.stop();
     clearInterval(this.#ticker);
     await this.#claims?.stop();
     for (const lane of this.#lanes.all()) this.#releaseWaiting(lane);
     await this.#releases.flush();
     if (this.inFlight() > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve));
     await this.#releases.flush();
+    await this.#paces.returnAll();
     await this.#deps.recorder.drained();
     this.#deps.recorder.stop();
     await this.#deps.circuits?.stop();
@@ -205,10 +182,7 @@ export class Dispatcher implements DeliveryGauges {
   }
 
   openCircuits(): number {
-    const nowMs = performance.now();
-    let open = 0;
-    for (const lane of this.#lanes.all()) if (isCircuitOpen(lane, nowMs)) open++;
-    return open;
+    return this.#lanes.openCircuits();
   }
 
   #pump(): void {
@@ -239,7 +213,25 @@ export class Dispatcher implements DeliveryGauges {
   /** Lets the lane have its turn when it can take a request, and its target be looked up before. */
   #offerTurn(lane: Lane): void {
     if (lane.org === undefined && waiting(lane) > 0) this.#checks.ask(lane);
-    else this.#lanes.queue(lane, performance.now());
+    else {
+      this.#paces.want(lane);
+      this.#lanes.queue(lane, performance.now());
+    }
+  }
+
+  #paceAllows(lane: Lane): void {
+    // What it may begin with may be in the database.
+    if (waiting(lane) === 0) this.#claims?.wake();
+    this.#offerTurn(lane);
+    this.#pump();
+  }
+
+  /** The target is left alone for a while, and what waits is left to the other nodes. */
+  #paceRefuses(lane: Lane, untilMs: number): void {
+    lane.openUntilMs = Math.max(lane.openUntilMs, untilMs);
+    this.#releaseWaiting(lane);
+    void this.#releases.flush();
+    if (isEmpty(lane)) this.#deps.borrowing?.idle(lane.targetId);
   }
 
   /** Starts the lane's next request, or gives back what it cannot send; false when it has to wait for something. */
@@ -265,6 +257,7 @@ export class Dispatcher implements DeliveryGauges {
       return true;
     }
     if (lane.inFlight === 0) lane.progressAtMs = nowMs;
+    if (lane.pace !== undefined) begin(lane.pace, nowMs);
     this.#admission.started(lane);
     const target = lane.config;
     const attemptedAtMs = Date.now();
@@ -325,8 +318,10 @@ export class Dispatcher implements DeliveryGauges {
   /** Gives back what waits for a deleted or disabled target: the claim cancels it or leaves it held. */
   #applyConfig(lane: Lane, config: TargetConfig | undefined, askedAtMs: number): void {
     this.#lanes.configure(lane, config, askedAtMs);
+    // What is limited is sent by one thread.
+    if (lane.pace !== undefined) this.#deps.borrowing?.troubled(lane.targetId);
     if (config === undefined || !config.enabled) this.#releaseWaiting(lane);
-    else this.#lanes.queue(lane, performance.now());
+    else this.#offerTurn(lane);
   }
 
   #releaseWaiting(lane: Lane): void {
@@ -338,19 +333,12 @@ export class Dispatcher implements DeliveryGauges {
     return delivery.leaseDeadlineMs - nowMs < this.#deps.timeoutMs + leaseReserveMs;
   }
 
-  #targetsEnding(count: number): string[] {
-    const found: string[] = [];
-    for (const lane of this.#lanes.all()) {
-      if (lane.recent >= count || lane.previous >= count) found.push(lane.targetId);
-    }
-    return found;
-  }
-
   /** Offers the other thread a part of what these webhooks' targets may have under way. */
   #lend(targetIds: readonly string[]): void {
     for (const targetId of targetIds) {
       const lane = this.#lanes.find(targetId);
-      if (lane?.queue[lane.head]?.kind !== 1 || lane.standing !== "prompt") continue;
+      if (lane?.queue[lane.head]?.kind !== 1 || lane.standing !== "prompt" || lane.pace !== undefined)
+        continue;
       if (lane.org !== undefined && this.#admission.hasOrgBudget(lane.org, "prompt"))
         this.#deps.lending?.offer(lane, this.#admission.targetShare());
     }
@@ -368,6 +356,8 @@ export class Dispatcher implements DeliveryGauges {
       if (this.#judge.isStalled(lane, nowMs)) this.#stall(lane);
       this.#lanes.doubt(lane, nowMs);
       this.#giveBackLate(lane, nowMs);
+      for (const delivery of this.#lanes.removeSurplus(lane)) this.#releases.add(delivery);
+      this.#paces.trim(lane);
       this.#offerTurn(lane);
       const isIdle = isEmpty(lane) && lane.previous === 0 && !this.#deps.lending?.isLent(lane.targetId);
       if (isIdle && lane.openUntilMs < nowMs - 60_000) this.#lanes.forget(lane);

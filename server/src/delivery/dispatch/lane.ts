@@ -1,6 +1,7 @@
 import type { Delivery } from "../../items/delivery.ts";
 import type { TargetConfig } from "../../targets/targetConfig.ts";
 import type { OrgAtWork, Standing } from "./admission.ts";
+import { mayBegin, type Pace } from "./pace.ts";
 
 /*
  * One target as a node works on it: what waits in memory, how much is under way, and how much the target can
@@ -32,6 +33,10 @@ export interface Lane {
   window: number;
   /** How far the window opens. */
   maxWindow: number;
+  /** How far it opens while nothing is lent. */
+  ownWindow: number;
+  /** Where the target's owner has set a limit. */
+  pace: Pace | undefined;
   config: TargetConfig | undefined;
   /** When `config` was last known to be current, by the monotonic clock. */
   checkedAtMs: number;
@@ -78,6 +83,8 @@ export function createLane(targetId: string, maxWindow: number, standing: Standi
     inFlight: 0,
     window: firstWindow,
     maxWindow,
+    ownWindow: maxWindow,
+    pace: undefined,
     config: undefined,
     checkedAtMs: 0,
     lendableAtMs: 0,
@@ -145,6 +152,9 @@ export function hasRoom(lane: Lane, nowMs: number, share: Share): boolean {
   if (lane.openUntilMs > nowMs) return false;
   const count = waiting(lane);
   if (count === 0) return true;
+  const perSecond = lane.pace?.limits.perSecond;
+  // A claim brings what may be sent in a second, at most.
+  if (typeof perSecond === "number" && count >= perSecond / 2) return false;
   const wanted = Math.max(minAhead, lane.window * windowsAhead) + Math.max(lane.recent, lane.previous);
   const ahead = Math.min(maxAhead, wanted, share.deliveries);
   return count < ahead && lane.bytes < share.bytes;
@@ -152,6 +162,11 @@ export function hasRoom(lane: Lane, nowMs: number, share: Share): boolean {
 
 /** Whether the target could take one more request now, whatever others want. */
 export function isReady(lane: Lane, nowMs: number): boolean {
+  return isOpen(lane, nowMs) && (lane.pace === undefined || mayBegin(lane.pace, lane.inFlight, nowMs));
+}
+
+/** The same, whatever limits its owner has set. */
+export function isOpen(lane: Lane, nowMs: number): boolean {
   if (waiting(lane) === 0 || lane.inFlight >= lane.window || lane.openUntilMs > nowMs) return false;
   // Half-open: after an open circuit one request probes the target before others follow.
   return !isTripped(lane) || lane.inFlight === 0;
@@ -175,7 +190,14 @@ export function isTripped(lane: Lane): boolean {
 /** Changes how far the window opens; what is under way beyond it ends by itself. */
 export function setMaxWindow(lane: Lane, maxWindow: number): void {
   lane.maxWindow = maxWindow;
-  lane.window = Math.min(lane.window, maxWindow);
+  lane.window = Math.max(1, Math.min(lane.window, maxWindow));
+}
+
+/** Changes how far it opens while nothing is lent, for what is lent as well. */
+export function setOwnWindow(lane: Lane, ownWindow: number): void {
+  if (lane.ownWindow === ownWindow) return;
+  setMaxWindow(lane, lane.maxWindow + ownWindow - lane.ownWindow);
+  lane.ownWindow = ownWindow;
 }
 
 export function noteSuccess(lane: Lane): void {

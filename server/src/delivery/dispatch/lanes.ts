@@ -1,7 +1,9 @@
 import type { Delivery } from "../../items/delivery.ts";
 import type { TargetConfig } from "../../targets/targetConfig.ts";
 import { type Admission, isUnproven, type Standing } from "./admission.ts";
-import { createLane, isEmpty, isReady, type Lane, waiting } from "./lane.ts";
+import { createLane, isCircuitOpen, isEmpty, isReady, type Lane, setOwnWindow, waiting } from "./lane.ts";
+import { createPace } from "./pace.ts";
+import type { Paces } from "./paces.ts";
 import { createReputations } from "./reputations.ts";
 import { RoundOfTurns } from "./turns.ts";
 import { WaitingRoom } from "./waitingRoom.ts";
@@ -12,6 +14,8 @@ export interface LanesDeps {
   maxWindowOf: (targetId: string) => number;
   /** What targets are taken for of which nothing is known here. */
   firstStanding: Standing;
+  /** For targets with limits of their owner's. */
+  paces: Paces;
 }
 
 /** While more hangs than its budget allows, a target is trusted for so long after its last answer. */
@@ -51,6 +55,33 @@ export class Lanes {
     return lane;
   }
 
+  /** How many circuits are open. */
+  openCircuits(): number {
+    const nowMs = performance.now();
+    let open = 0;
+    for (const lane of this.#lanes.values()) if (isCircuitOpen(lane, nowMs)) open++;
+    return open;
+  }
+
+  /** Targets that have ended at least so many deliveries of late. */
+  ending(count: number): string[] {
+    const found: string[] = [];
+    for (const lane of this.#lanes.values()) {
+      if (lane.recent >= count || lane.previous >= count) found.push(lane.targetId);
+    }
+    return found;
+  }
+
+  /** Takes out what waits for a target whose rate is limited and cannot be sent in the next two seconds. */
+  removeSurplus(lane: Lane): Delivery[] {
+    const perSecond = lane.pace?.limits.perSecond ?? null;
+    const kept = perSecond === null ? waiting(lane) : Math.ceil(perSecond * 2);
+    if (waiting(lane) <= kept) return [];
+    const all = this.waitingRoom.takeAll(lane);
+    for (const delivery of all.splice(0, kept)) this.waitingRoom.add(lane, delivery);
+    return all;
+  }
+
   /** Takes everything out that waits for the lane's target. */
   removeAll(lane: Lane): Delivery[] {
     if (waiting(lane) === 0) return [];
@@ -71,7 +102,9 @@ export class Lanes {
     const isFirst = lane.org === undefined;
     lane.config = config;
     lane.checkedAtMs = askedAtMs;
-    if (config === undefined || !isFirst) return;
+    if (config === undefined) return;
+    this.#setLimits(lane, config);
+    if (!isFirst) return;
     this.waitingRoom.recount(lane, () => this.#deps.admission.join(lane, config.orgId));
     // Its last attempt on any node failed.
     if (lane.standing === "untried" && config.failingSince !== null) this.move(lane, "hanging");
@@ -105,9 +138,16 @@ export class Lanes {
   forget(lane: Lane): boolean {
     if (!isEmpty(lane)) return false;
     this.#lanes.delete(lane.targetId);
+    this.#deps.paces.forget(lane);
     this.#deps.admission.leave(lane);
     this.#reputations.remember(lane.targetId, lane.standing);
     return true;
+  }
+
+  #setLimits(lane: Lane, { perSecond, maxConcurrency }: TargetConfig): void {
+    setOwnWindow(lane, maxConcurrency ?? this.#deps.maxWindowOf(lane.targetId));
+    if (perSecond === null && maxConcurrency === null) this.#deps.paces.forget(lane);
+    else (lane.pace ??= createPace({ perSecond, maxConcurrency })).limits = { perSecond, maxConcurrency };
   }
 
   #open(targetId: string): Lane {

@@ -9,25 +9,14 @@ const rowsPerCall = 5_000;
  * moment the target is gone; this only clears the hot table. @returns how many deliveries there were.
  */
 export async function cancelOrphans(pool: pg.Pool): Promise<number> {
-  // A loose scan: one step of the index per waiting target, however many rows each has.
   const { rows } = await pool.query<{ bucket: number; target_id: string }>(
     `with recursive waiting as (
-       (select bucket, target_id
-        from deliveries
-        where lease_until is null
-        order by bucket, target_id
-        limit 1)
+       select bucket, target_id
+       from waiting_after(-1::smallint, '00000000-0000-0000-0000-000000000000')
        union all
-       select next.bucket, next.target_id
+       select following.bucket, following.target_id
        from waiting w
-       cross join lateral (
-         select d.bucket, d.target_id
-         from deliveries d
-         where d.lease_until is null
-           and (d.bucket, d.target_id) > (w.bucket, w.target_id)
-         order by d.bucket, d.target_id
-         limit 1
-       ) next
+       cross join lateral waiting_after(w.bucket, w.target_id) following
      )
      select w.bucket, w.target_id
      from waiting w

@@ -120,6 +120,7 @@ describe("rows of several items", () => {
       statusCode: 200 + n,
       error: n === 11 ? "it did not work" : null,
       responseBody: n % 3 === 0 ? Buffer.from(`answer ${n}`) : null,
+      headerSet: 0,
     }));
     // In pieces and out of order; the last has one that was not delivered, and one came too late.
     expect(await finishDeliveries(pool, [made[4]!, made[0]!, made[2]!])).toEqual([true, true, true]);

@@ -69,30 +69,30 @@ export async function claimDeliveries(pool: pg.Pool, request: DeliveryClaimReque
     p_max_targets: maxTargetsPerClaim,
     p_only: idArray(request.only),
   });
-  const [targetId, isClosed] = rows.pop()!.held!.split(" ") as [string, string];
-  const next = withoutDashes(targetId);
+  const { target_id: next, is_circle_closed: isCircleClosed } = rows.pop()!;
   return {
     deliveries: toDeliveries(rows, request.leaseToken, leaseDeadlineMs),
-    cursor: { bucket: bucketOf(next), targetId: next },
-    isCircleClosed: isClosed === "1",
+    cursor: { bucket: bucketOf(next!), targetId: next! },
+    isCircleClosed: isCircleClosed!,
   };
 }
 
 function toDeliveries(rows: readonly ClaimRow[], leaseToken: number, leaseDeadlineMs: number): Delivery[] {
   const deliveries: Delivery[] = [];
-  for (const { held, event_ids: eventIds, event_types, correlation_ids, payloads } of rows) {
+  for (const row of rows) {
+    // Null where every item's event is gone.
+    const { event_ids: eventIds, event_types, correlation_ids, payloads } = row;
     if (eventIds === null) continue;
-    const row = readHeld(held!);
     for (let item = 0; item < eventIds.length; item++) {
       deliveries.push({
         eventId: eventIds[item]!,
-        rowId: row.rowId,
-        targetId: row.targetId,
-        kind: row.kind,
-        attempts: row.attempts,
-        scheduleAttempts: row.scheduleAttempts,
-        targetVersion: row.targetVersion,
-        sourceEventId: row.sourceEventId,
+        rowId: row.row_id!,
+        targetId: row.target_id!,
+        kind: row.kind as 1 | 3,
+        attempts: row.attempts!,
+        scheduleAttempts: row.schedule_attempts!,
+        targetVersion: row.target_version!,
+        sourceEventId: row.source_event_id,
         payload: payloads![item]!,
         eventType: event_types![item]!,
         correlationId: correlation_ids![item]!,
@@ -102,37 +102,6 @@ function toDeliveries(rows: readonly ClaimRow[], leaseToken: number, leaseDeadli
     }
   }
   return deliveries;
-}
-
-/** What the items of one row have in common. */
-type HeldRow = Pick<
-  Delivery,
-  "rowId" | "targetId" | "kind" | "attempts" | "scheduleAttempts" | "targetVersion" | "sourceEventId"
->;
-
-function readHeld(text: string): HeldRow {
-  const [rowId, attempts, scheduleAttempts, kind, targetId, version, source] = text.split(" ") as [
-    string,
-    string,
-    string,
-    string,
-    string,
-    string,
-    string?,
-  ];
-  return {
-    rowId: withoutDashes(rowId),
-    attempts: Number(attempts),
-    scheduleAttempts: Number(scheduleAttempts),
-    kind: Number(kind) as 1 | 3,
-    targetId: withoutDashes(targetId),
-    targetVersion: Number(version),
-    sourceEventId: source === undefined ? null : withoutDashes(source),
-  };
-}
-
-function withoutDashes(uuid: string): string {
-  return uuid.replaceAll("-", "");
 }
 
 /** One attempt as it is written down. */
@@ -149,6 +118,8 @@ export interface AttemptRecord {
   statusCode: number;
   error: string | null;
   responseBody: Buffer | null;
+  /** The set of its target's own headers that it carried; 0 for none. */
+  headerSet: number;
 }
 
 /** Records attempts and moves their deliveries on; says for each whether the lease was still held. */
@@ -162,6 +133,7 @@ export async function finishDeliveries(pool: pg.Pool, records: readonly AttemptR
   );
   const hasErrors = ordered.some((record) => record.error !== null);
   const hasBodies = ordered.some((record) => record.responseBody !== null);
+  const hasHeaders = ordered.some((record) => record.headerSet !== 0);
   const rows = await callFunction(pool, "finish_deliveries", {
     p_row_ids: uuidArray(ids),
     p_row_tokens: int8Array(tokens),
@@ -176,6 +148,7 @@ export async function finishDeliveries(pool: pg.Pool, records: readonly AttemptR
     p_errors: hasErrors ? textArray(ordered.map((record) => record.error)) : null,
     p_response_bodies: hasBodies ? byteaArray(ordered.map((record) => record.responseBody)) : null,
     p_latencies: int2Array(ordered.map(latencyOf)),
+    p_header_sets: hasHeaders ? int4Array(ordered.map((record) => record.headerSet)) : null,
   });
   const { finish_deliveries: matched } = rows[0]!;
   if (matched === null) return records.map(() => true);

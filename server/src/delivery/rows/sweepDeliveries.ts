@@ -15,6 +15,7 @@ export async function endAllLeases(pool: pg.Pool): Promise<number> {
   await pool.query(
     "update handoff_polls set lease_until = null, lease_token = null where lease_until is not null",
   );
+  await pool.query("delete from target_shares");
   const { rows } = await pool.query<{ items: number }>(
     `with freed as (
        update deliveries

@@ -59,7 +59,7 @@ export async function claimPolls(
   return {
     polls: rows.map((row) => toPoll(row, claim.leaseToken)),
     cursor: { bucket: bucketOf(next.target_id!), targetId: next.target_id! },
-    isCircleClosed: next.polls === 1,
+    isCircleClosed: next.is_circle_closed!,
   };
 }
 

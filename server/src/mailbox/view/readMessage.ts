@@ -27,7 +27,9 @@ export const messageColumns = `
   e.target_id as mailbox_id,
   coalesce(
     case when c.dead then 'DEAD' when not c.dead then 'ACKNOWLEDGED' end,
-    message_status(m.state, m.claimable_at, m.claim_count, $2::integer, $1)
+    case
+      when m.state is not null then message_status(m.state, m.claimable_at, m.claim_count, $2::integer, $1)
+    end
   ) as status,
   e.event_type,
   e.correlation_id,
@@ -89,7 +91,8 @@ export async function readMessage(deps: ReadDeps, orgId: string, id: string): Pr
     values: [mailbox.nowMs, mailbox.maxClaims, mailbox.bucket, mailbox.id, id],
   });
   const row = rows[0];
-  if (row === undefined) throw notFound();
+  // In neither table before its time is over: it was canceled, and is in no mailbox any more.
+  if (row === undefined || (row.status === null && id >= mailbox.expiredBefore)) throw notFound();
   const message = messageOf(row, mailbox);
   return withPayload(message, message.status === "EXPIRED" ? "null" : row.payload);
 }

@@ -60,6 +60,26 @@ export const functions = {
       pair_held: "bool[]",
     },
   },
+  advance_replay: {
+    parameters: {
+      p_replay: "uuid",
+      p_lease_token: "int8",
+      p_target: "uuid",
+      p_from: "uuid",
+      p_to: "uuid",
+      p_is_last: "bool",
+      p_wait_ms: "int4",
+      p_waiting: "int4",
+      p_source_ids: "uuid[]",
+      p_ids: "uuid[]",
+      p_mailbox_retention_ms: "int8",
+    },
+    columns: {
+      code: "text",
+      made_ids: "uuid[]",
+      is_finished: "bool",
+    },
+  },
   begin_handoff: {
     parameters: {
       p_row_id: "uuid",
@@ -79,6 +99,20 @@ export const functions = {
     },
     columns: {
       cancel_deliveries: "int4",
+    },
+  },
+  cancel_event: {
+    parameters: {
+      p_org: "uuid",
+      p_id: "uuid",
+      p_mailbox_retention_ms: "int8",
+    },
+    columns: {
+      code: "text",
+      kind: "int2",
+      target_id: "uuid",
+      event_type: "text",
+      mailbox_is_freed: "bool",
     },
   },
   cancel_expired_deliveries: {
@@ -145,7 +179,14 @@ export const functions = {
       p_only: "uuid[]",
     },
     columns: {
-      held: "text",
+      row_id: "uuid",
+      attempts: "int2",
+      schedule_attempts: "int2",
+      kind: "int2",
+      target_id: "uuid",
+      target_version: "int8",
+      source_event_id: "uuid",
+      is_circle_closed: "bool",
       event_ids: "uuid[]",
       event_types: "text[]",
       correlation_ids: "text[]",
@@ -174,6 +215,7 @@ export const functions = {
       state: "text",
       fingerprint: "text",
       follow_error: "text",
+      is_circle_closed: "bool",
     },
   },
   claim_messages: {
@@ -264,6 +306,7 @@ export const functions = {
       p_errors: "text[]",
       p_response_bodies: "bytea[]",
       p_latencies: "int2[]",
+      p_header_sets: "int4[]",
     },
     columns: {
       finish_deliveries: "text",
@@ -424,6 +467,38 @@ export const functions = {
     },
     columns: {
       sweep_messages: "int4",
+    },
+  },
+  take_permits: {
+    parameters: {
+      p_node: "uuid",
+      p_target_ids: "uuid[]",
+      p_permits: "int4[]",
+      p_requests: "int4[]",
+      p_ahead_ms: "int4",
+      p_lease_ms: "int4",
+    },
+    columns: {
+      target: "uuid",
+      permits: "int4",
+      first_in_us: "int8",
+      interval_us: "float8",
+      burst: "int4",
+      requests: "int4",
+    },
+  },
+  waiting_after: {
+    parameters: {
+      p_bucket: "int2",
+      p_target: "uuid",
+    },
+    columns: {
+      bucket: "int2",
+      target_id: "uuid",
+      org_id: "uuid",
+      due_at: "int8",
+      kind: "int2",
+      items: "int4",
     },
   },
 } as const;

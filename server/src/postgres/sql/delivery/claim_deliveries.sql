@@ -5,14 +5,13 @@
 -- (p_bucket, p_target) and passes what the last row names. At most p_max_targets steps are taken, so the
 -- cost of a call is bounded however many targets wait for a later moment.
 --
--- Each row of deliveries comes in one row: `held` has, with spaces between, its id, attempts, schedule_attempts and
--- kind, the target's id and its version, and for a replay, which is alone in its row, the id of the event it repeats;
--- the arrays have its items, without those whose event is gone. The last row has no items: its `held` has the target to
--- go on from, and 1 when the circle was closed, 0 when more targets may wait beyond that cursor.
+-- Each row of deliveries comes in one row; for a replay, which is alone in its row, with the id of the event that it
+-- repeats. The arrays have its items, without those whose event is gone. The last row says alone where to go on (target_id),
+-- and whether the circle was closed, or more targets may wait beyond that cursor; in all others that is null.
 --
 -- Targets in p_skip have no room on the caller; those in p_wide have shown that they take p_per_target at a time and
--- get whole rows until that is reached, the others get no more than p_few, if need be of a row's items. Deliveries of a
--- deleted target are canceled here.
+-- get whole rows until that is reached, the others get no more than p_few, if need be of a row's items. Of a target
+-- whose rate is limited, no more is taken than it may have in a second. Deliveries of a deleted target are canceled here.
 --
 -- With p_only those targets alone are looked at, in that order, and the cursor is not used. A circle is
 -- not closed when another caller had locked what was due: it may give some of it back, or leave what came after.
@@ -30,7 +29,14 @@ create function claim_deliveries(
   p_only uuid[]
 )
 returns table (
-  held text,
+  row_id uuid,
+  attempts smallint,
+  schedule_attempts smallint,
+  kind smallint,
+  target_id uuid,
+  target_version bigint,
+  source_event_id uuid,
+  is_circle_closed boolean,
   event_ids uuid[],
   event_types text[],
   correlation_ids text[],
@@ -80,13 +86,9 @@ begin
       limit 1;
       continue when not found;
     else
-      select d.bucket, d.target_id, d.due_at, d.kind, cardinality(d.event_ids) as items
+      select w.bucket, w.target_id, w.due_at, w.kind, w.items
       into v_first
-      from deliveries d
-      where d.lease_until is null
-        and (d.bucket, d.target_id) > (v_bucket, v_cursor)
-      order by d.bucket, d.target_id, d.due_at
-      limit 1;
+      from waiting_after(v_bucket, v_cursor) w;
 
       if not found then
         if v_wrapped then
@@ -108,7 +110,7 @@ begin
     end if;
     continue when v_first.due_at > v_now_ms or v_cursor = any (p_skip);
 
-    select t.enabled, t.version
+    select t.enabled, t.version, least(ceil(t.rate_limit_per_second), 10000)::integer as per_second
     into v_target
     from targets t
     where t.id = v_cursor;
@@ -119,8 +121,10 @@ begin
     end if;
     continue when not v_target.enabled;
 
-    v_is_wide := v_cursor = any (p_wide);
-    v_wanted := least(case when v_is_wide then p_per_target else p_few end, p_limit - v_taken);
+    -- What comes in whole rows may be 63 more than was wanted.
+    v_is_wide := v_cursor = any (p_wide) and coalesce(v_target.per_second > 64, true);
+    -- A null is passed over by `least`.
+    v_wanted := least(case when v_is_wide then p_per_target else p_few end, p_limit - v_taken, v_target.per_second);
     if v_is_wide or v_first.items <= v_wanted then
       with locked as (
         select d.ctid as tid, cardinality(d.event_ids) as items, d.due_at
@@ -239,7 +243,14 @@ begin
 
     return query
     select
-      concat_ws(' ', v_row_ids[r], v_attempts[r], v_schedules[r], v_first.kind, v_cursor, v_target.version, e.source_id),
+      v_row_ids[r],
+      v_attempts[r],
+      v_schedules[r],
+      v_first.kind,
+      v_cursor,
+      v_target.version,
+      e.source_id,
+      null::boolean,
       e.ids,
       e.types,
       e.correlations,
@@ -265,7 +276,14 @@ begin
 
   return query
   select
-    concat_ws(' ', v_cursor, (v_closed and not v_met_others)::integer),
+    null::uuid,
+    null::smallint,
+    null::smallint,
+    null::smallint,
+    v_cursor,
+    null::bigint,
+    null::uuid,
+    v_closed and not v_met_others,
     null::uuid[],
     null::text[],
     null::text[],

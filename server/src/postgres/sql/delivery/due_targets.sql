@@ -24,14 +24,7 @@ as $$
     union all
     select c.steps + 1, following.bucket, following.target_id, following.org_id, following.due_at
     from circle c
-    cross join lateral (
-      select d.bucket, d.target_id, d.org_id, d.due_at
-      from deliveries d
-      where d.lease_until is null
-        and (d.bucket, d.target_id) > (c.bucket, c.target_id)
-      order by d.bucket, d.target_id, d.due_at
-      limit 1
-    ) following
+    cross join lateral waiting_after(c.bucket, c.target_id) following
     where c.steps < p_max_targets
   )
   select

@@ -9,7 +9,7 @@
 -- after p_delays_ms, 3 failed. A retry whose target was deleted meanwhile is canceled by the claim that meets it.
 -- p_outcomes and p_delays_ms may be null where all were delivered, p_errors and p_response_bodies where no element has
 -- any. p_latencies has, of each item that was delivered, the range of its latency (`latencyRanges.ts`); others' are not
--- read.
+-- read. p_header_sets has the set of its target's headers that each attempt carried, 0 for none; null where none did.
 create function finish_deliveries(
   p_row_ids uuid[],
   p_row_tokens bigint[],
@@ -23,7 +23,8 @@ create function finish_deliveries(
   p_status_codes smallint[],
   p_errors text[],
   p_response_bodies bytea[],
-  p_latencies smallint[]
+  p_latencies smallint[],
+  p_header_sets integer[]
 )
 returns text
 language plpgsql
@@ -105,7 +106,8 @@ begin
   ),
   grouped as (
     insert into delivered_groups (
-      bucket, target_id, org_id, last_id, event_ids, status_codes, durations_ms, attempted_at, response_bodies
+      bucket, target_id, org_id, last_id, event_ids, status_codes, durations_ms, attempted_at, response_bodies,
+      header_sets
     )
     select
       h.bucket,
@@ -116,7 +118,8 @@ begin
       p_status_codes[h.first : h.last],
       p_durations_ms[h.first : h.last],
       p_attempted_at[h.first : h.last],
-      p_response_bodies[h.first : h.last]
+      p_response_bodies[h.first : h.last],
+      p_header_sets[h.first : h.last]
     from held h
     where h.is_group
   ),
@@ -141,7 +144,7 @@ begin
   recorded as (
     insert into attempts (
       bucket, number, outcome, status_code, duration_ms, event_id, org_id, target_id, attempted_at, error,
-      response_body
+      response_body, header_set
     )
     select
       m.bucket,
@@ -154,7 +157,8 @@ begin
       m.target_id,
       p_attempted_at[m.n],
       p_errors[m.n],
-      p_response_bodies[m.n]
+      p_response_bodies[m.n],
+      p_header_sets[m.n]
     from moved m
   ),
   parted as (

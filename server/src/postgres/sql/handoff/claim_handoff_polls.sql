@@ -1,6 +1,6 @@
 -- Leases followed tasks whose next look is due, a few from each target, in a circle over the targets that have some;
--- see claim_deliveries, whose cursor this shares: the last row has no event, names the target to go on from,
--- and its polls are 1 when the circle was closed. What belongs to a deleted target cannot be followed any more and
+-- see claim_deliveries, whose cursor this shares: the last row has no event, names the target to go on from, and says
+-- whether the circle was closed. What belongs to a deleted target cannot be followed any more and
 -- ends here, its outcome unknown.
 create function claim_handoff_polls(
   p_lease_ms integer,
@@ -22,7 +22,8 @@ returns table (
   task_id text,
   state text,
   fingerprint text,
-  follow_error text
+  follow_error text,
+  is_circle_closed boolean
 )
 language plpgsql
 as $$
@@ -109,7 +110,8 @@ begin
       h.task_id,
       h.state,
       h.fingerprint,
-      h.follow_error
+      h.follow_error,
+      null::boolean
     from leased p
     left join handoffs h on h.bucket = p.bucket and h.event_id = p.event_id;
     get diagnostics v_count = row_count;
@@ -120,14 +122,15 @@ begin
   select
     null::uuid,
     v_cursor,
-    (case when v_closed then 1 else 0 end)::smallint,
+    null::smallint,
     null::smallint,
     null::bigint,
     null::bigint,
     null::text,
     null::text,
     null::text,
-    null::text;
+    null::text,
+    v_closed;
 end
 $$;
 

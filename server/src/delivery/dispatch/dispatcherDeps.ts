@@ -1,0 +1,41 @@
+import type pg from "pg";
+import type { SecretBox } from "../../items/secretBox.ts";
+import type { Log } from "../../telemetry/log.ts";
+import type { DeliveryMetrics } from "../../telemetry/deliveryMetrics.ts";
+import type { Senders } from "../attempt/attempt.ts";
+import type { AttemptRecorder } from "../attempt/recordAttempts.ts";
+import type { Finisher } from "../attempt/finishAttempt.ts";
+import type { Borrowing } from "./borrowedClaims.ts";
+import type { ClaimLoop, ClaimLoopDeps } from "./claimLoop.ts";
+import type { Lending } from "./lending.ts";
+import type { OpenCircuits } from "./openCircuits.ts";
+
+/** What a dispatcher stands on. */
+export interface DispatcherDeps {
+  pool: pg.Pool;
+  box: SecretBox;
+  log: Log;
+  metrics: DeliveryMetrics;
+  recorder: AttemptRecorder;
+  finisher: Finisher;
+  senders: Senders;
+  /** Whether this process dispatches at all; when not, everything is left to the nodes that do. */
+  enabled: boolean;
+  timeoutMs: number;
+  /** Requests under way to one target. */
+  targetConcurrency: number;
+  /** Requests under way in all. */
+  maxInFlight: number;
+  /** Names this dispatcher among all that share the database, as an id. */
+  nodeId: string;
+  /** A whole random number below 2^53, for lease tokens. */
+  newToken: () => number;
+  /** What brings due deliveries into memory; the circle over all targets unless told. */
+  createClaims?: (deps: ClaimLoopDeps) => ClaimLoop;
+  /** Told when circuits open and close. */
+  circuits?: OpenCircuits;
+  /** The part of targets' requests that another thread has. */
+  lending?: Lending;
+  /** Told, where targets are another thread's, what becomes of them. */
+  borrowing?: Borrowing;
+}

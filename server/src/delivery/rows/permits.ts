@@ -1,0 +1,83 @@
+import type pg from "pg";
+import { int4Array, uuidArray } from "../../postgres/hot/binaryArray.ts";
+import { callFunction } from "../../postgres/hot/callFunction.ts";
+
+/** What a node wants of one target. */
+export interface PermitWish {
+  targetId: string;
+  /** Permits to begin an attempt, where the rate is limited. */
+  permits: number;
+  /** How many requests it wants to have under way, where these are bounded; 0 gives its share back. */
+  requests: number;
+}
+
+/** What it may have. */
+export interface PermitGrant {
+  targetId: string;
+  permits: number;
+  /** From when on the first permit holds, in milliseconds from now; negative when it could have been used before. */
+  firstInMs: number;
+  /** What lies between two permits, in milliseconds; null where the rate is not limited. */
+  intervalMs: number | null;
+  /** How many attempts may begin at once after a pause. */
+  burst: number;
+  /** Null where requests under way are not bounded. */
+  requests: number | null;
+}
+
+export interface PermitRequest {
+  nodeId: string;
+  /** At most one of each target. */
+  wishes: readonly PermitWish[];
+  /** Permits are given for moments that are at most so far away. */
+  aheadMs: number;
+  /** For how long shares are given. */
+  leaseMs: number;
+}
+
+/** Takes permits and shares; targets that are gone are missing in what comes. */
+export async function takePermits(pool: pg.Pool, request: PermitRequest): Promise<PermitGrant[]> {
+  // Locked in the order of their ids by every node, so that two cannot deadlock.
+  const wishes = request.wishes.toSorted((one, other) => (one.targetId < other.targetId ? -1 : 1));
+  const rows = await callFunction(pool, "take_permits", {
+    p_node: request.nodeId,
+    p_target_ids: uuidArray(wishes.map(({ targetId }) => targetId)),
+    p_permits: int4Array(wishes.map(({ permits }) => permits)),
+    p_requests: int4Array(wishes.map(({ requests }) => requests)),
+    p_ahead_ms: request.aheadMs,
+    p_lease_ms: request.leaseMs,
+  });
+  return rows.map((row) => ({
+    targetId: row.target!,
+    permits: row.permits!,
+    firstInMs: row.first_in_us! / 1000,
+    intervalMs: row.interval_us === null ? null : row.interval_us / 1000,
+    burst: row.burst!,
+    requests: row.requests,
+  }));
+}
+
+/** Gives back all that a node has. */
+export async function returnShares(pool: pg.Pool, nodeId: string): Promise<void> {
+  await pool.query("delete from target_shares where node_id = $1", [nodeId]);
+}
+
+/** Removes what stopped nodes and deleted targets left behind. @returns how many rows there were. */
+export async function sweepPermits(pool: pg.Pool): Promise<number> {
+  const { rowCount: shares } = await pool.query({
+    name: "sweep_shares",
+    text: `delete from target_shares
+           where until_ms < (extract(epoch from clock_timestamp()) * 1000)::bigint`,
+  });
+  const { rowCount: paces } = await pool.query({
+    name: "sweep_paces",
+    text: `delete from target_paces p
+           where not exists (
+             select
+             from targets t
+             where t.id = p.target_id
+               and (t.rate_limit_per_second is not null or t.max_concurrency is not null)
+           )`,
+  });
+  return (shares ?? 0) + (paces ?? 0);
+}

@@ -1,0 +1,73 @@
+import type pg from "pg";
+
+/** What is counted: `limit` times in a window, for each subject of a scope. */
+export interface CountedWindow {
+  scope: string;
+  subject: string;
+  limit: number;
+  windowSeconds: number;
+}
+
+export interface Hit {
+  isCounted: boolean;
+  /** Requests counted in the window, this one included. */
+  hits: number;
+  /** Seconds until the window ends. */
+  resetSeconds: number;
+}
+
+/**
+ * Counts once in the present window of a subject, unless that is used up; a window begins with the first hit. By the
+ * database's clock, for all nodes and across restarts.
+ *
+ * One statement, and no write for a refused request: an address that hammers must not make commits, nor hold
+ * connections that wait for one row. The row's lock makes concurrent requests take turns, so exactly `limit` pass.
+ */
+export async function countInWindow(
+  pool: pg.Pool,
+  { scope, subject, limit, windowSeconds }: CountedWindow,
+): Promise<Hit> {
+  const { rows } = await pool.query<{ is_counted: boolean; hits: number; reset_seconds: number }>({
+    name: "rate_limit_hit",
+    text: `with clock as (
+             select extract(epoch from now())::bigint as seconds
+           ),
+           present as (
+             select r.hits, r.window_start
+             from rate_limits r, clock
+             where r.scope = $1
+               and r.subject = $2
+               and r.window_start > clock.seconds - $4
+           ),
+           counted as (
+             insert into rate_limits as r (scope, subject, window_start, hits)
+             select $1, $2, clock.seconds, 1
+             from clock
+             where not exists (select from present where present.hits >= $3)
+             on conflict (scope, subject) do update
+             set hits = case when r.window_start <= excluded.window_start - $4 then 1 else r.hits + 1 end,
+               window_start = case
+                 when r.window_start <= excluded.window_start - $4 then excluded.window_start
+                 else r.window_start
+               end
+             where r.hits < $3
+               or r.window_start <= excluded.window_start - $4
+             returning r.hits, r.window_start
+           ),
+           answer as (
+             select true as is_counted, hits, window_start
+             from counted
+             union all
+             select false, $3, window_start
+             from present
+             where not exists (select from counted)
+           )
+           select a.is_counted, a.hits, a.window_start + $4 - clock.seconds as reset_seconds
+           from answer a, clock`,
+    values: [scope, subject, limit, windowSeconds],
+  });
+  const row = rows[0];
+  // Nothing: concurrent requests opened the window and used it up after this statement began.
+  if (row === undefined) return { isCounted: false, hits: limit, resetSeconds: windowSeconds };
+  return { isCounted: row.is_counted, hits: row.hits, resetSeconds: row.reset_seconds };
+}

@@ -1,0 +1,190 @@
+-- One batch of a job's work at one target, in one transaction: makes the new events, moves the target's cursor from
+-- p_from to p_to, counts, plans the next batch and gives the job's lease back. The lease's token is a fencing token, and
+-- the cursor has to be where the caller saw it: of two who work on the same batch, one does it. Codes:
+--   a advanced      l the lease has passed to another holder, or the job was canceled: nothing was done
+--
+-- p_source_ids has the events to replay in ascending order, p_ids the new ones, which share their last byte, the target's
+-- bucket. p_waiting: how many of the batch were waiting and are skipped. p_is_last: nothing is behind p_to.
+-- p_wait_ms: not before then for this target. Events are made as replay_event makes them, and skipped where it refuses.
+create function advance_replay(
+  p_replay uuid,
+  p_lease_token bigint,
+  p_target uuid,
+  p_from uuid,
+  p_to uuid,
+  p_is_last boolean,
+  p_wait_ms integer,
+  p_waiting integer,
+  p_source_ids uuid[],
+  p_ids uuid[],
+  p_mailbox_retention_ms bigint,
+  out code text,
+  out made_ids uuid[],
+  out is_finished boolean
+)
+language plpgsql
+as $$
+declare
+  v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
+  v_bucket smallint := get_byte(uuid_send(p_target), 15);
+  v_job record;
+  v_target record;
+  v_count integer := cardinality(p_source_ids);
+  v_made integer := 0;
+  v_no_target integer := 0;
+  v_disabled integer := 0;
+  v_next_at bigint;
+begin
+  is_finished := false;
+  made_ids := '{}';
+  select r.org_id, r.rate_per_second, r.due_at
+  into v_job
+  from replays r
+  where r.id = p_replay
+    and r.status = 'RUNNING'
+    and r.lease_token = p_lease_token
+  for update;
+  if not found then
+    code := 'l';
+    return;
+  end if;
+  update replay_parts p
+  set cursor_id = p_to,
+    is_done = p_is_last,
+    due_at = v_now_ms + p_wait_ms
+  where p.replay_id = p_replay
+    and p.target_id = p_target
+    and p.cursor_id = p_from
+    and not p.is_done;
+  if not found then
+    code := 'l';
+    return;
+  end if;
+  code := 'a';
+
+  if v_count > 0 then
+    -- The lock keeps the target from being deleted before the deliveries are there to be canceled.
+    select t.kind, t.enabled, t.max_retries
+    into v_target
+    from targets t
+    where t.id = p_target
+      and t.org_id = v_job.org_id
+    for key share;
+    if not found then
+      v_no_target := v_count;
+    elsif v_target.kind = 'mailbox' and not v_target.enabled then
+      v_disabled := v_count;
+    else
+      made_ids := store_replays(
+        p_replay, v_job.org_id, p_target, v_target.max_retries, p_source_ids, p_ids,
+        case
+          when v_target.kind = 'mailbox' then first_id_at(v_now_ms - p_mailbox_retention_ms)
+          else '00000000-0000-0000-0000-000000000000'
+        end,
+        v_now_ms
+      );
+      v_made := cardinality(made_ids);
+    end if;
+  end if;
+
+  select min(p.due_at)
+  into v_next_at
+  from replay_parts p
+  where p.replay_id = p_replay
+    and not p.is_done;
+  is_finished := v_next_at is null;
+  update replays r
+  set replayed = r.replayed + v_made,
+    skipped_waiting = r.skipped_waiting + p_waiting,
+    skipped_no_target = r.skipped_no_target + v_no_target,
+    skipped_mailbox_disabled = r.skipped_mailbox_disabled + v_disabled,
+    -- The rest of what was to be replayed is not there any more.
+    skipped_expired = r.skipped_expired + v_count - v_made - v_no_target - v_disabled,
+    -- What a job that was held up did not use of its rate is made good for a second's worth.
+    due_at = greatest(
+      greatest(r.due_at, v_now_ms - 1000) + v_made * 1000::bigint / r.rate_per_second,
+      coalesce(v_next_at, 0)
+    ),
+    lease_until = null,
+    lease_token = null,
+    status = case when is_finished then 'DONE' else r.status end,
+    finished_at = case when is_finished then v_now_ms end
+  where r.id = p_replay;
+  if is_finished then
+    update replays r
+    set total = r.replayed + r.skipped_waiting + r.skipped_no_target + r.skipped_mailbox_disabled + r.skipped_expired
+    where r.id = p_replay;
+    delete from replay_parts p
+    where p.replay_id = p_replay;
+  end if;
+end
+$$;
+
+-- The new events of a batch with what makes them due. Gives the ids of those whose source was still there and, of a
+-- mailbox, not expired. Each delivery has a row of its own, as that of a replay does.
+create function store_replays(
+  p_replay uuid,
+  p_org uuid,
+  p_target uuid,
+  p_max_retries smallint,
+  p_source_ids uuid[],
+  p_ids uuid[],
+  p_from_id uuid,
+  p_now_ms bigint
+)
+returns uuid[]
+language plpgsql
+as $$
+declare
+  v_bucket smallint := get_byte(uuid_send(p_target), 15);
+  v_low uuid := p_source_ids[1];
+  v_high uuid := p_source_ids[cardinality(p_source_ids)];
+  v_kind smallint;
+  v_made uuid[];
+begin
+  with made as (
+    insert into events (
+      bucket, kind, max_retries, billable, target_id, id, org_id, source_event_id, event_type, correlation_id,
+      ordering_key, payload, replay_id
+    )
+    select
+      e.bucket, e.kind, p_max_retries, false, e.target_id, p_ids[n], e.org_id, e.id, e.event_type, e.correlation_id,
+      e.ordering_key, e.payload, p_replay
+    from generate_series(1, cardinality(p_source_ids)) as n
+    cross join lateral (
+      select s.*
+      from events s
+      where s.bucket = v_bucket
+        and s.target_id = p_target
+        and s.id = p_source_ids[n]
+        -- Lets the executor leave out the other days of `events` at its start.
+        and s.id between v_low and v_high
+    ) e
+    where e.org_id = p_org
+      and e.id >= p_from_id
+    returning id, kind
+  )
+  select array_agg(m.id order by m.id), min(m.kind)
+  into v_made, v_kind
+  from made m;
+  if v_made is null then
+    return '{}';
+  end if;
+
+  if v_kind = 2 then
+    perform put_message(p_target, m.id, p_now_ms)
+    from unnest(v_made) with ordinality as m (id, n)
+    order by m.n;
+  else
+    insert into deliveries (bucket, kind, id, target_id, org_id, due_at, event_ids)
+    select v_bucket, v_kind, m.id, p_target, p_org, p_now_ms, array[m.id]
+    from unnest(v_made) as m (id);
+    insert into target_activity (bucket, accepted, target_id, org_id, at_ms)
+    values (v_bucket, cardinality(v_made), p_target, p_org, p_now_ms);
+  end if;
+  insert into replay_pending (replay_id, event_id, due_at)
+  select p_replay, m.id, p_now_ms + 500
+  from unnest(v_made) as m (id);
+  return v_made;
+end
+$$;

@@ -1,0 +1,189 @@
+import type pg from "pg";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { createTestDatabase, type TestDatabase } from "../../test/support/database.ts";
+import { storeDueItems } from "../../test/support/storedItems.ts";
+import { noChanges } from "../items/changes.ts";
+import { firstIdAt, newRootId } from "../postgres/ids.ts";
+import { ensurePartitions } from "../postgres/partitions.ts";
+import { createPool } from "../postgres/pool.ts";
+import { createQueries, type Queries } from "../postgres/tables.ts";
+import { type ClaimedReplay, claimReplay } from "./claimReplay.ts";
+import { followReplayed } from "./followReplayed.ts";
+import { type BatchDeps, replayBatch } from "./replayBatch.ts";
+import { insertReplay } from "./store.ts";
+
+const items = 60;
+
+let database: TestDatabase;
+let pool: pg.Pool;
+let queries: Queries;
+let deps: BatchDeps;
+let orgId: string;
+let targetId: string;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  pool = createPool({ connection: database.connection, size: 4, onError: () => undefined });
+  queries = createQueries(pool);
+  deps = {
+    config: { mailboxRetentionSeconds: 604_800 },
+    queries,
+    changes: noChanges,
+    mailboxes: { onMailboxItems: () => undefined },
+    nowMs: Date.now,
+    onDue: () => undefined,
+  };
+  await ensurePartitions(pool, Date.now());
+});
+
+afterAll(async () => {
+  await pool?.end();
+  await database?.drop();
+});
+
+/** A new organization with failed events, and a replay of them that runs. */
+beforeEach(async () => {
+  await pool.query("truncate replays cascade; truncate deliveries, events, settlements");
+  orgId = newRootId(Date.now());
+  targetId = newRootId(Date.now());
+  await pool.query(
+    "insert into organizations (id, name, slug, billing_status, created_at) values ($1, 'o', $2, 'active', 0)",
+    [orgId, orgId],
+  );
+  await pool.query(
+    `insert into targets (id, org_id, kind, name, url, secret, created_at, updated_at)
+     values ($1, $2, 'webhook', 't', 'https://example.com', 'x', 0, 0)`,
+    [targetId, orgId],
+  );
+  await storeDueItems(pool, { orgId, targetId, count: items });
+  await pool.query(
+    `insert into settlements (bucket, status, event_id, org_id, target_id, settled_at)
+     select bucket, 'FAILED', id, org_id, target_id, 0 from events`,
+  );
+  await pool.query("truncate deliveries");
+  const createdAtMs = Date.now();
+  await insertReplay(
+    queries,
+    { kind: "session", orgId, userId: await anyUser(), tokenHash: Buffer.alloc(0) },
+    {
+      id: newRootId(createdAtMs),
+      filter: { status: "FAILED" },
+      ratePerSecond: 100,
+      createdAtMs,
+      until: firstIdAt(createdAtMs + 1_000),
+      total: items,
+      targetIds: [targetId],
+    },
+  );
+});
+
+async function anyUser(): Promise<string> {
+  const id = newRootId(Date.now());
+  await pool.query(
+    `insert into users (id, org_id, email, email_key, name, role, password_hash, created_at)
+     values ($1, $2, 'a@example.com', $3, 'a', 'admin', 'x', 0)`,
+    [id, orgId, id],
+  );
+  return id;
+}
+
+/** The next batch's job, as if its time had come. */
+async function claim(): Promise<ClaimedReplay> {
+  await pool.query("update replays set due_at = 0");
+  return (await claimReplay(queries))!;
+}
+
+async function made(): Promise<{ events: number; sources: number; replayed: number }> {
+  const { rows } = await pool.query(
+    `select
+       count(*) as events,
+       count(distinct source_event_id) as sources,
+       (select replayed from replays) as replayed
+     from events
+     where replay_id is not null`,
+  );
+  return rows[0];
+}
+
+describe("a batch of a replay", () => {
+  it("is made once and a job ends when all are", async () => {
+    const outcomes: string[] = [];
+    while (outcomes.at(-1) !== "finished") outcomes.push(await replayBatch(deps, await claim()));
+    expect(outcomes).toEqual(["advanced", "advanced", "finished"]);
+    expect(await made()).toEqual({ events: items, sources: items, replayed: items });
+    expect(await claimReplay(queries)).toBeUndefined();
+  });
+
+  it("is lost to a node whose lease has passed to another one", async () => {
+    const late = await claim();
+    expect(await claimReplay(queries)).toBeUndefined();
+    await pool.query("update replays set lease_until = 0");
+    const next = await claim();
+    expect(next.leaseToken).not.toBe(late.leaseToken);
+    expect(await replayBatch(deps, late)).toBe("lost");
+    expect(await made()).toMatchObject({ events: 0, replayed: 0 });
+    expect(await replayBatch(deps, next)).toBe("advanced");
+    expect(await replayBatch(deps, next)).toBe("lost");
+    expect(await made()).toEqual({ events: 25, sources: 25, replayed: 25 });
+  });
+
+  it("is lost to a node that has its lease, and saw the cursor before another batch", async () => {
+    const job = await claim();
+    await replayBatch(deps, job);
+    await pool.query("update replays set lease_until = 9e15, lease_token = $1", [job.leaseToken]);
+    expect(await replayBatch(deps, job)).toBe("lost");
+    expect(await made()).toEqual({ events: 25, sources: 25, replayed: 25 });
+  });
+
+  it("is made by one of many who try at once", async () => {
+    const job = await claim();
+    const outcomes = await Promise.all([1, 2, 3, 4].map(() => replayBatch(deps, job)));
+    expect(outcomes.toSorted()).toEqual(["advanced", "lost", "lost", "lost"]);
+    expect(await made()).toEqual({ events: 25, sources: 25, replayed: 25 });
+  });
+
+  it("is not made of a job that was canceled meanwhile", async () => {
+    const job = await claim();
+    await pool.query("update replays set status = 'CANCELED', finished_at = 1");
+    expect(await replayBatch(deps, job)).toBe("lost");
+    expect(await made()).toMatchObject({ events: 0, replayed: 0 });
+  });
+
+  it("has ids above the set's by whichever clock, in the order of their sources", async () => {
+    const job = await claim();
+    await replayBatch({ ...deps, nowMs: () => 1_000 }, job);
+    const { rows } = await pool.query<{ id: string; source_event_id: string }>(
+      "select id, source_event_id from events where replay_id is not null order by id",
+    );
+    expect(rows.every(({ id }) => id > job.until)).toBe(true);
+    expect(rows.map((row) => row.source_event_id)).toEqual(rows.map((row) => row.source_event_id).sort());
+  });
+
+  it("waits while much is due at its target, unless that is disabled", async () => {
+    await pool.query("update targets set enabled = false");
+    await replayBatch(deps, await claim());
+    await storeDueItems(pool, { orgId, targetId, count: 200 });
+    await replayBatch(deps, await claim());
+    expect((await made()).replayed).toBe(50);
+    await pool.query("update targets set enabled = true");
+    expect(await replayBatch(deps, await claim())).toBe("advanced");
+    expect((await made()).replayed).toBe(50);
+    await pool.query("truncate deliveries");
+    expect(await replayBatch(deps, await claim())).toBe("finished");
+  });
+});
+
+it("an end is counted once, also by many who look at once", async () => {
+  while ((await replayBatch(deps, await claim())) !== "finished");
+  await pool.query(
+    `insert into settlements (bucket, status, event_id, org_id, target_id, settled_at)
+     select bucket, 'FAILED', id, org_id, target_id, 0 from events where replay_id is not null order by id limit 40`,
+  );
+  await pool.query("update replay_pending set due_at = 0");
+  const look = (): Promise<number> =>
+    followReplayed(queries, { mailboxRetentionMs: 604_800_000, nowMs: Date.now() });
+  const ended = await Promise.all([look(), look(), look(), look()]);
+  expect(ended.reduce((sum, count) => sum + count)).toBe(40);
+  const { rows } = await pool.query("select failed, delivered, total from replays");
+  expect(rows).toEqual([{ failed: 40, delivered: 0, total: items }]);
+});

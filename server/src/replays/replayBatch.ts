@@ -1,0 +1,164 @@
+import { sql } from "kysely";
+import { type Config, mailboxRetentionMs } from "../config/config.ts";
+import { inSnapshot, listIds } from "../events/listEvents.ts";
+import { readEvents, type StoredEvent } from "../events/store.ts";
+import type { Changes } from "../items/changes.ts";
+import type { Mailboxes } from "../mailbox/mailboxes.ts";
+import { bucketOf, idTimeMs, newId } from "../postgres/ids.ts";
+import type { Queries } from "../postgres/tables.ts";
+import type { ClaimedReplay } from "./claimReplay.ts";
+import { pageFilter } from "./replayFilter.ts";
+
+export interface BatchDeps {
+  config: Pick<Config, "mailboxRetentionSeconds">;
+  queries: Queries;
+  changes: Changes;
+  mailboxes: Pick<Mailboxes, "onMailboxItems">;
+  /** Unix milliseconds. */
+  nowMs: () => number;
+  /** Tells the local dispatcher that something became due. */
+  onDue: () => void;
+}
+
+/** What became of a batch. */
+export type BatchOutcome = "advanced" | "finished" | "lost";
+
+const maxBatch = 100;
+/** A batch is some quarter of a second's worth. */
+const batchesPerSecond = 4;
+/** Items that may wait for a target before a replay adds to them: what comes new is behind no more than these. */
+const maxWaiting = 200;
+/** When a target with so much waiting is looked at again. */
+const busyWaitMs = 500;
+
+/** The events of a page that are to be replayed, and what the others count as. */
+interface Page {
+  /** The last event of the page. */
+  cursor: string;
+  isLast: boolean;
+  sources: StoredEvent[];
+  waiting: number;
+  /** The target has so much waiting that nothing is to be added. */
+  isBusy: boolean;
+}
+
+/**
+ * Replays the next events of a claimed job at its target, in one small transaction with the job's progress, and gives
+ * the job back. A crash before the commit leaves all as it was; after it, the next batch begins behind this one.
+ */
+export async function replayBatch(deps: BatchDeps, job: ClaimedReplay): Promise<BatchOutcome> {
+  const page = await readPage(deps, job);
+  const sourceIds = page.sources.map(({ id }) => id);
+  const { rows } = await sql<{ code: "a" | "l"; made_ids: string[]; is_finished: boolean }>`
+    select code, made_ids, is_finished
+    from advance_replay(
+      ${job.id},
+      ${job.leaseToken},
+      ${job.targetId},
+      ${job.cursor},
+      ${page.cursor},
+      ${page.isLast},
+      ${page.isBusy ? busyWaitMs : 0},
+      ${page.waiting},
+      ${sourceIds}::uuid[],
+      ${newIds(deps, job, sourceIds.length)}::uuid[],
+      ${mailboxRetentionMs(deps.config)}
+    )
+  `.execute(deps.queries);
+  const { code, made_ids: madeIds, is_finished: isFinished } = rows[0]!;
+  if (code === "l") return "lost";
+  if (madeIds.length > 0) report(deps, job.targetId, page.sources, madeIds);
+  return isFinished ? "finished" : "advanced";
+}
+
+async function readPage(deps: BatchDeps, job: ClaimedReplay): Promise<Page> {
+  const { filter, targetId, orgId, until } = job;
+  const scope = { orgId, mailboxRetentionMs: mailboxRetentionMs(deps.config) };
+  const limit = Math.max(1, Math.min(maxBatch, Math.ceil(job.ratePerSecond / batchesPerSecond)));
+  return inSnapshot(deps.queries, async (snapshot) => {
+    if (await isBusy(snapshot, targetId)) {
+      return { cursor: job.cursor, isLast: false, sources: [], waiting: 0, isBusy: true };
+    }
+    const wanted = pageFilter({ filter, targetId, scope }, { after: job.cursor, until, limit });
+    const ids = await listIds(
+      snapshot,
+      wanted,
+      async (statement) => (await statement.execute(snapshot)).rows,
+    );
+    const events = (await readEvents(snapshot, scope, ids)).reverse();
+    const waiting = events.filter((event) => wasWaiting(event, job));
+    return {
+      cursor: ids.at(-1) ?? job.cursor,
+      isLast: ids.length < limit,
+      sources: events.filter((event) => !waiting.includes(event)),
+      // Of a set by status it was no part then.
+      waiting: filter.status === undefined ? waiting.length : 0,
+      isBusy: false,
+    };
+  });
+}
+
+/** Whether so much is due at a target that new items would wait for long. What a disabled one holds delays nothing. */
+async function isBusy(snapshot: Queries, targetId: string): Promise<boolean> {
+  const { rows } = await sql<{ is_busy: boolean }>`
+    select
+      exists (select from targets t where t.id = ${targetId} and t.enabled)
+      and (
+        select coalesce(sum(w.items), 0)
+        from (
+          select cardinality(d.event_ids) as items
+          from deliveries d
+          where d.bucket = ${bucketOf(targetId)}
+            and d.target_id = ${targetId}
+            and d.lease_until is null
+            and d.due_at <= extract(epoch from now()) * 1000
+          order by d.due_at
+          limit ${maxWaiting}
+        ) w
+      ) >= ${maxWaiting} as is_busy
+  `.execute(snapshot);
+  return rows[0]!.is_busy;
+}
+
+/** Whether an event had not ended, or not come to the status that is asked for, when the job was started. */
+function wasWaiting(event: StoredEvent, { createdAtMs, filter }: ClaimedReplay): boolean {
+  const { status, changedAtMs, kind } = event;
+  if (status === "QUEUED" || status === "RETRYING") return true;
+  const isChanged = changedAtMs !== null && changedAtMs > createdAtMs;
+  // A message is replayed whatever became of it, unless one asks for those of a status.
+  return isChanged && (kind !== 2 || filter.status !== undefined);
+}
+
+/** Ascending, as the sources are, and above the ids of the whole set, whatever this node's clock says. */
+function newIds(
+  { nowMs }: BatchDeps,
+  { targetId, createdAtMs, until }: ClaimedReplay,
+  count: number,
+): string[] {
+  const atMs = Math.max(nowMs(), createdAtMs, idTimeMs(until)) + 1;
+  return Array.from({ length: count }, () => newId(bucketOf(targetId), atMs)).sort();
+}
+
+/** Tells whoever delivers, and the streams. */
+function report(
+  deps: BatchDeps,
+  targetId: string,
+  sources: readonly StoredEvent[],
+  madeIds: readonly string[],
+): void {
+  const isMailbox = sources[0]!.kind === 2;
+  if (isMailbox) deps.mailboxes.onMailboxItems([targetId]);
+  else deps.onDue();
+  if (!deps.changes.isWatched()) return;
+  // The same number, unless something expired between the two.
+  for (const [index, id] of madeIds.entries()) {
+    const data = {
+      id,
+      target_id: targetId,
+      event_type: sources[index]!.eventType,
+      status: isMailbox ? ("UNREAD" as const) : ("QUEUED" as const),
+      created_at: Math.floor(idTimeMs(id) / 1000),
+    };
+    deps.changes.publish(targetId, { type: "item", data });
+  }
+}

@@ -1,0 +1,97 @@
+import { type Static, Type } from "typebox";
+import { notFound } from "../http/contract/errors.ts";
+import { type RouteDefinition, route } from "../http/contract/route.ts";
+import { IdParams } from "../http/contract/schemas.ts";
+import { isId } from "../postgres/ids.ts";
+import { DryRun, NewReplay, rates, ReplayJob, ReplayQuery } from "./schemas.ts";
+import { type StartDeps, startReplay, tryReplay } from "./startReplay.ts";
+import { cancelReplay, listReplays, maxRunning, readReplay, type StoredReplay } from "./store.ts";
+
+const about = `Works in the background, on any node, and goes on where it was when a node dies. Of what fits, every event \
+becomes one new event, as a single replay makes it: not billed, with \`source_event_id\`, and with \`replay_id\`. What is \
+accepted or ends later is not part of it. What cannot be replayed is counted as skipped. A target with much waiting gets \
+no more until it has caught up, so that new items are not held up. At most ${maxRunning} run at a time.`;
+
+/** `/api/v1/replays`: replays of many events, as jobs. */
+export function replayRoutes(deps: StartDeps): Record<"start" | "list" | "read" | "cancel", RouteDefinition> {
+  return {
+    start: route(
+      {
+        summary: "Replay all events that fit a filter, or count them",
+        description: about,
+        body: NewReplay,
+        response: { 200: DryRun, 202: ReplayJob },
+        errors: { 404: "There is no such target", 409: "Too many replays are running" },
+      },
+      async ({ caller, body, reply }) => {
+        const { filter, rate_per_second: ratePerSecond = rates.default } = body;
+        if (body.dry_run === true) {
+          const { count, isExact, sample } = await tryReplay(deps, caller.orgId, filter);
+          return { count, count_is_exact: isExact, sample };
+        }
+        const replay = await startReplay(deps, caller, { filter, ratePerSecond });
+        void reply.code(202);
+        return replayAnswer(replay);
+      },
+    ),
+    list: route(
+      {
+        summary: "List replays of many events, newest first",
+        querystring: ReplayQuery,
+        response: { 200: Type.Object({ replays: Type.Array(ReplayJob) }) },
+      },
+      async ({ caller, query }) => {
+        const replays = await listReplays(deps.queries, caller.orgId, query);
+        return { replays: replays.map(replayAnswer) };
+      },
+    ),
+    read: route(
+      {
+        summary: "Read how far a replay of many events is",
+        params: IdParams,
+        response: { 200: ReplayJob },
+      },
+      async ({ caller, params }) => {
+        if (!isId(params.id)) throw notFound();
+        return replayAnswer(await readReplay(deps.queries, caller.orgId, params.id));
+      },
+    ),
+    cancel: route(
+      {
+        summary: "Cancel a replay of many events; what was replayed already is delivered",
+        description: "Answers the same when it was canceled before.",
+        params: IdParams,
+        response: { 200: ReplayJob },
+        errors: { 409: "It is done" },
+      },
+      async ({ caller, params }) => {
+        if (!isId(params.id)) throw notFound();
+        return replayAnswer(await cancelReplay(deps.queries, caller.orgId, params.id));
+      },
+    ),
+  };
+}
+
+function replayAnswer(replay: StoredReplay): Static<typeof ReplayJob> {
+  const skipped = {
+    still_waiting: replay.skippedWaiting,
+    target_deleted: replay.skippedNoTarget,
+    mailbox_disabled: replay.skippedMailboxDisabled,
+    expired: replay.skippedExpired,
+  };
+  return {
+    id: replay.id,
+    status: replay.status,
+    filter: replay.filter,
+    rate_per_second: replay.ratePerSecond,
+    total: replay.total,
+    replayed: replay.replayed,
+    delivered: replay.delivered,
+    failed: replay.failed,
+    skipped: Object.values(skipped).reduce((sum, count) => sum + count),
+    skipped_reasons: skipped,
+    created_by: replay.createdBy,
+    created_at: Math.floor(replay.createdAtMs / 1000),
+    finished_at: replay.finishedAtMs === null ? null : Math.floor(replay.finishedAtMs / 1000),
+  };
+}

@@ -1,0 +1,102 @@
+import { Type } from "typebox";
+import { Id, NullableTimestamp, Timestamp } from "../http/contract/schemas.ts";
+import type { EventStatus } from "../events/statuses.ts";
+
+/** Statuses that events keep: a set of what still waits would change while it is replayed. */
+export const replayableStatuses = [
+  "DELIVERED",
+  "FAILED",
+  "FILTERED",
+  "CANCELED",
+  "ACKNOWLEDGED",
+  "DEAD",
+] as const satisfies readonly EventStatus[];
+
+export const rates = { least: 1, most: 1_000, default: 50 } as const;
+
+const EventId = Type.String({ pattern: "^[0-9a-f]{32}$" });
+const Moment = Type.Integer({ minimum: 0, maximum: 253_402_300_799 });
+
+/** Which events a replay is of. All that is named has to fit; an event fits as it was when the replay was started. */
+export const ReplayFilter = Type.Object(
+  {
+    target_id: Type.Optional(EventId),
+    status: Type.Optional(
+      Type.Unsafe<(typeof replayableStatuses)[number]>({ type: "string", enum: [...replayableStatuses] }),
+    ),
+    event_type: Type.Optional(Type.String({ pattern: "^[ -~]{1,256}$" })),
+    correlation_id: Type.Optional(Type.String({ pattern: "^[A-Za-z0-9_-]{1,128}$" })),
+    created_after: Type.Optional(
+      Type.Unsafe<number>({ ...Moment, description: "Accepted at or after this, in Unix seconds" }),
+    ),
+    created_before: Type.Optional(
+      Type.Unsafe<number>({ ...Moment, description: "Accepted before this, in Unix seconds" }),
+    ),
+  },
+  { title: "ReplayFilter" },
+);
+
+export const NewReplay = Type.Object(
+  {
+    filter: ReplayFilter,
+    rate_per_second: Type.Optional(
+      Type.Integer({
+        minimum: rates.least,
+        maximum: rates.most,
+        description: `How many events are replayed a second at most; ${rates.default} unless given`,
+      }),
+    ),
+    dry_run: Type.Optional(Type.Boolean({ description: "Only says how many events fit" })),
+  },
+  { title: "NewReplay" },
+);
+
+export const DryRun = Type.Object(
+  {
+    count: Type.Integer({ description: "How many events fit" }),
+    count_is_exact: Type.Boolean({ description: "False where counting ended early: there are more" }),
+    sample: Type.Array(Id, { description: "Some of them, the oldest of a target first" }),
+  },
+  { title: "DryRun" },
+);
+
+/** A replay of many events. */
+export const ReplayJob = Type.Object(
+  {
+    id: Id,
+    status: Type.Unsafe<"RUNNING" | "DONE" | "CANCELED">({
+      type: "string",
+      enum: ["RUNNING", "DONE", "CANCELED"],
+      description: "DONE: everything in the set was replayed or skipped; deliveries may still be under way",
+    }),
+    filter: ReplayFilter,
+    rate_per_second: Type.Integer(),
+    total: Type.Union([Type.Integer(), Type.Null()], {
+      description: "How many events are in the set; null until they are counted",
+    }),
+    replayed: Type.Integer({ description: "New events made" }),
+    delivered: Type.Integer({ description: "Of these, DELIVERED or ACKNOWLEDGED so far" }),
+    failed: Type.Integer({ description: "Of these, ended in any other way so far" }),
+    skipped: Type.Integer({ description: "Events of the set that cannot be replayed" }),
+    skipped_reasons: Type.Object(
+      {
+        still_waiting: Type.Integer({ description: "They had not ended when the replay was started" }),
+        target_deleted: Type.Integer(),
+        mailbox_disabled: Type.Integer(),
+        expired: Type.Integer({ description: "Their payload is gone" }),
+      },
+      { title: "SkippedReasons" },
+    ),
+    created_by: Type.String({ description: "A user's address, or an API key's name and prefix" }),
+    created_at: Timestamp,
+    finished_at: NullableTimestamp,
+  },
+  { title: "ReplayJob" },
+);
+
+export const ReplayQuery = Type.Object({
+  limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
+  before: Type.Optional(
+    Type.Unsafe<string>({ ...EventId, description: "Only replays older than the one with this id" }),
+  ),
+});

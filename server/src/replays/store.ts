@@ -1,0 +1,180 @@
+import { sql } from "kysely";
+import { ApiError, notFound } from "../http/contract/errors.ts";
+import type { Caller } from "../http/contract/credentials.ts";
+import type { Queries } from "../postgres/tables.ts";
+import type { Filter } from "./replayFilter.ts";
+
+/** A job as it stands. Moments are Unix milliseconds. */
+export interface StoredReplay {
+  id: string;
+  status: "RUNNING" | "DONE" | "CANCELED";
+  filter: Filter;
+  ratePerSecond: number;
+  total: number | null;
+  replayed: number;
+  delivered: number;
+  failed: number;
+  skippedWaiting: number;
+  skippedNoTarget: number;
+  skippedMailboxDisabled: number;
+  skippedExpired: number;
+  createdBy: string;
+  createdAtMs: number;
+  finishedAtMs: number | null;
+}
+
+export interface ReplayToStore {
+  id: string;
+  filter: Filter;
+  ratePerSecond: number;
+  createdAtMs: number;
+  until: string;
+  total: number | null;
+  targetIds: readonly string[];
+}
+
+/** Jobs that may run in one organization at a time. */
+export const maxRunning = 5;
+
+const columns = sql`
+  r.id,
+  r.status,
+  r.filter,
+  r.rate_per_second as "ratePerSecond",
+  r.total,
+  r.replayed,
+  r.delivered,
+  r.failed,
+  r.skipped_waiting as "skippedWaiting",
+  r.skipped_no_target as "skippedNoTarget",
+  r.skipped_mailbox_disabled as "skippedMailboxDisabled",
+  r.skipped_expired as "skippedExpired",
+  r.created_by as "createdBy",
+  r.created_at as "createdAtMs",
+  r.finished_at as "finishedAtMs"
+`;
+
+/**
+ * Stores a job, ready to be worked on; one without targets has ended.
+ * @throws {ApiError} 409 when the organization has as many running as it may.
+ */
+export async function insertReplay(
+  queries: Queries,
+  caller: Caller,
+  replay: ReplayToStore,
+): Promise<StoredReplay> {
+  return queries.transaction().execute(async (transaction) => {
+    // Serializes creations of one organization, so that the count holds.
+    await sql`select from organizations where id = ${caller.orgId} for no key update`.execute(transaction);
+    const running = await sql<{ count: number }>`
+      select count(*) as count
+      from replays
+      where org_id = ${caller.orgId}
+        and status = 'RUNNING'
+    `.execute(transaction);
+    if (running.rows[0]!.count >= maxRunning) {
+      throw new ApiError(409, `${maxRunning} replays are running: wait for one to end, or cancel one`, {
+        code: "too_many_replays",
+      });
+    }
+    const isEmpty = replay.targetIds.length === 0;
+    const { rows } = await sql<StoredReplay>`
+      insert into replays as r (
+        id, org_id, status, filter, rate_per_second, created_by, created_at, finished_at, until_id, total, due_at
+      )
+      values (
+        ${replay.id}, ${caller.orgId}, ${isEmpty ? "DONE" : "RUNNING"}, ${JSON.stringify(replay.filter)}::jsonb,
+        ${replay.ratePerSecond}, ${nameOf(caller)}, ${replay.createdAtMs}, ${isEmpty ? replay.createdAtMs : null},
+        ${replay.until}, ${replay.total}, ${replay.createdAtMs}
+      )
+      returning ${columns}
+    `.execute(transaction);
+    await sql`
+      insert into replay_parts (replay_id, target_id, is_counted)
+      select ${replay.id}::uuid, t.id, ${replay.total !== null}
+      from unnest(${replay.targetIds}::uuid[]) as t (id)
+    `.execute(transaction);
+    return rows[0]!;
+  });
+}
+
+/** Who asks, for a person to read. */
+function nameOf(caller: Caller) {
+  return caller.kind === "session"
+    ? sql`(select u.email from users u where u.id = ${caller.userId})`
+    : sql`(select k.name || ' (' || k.prefix || '…)' from api_keys k where k.id = ${caller.keyId})`;
+}
+
+/** The organization's jobs, newest first. */
+export async function listReplays(
+  queries: Queries,
+  orgId: string,
+  { limit, before }: { limit: number; before?: string | undefined },
+): Promise<StoredReplay[]> {
+  const { rows } = await sql<StoredReplay>`
+    select ${columns}
+    from replays r
+    where r.org_id = ${orgId}
+      ${before === undefined ? sql`` : sql`and r.id < ${before}`}
+    order by r.id desc
+    limit ${limit}
+  `.execute(queries);
+  return rows;
+}
+
+/** @throws {ApiError} 404 when the organization has no such job. */
+export async function readReplay(queries: Queries, orgId: string, id: string): Promise<StoredReplay> {
+  const { rows } = await sql<StoredReplay>`
+    select ${columns}
+    from replays r
+    where r.id = ${id}
+      and r.org_id = ${orgId}
+  `.execute(queries);
+  if (rows[0] === undefined) throw notFound();
+  return rows[0];
+}
+
+/**
+ * Ends a job where it stands: whoever works on it finds the lease gone. What was replayed already goes on.
+ * @throws {ApiError} 404 when the organization has no such job, 409 when it is done.
+ */
+export async function cancelReplay(queries: Queries, orgId: string, id: string): Promise<StoredReplay> {
+  await sql`
+    with canceled as (
+      update replays r
+      set status = 'CANCELED',
+        finished_at = (extract(epoch from clock_timestamp()) * 1000)::bigint,
+        lease_until = null,
+        lease_token = null
+      where r.id = ${id}
+        and r.org_id = ${orgId}
+        and r.status = 'RUNNING'
+      returning r.id
+    )
+    delete from replay_parts p
+    using canceled
+    where p.replay_id = canceled.id
+  `.execute(queries);
+  const replay = await readReplay(queries, orgId, id);
+  if (replay.status === "DONE") {
+    throw new ApiError(409, "the replay is done", { code: "replay_ended" });
+  }
+  return replay;
+}
+
+/** The targets that a job would be of. @throws {ApiError} 404 when the organization has no such target. */
+export async function targetsOf(
+  queries: Queries,
+  orgId: string,
+  { target_id: id }: Filter,
+): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`
+    select t.id
+    from targets t
+    where t.org_id = ${orgId}
+      ${id === undefined ? sql`` : sql`and t.id = ${id}`}
+    order by t.id
+  `.execute(queries);
+  if (id !== undefined && rows.length === 0) throw notFound();
+  return rows.map((row) => row.id);
+}

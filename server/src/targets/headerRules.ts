@@ -1,0 +1,89 @@
+/*
+ * Which headers an owner may add to what the service sends. What the service says itself, what belongs to the connection,
+ * and what would make an answer unreadable is refused, so that nothing can be said twice or in another's name.
+ */
+
+/** Why a name is refused, by the lower-case name. */
+const reserved: ReadonlyMap<string, string> = new Map([
+  ...because("the service sets it itself", [
+    "content-type",
+    "user-agent",
+    "x-event-type",
+    "x-correlation-id",
+    "x-source-event-id",
+    "traceparent",
+    "tracestate",
+    "baggage",
+  ]),
+  ...because("it belongs to the connection", [
+    "host",
+    "content-length",
+    "transfer-encoding",
+    "connection",
+    "keep-alive",
+    "proxy-connection",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "te",
+    "trailer",
+    "upgrade",
+    "http2-settings",
+    "expect",
+  ]),
+  ...because("the body is sent and the answer is read as it is", [
+    "content-encoding",
+    "accept-encoding",
+    "range",
+  ]),
+  ...because("the service keeps no cookies", ["cookie", "cookie2", "set-cookie", "set-cookie2"]),
+]);
+
+const reservedPrefixes: readonly [prefix: string, why: string][] = [
+  ["webhook-", "the service signs with these"],
+  ["x-postrider-", "these are the service's own"],
+];
+
+export const maxHeaders = 20;
+const maxNameLength = 64;
+const maxValueLength = 4_096;
+/** Of all names and values together: most receivers take 8 KiB to 16 KiB of headers, the service's own among them. */
+const maxBytes = 6_144;
+
+/** A token (RFC 9110, section 5.6.2). */
+const namePattern = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+/** Printable ASCII without blanks at its ends: no line end, NUL or byte that receivers read differently. */
+const valuePattern = /^[!-~](?:[ -~]*[!-~])?$/;
+
+/** What is wrong with a name, after `headers.<name> `; undefined when nothing is. The name may be anything. */
+export function nameFault(name: string): string | undefined {
+  if (name.length > maxNameLength) return `must have a name of at most ${maxNameLength} characters`;
+  if (!namePattern.test(name)) return "is no name of a header: letters, digits and hyphens";
+  const lower = name.toLowerCase();
+  const why = reserved.get(lower) ?? reservedPrefixes.find(([prefix]) => lower.startsWith(prefix))?.[1];
+  return why === undefined ? undefined : `is reserved: ${why}`;
+}
+
+/** What is wrong with a value, after `headers.<name> `; never repeats it. */
+export function valueFault(value: string): string | undefined {
+  if (value === "") return "must not be empty";
+  if (value.length > maxValueLength) return `must be at most ${maxValueLength} characters`;
+  if (!valuePattern.test(value)) return "must be printable ASCII without blanks around it";
+  return undefined;
+}
+
+/** What is wrong with all of them together, after `headers `. */
+export function sizeFault(headers: readonly { name: string; value: string }[]): string | undefined {
+  if (headers.length > maxHeaders) return `must be at most ${maxHeaders}`;
+  const names = new Set<string>();
+  let bytes = 0;
+  for (const { name, value } of headers) {
+    if (names.has(name.toLowerCase())) return `must not name ${name} twice: case makes no difference`;
+    names.add(name.toLowerCase());
+    bytes += name.length + value.length;
+  }
+  return bytes > maxBytes ? `must be at most ${maxBytes} bytes of names and values together` : undefined;
+}
+
+function because(why: string, names: readonly string[]): [name: string, why: string][] {
+  return names.map((name) => [name, why]);
+}

@@ -1,0 +1,44 @@
+import type { FastifyReply } from "fastify";
+import type pg from "pg";
+import { ApiError } from "../http/contract/errors.ts";
+import { countInWindow, type CountedWindow } from "../postgres/countInWindow.ts";
+
+const windowSeconds = 60;
+/** Tests a minute. Each holds a request and a connection for as long as the receiver takes. */
+const perTarget = 10;
+const perOrganization = 30;
+
+/** In words, for the interface's document. */
+export const testLimits = `${perTarget} tests a minute to one target, ${perOrganization} in all`;
+
+/**
+ * Counts one test against the limits of its target and its organization, by the database's clock and over all nodes, and
+ * puts `RateLimit` and `RateLimit-Policy` on the answer (draft-ietf-httpapi-ratelimit-headers-10).
+ * @throws {ApiError} 429 when either is used up.
+ */
+export async function countTest(
+  pool: pg.Pool,
+  { orgId, targetId }: { orgId: string; targetId: string },
+  reply: FastifyReply,
+): Promise<void> {
+  await count(pool, { scope: "test", subject: targetId, limit: perTarget }, reply);
+  await count(pool, { scope: "tests", subject: orgId, limit: perOrganization }, reply);
+}
+
+async function count(
+  pool: pg.Pool,
+  { scope, subject, limit }: Omit<CountedWindow, "windowSeconds">,
+  reply: FastifyReply,
+): Promise<void> {
+  const { isCounted, hits, resetSeconds } = await countInWindow(pool, {
+    scope,
+    subject,
+    limit,
+    windowSeconds,
+  });
+  if (isCounted && reply.hasHeader("ratelimit")) return;
+  void reply.header("ratelimit-policy", `"${scope}";q=${limit};w=${windowSeconds}`);
+  void reply.header("ratelimit", `"${scope}";r=${Math.max(0, limit - hits)};t=${resetSeconds}`);
+  if (isCounted) return;
+  throw new ApiError(429, `too many tests: ${testLimits}`, { retryAfterSeconds: Math.max(1, resetSeconds) });
+}

@@ -1,0 +1,164 @@
+import { afterEach, beforeEach, expect, it } from "vitest";
+import type pg from "pg";
+import { createPool } from "../src/postgres/pool.ts";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { everyAttempt } from "./support/everyAttempt.ts";
+import { createWebhookTarget, sendItem, sendItems } from "./support/items.ts";
+import { answerOk, type Received, type Receiver, startReceiver } from "./support/receiver.ts";
+import { startService, type ServiceProcess } from "./support/serviceProcess.ts";
+import { hotRows, storeDueItems } from "./support/storedItems.ts";
+import { type Account, signUp } from "./support/testNode.ts";
+import { until } from "./support/until.ts";
+
+let database: TestDatabase;
+let pool: pg.Pool;
+let nodes: ServiceProcess[];
+let receiver: Receiver;
+let account: Account;
+
+beforeEach(async () => {
+  database = await createTestDatabase();
+  pool = createPool({ connection: database.connection, size: 2, onError: () => undefined });
+  receiver = await startReceiver();
+  nodes = await Promise.all([1, 2].map(() => startService({ storage: { databaseUrl: database.url } })));
+  account = await signUp(nodes[0]!);
+});
+
+afterEach(async () => {
+  for (const node of nodes) node.kill("SIGKILL");
+  await Promise.all(nodes.map((node) => node.ended));
+  await receiver.stop();
+  await pool.end();
+  await database.drop();
+});
+
+function arrivedAt(path: string): Received[] {
+  return receiver.received.filter((one) => one.path === path);
+}
+
+/** Sends through both nodes in turn. */
+async function sendThroughBoth(targetId: string, count: number): Promise<void> {
+  await Promise.all(nodes.map((node) => sendItems(node, account, targetId, count / 2)));
+}
+
+/** Attempts that are late by less than this may be made up for at once. */
+const lateSeconds = 0.25;
+
+interface Rate {
+  rate: number;
+  burst: number;
+}
+
+/** How many attempts may begin in so many seconds, with a tenth as tolerance. */
+function allowedIn(seconds: number, { rate, burst }: Rate): number {
+  return (burst + rate * seconds) * 1.1 + rate * lateSeconds;
+}
+
+/** The most that any window had beyond that; not above 0. */
+function mostOverRate(momentsMs: readonly number[], limits: Rate): number {
+  let most = Number.NEGATIVE_INFINITY;
+  for (let first = 0; first < momentsMs.length; first++) {
+    for (let last = first; last < momentsMs.length; last++) {
+      const seconds = (momentsMs[last]! - momentsMs[first]!) / 1000;
+      most = Math.max(most, last - first + 1 - allowedIn(seconds, limits));
+    }
+  }
+  return most;
+}
+
+it("a target gets no more than its rate from two nodes, retries among it, and a neighbour is not held up", async () => {
+  const limits = { rate: 50, burst: 5 };
+  const tried = new Set<string>();
+  receiver.answer = (received, response) => {
+    // A fifth fails at first.
+    const isFirst = !tried.has(received.id);
+    tried.add(received.id);
+    if (isFirst && received.path === "/limited" && tried.size % 5 === 0) response.writeHead(500).end();
+    else answerOk(received, response);
+  };
+  const limited = await createWebhookTarget(nodes[0]!, account, `${receiver.url}/limited`, {
+    rate_limit_per_second: limits.rate,
+    rate_limit_burst: limits.burst,
+    retry_interval_seconds: 1,
+  });
+  const neighbour = await createWebhookTarget(nodes[0]!, account, `${receiver.url}/neighbour`);
+  await storeDueItems(pool, { orgId: account.user.org_id, targetId: limited.id, count: 300 });
+  await sendThroughBoth(limited.id, 100);
+  await sendThroughBoth(neighbour.id, 100);
+  await receiver.arrivals(100, { path: "/neighbour" });
+  expect(new Set(arrivedAt("/limited").map(({ id }) => id)).size).toBeLessThan(400);
+  await until(
+    async () => {
+      const { waiting, leased } = await hotRows(pool);
+      return waiting + leased;
+    },
+    (count) => count === 0,
+    60_000,
+  );
+  const arrivals = arrivedAt("/limited");
+  expect(new Set(arrivals.map(({ id }) => id)).size).toBe(400);
+  expect(arrivals.length).toBeGreaterThanOrEqual(450);
+  const { rows: begun } = await pool.query<{ attempted_at: number }>(
+    `select attempted_at from ${everyAttempt} where target_id = $1 order by attempted_at`,
+    [limited.id],
+  );
+  const beginnings = begun.map(({ attempted_at }) => attempted_at);
+  expect(beginnings).toHaveLength(arrivals.length);
+  expect(mostOverRate(beginnings, limits)).toBeLessThanOrEqual(0);
+  // By the receiver's own clock, which is late now and then on a busy machine: over all of it.
+  const seconds = (arrivals.at(-1)!.atMs - arrivals[0]!.atMs) / 1000;
+  expect(arrivals.length).toBeLessThanOrEqual(allowedIn(seconds, limits));
+});
+
+it("a rate of less than one in ten seconds holds neither its items nor its node up", async () => {
+  const [node] = nodes;
+  const limited = await createWebhookTarget(node!, account, `${receiver.url}/limited`, {
+    rate_limit_per_second: 0.01,
+  });
+  await sendThroughBoth(limited.id, 40);
+  await receiver.arrivals(1, { path: "/limited" });
+  // What may not be sent for long is left to whoever may, and nobody asks for it over and over.
+  await until(
+    () => hotRows(pool),
+    ({ waiting, leased }) => waiting === 39 && leased === 0,
+  );
+  const neighbour = await createWebhookTarget(node!, account, `${receiver.url}/neighbour`);
+  for (let sent = 1; sent <= 10; sent++) {
+    await sendItem(node!, account, neighbour.id);
+    await receiver.arrivals(sent, { path: "/neighbour" });
+  }
+  expect(arrivedAt("/limited")).toHaveLength(1);
+  await node!.call("PATCH", `/api/v1/targets/${limited.id}`, {
+    key: account.api_key,
+    body: { rate_limit_per_second: null },
+  });
+  await receiver.arrivals(40, { path: "/limited" });
+});
+
+it("a target has no more requests under way than it may, on both nodes together", async () => {
+  const most = 3;
+  let underWay = 0;
+  const seen: number[] = [];
+  receiver.answer = (received, response) => {
+    seen.push(++underWay);
+    setTimeout(() => {
+      underWay--;
+      answerOk(received, response);
+    }, 20);
+  };
+  const limited = await createWebhookTarget(nodes[0]!, account, `${receiver.url}/limited`, {
+    max_concurrency: most,
+  });
+  await storeDueItems(pool, { orgId: account.user.org_id, targetId: limited.id, count: 150 });
+  await sendThroughBoth(limited.id, 150);
+  await receiver.arrivals(300, { path: "/limited", limitMs: 60_000 });
+  expect(Math.max(...seen)).toBe(most);
+  expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(300);
+  // Whoever has nothing to send keeps no share from the other.
+  await until(
+    async () => (await pool.query("select from target_shares")).rowCount,
+    (count) => count === 0,
+  );
+  for (const node of nodes) await sendItem(node, account, limited.id);
+  await receiver.arrivals(302, { path: "/limited" });
+});

@@ -1,0 +1,259 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { createWebhookTarget, sendItem } from "./support/items.ts";
+import { type Receiver, startReceiver } from "./support/receiver.ts";
+import { startService, type ServiceCall, type ServiceProcess } from "./support/serviceProcess.ts";
+import { type Account, type Answer, signUp } from "./support/testNode.ts";
+import { until } from "./support/until.ts";
+
+const secret = "Bearer s3cr3t-that-nobody-may-read";
+const credential = "s3cr3t-that-nobody-may-read";
+const other = 'second-"secret"-value';
+let database: TestDatabase;
+let service: ServiceProcess;
+let account: Account;
+let receiver: Receiver;
+/** Everything the service answered. */
+const answers: string[] = [];
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  const started = await startService({
+    storage: { databaseUrl: database.url },
+    env: { LOG_LEVEL: "trace" },
+  });
+  service = {
+    ...started,
+    async call(method, path, options?: ServiceCall) {
+      const answer = await started.call(method, path, options);
+      answers.push(JSON.stringify([answer.body, answer.headers]));
+      return answer;
+    },
+  };
+  account = await signUp(service);
+  // Repeats what it gets, as echo services do.
+  receiver = await startReceiver((received, response) =>
+    response.writeHead(received.path === "/refuses" ? 500 : 200).end(JSON.stringify(received.headers)),
+  );
+});
+
+afterAll(async () => {
+  await service.stop();
+  await receiver.stop();
+  await database.drop();
+});
+
+function call(method: "GET" | "POST" | "PATCH" | "DELETE", path: string, body?: unknown): Promise<Answer> {
+  return service.call(method, path, { key: account.api_key, ...(body !== undefined && { body }) });
+}
+
+async function newTarget(headers: unknown, path = "/echo"): Promise<string> {
+  return (await createWebhookTarget(service, account, receiver.url + path, { headers, max_retries: 0 })).id;
+}
+
+async function attemptsOf(eventId: string, count = 1): Promise<Record<string, unknown>[]> {
+  const read = async () => (await call("GET", `/api/v1/events/${eventId}`)).body.delivery_attempts;
+  return until(read, (attempts) => attempts.length === count);
+}
+
+const both = { Authorization: secret, "X-Tenant": { value: "shop-7", secret: false }, "x-other": other };
+const shown = { Authorization: "***", "X-Tenant": { value: "shop-7", secret: false }, "x-other": "***" };
+
+describe("headers of a target's own", () => {
+  it("go out with each attempt, and the receiver sees no other difference", async () => {
+    const id = await newTarget(both);
+    const eventId = await sendItem(service, account, id);
+    const [received] = await until(
+      () => receiver.received.filter((one) => one.id === eventId),
+      (all) => all.length === 1,
+    );
+    expect(received!.headers).toMatchObject({
+      authorization: secret,
+      "x-tenant": "shop-7",
+      "x-other": other,
+      "content-type": "application/json",
+      "webhook-id": eventId,
+    });
+  });
+
+  it("are shown on the target and on the attempts that carried them, secret values never", async () => {
+    const id = await newTarget(both);
+    expect((await call("GET", `/api/v1/targets/${id}`)).body.headers).toEqual(shown);
+    const first = await sendItem(service, account, id);
+    await attemptsOf(first);
+    const changed = await call("PATCH", `/api/v1/targets/${id}`, {
+      headers: { "X-Tenant": both["X-Tenant"] },
+    });
+    expect(changed.body.headers).toEqual({ "X-Tenant": both["X-Tenant"] });
+    const second = await sendItem(service, account, id);
+    const [after] = await attemptsOf(second);
+    const removed = await call("PATCH", `/api/v1/targets/${id}`, { headers: null });
+    expect(removed.body.headers).toEqual({});
+    const third = await sendItem(service, account, id);
+    const [last] = await attemptsOf(third);
+    const [before] = await attemptsOf(first);
+    expect(before!["request_headers"]).toEqual({
+      Authorization: "***",
+      "X-Tenant": "shop-7",
+      "x-other": "***",
+    });
+    expect(after!["request_headers"]).toEqual({ "X-Tenant": "shop-7" });
+    expect(last).not.toHaveProperty("request_headers");
+    // The receiver repeated them, and what is kept of its answer does not.
+    expect(before!["response_body"]).toContain('"authorization":"***"');
+    expect(before!["response_body"]).toContain('"x-tenant":"shop-7"');
+  });
+
+  it("are shown on failed attempts, and on those that were recorded together", async () => {
+    const failing = await newTarget(both, "/refuses");
+    const failed = await sendItem(service, account, failing);
+    const [attempt] = await attemptsOf(failed);
+    expect(attempt).toMatchObject({ status_code: 500, request_headers: { Authorization: "***" } });
+    const id = await newTarget({ "X-Tenant": { value: "shop-8", secret: false } });
+    const sent = await Promise.all(Array.from({ length: 40 }, () => sendItem(service, account, id)));
+    for (const eventId of sent) {
+      expect((await attemptsOf(eventId))[0]).toMatchObject({ request_headers: { "X-Tenant": "shop-8" } });
+    }
+  });
+
+  it("stay as they are when what was read is sent back", async () => {
+    const id = await newTarget(both);
+    const { headers } = (await call("GET", `/api/v1/targets/${id}`)).body;
+    const changed = await call("PATCH", `/api/v1/targets/${id}`, {
+      headers: { ...headers, "X-More": "more-of-it" },
+    });
+    expect(changed.body.headers).toEqual({ ...shown, "X-More": "***" });
+    const eventId = await sendItem(service, account, id);
+    await attemptsOf(eventId);
+    const { headers: got } = receiver.received.find((one) => one.id === eventId)!;
+    expect(got).toMatchObject({ authorization: secret, "x-other": other, "x-more": "more-of-it" });
+    const unknown = await call("PATCH", `/api/v1/targets/${id}`, { headers: { "X-New": "***" } });
+    expect(unknown).toMatchObject({ status: 400, body: { error: expect.stringContaining("headers.X-New") } });
+  });
+
+  it("go to no other origin than they were given for", async () => {
+    const id = await newTarget(both);
+    const elsewhere = "http://127.0.0.2:9/hooks";
+    const patch = (body: unknown) => call("PATCH", `/api/v1/targets/${id}`, body);
+    const refused = await patch({ url: elsewhere });
+    expect(refused.status).toBe(409);
+    expect(refused.headers["x-error-code"]).toBe("headers_needed");
+    expect((await call("PATCH", `/api/v1/endpoints/${id}`, { url: elsewhere })).status).toBe(409);
+    expect((await patch({ url: elsewhere, headers: { Authorization: "***" } })).status).toBe(400);
+    expect((await patch({ url: `${receiver.url}/other` })).status).toBe(200);
+    const moved = await patch({ url: elsewhere, headers: { Authorization: "for elsewhere" } });
+    expect(moved.body).toMatchObject({ url: elsewhere, headers: { Authorization: "***" } });
+  });
+});
+
+it.each([
+  ["Host", "a"],
+  ["content-length", "1"],
+  ["Content-Type", "text/plain"],
+  ["Connection", "close"],
+  ["Transfer-Encoding", "chunked"],
+  ["webhook-id", "x"],
+  ["Webhook-Signature", "x"],
+  ["user-agent", "x"],
+  ["traceparent", "x"],
+  ["X-Postrider-Test", "x"],
+  ["proxy-authorization", "x"],
+  ["cookie", "a=b"],
+  ["x-event-type", "x"],
+  ["bad name", "x"],
+  ["", "x"],
+  ["x\r\ny", "x"],
+  ["X-Long".padEnd(65, "x"), "x"],
+  ["X-A", "a\r\nX-Injected: b"],
+  ["X-A", "a\nb"],
+  ["X-A", "a\0b"],
+  ["X-A", "ü"],
+  ["X-A", "\u{1f600}"],
+  ["X-A", " a"],
+  ["X-A", "a\t"],
+  ["X-A", ""],
+  ["X-A", "v".repeat(4_097)],
+])("refuses the header %j with %j, and names it", async (name, value) => {
+  for (const given of [value, { value, secret: false }]) {
+    const answer = await call("POST", "/api/v1/targets", {
+      kind: "webhook",
+      name: "t",
+      url: `${receiver.url}/echo`,
+      headers: { [name]: given },
+    });
+    expect(answer.status).toBe(400);
+    // No body may have a NUL, whatever its fields are.
+    expect(answer.body.error).toMatch(value.includes("\0") ? /NUL/ : /^headers/);
+    expect(answer.body.error).not.toMatch(/[^ -~]/);
+  }
+});
+
+it.each([
+  ["more than 20", Object.fromEntries(Array.from({ length: 21 }, (_, n) => [`X-${n}`, "v"]))],
+  ["two of one name", { "X-A": "1", "x-a": "2" }],
+  ["more bytes than receivers take", { "X-A": "v".repeat(4_000), "X-B": "v".repeat(4_000) }],
+  ["a list", ["X-A", "v"]],
+  ["a number as value", { "X-A": 1 }],
+  ["a value that is missing", { "X-A": { secret: true } }],
+])("refuses %s", async (_what, headers) => {
+  const answer = await call("POST", "/api/v1/targets", {
+    kind: "webhook",
+    name: "t",
+    url: `${receiver.url}/echo`,
+    headers,
+  });
+  expect(answer).toMatchObject({ status: 400, body: { error: expect.stringMatching(/^headers/) } });
+});
+
+it("mailboxes and agents have none, and neither has the older interface", async () => {
+  const mailbox = await call("POST", "/api/v1/targets", {
+    kind: "mailbox",
+    name: "m",
+    headers: { "X-A": "v" },
+  });
+  expect(mailbox).toMatchObject({
+    status: 400,
+    body: { error: "headers does not apply to a mailbox target" },
+  });
+  const id = await newTarget(both);
+  const endpoint = (await call("GET", `/api/v1/endpoints/${id}`)).body.endpoint;
+  expect(endpoint).not.toHaveProperty("headers");
+  // Unknown there, and so ignored.
+  const unknown = { headers: 5, rate_limit_per_second: "fast", rate_limit_burst: {}, max_concurrency: -1 };
+  const made = await call("POST", "/api/v1/endpoints", {
+    name: "e",
+    url: `${receiver.url}/echo`,
+    ...unknown,
+  });
+  expect(made.status).toBe(200);
+  const target = (await call("GET", `/api/v1/targets/${made.body.id}`)).body;
+  expect(target).toMatchObject({ headers: {}, rate_limit_per_second: null, max_concurrency: null });
+  expect((await call("PATCH", `/api/v1/endpoints/${id}`, unknown)).status).toBe(400);
+  expect((await call("PATCH", `/api/v1/endpoints/${id}`, { ...unknown, name: "f" })).status).toBe(200);
+  expect((await call("GET", `/api/v1/targets/${id}`)).body).toMatchObject({ name: "f", headers: shown });
+});
+
+it("no answer and no line of the log has a secret value", async () => {
+  await call("GET", "/api/v1/targets");
+  await call("GET", "/api/v1/events");
+  await call("POST", "/api/v1/targets", {
+    kind: "webhook",
+    name: "t",
+    url: `${receiver.url}/echo`,
+    headers: { "X-A": `${secret}\r\n`, host: secret },
+  });
+  const tryout = await call("POST", "/api/v1/targets", {
+    kind: "webhook",
+    name: "tryout",
+    url: `https://tryout.postrider.invalid/${"a".repeat(32)}`,
+    headers: both,
+  });
+  if (tryout.status === 200) {
+    await attemptsOf(await sendItem(service, account, tryout.body.id));
+    await call("GET", `/api/v1/targets/${tryout.body.id}/tryout`);
+  }
+  const everything = [...answers, service.output()].join("\n");
+  expect(everything).not.toContain(credential);
+  expect(everything).not.toContain(JSON.stringify(other).slice(1, -1));
+  expect(everything).not.toContain('second-\\\\"secret');
+});
