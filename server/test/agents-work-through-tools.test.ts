@@ -192,6 +192,31 @@ describe.each(["HTTP", "stdio"] as const)("an agent over %s", (way) => {
   });
 });
 
+describe.each(["HTTP", "stdio"] as const)("replaying many items over %s", (way) => {
+  it("says how many it would be, and starts only when exactly that is confirmed", async () => {
+    const agent = agents[way];
+    const mailbox = await newMailbox();
+    for (let job = 0; job < 3; job++) await send(mailbox, { job });
+    const filter = { target_id: mailbox };
+    const dryRun = await agent.use("replay_items", filter);
+    expect(dryRun).toMatchObject({ is_started: false, count: 3, replay_id: null });
+    expect(dryRun.sample).toHaveLength(3);
+    const wrong = await agent.use("replay_items", { ...filter, confirm_count: 2 });
+    expect(wrong).toMatchObject({ is_started: false, count: 3, replay_id: null });
+    expect((await statsOf(mailbox)).ready).toBe(3);
+    const started = await agent.use("replay_items", { ...filter, confirm_count: 3 });
+    expect(started).toMatchObject({ is_started: true, replay_id: expect.stringMatching(/^[0-9a-f]{32}$/) });
+    expect(await agent.use("replay_items", { event_type: "none.such", confirm_count: 0 })).toMatchObject({
+      is_started: false,
+      count: 0,
+    });
+    const { id } = await agent.use("replay_item", { id: dryRun.sample[0] });
+    expect(await agent.use("get_item", { id })).toMatchObject({
+      item: { source_event_id: dryRun.sample[0] },
+    });
+  });
+});
+
 describe("two agents that share a mailbox", () => {
   it("finish every message once, although one of them is killed", async () => {
     const mailbox = await newMailbox();

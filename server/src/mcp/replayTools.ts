@@ -1,11 +1,18 @@
 import { Type } from "typebox";
 import { callJson } from "./interfaceCall.ts";
-import { closed, Id, Moment, Name, Status, Text } from "./schemas.ts";
+import { closed, Id, Moment, Name, Text } from "./schemas.ts";
 import { changes, defineTool, type Tool, type ToolContext } from "./tool.ts";
+
+const ended = ["DELIVERED", "FAILED", "FILTERED", "CANCELED", "ACKNOWLEDGED", "DEAD"] as const;
+const EndedStatus = Type.Unsafe<(typeof ended)[number]>({
+  type: "string",
+  enum: [...ended],
+  description: "Only items that ended so",
+});
 
 const ReplayFilter = {
   target_id: Type.Optional(Id("Only items of this target")),
-  status: Type.Optional(Status),
+  status: Type.Optional(EndedStatus),
   event_type: Type.Optional(Name("Only items of exactly this type")),
   created_after: Type.Optional(Moment),
   created_before: Type.Optional(Moment),

@@ -1,9 +1,10 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { pathToFileURL } from "node:url";
+import { promisify } from "node:util";
 
+const execute = promisify(execFile);
 const root = join(import.meta.dirname, "../../..");
 const pages = join(root, "docs/sdk");
 
@@ -46,22 +47,35 @@ export interface Running {
 /** Writes samples where they find what a project would have installed, and starts them. */
 export async function createSampleRunner(): Promise<{
   start(sample: Sample, env: Record<string, string>): Promise<Running>;
+  /** What the compiler says about them; empty when it is content. */
+  typeCheck(samples: readonly Sample[]): Promise<string>;
   remove(): Promise<void>;
 }> {
   const folder = await mkdtemp(join(tmpdir(), "postrider-pages-"));
   await symlink(join(root, "node_modules"), join(folder, "node_modules"));
   const sources = await clientSources();
   const children: ChildProcess[] = [];
+  async function write(sample: Sample): Promise<string> {
+    const file = join(folder, `${basename(sample.page, ".md")}-${sample.number}.mts`);
+    const text = sample.text.replaceAll(/"(@postrider\/sdk[\w/]*)"/g, (_all, entry: string) => {
+      const source = sources.get(entry);
+      if (source === undefined) throw new Error(`${sample.page}: the package has no ${entry}`);
+      return JSON.stringify(source);
+    });
+    await writeFile(file, text.includes("export const POST") ? text + serving : text);
+    return file;
+  }
   return {
+    async typeCheck(samples) {
+      const files = await Promise.all(samples.map(write));
+      const compiler = join(root, "node_modules/typescript/bin/tsc");
+      const failed = (error: { stdout: string }): { stdout: string } => error;
+      const checked = execute(process.execPath, [compiler, ...compilerOptions, ...files], { cwd: folder });
+      return (await checked.catch(failed)).stdout;
+    },
     async start(sample, env) {
-      const name = join(folder, `${basename(sample.page, ".md")}-${sample.number}.mts`);
-      const text = sample.text.replaceAll(/"(@postrider\/sdk[\w/]*)"/g, (_all, entry: string) => {
-        const source = sources.get(entry);
-        if (source === undefined) throw new Error(`${sample.page}: the package has no ${entry}`);
-        return JSON.stringify(source);
-      });
-      await writeFile(name, text.includes("export const POST") ? text + serving : text);
-      const child = spawn(process.execPath, [name], {
+      const file = await write(sample);
+      const child = spawn(process.execPath, [file], {
         env: { PATH: process.env["PATH"] ?? "", ...env },
         stdio: ["ignore", "pipe", "inherit"],
       });
@@ -81,6 +95,11 @@ export async function createSampleRunner(): Promise<{
     },
   };
 }
+
+const compilerOptions =
+  "--noEmit --strict --skipLibCheck --target es2024 --module nodenext --types node --allowImportingTsExtensions".split(
+    " ",
+  );
 
 /** Whether what was printed is what the page says. */
 export function isAsSaid(lines: readonly string[], { prints }: Sample): boolean {
@@ -103,7 +122,7 @@ async function clientSources(): Promise<Map<string, string>> {
     Object.entries(exports).flatMap(([entry, conditions]): [string, string][] => {
       const compiled = /[\w/.-]+\/(\w+)\.[cm]?js"/.exec(JSON.stringify(conditions));
       if (compiled === null) return [];
-      const source = pathToFileURL(join(root, "sdk/src", `${compiled[1]}.ts`)).href;
+      const source = join(root, "sdk/src", `${compiled[1]}.ts`);
       return [[entry.replace(/^\./, "@postrider/sdk"), source]];
     }),
   );
@@ -115,7 +134,7 @@ import { createServer } from "node:http";
 createServer(async (incoming, outgoing) => {
   const request = new Request("http://localhost/", {
     method: "POST", headers: incoming.headers as never, body: incoming as never, duplex: "half",
-  });
+  } as never);
   const response = await POST(request);
   outgoing.writeHead(response.status).end();
 }).listen(process.env.PORT);
