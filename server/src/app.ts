@@ -86,7 +86,6 @@ export function interfaceTable(deps: AppDeps): RouteRow[] {
   const tryout = tryoutRoutes(deps);
   const stats = statsRoutes(deps);
   const streams = streamRoutes(deps);
-  const mcp = mcpRoutes(deps);
   return [
     ["POST", "/api/v1/auth/signup", "none", auth.signup],
     ["POST", "/api/v1/auth/login", "none", auth.login],
@@ -144,8 +143,6 @@ export function interfaceTable(deps: AppDeps): RouteRow[] {
 
     ["GET", "/api/v1/stats", "either", stats.read],
 
-    ["POST", "/mcp", "apiKey", mcp.call],
-
     ["GET", "/api/v1/orgs", "either", organization.read],
     ["PATCH", "/api/v1/orgs", "either", organization.rename],
 
@@ -179,7 +176,9 @@ function billingRows(deps: AppDeps): RouteRow[] {
 
 function operationRows(deps: AppDeps): RouteRow[] {
   const health = healthRoutes(deps);
+  const mcp = mcpRoutes(deps);
   return [
+    ["POST", "/mcp", "apiKey", mcp.call],
     ["GET", "/healthz", "none", health.alive],
     ["GET", "/readyz", "none", health.ready],
     ["GET", "/metrics", "none", health.metrics],

@@ -857,26 +857,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/mcp": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Call tools, as agents do
-         * @description The streamable HTTP transport of the Model Context Protocol, with the API key as Bearer token: initialize, ping, tools/list and tools/call. Each request is answered for itself, as JSON; there is no stream to open with GET. The session id that initialize gives tells this client's calls from others of the same key, so that it can give them up; nothing is kept under it. Batches are refused.
-         */
-        post: operations["callTools"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/v1/orgs": {
         parameters: {
             query?: never;
@@ -1020,6 +1000,26 @@ export interface paths {
          * @description Verified by the `Stripe-Signature` header; 400 when it is wrong. 503 while live billing is disabled, so that the processor tries again later.
          */
         post: operations["receiveBillingEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/mcp": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Call tools, as agents do
+         * @description The streamable HTTP transport of the Model Context Protocol, with the API key as Bearer token: initialize, ping, tools/list and tools/call. Each request is answered for itself, as JSON; there is no stream to open with GET. The session id that initialize gives tells this client's calls from others of the same key, so that it can give them up; nothing is kept under it. Batches are refused.
+         */
+        post: operations["callTools"];
         delete?: never;
         options?: never;
         head?: never;
@@ -4358,80 +4358,6 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    callTools: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description As initialize answered it */
-                "Mcp-Session-Id"?: string;
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": {
-                    /** @constant */
-                    jsonrpc: "2.0";
-                    method?: string;
-                } & {
-                    [key: string]: unknown;
-                };
-            };
-        };
-        responses: {
-            /** @description Success */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        jsonrpc?: string;
-                    } & {
-                        [key: string]: unknown;
-                    };
-                };
-            };
-            /** @description Success */
-            202: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": null;
-                };
-            };
-            400: components["responses"]["Malformed"];
-            401: components["responses"]["Unauthorized"];
-            /** @description Sent by a page of another site, or to a name that is not the service's */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Accept does not name application/json and text/event-stream */
-            406: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["NotJson"];
-            503: components["responses"]["Unavailable"];
-        };
-    };
     readOrganization: {
         parameters: {
             query?: never;
@@ -4774,6 +4700,80 @@ export interface operations {
                 };
             };
             400: components["responses"]["Malformed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["NotJson"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    callTools: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description As initialize answered it */
+                "Mcp-Session-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @constant */
+                    jsonrpc: "2.0";
+                    method?: string;
+                } & {
+                    [key: string]: unknown;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        jsonrpc?: string;
+                    } & {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            /** @description Success */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": null;
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            /** @description Sent by a page of another site, or to a name that is not the service's */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Accept does not name application/json and text/event-stream */
+            406: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             413: components["responses"]["TooLarge"];
             415: components["responses"]["NotJson"];
             503: components["responses"]["Unavailable"];
