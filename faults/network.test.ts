@@ -6,7 +6,7 @@ import { createRandom, type Random } from "../server/test/support/billing/random
 import { retryingTargets, unreliable } from "../server/test/support/crashes.ts";
 import { createTestDatabase } from "../server/test/support/database.ts";
 import { type DatabaseProxy, startDatabaseProxy } from "../server/test/support/databaseProxy.ts";
-import { until } from "../server/test/support/embeddedProcess.ts";
+import { until } from "../server/test/support/until.ts";
 import { type Load, startLoad } from "../server/test/support/load.ts";
 import { startReceiver } from "../server/test/support/receiver.ts";
 import { type ServiceProcess, startService } from "../server/test/support/serviceProcess.ts";
@@ -71,9 +71,13 @@ async function harm(nodes: Node[], load: Load, random: Random, pool: pg.Pool): P
   const names = Object.keys(faults);
   for (let round = 0; round < rounds; round++) {
     const goal = load.acknowledged().length + random.integer(20, 500);
-    await until(`${goal} items are acknowledged after: ${done.join(", ")}`, 90_000, () => {
-      return load.acknowledged().length >= goal;
-    });
+    await until(
+      () => {
+        return load.acknowledged().length >= goal;
+      },
+      Boolean,
+      90_000,
+    );
     const name = random.pick(names);
     done.push(name);
     const harmed = faults[name]!(random.pick(nodes), random, pool);

@@ -18,6 +18,31 @@ export interface ApiKey {
   last_used_at: number | null;
 }
 
+export interface AuditEntry {
+  id: string;
+  /** Unix seconds */
+  at: number;
+  /** `organization.created` (signed up, or made by an operator), `organization.renamed`, `session.started` (a login), `session.refused` (a login to an account with a wrong password), `session.ended` (a logout), `sessions.ended` (all sessions of a user, or of all users of the organization), `password.changed` (by the user), `password.change_refused` (the present password was wrong), `password.reset` (by an operator), `key.created`, `key.deleted`, `member.joined` (accepted an invitation), `member.role_changed`, `member.removed`, `invitation.created`, `invitation.revoked`, `target.created`, `target.updated`, `target.deleted`, `target.disabled` (by the service, with the reason), `target.secret_rotated`, `target.previous_secret_deleted`, `target.card_replaced` (an agent's card was read again and is in use), `billing.state_changed`, `billing.batch_settled` (by an operator) */
+  action: string;
+  actor: {
+    kind: "user" | "key" | "operator" | "service" | "unknown";
+    id: string | null;
+    /** As it was then: a user's email, a key's name, an operator's login, or what made the service do it */
+    name: string | null;
+  };
+  object: {
+    kind: string;
+    id: string | null;
+    name: string | null;
+  };
+  before: Record<string, unknown> | null;
+  after: Record<string, unknown> | null;
+  client_address: string | null;
+  /** Its first 200 characters */
+  user_agent: string | null;
+  request_id: string | null;
+}
+
 export interface Billing {
   status: "pending" | "active" | "grace" | "suspended" | "exempt";
   billing_enabled: boolean;
@@ -78,7 +103,7 @@ export interface ClaimedMessage {
   dead_reason: string | null;
   /** Proof of this claim; a later claim of the message has another */
   claim_token: string;
-  /** The JSON as it was accepted; null once the message has expired */
+  /** The JSON as it was accepted; null once the message has expired or was erased */
   payload: unknown;
 }
 
@@ -149,6 +174,25 @@ export interface EndpointChanges {
   retry_interval_seconds?: number;
 }
 
+export interface Erasure {
+  id: string;
+  /** What it is about: this event and its copies */
+  event_id: string | null;
+  /** Or all events of this correlation id, up to the request */
+  correlation_id: string | null;
+  status: "RUNNING" | "DONE";
+  /** How many events it is about; null until they have been counted */
+  total: number | null;
+  /** How many of them it has erased */
+  erased: number;
+  /** The address of the user, or the name and prefix of the API key */
+  created_by: string;
+  /** Unix seconds */
+  created_at: number;
+  /** Unix seconds */
+  finished_at: number | null;
+}
+
 export interface Event {
   id: string;
   org_id: string;
@@ -179,6 +223,8 @@ export interface Event {
   source_event_id: string | null;
   /** The replay of many events that made this one */
   replay_id: string | null;
+  /** When the erasure of its payload and answers was asked for */
+  erased_at: number | null;
   /** Unix seconds */
   created_at: number;
   /** Unix seconds */
@@ -231,6 +277,25 @@ export interface Handoff {
   updated_at: number;
 }
 
+export interface Invitation {
+  id: string;
+  role: "viewer" | "member" | "admin";
+  /** For whom it is; null for anybody */
+  email: string | null;
+  /** The user who made it */
+  created_by: string | null;
+  /** Unix seconds */
+  created_at: number;
+  /** Unix seconds */
+  expires_at: number;
+  status: "OPEN" | "ACCEPTED" | "REVOKED" | "EXPIRED";
+  /** Unix seconds */
+  accepted_at: number | null;
+  accepted_by: string | null;
+  /** Unix seconds */
+  revoked_at: number | null;
+}
+
 export interface Invoice {
   number: string | null;
   /** Unix seconds */
@@ -261,6 +326,17 @@ export interface MailboxStats {
   acknowledged_per_minute: number;
 }
 
+export interface Member {
+  id: string;
+  email: string;
+  name: string;
+  role: "viewer" | "member" | "admin";
+  /** Unix seconds */
+  created_at: number;
+  /** Of the sessions that have not ended; null when there is none */
+  last_login_at: number | null;
+}
+
 export interface Message {
   id: string;
   mailbox_id: string;
@@ -280,7 +356,18 @@ export interface Message {
   /** Unix seconds */
   acknowledged_at: number | null;
   dead_reason: string | null;
-  /** The JSON as it was accepted; null once the message has expired */
+  /** What people did to the message over the heads of its consumers */
+  interventions: ({
+    action: "force_release" | "force_reject";
+    /** The address of the user who did it */
+    by: string;
+    /** Unix seconds */
+    at: number;
+    reason: string | null;
+    /** The id of the API key whose claim it ended */
+    claimed_by: string | null;
+  })[];
+  /** The JSON as it was accepted; null once the message has expired or was erased */
   payload: unknown;
 }
 
@@ -315,6 +402,23 @@ export interface NewEndpoint {
   /** Attempts after the first */
   max_retries?: number;
   retry_interval_seconds?: number;
+}
+
+export interface NewInvitation {
+  id: string;
+  role: "viewer" | "member" | "admin";
+  /** For whom it is; null for anybody */
+  email: string | null;
+  /** The user who made it */
+  created_by: string | null;
+  /** Unix seconds */
+  created_at: number;
+  /** Unix seconds */
+  expires_at: number;
+  /** Shown once */
+  token: string;
+  /** The page of the dashboard to accept it at, with the token behind the `#`, which browsers send nowhere; null without `POSTRIDER_PUBLIC_URL` */
+  url: string | null;
 }
 
 export interface NewReplay {
@@ -361,6 +465,14 @@ export interface NewTarget {
   };
   /** A mailbox or webhook target that receives the end of each task as an item; null for none */
   result_target_id?: string | null;
+}
+
+export interface NotificationTarget {
+  id: string;
+  target_id: string;
+  event_types: ("target.disabled" | "target.recovered" | "event.failed" | "mailbox.message_dead" | "handoff.input_required")[];
+  /** Unix seconds */
+  created_at: number;
 }
 
 export interface Organization {
@@ -702,7 +814,7 @@ export interface User {
   email: string;
   name: string;
   org_id: string;
-  role: "admin";
+  role: "viewer" | "member" | "admin";
 }
 
 /** The service's operations, one method each. */
@@ -737,6 +849,13 @@ export interface Operations {
   logOutAll(options?: CallOptions): Promise<{
     ok: true;
     sessions_revoked: true;
+  }>;
+  /** Change the user's password; every other session of the user ends. Counted per user in windows of 15 minutes, as logins are per address. */
+  changePassword(body: {
+    current_password: string;
+    new_password: string;
+  }, options?: CallOptions): Promise<{
+    ok: true;
   }>;
   /** Who calls: the user of a session, or the organization of an API key. */
   readMe(options?: CallOptions): Promise<{
@@ -886,6 +1005,12 @@ export interface Operations {
   }>;
   /** What a mailbox holds, and how fast it moves. */
   readMailboxStats(mailboxId: string, options?: CallOptions): Promise<MailboxStats>;
+  /** Take a claimed message from its consumer. It is claimable at once, or dead when this was the last claim that its mailbox allows. What its consumer still does with the claim is refused as with a lapsed one. Who did it is in `interventions`. */
+  forceRelease(mailboxId: string, messageId: string, options?: CallOptions): Promise<Message>;
+  /** Make a message dead, whoever has claimed it. Also one that nobody has claimed. Its consumer's claim ends; the next message of its ordering key becomes claimable. Who did it is in `interventions`, and `redrive` brings it back. */
+  forceReject(mailboxId: string, messageId: string, body: {
+    reason: string;
+  }, options?: CallOptions): Promise<Message>;
   /** List events, newest or oldest first. One page without a total. An id that is no target of the workspace matches nothing. */
   listEvents(options?: CallOptions & { limit?: number; /** What is skipped costs time; `before` and `after` do not */ offset?: number; /** desc: newest first; asc: oldest first */ order?: "desc" | "asc"; /** Only events older than the one with this id */ before?: string; /** Only events newer than the one with this id: the next page when the oldest come first */ after?: string; /** Only events of this target */ endpoint_id?: string; /** The same as endpoint_id */ target_id?: string; /** From UNREAD on: what mailbox messages are */ status?: "QUEUED" | "RETRYING" | "DELIVERED" | "FAILED" | "FILTERED" | "CANCELED" | "UNREAD" | "CLAIMED" | "ACKNOWLEDGED" | "EXPIRED" | "DEAD"; /** Only events of exactly this type */ event_type?: string; correlation_id?: string; /** Only what was handed to an agent and stands so, such as WORKING, INPUT_REQUIRED or COMPLETED */ handoff_state?: string; /** Only events accepted at or after this, in Unix seconds */ created_after?: number; /** Only events accepted before this, in Unix seconds */ created_before?: number; /** Only events that this replay of many made */ replay_id?: string; /** What to show of each event besides, with commas between: attempts, last_status_code, next_attempt_at, duration_ms */ fields?: string }): Promise<{
     events: EventSummary[];
@@ -933,6 +1058,68 @@ export interface Operations {
   }, options?: CallOptions): Promise<{
     updated: true;
   }>;
+  /** List the members of the organization, the first to come first. */
+  listMembers(options?: CallOptions & { limit?: number; /** The id of the last member of the page before */ after?: string }): Promise<{
+    members: Member[];
+  }>;
+  /** Give a member another role. It counts from the member's next request on. 503 with `Retry-After` while a process of a version runs that knows no roles. */
+  changeRole(id: string, body: {
+    role: "viewer" | "member" | "admin";
+  }, options?: CallOptions): Promise<Member>;
+  /** Remove a member, whose account and sessions end at once. API keys belong to the organization and stay. */
+  removeMember(id: string, options?: CallOptions): Promise<Deleted>;
+  /** List invitations, newest first. Those that are over are listed for some weeks. */
+  listInvitations(options?: CallOptions & { limit?: number; /** The id of the last invitation of the page before */ before?: string }): Promise<{
+    invitations: Invitation[];
+  }>;
+  /** Invite somebody to the organization. The service sends no mail: hand the token or the link over yourself. It works once, for seven days, and only with the given address if there is one. 503 with `Retry-After` while a process of a version runs that knows no roles. */
+  createInvitation(body: {
+    role: "viewer" | "member" | "admin";
+    email?: string;
+  }, options?: CallOptions): Promise<NewInvitation>;
+  /** Revoke an invitation. Answers the same when it was revoked before or has expired. */
+  revokeInvitation(id: string, options?: CallOptions): Promise<Deleted>;
+  /** Accept an invitation: become a user of the organization, with a session. For whoever has no account yet; a user belongs to one organization. An address that has an account is answered with `message` only, as at signup, and the invitation stays open. Counted per client address as logins are. */
+  acceptInvitation(body: {
+    token: string;
+    /** Needed unless the invitation names an address */
+    email?: string;
+    password: string;
+    /** The local part of the email unless given */
+    name?: string;
+  }, options?: CallOptions): Promise<{
+    user: User;
+    session_token: string;
+  } | {
+    message: string;
+  }>;
+  /** List changes of configuration, credentials and billing state, newest first. Each entry was written in the transaction of its change. None holds a secret: of addresses only the origin and a fingerprint are kept. Entries are kept for `POSTRIDER_AUDIT_RETENTION_DAYS`. */
+  listAuditLog(options?: CallOptions & { limit?: number; /** The id of the last entry of the page before */ before?: string; action?: "organization.created" | "organization.renamed" | "session.started" | "session.refused" | "session.ended" | "sessions.ended" | "password.changed" | "password.change_refused" | "password.reset" | "key.created" | "key.deleted" | "member.joined" | "member.role_changed" | "member.removed" | "invitation.created" | "invitation.revoked" | "target.created" | "target.updated" | "target.deleted" | "target.disabled" | "target.secret_rotated" | "target.previous_secret_deleted" | "target.card_replaced" | "billing.state_changed" | "billing.batch_settled"; /** A user or an API key */ actor_id?: string; /** What was changed, such as a target */ object_id?: string; /** Unix seconds, included */ created_after?: number; /** Unix seconds, not included */ created_before?: number }): Promise<{
+    entries: AuditEntry[];
+  }>;
+  /** Erase an event's payload and answers, and those of its copies. They are gone when this is answered: of the event, of its replays, and of the result that its handoff was told by. Ids, type, status and times stay. An event that still waits is CANCELED first, also while it is being sent. The same request again is answered the same. */
+  eraseEvent(id: string, options?: CallOptions): Promise<Erasure>;
+  /** Erase the payloads and answers of all events of a correlation id. Those that were accepted up to the request. It goes on in the background, also when processes end, and says how far it has come. */
+  createErasure(body: {
+    correlation_id: string;
+  }, options?: CallOptions): Promise<Erasure>;
+  /** List what was asked to be erased, newest first. */
+  listErasures(options?: CallOptions & { limit?: number; /** Only erasures older than the one with this id */ before?: string }): Promise<{
+    erasures: Erasure[];
+  }>;
+  /** Read how far an erasure has come. */
+  readErasure(id: string, options?: CallOptions): Promise<Erasure>;
+  /** List the targets that hear of operational events, newest first. */
+  listNotificationTargets(options?: CallOptions & { limit?: number; /** Only those older than the one with this id */ before?: string }): Promise<{
+    notification_targets: NotificationTarget[];
+  }>;
+  /** Let a webhook or mailbox hear of operational events. What happens is sent to it as items: signed, retried, in the list of events, and not billed. A target that is named again hears of what is said last. Nothing is told of a target to itself, nor of what becomes of such items. */
+  saveNotificationTarget(body: {
+    target_id: string;
+    event_types?: ("target.disabled" | "target.recovered" | "event.failed" | "mailbox.message_dead" | "handoff.input_required")[];
+  }, options?: CallOptions): Promise<NotificationTarget>;
+  /** Let a target hear of nothing any more. The target itself stays as it is. */
+  removeNotificationTarget(id: string, options?: CallOptions): Promise<Deleted>;
   /** Billing state and price. */
   readBilling(options?: CallOptions): Promise<Billing>;
   /** Get a hosted page to set up payment. The body is ignored: price and return addresses are the service's own. 503 while live billing is disabled, 409 when the workspace is exempt or has a subscription. */
@@ -962,6 +1149,7 @@ export const operationTable = {
   logIn: { method: "POST", path: "/api/v1/auth/login", hasBody: true, headers: {}, query: [], idempotent: false },
   logOut: { method: "POST", path: "/api/v1/auth/logout", hasBody: false, headers: {}, query: [], idempotent: true },
   logOutAll: { method: "POST", path: "/api/v1/auth/logout-all", hasBody: false, headers: {}, query: [], idempotent: true },
+  changePassword: { method: "POST", path: "/api/v1/auth/password", hasBody: true, headers: {}, query: [], idempotent: false },
   readMe: { method: "GET", path: "/api/v1/auth/me", hasBody: false, headers: {}, query: [], idempotent: true },
   createKey: { method: "POST", path: "/api/v1/keys", hasBody: true, headers: {}, query: [], idempotent: false },
   listKeys: { method: "GET", path: "/api/v1/keys", hasBody: false, headers: {}, query: [], idempotent: true },
@@ -995,6 +1183,8 @@ export const operationTable = {
   rejectMessages: { method: "POST", path: "/api/v1/mailboxes/{mailbox_id}/reject", hasBody: true, headers: {}, query: [], idempotent: false },
   redriveMessages: { method: "POST", path: "/api/v1/mailboxes/{mailbox_id}/redrive", hasBody: true, headers: {}, query: [], idempotent: false },
   readMailboxStats: { method: "GET", path: "/api/v1/mailboxes/{mailbox_id}/stats", hasBody: false, headers: {}, query: [], idempotent: true },
+  forceRelease: { method: "POST", path: "/api/v1/mailboxes/{mailbox_id}/messages/{message_id}/force-release", hasBody: false, headers: {}, query: [], idempotent: false },
+  forceReject: { method: "POST", path: "/api/v1/mailboxes/{mailbox_id}/messages/{message_id}/force-reject", hasBody: true, headers: {}, query: [], idempotent: false },
   listEvents: { method: "GET", path: "/api/v1/events", hasBody: false, headers: {}, query: ["limit", "offset", "order", "before", "after", "endpoint_id", "target_id", "status", "event_type", "correlation_id", "handoff_state", "created_after", "created_before", "replay_id", "fields"], idempotent: true },
   readEvent: { method: "GET", path: "/api/v1/events/{id}", hasBody: false, headers: {}, query: [], idempotent: true },
   readPayload: { method: "GET", path: "/api/v1/events/{id}/payload", hasBody: false, headers: {}, query: [], idempotent: true },
@@ -1009,6 +1199,21 @@ export const operationTable = {
   readStats: { method: "GET", path: "/api/v1/stats", hasBody: false, headers: {}, query: ["target_id", "from", "to", "step"], idempotent: true },
   readOrganization: { method: "GET", path: "/api/v1/orgs", hasBody: false, headers: {}, query: [], idempotent: true },
   renameOrganization: { method: "PATCH", path: "/api/v1/orgs", hasBody: true, headers: {}, query: [], idempotent: true },
+  listMembers: { method: "GET", path: "/api/v1/members", hasBody: false, headers: {}, query: ["limit", "after"], idempotent: true },
+  changeRole: { method: "PATCH", path: "/api/v1/members/{id}", hasBody: true, headers: {}, query: [], idempotent: true },
+  removeMember: { method: "DELETE", path: "/api/v1/members/{id}", hasBody: false, headers: {}, query: [], idempotent: false },
+  listInvitations: { method: "GET", path: "/api/v1/invitations", hasBody: false, headers: {}, query: ["limit", "before"], idempotent: true },
+  createInvitation: { method: "POST", path: "/api/v1/invitations", hasBody: true, headers: {}, query: [], idempotent: false },
+  revokeInvitation: { method: "DELETE", path: "/api/v1/invitations/{id}", hasBody: false, headers: {}, query: [], idempotent: true },
+  acceptInvitation: { method: "POST", path: "/api/v1/invitations/accept", hasBody: true, headers: {}, query: [], idempotent: false },
+  listAuditLog: { method: "GET", path: "/api/v1/audit-log", hasBody: false, headers: {}, query: ["limit", "before", "action", "actor_id", "object_id", "created_after", "created_before"], idempotent: true },
+  eraseEvent: { method: "POST", path: "/api/v1/events/{id}/erase", hasBody: false, headers: {}, query: [], idempotent: false },
+  createErasure: { method: "POST", path: "/api/v1/erasures", hasBody: true, headers: {}, query: [], idempotent: false },
+  listErasures: { method: "GET", path: "/api/v1/erasures", hasBody: false, headers: {}, query: ["limit", "before"], idempotent: true },
+  readErasure: { method: "GET", path: "/api/v1/erasures/{id}", hasBody: false, headers: {}, query: [], idempotent: true },
+  listNotificationTargets: { method: "GET", path: "/api/v1/notification-targets", hasBody: false, headers: {}, query: ["limit", "before"], idempotent: true },
+  saveNotificationTarget: { method: "POST", path: "/api/v1/notification-targets", hasBody: true, headers: {}, query: [], idempotent: false },
+  removeNotificationTarget: { method: "DELETE", path: "/api/v1/notification-targets/{id}", hasBody: false, headers: {}, query: [], idempotent: false },
   readBilling: { method: "GET", path: "/api/v1/billing", hasBody: false, headers: {}, query: [], idempotent: true },
   openCheckout: { method: "POST", path: "/api/v1/billing/checkout", hasBody: false, headers: {}, query: [], idempotent: false },
   openPortal: { method: "GET", path: "/api/v1/billing/portal", hasBody: false, headers: {}, query: [], idempotent: true },

@@ -1,51 +1,47 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { describe, expect } from "vitest";
 import { type Account, type Answer, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+import { file, nodeTest } from "./support/fixtures.ts";
 
-let database: TestDatabase;
-let node: TestNode;
-let other: TestNode;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  node = createTestNode(database);
-  other = createTestNode(database);
-});
-
-afterAll(async () => {
-  await node.stop();
-  await other.stop();
-  await database.drop();
-});
-
-function create({ session_token: session }: Account, name: unknown = "key", on = node): Promise<Answer> {
-  return on.call("POST", "/api/v1/keys", { session, body: { name } });
-}
-
-async function list(key: string): Promise<{ id: string; name: string; last_used_at: number | null }[]> {
-  const { status, body } = await node.call("GET", "/api/v1/keys", { key });
-  expect(status).toBe(200);
-  return body.keys;
-}
-
-async function isValid(key: string, on: TestNode = node): Promise<boolean> {
-  const { status } = await on.call("GET", "/api/v1/auth/me", { key });
-  expect([200, 401]).toContain(status);
-  return status === 200;
-}
-
-async function setBilling({ user }: Account, status: string, graceEndsInSeconds?: number): Promise<void> {
-  await node.pool.query(
-    `update organizations
+const it = nodeTest()
+  .extend(
+    "create",
+    file,
+    ({ node }) =>
+      ({ session_token: session }: Account, name: unknown = "key", on = node): Promise<Answer> =>
+        on.call("POST", "/api/v1/keys", { session, body: { name } }),
+  )
+  .extend(
+    "list",
+    file,
+    ({ node }) =>
+      async (key: string): Promise<{ id: string; name: string; last_used_at: number | null }[]> => {
+        const { status, body } = await node.call("GET", "/api/v1/keys", { key });
+        expect(status).toBe(200);
+        return body.keys;
+      },
+  )
+  .extend("isValid", file, ({ node }) => async (key: string, on: TestNode = node): Promise<boolean> => {
+    const { status } = await on.call("GET", "/api/v1/auth/me", { key });
+    expect([200, 401]).toContain(status);
+    return status === 200;
+  })
+  .extend(
+    "setBilling",
+    file,
+    ({ node }) =>
+      async ({ user }: Account, status: string, graceEndsInSeconds?: number): Promise<void> => {
+        await node.pool.query(
+          `update organizations
      set billing_status = $2,
        billing_grace_ends_at = extract(epoch from now())::bigint + $3
      where id = $1`,
-    [user.org_id, status, graceEndsInSeconds ?? null],
+          [user.org_id, status, graceEndsInSeconds ?? null],
+        );
+      },
   );
-}
 
 describe("creating a key", () => {
-  it("shows it once; lists show its first 12 characters", async () => {
+  it("shows it once; lists show its first 12 characters", async ({ node, create, isValid, other }) => {
     const account = await signUp(node);
     const { status, body } = await create(account, "  build server ");
     expect(status).toBe(200);
@@ -70,7 +66,7 @@ describe("creating a key", () => {
     }
   });
 
-  it("needs a session", async () => {
+  it("needs a session", async ({ node, list }) => {
     const { api_key: key, session_token: session } = await signUp(node);
     const body = { name: "another" };
     const refused = await node.call("POST", "/api/v1/keys", { key, body });
@@ -81,7 +77,12 @@ describe("creating a key", () => {
     expect(await list(key)).toHaveLength(2);
   });
 
-  it("stops at five keys, also when twenty are asked for at the same moment on two nodes", async () => {
+  it("stops at five keys, also when twenty are asked for at the same moment on two nodes", async ({
+    node,
+    create,
+    other,
+    list,
+  }) => {
     const account = await signUp(node);
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
@@ -99,14 +100,14 @@ describe("creating a key", () => {
     expect((await create(account)).status).toBe(200);
   });
 
-  it.each([
+  it.for([
     ["no name", {}, "name is required"],
     ["no body", undefined, "the body must be an object"],
     ["a number", { name: 7 }, "name must be a string"],
     ["an empty name", { name: "" }, "name must not be empty"],
     ["a blank name", { name: "  " }, "name must not be empty"],
     ["257 characters", { name: "é".repeat(257) }, "name must be at most 256 characters"],
-  ])("with %s: 400", async (_what, body, message) => {
+  ] as const)("with %s: 400", async ([_what, body, message], { node }) => {
     const { session_token: session } = await signUp(node);
     expect(await node.call("POST", "/api/v1/keys", { session, body })).toMatchObject({
       status: 400,
@@ -114,27 +115,30 @@ describe("creating a key", () => {
     });
   });
 
-  it.each([
+  it.for([
     ["active", undefined, 200],
     ["exempt", undefined, 200],
     ["grace", 60, 200],
     ["grace", -1, 402],
     ["suspended", undefined, 402],
     ["pending", undefined, 403],
-  ])("in the billing state %s (grace ends in %s s): %s", async (status, graceEndsInSeconds, expected) => {
-    const account = await signUp(node);
-    await setBilling(account, status, graceEndsInSeconds);
-    const answer = await create(account);
-    expect(answer.status).toBe(expected);
-    expect(answer.body.error ?? "").toContain({ 200: "", 402: "suspended", 403: "pending" }[expected]);
-    expect(await list(account.api_key)).toHaveLength(expected === 200 ? 2 : 1);
-    await setBilling(account, "active");
-    expect((await create(account)).status).toBe(200);
-  });
+  ] as const)(
+    "in the billing state %s (grace ends in %s s): %s",
+    async ([status, graceEndsInSeconds, expected], { node, setBilling, create, list }) => {
+      const account = await signUp(node);
+      await setBilling(account, status, graceEndsInSeconds);
+      const answer = await create(account);
+      expect(answer.status).toBe(expected);
+      expect(answer.body.error ?? "").toContain({ 200: "", 402: "suspended", 403: "pending" }[expected]);
+      expect(await list(account.api_key)).toHaveLength(expected === 200 ? 2 : 1);
+      await setBilling(account, "active");
+      expect((await create(account)).status).toBe(200);
+    },
+  );
 });
 
 describe("deleting a key", () => {
-  it("makes it worthless at once, on every node", async () => {
+  it("makes it worthless at once, on every node", async ({ node, create, isValid, other }) => {
     const account = await signUp(node);
     const { id, key } = (await create(account)).body;
     expect(await isValid(key, other)).toBe(true);
@@ -147,7 +151,7 @@ describe("deleting a key", () => {
     expect(again).toMatchObject({ status: 404, body: { error: "not found" } });
   });
 
-  it("works with a session, too", async () => {
+  it("works with a session, too", async ({ node, create, isValid }) => {
     const account = await signUp(node);
     const { id, key } = (await create(account)).body;
     const answer = await node.call("DELETE", `/api/v1/keys/${id}`, { session: account.session_token });
@@ -155,7 +159,12 @@ describe("deleting a key", () => {
     expect(await isValid(key)).toBe(false);
   });
 
-  it("is refused for the key that authenticates the request and for the last one", async () => {
+  it("is refused for the key that authenticates the request and for the last one", async ({
+    node,
+    list,
+    create,
+    isValid,
+  }) => {
     const account = await signUp(node);
     const [own] = await list(account.api_key);
     const path = `/api/v1/keys/${own!.id}`;
@@ -169,7 +178,7 @@ describe("deleting a key", () => {
     expect((await node.call("DELETE", path, { key })).status).toBe(200);
   });
 
-  it("leaves one key when all are deleted at the same moment", async () => {
+  it("leaves one key when all are deleted at the same moment", async ({ node, list, create, other }) => {
     const account = await signUp(node);
     while ((await list(account.api_key)).length < 5) await create(account);
     const keys = await list(account.api_key);
@@ -185,7 +194,7 @@ describe("deleting a key", () => {
     expect(left.body.keys).toHaveLength(1);
   });
 
-  it("does not tell another organization's key from one that never was", async () => {
+  it("does not tell another organization's key from one that never was", async ({ node, create, list }) => {
     const [account, neighbour] = [await signUp(node), await signUp(node)];
     await create(neighbour);
     const [foreign] = await list(neighbour.api_key);
@@ -200,20 +209,20 @@ describe("deleting a key", () => {
 });
 
 describe("using a key", () => {
-  it.each([
+  it.for([
     "ak_live_short",
     `ak_live_${"0".repeat(64)}`,
     `ak_test_${"0".repeat(64)}`,
     `ak_live_${"0".repeat(65)}`,
     `ak_live_${"G".repeat(64)}`,
-  ])("is refused for what is not one: %s", async (key) => {
+  ])("is refused for what is not one: %s", async (key, { node }) => {
     expect(await node.call("GET", "/api/v1/keys", { key })).toMatchObject({
       status: 401,
       body: { error: "unauthorized" },
     });
   });
 
-  it("takes the scheme in any case, and no other scheme", async () => {
+  it("takes the scheme in any case, and no other scheme", async ({ node }) => {
     const { api_key: key } = await signUp(node);
     const statusOf = async (authorization: string): Promise<number> =>
       (await node.call("GET", "/api/v1/keys", { headers: { authorization } })).status;
@@ -226,7 +235,11 @@ describe("using a key", () => {
     expect(await statusOf("")).toBe(401);
   });
 
-  it("is on record after the node has stopped, without a write per request", async () => {
+  it("is on record after the node has stopped, without a write per request", async ({
+    node,
+    database,
+    list,
+  }) => {
     const account = await signUp(node);
     const short = createTestNode(database);
     const rowVersion = async (): Promise<string> => {

@@ -1,33 +1,20 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
-import { type Account, createTestNode, newEmail, signUp, type TestNode } from "./support/testNode.ts";
+import { describe, expect } from "vitest";
+import { type Account, newEmail, signUp } from "./support/testNode.ts";
+import { file, nodeTest } from "./support/fixtures.ts";
 
-let database: TestDatabase;
-let node: TestNode;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  node = createTestNode(database);
-});
-
-afterAll(async () => {
-  await node.stop();
-  await database.drop();
-});
-
-async function read({ api_key: key }: Account): Promise<Record<string, unknown>> {
-  const { status, body } = await node.call("GET", "/api/v1/orgs", { key });
-  expect(status).toBe(200);
-  return body.org;
-}
-
-async function signUpNamed(name: string): Promise<Account> {
-  const body = { email: newEmail(), password: "12345678", name };
-  return (await node.call("POST", "/api/v1/auth/signup", { body })).body;
-}
+const it = nodeTest()
+  .extend("read", file, ({ node }) => async ({ api_key: key }: Account): Promise<Record<string, unknown>> => {
+    const { status, body } = await node.call("GET", "/api/v1/orgs", { key });
+    expect(status).toBe(200);
+    return body.org;
+  })
+  .extend("signUpNamed", file, ({ node }) => async (name: string): Promise<Account> => {
+    const body = { email: newEmail(), password: "12345678", name };
+    return (await node.call("POST", "/api/v1/auth/signup", { body })).body;
+  });
 
 describe("the organization", () => {
-  it("is read with a key and with a session alike", async () => {
+  it("is read with a key and with a session alike", async ({ node }) => {
     const account = await signUp(node);
     const answers = await Promise.all([
       node.call("GET", "/api/v1/orgs", { key: account.api_key }),
@@ -50,7 +37,10 @@ describe("the organization", () => {
     expect((await node.call("GET", "/api/v1/orgs")).status).toBe(401);
   });
 
-  it("has a slug made from its name, which says nothing about other organizations", async () => {
+  it("has a slug made from its name, which says nothing about other organizations", async ({
+    read,
+    signUpNamed,
+  }) => {
     const [first, second] = [
       await read(await signUpNamed("Café Zürich & Co")),
       await read(await signUpNamed("Café Zürich & Co")),
@@ -64,7 +54,7 @@ describe("the organization", () => {
     );
   });
 
-  it("is renamed with a key or a session, and keeps its slug", async () => {
+  it("is renamed with a key or a session, and keeps its slug", async ({ node, read }) => {
     const [account, neighbour] = [await signUp(node), await signUp(node)];
     const before = await read(account);
     const credentials = [{ key: account.api_key }, { session: account.session_token }];
@@ -82,14 +72,14 @@ describe("the organization", () => {
     expect((await node.call("PATCH", "/api/v1/orgs", { body: { name: "x" } })).status).toBe(401);
   });
 
-  it.each([
+  it.for([
     ["no known field", { colour: "red" }, "name is required"],
     ["an empty name", { name: "" }, "name must not be empty"],
     ["a blank name", { name: "  " }, "name must not be empty"],
     ["a name of 257 characters", { name: "x".repeat(257) }, "name must be at most 256 characters"],
     ["null for a name", { name: null }, "name must be a string"],
     ["a billing state", { billing_status: "exempt" }, "name is required"],
-  ])("is not changed by %s: 400", async (_what, body, message) => {
+  ] as const)("is not changed by %s: 400", async ([_what, body, message], { node, read }) => {
     const account = await signUp(node);
     const before = await read(account);
     const answer = await node.call("PATCH", "/api/v1/orgs", { key: account.api_key, body });
@@ -97,7 +87,7 @@ describe("the organization", () => {
     expect(await read(account)).toEqual(before);
   });
 
-  it("reads as suspended once its grace has run out", async () => {
+  it("reads as suspended once its grace has run out", async ({ node, read }) => {
     const account = await signUp(node);
     const nowSeconds = Math.floor(Date.now() / 1000);
     const setGrace = (endsAt: number): Promise<unknown> =>

@@ -1,26 +1,44 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { sweepRateLimits } from "../src/accounts/rateLimit.ts";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { type Answer, createTestNode, newEmail, type TestNode } from "./support/testNode.ts";
+import { file, nodeTest } from "./support/fixtures.ts";
 
 const defaults = { POSTRIDER_SIGNUP_LIMIT: "3", POSTRIDER_LOGIN_LIMIT: "5" };
 
-let database: TestDatabase;
-let node: TestNode;
-let other: TestNode;
-let behindProxy: TestNode;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  node = createTestNode(database, defaults);
-  other = createTestNode(database, defaults);
-  behindProxy = createTestNode(database, { ...defaults, POSTRIDER_TRUST_PROXY: "true" });
-});
-
-afterAll(async () => {
-  await Promise.all([node.stop(), other.stop(), behindProxy.stop()]);
-  await database.drop();
-});
+const it = nodeTest(defaults)
+  .extend("behindProxy", file, async ({ database }, { onCleanup }) => {
+    const behindProxy = createTestNode(database, { ...defaults, POSTRIDER_TRUST_PROXY: "true" });
+    onCleanup(() => behindProxy.stop());
+    return behindProxy;
+  })
+  .extend(
+    "signUp",
+    file,
+    ({ node }) =>
+      (from: string, on: TestNode = node, body: object = {}): Promise<Answer> =>
+        on.call("POST", "/api/v1/auth/signup", {
+          body: { email: newEmail(), password: "correct horse", ...body },
+          from,
+        }),
+  )
+  .extend(
+    "logIn",
+    file,
+    ({ node }) =>
+      (from: string, on: TestNode = node, headers: Record<string, string> = {}): Promise<Answer> => {
+        const body = { email: "nobody@example.com", password: "correct horse" };
+        return on.call("POST", "/api/v1/auth/login", { body, from, headers });
+      },
+  )
+  .extend("waitingForLocks", file, ({ node }) => async (): Promise<number> => {
+    const { rows } = await node.pool.query(
+      `select count(*) as count
+     from pg_stat_activity
+     where datname = current_database()
+       and wait_event_type = 'Lock'`,
+    );
+    return rows[0].count;
+  });
 
 let addresses = 0;
 
@@ -30,36 +48,19 @@ function newAddress(): string {
   return `203.0.113.${addresses}`;
 }
 
-function signUp(from: string, on: TestNode = node, body: object = {}): Promise<Answer> {
-  return on.call("POST", "/api/v1/auth/signup", {
-    body: { email: newEmail(), password: "correct horse", ...body },
-    from,
-  });
-}
-
-function logIn(from: string, on: TestNode = node, headers: Record<string, string> = {}): Promise<Answer> {
-  const body = { email: "nobody@example.com", password: "correct horse" };
-  return on.call("POST", "/api/v1/auth/login", { body, from, headers });
-}
-
 async function statuses(count: number, send: (index: number) => Promise<Answer>): Promise<number[]> {
   const answers: number[] = [];
   for (let index = 0; index < count; index++) answers.push((await send(index)).status);
   return answers;
 }
 
-async function waitingForLocks(): Promise<number> {
-  const { rows } = await node.pool.query(
-    `select count(*) as count
-     from pg_stat_activity
-     where datname = current_database()
-       and wait_event_type = 'Lock'`,
-  );
-  return rows[0].count;
-}
-
 describe("limits per client address", () => {
-  it("are three signups and five logins, counted apart and on all nodes together", async () => {
+  it("are three signups and five logins, counted apart and on all nodes together", async ({
+    signUp,
+    node,
+    other,
+    logIn,
+  }) => {
     const from = newAddress();
     expect(await statuses(4, (index) => signUp(from, index % 2 === 0 ? node : other))).toEqual([
       200, 200, 200, 429,
@@ -71,7 +72,7 @@ describe("limits per client address", () => {
     expect((await logIn(newAddress())).status).toBe(401);
   });
 
-  it("hold after a restart", async () => {
+  it("hold after a restart", async ({ logIn, database }) => {
     const from = newAddress();
     await statuses(5, () => logIn(from));
     const restarted = createTestNode(database, defaults);
@@ -82,7 +83,13 @@ describe("limits per client address", () => {
     }
   });
 
-  it("let exactly five of thirty simultaneous logins through, also when all of them began to count at once", async () => {
+  it("let exactly five of thirty simultaneous logins through, also when all of them began to count at once", async ({
+    logIn,
+    node,
+    behindProxy,
+    other,
+    waitingForLocks,
+  }) => {
     const from = newAddress();
     expect((await logIn(from)).status).toBe(401);
     const client = await node.pool.connect();
@@ -99,7 +106,7 @@ describe("limits per client address", () => {
     expect(statuses.filter((status) => status === 429)).toHaveLength(25);
   });
 
-  it("are told in headers, on success and on refusal", async () => {
+  it("are told in headers, on success and on refusal", async ({ signUp, logIn }) => {
     const from = newAddress();
     for (const left of [2, 1, 0]) {
       const { status, headers } = await signUp(from);
@@ -119,7 +126,10 @@ describe("limits per client address", () => {
     expect(login.headers["ratelimit-policy"]).toBe('"login";q=5;w=900');
   });
 
-  it("end 15 minutes after the window's first request, and refused requests do not prolong it", async () => {
+  it("end 15 minutes after the window's first request, and refused requests do not prolong it", async ({
+    node,
+    logIn,
+  }) => {
     const from = newAddress();
     const age = (seconds: number): Promise<unknown> =>
       node.pool.query("update rate_limits set window_start = window_start - $2 where subject = $1", [
@@ -136,7 +146,7 @@ describe("limits per client address", () => {
     expect(await statuses(6, () => logIn(from))).toEqual([401, 401, 401, 401, 401, 429]);
   });
 
-  it("count every request with a valid body, and no other", async () => {
+  it("count every request with a valid body, and no other", async ({ signUp, node }) => {
     const from = newAddress();
     const bad = [{ password: "short" }, { email: "nobody" }, { email: 5 }, { name: "n".repeat(257) }];
     expect(await statuses(bad.length, (index) => signUp(from, node, bad[index]))).toEqual([
@@ -146,7 +156,7 @@ describe("limits per client address", () => {
     expect(await statuses(4, () => signUp(from, node, { email }))).toEqual([200, 200, 200, 429]);
   });
 
-  it("are not written for refused requests", async () => {
+  it("are not written for refused requests", async ({ logIn, node }) => {
     const from = newAddress();
     await statuses(5, () => logIn(from));
     const read = async (): Promise<unknown> =>
@@ -160,7 +170,7 @@ describe("limits per client address", () => {
     expect(await read()).toEqual(before);
   });
 
-  it("group IPv6 by /64 and take an IPv4-mapped address for IPv4", async () => {
+  it("group IPv6 by /64 and take an IPv4-mapped address for IPv4", async ({ logIn }) => {
     const inOneNetwork = (index: number): string => `2001:db8:1:2:${index}::${index + 1}`;
     expect(await statuses(6, (index) => logIn(inOneNetwork(index)))).toEqual([401, 401, 401, 401, 401, 429]);
     expect((await logIn("2001:db8:1:3::1")).status).toBe(401);
@@ -169,7 +179,11 @@ describe("limits per client address", () => {
     expect((await logIn(`::ffff:${from}`)).status).toBe(429);
   });
 
-  it("believe X-Forwarded-For only behind a proxy, and then only what the proxy added", async () => {
+  it("believe X-Forwarded-For only behind a proxy, and then only what the proxy added", async ({
+    logIn,
+    node,
+    behindProxy,
+  }) => {
     const proxy = newAddress();
     const forwarded = (value: string): Record<string, string> => ({ "x-forwarded-for": value });
     expect(await statuses(6, (index) => logIn(proxy, node, forwarded(`192.0.2.${index}`)))).toEqual([
@@ -183,14 +197,14 @@ describe("limits per client address", () => {
     expect((await logIn(client)).status).toBe(429);
   });
 
-  it("hold for a forwarded address that is none", async () => {
+  it("hold for a forwarded address that is none", async ({ logIn, behindProxy }) => {
     const garbage = (index: number): Record<string, string> => ({ "x-forwarded-for": `garbage-${index}'--` });
     expect(await statuses(6, (index) => logIn(newAddress(), behindProxy, garbage(index)))).toEqual([
       401, 401, 401, 401, 401, 429,
     ]);
   });
 
-  it("leave nothing behind once their windows have ended", async () => {
+  it("leave nothing behind once their windows have ended", async ({ logIn, node }) => {
     const [ended, running] = [newAddress(), newAddress()];
     await logIn(ended);
     await logIn(running);

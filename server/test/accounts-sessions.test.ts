@@ -1,54 +1,53 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { sweepSessions } from "../src/accounts/sessionStore.ts";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
-import {
-  type Account,
-  type Answer,
-  createTestNode,
-  newEmail,
-  signUp,
-  type TestNode,
-} from "./support/testNode.ts";
+import { type Account, type Answer, newEmail, signUp, type TestNode } from "./support/testNode.ts";
+import { file, nodeTest } from "./support/fixtures.ts";
 
-let database: TestDatabase;
-let node: TestNode;
-let other: TestNode;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  node = createTestNode(database);
-  other = createTestNode(database);
-});
-
-afterAll(async () => {
-  await node.stop();
-  await other.stop();
-  await database.drop();
-});
-
-function logIn(body: unknown, on: TestNode = node): Promise<Answer> {
-  return on.call("POST", "/api/v1/auth/login", { body });
-}
-
-async function newSession({ user, password }: Account, on: TestNode = node): Promise<string> {
-  const { status, body } = await logIn({ email: user.email, password }, on);
-  expect(status).toBe(200);
-  return body.session_token;
-}
-
-async function isValid(session: string, on: TestNode = node): Promise<boolean> {
-  const { status } = await on.call("GET", "/api/v1/auth/me", { session });
-  expect([200, 401]).toContain(status);
-  return status === 200;
-}
-
-/** Which of the sessions are valid, in their order. */
-async function valid(sessions: string[]): Promise<boolean[]> {
-  return Promise.all(sessions.map((session) => isValid(session)));
-}
+const it = nodeTest()
+  .extend(
+    "logIn",
+    file,
+    ({ node }) =>
+      (body: unknown, on: TestNode = node): Promise<Answer> =>
+        on.call("POST", "/api/v1/auth/login", { body }),
+  )
+  .extend(
+    "newSession",
+    file,
+    ({ node, logIn }) =>
+      async ({ user, password }: Account, on: TestNode = node): Promise<string> => {
+        const { status, body } = await logIn({ email: user.email, password }, on);
+        expect(status).toBe(200);
+        return body.session_token;
+      },
+  )
+  .extend("isValid", file, ({ node }) => async (session: string, on: TestNode = node): Promise<boolean> => {
+    const { status } = await on.call("GET", "/api/v1/auth/me", { session });
+    expect([200, 401]).toContain(status);
+    return status === 200;
+  })
+  /** Which of the sessions are valid, in their order. */
+  .extend(
+    "valid",
+    file,
+    ({ isValid }) =>
+      async (sessions: string[]): Promise<boolean[]> =>
+        Promise.all(sessions.map((session) => isValid(session))),
+  )
+  /** Lets the user's session of this number (1 is that of the signup) be over since now. */
+  .extend("expire", file, ({ node }) => async ({ user }: Account, number: number): Promise<void> => {
+    await node.pool.query(
+      `update sessions
+     set created_at = created_at - 604800,
+       expires_at = expires_at - 604800
+     where user_id = $1
+       and number = $2`,
+      [user.id, number],
+    );
+  });
 
 describe("login", () => {
-  it("answers with the user and a session that works", async () => {
+  it("answers with the user and a session that works", async ({ node, logIn, valid }) => {
     const account = await signUp(node);
     const answer = await logIn({ email: account.user.email, password: account.password });
     expect(answer.status).toBe(200);
@@ -57,14 +56,14 @@ describe("login", () => {
     expect(await valid([account.session_token, answer.body.session_token])).toEqual([true, true]);
   });
 
-  it("compares addresses trimmed and lower-cased, and passwords exactly", async () => {
+  it("compares addresses trimmed and lower-cased, and passwords exactly", async ({ node, logIn }) => {
     const { user, password } = await signUp(node, `Mixed.Case-${newEmail()}`);
     expect((await logIn({ email: ` ${user.email.toUpperCase()}\n`, password })).status).toBe(200);
     expect((await logIn({ email: user.email, password: `${password} ` })).status).toBe(401);
     expect((await logIn({ email: user.email, password: password.toUpperCase() })).status).toBe(401);
   });
 
-  it("answers a wrong password and an unknown address alike", async () => {
+  it("answers a wrong password and an unknown address alike", async ({ node, logIn }) => {
     const { user } = await signUp(node);
     const wrong = await logIn({ email: user.email, password: "wrong password" });
     const unknown = await logIn({ email: newEmail(), password: "wrong password" });
@@ -74,7 +73,7 @@ describe("login", () => {
     }
   });
 
-  it("takes as long for an unknown address as for a wrong password", async () => {
+  it("takes as long for an unknown address as for a wrong password", async ({ node, logIn }) => {
     const { user } = await signUp(node);
     const durations: Record<"wrong" | "unknown", number[]> = { wrong: [], unknown: [] };
     for (let round = 0; round < 15; round++) {
@@ -90,7 +89,10 @@ describe("login", () => {
     expect(ratio).toBeLessThan(1.7);
   });
 
-  it("is refused with 503 beyond the passwords that may wait to be hashed, and works again after", async () => {
+  it("is refused with 503 beyond the passwords that may wait to be hashed, and works again after", async ({
+    node,
+    logIn,
+  }) => {
     const { user, password } = await signUp(node);
     const answers = await Promise.all(
       Array.from({ length: 250 }, () => logIn({ email: user.email, password: "wrong password" })),
@@ -118,13 +120,17 @@ describe("login", () => {
     ["with a huge email", { email: "e".repeat(257), password: "x" }, "email must be at most 256 characters"],
     ["with a huge password", { email, password: "x".repeat(129) }, "password must be at most 128 characters"],
   ];
-  it.each(refusals)("%s: 400", async (_what, body, message) => {
+  it.for(refusals)("%s: 400", async ([_what, body, message], { logIn }) => {
     expect(await logIn(body)).toMatchObject({ status: 400, body: { error: message } });
   });
 });
 
 describe("sessions", () => {
-  it("are five per user: one more ends the oldest, even within a second", async () => {
+  it("are five per user: one more ends the oldest, even within a second", async ({
+    node,
+    newSession,
+    valid,
+  }) => {
     const account = await signUp(node);
     const sessions = [account.session_token];
     while (sessions.length < 5) sessions.push(await newSession(account));
@@ -135,7 +141,13 @@ describe("sessions", () => {
     expect(await valid(sessions)).toEqual([false, false, false, true, true, true, true, true]);
   });
 
-  it("are five per user after twenty logins at the same moment on two nodes", async () => {
+  it("are five per user after twenty logins at the same moment on two nodes", async ({
+    node,
+    newSession,
+    other,
+    valid,
+    isValid,
+  }) => {
     const account = await signUp(node);
     const sessions = await Promise.all(
       Array.from({ length: 20 }, (_, index) => newSession(account, index % 2 === 0 ? node : other)),
@@ -144,7 +156,12 @@ describe("sessions", () => {
     expect(await isValid(account.session_token)).toBe(false);
   });
 
-  it("do not count among the five once they have expired or were ended", async () => {
+  it("do not count among the five once they have expired or were ended", async ({
+    node,
+    newSession,
+    expire,
+    valid,
+  }) => {
     const account = await signUp(node);
     const [first, ended, expired] = [
       account.session_token,
@@ -159,13 +176,13 @@ describe("sessions", () => {
     expect(await valid([first, ...later])).toEqual([true, true, true, true, true]);
   });
 
-  it("of other users are not touched", async () => {
+  it("of other users are not touched", async ({ node, newSession, isValid }) => {
     const [account, neighbour] = [await signUp(node), await signUp(node)];
     for (let logins = 0; logins < 6; logins++) await newSession(account);
     expect(await isValid(neighbour.session_token)).toBe(true);
   });
 
-  it("last seven days to the second", async () => {
+  it("last seven days to the second", async ({ node, isValid, expire }) => {
     const account = await signUp(node);
     const { rows } = await node.pool.query(
       `select expires_at - created_at as seconds, abs(created_at - extract(epoch from now())) < 60 as is_recent
@@ -182,9 +199,9 @@ describe("sessions", () => {
     expect(left.rowCount).toBe(0);
   });
 
-  it.each(["nonsense", `ses_${"0".repeat(64)}`, "x".repeat(5000), "' or true --", "%00"])(
+  it.for(["nonsense", `ses_${"0".repeat(64)}`, "x".repeat(5000), "' or true --", "%00"])(
     "are refused when they are not ones: %s",
-    async (session) => {
+    async (session, { node }) => {
       const answer = await node.call("GET", "/api/v1/auth/me", { session });
       expect(answer).toMatchObject({ status: 401, body: { error: "unauthorized" } });
     },
@@ -192,7 +209,12 @@ describe("sessions", () => {
 });
 
 describe("logout", () => {
-  it("ends the session at once, on every node, and no other", async () => {
+  it("ends the session at once, on every node, and no other", async ({
+    node,
+    newSession,
+    isValid,
+    other,
+  }) => {
     const account = await signUp(node);
     const second = await newSession(account);
     expect(await isValid(account.session_token, other)).toBe(true);
@@ -206,7 +228,7 @@ describe("logout", () => {
     expect(again.status).toBe(401);
   });
 
-  it("takes a session only", async () => {
+  it("takes a session only", async ({ node }) => {
     const { api_key: key } = await signUp(node);
     const refused = await node.call("POST", "/api/v1/auth/logout", { key });
     expect(refused.status).toBe(403);
@@ -218,7 +240,12 @@ describe("logout", () => {
 });
 
 describe("logout-all", () => {
-  it("ends every session of the user on every node, and leaves keys and neighbours alone", async () => {
+  it("ends every session of the user on every node, and leaves keys and neighbours alone", async ({
+    node,
+    newSession,
+    isValid,
+    other,
+  }) => {
     const [account, neighbour] = [await signUp(node), await signUp(node)];
     const sessions = [account.session_token, await newSession(account), await newSession(account)];
     const answer = await node.call("POST", "/api/v1/auth/logout-all", { session: sessions[1] });
@@ -234,7 +261,7 @@ describe("logout-all", () => {
     expect(await isValid(await newSession(account))).toBe(true);
   });
 
-  it("with an API key ends the sessions of all users of its organization", async () => {
+  it("with an API key ends the sessions of all users of its organization", async ({ node, valid }) => {
     const [account, neighbour] = [await signUp(node), await signUp(node)];
     const colleague = await signUp(node);
     await node.pool.query("update users set org_id = $1 where id = $2", [
@@ -250,18 +277,6 @@ describe("logout-all", () => {
     ]);
   });
 });
-
-/** Lets the user's session of this number (1 is that of the signup) be over since now. */
-async function expire({ user }: Account, number: number): Promise<void> {
-  await node.pool.query(
-    `update sessions
-     set created_at = created_at - 604800,
-       expires_at = expires_at - 604800
-     where user_id = $1
-       and number = $2`,
-    [user.id, number],
-  );
-}
 
 function median(values: number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;

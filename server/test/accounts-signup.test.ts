@@ -1,43 +1,31 @@
 import { randomBytes } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { describe, expect } from "vitest";
 import { type Answer, createTestNode, newEmail, signUp, type TestNode } from "./support/testNode.ts";
+import { file, nodeTest } from "./support/fixtures.ts";
 
-let database: TestDatabase;
-let node: TestNode;
-let other: TestNode;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  node = createTestNode(database);
-  other = createTestNode(database);
-});
-
-afterAll(async () => {
-  await node.stop();
-  await other.stop();
-  await database.drop();
-});
-
-const id = expect.stringMatching(/^[0-9a-f]{32}$/);
-
-function post(body: unknown, on: TestNode = node): Promise<Answer> {
-  return on.call("POST", "/api/v1/auth/signup", { body });
-}
-
-async function rowCounts(): Promise<Record<string, number>> {
-  const { rows } = await node.pool.query(
-    `select
+const it = nodeTest()
+  .extend(
+    "post",
+    file,
+    ({ node }) =>
+      (body: unknown, on: TestNode = node): Promise<Answer> =>
+        on.call("POST", "/api/v1/auth/signup", { body }),
+  )
+  .extend("rowCounts", file, ({ node }) => async (): Promise<Record<string, number>> => {
+    const { rows } = await node.pool.query(
+      `select
        (select count(*) from organizations) as organizations,
        (select count(*) from users) as users,
        (select count(*) from api_keys) as keys,
        (select count(*) from sessions) as sessions`,
-  );
-  return rows[0];
-}
+    );
+    return rows[0];
+  });
+
+const id = expect.stringMatching(/^[0-9a-f]{32}$/);
 
 describe("signup", () => {
-  it("answers with the user, a session and an API key, and both credentials work", async () => {
+  it("answers with the user, a session and an API key, and both credentials work", async ({ post, node }) => {
     const answer = await post({ email: "Ada@Example.com", password: "correct horse", name: "Ada Lovelace" });
     expect(answer).toMatchObject({ status: 200 });
     expect(answer.body).toEqual({
@@ -58,7 +46,7 @@ describe("signup", () => {
     expect(org).toMatchObject({ id: user.org_id, name: "Ada Lovelace", billing_status: "active" });
   });
 
-  it("names a user after the local part of the address unless a name is given", async () => {
+  it("names a user after the local part of the address unless a name is given", async ({ post }) => {
     const local = randomBytes(8).toString("hex");
     expect((await post({ email: `${local}@example.com`, password: "12345678" })).body.user.name).toBe(local);
     expect((await post({ email: newEmail(), password: "12345678", name: "  Zoë  " })).body.user.name).toBe(
@@ -68,7 +56,7 @@ describe("signup", () => {
     expect(blank.body.user.name).toBe(`b${local}`);
   });
 
-  it("stores of password, session and key nothing that could be read again", async () => {
+  it("stores of password, session and key nothing that could be read again", async ({ node }) => {
     const account = await signUp(node);
     const { rows } = await node.pool.query<{ row: string }>(
       `select t::text as row from users t
@@ -90,7 +78,7 @@ describe("signup", () => {
     expect(stored).toContain("$argon2id$v=19$m=19456,t=2,p=1$");
   });
 
-  it("starts a workspace pending and without a key while live billing is on", async () => {
+  it("starts a workspace pending and without a key while live billing is on", async ({ database, post }) => {
     const billing = createTestNode(database, {
       POSTRIDER_BILLING: "stripe",
       STRIPE_SECRET_KEY: "sk_test_1",
@@ -114,7 +102,7 @@ describe("signup", () => {
 });
 
 describe("signup of a taken email", () => {
-  it("answers 200 with a message only and changes nothing", async () => {
+  it("answers 200 with a message only and changes nothing", async ({ node, rowCounts, post }) => {
     const account = await signUp(node, `taken-${newEmail()}`);
     const before = await rowCounts();
     for (const email of [account.user.email, ` ${account.user.email.toUpperCase()}\t`]) {
@@ -131,7 +119,7 @@ describe("signup of a taken email", () => {
     expect((await login(account.password)).status).toBe(200);
   });
 
-  it("takes as long as a new one", async () => {
+  it("takes as long as a new one", async ({ node, post }) => {
     const taken = (await signUp(node)).user.email;
     const durations: Record<"fresh" | "taken", number[]> = { fresh: [], taken: [] };
     for (let round = 0; round < 15; round++) {
@@ -147,7 +135,12 @@ describe("signup of a taken email", () => {
     expect(ratio).toBeLessThan(1.7);
   });
 
-  it("makes one account of twenty signups at the same moment on two nodes", async () => {
+  it("makes one account of twenty signups at the same moment on two nodes", async ({
+    rowCounts,
+    post,
+    node,
+    other,
+  }) => {
     const before = await rowCounts();
     const email = newEmail();
     const answers = await Promise.all(
@@ -197,13 +190,13 @@ describe("what signup refuses", () => {
     ),
   ];
 
-  it.each(cases)("%s: 400", async (_what, body, message) => {
+  it.for(cases)("%s: 400", async ([_what, body, message], { post }) => {
     const answer = await post(body);
     expect(answer).toMatchObject({ status: 400, body: { error: message } });
     expect(Object.keys(answer.body)).toEqual(["error"]);
   });
 
-  it("counts characters and not code units, up to the limits", async () => {
+  it("counts characters and not code units, up to the limits", async ({ post, node }) => {
     const email = `${"é".repeat(244)}@example.com`;
     const longest = await post({ email, password: "💥".repeat(128), name: "💌".repeat(256) });
     expect(longest).toMatchObject({ status: 200, body: { user: { email, name: "💌".repeat(256) } } });

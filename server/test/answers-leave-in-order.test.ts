@@ -1,51 +1,36 @@
-import type pg from "pg";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { createPool } from "../src/postgres/pool.ts";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { afterAll, describe, expect, onTestFinished } from "vitest";
 import { acceptedEvents } from "./support/items.ts";
 import { pipeline } from "./support/pipelines.ts";
 import { itemBytes, onFrameworkPath, onFastPath } from "./support/plainRequest.ts";
 import { type ServiceProcess, startService } from "./support/serviceProcess.ts";
 import { type Account, signUp } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
+import { file, databaseTest } from "./support/fixtures.ts";
 
-let database: TestDatabase;
-let pool: pg.Pool;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = createPool({ connection: database.connection, size: 2, onError: () => undefined });
-});
-
-afterAll(async () => {
-  await pool?.end();
-  await database?.drop();
-});
-
-/** Keeps items from being accepted until they are let go. */
-async function holdIntake(): Promise<() => Promise<void>> {
-  const client = await pool.connect();
-  await client.query("begin");
-  await client.query("lock table events in access exclusive mode");
-  let isHeld = true;
-  const letGo = async (): Promise<void> => {
-    if (isHeld) await client.query("rollback");
-    if (isHeld) client.release();
-    isHeld = false;
-  };
-  onTestFinished(letGo);
-  return letGo;
-}
-
-async function untilIntakeWaits(): Promise<void> {
-  await until(
-    () =>
-      pool.query(
-        "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%accept_items%'",
-      ),
-    ({ rowCount }) => rowCount! > 0,
-  );
-}
+const it = databaseTest()
+  /** Keeps items from being accepted until they are let go. */
+  .extend("holdIntake", file, ({ pool }) => async (): Promise<() => Promise<void>> => {
+    const client = await pool.connect();
+    await client.query("begin");
+    await client.query("lock table events in access exclusive mode");
+    let isHeld = true;
+    const letGo = async (): Promise<void> => {
+      if (isHeld) await client.query("rollback");
+      if (isHeld) client.release();
+      isHeld = false;
+    };
+    onTestFinished(letGo);
+    return letGo;
+  })
+  .extend("untilIntakeWaits", file, ({ pool }) => async (): Promise<void> => {
+    await until(
+      () =>
+        pool.query(
+          "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%accept_items%'",
+        ),
+      ({ rowCount }) => rowCount! > 0,
+    );
+  });
 
 describe.each([
   ["with the fast path", "on", onFastPath],
@@ -56,7 +41,7 @@ describe.each([
   let account: Account;
   let mailbox: string;
 
-  beforeAll(async () => {
+  it.beforeAll(async ({ database }) => {
     const env = { POSTRIDER_FAST_HTTP: fastHttp };
     service = await startService({ storage: { databaseUrl: database.url }, env });
     account = await signUp(service);
@@ -80,7 +65,10 @@ describe.each([
     return Number(new RegExp(`^${name} (\\d+)$`, "m").exec(text)?.[1]);
   }
 
-  it("one request of a connection is under way, whatever its client pipelines, and all are answered in order", async () => {
+  it("one request of a connection is under way, whatever its client pipelines, and all are answered in order", async ({
+    holdIntake,
+    untilIntakeWaits,
+  }) => {
     const letGo = await holdIntake();
     const first = await pipeline(service.port, item("0"));
     await untilIntakeWaits();
@@ -101,22 +89,25 @@ describe.each([
     expect(first.statuses()).toEqual([202]);
   });
 
-  it.each([
+  it.for([
     ["bytes that are no request", "\u0001nonsense\r\n\r\n", 400],
     ["a line of another protocol", "GET / HTTP/3.0\r\n\r\n", 505],
     ["a head that is too large", `GET / HTTP/1.1\r\nHost: x\r\nX: ${"x".repeat(40_000)}\r\n\r\n`, 431],
-  ])("behind an accepted item %s are refused after its answer", async (_what, behind, status) => {
-    const before = await acceptedEvents(service, account);
-    const letGo = await holdIntake();
-    const client = await pipeline(service.port, Buffer.concat([item(), Buffer.from(behind, "latin1")]));
-    await untilIntakeWaits();
-    await metric("postrider_http_connections");
-    expect(client.statuses()).toEqual([]);
-    await letGo();
-    await client.closed;
-    expect(client.statuses()).toEqual([202, status]);
-    expect(await acceptedEvents(service, account)).toBe(before + 1);
-  });
+  ] as const)(
+    "behind an accepted item %s are refused after its answer",
+    async ([_what, behind, status], { holdIntake, untilIntakeWaits }) => {
+      const before = await acceptedEvents(service, account);
+      const letGo = await holdIntake();
+      const client = await pipeline(service.port, Buffer.concat([item(), Buffer.from(behind, "latin1")]));
+      await untilIntakeWaits();
+      await metric("postrider_http_connections");
+      expect(client.statuses()).toEqual([]);
+      await letGo();
+      await client.closed;
+      expect(client.statuses()).toEqual([202, status]);
+      expect(await acceptedEvents(service, account)).toBe(before + 1);
+    },
+  );
 
   it("what follows an item that ends its connection is neither accepted nor billed", async () => {
     const before = await acceptedEvents(service, account);

@@ -4,7 +4,8 @@ import { createPool } from "../src/postgres/pool.ts";
 import { expectNothingLost } from "./support/afterwards.ts";
 import { createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { type DatabaseProxy, startDatabaseProxy } from "./support/databaseProxy.ts";
-import { isRunning, until } from "./support/embeddedProcess.ts";
+import { isRunning } from "./support/embeddedProcess.ts";
+import { until } from "./support/until.ts";
 import { createWebhookTarget, readEvent, sendItems, type WebhookTarget } from "./support/items.ts";
 import { type Load, startLoad } from "./support/load.ts";
 import { answerOk, type Receiver, startReceiver } from "./support/receiver.ts";
@@ -58,7 +59,7 @@ function beginLoad(through = service): void {
 }
 
 async function acknowledgedReach(count: number): Promise<void> {
-  await until(`${count} items are acknowledged`, 30_000, () => load.acknowledged().length >= count);
+  await until(() => load.acknowledged().length >= count);
 }
 
 /** Ends every session of the service's, as an administrator or a failover does. */
@@ -111,7 +112,7 @@ describe("the service goes on, and nothing is lost, when its database", () => {
     proxy.accepts = false;
     proxy.sever();
     const before = load.refusals();
-    await until("requests are answered with 503", 30_000, () => load.refusals() > before + 50);
+    await until(() => load.refusals() > before + 50);
     const ready = await service.call("GET", "/readyz");
     expect([ready.status, ready.headers["retry-after"]]).toEqual([503, expect.stringMatching(/^\d+$/)]);
     expect((await service.call("GET", "/healthz")).status).toBe(200);
@@ -139,13 +140,17 @@ describe("a backlog drains, and the hot table is empty, when a receiver", () => 
     const target = await createWebhookTarget(service, account, `${receiver.url}/down`, schedule);
     receiver.answer = (_received, response) => response.writeHead(503).end();
     const ids = await sendItems(service, account, target.id, 300);
-    await until("each waits for a retry or its turn", 10_000, async () => (await hotRows(pool)).waiting > 0);
+    await until(async () => (await hotRows(pool)).waiting > 0, Boolean, 10_000);
     await receiver.arrivals(10, { path: "/down" });
     receiver.answer = answerOk;
-    await until("nothing waits", 40_000, async () => {
-      const { waiting, leased } = await hotRows(pool);
-      return waiting + leased === 0;
-    });
+    await until(
+      async () => {
+        const { waiting, leased } = await hotRows(pool);
+        return waiting + leased === 0;
+      },
+      Boolean,
+      40_000,
+    );
     for (const id of ids.slice(0, 20)) {
       expect((await readEvent(service, account, id)).event.status).toBe("DELIVERED");
     }

@@ -1,62 +1,76 @@
 import { randomBytes } from "node:crypto";
 import type { Socket } from "node:net";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
-import { until } from "./support/embeddedProcess.ts";
+import { afterAll, describe, expect } from "vitest";
+import { until } from "./support/until.ts";
 import { createWebhookTarget, type EventView, readEvent, sendItem } from "./support/items.ts";
 import { type RawReceiver, startRawReceiver } from "./support/rawReceiver.ts";
 import { startReceiver } from "./support/receiver.ts";
 import { startService, type ServiceProcess } from "./support/serviceProcess.ts";
-import { type Account, signUp } from "./support/testNode.ts";
+import { file, serviceTest } from "./support/fixtures.ts";
 
 const megabyte = 1024 * 1024;
 const env = { POSTRIDER_DELIVERY_TIMEOUT_MS: "1000", POSTRIDER_CONNECT_TIMEOUT_MS: "500" };
-let database: TestDatabase;
-let service: ServiceProcess;
-let account: Account;
 const receivers: RawReceiver[] = [];
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  service = await startService({ storage: { databaseUrl: database.url }, env });
-  account = await signUp(service);
+const it = serviceTest(env)
+  /** Sends one item to the URL, which gets one attempt, and gives what is on record after it. */
+  .extend(
+    "deliverTo",
+    file,
+    ({ service, account }) =>
+      async (url: string, through: ServiceProcess = service): Promise<EventView> => {
+        const target = await createWebhookTarget(service, account, url, { max_retries: 0 });
+        const id = await sendItem(through, account, target.id);
+        let view: EventView | undefined;
+        await until(
+          async () => {
+            view = await readEvent(service, account, id);
+            return view.event.status === "FAILED" || view.event.status === "DELIVERED";
+          },
+          Boolean,
+          10_000,
+        );
+        return view!;
+      },
+  )
+  .extend(
+    "expectFailed",
+    file,
+    ({ deliverTo }) =>
+      async (url: string, statusCode: number, error: string): Promise<EventView> => {
+        const view = await deliverTo(url);
+        expect(view.event.status).toBe("FAILED");
+        expect(view.delivery_attempts).toHaveLength(1);
+        const [attempt] = view.delivery_attempts;
+        expect(attempt).toMatchObject({
+          status_code: statusCode,
+          error: expect.stringContaining(error),
+        });
+        expect(attempt!.duration_ms).toBeLessThan(3_000);
+        return view;
+      },
+  )
+  /** A node of the same service to which no inner network is allowed. */
+  .extend("strictService", file, ({ database }) => (): Promise<ServiceProcess> => {
+    strict ??= startService({
+      storage: { databaseUrl: database.url },
+      env: { ...env, POSTRIDER_ALLOWED_NETWORKS: "" },
+    });
+    return strict;
+  });
+
+afterAll(async () => {
+  await Promise.all(receivers.map((receiver) => receiver.stop()));
 });
 
 afterAll(async () => {
-  await service?.stop();
-  await Promise.all(receivers.map((receiver) => receiver.stop()));
-  await database?.drop();
+  await (await strict)?.stop();
 });
 
 async function receiverThat(answer: (socket: Socket) => void): Promise<RawReceiver> {
   const receiver = await startRawReceiver(answer);
   receivers.push(receiver);
   return receiver;
-}
-
-/** Sends one item to the URL, which gets one attempt, and gives what is on record after it. */
-async function deliverTo(url: string, through: ServiceProcess = service): Promise<EventView> {
-  const target = await createWebhookTarget(service, account, url, { max_retries: 0 });
-  const id = await sendItem(through, account, target.id);
-  let view: EventView | undefined;
-  await until("the attempt is on record", 10_000, async () => {
-    view = await readEvent(service, account, id);
-    return view.event.status === "FAILED" || view.event.status === "DELIVERED";
-  });
-  return view!;
-}
-
-async function expectFailed(url: string, statusCode: number, error: string): Promise<EventView> {
-  const view = await deliverTo(url);
-  expect(view.event.status).toBe("FAILED");
-  expect(view.delivery_attempts).toHaveLength(1);
-  const [attempt] = view.delivery_attempts;
-  expect(attempt).toMatchObject({
-    status_code: statusCode,
-    error: expect.stringContaining(error),
-  });
-  expect(attempt!.duration_ms).toBeLessThan(3_000);
-  return view;
 }
 
 function head(status: string, ...lines: string[]): string {
@@ -78,32 +92,32 @@ function pour(socket: Socket, bytes: number): void {
 }
 
 describe.concurrent("a receiver that does not answer", () => {
-  it("refuses the connection", async () => {
+  it("refuses the connection", async ({ expectFailed }) => {
     const receiver = await startRawReceiver(() => undefined);
     await receiver.stop();
     await expectFailed(receiver.url, 0, "connection refused");
   });
 
-  it("hangs", async () => {
+  it("hangs", async ({ expectFailed }) => {
     const { url } = await receiverThat(() => undefined);
     await expectFailed(url, 0, "no answer within 1 s");
   });
 
-  it("resets the connection", async () => {
+  it("resets the connection", async ({ expectFailed }) => {
     const { url } = await receiverThat((socket) => socket.resetAndDestroy());
     await expectFailed(url, 0, "the connection was closed without an answer");
   });
 
-  it("closes the connection", async () => {
+  it("closes the connection", async ({ expectFailed }) => {
     const { url } = await receiverThat((socket) => socket.end());
     await expectFailed(url, 0, "the connection was closed without an answer");
   });
 
-  it("has no address", async () => {
+  it("has no address", async ({ expectFailed }) => {
     await expectFailed("http://nobody.invalid/hook", 0, "the host name nobody.invalid");
   });
 
-  it("does not speak TLS where it should", async () => {
+  it("does not speak TLS where it should", async ({ expectFailed }) => {
     const plain = await startReceiver();
     await expectFailed(`https://127.0.0.1:${plain.port}/hook`, 0, "the port does not speak TLS");
     await plain.stop();
@@ -111,7 +125,7 @@ describe.concurrent("a receiver that does not answer", () => {
 });
 
 describe.concurrent("a receiver that answers too slowly", () => {
-  it("sends its headers one byte a second", async () => {
+  it("sends its headers one byte a second", async ({ expectFailed }) => {
     const { url } = await receiverThat((socket) => {
       let sent = 0;
       const drip = setInterval(() => socket.write("HTTP/1.1 200 OK"[sent++ % 15]!), 1_000);
@@ -120,7 +134,7 @@ describe.concurrent("a receiver that answers too slowly", () => {
     await expectFailed(url, 0, "no answer within 1 s");
   });
 
-  it("sends its body one byte a second", async () => {
+  it("sends its body one byte a second", async ({ expectFailed }) => {
     const { url } = await receiverThat((socket) => {
       socket.write(head("200 OK", "content-length: 1000"));
       const drip = setInterval(() => socket.write("x"), 1_000);
@@ -129,7 +143,7 @@ describe.concurrent("a receiver that answers too slowly", () => {
     await expectFailed(url, 0, "the answer (200) did not end within 1 s");
   });
 
-  it("stops in the middle of its body", async () => {
+  it("stops in the middle of its body", async ({ expectFailed }) => {
     const { url } = await receiverThat((socket) =>
       socket.end(`${head("200 OK", "content-length: 1000")}half`),
     );
@@ -138,7 +152,7 @@ describe.concurrent("a receiver that answers too slowly", () => {
 });
 
 describe.concurrent("a receiver that answers too much", () => {
-  it("sends 100 MB with a 200: delivered, and the rest is not read", async () => {
+  it("sends 100 MB with a 200: delivered, and the rest is not read", async ({ deliverTo }) => {
     let socket: Socket | undefined;
     const { url } = await receiverThat((one) => {
       socket = one;
@@ -151,7 +165,7 @@ describe.concurrent("a receiver that answers too much", () => {
     expect(socket!.bytesWritten).toBeLessThan(20 * megabyte);
   });
 
-  it("sends 100 MB with a 500", async () => {
+  it("sends 100 MB with a 500", async ({ expectFailed }) => {
     const { url } = await receiverThat((socket) => {
       socket.write(head("500 Internal Server Error", "transfer-encoding: chunked"));
       socket.write(`${(100 * megabyte).toString(16)}\r\n`);
@@ -160,7 +174,7 @@ describe.concurrent("a receiver that answers too much", () => {
     await expectFailed(url, 500, "receiver answered 500");
   });
 
-  it("sends endless headers", async () => {
+  it("sends endless headers", async ({ expectFailed }) => {
     const { url } = await receiverThat((socket) => {
       socket.write("HTTP/1.1 200 OK\r\n");
       pour(socket, 100 * megabyte);
@@ -170,7 +184,7 @@ describe.concurrent("a receiver that answers too much", () => {
 });
 
 describe.concurrent("a receiver that answers something else", () => {
-  it("redirects: nobody follows", async () => {
+  it("redirects: nobody follows", async ({ expectFailed }) => {
     const elsewhere = await receiverThat((socket) => socket.end(head("200 OK", "content-length: 0")));
     const { url } = await receiverThat((socket) =>
       socket.end(head("307 Temporary Redirect", `location: ${elsewhere.url}`, "content-length: 0")),
@@ -183,12 +197,12 @@ describe.concurrent("a receiver that answers something else", () => {
     expect(elsewhere.connections).toBe(0);
   });
 
-  it("speaks garbage", async () => {
+  it("speaks garbage", async ({ expectFailed }) => {
     const { url } = await receiverThat((socket) => socket.end(randomBytes(4096)));
     await expectFailed(url, 0, "the answer is not valid HTTP");
   });
 
-  it.each([
+  it.for([
     ["a greeting of another protocol", "SSH-2.0-OpenSSH_9.6\r\n", 'HTTP: it does not begin with "HTTP/"'],
     ["HTTP/2", "HTTP/2 200 OK\r\n\r\n", "HTTP: its version is not one of HTTP/1"],
     ["a status that is none", "HTTP/1.1 yes OK\r\n\r\n", "HTTP: its status is not a number of three digits"],
@@ -226,17 +240,19 @@ describe.concurrent("a receiver that answers something else", () => {
       "the answer switches to another protocol, which nobody asked for",
     ],
     ["half of its headers", "HTTP/1.1 200 OK\r\ncont", "closed in the middle of the answer's headers"],
-  ])("says %s", async (_what, bytes, error) => {
+  ] as const)("says %s", async ([_what, bytes, error], { expectFailed }) => {
     const { url } = await receiverThat((socket) => socket.end(bytes));
     await expectFailed(url, 0, error);
   });
 
-  it.each([400, 401, 404, 409, 500, 501, 503])("answers %i", async (status) => {
+  it.for([400, 401, 404, 409, 500, 501, 503])("answers %i", async (status, { expectFailed }) => {
     const { url } = await receiverThat((socket) => socket.end(head(`${status} No`, "content-length: 0")));
     await expectFailed(url, status, `receiver answered ${status}`);
   });
 
-  it("answers bytes that are no text: the record stays readable, and at most 1 KiB of it is kept", async () => {
+  it("answers bytes that are no text: the record stays readable, and at most 1 KiB of it is kept", async ({
+    expectFailed,
+  }) => {
     const body = Buffer.concat([Buffer.from([0, 0xff, 0xfe, 0x22]), Buffer.alloc(5_000, 0x80)]);
     const { url } = await receiverThat((socket) =>
       socket.end(Buffer.concat([Buffer.from(head("500 No", `content-length: ${body.length}`)), body])),
@@ -252,7 +268,7 @@ describe.concurrent("a receiver that answers something else", () => {
 const inside = "points to an address that is not allowed";
 
 describe("an address inside", () => {
-  it.each([
+  it.for([
     ["http://127.0.0.1:9/hook", inside],
     ["http://[::1]:9/hook", inside],
     ["http://localhost:9/hook", inside],
@@ -267,19 +283,22 @@ describe("an address inside", () => {
     ["ftp://example.com/hook", "url must use https"],
     ["http://user:secret@example.com/hook", "user name or password"],
     ["not a url", "url must be an absolute URL"],
-  ])("%s is refused at creation and by PATCH, by the name of the field", async (url, why) => {
-    const strict = await strictService();
-    const { key, body } = { key: account.api_key, body: { kind: "webhook", name: "inside", url } };
-    const created = await strict.call("POST", "/api/v1/targets", { key, body });
-    expect(created).toMatchObject({ status: 400, body: { error: expect.stringMatching(/^url /) } });
-    expect(created.body.error).toContain(why);
-    const fine = { ...body, url: "https://192.0.2.1.example.invalid/hook" };
-    const target = await strict.call("POST", "/api/v1/targets", { key, body: fine });
-    const patched = await strict.call("PATCH", `/api/v1/targets/${target.body.id}`, { key, body: { url } });
-    expect(patched).toMatchObject({ status: 400, body: { error: created.body.error } });
-  });
+  ] as const)(
+    "%s is refused at creation and by PATCH, by the name of the field",
+    async ([url, why], { strictService, account }) => {
+      const strict = await strictService();
+      const { key, body } = { key: account.api_key, body: { kind: "webhook", name: "inside", url } };
+      const created = await strict.call("POST", "/api/v1/targets", { key, body });
+      expect(created).toMatchObject({ status: 400, body: { error: expect.stringMatching(/^url /) } });
+      expect(created.body.error).toContain(why);
+      const fine = { ...body, url: "https://192.0.2.1.example.invalid/hook" };
+      const target = await strict.call("POST", "/api/v1/targets", { key, body: fine });
+      const patched = await strict.call("PATCH", `/api/v1/targets/${target.body.id}`, { key, body: { url } });
+      expect(patched).toMatchObject({ status: 400, body: { error: created.body.error } });
+    },
+  );
 
-  it("plain HTTP is refused unless the operator allows it", async () => {
+  it("plain HTTP is refused unless the operator allows it", async ({ database, account }) => {
     const httpsOnly = await startService({
       storage: { databaseUrl: database.url },
       env: { ...env, POSTRIDER_ALLOW_HTTP_TARGETS: "false" },
@@ -292,7 +311,10 @@ describe("an address inside", () => {
     expect(answer).toMatchObject({ status: 400, body: { error: "url must use https" } });
   });
 
-  it("is refused again at every connection: a target that points inside is sent nothing", async () => {
+  it("is refused again at every connection: a target that points inside is sent nothing", async ({
+    deliverTo,
+    strictService,
+  }) => {
     const receiver = await receiverThat((socket) => socket.end(head("200 OK", "content-length: 0")));
     const byName = `http://localhost:${receiver.port}/hook`;
     for (const url of [receiver.url, byName]) {
@@ -305,16 +327,3 @@ describe("an address inside", () => {
 });
 
 let strict: Promise<ServiceProcess> | undefined;
-
-/** A node of the same service to which no inner network is allowed. */
-function strictService(): Promise<ServiceProcess> {
-  strict ??= startService({
-    storage: { databaseUrl: database.url },
-    env: { ...env, POSTRIDER_ALLOWED_NETWORKS: "" },
-  });
-  return strict;
-}
-
-afterAll(async () => {
-  await (await strict)?.stop();
-});

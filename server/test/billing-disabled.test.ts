@@ -1,49 +1,43 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { foldUsage } from "../src/billing/foldUsage.ts";
 import { addMonths, periodBounds, periodOf } from "../src/billing/period.ts";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
-import { type Account, type Answer, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+import { type Account, type Answer, signUp } from "./support/testNode.ts";
+import { file, nodeTest } from "./support/fixtures.ts";
 
-let database: TestDatabase;
-let node: TestNode;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  node = createTestNode(database);
-});
-
-afterAll(async () => {
-  await node.stop();
-  await database.drop();
-});
-
-async function createMailbox({ api_key: key }: Account): Promise<string> {
-  const body = { kind: "mailbox", name: "inbox" };
-  const answer = await node.call("POST", "/api/v1/targets", { key, body });
-  expect(answer.status).toBe(200);
-  return answer.body.id;
-}
-
-function send(
-  { api_key: key }: Account,
-  target: string,
-  headers: Record<string, string> = {},
-): Promise<Answer> {
-  return node.call("POST", `/t/${target}`, { key, body: { some: "thing" }, headers });
-}
-
-async function readUsage({ api_key: key }: Account): Promise<Record<string, number>> {
-  const { status, body } = await node.call("GET", "/api/v1/usage", { key });
-  expect(status).toBe(200);
-  return body.usage;
-}
-
-function read(account: Account, path: string): Promise<Answer> {
-  return node.call("GET", `/api/v1/billing${path}`, { session: account.session_token });
-}
+const it = nodeTest()
+  .extend("createMailbox", file, ({ node }) => async ({ api_key: key }: Account): Promise<string> => {
+    const body = { kind: "mailbox", name: "inbox" };
+    const answer = await node.call("POST", "/api/v1/targets", { key, body });
+    expect(answer.status).toBe(200);
+    return answer.body.id;
+  })
+  .extend(
+    "send",
+    file,
+    ({ node }) =>
+      ({ api_key: key }: Account, target: string, headers: Record<string, string> = {}): Promise<Answer> =>
+        node.call("POST", `/t/${target}`, { key, body: { some: "thing" }, headers }),
+  )
+  .extend(
+    "readUsage",
+    file,
+    ({ node }) =>
+      async ({ api_key: key }: Account): Promise<Record<string, number>> => {
+        const { status, body } = await node.call("GET", "/api/v1/usage", { key });
+        expect(status).toBe(200);
+        return body.usage;
+      },
+  )
+  .extend(
+    "read",
+    file,
+    ({ node }) =>
+      (account: Account, path: string): Promise<Answer> =>
+        node.call("GET", `/api/v1/billing${path}`, { session: account.session_token }),
+  );
 
 describe("usage", () => {
-  it("is the UTC month, all zeros before the first item", async () => {
+  it("is the UTC month, all zeros before the first item", async ({ node, readUsage }) => {
     const account = await signUp(node);
     const { startSeconds, endSeconds } = periodBounds(periodOf(Date.now()));
     const nothing = {
@@ -59,7 +53,12 @@ describe("usage", () => {
     expect(bySession.body.usage).toEqual(nothing);
   });
 
-  it("counts each accepted item once, folded or not, and nothing else", async () => {
+  it("counts each accepted item once, folded or not, and nothing else", async ({
+    node,
+    createMailbox,
+    send,
+    readUsage,
+  }) => {
     const account = await signUp(node);
     const target = await createMailbox(account);
     for (let item = 0; item < 3; item++) expect((await send(account, target)).status).toBe(202);
@@ -90,7 +89,7 @@ describe("usage", () => {
     expect(await readUsage(account)).toMatchObject({ accepted_events: 5, pending_meter_events: 5 });
   });
 
-  it("rounds up to started units, and costs an exempt workspace nothing", async () => {
+  it("rounds up to started units, and costs an exempt workspace nothing", async ({ node, readUsage }) => {
     const account = await signUp(node);
     const period = periodOf(Date.now());
     await node.pool.query(
@@ -116,7 +115,7 @@ describe("usage", () => {
 });
 
 describe("while live billing is disabled", () => {
-  it("a new workspace is active and shows the price", async () => {
+  it("a new workspace is active and shows the price", async ({ read, node }) => {
     const { status, body } = await read(await signUp(node), "");
     expect(status).toBe(200);
     expect(body).toEqual({
@@ -130,7 +129,7 @@ describe("while live billing is disabled", () => {
     });
   });
 
-  it("checkout, portal and webhook answer 503", async () => {
+  it("checkout, portal and webhook answer 503", async ({ node }) => {
     const { session_token: session } = await signUp(node);
     for (const body of [undefined, {}, { price: "price_free", success_url: "https://evil.example" }]) {
       const answer = await node.call("POST", "/api/v1/billing/checkout", { session, body });
@@ -143,12 +142,17 @@ describe("while live billing is disabled", () => {
     expect(notice.status).toBe(503);
   });
 
-  it("there are no invoices", async () => {
+  it("there are no invoices", async ({ read, node }) => {
     const { status, body } = await read(await signUp(node), "/invoices");
     expect([status, body]).toEqual([200, { invoices: [], billing_enabled: false }]);
   });
 
-  it("reconciliation shows the local counts and nothing of the processor", async () => {
+  it("reconciliation shows the local counts and nothing of the processor", async ({
+    node,
+    send,
+    createMailbox,
+    read,
+  }) => {
     const account = await signUp(node);
     await send(account, await createMailbox(account));
     const { status, body } = await read(account, "/reconciliation");
@@ -168,7 +172,7 @@ describe("while live billing is disabled", () => {
     });
   });
 
-  it("billing needs a session", async () => {
+  it("billing needs a session", async ({ node }) => {
     const { api_key: key } = await signUp(node);
     for (const path of ["", "/portal", "/invoices", "/reconciliation"]) {
       expect((await node.call("GET", `/api/v1/billing${path}`, { key })).status).toBe(403);
@@ -179,16 +183,16 @@ describe("while live billing is disabled", () => {
 });
 
 describe("a billing state", () => {
-  it.each([
+  it.for([
     ["pending", null, 403, 403],
     ["active", null, 202, 200],
     ["grace", 60, 202, 200],
     ["grace", -1, 402, 402],
     ["suspended", null, 402, 402],
     ["exempt", null, 202, 200],
-  ])(
+  ] as const)(
     "%s (grace ends in %s s): an item %d, a new key %d, reading goes on",
-    async (state, graceIn, item, newKey) => {
+    async ([state, graceIn, item, newKey], { node, createMailbox, send, read }) => {
       const account = await signUp(node);
       const target = await createMailbox(account);
       const now = Math.floor(Date.now() / 1000);

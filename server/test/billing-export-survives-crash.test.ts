@@ -1,42 +1,34 @@
 import pg from "pg";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { describe, expect, vi } from "vitest";
 import { billingSettings } from "./support/billing/settings.ts";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { type ServiceProcess, startService } from "./support/serviceProcess.ts";
-import { type StandIn, type StandInAccount, startStandIn } from "./support/stripeStandIn/client.ts";
+import { type StandInAccount } from "./support/stripeStandIn/client.ts";
 import { signUp } from "./support/testNode.ts";
+import { file, databaseTest } from "./support/fixtures.ts";
 
 /* SIGKILL of the whole service at the moments that matter to money. */
 
-let database: TestDatabase;
-let standIn: StandIn;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  standIn = await startStandIn();
-});
-
-afterAll(async () => {
-  await standIn.stop();
-  await database.drop();
-});
+const it = databaseTest().extend(
+  "start",
+  file,
+  ({ database }) =>
+    async (processor: StandInAccount): Promise<ServiceProcess> => {
+      const service = await startService({
+        storage: { databaseUrl: database.url },
+        env: billingSettings(processor),
+      });
+      const url = `${service.url}/api/v1/billing/webhook`;
+      await processor.control({
+        action: "webhooks",
+        url,
+        secrets: processor.config.webhookSecrets,
+        mode: "send",
+      });
+      return service;
+    },
+);
 
 const patience = { timeout: 30_000, interval: 50 };
-
-async function start(processor: StandInAccount): Promise<ServiceProcess> {
-  const service = await startService({
-    storage: { databaseUrl: database.url },
-    env: billingSettings(processor),
-  });
-  const url = `${service.url}/api/v1/billing/webhook`;
-  await processor.control({
-    action: "webhooks",
-    url,
-    secrets: processor.config.webhookSecrets,
-    mode: "send",
-  });
-  return service;
-}
 
 interface Customer {
   orgId: string;
@@ -73,10 +65,10 @@ function reconciliation(service: ServiceProcess, { session }: Customer): Promise
 }
 
 describe("an exporter that is killed", () => {
-  it.each([
+  it.for([
     ["between writing a batch down and sending it", "hang_before"],
     ["between sending a batch and hearing of it", "hang_after"],
-  ] as const)("%s leaves each item at the processor exactly once", async (_, kind) => {
+  ] as const)("%s leaves each item at the processor exactly once", async ([, kind], { standIn, start }) => {
     const processor = standIn.account(`crash_${kind}`);
     const first = await start(processor);
     const customer = await subscribe(first, processor);
@@ -108,7 +100,7 @@ describe("an exporter that is killed", () => {
 });
 
 describe("the ledger", () => {
-  it("equals the accepted items after a kill in the middle of them", async () => {
+  it("equals the accepted items after a kill in the middle of them", async ({ standIn, start, database }) => {
     const processor = standIn.account("crash_ledger");
     const first = await start(processor);
     const customer = await subscribe(first, processor);

@@ -1,42 +1,29 @@
-import type pg from "pg";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect } from "vitest";
 import { listInvoices } from "../src/billing/invoices.ts";
 import { periodBounds, periodOf } from "../src/billing/period.ts";
-import { createPool } from "../src/postgres/pool.ts";
-import { createLab, type Lab } from "./support/billing/lab.ts";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
-import { type StandIn, startStandIn } from "./support/stripeStandIn/client.ts";
+import { createLab } from "./support/billing/lab.ts";
+import { file, databaseTest } from "./support/fixtures.ts";
 
-let database: TestDatabase;
-let standIn: StandIn;
-let pool: pg.Pool;
-let lab: Lab;
+const it = databaseTest({ poolSize: 4 })
+  .extend("lab", file, async ({ pool, standIn }, { onCleanup }) => {
+    const lab = await createLab(pool, standIn.account("invoices"), Date.UTC(2025, 0, 10) / 1000);
+    onCleanup(() => lab.close());
+    return lab;
+  })
+  /** Ends the month and waits out the hour in which its invoice is a draft. */
+  .extend("endMonth", file, ({ lab }) => async (): Promise<void> => {
+    const { endSeconds } = periodBounds(periodOf(lab.nowSeconds() * 1000));
+    for (const second of [0, 300, 3600, 3900]) {
+      await lab.setClock(endSeconds + second);
+      await lab.exportOnce();
+      await lab.settleNotices();
+    }
+  });
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  standIn = await startStandIn();
-  pool = createPool({ connection: database.connection, size: 4, onError: () => undefined });
-  lab = await createLab(pool, standIn.account("invoices"), Date.UTC(2025, 0, 10) / 1000);
-});
-
-afterAll(async () => {
-  await lab.close();
-  await pool.end();
-  await database.drop();
-  await standIn.stop();
-});
-
-/** Ends the month and waits out the hour in which its invoice is a draft. */
-async function endMonth(): Promise<void> {
-  const { endSeconds } = periodBounds(periodOf(lab.nowSeconds() * 1000));
-  for (const second of [0, 300, 3600, 3900]) {
-    await lab.setClock(endSeconds + second);
-    await lab.exportOnce();
-    await lab.settleNotices();
-  }
-}
-
-it("of fourteen months' invoices the last twelve are shown, newest first, with the contract's fields", async () => {
+it("of fourteen months' invoices the last twelve are shown, newest first, with the contract's fields", async ({
+  lab,
+  endMonth,
+}) => {
   const orgId = await lab.createOrganization();
   await lab.subscribe(orgId);
   await lab.settleNotices();

@@ -1,44 +1,53 @@
-import type pg from "pg";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { foldUsage } from "../src/billing/foldUsage.ts";
 import { readLedgerMonth } from "../src/billing/ledger.ts";
 import { newRootId } from "../src/postgres/ids.ts";
 import { createPool } from "../src/postgres/pool.ts";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { file, databaseTest } from "./support/fixtures.ts";
 
-let database: TestDatabase;
-let pool: pg.Pool;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = createPool({ connection: database.connection, size: 8, onError: () => undefined });
-});
-
-afterAll(async () => {
-  await pool.end();
-  await database.drop();
-});
-
-async function createOrganization(): Promise<string> {
-  const id = newRootId(Date.now());
-  await pool.query(
-    "insert into organizations (id, name, slug, billing_status, created_at) values ($1::uuid, 'Ledger', $1::uuid::text, 'active', 0)",
-    [id],
-  );
-  return id;
-}
-
-function record(orgId: string, items: number, period = 202611): Promise<unknown> {
-  return pool.query("insert into usage_records (bucket, period, items, org_id) values ($1, $2, $3, $4)", [
-    items % 256,
-    period,
-    items,
-    orgId,
-  ]);
-}
+const it = databaseTest({ poolSize: 8 })
+  .extend("createOrganization", file, ({ pool }) => async (): Promise<string> => {
+    const id = newRootId(Date.now());
+    await pool.query(
+      "insert into organizations (id, name, slug, billing_status, created_at) values ($1::uuid, 'Ledger', $1::uuid::text, 'active', 0)",
+      [id],
+    );
+    return id;
+  })
+  .extend(
+    "record",
+    file,
+    ({ pool }) =>
+      (orgId: string, items: number, period = 202611): Promise<unknown> =>
+        pool.query("insert into usage_records (bucket, period, items, org_id) values ($1, $2, $3, $4)", [
+          items % 256,
+          period,
+          items,
+          orgId,
+        ]),
+  )
+  /** Blocks of the totals that were ever read, from memory or disk; statistics of this session are flushed first. */
+  .extend("readBlocks", file, ({ pool }) => async (): Promise<number> => {
+    const client = await pool.connect();
+    try {
+      await client.query("select pg_stat_force_next_flush()");
+      const { rows } = await client.query<{ blocks: number }>(
+        `select heap_blks_read + heap_blks_hit + idx_blks_read + idx_blks_hit as blocks
+       from pg_statio_user_tables
+       where relname = 'usage_totals'`,
+      );
+      return rows[0]!.blocks;
+    } finally {
+      client.release();
+    }
+  });
 
 describe("folding", () => {
-  it("keeps each month of each organization apart, and runs twice without effect", async () => {
+  it("keeps each month of each organization apart, and runs twice without effect", async ({
+    createOrganization,
+    record,
+    pool,
+  }) => {
     const [one, other] = [await createOrganization(), await createOrganization()];
     for (const items of [1, 2, 3]) await record(one, items);
     await record(one, 10, 202610);
@@ -52,7 +61,11 @@ describe("folding", () => {
     expect((await readLedgerMonth(pool, other, 202611)).accepted).toBe(100);
   });
 
-  it("is never seen half done, by readers and by other folders", async () => {
+  it("is never seen half done, by readers and by other folders", async ({
+    createOrganization,
+    record,
+    pool,
+  }) => {
     const orgId = await createOrganization();
     const total = 900;
     const progress = { written: 0 };
@@ -75,7 +88,7 @@ describe("folding", () => {
     expect((await readLedgerMonth(pool, orgId, 202611)).accepted).toBe(total);
   });
 
-  it("that is cut off loses nothing", async () => {
+  it("that is cut off loses nothing", async ({ createOrganization, database, record, pool }) => {
     const orgId = await createOrganization();
     // A connection that is told to end may first go back to its pool: the folder's must not be the test's.
     const cutOff = createPool({ connection: database.connection, size: 2, onError: () => undefined });
@@ -96,7 +109,7 @@ describe("folding", () => {
     expect((await readLedgerMonth(pool, orgId, 202611)).accepted).toBe(200);
   });
 
-  it("works off a backlog in pieces", async () => {
+  it("works off a backlog in pieces", async ({ createOrganization, pool }) => {
     const orgId = await createOrganization();
     await pool.query(
       "insert into usage_records (bucket, period, items, org_id) select n % 256, 202611, 1, $1 from generate_series(1, 200500) n",
@@ -108,7 +121,11 @@ describe("folding", () => {
 });
 
 describe("counting a month", () => {
-  it("reads a handful of rows, however many organizations and months there are", async () => {
+  it("reads a handful of rows, however many organizations and months there are", async ({
+    pool,
+    createOrganization,
+    readBlocks,
+  }) => {
     await pool.query(
       `insert into usage_totals (org_id, period, items)
        select gen_random_uuid(), 202001 + (n % 12), 1000
@@ -127,19 +144,3 @@ describe("counting a month", () => {
     expect((await readBlocks()) - before).toBeLessThan(200);
   });
 });
-
-/** Blocks of the totals that were ever read, from memory or disk; statistics of this session are flushed first. */
-async function readBlocks(): Promise<number> {
-  const client = await pool.connect();
-  try {
-    await client.query("select pg_stat_force_next_flush()");
-    const { rows } = await client.query<{ blocks: number }>(
-      `select heap_blks_read + heap_blks_hit + idx_blks_read + idx_blks_hit as blocks
-       from pg_statio_user_tables
-       where relname = 'usage_totals'`,
-    );
-    return rows[0]!.blocks;
-  } finally {
-    client.release();
-  }
-}

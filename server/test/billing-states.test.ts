@@ -1,13 +1,10 @@
-import type pg from "pg";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { setStatus, suspendLapsedGraces } from "../src/billing/changeStatus.ts";
 import { pendingItems, readLedgerMonth } from "../src/billing/ledger.ts";
 import { addMonths, periodBounds, periodOf } from "../src/billing/period.ts";
 import { reconcile } from "../src/billing/reconciliation.ts";
-import { createPool } from "../src/postgres/pool.ts";
-import { createLab, type Lab } from "./support/billing/lab.ts";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
-import { type StandIn, startStandIn } from "./support/stripeStandIn/client.ts";
+import { createLab } from "./support/billing/lab.ts";
+import { file, databaseTest } from "./support/fixtures.ts";
 
 /* The billing state follows the processor's facts, whatever order its notices come in. */
 
@@ -15,71 +12,63 @@ const day = 86_400;
 const start = Date.UTC(2026, 9, 10, 12) / 1000;
 const october = 202610;
 
-let database: TestDatabase;
-let standIn: StandIn;
-let pool: pg.Pool;
-let lab: Lab;
 let tests = 0;
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  standIn = await startStandIn();
-  pool = createPool({ connection: database.connection, size: 6, onError: () => undefined });
-});
-
-afterAll(async () => {
-  await lab.close();
-  await pool.end();
-  await database.drop();
-  await standIn.stop();
-});
-
-beforeEach(async () => {
-  if (tests > 0) await lab.close();
-  lab = await createLab(pool, standIn.account(`states_${tests++}`), start);
-});
-
-async function subscribed(): Promise<{ orgId: string; customer: string; subscription: string }> {
-  const orgId = await lab.createOrganization();
-  await lab.subscribe(orgId);
-  await lab.settleNotices();
-  expect(await lab.statusOf(orgId)).toBe("active");
-  const { subscriptions } = await lab.account.state();
-  const { id, customer } = subscriptions.at(-1)!;
-  return { orgId, customer, subscription: id };
-}
-
-/** Goes to the month's end and past the hour in which the draft is open, with the usage exported. */
-async function endMonth(): Promise<void> {
-  const { endSeconds } = periodBounds(periodOf(lab.nowSeconds() * 1000));
-  for (const second of [0, 300, 3600, 3900]) {
-    await lab.setClock(endSeconds + second);
-    await lab.exportOnce();
-    await lab.settleNotices();
-  }
-}
-
-async function historyOf(orgId: string): Promise<string[]> {
-  const { rows } = await pool.query<{ line: string }>(
-    `select from_status || ' → ' || to_status || ' by ' || split_part(cause, ' evt', 1) as line
+const it = databaseTest({ poolSize: 6 })
+  .extend("lab", async ({ pool, standIn }, { onCleanup }) => {
+    const lab = await createLab(pool, standIn.account(`states_${tests++}`), start);
+    onCleanup(() => lab.close());
+    return lab;
+  })
+  .extend(
+    "subscribed",
+    ({ lab }) =>
+      async (): Promise<{ orgId: string; customer: string; subscription: string }> => {
+        const orgId = await lab.createOrganization();
+        await lab.subscribe(orgId);
+        await lab.settleNotices();
+        expect(await lab.statusOf(orgId)).toBe("active");
+        const { subscriptions } = await lab.account.state();
+        const { id, customer } = subscriptions.at(-1)!;
+        return { orgId, customer, subscription: id };
+      },
+  )
+  /** Goes to the month's end and past the hour in which the draft is open, with the usage exported. */
+  .extend("endMonth", ({ lab }) => async (): Promise<void> => {
+    const { endSeconds } = periodBounds(periodOf(lab.nowSeconds() * 1000));
+    for (const second of [0, 300, 3600, 3900]) {
+      await lab.setClock(endSeconds + second);
+      await lab.exportOnce();
+      await lab.settleNotices();
+    }
+  })
+  .extend("historyOf", file, ({ pool }) => async (orgId: string): Promise<string[]> => {
+    const { rows } = await pool.query<{ line: string }>(
+      `select from_status || ' → ' || to_status || ' by ' || split_part(cause, ' evt', 1) as line
      from billing_state_changes
      where org_id = $1
      order by id`,
-    [orgId],
-  );
-  return rows.map(({ line }) => line);
-}
-
-async function graceEnd(orgId: string): Promise<number | null> {
-  const { rows } = await pool.query<{ at: number | null }>(
-    "select billing_grace_ends_at as at from organizations where id = $1",
-    [orgId],
-  );
-  return rows[0]!.at;
-}
+      [orgId],
+    );
+    return rows.map(({ line }) => line);
+  })
+  .extend("graceEnd", file, ({ pool }) => async (orgId: string): Promise<number | null> => {
+    const { rows } = await pool.query<{ at: number | null }>(
+      "select billing_grace_ends_at as at from organizations where id = $1",
+      [orgId],
+    );
+    return rows[0]!.at;
+  });
 
 describe("a failed invoice", () => {
-  it("gives three days of grace, then suspends by the clock; payment makes active again", async () => {
+  it("gives three days of grace, then suspends by the clock; payment makes active again", async ({
+    subscribed,
+    lab,
+    endMonth,
+    graceEnd,
+    pool,
+    historyOf,
+  }) => {
     const { orgId, customer } = await subscribed();
     await lab.addUsage(orgId, 1500);
     await lab.account.control({ action: "card", customer, fails: true });
@@ -109,9 +98,28 @@ describe("a failed invoice", () => {
       "grace → suspended by grace ended",
       "suspended → active by stripe",
     ]);
+    const { rows } = await pool.query(
+      `select concat(actor_name, ': ', after ->> 'billing_status') as told
+       from audit_log
+       where org_id = $1
+         and action = 'billing.state_changed'
+       order by id`,
+      [orgId],
+    );
+    expect(rows.map(({ told }) => told)).toEqual([
+      expect.stringMatching(/^stripe evt_\w+: active$/),
+      expect.stringMatching(/^stripe evt_\w+: grace$/),
+      "billing: suspended",
+      expect.stringMatching(/^stripe evt_\w+: active$/),
+    ]);
   });
 
-  it("that is paid within the grace leaves no trace but the record", async () => {
+  it("that is paid within the grace leaves no trace but the record", async ({
+    subscribed,
+    lab,
+    endMonth,
+    graceEnd,
+  }) => {
     const { orgId, customer } = await subscribed();
     await lab.addUsage(orgId, 1);
     await lab.account.control({ action: "card", customer, fails: true });
@@ -124,13 +132,25 @@ describe("a failed invoice", () => {
     expect(await graceEnd(orgId)).toBeNull();
   });
 
-  it("counts a lapsed grace as suspended also where nobody wrote it down", async () => {
+  it("counts a lapsed grace as suspended also where nobody wrote it down", async ({
+    subscribed,
+    lab,
+    endMonth,
+    pool,
+    historyOf,
+  }) => {
     const { orgId, customer } = await subscribed();
     await lab.addUsage(orgId, 1);
     await lab.account.control({ action: "card", customer, fails: true });
     await endMonth();
     await lab.setClock(lab.nowSeconds() + 4 * day);
-    await setStatus(pool, { orgId, status: "active", cause: "operator ada", nowSeconds: lab.nowSeconds() });
+    await setStatus(pool, {
+      orgId,
+      status: "active",
+      cause: "operator ada",
+      actor: { kind: "operator", name: "ada" },
+      nowSeconds: lab.nowSeconds(),
+    });
     expect((await historyOf(orgId)).slice(-2)).toEqual([
       "grace → suspended by grace ended",
       "suspended → active by operator ada",
@@ -139,7 +159,11 @@ describe("a failed invoice", () => {
 });
 
 describe("notices", () => {
-  it("in any order, twice, and late lead to the state that the processor is in", async () => {
+  it("in any order, twice, and late lead to the state that the processor is in", async ({
+    subscribed,
+    lab,
+    endMonth,
+  }) => {
     const { orgId, customer } = await subscribed();
     await lab.addUsage(orgId, 10);
     await lab.account.control({ action: "card", customer, fails: true });
@@ -155,7 +179,7 @@ describe("notices", () => {
     expect(await lab.statusOf(orgId)).toBe("active");
   });
 
-  it("wait while the processor is away, and are processed once it is back", async () => {
+  it("wait while the processor is away, and are processed once it is back", async ({ lab }) => {
     const orgId = await lab.createOrganization();
     await lab.subscribe(orgId);
     await lab.account.control({
@@ -172,7 +196,7 @@ describe("notices", () => {
     expect(await lab.statusOf(orgId)).toBe("active");
   });
 
-  it("of strangers change nothing", async () => {
+  it("of strangers change nothing", async ({ subscribed, lab }) => {
     const { orgId } = await subscribed();
     const object = { id: "sub_x", object: "subscription", customer: "cus_unknown", status: "canceled" };
     await lab.account.control({ action: "emit", type: "customer.subscription.deleted", object });
@@ -180,7 +204,7 @@ describe("notices", () => {
     expect(await lab.statusOf(orgId)).toBe("active");
   });
 
-  it("cannot undo a newer reading with an older one", async () => {
+  it("cannot undo a newer reading with an older one", async ({ subscribed, lab, historyOf }) => {
     const { orgId, subscription } = await subscribed();
     await lab.account.control({ action: "cancel", subscription });
     await lab.account.control({ action: "deliver" });
@@ -192,7 +216,7 @@ describe("notices", () => {
 });
 
 describe("the end of a subscription", () => {
-  it("suspends; a new one makes active again", async () => {
+  it("suspends; a new one makes active again", async ({ subscribed, lab }) => {
     const { orgId, subscription } = await subscribed();
     await lab.account.control({ action: "cancel", subscription });
     await lab.settleNotices();
@@ -203,7 +227,7 @@ describe("the end of a subscription", () => {
     expect(await lab.statusOf(orgId)).toBe("active");
   });
 
-  it("by not paying leaves the grace its three days", async () => {
+  it("by not paying leaves the grace its three days", async ({ subscribed, lab, endMonth }) => {
     const { orgId, customer, subscription } = await subscribed();
     await lab.addUsage(orgId, 1);
     await lab.account.control({ action: "card", customer, fails: true });
@@ -217,22 +241,38 @@ describe("the end of a subscription", () => {
 });
 
 describe("an operator's decision", () => {
-  it("stands until the processor has news", async () => {
+  it("stands until the processor has news", async ({ subscribed, lab, pool }) => {
     const { orgId, customer } = await subscribed();
     const nowSeconds = lab.nowSeconds();
-    await setStatus(pool, { orgId, status: "suspended", cause: "operator ada: abuse", nowSeconds });
+    await setStatus(pool, {
+      orgId,
+      status: "suspended",
+      cause: "operator ada: abuse",
+      actor: { kind: "operator", name: "ada" },
+      nowSeconds,
+    });
     const object = { id: customer, object: "customer" };
     await lab.account.control({ action: "emit", type: "customer.updated", object });
     await lab.settleNotices();
     expect(await lab.statusOf(orgId)).toBe("suspended");
   });
 
-  it("to exempt is never changed by the processor, and what was accepted meanwhile is never charged", async () => {
+  it("to exempt is never changed by the processor, and what was accepted meanwhile is never charged", async ({
+    subscribed,
+    lab,
+    pool,
+  }) => {
     const { orgId, customer } = await subscribed();
     await lab.addUsage(orgId, 100);
     await lab.exportOnce();
     const set = (status: "exempt" | "active"): Promise<unknown> =>
-      setStatus(pool, { orgId, status, cause: "operator ada", nowSeconds: lab.nowSeconds() });
+      setStatus(pool, {
+        orgId,
+        status,
+        cause: "operator ada",
+        actor: { kind: "operator", name: "ada" },
+        nowSeconds: lab.nowSeconds(),
+      });
     await set("exempt");
     await lab.addUsage(orgId, 5000);
     await lab.exportOnce();
@@ -266,7 +306,12 @@ describe("an operator's decision", () => {
 });
 
 describe("months", () => {
-  it("are invoiced apart, the items after the last moment on the next invoice", async () => {
+  it("are invoiced apart, the items after the last moment on the next invoice", async ({
+    subscribed,
+    lab,
+    endMonth,
+    pool,
+  }) => {
     const { orgId, customer } = await subscribed();
     await lab.addUsage(orgId, 1000);
     await lab.exportOnce();
@@ -298,7 +343,7 @@ describe("months", () => {
     });
   });
 
-  it("before the subscription are never exported; its own month is, as a whole", async () => {
+  it("before the subscription are never exported; its own month is, as a whole", async ({ lab, pool }) => {
     const orgId = await lab.createOrganization("active");
     await lab.setClock(start - 40 * day);
     await lab.addUsage(orgId, 7);
@@ -316,7 +361,11 @@ describe("months", () => {
     expect(pendingItems(await readLedgerMonth(pool, orgId, october))).toBe(0);
   });
 
-  it("wait for their invoice while usage is on its way, for days if need be", async () => {
+  it("wait for their invoice while usage is on its way, for days if need be", async ({
+    subscribed,
+    lab,
+    endMonth,
+  }) => {
     const { orgId } = await subscribed();
     await lab.addUsage(orgId, 4200);
     await lab.account.control({
@@ -334,7 +383,10 @@ describe("months", () => {
 });
 
 describe("exporters on several nodes", () => {
-  it("send each customer's usage once, and never two batches of a customer at a time", async () => {
+  it("send each customer's usage once, and never two batches of a customer at a time", async ({
+    subscribed,
+    lab,
+  }) => {
     const orgIds: string[] = [];
     for (let count = 0; count < 12; count++) orgIds.push((await subscribed()).orgId);
     let accepted = 0;
@@ -357,7 +409,7 @@ describe("exporters on several nodes", () => {
 describe("a batch that nobody knows the fate of", () => {
   const lost = { match: "meter_events", kind: "lose", times: 2 } as const;
 
-  it("is not sent again after 23 hours, but found in the meter's summary", async () => {
+  it("is not sent again after 23 hours, but found in the meter's summary", async ({ subscribed, lab }) => {
     const { orgId } = await subscribed();
     await lab.addUsage(orgId, 77);
     await lab.account.control({ action: "faults", faults: [lost] });
@@ -367,7 +419,11 @@ describe("a batch that nobody knows the fate of", () => {
     expect((await lab.account.state()).meterEvents.map(({ value }) => value)).toEqual([77]);
   });
 
-  it("is left to an operator when the summary fits neither story, and later usage goes on", async () => {
+  it("is left to an operator when the summary fits neither story, and later usage goes on", async ({
+    subscribed,
+    lab,
+    pool,
+  }) => {
     const { orgId, customer } = await subscribed();
     await lab.addUsage(orgId, 77);
     await lab.account.control({ action: "faults", faults: [lost] });

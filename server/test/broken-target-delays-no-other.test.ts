@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type pg from "pg";
 import { createPool } from "../src/postgres/pool.ts";
 import { createTestDatabase, type TestDatabase } from "./support/database.ts";
-import { until } from "./support/embeddedProcess.ts";
+import { until } from "./support/until.ts";
 import { createWebhookTarget, sendItem, sendItems, type WebhookTarget } from "./support/items.ts";
 import { answerOk, type Receiver, startReceiver } from "./support/receiver.ts";
 import { startService, type ServiceProcess } from "./support/serviceProcess.ts";
@@ -52,7 +52,7 @@ function targetsAt(path: string, count: number): Promise<WebhookTarget[]> {
 
 /** Items sent one after the other each arrive before the next is sent. */
 async function expectPrompt(target: WebhookTarget, path: string, count: number): Promise<void> {
-  const before = receiver.received.filter((one) => one.path === path).length;
+  const before = receiver.at(path).length;
   for (let sent = 1; sent <= count; sent++) {
     await sendItem(service, account, target.id);
     await receiver.arrivals(before + sent, { path, limitMs: promptMs });
@@ -66,7 +66,7 @@ describe("a healthy target's item arrives at once", () => {
     const healthy = await targetAt("/healthy");
     for (const { id } of hanging) await sendItems(service, account, id, 20);
     const isHanging = (): number => receiver.received.filter((one) => one.path.startsWith("/hang")).length;
-    await until("as many are tried as may be at first", promptMs, () => isHanging() >= 8);
+    await until(() => isHanging() >= 8, Boolean, promptMs);
     await expectPrompt(healthy, "/healthy", 20);
     await expectPrompt(await targetAt("/new"), "/new", 5);
     expect(isHanging()).toBeLessThan(64);
@@ -98,7 +98,7 @@ describe("a healthy target's item arrives at once", () => {
     const login = account;
     await start();
     account = login;
-    await until("hanging targets are tried", promptMs, () => receiver.received.length > 100);
+    await until(() => receiver.received.length > 100, Boolean, promptMs);
     await expectPrompt(healthy, "/healthy", 20);
   });
 
@@ -131,10 +131,14 @@ it("a target whose secret cannot be read gets the reason on record, and delays n
   ]);
   const id = await sendItem(service, account, unreadable.id);
   await expectPrompt(healthy, "/healthy", 3);
-  await until("the attempt is on record", promptMs, async () => {
-    const { rows } = await pool.query("select error from attempts where event_id = $1", [id]);
-    return /signing secret/.test(rows[0]?.error ?? "");
-  });
+  await until(
+    async () => {
+      const { rows } = await pool.query("select error from attempts where event_id = $1", [id]);
+      return /signing secret/.test(rows[0]?.error ?? "");
+    },
+    Boolean,
+    promptMs,
+  );
   await expectPrompt(healthy, "/healthy", 3);
-  expect(receiver.received.filter((one) => one.path === "/unreadable")).toEqual([]);
+  expect(receiver.at("/unreadable")).toEqual([]);
 });

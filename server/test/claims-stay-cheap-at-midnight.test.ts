@@ -1,53 +1,37 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
-import type pg from "pg";
+import { expect } from "vitest";
 import { bucketOf, newId } from "../src/postgres/ids.ts";
 import { dayMs, dayName, ensurePartitions } from "../src/postgres/partitions.ts";
-import { createPool } from "../src/postgres/pool.ts";
 import { analyzePartitions } from "../src/maintenance/analyzePartitions.ts";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { file, databaseTest } from "./support/fixtures.ts";
 
 /*
  * Sessions keep their plans across midnight: a plan that was made while the new day's partition was empty must not
  * read it from end to end once it fills, however long statistics take to follow.
  */
 
-let database: TestDatabase;
-let pool: pg.Pool;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  // One session, whose plans are cached.
-  pool = createPool({ connection: database.connection, size: 1, onError: () => undefined });
-});
-
-afterAll(async () => {
-  await pool.end();
-  await database.drop();
-});
-
-interface Plan {
-  "Shared Hit Blocks": number;
-  "Shared Read Blocks": number;
-}
-
-/** Claims up to 50 deliveries and says how many pages that touched. */
-async function claim(): Promise<number> {
-  const { rows } = await pool.query<{ "QUERY PLAN": [{ Plan: Plan }] }>(
-    `explain (analyze, buffers, timing off, format json)
+// One session, whose plans are cached.
+const it = databaseTest({ poolSize: 1 })
+  /** Claims up to 50 deliveries and says how many pages that touched. */
+  .extend("claim", file, ({ pool }) => async (): Promise<number> => {
+    const { rows } = await pool.query<{ "QUERY PLAN": [{ Plan: Plan }] }>(
+      `explain (analyze, buffers, timing off, format json)
      select *
      from claim_deliveries(
        20000, 7, -1::smallint, '00000000-0000-0000-0000-000000000000', '{}', '{}', 50, 50, 50, 200, null
      )`,
-  );
-  const plan = rows[0]!["QUERY PLAN"][0].Plan;
-  return plan["Shared Hit Blocks"] + plan["Shared Read Blocks"];
-}
-
-/** Stores events of as many organizations, and makes some of them due. */
-async function store(target: string, atMs: number, count: number, due: number): Promise<void> {
-  const first = newId(bucketOf(target), atMs);
-  await pool.query(
-    `with made as (
+    );
+    const plan = rows[0]!["QUERY PLAN"][0].Plan;
+    return plan["Shared Hit Blocks"] + plan["Shared Read Blocks"];
+  })
+  /** Stores events of as many organizations, and makes some of them due. */
+  .extend(
+    "store",
+    file,
+    ({ pool }) =>
+      async (target: string, atMs: number, count: number, due: number): Promise<void> => {
+        const first = newId(bucketOf(target), atMs);
+        await pool.query(
+          `with made as (
        insert into events (bucket, kind, max_retries, billable, target_id, id, org_id, payload)
        select $1, 1, 8, true, $2, overlay($3 placing lpad(to_hex(n), 8, '0') from 17 for 8)::uuid, gen_random_uuid(), '{}'
        from generate_series(1, $4) as n
@@ -57,11 +41,17 @@ async function store(target: string, atMs: number, count: number, due: number): 
      select $1, 1, id, $2, org_id, 1, array[id]
      from made
      limit $5`,
-    [bucketOf(target), target, first, count, due],
+          [bucketOf(target), target, first, count, due],
+        );
+      },
   );
+
+interface Plan {
+  "Shared Hit Blocks": number;
+  "Shared Read Blocks": number;
 }
 
-test("a claim of the new day's deliveries looks each event up by its key", async () => {
+it("a claim of the new day's deliveries looks each event up by its key", async ({ pool, store, claim }) => {
   const nowMs = Date.now();
   await ensurePartitions(pool, nowMs);
   const tomorrowMs = nowMs + dayMs;

@@ -1,30 +1,34 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect } from "vitest";
 import { buildIfStale } from "../../dashboard/test/support/build.ts";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { createTestNode, type TestNode } from "./support/testNode.ts";
+import { file, databaseTest } from "./support/fixtures.ts";
 
-let database: TestDatabase;
 const nodes: TestNode[] = [];
+
+const it = databaseTest().extend(
+  "listen",
+  file,
+  ({ database }) =>
+    async (env: Record<string, string> = {}): Promise<string> => {
+      const node = createTestNode(database, env);
+      nodes.push(node);
+      return node.listen();
+    },
+);
 
 beforeAll(async () => {
   await buildIfStale();
-  database = await createTestDatabase();
 });
 
 afterAll(async () => {
   await Promise.all(nodes.map((node) => node.stop()));
-  await database?.drop();
 });
-
-async function listen(env: Record<string, string> = {}): Promise<string> {
-  const node = createTestNode(database, env);
-  nodes.push(node);
-  return node.listen();
-}
 
 const page = { headers: { accept: "text/html,application/xhtml+xml" } };
 
-it("answers with the page at each of its paths, and lets it load nothing from elsewhere", async () => {
+it("answers with the page at each of its paths, and lets it load nothing from elsewhere", async ({
+  listen,
+}) => {
   const url = await listen();
   for (const path of ["/", "/items", "/items/0123", "/targets/new", "/mailboxes/0123", "/billing", "/demo"]) {
     const response = await fetch(url + path);
@@ -39,7 +43,7 @@ it("answers with the page at each of its paths, and lets it load nothing from el
   }
 });
 
-it("sends files that never change once and for all, compressed", async () => {
+it("sends files that never change once and for all, compressed", async ({ listen }) => {
   const url = await listen();
   const text = await (await fetch(url)).text();
   const [script = ""] = /\/assets\/index-[^"]+\.js/.exec(text) ?? [];
@@ -49,7 +53,7 @@ it("sends files that never change once and for all, compressed", async () => {
   expect(response.headers.get("content-encoding")).toBe("gzip");
 });
 
-it("answers people with a page and programs with JSON where there is nothing", async () => {
+it("answers people with a page and programs with JSON where there is nothing", async ({ listen }) => {
   const url = await listen();
   const forPeople = await fetch(`${url}/no/such/page`, page);
   expect([forPeople.status, forPeople.headers.get("content-type")]).toEqual([
@@ -64,14 +68,14 @@ it("answers people with a page and programs with JSON where there is nothing", a
   expect(built.status).toBe(404);
 });
 
-it("is left out by POSTRIDER_DASHBOARD=false", async () => {
+it("is left out by POSTRIDER_DASHBOARD=false", async ({ listen }) => {
   const url = await listen({ POSTRIDER_DASHBOARD: "false" });
   const answer = await fetch(url, page);
   expect([answer.status, await answer.json()]).toEqual([404, { error: "not found" }]);
   expect((await fetch(`${url}/healthz`)).status).toBe(200);
 });
 
-it("works below a proxy's prefix, whether the proxy takes it off or not", async () => {
+it("works below a proxy's prefix, whether the proxy takes it off or not", async ({ listen }) => {
   const url = await listen({ POSTRIDER_PUBLIC_URL: "https://example.com/hooks/postrider/" });
   const prefix = "/hooks/postrider";
   for (const path of ["/", "/items/0123", prefix, `${prefix}/`, `${prefix}/targets/new`]) {

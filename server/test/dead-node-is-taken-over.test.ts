@@ -1,8 +1,8 @@
-import { expect, it, type TestContext, describe } from "vitest";
+import { describe, expect, it, type TestContext } from "vitest";
 import type pg from "pg";
 import { createPool } from "../src/postgres/pool.ts";
 import { createTestDatabase } from "./support/database.ts";
-import { until } from "./support/embeddedProcess.ts";
+import { until } from "./support/until.ts";
 import { createWebhookTarget, readEvent, sendItem, sendItems, type WebhookTarget } from "./support/items.ts";
 import { answerOk, type Receiver, startReceiver } from "./support/receiver.ts";
 import { startService, type ServiceProcess } from "./support/serviceProcess.ts";
@@ -57,10 +57,14 @@ describe.concurrent("what a node holds", () => {
     node.kill("SIGKILL");
     const killedAtMs = Date.now();
     receiver.answer = answerOk;
-    await until("nothing waits and nothing is leased", 2 * takeoverLimitMs, async () => {
-      const { waiting, leased } = await hotRows(pool);
-      return waiting + leased === 0;
-    });
+    await until(
+      async () => {
+        const { waiting, leased } = await hotRows(pool);
+        return waiting + leased === 0;
+      },
+      Boolean,
+      2 * takeoverLimitMs,
+    );
     expect(Date.now() - killedAtMs).toBeLessThan(takeoverLimitMs);
     expect(new Set(receiver.received.map((one) => one.id))).toEqual(new Set(ids));
   });
@@ -75,11 +79,15 @@ describe.concurrent("what a node holds", () => {
     await receiver.arrivals(2, { limitMs: takeoverLimitMs });
     // The other has it now, and waits for its answer; the first wakes up to find that it timed out.
     node.kill("SIGCONT");
-    await until("the first node has finished late", 5_000, () => /"outcome":"stale"/.test(node.output()));
+    await until(() => /"outcome":"stale"/.test(node.output()), Boolean, 5_000);
     held[1]!();
-    await until("the other has delivered it", 10_000, async () => {
-      return (await readEvent(other, account, id)).event.status === "DELIVERED";
-    });
+    await until(
+      async () => {
+        return (await readEvent(other, account, id)).event.status === "DELIVERED";
+      },
+      Boolean,
+      10_000,
+    );
     const { event, delivery_attempts: attempts } = await readEvent(other, account, id);
     expect(event.retry_count).toBe(0);
     expect(attempts).toMatchObject([{ status_code: 200, error: null }]);

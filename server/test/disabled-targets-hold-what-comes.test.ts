@@ -1,93 +1,90 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { createAgentTarget } from "./support/agentTargets.ts";
 import { startAgent } from "./support/agent/startAgent.ts";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { acceptedEvents, createWebhookTarget, readEvent, sendItem, sendItems } from "./support/items.ts";
-import { type Receiver, startReceiver } from "./support/receiver.ts";
 import { storeDueItems } from "./support/storedItems.ts";
-import { type Account, type Answer, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+import { type Answer, createTestNode } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
+import { file, startedNodeTest } from "./support/fixtures.ts";
 
-let database: TestDatabase;
-let receiver: Receiver;
-let node: TestNode;
-let account: Account;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  receiver = await startReceiver();
-  node = createTestNode(database, {
-    POSTRIDER_ALLOW_HTTP_TARGETS: "true",
-    POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8",
+const it = startedNodeTest()
+  .extend(
+    "call",
+    file,
+    ({ node, account }) =>
+      (method: "GET" | "POST" | "PATCH", path: string, body?: unknown, headers = {}): Promise<Answer> =>
+        node.call(method, path, { key: account.api_key, ...(body !== undefined && { body }), headers }),
+  )
+  .extend(
+    "patch",
+    file,
+    ({ call }) =>
+      (id: string, body: unknown): Promise<Answer> =>
+        call("PATCH", `/api/v1/targets/${id}`, body),
+  )
+  /** A disabled webhook target, and where its deliveries would arrive. */
+  .extend(
+    "newDisabled",
+    file,
+    ({ node, account, receiver, patch }) =>
+      async (): Promise<{ id: string; path: string }> => {
+        const path = `/held-${++count}`;
+        const { id } = await createWebhookTarget(node, account, receiver.url + path);
+        expect((await patch(id, { enabled: false })).body).toMatchObject({ enabled: false });
+        return { id, path };
+      },
+  )
+  .extend(
+    "arrivedAt",
+    file,
+    ({ receiver }) =>
+      (path: string): string[] =>
+        receiver.at(path).map((one) => one.id),
+  )
+  .extend(
+    "statusOf",
+    file,
+    ({ node, account }) =>
+      async (id: string): Promise<string> =>
+        (await readEvent(node, account, id)).event.status,
+  )
+  /** An item that is delivered after all that was due before it, so that what has not arrived by then is held. */
+  .extend("letOthersPass", file, ({ node, account, receiver, statusOf }) => async (): Promise<void> => {
+    const { id } = await createWebhookTarget(node, account, receiver.url);
+    const item = await sendItem(node, account, id);
+    await until(
+      () => statusOf(item),
+      (status) => status === "DELIVERED",
+    );
   });
-  node.service.start();
-  account = await signUp(node);
-});
-
-afterAll(async () => {
-  await node?.stop();
-  await receiver?.stop();
-  await database?.drop();
-});
-
-function call(method: "GET" | "POST" | "PATCH", path: string, body?: unknown, headers = {}): Promise<Answer> {
-  return node.call(method, path, { key: account.api_key, ...(body !== undefined && { body }), headers });
-}
-
-function patch(id: string, body: unknown): Promise<Answer> {
-  return call("PATCH", `/api/v1/targets/${id}`, body);
-}
 
 let count = 0;
 
-/** A disabled webhook target, and where its deliveries would arrive. */
-async function newDisabled(): Promise<{ id: string; path: string }> {
-  const path = `/held-${++count}`;
-  const { id } = await createWebhookTarget(node, account, receiver.url + path);
-  expect((await patch(id, { enabled: false })).body).toMatchObject({ enabled: false });
-  return { id, path };
-}
-
-function arrivedAt(path: string): string[] {
-  return receiver.received.filter((one) => one.path === path).map((one) => one.id);
-}
-
-async function statusOf(id: string): Promise<string> {
-  return (await readEvent(node, account, id)).event.status;
-}
-
-/** An item that is delivered after all that was due before it, so that what has not arrived by then is held. */
-async function letOthersPass(): Promise<void> {
-  const { id } = await createWebhookTarget(node, account, receiver.url);
-  const item = await sendItem(node, account, id);
-  await until(
-    () => statusOf(item),
-    (status) => status === "DELIVERED",
-  );
-}
-
 describe("a webhook that is disabled", () => {
-  it.each(["t", "e"])("takes what comes at /%s/ and delivers it once it is enabled", async (way) => {
-    const { id, path } = await newDisabled();
-    const billed = await acceptedEvents(node, account);
-    const item = await call("POST", `/${way}/${id}`, { n: 1 });
-    expect(item).toMatchObject({ status: 202, body: { status: "QUEUED" } });
-    const others = await sendItems(node, account, id, 20);
-    await letOthersPass();
-    const { event } = (await call("GET", `/api/v1/events/${item.body.id}`)).body;
-    expect(event).toMatchObject({ status: "QUEUED", next_attempt_at: null });
-    expect(arrivedAt(path)).toEqual([]);
-    // One more went to the target that shows that others are served.
-    expect(await acceptedEvents(node, account)).toBe(billed + 22);
+  it.for(["t", "e"])(
+    "takes what comes at /%s/ and delivers it once it is enabled",
+    async (way, { newDisabled, node, account, call, letOthersPass, arrivedAt, patch, receiver }) => {
+      const { id, path } = await newDisabled();
+      const billed = await acceptedEvents(node, account);
+      const item = await call("POST", `/${way}/${id}`, { n: 1 });
+      expect(item).toMatchObject({ status: 202, body: { status: "QUEUED" } });
+      const others = await sendItems(node, account, id, 20);
+      await letOthersPass();
+      const { event } = (await call("GET", `/api/v1/events/${item.body.id}`)).body;
+      expect(event).toMatchObject({ status: "QUEUED", next_attempt_at: null });
+      expect(arrivedAt(path)).toEqual([]);
+      // One more went to the target that shows that others are served.
+      expect(await acceptedEvents(node, account)).toBe(billed + 22);
 
-    expect(await patch(id, { enabled: true })).toMatchObject({ status: 200, body: { held_items: 21 } });
-    await receiver.arrivals(21, { path });
-    expect(new Set(arrivedAt(path))).toEqual(new Set([item.body.id, ...others]));
-    expect(await patch(id, { enabled: true })).toMatchObject({ status: 200, body: { enabled: true } });
-    expect((await patch(id, { enabled: true })).body).not.toHaveProperty("held_items");
-  });
+      expect(await patch(id, { enabled: true })).toMatchObject({ status: 200, body: { held_items: 21 } });
+      await receiver.arrivals(21, { path });
+      expect(new Set(arrivedAt(path))).toEqual(new Set([item.body.id, ...others]));
+      expect(await patch(id, { enabled: true })).toMatchObject({ status: 200, body: { enabled: true } });
+      expect((await patch(id, { enabled: true })).body).not.toHaveProperty("held_items");
+    },
+  );
 
-  it("holds one item per Idempotency-Key", async () => {
+  it("holds one item per Idempotency-Key", async ({ newDisabled, call, patch, receiver }) => {
     const { id, path } = await newDisabled();
     const key = { "idempotency-key": "once" };
     const first = await call("POST", `/t/${id}`, { n: 1 }, key);
@@ -98,7 +95,7 @@ describe("a webhook that is disabled", () => {
     await receiver.arrivals(1, { path });
   });
 
-  it("holds a replay too", async () => {
+  it("holds a replay too", async ({ node, account, receiver, statusOf, patch, call, letOthersPass }) => {
     const path = `/held-${++count}`;
     const { id } = await createWebhookTarget(node, account, receiver.url + path);
     const source = await sendItem(node, account, id);
@@ -115,7 +112,7 @@ describe("a webhook that is disabled", () => {
     await receiver.arrivals(2, { path });
   });
 
-  it("is enabled at /api/v1/endpoints alike", async () => {
+  it("is enabled at /api/v1/endpoints alike", async ({ newDisabled, node, account, call, receiver }) => {
     const { id, path } = await newDisabled();
     await sendItem(node, account, id);
     const enabled = await call("PATCH", `/api/v1/endpoints/${id}`, { enabled: true });
@@ -125,7 +122,14 @@ describe("a webhook that is disabled", () => {
     expect(renamed.body.endpoint).not.toHaveProperty("held_items");
   });
 
-  it("does not count as due while it holds", async () => {
+  it("does not count as due while it holds", async ({
+    newDisabled,
+    node,
+    account,
+    letOthersPass,
+    database,
+    patch,
+  }) => {
     const { id } = await newDisabled();
     await sendItems(node, account, id, 30);
     await letOthersPass();
@@ -143,7 +147,15 @@ describe("a webhook that is disabled", () => {
 });
 
 describe("discarding what is held", () => {
-  it("cancels all of it, and delivers what comes later", async () => {
+  it("cancels all of it, and delivers what comes later", async ({
+    newDisabled,
+    node,
+    account,
+    patch,
+    statusOf,
+    receiver,
+    arrivedAt,
+  }) => {
     const { id, path } = await newDisabled();
     const [held] = await sendItems(node, account, id, 40);
     await storeDueItems(node.pool, { orgId: account.user.org_id, targetId: id, count: 4_100 });
@@ -160,7 +172,15 @@ describe("discarding what is held", () => {
     expect(arrivedAt(path)).toEqual([later]);
   });
 
-  it("at /api/v1/endpoints, too", async () => {
+  it("at /api/v1/endpoints, too", async ({
+    newDisabled,
+    node,
+    account,
+    call,
+    letOthersPass,
+    statusOf,
+    arrivedAt,
+  }) => {
     const { id, path } = await newDisabled();
     const held = await sendItem(node, account, id);
     const enabled = await call("PATCH", `/api/v1/endpoints/${id}`, { enabled: true, discard_held: true });
@@ -169,7 +189,13 @@ describe("discarding what is held", () => {
     expect([await statusOf(held), arrivedAt(path)]).toEqual(["CANCELED", []]);
   });
 
-  it("is refused where it means nothing, and changes nothing then", async () => {
+  it("is refused where it means nothing, and changes nothing then", async ({
+    newDisabled,
+    node,
+    account,
+    patch,
+    call,
+  }) => {
     const { id } = await newDisabled();
     await sendItem(node, account, id);
     for (const body of [{ discard_held: true }, { discard_held: true, enabled: false }]) {
@@ -191,7 +217,14 @@ describe("discarding what is held", () => {
 });
 
 describe("an agent that is disabled", () => {
-  it("holds what comes, until it is enabled", async () => {
+  it("holds what comes, until it is enabled", async ({
+    node,
+    account,
+    patch,
+    call,
+    letOthersPass,
+    statusOf,
+  }) => {
     const agent = await startAgent();
     try {
       const id = await createAgentTarget(node, account, agent.cardUrl);
@@ -212,7 +245,12 @@ describe("an agent that is disabled", () => {
 });
 
 describe("a mailbox that is disabled", () => {
-  it("refuses items and replays, and is enabled without a word of what it holds", async () => {
+  it("refuses items and replays, and is enabled without a word of what it holds", async ({
+    call,
+    node,
+    account,
+    patch,
+  }) => {
     const id = (await call("POST", "/api/v1/targets", { kind: "mailbox", name: "box" })).body.id as string;
     const source = await sendItem(node, account, id);
     await patch(id, { enabled: false });

@@ -1,6 +1,5 @@
 import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { EmbeddedConnection } from "../src/postgres/embedded/embeddedServer.ts";
@@ -9,11 +8,12 @@ import {
   processesSaying,
   query,
   runEmbedded,
-  until,
   type EmbeddedProcess,
 } from "./support/embeddedProcess.ts";
+import { until } from "./support/until.ts";
+import { clusterFolder } from "./support/clusterFolder.ts";
 
-const dataDir = mkdtempSync(join(tmpdir(), "postrider-crash-"));
+const dataDir = mkdtempSync(join(clusterFolder(), "postrider-crash-"));
 /** Some 100 ms are usual, and up to 1 s more for the guard to notice; the rest is for busy machines. */
 const orphanLimitMs = 8_000;
 let service: EmbeddedProcess;
@@ -51,7 +51,7 @@ beforeEach(async () => {
 afterEach(async () => {
   service.kill("SIGTERM");
   await service.ended;
-  await until("every process of the database has ended", orphanLimitMs, noProcessLeft);
+  await until(noProcessLeft, Boolean, orphanLimitMs);
 });
 
 afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
@@ -59,7 +59,7 @@ afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
 describe.runIf(process.platform === "linux")("embedded database, crashes", () => {
   it("ends by itself when the service is killed, and keeps what was committed", async () => {
     service.kill("SIGKILL");
-    await until("PostgreSQL has ended", orphanLimitMs, noProcessLeft);
+    await until(noProcessLeft, Boolean, orphanLimitMs);
     await start();
     expect(await kept()).toBe(written);
   });
@@ -85,10 +85,17 @@ describe.runIf(process.platform === "linux")("embedded database, crashes", () =>
     const before = service.told.length;
     const endless = "select count(*) from generate_series(1, 100000) a, generate_series(1, 100000000) b";
     const busy = query(connection, endless).catch(() => "ended");
-    await until("the query runs", 5_000, async () => {
-      const states = await query(connection, `select state from pg_stat_activity where query = '${endless}'`);
-      return states.includes("active");
-    });
+    await until(
+      async () => {
+        const states = await query(
+          connection,
+          `select state from pg_stat_activity where query = '${endless}'`,
+        );
+        return states.includes("active");
+      },
+      Boolean,
+      5_000,
+    );
     process.kill(postmaster, "SIGKILL");
     postmaster = (await service.next("restart", before)).pid as number;
     expect(await busy).toBe("ended");
@@ -119,12 +126,16 @@ describe.runIf(process.platform === "linux")("embedded database, crashes", () =>
     const guards = processesSaying(`postrider-guard\0${postmaster}`);
     expect(guards).toHaveLength(1);
     process.kill(guards[0] as number, "SIGKILL");
-    await until("another guard runs", 2_000, () => {
-      const now = processesSaying(`postrider-guard\0${postmaster}`);
-      return now.length === 1 && now[0] !== guards[0];
-    });
+    await until(
+      () => {
+        const now = processesSaying(`postrider-guard\0${postmaster}`);
+        return now.length === 1 && now[0] !== guards[0];
+      },
+      Boolean,
+      2_000,
+    );
     service.kill("SIGKILL");
-    await until("PostgreSQL has ended", orphanLimitMs, noProcessLeft);
+    await until(noProcessLeft, Boolean, orphanLimitMs);
     await start();
     expect(await kept()).toBe(written);
   });

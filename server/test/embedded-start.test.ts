@@ -12,24 +12,19 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { createPool } from "../src/postgres/pool.ts";
 import { makeWalAhead, segmentsThatFit } from "../src/postgres/embedded/walAhead.ts";
 import { runningConnection } from "../src/postgres/embedded/runningConnection.ts";
-import {
-  processesSaying,
-  query,
-  runEmbedded,
-  until,
-  type EmbeddedProcess,
-} from "./support/embeddedProcess.ts";
+import { processesSaying, query, runEmbedded, type EmbeddedProcess } from "./support/embeddedProcess.ts";
+import { until } from "./support/until.ts";
+import { clusterFolder } from "./support/clusterFolder.ts";
 
 const linux = process.platform === "linux";
 const root = process.getuid?.() === 0;
 const nobody = 65_534;
-const parent = mkdtempSync(join(tmpdir(), "postrider-start-"));
+const parent = mkdtempSync(join(clusterFolder(), "postrider-start-"));
 const started: EmbeddedProcess[] = [];
 chmodSync(parent, 0o755);
 
@@ -165,12 +160,16 @@ describe.runIf(!root || everyoneReads)("embedded database, an ordinary user", ()
   it("makes the database anew when its making was interrupted", async () => {
     const interrupted = join(ownDirectory("interrupted"), "data");
     const first = run(interrupted, ordinary);
-    await until("initdb has written something", 10_000, () => {
-      const unfinished = existsSync(interrupted)
-        ? readdirSync(interrupted).find((name) => name.startsWith("postgresql.new-"))
-        : undefined;
-      return unfinished !== undefined && existsSync(join(interrupted, unfinished, "base", "1"));
-    });
+    await until(
+      () => {
+        const unfinished = existsSync(interrupted)
+          ? readdirSync(interrupted).find((name) => name.startsWith("postgresql.new-"))
+          : undefined;
+        return unfinished !== undefined && existsSync(join(interrupted, unfinished, "base", "1"));
+      },
+      Boolean,
+      10_000,
+    );
     first.kill("SIGKILL");
     await first.ended;
     expect(existsSync(join(interrupted, "postgresql"))).toBe(false);

@@ -1,45 +1,39 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
-import { type Account, type Answer, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+import { describe, expect } from "vitest";
+import { type Answer, signUp } from "./support/testNode.ts";
+import { file, nodeTest } from "./support/fixtures.ts";
 
-let database: TestDatabase;
-let node: TestNode;
-let account: Account;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  node = createTestNode(database);
-  account = await signUp(node);
-});
-
-afterAll(async () => {
-  await node?.stop();
-  await database?.drop();
-});
+const it = nodeTest()
+  .extend(
+    "call",
+    file,
+    ({ node, account }) =>
+      (method: "GET" | "POST" | "PATCH" | "DELETE", path: string, body?: unknown): Promise<Answer> =>
+        node.call(method, `/api/v1${path}`, { key: account.api_key, body }),
+  )
+  .extend(
+    "newEndpoint",
+    file,
+    ({ call }) =>
+      async (fields: Record<string, unknown> = {}): Promise<{ id: string; secret: string }> => {
+        const answer = await call("POST", "/endpoints", { name: "orders", url, ...fields });
+        expect(answer.status).toBe(200);
+        return answer.body;
+      },
+  );
 
 const url = "https://8.8.8.8/hooks";
-
-function call(method: "GET" | "POST" | "PATCH" | "DELETE", path: string, body?: unknown): Promise<Answer> {
-  return node.call(method, `/api/v1${path}`, { key: account.api_key, body });
-}
-
-async function newEndpoint(fields: Record<string, unknown> = {}): Promise<{ id: string; secret: string }> {
-  const answer = await call("POST", "/endpoints", { name: "orders", url, ...fields });
-  expect(answer.status).toBe(200);
-  return answer.body;
-}
 
 const idPattern = /^[0-9a-f]{32}$/;
 
 describe("a legacy endpoint", () => {
-  it("is created with 200 and exactly id and secret", async () => {
+  it("is created with 200 and exactly id and secret", async ({ newEndpoint }) => {
     expect(await newEndpoint()).toEqual({
       id: expect.stringMatching(idPattern),
       secret: expect.stringMatching(/^whsec_/),
     });
   });
 
-  it("is read without its secret, with event_types as JSON text", async () => {
+  it("is read without its secret, with event_types as JSON text", async ({ newEndpoint, call }) => {
     const { id } = await newEndpoint({ description: "shop", event_types: ['a "quoted" type', "b"] });
     const { status, body } = await call("GET", `/endpoints/${id}`);
     expect(status).toBe(200);
@@ -66,7 +60,7 @@ describe("a legacy endpoint", () => {
     );
   });
 
-  it("answers a change with the fields of the contract and no others", async () => {
+  it("answers a change with the fields of the contract and no others", async ({ newEndpoint, call }) => {
     const { id } = await newEndpoint();
     const changes = {
       name: "renamed",
@@ -94,32 +88,32 @@ describe("a legacy endpoint", () => {
     expect(one.body.endpoint).toMatchObject({ name: "renamed", description: "", enabled: false });
   });
 
-  it("is deleted", async () => {
+  it("is deleted", async ({ newEndpoint, call }) => {
     const { id } = await newEndpoint();
     expect(await call("DELETE", `/endpoints/${id}`)).toMatchObject({ status: 200, body: { deleted: true } });
     expect((await call("GET", `/endpoints/${id}`)).status).toBe(404);
     expect((await call("DELETE", `/endpoints/${id}`)).status).toBe(404);
   });
 
-  it.each([
+  it.for([
     ["no name", { url }, "name is required"],
     ["no url", { name: "x" }, "url is required"],
     ["a loopback url", { name: "x", url: "https://127.0.0.1/" }, "url points to an address that"],
     ["event_types as JSON text", { name: "x", url, event_types: "[]" }, "event_types must be an array"],
     ["a number among event_types", { name: "x", url, event_types: [7] }, "event_types.0 must be a string"],
-  ])("is not created from %s: 400", async (_what, body, message) => {
+  ] as const)("is not created from %s: 400", async ([_what, body, message], { call }) => {
     const answer = await call("POST", "/endpoints", body);
     expect(answer).toMatchObject({ status: 400, body: { error: expect.stringContaining(message) } });
   });
 
-  it("is not changed by a body without a known field: 400", async () => {
+  it("is not changed by a body without a known field: 400", async ({ newEndpoint, call }) => {
     const { id } = await newEndpoint();
     expect((await call("PATCH", `/endpoints/${id}`, { colour: "red" })).status).toBe(400);
   });
 });
 
 describe("endpoints and webhook targets", () => {
-  it("are one record seen through two routes", async () => {
+  it("are one record seen through two routes", async ({ newEndpoint, call }) => {
     const { id, secret } = await newEndpoint({ event_types: ["a"], max_retries: 2 });
     const target = await call("GET", `/targets/${id}`);
     expect(target.body).toMatchObject({ kind: "webhook", event_types: ["a"], max_retries: 2, url });
@@ -136,7 +130,7 @@ describe("endpoints and webhook targets", () => {
     expect((await call("GET", `/targets/${other.id}`)).status).toBe(404);
   });
 
-  it("are apart from mailboxes, which do not exist here", async () => {
+  it("are apart from mailboxes, which do not exist here", async ({ call }) => {
     const { body: mailbox } = await call("POST", "/targets", { kind: "mailbox", name: "inbox" });
     const path = `/endpoints/${mailbox.id}`;
     expect((await call("GET", path)).status).toBe(404);
@@ -147,7 +141,7 @@ describe("endpoints and webhook targets", () => {
     expect((await call("GET", `/targets/${mailbox.id}`)).body.name).toBe("inbox");
   });
 
-  it("of another organization do not exist", async () => {
+  it("of another organization do not exist", async ({ newEndpoint, node }) => {
     const { id } = await newEndpoint();
     const { api_key: key } = await signUp(node);
     for (const path of [

@@ -1,52 +1,102 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { bucketOf, idTimeMs, newId } from "../src/postgres/ids.ts";
 import { ensurePartitions } from "../src/postgres/partitions.ts";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { createWebhookTarget, sendItems } from "./support/items.ts";
-import { type Account, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+import { file, nodeTest } from "./support/fixtures.ts";
 
 /*
  * Items that were accepted together wait in one row, and those of them that are delivered at the first try are recorded
  * in one. Nobody sees that: each is listed and read as if it were alone.
  */
 
-let database: TestDatabase;
-let node: TestNode;
-let account: Account;
+const it = nodeTest({ POSTRIDER_ROLES: "api" })
+  .extend("idsOf", file, ({ node, account }) => async (query: string): Promise<string[]> => {
+    const { status, body } = await node.call("GET", `/api/v1/events?${query}`, { key: account.api_key });
+    expect(status).toBe(200);
+    return body.events.map((event: { id: string }) => event.id);
+  })
+  /** Pages through a list, each from where the last one ended. */
+  .extend("pagesOf", file, ({ idsOf }) => async (query: string, limit: number): Promise<string[]> => {
+    const all: string[] = [];
+    for (;;) {
+      const before = all.length === 0 ? "" : `&before=${all.at(-1)}`;
+      const page = await idsOf(`${query}&limit=${limit}${before}`);
+      all.push(...page);
+      if (page.length < limit) return all;
+    }
+  })
+  .extend("rowsOf", file, ({ node }) => async (targetId: string): Promise<number> => {
+    const { rowCount } = await node.pool.query("select from deliveries where target_id = $1", [targetId]);
+    return rowCount ?? 0;
+  })
+  /** Stores items that were delivered, row by row, each with an attempt that shows which item it is of. */
+  .extend(
+    "storeDelivered",
+    file,
+    ({ node, account }) =>
+      async (targetId: string, rows: number, perRow: number): Promise<string[]> => {
+        const idsOf = idsOfRows(targetId, rows, perRow);
+        for (const ids of idsOf) {
+          await node.pool.query(
+            `with stored as (
+         insert into events (bucket, kind, max_retries, billable, target_id, id, org_id, payload)
+         select $1, 1, 8, true, $2, id, $3, '{}'
+         from unnest($4::uuid[]) as id
+       )
+       insert into delivered_groups (
+         bucket, target_id, org_id, last_id, event_ids, status_codes, durations_ms, attempted_at, response_bodies
+       )
+       values ($1, $2, $3, $5, $4, $6, $7, $8, $9)`,
+            [
+              bucketOf(targetId),
+              targetId,
+              account.user.org_id,
+              ids,
+              ids.at(-1),
+              ids.map((_id, n) => 200 + n),
+              ids.map((_id, n) => n),
+              ids.map((id) => idTimeMs(id) + 5_000),
+              ids.map((id, n) => (n % 2 === 0 ? Buffer.from(id) : null)),
+            ],
+          );
+        }
+        return idsOf.flat().sort().toReversed();
+      },
+  )
+  /** Stores waiting items. */
+  .extend(
+    "storeRows",
+    file,
+    ({ node, account }) =>
+      async (targetId: string, rows: number, perRow: number, leased: number): Promise<string[]> => {
+        const bucket = bucketOf(targetId);
+        const idsOf = idsOfRows(targetId, rows, perRow);
+        for (const [row, ids] of idsOf.entries()) {
+          await node.pool.query(
+            `with stored as (
+         insert into events (bucket, kind, max_retries, billable, target_id, id, org_id, payload)
+         select $1, 1, 8, true, $2, id, $3, '{}'
+         from unnest($4::uuid[]) as id
+       )
+       insert into deliveries (bucket, kind, id, target_id, org_id, due_at, event_ids, lease_until, lease_token)
+       values ($1, 1, $5, $2, $3, 1, $4, $6::bigint, $6::bigint)`,
+            [
+              bucket,
+              targetId,
+              account.user.org_id,
+              ids,
+              newId(bucket, idTimeMs(ids[0]!)),
+              row < leased ? 9e15 : null,
+            ],
+          );
+        }
+        return idsOf.flat().sort().toReversed();
+      },
+  );
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  node = createTestNode(database, { POSTRIDER_ROLES: "api" });
+it.beforeAll(async ({ node }) => {
   await ensurePartitions(node.pool, Date.now());
-  account = await signUp(node);
 });
-
-afterAll(async () => {
-  await node?.stop();
-  await database?.drop();
-});
-
-async function idsOf(query: string): Promise<string[]> {
-  const { status, body } = await node.call("GET", `/api/v1/events?${query}`, { key: account.api_key });
-  expect(status).toBe(200);
-  return body.events.map((event: { id: string }) => event.id);
-}
-
-/** Pages through a list, each from where the last one ended. */
-async function pagesOf(query: string, limit: number): Promise<string[]> {
-  const all: string[] = [];
-  for (;;) {
-    const before = all.length === 0 ? "" : `&before=${all.at(-1)}`;
-    const page = await idsOf(`${query}&limit=${limit}${before}`);
-    all.push(...page);
-    if (page.length < limit) return all;
-  }
-}
-
-async function rowsOf(targetId: string): Promise<number> {
-  const { rowCount } = await node.pool.query("select from deliveries where target_id = $1", [targetId]);
-  return rowCount ?? 0;
-}
 
 /** The ids of items as batches would have them: four rows to a slot of their clocks, each all over it. */
 function idsOfRows(targetId: string, rows: number, perRow: number): string[][] {
@@ -59,64 +109,14 @@ function idsOfRows(targetId: string, rows: number, perRow: number): string[][] {
   });
 }
 
-/** Stores items that were delivered, row by row, each with an attempt that shows which item it is of. */
-async function storeDelivered(targetId: string, rows: number, perRow: number): Promise<string[]> {
-  const idsOf = idsOfRows(targetId, rows, perRow);
-  for (const ids of idsOf) {
-    await node.pool.query(
-      `with stored as (
-         insert into events (bucket, kind, max_retries, billable, target_id, id, org_id, payload)
-         select $1, 1, 8, true, $2, id, $3, '{}'
-         from unnest($4::uuid[]) as id
-       )
-       insert into delivered_groups (
-         bucket, target_id, org_id, last_id, event_ids, status_codes, durations_ms, attempted_at, response_bodies
-       )
-       values ($1, $2, $3, $5, $4, $6, $7, $8, $9)`,
-      [
-        bucketOf(targetId),
-        targetId,
-        account.user.org_id,
-        ids,
-        ids.at(-1),
-        ids.map((_id, n) => 200 + n),
-        ids.map((_id, n) => n),
-        ids.map((id) => idTimeMs(id) + 5_000),
-        ids.map((id, n) => (n % 2 === 0 ? Buffer.from(id) : null)),
-      ],
-    );
-  }
-  return idsOf.flat().sort().toReversed();
-}
-
-/** Stores waiting items. */
-async function storeRows(targetId: string, rows: number, perRow: number, leased: number): Promise<string[]> {
-  const bucket = bucketOf(targetId);
-  const idsOf = idsOfRows(targetId, rows, perRow);
-  for (const [row, ids] of idsOf.entries()) {
-    await node.pool.query(
-      `with stored as (
-         insert into events (bucket, kind, max_retries, billable, target_id, id, org_id, payload)
-         select $1, 1, 8, true, $2, id, $3, '{}'
-         from unnest($4::uuid[]) as id
-       )
-       insert into deliveries (bucket, kind, id, target_id, org_id, due_at, event_ids, lease_until, lease_token)
-       values ($1, 1, $5, $2, $3, 1, $4, $6::bigint, $6::bigint)`,
-      [
-        bucket,
-        targetId,
-        account.user.org_id,
-        ids,
-        newId(bucket, idTimeMs(ids[0]!)),
-        row < leased ? 9e15 : null,
-      ],
-    );
-  }
-  return idsOf.flat().sort().toReversed();
-}
-
 describe("items that share a row", () => {
-  it("come from one batch, and are each listed and read as QUEUED", async () => {
+  it("come from one batch, and are each listed and read as QUEUED", async ({
+    node,
+    account,
+    rowsOf,
+    pagesOf,
+    idsOf,
+  }) => {
     const { id: targetId } = await createWebhookTarget(node, account, "https://8.8.8.8/");
     const ids = (await sendItems(node, account, targetId, 96)).sort().toReversed();
     expect(await rowsOf(targetId)).toBeLessThan(ids.length / 2);
@@ -132,7 +132,13 @@ describe("items that share a row", () => {
     }
   });
 
-  it("are listed in order where rows reach over each other, leased or not, by any page", async () => {
+  it("are listed in order where rows reach over each other, leased or not, by any page", async ({
+    node,
+    account,
+    storeRows,
+    pagesOf,
+    idsOf,
+  }) => {
     const { id: targetId } = await createWebhookTarget(node, account, "https://8.8.8.8/");
     const ids = await storeRows(targetId, 30, 24, 7);
     for (const limit of [1, 7, 50, 100]) {
@@ -148,7 +154,11 @@ describe("items that share a row", () => {
     expect(everywhere.filter((id) => ids.includes(id))).toEqual(ids);
   });
 
-  it("say when they are due, alone or together, and nothing while they are leased", async () => {
+  it("say when they are due, alone or together, and nothing while they are leased", async ({
+    node,
+    account,
+    storeRows,
+  }) => {
     const { id: targetId } = await createWebhookTarget(node, account, "https://8.8.8.8/");
     const ids = await storeRows(targetId, 2, 3, 1);
     const dueOf = async (id: string): Promise<unknown> =>
@@ -158,7 +168,7 @@ describe("items that share a row", () => {
     expect(due.filter((at) => at === 0)).toHaveLength(3);
   });
 
-  it("are canceled one and all with their target", async () => {
+  it("are canceled one and all with their target", async ({ node, account, storeRows, pagesOf, rowsOf }) => {
     const { id: targetId } = await createWebhookTarget(node, account, "https://8.8.8.8/");
     const ids = await storeRows(targetId, 12, 20, 5);
     const deleted = await node.call("DELETE", `/api/v1/targets/${targetId}`, { key: account.api_key });
@@ -170,7 +180,13 @@ describe("items that share a row", () => {
 });
 
 describe("items that were delivered together", () => {
-  it("are listed in order beside those that were delivered alone, by any page", async () => {
+  it("are listed in order beside those that were delivered alone, by any page", async ({
+    node,
+    account,
+    storeDelivered,
+    idsOf,
+    pagesOf,
+  }) => {
     const { id: first } = await createWebhookTarget(node, account, "https://8.8.8.8/");
     const { id: second } = await createWebhookTarget(node, account, "https://8.8.8.8/");
     const ofSecond = await storeDelivered(second, 9, 13);
@@ -201,7 +217,7 @@ describe("items that were delivered together", () => {
     expect(await idsOf(`target_id=${second}&status=QUEUED`)).toEqual([]);
   });
 
-  it("are each read with their own attempt", async () => {
+  it("are each read with their own attempt", async ({ node, account, storeDelivered }) => {
     const { id: targetId } = await createWebhookTarget(node, account, "https://8.8.8.8/");
     const ids = await storeDelivered(targetId, 5, 12);
     for (const id of ids) {
@@ -224,7 +240,12 @@ describe("items that were delivered together", () => {
     }
   });
 
-  it("are told from one that was there and is to be tried again", async () => {
+  it("are told from one that was there and is to be tried again", async ({
+    node,
+    account,
+    storeDelivered,
+    idsOf,
+  }) => {
     const { id: targetId } = await createWebhookTarget(node, account, "https://8.8.8.8/");
     const [middle] = idsOfRows(targetId, 1, 3)[0]!.slice(1);
     await storeDelivered(targetId, 4, 30);
@@ -244,9 +265,9 @@ describe("items that were delivered together", () => {
   });
 });
 
-it.each(["0".repeat(32), "f".repeat(32), `${"0".repeat(11)}1${"f".repeat(20)}`])(
+it.for(["0".repeat(32), "f".repeat(32), `${"0".repeat(11)}1${"f".repeat(20)}`])(
   "lists of every status can go on from %s, which is no event",
-  async (before) => {
+  async (before, { idsOf, node, account }) => {
     for (const status of ["QUEUED", "RETRYING", "DELIVERED", "FAILED", "UNREAD"]) {
       const found = await idsOf(`status=${status}&limit=5&before=${before}`);
       expect(found).toEqual(before.startsWith("f") ? await idsOf(`status=${status}&limit=5`) : []);

@@ -1,51 +1,38 @@
 import { createServer } from "node:net";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { describe, expect } from "vitest";
 import { createWebhookTarget, sendItem } from "./support/items.ts";
-import { type Receiver, startReceiver } from "./support/receiver.ts";
-import { type Account, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+import { signUp } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
+import { file, startedNodeTest } from "./support/fixtures.ts";
 
-let database: TestDatabase;
-let receiver: Receiver;
-let node: TestNode;
-let account: Account;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  receiver = await startReceiver();
-  node = createTestNode(database, {
-    POSTRIDER_ALLOW_HTTP_TARGETS: "true",
-    POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8",
-  });
-  node.service.start();
-  account = await signUp(node);
-});
-
-afterAll(async () => {
-  await node?.stop();
-  await receiver?.stop();
-  await database?.drop();
-});
-
-// oxlint-disable-next-line typescript/no-explicit-any -- tests assert what is in it
-async function read(id: string): Promise<any> {
-  const answer = await node.call("GET", `/api/v1/events/${id}`, { key: account.api_key });
-  expect(answer.status).toBe(200);
-  return answer.body;
-}
-
-function settled(id: string, status: string) {
-  return until(
-    () => read(id),
-    ({ event }) => event.status === status,
+const it = startedNodeTest()
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests assert what is in it
+  .extend("read", file, ({ node, account }) => async (id: string): Promise<any> => {
+    const answer = await node.call("GET", `/api/v1/events/${id}`, { key: account.api_key });
+    expect(answer.status).toBe(200);
+    return answer.body;
+  })
+  .extend(
+    "settled",
+    file,
+    ({ read }) =>
+      (id: string, status: string) =>
+        until(
+          () => read(id),
+          ({ event }) => event.status === status,
+        ),
   );
-}
 
 const seconds = expect.closeTo(Date.now() / 1000, -2);
 
 describe("an event", () => {
-  it("reads with the contract's fields, and each attempt with its own", async () => {
+  it("reads with the contract's fields, and each attempt with its own", async ({
+    node,
+    account,
+    receiver,
+    settled,
+    read,
+  }) => {
     const { id: targetId } = await createWebhookTarget(node, account, `${receiver.url}/read`);
     const headers = { "x-correlation-id": "order-7" };
     const body = { event_type: "order.made" };
@@ -70,6 +57,7 @@ describe("an event", () => {
         held: false,
         is_replay: 0,
         source_event_id: null,
+        erased_at: null,
         created_at: seconds,
         updated_at: seconds,
       },
@@ -90,7 +78,12 @@ describe("an event", () => {
     expect(session.body).toEqual(story);
   });
 
-  it("counts its retries, says when the next is due, and keeps every attempt in order", async () => {
+  it("counts its retries, says when the next is due, and keeps every attempt in order", async ({
+    receiver,
+    node,
+    account,
+    settled,
+  }) => {
     receiver.answer = (_received, response) => response.writeHead(503).end("busy \u{1f4a4}");
     const { id: targetId } = await createWebhookTarget(node, account, `${receiver.url}/busy`, {
       max_retries: 1,
@@ -113,7 +106,7 @@ describe("an event", () => {
     expect(failed.updated_at).toBeGreaterThanOrEqual(attempts[1].attempted_at);
   });
 
-  it("has status_code 0 and a reason where nobody answered", async () => {
+  it("has status_code 0 and a reason where nobody answered", async ({ node, account, settled }) => {
     const port = await freePort();
     const url = `http://127.0.0.1:${port}/`;
     const { id: targetId } = await createWebhookTarget(node, account, url, { max_retries: 0 });
@@ -124,7 +117,13 @@ describe("an event", () => {
     ]);
   });
 
-  it("says that it is held while its target is disabled, and names no moment for the next attempt", async () => {
+  it("says that it is held while its target is disabled, and names no moment for the next attempt", async ({
+    receiver,
+    node,
+    account,
+    settled,
+    read,
+  }) => {
     receiver.answer = (_received, response) => response.writeHead(500).end();
     const { id: targetId } = await createWebhookTarget(node, account, `${receiver.url}/held`);
     const id = await sendItem(node, account, targetId);
@@ -138,7 +137,12 @@ describe("an event", () => {
     expect(event).toMatchObject({ status: "RETRYING", held: true, next_attempt_at: null, attempts: 1 });
   });
 
-  it("shows in a list what was asked for besides, whether it was delivered alone, with others, or not", async () => {
+  it("shows in a list what was asked for besides, whether it was delivered alone, with others, or not", async ({
+    account,
+    receiver,
+    node,
+    settled,
+  }) => {
     const key = account.api_key;
     receiver.answer = ({ path }, response) => response.writeHead(path === "/bad" ? 418 : 200).end();
     const good = await createWebhookTarget(node, account, `${receiver.url}/good`);
@@ -176,7 +180,7 @@ describe("an event", () => {
     );
   });
 
-  it("of a mailbox has the state of its message", async () => {
+  it("of a mailbox has the state of its message", async ({ account, node, read }) => {
     const key = account.api_key;
     const body = { kind: "mailbox", name: "inbox" };
     const { id: mailboxId } = (await node.call("POST", "/api/v1/targets", { key, body })).body;
@@ -191,7 +195,11 @@ describe("an event", () => {
     expect((await read(id)).event.status).toBe("ACKNOWLEDGED");
   });
 
-  it("that is unknown, another organization's or no id at all is 404, also to replay", async () => {
+  it("that is unknown, another organization's or no id at all is 404, also to replay", async ({
+    node,
+    account,
+    receiver,
+  }) => {
     const { id: targetId } = await createWebhookTarget(node, account, `${receiver.url}/mine`);
     const id = await sendItem(node, account, targetId);
     const other = await signUp(node);

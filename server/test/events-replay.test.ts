@@ -1,52 +1,49 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { describe, expect } from "vitest";
 import { acceptedEvents, createWebhookTarget, readEvent, sendItem } from "./support/items.ts";
-import { answerOk, type Receiver, startReceiver } from "./support/receiver.ts";
-import { type Account, type Answer, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+import { answerOk } from "./support/receiver.ts";
+import { type Answer, createTestNode } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
+import { file, startedNodeTest } from "./support/fixtures.ts";
 
-let database: TestDatabase;
-let receiver: Receiver;
-let node: TestNode;
-let account: Account;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  receiver = await startReceiver();
-  node = createTestNode(database, {
-    POSTRIDER_ALLOW_HTTP_TARGETS: "true",
-    POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8",
-  });
-  node.service.start();
-  account = await signUp(node);
-});
-
-afterAll(async () => {
-  await node?.stop();
-  await receiver?.stop();
-  await database?.drop();
-});
-
-function replay(id: string): Promise<Answer> {
-  return node.call("POST", `/api/v1/events/${id}/replay`, { key: account.api_key });
-}
-
-function settled(id: string, status: string) {
-  return until(
-    () => readEvent(node, account, id),
-    ({ event }) => event.status === status,
+const it = startedNodeTest()
+  .extend(
+    "replay",
+    file,
+    ({ node, account }) =>
+      (id: string): Promise<Answer> =>
+        node.call("POST", `/api/v1/events/${id}/replay`, { key: account.api_key }),
+  )
+  .extend(
+    "settled",
+    file,
+    ({ node, account }) =>
+      (id: string, status: string) =>
+        until(
+          () => readEvent(node, account, id),
+          ({ event }) => event.status === status,
+        ),
+  )
+  .extend(
+    "newTarget",
+    file,
+    ({ node, account, receiver }) =>
+      async (fields: Record<string, unknown> = {}): Promise<{ id: string; path: string }> => {
+        const path = `/replay-${++targetCount}`;
+        return { ...(await createWebhookTarget(node, account, receiver.url + path, fields)), path };
+      },
   );
-}
 
 let targetCount = 0;
 
-async function newTarget(fields: Record<string, unknown> = {}): Promise<{ id: string; path: string }> {
-  const path = `/replay-${++targetCount}`;
-  return { ...(await createWebhookTarget(node, account, receiver.url + path, fields)), path };
-}
-
 describe("a replay", () => {
-  it("delivers the same bytes as a new event that points to its source, and bills nothing", async () => {
+  it("delivers the same bytes as a new event that points to its source, and bills nothing", async ({
+    newTarget,
+    account,
+    node,
+    settled,
+    replay,
+    receiver,
+  }) => {
     const { id: targetId, path } = await newTarget();
     const headers = { "x-correlation-id": "order-7" };
     const body = { event_type: "order.made", text: "grüße" };
@@ -83,7 +80,14 @@ describe("a replay", () => {
     expect(await acceptedEvents(node, account)).toBe(billed);
   });
 
-  it("of a replay points to the event that was asked for", async () => {
+  it("of a replay points to the event that was asked for", async ({
+    newTarget,
+    node,
+    account,
+    settled,
+    replay,
+    receiver,
+  }) => {
     const { id: targetId, path } = await newTarget();
     const first = await sendItem(node, account, targetId);
     await settled(first, "DELIVERED");
@@ -96,7 +100,14 @@ describe("a replay", () => {
     expect(new Set([first, second, third.body.id]).size).toBe(3);
   });
 
-  it("of a failed event gets the full schedule again, as the target has it now", async () => {
+  it("of a failed event gets the full schedule again, as the target has it now", async ({
+    receiver,
+    newTarget,
+    node,
+    account,
+    settled,
+    replay,
+  }) => {
     receiver.answer = (_received, response) => response.writeHead(500).end();
     const { id: targetId } = await newTarget({ max_retries: 0 });
     const source = await sendItem(node, account, targetId);
@@ -110,14 +121,26 @@ describe("a replay", () => {
     expect((await readEvent(node, account, source)).event.status).toBe("FAILED");
   });
 
-  it("of a filtered event is delivered: it was asked for", async () => {
+  it("of a filtered event is delivered: it was asked for", async ({
+    newTarget,
+    node,
+    account,
+    settled,
+    replay,
+  }) => {
     const { id: targetId } = await newTarget({ event_types: ["a"] });
     const source = await sendItem(node, account, targetId, { event_type: "b" });
     await settled((await replay(source)).body.id, "DELIVERED");
     expect((await readEvent(node, account, source)).event.status).toBe("FILTERED");
   });
 
-  it("to a deleted target is 409, and makes no event", async () => {
+  it("to a deleted target is 409, and makes no event", async ({
+    newTarget,
+    node,
+    account,
+    settled,
+    replay,
+  }) => {
     const { id: targetId } = await newTarget();
     const source = await sendItem(node, account, targetId);
     await settled(source, "DELIVERED");
@@ -131,7 +154,7 @@ describe("a replay", () => {
     expect(body.events.map((event: { id: string }) => event.id)).toEqual([source]);
   });
 
-  it("names its source on every attempt", async () => {
+  it("names its source on every attempt", async ({ newTarget, node, account, settled, receiver, replay }) => {
     const { id: targetId, path } = await newTarget({ retry_interval_seconds: 1 });
     const source = await sendItem(node, account, targetId);
     await settled(source, "DELIVERED");
@@ -142,7 +165,14 @@ describe("a replay", () => {
     expect(arrived.slice(1).map(({ headers }) => headers["x-source-event-id"])).toEqual([source, source]);
   });
 
-  it("of an event that still waits is 409, says what it waits for, and makes no event", async () => {
+  it("of an event that still waits is 409, says what it waits for, and makes no event", async ({
+    receiver,
+    newTarget,
+    node,
+    account,
+    settled,
+    replay,
+  }) => {
     receiver.answer = (_received, response) => response.writeHead(500).end();
     const { id: targetId } = await newTarget({ retry_interval_seconds: 3600 });
     const source = await sendItem(node, account, targetId);
@@ -164,7 +194,7 @@ describe("a replay", () => {
     expect(body.events.map((event: { id: string }) => event.id)).toEqual([held, source]);
   });
 
-  it("of a mailbox item is a new message", async () => {
+  it("of a mailbox item is a new message", async ({ account, node, replay }) => {
     const key = account.api_key;
     const mailbox = { kind: "mailbox", name: "inbox" };
     const { id: mailboxId } = (await node.call("POST", "/api/v1/targets", { key, body: mailbox })).body;
@@ -184,7 +214,7 @@ describe("a replay", () => {
 });
 
 describe("the message of a mailbox past its retention", () => {
-  it("is not replayed: its payload is gone", async () => {
+  it("is not replayed: its payload is gone", async ({ database, account }) => {
     const short = createTestNode(database, { POSTRIDER_MAILBOX_RETENTION_SECONDS: "1" });
     try {
       const key = account.api_key;

@@ -1,7 +1,6 @@
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { spawnSync } from "node:child_process";
 import { createServer, type Server } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
@@ -14,10 +13,11 @@ import { startReceiver } from "./support/receiver.ts";
 import { startService } from "./support/serviceProcess.ts";
 import { signUp } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
+import { clusterFolder } from "./support/clusterFolder.ts";
 
 const linux = process.platform === "linux";
 const isRoot = process.getuid?.() === 0;
-const parent = mkdtempSync(join(tmpdir(), "postrider-starts-"));
+const parent = mkdtempSync(join(clusterFolder(), "postrider-starts-"));
 const started: Program[] = [];
 const signals = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
 let places = 0;

@@ -1,61 +1,84 @@
 import { connect } from "node:net";
 import fc from "fast-check";
-import type pg from "pg";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { createPool } from "../src/postgres/pool.ts";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
-import { acceptedEvents, createWebhookTarget, type WebhookTarget } from "./support/items.ts";
+import { describe, expect, onTestFinished } from "vitest";
+import { acceptedEvents, createWebhookTarget } from "./support/items.ts";
 import { type ItemParts, itemBytes, onFastPath, plainId, plainKey } from "./support/plainRequest.ts";
 import { openRawConnection, type RawConnection, type WireAnswer } from "./support/rawConnection.ts";
-import { startReceiver, type Receiver } from "./support/receiver.ts";
-import { type ServiceProcess, startService } from "./support/serviceProcess.ts";
-import { type Account, signUp } from "./support/testNode.ts";
+import { startService } from "./support/serviceProcess.ts";
 import { until } from "./support/until.ts";
+import { file, serviceTest } from "./support/fixtures.ts";
 
-let database: TestDatabase;
-let pool: pg.Pool;
-let service: ServiceProcess;
-let receiver: Receiver;
-let account: Account;
-let target: WebhookTarget;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = createPool({ connection: database.connection, size: 2, onError: () => undefined });
-  receiver = await startReceiver();
-  service = await startService({ storage: { databaseUrl: database.url }, env: { LOG_LEVEL: "info" } });
-  account = await signUp(service);
-  target = await createWebhookTarget(service, account, receiver.url);
-});
-
-afterAll(async () => {
-  await service?.stop();
-  await receiver?.stop();
-  await pool?.end();
-  await database?.drop();
-});
-
-/** An item's request; everything that is not said is right. Nobody has the plain id, or the plain key. */
-function bytesOf(item: Partial<ItemParts> = {}): Buffer {
-  return itemBytes({ targetId: target.id, key: account.api_key, ...item });
-}
-
-async function open(): Promise<RawConnection> {
-  const connection = await openRawConnection(service.port);
-  onTestFinished(() => connection.destroy());
-  return connection;
-}
-
-async function exchange(request: Buffer): Promise<WireAnswer> {
-  const connection = await open();
-  await connection.write(request);
-  return connection.answer();
-}
+const it = serviceTest({ LOG_LEVEL: "info" })
+  .extend("target", file, ({ service, account, receiver }) =>
+    createWebhookTarget(service, account, receiver.url),
+  )
+  /** An item's request; everything that is not said is right. Nobody has the plain id, or the plain key. */
+  .extend(
+    "bytesOf",
+    file,
+    ({ target, account }) =>
+      (item: Partial<ItemParts> = {}): Buffer =>
+        itemBytes({ targetId: target.id, key: account.api_key, ...item }),
+  )
+  .extend("open", file, ({ service }) => async (): Promise<RawConnection> => {
+    const connection = await openRawConnection(service.port);
+    onTestFinished(() => connection.destroy());
+    return connection;
+  })
+  .extend("exchange", file, ({ open }) => async (request: Buffer): Promise<WireAnswer> => {
+    const connection = await open();
+    await connection.write(request);
+    return connection.answer();
+  })
+  .extend(
+    "linesAbout",
+    file,
+    ({ service }) =>
+      (requestId: string): unknown[] =>
+        service
+          .output()
+          .split("\n")
+          .filter((line) => line.includes(requestId))
+          .map((line) => JSON.parse(line) as unknown),
+  )
+  .extend("requestCounts", file, ({ service }) => async (): Promise<Map<string, number>> => {
+    const text = await (await fetch(`${service.url}/metrics`)).text();
+    const lines = text.matchAll(/^postrider_http_requests_total\{(.*)\} (\d+)$/gm);
+    return new Map([...lines].map(([, labels, count]) => [labels!, Number(count)]));
+  })
+  /** Keeps items from being accepted or refused, by a lock on what each of them reads, until they are let go. */
+  .extend("holdIntake", file, ({ pool }) => async (): Promise<() => Promise<void>> => {
+    const client = await pool.connect();
+    let isHeld = true;
+    const letGo = async (): Promise<void> => {
+      if (!isHeld) return;
+      isHeld = false;
+      await client.query("rollback");
+      client.release();
+    };
+    onTestFinished(letGo);
+    await client.query("begin");
+    await client.query("lock table api_keys in access exclusive mode");
+    return letGo;
+  })
+  .extend("untilIntakeWaits", file, ({ pool }) => async (): Promise<void> => {
+    await until(
+      () =>
+        pool.query(
+          `select 1
+         from pg_stat_activity
+         where datname = current_database()
+           and wait_event_type = 'Lock'
+           and query like '%accept_items%'`,
+        ),
+      ({ rowCount }) => rowCount === 1,
+    );
+  });
 
 describe("a connection", () => {
   const health = "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n";
 
-  it("carries many requests one after another", async () => {
+  it("carries many requests one after another", async ({ open, bytesOf }) => {
     const connection = await open();
     const seen = new Set<string>();
     for (let count = 0; count < 100; count++) {
@@ -67,7 +90,7 @@ describe("a connection", () => {
     expect(seen.size).toBe(100);
   });
 
-  it("may change from whole requests to split ones, to others, and back", async () => {
+  it("may change from whole requests to split ones, to others, and back", async ({ open, bytesOf }) => {
     const connection = await open();
     const ask = async (...pieces: (Buffer | string)[]): Promise<number> => {
       for (const piece of pieces) await connection.write(piece);
@@ -83,14 +106,14 @@ describe("a connection", () => {
     expect(await ask(whole)).toBe(202);
   });
 
-  it("with two requests in one piece gets two answers, in order", async () => {
+  it("with two requests in one piece gets two answers, in order", async ({ open, bytesOf }) => {
     const connection = await open();
     await connection.write(Buffer.concat([bytesOf({ targetId: plainId }), bytesOf()]));
     expect((await connection.answer()).status).toBe(404);
     expect((await connection.answer()).status).toBe(202);
   });
 
-  it("whose bytes come in any pieces gets every answer, in order", async () => {
+  it("whose bytes come in any pieces gets every answer, in order", async ({ bytesOf, service }) => {
     const kinds: [number, Buffer][] = [
       [202, bytesOf()],
       [404, bytesOf({ targetId: plainId })],
@@ -122,7 +145,12 @@ describe("a connection", () => {
     );
   });
 
-  it("that its client half-closes behind a plain request ends with the answer", async () => {
+  it("that its client half-closes behind a plain request ends with the answer", async ({
+    open,
+    holdIntake,
+    bytesOf,
+    untilIntakeWaits,
+  }) => {
     const connection = await open();
     const letGo = await holdIntake();
     await connection.write(onFastPath(bytesOf()));
@@ -136,7 +164,13 @@ describe("a connection", () => {
     await connection.ended;
   });
 
-  it("that its client leaves before the answer leaves the items accepted, and the service well", async () => {
+  it("that its client leaves before the answer leaves the items accepted, and the service well", async ({
+    service,
+    account,
+    open,
+    bytesOf,
+    exchange,
+  }) => {
     const before = await acceptedEvents(service, account);
     for (let count = 0; count < 20; count++) {
       const connection = await open();
@@ -151,7 +185,13 @@ describe("a connection", () => {
   });
 });
 
-it("a request on the fast path has one line in the log and counts under its route", async () => {
+it("a request on the fast path has one line in the log and counts under its route", async ({
+  requestCounts,
+  target,
+  exchange,
+  bytesOf,
+  linesAbout,
+}) => {
   const before = await requestCounts();
   const lines: object[] = [];
   for (const [path, targetId, status] of [
@@ -182,21 +222,12 @@ it("a request on the fast path has one line in the log and counts under its rout
   );
 });
 
-function linesAbout(requestId: string): unknown[] {
-  return service
-    .output()
-    .split("\n")
-    .filter((line) => line.includes(requestId))
-    .map((line) => JSON.parse(line) as unknown);
-}
-
-async function requestCounts(): Promise<Map<string, number>> {
-  const text = await (await fetch(`${service.url}/metrics`)).text();
-  const lines = text.matchAll(/^postrider_http_requests_total\{(.*)\} (\d+)$/gm);
-  return new Map([...lines].map(([, labels, count]) => [labels!, Number(count)]));
-}
-
-it("a service that stops ends idle connections, and the one of a request under way with its answer", async () => {
+it("a service that stops ends idle connections, and the one of a request under way with its answer", async ({
+  database,
+  bytesOf,
+  holdIntake,
+  untilIntakeWaits,
+}) => {
   const stopping = await startService({ storage: { databaseUrl: database.url } });
   onTestFinished(async () => {
     stopping.kill("SIGKILL");
@@ -229,36 +260,6 @@ it("a service that stops ends idle connections, and the one of a request under w
   expect(await stopped).toBe(0);
 });
 
-/** Keeps items from being accepted or refused, by a lock on what each of them reads, until they are let go. */
-async function holdIntake(): Promise<() => Promise<void>> {
-  const client = await pool.connect();
-  let isHeld = true;
-  const letGo = async (): Promise<void> => {
-    if (!isHeld) return;
-    isHeld = false;
-    await client.query("rollback");
-    client.release();
-  };
-  onTestFinished(letGo);
-  await client.query("begin");
-  await client.query("lock table api_keys in access exclusive mode");
-  return letGo;
-}
-
-async function untilIntakeWaits(): Promise<void> {
-  await until(
-    () =>
-      pool.query(
-        `select 1
-         from pg_stat_activity
-         where datname = current_database()
-           and wait_event_type = 'Lock'
-           and query like '%accept_items%'`,
-      ),
-    ({ rowCount }) => rowCount === 1,
-  );
-}
-
 function canConnect(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, "127.0.0.1");
@@ -270,6 +271,6 @@ function canConnect(port: number): Promise<boolean> {
   });
 }
 
-it("nothing of all this was the service's fault", () => {
+it("nothing of all this was the service's fault", ({ service }) => {
   expect(service.output()).not.toContain("request failed");
 });

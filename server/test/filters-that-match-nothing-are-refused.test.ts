@@ -1,32 +1,21 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { describe, expect } from "vitest";
 import { createWebhookTarget, sendItem } from "./support/items.ts";
-import { createMailbox, type TestMailbox } from "./support/mailbox.ts";
-import { type Account, type Answer, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+import { createMailbox } from "./support/mailbox.ts";
+import { type Answer } from "./support/testNode.ts";
+import { file, nodeTest } from "./support/fixtures.ts";
 
-let database: TestDatabase;
-let node: TestNode;
-let account: Account;
-let mailbox: TestMailbox;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  node = createTestNode(database, { POSTRIDER_ROLES: "api" });
-  account = await signUp(node);
-  mailbox = await createMailbox(node, {}, account);
-});
-
-afterAll(async () => {
-  await node?.stop();
-  await database?.drop();
-});
-
-function get(path: string): Promise<Answer> {
-  return node.call("GET", path, { key: account.api_key });
-}
+const it = nodeTest({ POSTRIDER_ROLES: "api" })
+  .extend("mailbox", file, ({ node, account }) => createMailbox(node, {}, account))
+  .extend(
+    "get",
+    file,
+    ({ node, account }) =>
+      (path: string): Promise<Answer> =>
+        node.call("GET", path, { key: account.api_key }),
+  );
 
 describe("a query parameter that a route does not know is 400", () => {
-  it.each([
+  it.for([
     ["/api/v1/events?statuz=FAILED", '"statuz" is no query parameter of this route: did you mean status?'],
     ["/api/v1/events?Limit=5", '"Limit" is no query parameter of this route: did you mean limit?'],
     [
@@ -36,11 +25,11 @@ describe("a query parameter that a route does not know is 400", () => {
     ["/api/v1/targets?kind=webhook", '"kind" is no query parameter of this route: it takes none'],
     ["/api/v1/keys?limit=1", '"limit" is no query parameter of this route: it takes none'],
     ["/api/v1/endpoints?__proto__=1", '"__proto__" is no query parameter of this route: it takes none'],
-  ])("%s", async (path, error) => {
+  ] as const)("%s", async ([path, error], { get }) => {
     expect(await get(path)).toMatchObject({ status: 400, body: { error } });
   });
 
-  it("for a mailbox's messages, too", async () => {
+  it("for a mailbox's messages, too", async ({ get, mailbox }) => {
     const answer = await get(`/api/v1/mailboxes/${mailbox.id}/messages?state=UNREAD`);
     expect(answer).toMatchObject({
       status: 400,
@@ -50,13 +39,13 @@ describe("a query parameter that a route does not know is 400", () => {
     expect((await get(`/api/v1/mailbox-messages/${message}?claim=1`)).status).toBe(400);
   });
 
-  it("is told to nobody without a credential", async () => {
+  it("is told to nobody without a credential", async ({ node }) => {
     expect((await node.call("GET", "/api/v1/events?statuz=FAILED")).status).toBe(401);
     expect((await node.call("GET", "/healthz?probe=1")).status).toBe(200);
   });
 });
 
-it("a status that nothing has is 400, and the statuses there are are named", async () => {
+it("a status that nothing has is 400, and the statuses there are are named", async ({ get, mailbox }) => {
   expect(await get("/api/v1/events?status=PENDING")).toMatchObject({
     status: 400,
     body: { error: expect.stringMatching(/^status must be one of QUEUED, RETRYING, DELIVERED, .*, DEAD$/) },
@@ -68,30 +57,40 @@ it("a status that nothing has is 400, and the statuses there are are named", asy
 });
 
 describe("an event type that can match nothing is 400", () => {
-  it.each([
+  it.for([
     [["order.*"], "event_types.0 can match nothing: types are compared whole"],
     [["a", "*"], "event_types.1 can match nothing"],
     [["a", " b"], "event_types.1 can match nothing: it has blanks around it"],
     [["a\n"], "event_types.0"],
     [[""], "event_types.0 must not be empty"],
     [["x".repeat(257)], "event_types.0 must be at most 256 characters"],
-  ])("%j, at a creation and at a change, at both routes", async (event_types, message) => {
-    const { id } = await createWebhookTarget(node, account, "https://8.8.8.8/hooks", { event_types: ["a"] });
-    const url = "https://8.8.8.8/hooks";
-    for (const [method, path, body] of [
-      ["POST", "/api/v1/targets", { kind: "webhook", name: "w", url, event_types }],
-      ["POST", "/api/v1/endpoints", { name: "w", url, event_types }],
-      ["PATCH", `/api/v1/targets/${id}`, { event_types }],
-      ["PATCH", `/api/v1/endpoints/${id}`, { event_types }],
-    ] as const) {
-      const answer = await node.call(method, path, { key: account.api_key, body });
-      expect(answer).toMatchObject({ status: 400, body: { error: expect.stringContaining(message) } });
-    }
-    expect((await get(`/api/v1/targets/${id}`)).body.event_types).toEqual(["a"]);
-  });
+  ] as const)(
+    "%j, at a creation and at a change, at both routes",
+    async ([event_types, message], { node, account, get }) => {
+      const { id } = await createWebhookTarget(node, account, "https://8.8.8.8/hooks", {
+        event_types: ["a"],
+      });
+      const url = "https://8.8.8.8/hooks";
+      for (const [method, path, body] of [
+        ["POST", "/api/v1/targets", { kind: "webhook", name: "w", url, event_types }],
+        ["POST", "/api/v1/endpoints", { name: "w", url, event_types }],
+        ["PATCH", `/api/v1/targets/${id}`, { event_types }],
+        ["PATCH", `/api/v1/endpoints/${id}`, { event_types }],
+      ] as const) {
+        const answer = await node.call(method, path, { key: account.api_key, body });
+        expect(answer).toMatchObject({ status: 400, body: { error: expect.stringContaining(message) } });
+      }
+      expect((await get(`/api/v1/targets/${id}`)).body.event_types).toEqual(["a"]);
+    },
+  );
 });
 
-it("the event type of an item that has none is null wherever it is shown", async () => {
+it("the event type of an item that has none is null wherever it is shown", async ({
+  node,
+  account,
+  mailbox,
+  get,
+}) => {
   const { id: targetId } = await createWebhookTarget(node, account, "https://8.8.8.8/hooks");
   const [event, message] = [await sendItem(node, account, targetId), await mailbox.send({})];
   const shown = [

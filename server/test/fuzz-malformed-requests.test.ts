@@ -281,9 +281,10 @@ describe("slow clients", () => {
     const [whole] = toRequest(validDraft(subject, fixtureFor(subject))).pieces;
     const pieces = Array.from(whole!, (byte) => Buffer.from([byte]));
     const slow = Array.from({ length: 20 }, () => sendRaw(port, { pieces, pauseMs: 5 }, 20_000));
-    const startedAtMs = performance.now();
+    let finished = 0;
+    for (const one of slow) void one.then(() => finished++);
     expect((await node.call("GET", "/readyz")).status).toBe(200);
-    expect(performance.now() - startedAtMs).toBeLessThan(2000);
+    expect(finished).toBe(0);
     expect((await Promise.all(slow)).map(({ status }) => status)).toEqual(Array(20).fill(200));
   });
 

@@ -4,7 +4,7 @@ import type pg from "pg";
 import { createPool } from "../src/postgres/pool.ts";
 import { createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { startDatabaseProxy } from "./support/databaseProxy.ts";
-import { until } from "./support/embeddedProcess.ts";
+import { until } from "./support/until.ts";
 import { acceptedEvents, createWebhookTarget, sendItems, type WebhookTarget } from "./support/items.ts";
 import { answerOk, type Receiver, startReceiver } from "./support/receiver.ts";
 import { startService, type ServiceProcess } from "./support/serviceProcess.ts";
@@ -64,7 +64,7 @@ function holdAnswers(receiver: Receiver): { count: () => number; letGo: () => vo
 }
 
 async function expectAllDelivered({ pool, receiver }: Stage, ids: Set<string>): Promise<void> {
-  await until("nothing waits", 30_000, async () => {
+  await until(async () => {
     const { waiting, leased } = await hotRows(pool);
     return waiting + leased === 0;
   });
@@ -93,7 +93,7 @@ describe.concurrent("a service that is told to stop", () => {
         }
       }
     });
-    await until("the service is busy", 20_000, () => accepted.size > 500);
+    await until(() => accepted.size > 500, Boolean, 20_000);
     const stopped = service.stop();
     await Promise.all(senders);
     expect(await stopped).toBe(0);
@@ -111,7 +111,7 @@ describe.concurrent("a service that is told to stop", () => {
     await storeDueItems(pool, { orgId: account.user.org_id, targetId: target.id, count: 500 });
     await receiver.arrivals(1);
     const stopped = service.stop();
-    await until("the rest is given back", 10_000, async () => (await hotRows(pool)).leased === held.count());
+    await until(async () => (await hotRows(pool)).leased === held.count(), Boolean, 10_000);
     held.letGo();
     expect(await stopped).toBe(0);
     const { rows } = await pool.query(`select count(*) as count from ${everyAttempt} where outcome = 1`);
@@ -156,10 +156,14 @@ describe.concurrent("a service that is told to stop", () => {
     // Stopping took all the time it may take, and then it was over.
     await stopped;
     expect(cut.output()).toContain("stopping took too long");
-    await until("the leases have lapsed and the items are delivered", 45_000, async () => {
-      const { waiting, leased } = await hotRows(pool);
-      return waiting + leased === 0;
-    });
+    await until(
+      async () => {
+        const { waiting, leased } = await hotRows(pool);
+        return waiting + leased === 0;
+      },
+      Boolean,
+      45_000,
+    );
     expect(new Set(receiver.received.map((one) => one.id))).toEqual(new Set(ids));
   });
 });

@@ -1,58 +1,44 @@
 import type { ServerResponse } from "node:http";
 import { exportJWK, FlattenedSign, generateKeyPair, type JWK } from "jose";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect } from "vitest";
 import { canonicalJson } from "../src/handoff/card/canonicalCard.ts";
 import { createAgentTarget, requestAgentTarget } from "./support/agentTargets.ts";
 import { answerJson, type CardServer, startCardServer, wholeCard } from "./support/cardServer.ts";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
-import { type Account, type Answer, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+import { type Answer, createTestNode, signUp } from "./support/testNode.ts";
+import { file, loopbackTargets, nodeTest } from "./support/fixtures.ts";
 
-let database: TestDatabase;
-let node: TestNode;
-let account: Account;
-let cards: CardServer;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  node = createTestNode(database, {
-    POSTRIDER_ALLOW_HTTP_TARGETS: "true",
-    POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8",
-  });
-  account = await signUp(node);
-});
-
-beforeEach(async () => {
-  cards = await startCardServer();
-  return () => cards.stop();
-});
-
-afterAll(async () => {
-  await node.stop();
-  await database.drop();
-});
-
-function create(fields: Record<string, unknown> = {}): Promise<Answer> {
-  return requestAgentTarget(node, account, { agent_card_url: cards.url, ...fields });
-}
-
-function serve(document: unknown, headers: Record<string, string> = {}): void {
-  cards.answer = (response: ServerResponse) => answerJson(response, document, headers);
-}
-
-async function read(id: string) {
-  const { body } = await node.call("GET", `/api/v1/targets/${id}`, { key: account.api_key });
-  return body as Record<string, unknown>;
-}
-
-function refresh(id: string, body?: unknown): Promise<Answer> {
-  return node.call("POST", `/api/v1/targets/${id}/refresh`, {
-    key: account.api_key,
-    ...(body !== undefined && { body }),
-  });
-}
+const it = nodeTest(loopbackTargets)
+  .extend("cards", async ({}, { onCleanup }) => {
+    const cards = await startCardServer();
+    onCleanup(() => cards.stop());
+    return cards;
+  })
+  .extend(
+    "create",
+    ({ node, account, cards }) =>
+      (fields: Record<string, unknown> = {}): Promise<Answer> =>
+        requestAgentTarget(node, account, { agent_card_url: cards.url, ...fields }),
+  )
+  .extend("serve", ({ cards }) => (document: unknown, headers: Record<string, string> = {}): void => {
+    cards.answer = (response: ServerResponse) => answerJson(response, document, headers);
+  })
+  .extend("read", file, ({ node, account }) => async (id: string) => {
+    const { body } = await node.call("GET", `/api/v1/targets/${id}`, { key: account.api_key });
+    return body as Record<string, unknown>;
+  })
+  .extend(
+    "refresh",
+    file,
+    ({ node, account }) =>
+      (id: string, body?: unknown): Promise<Answer> =>
+        node.call("POST", `/api/v1/targets/${id}/refresh`, {
+          key: account.api_key,
+          ...(body !== undefined && { body }),
+        }),
+  );
 
 describe("an a2a target", () => {
-  it("shows the interface its card names, and no token", async () => {
+  it("shows the interface its card names, and no token", async ({ create, cards, read, node, account }) => {
     const answer = await create({ auth: { type: "bearer", token: "very-secret" } });
     expect(answer.status).toBe(200);
     expect(answer.body).toMatchObject({
@@ -74,7 +60,7 @@ describe("an a2a target", () => {
     expect(cards.reads[0]).not.toHaveProperty("authorization");
   });
 
-  it("takes the first interface that fits, and judges no other's URL", async () => {
+  it("takes the first interface that fits, and judges no other's URL", async ({ serve, cards, create }) => {
     serve(
       wholeCard("x", {
         supportedInterfaces: [
@@ -87,7 +73,7 @@ describe("an a2a target", () => {
     expect((await create()).body.url).toBe(`${cards.origin}/rest`);
   });
 
-  it("stores nothing of a card that is refused", async () => {
+  it("stores nothing of a card that is refused", async ({ serve, node, account, create }) => {
     serve("<html>");
     const before = await node.call("GET", "/api/v1/targets", { key: account.api_key });
     expect((await create()).status).toBe(400);
@@ -99,7 +85,7 @@ describe("an a2a target", () => {
 describe("a card is refused with what is wrong and where", () => {
   const { supportedInterfaces: _none, ...older } = wholeCard("x");
   const withUrl = (url: string): unknown => wholeCard(url);
-  it.each<[string, unknown, string]>([
+  it.for<[string, unknown, string]>([
     ["no JSON", "<html>", "is not JSON"],
     ["a card of 0.3", { ...older, url: "https://a.example", protocolVersion: "0.3.0" }, "is of A2A 0.3.0"],
     [
@@ -131,7 +117,7 @@ describe("a card is refused with what is wrong and where", () => {
       JSON.stringify(wholeCard("x", { padding: "x".repeat(1024 * 1024) })),
       "is larger than 1 MiB",
     ],
-  ])("%s", async (_name, document, problem) => {
+  ])("%s", async ([_name, document, problem], { serve, create }) => {
     serve(document);
     const answer = await create();
     expect(answer.status).toBe(400);
@@ -139,7 +125,7 @@ describe("a card is refused with what is wrong and where", () => {
     expect(answer.body.error).toContain(problem);
   });
 
-  it.each<[string, CardServer["answer"], string]>([
+  it.for<[string, CardServer["answer"], string]>([
     ["a missing page", (response) => response.writeHead(404).end(), "its address answered 404"],
     [
       "a redirect",
@@ -147,14 +133,14 @@ describe("a card is refused with what is wrong and where", () => {
       "its address answered 302 redirect to https://elsewhere.example/; redirects are not followed",
     ],
     ["a broken connection", (response) => response.destroy(), "could not be read: "],
-  ])("%s", async (_name, answerWith, problem) => {
+  ])("%s", async ([_name, answerWith, problem], { cards, create }) => {
     cards.answer = answerWith;
     const answer = await create();
     expect(answer.status).toBe(400);
     expect(answer.body.error).toContain(problem);
   });
 
-  it("one that does not end within ten seconds", async () => {
+  it("one that does not end within ten seconds", async ({ cards, create }) => {
     cards.answer = (response) => void response.writeHead(200).write("{");
     const startedAt = Date.now();
     const answer = await create();
@@ -162,7 +148,7 @@ describe("a card is refused with what is wrong and where", () => {
     expect(Date.now() - startedAt).toBeLessThan(15_000);
   });
 
-  it("an address that the service must not call", async () => {
+  it("an address that the service must not call", async ({ database, account }) => {
     const strict = createTestNode(database, { POSTRIDER_ALLOWED_NETWORKS: "" });
     for (const [url, problem] of [
       ["http://agent.example.com/card.json", "agent_card_url must use https"],
@@ -176,12 +162,12 @@ describe("a card is refused with what is wrong and where", () => {
     await strict.stop();
   });
 
-  it.each([
+  it.for([
     [{ auth: { type: "basic" } }, "auth.type must be bearer or none"],
     [{ auth: { type: "bearer" } }, "auth.token is required"],
     [{ agent_card_url: undefined }, "agent_card_url is required"],
     [{ result_target_id: "0".repeat(32) }, "result_target_id must be a mailbox or webhook target"],
-  ])("fields: %j", async (fields, problem) => {
+  ] as const)("fields: %j", async ([fields, problem], { create }) => {
     const answer = await create(fields);
     expect(answer.status).toBe(400);
     expect(answer.body.error).toContain(problem);
@@ -192,9 +178,9 @@ describe("a bearer token for an agent on another origin than its card", () => {
   const bearer = { auth: { type: "bearer", token: "very-secret" } };
   const origin = "http://127.0.0.1:1";
 
-  beforeEach(() => serve(wholeCard(`${origin}/a2a`)));
+  it.beforeEach(({ serve }) => serve(wholeCard(`${origin}/a2a`)));
 
-  it("needs confirm_origin at the creation", async () => {
+  it("needs confirm_origin at the creation", async ({ cards, create }) => {
     for (const fields of [bearer, { ...bearer, confirm_origin: cards.origin }]) {
       const refused = await create(fields);
       expect([refused.status, refused.headers["x-error-code"]]).toEqual([409, "origin_unconfirmed"]);
@@ -204,7 +190,12 @@ describe("a bearer token for an agent on another origin than its card", () => {
     expect(created).toMatchObject({ status: 200, body: { url: `${origin}/a2a`, auth: { type: "bearer" } } });
   });
 
-  it("needs it when the token comes later, and not again for the next token", async () => {
+  it("needs it when the token comes later, and not again for the next token", async ({
+    create,
+    account,
+    node,
+    read,
+  }) => {
     const { id } = (await create()).body;
     const key = account.api_key;
     const patch = (body: unknown) => node.call("PATCH", `/api/v1/targets/${id}`, { key, body });
@@ -215,7 +206,7 @@ describe("a bearer token for an agent on another origin than its card", () => {
     expect((await patch({ auth: { type: "bearer", token: "another" } })).status).toBe(200);
   });
 
-  it("is not asked about without a token", async () => {
+  it("is not asked about without a token", async ({ create }) => {
     expect((await create()).status).toBe(200);
     for (const auth of [{}, { auth: { type: "none" } }]) {
       expect(await create({ ...auth, confirm_origin: origin })).toMatchObject({
@@ -227,7 +218,13 @@ describe("a bearer token for an agent on another origin than its card", () => {
 });
 
 describe("refreshing", () => {
-  it("asks conditionally, and takes 304 as the card it has", async () => {
+  it("asks conditionally, and takes 304 as the card it has", async ({
+    serve,
+    cards,
+    node,
+    account,
+    refresh,
+  }) => {
     serve(wholeCard(`${cards.origin}/a2a`), { etag: '"one"', "cache-control": "max-age=600" });
     const id = await createAgentTarget(node, account, cards.url);
     cards.answer = (response) => void response.writeHead(304).end();
@@ -238,7 +235,14 @@ describe("refreshing", () => {
     expect(answer.body).toMatchObject({ url: `${cards.origin}/a2a`, card_error: null });
   });
 
-  it("puts a good card in the place of the last, and keeps the last in the place of a bad one", async () => {
+  it("puts a good card in the place of the last, and keeps the last in the place of a bad one", async ({
+    node,
+    account,
+    cards,
+    serve,
+    refresh,
+    read,
+  }) => {
     const id = await createAgentTarget(node, account, cards.url);
     serve(wholeCard(`${cards.origin}/next`, { version: "8" }));
     const moved = await refresh(id);
@@ -257,7 +261,7 @@ describe("refreshing", () => {
     expect((await refresh(id)).body).toMatchObject({ card_error: null, card_error_at: null });
   });
 
-  it("is for agents only, and for their owner", async () => {
+  it("is for agents only, and for their owner", async ({ node, account, cards, refresh }) => {
     const id = await createAgentTarget(node, account, cards.url);
     const stranger = await signUp(node);
     const foreign = await node.call("POST", `/api/v1/targets/${id}/refresh`, { key: stranger.api_key });
@@ -269,7 +273,7 @@ describe("refreshing", () => {
     expect((await refresh(mailbox.body.id as string)).status).toBe(400);
   });
 
-  it("happens by itself when a card has expired", async () => {
+  it("happens by itself when a card has expired", async ({ node, account, cards, serve, read }) => {
     const id = await createAgentTarget(node, account, cards.url);
     await node.pool.query("update agent_cards set refresh_at = 0 where target_id = $1", [id]);
     serve(wholeCard(`${cards.origin}/later`));
@@ -287,7 +291,7 @@ describe("refreshing", () => {
 });
 
 describe("a card that moves the agent to another origin", () => {
-  it("waits for the owner while there is a bearer token", async () => {
+  it("waits for the owner while there is a bearer token", async ({ create, serve, refresh, read, cards }) => {
     const answer = await create({ auth: { type: "bearer", token: "t" } });
     const id = answer.body.id as string;
     const origin = "https://moved.example.com";
@@ -306,7 +310,13 @@ describe("a card that moves the agent to another origin", () => {
     expect((await refresh(id)).body.url).toBe(`${origin}/v2`);
   });
 
-  it("is followed at once when there is nothing to give away", async () => {
+  it("is followed at once when there is nothing to give away", async ({
+    node,
+    account,
+    cards,
+    serve,
+    refresh,
+  }) => {
     const id = await createAgentTarget(node, account, cards.url);
     serve(wholeCard("https://moved.example.com/a2a"));
     expect((await refresh(id)).body.url).toBe("https://moved.example.com/a2a");
@@ -338,14 +348,18 @@ describe("a signed card", () => {
     return () => keys.stop();
   });
 
-  it("is shown as verified, with whose keys", async () => {
+  it("is shown as verified, with whose keys", async ({ serve, cards, create }) => {
     serve(await signed(wholeCard(`${cards.origin}/a2a`)));
     const { body } = await create();
     expect(body).toMatchObject({ card_signature: "verified", card_signature_detail: null });
     expect(body.card_signature_keys).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/card\.json$/);
   });
 
-  it("is shown as invalid when it was changed, and as unverified when its keys cannot be had", async () => {
+  it("is shown as invalid when it was changed, and as unverified when its keys cannot be had", async ({
+    cards,
+    serve,
+    create,
+  }) => {
     const card = await signed(wholeCard(`${cards.origin}/a2a`));
     serve({ ...card, description: "changed" });
     expect((await create()).body).toMatchObject({ card_signature: "invalid", card_signature_keys: null });
@@ -356,7 +370,13 @@ describe("a signed card", () => {
     expect(body.card_signature_detail).toContain("$.signatures[0]: the key set has no public key named k");
   });
 
-  it("is not replaced by one that is worse without the owner's word", async () => {
+  it("is not replaced by one that is worse without the owner's word", async ({
+    serve,
+    cards,
+    create,
+    refresh,
+    read,
+  }) => {
     serve(await signed(wholeCard(`${cards.origin}/a2a`)));
     const id = (await create()).body.id as string;
     serve(wholeCard(`${cards.origin}/unsigned`));

@@ -1,33 +1,23 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { examineCard } from "../src/handoff/card/examineCard.ts";
 import { parseNetworks } from "../src/outbound/addressGuard.ts";
 import { createOutbound } from "../src/outbound/outbound.ts";
 import { requestAgentTarget } from "./support/agentTargets.ts";
-import { answerJson, type CardServer, startCardServer, wholeCard } from "./support/cardServer.ts";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
-import { createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+import { answerJson, startCardServer, wholeCard } from "./support/cardServer.ts";
+import { signUp } from "./support/testNode.ts";
+import { file, nodeTest } from "./support/fixtures.ts";
 
-let database: TestDatabase;
-let node: TestNode;
-let cards: CardServer;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  node = createTestNode(database, {
-    POSTRIDER_ALLOW_HTTP_TARGETS: "true",
-    POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8",
-  });
-  cards = await startCardServer();
-});
-
-afterAll(async () => {
-  await cards.stop();
-  await node.stop();
-  await database.drop();
+const it = nodeTest({
+  POSTRIDER_ALLOW_HTTP_TARGETS: "true",
+  POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8",
+}).extend("cards", file, async ({}, { onCleanup }) => {
+  const cards = await startCardServer();
+  onCleanup(() => cards.stop());
+  return cards;
 });
 
 describe("an a2a target", () => {
-  it("keeps its bearer token encrypted, in no column as it is", async () => {
+  it("keeps its bearer token encrypted, in no column as it is", async ({ node, cards }) => {
     const token = "a-token-that-nobody-else-has";
     const account = await signUp(node);
     const auth = { type: "bearer", token };
@@ -49,7 +39,9 @@ describe("an a2a target", () => {
     }
   });
 
-  it("is refused when its card's interface is not HTTPS, unless the operator allows it", async () => {
+  it("is refused when its card's interface is not HTTPS, unless the operator allows it", async ({
+    cards,
+  }) => {
     const networks = parseNetworks(["127.0.0.0/8"]);
     const outbound = createOutbound({
       allowHttp: true,

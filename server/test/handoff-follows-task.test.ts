@@ -1,43 +1,33 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Agent, startAgent } from "./support/agent/startAgent.ts";
+import { describe, expect } from "vitest";
+import { startAgent } from "./support/agent/startAgent.ts";
 import { createAgentTarget, untilEnded, untilHandedOver } from "./support/agentTargets.ts";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { acceptedEvents, sendItem } from "./support/items.ts";
-import { startService, type ServiceProcess } from "./support/serviceProcess.ts";
-import { type Account, signUp } from "./support/testNode.ts";
+import { file, serviceTest } from "./support/fixtures.ts";
 
-let database: TestDatabase;
-let service: ServiceProcess;
-let account: Account;
-let agent: Agent;
-let targetId: string;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  [service, agent] = await Promise.all([
-    startService({ storage: { databaseUrl: database.url } }),
-    startAgent({ tenant: "blue team" }),
-  ]);
-  account = await signUp(service);
-  targetId = await createAgentTarget(service, account, agent.cardUrl);
-});
-
-afterAll(async () => {
-  await agent.kill();
-  await service.stop();
-  await database.drop();
-});
-
-/** Hands one item over and waits for the work's end. */
-async function run(payload: unknown) {
-  const id = await sendItem(service, account, targetId, payload);
-  const seen = await untilEnded(service, account, id);
-  const message = (await agent.messages()).find(({ body }) => body?.message?.messageId === id);
-  return { id, ...seen, message: message! };
-}
+const it = serviceTest()
+  .extend("agent", file, async ({}, { onCleanup }) => {
+    const agent = await startAgent({ tenant: "blue team" });
+    onCleanup(() => agent.kill());
+    return agent;
+  })
+  .extend("targetId", file, ({ service, account, agent }) =>
+    createAgentTarget(service, account, agent.cardUrl),
+  )
+  /** Hands one item over and waits for the work's end. */
+  .extend("run", file, ({ service, account, targetId, agent }) => async (payload: unknown) => {
+    const id = await sendItem(service, account, targetId, payload);
+    const seen = await untilEnded(service, account, id);
+    const message = (await agent.messages()).find(({ body }) => body?.message?.messageId === id);
+    return { id, ...seen, message: message! };
+  });
 
 describe("an item becomes a message", () => {
-  it("as data, byte for byte, with its description as metadata", async () => {
+  it("as data, byte for byte, with its description as metadata", async ({
+    service,
+    targetId,
+    account,
+    agent,
+  }) => {
     const answer = await service.call("POST", `/t/${targetId}`, {
       key: account.api_key,
       payload: '{"event_type":"order.created","n":12345678901234567890,"x":1.0}',
@@ -72,15 +62,15 @@ describe("an item becomes a message", () => {
     expect(again.body!.message).toMatchObject({ metadata: { event_id: replay.id, source_event_id: id } });
   });
 
-  it.each([["complete"], [{ text: "complete" }], [{ text: "complete", event_type: "greeting" }]])(
+  it.for([["complete"], [{ text: "complete" }], [{ text: "complete", event_type: "greeting" }]] as const)(
     "as text when it is %j",
-    async (payload) => {
+    async ([payload], { run }) => {
       const { message } = await run(payload);
       expect(message.body!.message!.parts).toEqual([{ text: "complete", mediaType: "text/plain" }]);
     },
   );
 
-  it("unchanged when it is one, but for its id", async () => {
+  it("unchanged when it is one, but for its id", async ({ run }) => {
     const { id, message } = await run({
       role: "ROLE_USER",
       messageId: "mine",
@@ -100,7 +90,12 @@ describe("an item becomes a message", () => {
 });
 
 describe("what came of the work", () => {
-  it("is shown apart from the delivery while the agent works, and at its end", async () => {
+  it("is shown apart from the delivery while the agent works, and at its end", async ({
+    service,
+    account,
+    targetId,
+    agent,
+  }) => {
     const id = await sendItem(service, account, targetId, "slow 1500");
     const working = await untilHandedOver(
       service,
@@ -124,16 +119,16 @@ describe("what came of the work", () => {
     expect((await agent.messages()).filter(({ body }) => body?.message?.messageId === id)).toHaveLength(1);
   });
 
-  it.each([
+  it.for([
     ["fail", "FAILED", "it broke"],
     ["reject", "REJECTED", "not my kind of work"],
-  ])("%s: the item was delivered all the same", async (order, outcome, text) => {
+  ] as const)("%s: the item was delivered all the same", async ([order, outcome, text], { run }) => {
     const { event, handoff } = await run(order);
     expect(event.status).toBe("DELIVERED");
     expect(handoff).toMatchObject({ state: outcome, outcome, status_message: text });
   });
 
-  it("is the message when the agent answers with one in place of a task", async () => {
+  it("is the message when the agent answers with one in place of a task", async ({ run }) => {
     const { event, handoff } = await run("message");
     expect(event.status).toBe("DELIVERED");
     expect(handoff).toMatchObject({
@@ -145,13 +140,13 @@ describe("what came of the work", () => {
     });
   });
 
-  it("keeps what fits of large artifacts", async () => {
+  it("keeps what fits of large artifacts", async ({ run }) => {
     const { handoff } = await run("large 200000");
     expect(handoff.artifacts_truncated).toBe(true);
     expect(handoff.artifacts[0]!.parts).toMatchObject([{ text: "large 200000" }]);
   });
 
-  it("costs one item, whatever became of it", async () => {
+  it("costs one item, whatever became of it", async ({ service, account, run }) => {
     const before = await acceptedEvents(service, account);
     await run("fail");
     expect(await acceptedEvents(service, account)).toBe(before + 1);

@@ -1,65 +1,49 @@
-import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { AgentOptions } from "./support/agent/agentOptions.ts";
-import { type Agent, startAgent } from "./support/agent/startAgent.ts";
+import { describe, expect } from "vitest";
+import type { Agent } from "./support/agent/startAgent.ts";
 import { createAgentTarget, readHandedOver, untilEnded, untilHandedOver } from "./support/agentTargets.ts";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { serviceTest, stageTest } from "./support/fixtures.ts";
 import { sendItem } from "./support/items.ts";
-import { startService, type ServiceProcess } from "./support/serviceProcess.ts";
+import type { ServiceProcess } from "./support/serviceProcess.ts";
 import { type Account, signUp } from "./support/testNode.ts";
 
-let database: TestDatabase;
-let service: ServiceProcess;
-let account: Account;
-let agents: Agent[];
-let folder: string;
+const it = serviceTest();
 
-beforeEach(async () => {
-  agents = [];
-  folder = await mkdtemp(join(tmpdir(), "agent-"));
-  database = await createTestDatabase();
-});
+/** With a service of its own: what another process on the same database would do as well proves nothing. */
+const itAlone = stageTest;
 
-afterEach(async () => {
-  for (const agent of agents) {
-    agent.thaw();
-    await agent.kill();
-  }
-  await service.stop();
-  await database.drop();
-  await rm(folder, { recursive: true });
-});
-
-async function begin(env: Record<string, string> = {}): Promise<void> {
-  service = await startService({ storage: { databaseUrl: database.url }, env });
-  account = await signUp(service);
+interface Owner {
+  service: ServiceProcess;
+  account: Account;
 }
 
-async function newAgent(options: AgentOptions = {}): Promise<Agent> {
-  const agent = await startAgent(options);
-  agents.push(agent);
-  return agent;
+async function own(starting: Promise<ServiceProcess>): Promise<Owner> {
+  const service = await starting;
+  return { service, account: await signUp(service) };
 }
 
-function targetFor(agent: Agent, fields: object = {}): Promise<string> {
+function targetFor({ service, account }: Owner, agent: Agent, fields: object = {}): Promise<string> {
   return createAgentTarget(service, account, agent.cardUrl, { retry_interval_seconds: 1, ...fields });
 }
 
 /** Hands an item over and waits until the agent works on it. */
-async function handOver(targetId: string, order: string, state: string): Promise<string> {
+async function handOver(
+  { service, account }: Owner,
+  targetId: string,
+  order: string,
+  state: string,
+): Promise<string> {
   const id = await sendItem(service, account, targetId, order);
   await untilHandedOver(service, account, id, ({ handoff }) => handoff?.state === state);
   return id;
 }
 
-describe("an agent", () => {
-  it("that is down gets its items when it is up again", async () => {
-    await begin();
+describe.concurrent("an agent", () => {
+  it("that is down gets its items when it is up again", async ({ service, account, newAgent }) => {
+    const owner = { service, account };
     const agent = await newAgent();
-    const targetId = await targetFor(agent);
+    const targetId = await targetFor(owner, agent);
     await agent.kill();
     const id = await sendItem(service, account, targetId, "complete");
     const waiting = await untilHandedOver(service, account, id, ({ event }) => event.status === "RETRYING");
@@ -70,19 +54,23 @@ describe("an agent", () => {
     expect(handoff).toMatchObject({ outcome: "COMPLETED", possible_duplicate: false });
   });
 
-  it("that restarts with its tasks is followed on", async () => {
-    await begin();
+  it("that restarts with its tasks is followed on", async ({ service, account, newAgent, folder }) => {
+    const owner = { service, account };
     const agent = await newAgent({ storePath: join(folder, "tasks.json") });
-    const id = await handOver(await targetFor(agent), "input", "INPUT_REQUIRED");
+    const id = await handOver(owner, await targetFor(owner, agent), "input", "INPUT_REQUIRED");
     await agent.restart();
     await service.call("POST", `/api/v1/events/${id}/handoff/message`, { key: account.api_key, body: "go" });
     expect((await untilEnded(service, account, id)).handoff.outcome).toBe("COMPLETED");
   });
 
-  it("that loses its tasks leaves the outcome unknown, and the item delivered", async () => {
-    await begin();
+  it("that loses its tasks leaves the outcome unknown, and the item delivered", async ({
+    service,
+    account,
+    newAgent,
+  }) => {
+    const owner = { service, account };
     const agent = await newAgent();
-    const id = await handOver(await targetFor(agent), "hang", "WORKING");
+    const id = await handOver(owner, await targetFor(owner, agent), "hang", "WORKING");
     await agent.restart();
     const { event, handoff } = await untilEnded(service, account, id);
     expect(event).toMatchObject({ status: "DELIVERED", retry_count: 0 });
@@ -91,20 +79,32 @@ describe("an agent", () => {
     expect(await agent.messages()).toEqual([]);
   });
 
-  it("that never comes to an end is given up on, and never sent the item again", async () => {
-    await begin({ POSTRIDER_HANDOFF_DEADLINE_SECONDS: "3" });
-    const agent = await newAgent();
-    const id = await handOver(await targetFor(agent), "hang", "WORKING");
-    const { handoff } = await untilEnded(service, account, id);
-    expect(handoff).toMatchObject({ outcome: "UNKNOWN", state: "WORKING" });
-    expect(handoff.error).toBe("no longer followed: the task has been WORKING for too long");
-    expect(await agent.messages()).toHaveLength(1);
-  });
+  itAlone(
+    "that never comes to an end is given up on, and never sent the item again",
+    async ({ start, newAgent }) => {
+      const { service, account } = await own(start({ POSTRIDER_HANDOFF_DEADLINE_SECONDS: "3" }));
+      const agent = await newAgent();
+      const id = await handOver(
+        { service, account },
+        await targetFor({ service, account }, agent),
+        "hang",
+        "WORKING",
+      );
+      const { handoff } = await untilEnded(service, account, id);
+      expect(handoff).toMatchObject({ outcome: "UNKNOWN", state: "WORKING" });
+      expect(handoff.error).toBe("no longer followed: the task has been WORKING for too long");
+      expect(await agent.messages()).toHaveLength(1);
+    },
+  );
 
-  it("that moves is found again by its card, within the attempt that met the old place", async () => {
-    await begin();
+  it("that moves is found again by its card, within the attempt that met the old place", async ({
+    service,
+    account,
+    newAgent,
+  }) => {
+    const owner = { service, account };
     const agent = await newAgent({ path: "/old" });
-    const targetId = await targetFor(agent);
+    const targetId = await targetFor(owner, agent);
     await agent.restart({ path: "/new" });
     const id = await sendItem(service, account, targetId, "complete");
     const seen = await untilEnded(service, account, id);
@@ -114,10 +114,10 @@ describe("an agent", () => {
     expect(body.url).toMatch(/\/new$/);
   });
 
-  it("that refuses a message for good fails the item at once", async () => {
-    await begin();
+  it("that refuses a message for good fails the item at once", async ({ service, account, newAgent }) => {
+    const owner = { service, account };
     const agent = await newAgent();
-    const targetId = await targetFor(agent);
+    const targetId = await targetFor(owner, agent);
     const id = await sendItem(service, account, targetId, {
       role: "ROLE_USER",
       taskId: "no-such-task",
@@ -130,33 +130,38 @@ describe("an agent", () => {
     expect(seen.handoff).toBeNull();
   });
 
-  it("whose target is deleted is followed no further", async () => {
-    await begin();
+  it("whose target is deleted is followed no further", async ({ service, account, newAgent }) => {
+    const owner = { service, account };
     const agent = await newAgent();
-    const targetId = await targetFor(agent);
-    const id = await handOver(targetId, "hang", "WORKING");
+    const targetId = await targetFor(owner, agent);
+    const id = await handOver(owner, targetId, "hang", "WORKING");
     await service.call("DELETE", `/api/v1/targets/${targetId}`, { key: account.api_key });
     const { handoff } = await untilEnded(service, account, id);
     expect(handoff).toMatchObject({ outcome: "UNKNOWN", error: "the target was deleted" });
   });
 });
 
-describe("following", () => {
-  it("goes on after the service was killed", async () => {
-    await begin();
+describe.concurrent("following", () => {
+  itAlone("goes on after the service was killed", async ({ start, newAgent }) => {
+    const { service, account } = await own(start());
     const agent = await newAgent();
-    const id = await handOver(await targetFor(agent), "slow 4000", "WORKING");
+    const id = await handOver(
+      { service, account },
+      await targetFor({ service, account }, agent),
+      "slow 4000",
+      "WORKING",
+    );
     service.kill("SIGKILL");
     await service.ended;
-    service = await startService({ storage: { databaseUrl: database.url } });
-    expect((await untilEnded(service, account, id)).handoff.outcome).toBe("COMPLETED");
+    const next = await start();
+    expect((await untilEnded(next, account, id)).handoff.outcome).toBe("COMPLETED");
     expect(await agent.messages()).toHaveLength(1);
   });
 
-  it("of one agent's tasks does not wait for another that hangs", async () => {
-    await begin();
+  it("of one agent's tasks does not wait for another that hangs", async ({ service, account, newAgent }) => {
+    const owner = { service, account };
     const [hanging, healthy] = [await newAgent(), await newAgent()];
-    const [hangingId, healthyId] = [await targetFor(hanging), await targetFor(healthy)];
+    const [hangingId, healthyId] = [await targetFor(owner, hanging), await targetFor(owner, healthy)];
     const stuck: string[] = [];
     for (let count = 0; count < 40; count++) stuck.push(await sendItem(service, account, hangingId, "hang"));
     for (const id of stuck) {
@@ -171,23 +176,28 @@ describe("following", () => {
     expect((await readHandedOver(service, account, stuck[0]!)).handoff).toMatchObject({ outcome: null });
   });
 
-  it("is hastened by the agent's notifications, which need no more than their address", async () => {
-    const port = await freePort();
-    await begin({ PORT: String(port), POSTRIDER_PUBLIC_URL: `http://127.0.0.1:${port}` });
-    const agent = await newAgent({ pushNotifications: true });
-    const id = await sendItem(service, account, await targetFor(agent), "auth 3000");
-    // A task that waits for somebody is looked at once a minute.
-    const { handoff } = await untilEnded(service, account, id, 20_000);
-    expect(handoff.outcome).toBe("COMPLETED");
-    const [message] = await agent.messages();
-    const { url } = message!.body!.configuration!["taskPushNotificationConfig"] as { url: string };
-    expect(url).toMatch(new RegExp(`^${service.url}/a2a/notifications/${id}[\\w-]{43}$`));
-    const notify = (address: string): Promise<Response> =>
-      fetch(address, { method: "POST", body: "{", headers: { "content-type": "application/a2a+json" } });
-    expect((await notify(url)).status).toBe(200);
-    const forged = url.slice(0, -1) + (url.endsWith("A") ? "B" : "A");
-    expect((await notify(forged)).status).toBe(404);
-  });
+  itAlone(
+    "is hastened by the agent's notifications, which need no more than their address",
+    async ({ start, newAgent }) => {
+      const port = await freePort();
+      const { service, account } = await own(
+        start({ PORT: String(port), POSTRIDER_PUBLIC_URL: `http://127.0.0.1:${port}` }),
+      );
+      const agent = await newAgent({ pushNotifications: true });
+      const id = await sendItem(service, account, await targetFor({ service, account }, agent), "auth 3000");
+      // A task that waits for somebody is looked at once a minute.
+      const { handoff } = await untilEnded(service, account, id, 20_000);
+      expect(handoff.outcome).toBe("COMPLETED");
+      const [message] = await agent.messages();
+      const { url } = message!.body!.configuration!["taskPushNotificationConfig"] as { url: string };
+      expect(url).toMatch(new RegExp(`^${service.url}/a2a/notifications/${id}[\\w-]{43}$`));
+      const notify = (address: string): Promise<Response> =>
+        fetch(address, { method: "POST", body: "{", headers: { "content-type": "application/a2a+json" } });
+      expect((await notify(url)).status).toBe(200);
+      const forged = url.slice(0, -1) + (url.endsWith("A") ? "B" : "A");
+      expect((await notify(forged)).status).toBe(404);
+    },
+  );
 });
 
 async function freePort(): Promise<number> {

@@ -1,71 +1,78 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { bucketOf } from "../src/postgres/ids.ts";
 import {
   beginHandoff,
   type HandoffRecord,
   noteNothingSent,
   recordHandoff,
-  type RecordDeps,
 } from "../src/handoff/record/handoffStore.ts";
 import { claimPolls, firstPollCursor, postponePoll, sweepPolls } from "../src/handoff/follow/pollStore.ts";
 import { noChanges } from "../src/items/changes.ts";
 import { readSendAnswer, type TaskView } from "../src/handoff/agent/readTask.ts";
 import { createAgentTarget } from "./support/agentTargets.ts";
-import { type CardServer, startCardServer } from "./support/cardServer.ts";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { startCardServer } from "./support/cardServer.ts";
 import { sendItem } from "./support/items.ts";
-import { createMailbox, type TestMailbox } from "./support/mailbox.ts";
-import { type Account, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+import { createMailbox } from "./support/mailbox.ts";
+import { file, loopbackTargets, nodeTest } from "./support/fixtures.ts";
 
-let database: TestDatabase;
-let node: TestNode;
-let account: Account;
-let cards: CardServer;
-let mailbox: TestMailbox;
-let targetId: string;
-let eventId: string;
-let deps: RecordDeps;
-let announced: string[];
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  node = createTestNode(database, {
-    POSTRIDER_ALLOW_HTTP_TARGETS: "true",
-    POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8",
-    POSTRIDER_ROLES: "api",
-  });
-  account = await signUp(node);
-  cards = await startCardServer();
-});
-
-afterAll(async () => {
-  await node.stop();
-  await cards.stop();
-  await database.drop();
-});
-
-beforeEach(async () => {
-  await node.pool.query("delete from handoff_polls");
-  mailbox = await createMailbox(node, {}, account);
-  targetId = await createAgentTarget(node, account, cards.url, { result_target_id: mailbox.id });
-  eventId = await sendItem(node, account, targetId);
-  announced = [];
-  deps = {
+const it = nodeTest({ ...loopbackTargets, POSTRIDER_ROLES: "api" })
+  .extend("cards", file, async ({}, { onCleanup }) => {
+    const cards = await startCardServer();
+    onCleanup(() => cards.stop());
+    return cards;
+  })
+  .extend("mailbox", ({ node, account }) => createMailbox(node, {}, account))
+  .extend("targetId", ({ node, account, cards, mailbox }) =>
+    createAgentTarget(node, account, cards.url, { result_target_id: mailbox.id }),
+  )
+  .extend("eventId", ({ node, account, targetId }) => sendItem(node, account, targetId))
+  .extend("announced", (): string[] => [])
+  .extend("deps", ({ node, announced }) => ({
     pool: node.pool,
     nowMs: Date.now,
     changes: noChanges,
     onDue: () => undefined,
-    onMailboxItems: (ids) => announced.push(...ids),
-  };
-});
-
-/** Leases the item's delivery, as a claim would. */
-async function lease(leaseToken: number): Promise<void> {
-  await node.pool.query(
-    "update deliveries set lease_until = 9e15, lease_token = $3 where bucket = $1 and id = $2",
-    [bucketOf(eventId), eventId, leaseToken],
+    onMailboxItems: (ids: readonly string[]) => announced.push(...ids),
+  }))
+  /** Leases the item's delivery, as a claim would. */
+  .extend("lease", ({ node, eventId }) => async (leaseToken: number): Promise<void> => {
+    await node.pool.query(
+      "update deliveries set lease_until = 9e15, lease_token = $3 where bucket = $1 and id = $2",
+      [bucketOf(eventId), eventId, leaseToken],
+    );
+  })
+  .extend(
+    "record",
+    ({ deps, eventId, targetId }) =>
+      (fields: Partial<HandoffRecord>): ReturnType<typeof recordHandoff> => {
+        const times = { pollInMs: 0, deadlineInMs: 60_000 };
+        return recordHandoff(deps, { eventId, targetId, view: null, outcome: null, ...times, ...fields });
+      },
+  )
+  .extend(
+    "accept",
+    ({ record }) =>
+      (view: TaskView): ReturnType<typeof recordHandoff> =>
+        record({ isAcceptance: true, view, outcome: view.outcome }),
+  )
+  .extend(
+    "claim",
+    file,
+    ({ node }) =>
+      (leaseToken: number): ReturnType<typeof claimPolls> =>
+        claimPolls(node.pool, {
+          leaseMs: 60_000,
+          leaseToken,
+          cursor: firstPollCursor,
+          skip: [],
+          limit: 100,
+          perTarget: 100,
+        }),
   );
-}
+
+it.beforeEach(async ({ node }) => {
+  await node.pool.query("delete from handoff_polls");
+});
 
 function viewOf(state: string, id: string = "t1"): TaskView {
   const reading = readSendAnswer({ task: { id, contextId: "c", status: { state: `TASK_STATE_${state}` } } });
@@ -73,17 +80,8 @@ function viewOf(state: string, id: string = "t1"): TaskView {
   return reading.view;
 }
 
-function record(fields: Partial<HandoffRecord>): ReturnType<typeof recordHandoff> {
-  const times = { pollInMs: 0, deadlineInMs: 60_000 };
-  return recordHandoff(deps, { eventId, targetId, view: null, outcome: null, ...times, ...fields });
-}
-
-function accept(view: TaskView): ReturnType<typeof recordHandoff> {
-  return record({ isAcceptance: true, view, outcome: view.outcome });
-}
-
 describe("what is about to be sent is known before it is", () => {
-  it("and afterwards, until the agent has certainly not taken it", async () => {
+  it("and afterwards, until the agent has certainly not taken it", async ({ lease, node, eventId }) => {
     await lease(1);
     expect(await beginHandoff(node.pool, { eventId, rowId: eventId, leaseToken: 1 })).toEqual({
       kind: "send",
@@ -97,7 +95,7 @@ describe("what is about to be sent is known before it is", () => {
     });
   });
 
-  it("by whoever holds the lease, and nobody else", async () => {
+  it("by whoever holds the lease, and nobody else", async ({ lease, node, eventId }) => {
     await lease(2);
     expect(await beginHandoff(node.pool, { eventId, rowId: eventId, leaseToken: 1 })).toEqual({
       kind: "stale",
@@ -106,7 +104,7 @@ describe("what is about to be sent is known before it is", () => {
     expect(rows).toEqual([]);
   });
 
-  it("and never again once the agent has taken it", async () => {
+  it("and never again once the agent has taken it", async ({ lease, node, eventId, accept, account }) => {
     await lease(1);
     await beginHandoff(node.pool, { eventId, rowId: eventId, leaseToken: 1 });
     expect(await accept(viewOf("WORKING", "first"))).toBe("recorded");
@@ -120,12 +118,18 @@ describe("what is about to be sent is known before it is", () => {
 });
 
 describe("the end of a task", () => {
-  beforeEach(async () => {
+  it.beforeEach(async ({ lease, node, eventId }) => {
     await lease(1);
     await beginHandoff(node.pool, { eventId, rowId: eventId, leaseToken: 1 });
   });
 
-  it("is stored in a mailbox with its size, by which claims are bounded, as a replay of it is", async () => {
+  it("is stored in a mailbox with its size, by which claims are bounded, as a replay of it is", async ({
+    accept,
+    record,
+    mailbox,
+    account,
+    node,
+  }) => {
     await accept(viewOf("WORKING"));
     const view = viewOf("COMPLETED");
     await record({ view, outcome: view.outcome });
@@ -143,7 +147,12 @@ describe("the end of a task", () => {
     for (const { size, bytes } of rows) expect(size).toBe(bytes);
   });
 
-  it("is written once, and its result stored once, however many see it at the same moment", async () => {
+  it("is written once, and its result stored once, however many see it at the same moment", async ({
+    accept,
+    record,
+    mailbox,
+    announced,
+  }) => {
     await accept(viewOf("WORKING"));
     const view = viewOf("COMPLETED");
     const seen = await Promise.all(Array.from({ length: 10 }, () => record({ view, outcome: view.outcome })));
@@ -154,13 +163,13 @@ describe("the end of a task", () => {
     expect(await record({ outcome: "UNKNOWN" })).toBe("ended before");
   });
 
-  it("may come with the acceptance", async () => {
+  it("may come with the acceptance", async ({ accept, mailbox, claim }) => {
     expect(await accept(viewOf("REJECTED"))).toBe("recorded");
     expect(await mailbox.list()).toMatchObject([{ event_type: "handoff.rejected" }]);
     expect((await claim(5)).polls).toEqual([]);
   });
 
-  it("that nobody saw keeps what was seen last", async () => {
+  it("that nobody saw keeps what was seen last", async ({ accept, record, node, eventId, account }) => {
     await accept(viewOf("WORKING"));
     await record({ outcome: "UNKNOWN", followError: "no longer followed" });
     const { body } = await node.call("GET", `/api/v1/events/${eventId}`, { key: account.api_key });
@@ -168,25 +177,19 @@ describe("the end of a task", () => {
   });
 });
 
-function claim(leaseToken: number): ReturnType<typeof claimPolls> {
-  return claimPolls(node.pool, {
-    leaseMs: 60_000,
-    leaseToken,
-    cursor: firstPollCursor,
-    skip: [],
-    limit: 100,
-    perTarget: 100,
-  });
-}
-
 describe("a look at a task", () => {
-  beforeEach(async () => {
+  it.beforeEach(async ({ lease, node, eventId, accept }) => {
     await lease(1);
     await beginHandoff(node.pool, { eventId, rowId: eventId, leaseToken: 1 });
     await accept(viewOf("WORKING"));
   });
 
-  it("is leased to one at a time, and changes nothing once its lease has passed on", async () => {
+  it("is leased to one at a time, and changes nothing once its lease has passed on", async ({
+    claim,
+    eventId,
+    node,
+    record,
+  }) => {
     const { polls } = await claim(7);
     expect(polls).toMatchObject([{ eventId, taskId: "t1", state: "WORKING", polls: 0 }]);
     expect((await claim(8)).polls).toEqual([]);
@@ -199,7 +202,11 @@ describe("a look at a task", () => {
     expect(await record({ leaseToken: 9, view, outcome: view.outcome })).toBe("recorded");
   });
 
-  it("that found nothing new is planned again, and one that did begins afresh", async () => {
+  it("that found nothing new is planned again, and one that did begins afresh", async ({
+    claim,
+    node,
+    record,
+  }) => {
     const [poll] = (await claim(1)).polls;
     await postponePoll(node.pool, poll!, { polls: 4, missing: 1, inMs: 0 });
     const [next] = (await claim(2)).polls;
@@ -208,7 +215,12 @@ describe("a look at a task", () => {
     expect((await claim(3)).polls).toMatchObject([{ polls: 0, missing: 0, state: "INPUT_REQUIRED" }]);
   });
 
-  it("goes around the targets, a few of each, and skips those that have no room", async () => {
+  it("goes around the targets, a few of each, and skips those that have no room", async ({
+    node,
+    account,
+    cards,
+    targetId,
+  }) => {
     const other = await createAgentTarget(node, account, cards.url);
     for (const target of [targetId, other]) {
       for (let count = 0; count < 3; count++) {

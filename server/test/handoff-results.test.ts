@@ -1,54 +1,44 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Agent, startAgent } from "./support/agent/startAgent.ts";
+import { describe, expect } from "vitest";
 import { createAgentTarget, requestAgentTarget, untilEnded } from "./support/agentTargets.ts";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { acceptedEvents, createWebhookTarget, readEvent, sendItem } from "./support/items.ts";
-import { type Receiver, startReceiver } from "./support/receiver.ts";
-import { startService, type ServiceProcess } from "./support/serviceProcess.ts";
 import { type Account, signUp } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
+import { file, serviceTest } from "./support/fixtures.ts";
 
-let database: TestDatabase;
-let service: ServiceProcess;
-let account: Account;
-let agent: Agent;
-let receiver: Receiver;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  [service, agent, receiver] = await Promise.all([
-    startService({ storage: { databaseUrl: database.url } }),
-    startAgent(),
-    startReceiver(),
-  ]);
-  account = await signUp(service);
-});
-
-afterAll(async () => {
-  await agent.kill();
-  await service.stop();
-  await receiver.stop();
-  await database.drop();
-});
-
-async function createMailbox(owner: Account = account, fields: object = {}): Promise<string> {
-  const { body } = await service.call("POST", "/api/v1/targets", {
-    key: owner.api_key,
-    body: { kind: "mailbox", name: "answers", ...fields },
-  });
-  return body.id as string;
-}
-
-async function claimAll(mailboxId: string): Promise<{ id: string; payload: Record<string, unknown> }[]> {
-  const { body } = await service.call("POST", `/api/v1/mailboxes/${mailboxId}/claim`, {
-    key: account.api_key,
-    body: { max: 10 },
-  });
-  return body.messages as { id: string; payload: Record<string, unknown> }[];
-}
+const it = serviceTest()
+  .extend(
+    "createMailbox",
+    file,
+    ({ account, service }) =>
+      async (owner: Account = account, fields: object = {}): Promise<string> => {
+        const { body } = await service.call("POST", "/api/v1/targets", {
+          key: owner.api_key,
+          body: { kind: "mailbox", name: "answers", ...fields },
+        });
+        return body.id as string;
+      },
+  )
+  .extend(
+    "claimAll",
+    file,
+    ({ service, account }) =>
+      async (mailboxId: string): Promise<{ id: string; payload: Record<string, unknown> }[]> => {
+        const { body } = await service.call("POST", `/api/v1/mailboxes/${mailboxId}/claim`, {
+          key: account.api_key,
+          body: { max: 10 },
+        });
+        return body.messages as { id: string; payload: Record<string, unknown> }[];
+      },
+  );
 
 describe("the end of a task", () => {
-  it("becomes a message of the mailbox that its target names, once and free of charge", async () => {
+  it("becomes a message of the mailbox that its target names, once and free of charge", async ({
+    createMailbox,
+    service,
+    account,
+    agent,
+    claimAll,
+  }) => {
     const mailboxId = await createMailbox();
     const targetId = await createAgentTarget(service, account, agent.cardUrl, {
       result_target_id: mailboxId,
@@ -87,7 +77,12 @@ describe("the end of a task", () => {
     expect(await claimAll(mailboxId)).toEqual([]);
   });
 
-  it("goes to a webhook signed like any item, whatever the outcome", async () => {
+  it("goes to a webhook signed like any item, whatever the outcome", async ({
+    service,
+    account,
+    receiver,
+    agent,
+  }) => {
     const webhook = await createWebhookTarget(service, account, `${receiver.url}/results`);
     const targetId = await createAgentTarget(service, account, agent.cardUrl);
     const changed = await service.call("PATCH", `/api/v1/targets/${targetId}`, {
@@ -105,7 +100,12 @@ describe("the end of a task", () => {
     }
   });
 
-  it("is filtered where the webhook does not take its type", async () => {
+  it("is filtered where the webhook does not take its type", async ({
+    service,
+    account,
+    receiver,
+    agent,
+  }) => {
     const webhook = await createWebhookTarget(service, account, `${receiver.url}/filtered`, {
       event_types: ["handoff.failed"],
     });
@@ -126,7 +126,13 @@ describe("the end of a task", () => {
     expect(receiver.received.filter(({ path }) => path === "/filtered")).toHaveLength(1);
   });
 
-  it("fits the limit of its target, its largest parts left out", async () => {
+  it("fits the limit of its target, its largest parts left out", async ({
+    createMailbox,
+    account,
+    service,
+    agent,
+    claimAll,
+  }) => {
     const mailboxId = await createMailbox(account, { max_payload_bytes: 1_000 });
     const targetId = await createAgentTarget(service, account, agent.cardUrl, {
       result_target_id: mailboxId,
@@ -146,7 +152,12 @@ describe("the end of a task", () => {
 });
 
 describe("results go nowhere else", () => {
-  it("not to an agent, so that no two keep each other busy, and not to another organization", async () => {
+  it("not to an agent, so that no two keep each other busy, and not to another organization", async ({
+    service,
+    account,
+    agent,
+    createMailbox,
+  }) => {
     const other = await createAgentTarget(service, account, agent.cardUrl);
     const stranger = await signUp(service);
     for (const id of [other, await createMailbox(stranger), "0".repeat(32)]) {
@@ -164,7 +175,7 @@ describe("results go nowhere else", () => {
     expect(itself.status).toBe(400);
   });
 
-  it("nowhere once their target is deleted", async () => {
+  it("nowhere once their target is deleted", async ({ createMailbox, service, account, agent }) => {
     const mailboxId = await createMailbox();
     const targetId = await createAgentTarget(service, account, agent.cardUrl, {
       result_target_id: mailboxId,

@@ -1,54 +1,45 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Agent, startAgent } from "./support/agent/startAgent.ts";
+import { describe, expect } from "vitest";
 import { createAgentTarget, untilEnded, untilHandedOver } from "./support/agentTargets.ts";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { acceptedEvents, createWebhookTarget, sendItem } from "./support/items.ts";
-import { startService, type ServiceProcess } from "./support/serviceProcess.ts";
-import { type Account, type Answer, signUp } from "./support/testNode.ts";
+import { type Answer, signUp } from "./support/testNode.ts";
+import { file, serviceTest } from "./support/fixtures.ts";
 
-let database: TestDatabase;
-let service: ServiceProcess;
-let account: Account;
-let agent: Agent;
-let targetId: string;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  [service, agent] = await Promise.all([
-    startService({ storage: { databaseUrl: database.url } }),
-    startAgent(),
-  ]);
-  account = await signUp(service);
-  targetId = await createAgentTarget(service, account, agent.cardUrl);
-});
-
-afterAll(async () => {
-  await agent.kill();
-  await service.stop();
-  await database.drop();
-});
-
-/** Hands an item over and waits until its task is in `state`. */
-async function reach(order: string, state: string): Promise<string> {
-  const id = await sendItem(service, account, targetId, order);
-  await untilHandedOver(service, account, id, ({ handoff }) => handoff?.state === state);
-  return id;
-}
-
-function answer(id: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> {
-  return service.call("POST", `/api/v1/events/${id}/handoff/message`, {
-    key: account.api_key,
-    body,
-    headers,
-  });
-}
-
-function cancel(id: string, key: string = account.api_key): Promise<Answer> {
-  return service.call("POST", `/api/v1/events/${id}/handoff/cancel`, { key });
-}
+const it = serviceTest()
+  .extend("targetId", file, ({ service, account, agent }) =>
+    createAgentTarget(service, account, agent.cardUrl),
+  )
+  /** Hands an item over and waits until its task is in `state`. */
+  .extend(
+    "reach",
+    file,
+    ({ service, account, targetId }) =>
+      async (order: string, state: string): Promise<string> => {
+        const id = await sendItem(service, account, targetId, order);
+        await untilHandedOver(service, account, id, ({ handoff }) => handoff?.state === state);
+        return id;
+      },
+  )
+  .extend(
+    "answer",
+    file,
+    ({ service, account }) =>
+      (id: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> =>
+        service.call("POST", `/api/v1/events/${id}/handoff/message`, {
+          key: account.api_key,
+          body,
+          headers,
+        }),
+  )
+  .extend(
+    "cancel",
+    file,
+    ({ account, service }) =>
+      (id: string, key: string = account.api_key): Promise<Answer> =>
+        service.call("POST", `/api/v1/events/${id}/handoff/cancel`, { key }),
+  );
 
 describe("a task that waits for input", () => {
-  it("is answered and goes on to its end", async () => {
+  it("is answered and goes on to its end", async ({ service, account, reach, answer, agent }) => {
     const before = await acceptedEvents(service, account);
     const id = await reach("input", "INPUT_REQUIRED");
     const answered = await answer(id, { text: "the blue one" });
@@ -70,7 +61,7 @@ describe("a task that waits for input", () => {
     expect(await acceptedEvents(service, account)).toBe(before + 1);
   });
 
-  it("is answered once under one Idempotency-Key", async () => {
+  it("is answered once under one Idempotency-Key", async ({ reach, answer, agent }) => {
     const id = await reach("input", "INPUT_REQUIRED");
     const headers = { "idempotency-key": "k1" };
     expect((await answer(id, "yes", headers)).headers["idempotency-replayed"]).toBeUndefined();
@@ -80,7 +71,7 @@ describe("a task that waits for input", () => {
     expect(await agent.messages()).toHaveLength(sent);
   });
 
-  it("may be canceled in place of an answer", async () => {
+  it("may be canceled in place of an answer", async ({ reach, cancel, answer }) => {
     const id = await reach("auth", "AUTH_REQUIRED");
     expect(await cancel(id)).toMatchObject({
       status: 200,
@@ -91,7 +82,7 @@ describe("a task that waits for input", () => {
 });
 
 describe("what cannot be steered is refused with the reason", () => {
-  it("a task that works is not answered, but canceled", async () => {
+  it("a task that works is not answered, but canceled", async ({ reach, answer, cancel }) => {
     const id = await reach("hang", "WORKING");
     expect(await answer(id, "hello?")).toMatchObject({
       status: 409,
@@ -101,14 +92,19 @@ describe("what cannot be steered is refused with the reason", () => {
     expect(await cancel(id)).toMatchObject({ status: 409, body: { error: "the task has ended: CANCELED" } });
   });
 
-  it("a task that ended while nobody looked", async () => {
+  it("a task that ended while nobody looked", async ({ reach, answer, service, account }) => {
     const id = await reach("complete", "SUBMITTED");
     const answered = await answer(id, "more");
     expect(answered).toMatchObject({ status: 409, body: { error: "the task has ended: COMPLETED" } });
     expect((await untilEnded(service, account, id)).handoff.outcome).toBe("COMPLETED");
   });
 
-  it("an item of another kind, of another organization, or unknown", async () => {
+  it("an item of another kind, of another organization, or unknown", async ({
+    service,
+    account,
+    cancel,
+    reach,
+  }) => {
     const webhook = await createWebhookTarget(service, account, "http://127.0.0.1:9/");
     const item = await sendItem(service, account, webhook.id);
     expect((await cancel(item)).status).toBe(409);
@@ -120,7 +116,7 @@ describe("what cannot be steered is refused with the reason", () => {
     await cancel(id);
   });
 
-  it("an agent that does not answer", async () => {
+  it("an agent that does not answer", async ({ reach, agent, cancel }) => {
     const id = await reach("hang", "WORKING");
     await agent.kill();
     expect(await cancel(id)).toMatchObject({

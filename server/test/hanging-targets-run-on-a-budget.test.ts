@@ -91,7 +91,7 @@ it("so that items of its own and of another organization arrive while none of th
 });
 
 it("also in a process that starts anew, which knows from the database that they failed", async () => {
-  await start({ POSTRIDER_DELIVERY_TIMEOUT_MS: "2000" });
+  await start({ POSTRIDER_DELIVERY_TIMEOUT_MS: "500" });
   const [crowded, other] = [await signUp(service), await signUp(service)];
   await storeHanging(crowded);
   await until(

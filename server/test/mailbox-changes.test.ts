@@ -1,23 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { describe, expect } from "vitest";
 import { createMailbox, type TestMailbox } from "./support/mailbox.ts";
-import { createTestNode, type TestNode } from "./support/testNode.ts";
+import { createTestNode } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
+import { file, nodeTest } from "./support/fixtures.ts";
 
-let database: TestDatabase;
-let node: TestNode;
-let hasty: TestNode;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  node = createTestNode(database);
-  hasty = createTestNode(database, { POSTRIDER_MAILBOX_LEASE_SECONDS: "1" });
-});
-
-afterAll(async () => {
-  await node.stop();
-  await hasty.stop();
-  await database.drop();
+const it = nodeTest().extend("hasty", file, async ({ database }, { onCleanup }) => {
+  const hasty = createTestNode(database, { POSTRIDER_MAILBOX_LEASE_SECONDS: "1" });
+  onCleanup(() => hasty.stop());
+  return hasty;
 });
 
 interface Claim {
@@ -37,7 +27,7 @@ async function sendMany(box: TestMailbox, count: number): Promise<string[]> {
 }
 
 describe("a batch claim", () => {
-  it("gives no message under another request's token, even where an event is gone", async () => {
+  it("gives no message under another request's token, even where an event is gone", async ({ node }) => {
     const box = await createMailbox(node);
     const ids = await sendMany(box, 4);
     await node.pool.query("delete from events where id = $1", [ids[2]]);
@@ -49,7 +39,7 @@ describe("a batch claim", () => {
     expect(body.results.map(({ status }: { status: number }) => status)).toEqual([200, 200, 200]);
   });
 
-  it("gives the oldest first, with payloads, tokens, lease and what is left", async () => {
+  it("gives the oldest first, with payloads, tokens, lease and what is left", async ({ node }) => {
     const box = await createMailbox(node);
     const ids = await sendMany(box, 5);
     const { body } = await box.post("claim", { max: 3, lease_seconds: 60 });
@@ -67,7 +57,7 @@ describe("a batch claim", () => {
     expect((await box.post("claim")).body.messages).toEqual([]);
   });
 
-  it("answers at most 16 MiB of payloads, and the rest to the next", async () => {
+  it("answers at most 16 MiB of payloads, and the rest to the next", async ({ node }) => {
     const box = await createMailbox(node);
     const big = "x".repeat(1_000_000);
     for (let n = 0; n < 20; n++) await box.send({ n, big });
@@ -82,7 +72,7 @@ describe("a batch claim", () => {
     expect(claims.flatMap(({ body }) => body.messages)).toHaveLength(20);
   });
 
-  it("gives every message to exactly one of many claims", async () => {
+  it("gives every message to exactly one of many claims", async ({ node }) => {
     const box = await createMailbox(node);
     const ids = await sendMany(box, 60);
     const claims = await Promise.all(Array.from({ length: 30 }, (_, n) => claim(box, 1 + (n % 4))));
@@ -91,7 +81,7 @@ describe("a batch claim", () => {
     expect(claimed.sort()).toEqual(ids.sort());
   });
 
-  it.each([
+  it.for([
     [{ max: 0 }, "max"],
     [{ max: 101 }, "max"],
     [{ max: 1.5 }, "max"],
@@ -100,7 +90,7 @@ describe("a batch claim", () => {
     [{ lease_seconds: 4 }, "lease_seconds"],
     [{ lease_seconds: 43_201 }, "lease_seconds"],
     [{ max: "1" }, "max"],
-  ])("%j is answered with 400 that names the field", async (body, field) => {
+  ] as const)("%j is answered with 400 that names the field", async ([body, field], { node }) => {
     const box = await createMailbox(node);
     const answer = await box.post("claim", body);
     expect([answer.status, answer.body.error]).toEqual([400, expect.stringContaining(field)]);
@@ -108,7 +98,7 @@ describe("a batch claim", () => {
 });
 
 describe("batch acknowledge, extend, release and reject", () => {
-  it("give each message its own result", async () => {
+  it("give each message its own result", async ({ node }) => {
     const box = await createMailbox(node);
     const elsewhere = await createMailbox(node, {}, box.account);
     await sendMany(box, 2);
@@ -139,7 +129,7 @@ describe("batch acknowledge, extend, release and reject", () => {
     expect((await box.read(two!.id)).body.status).toBe("CLAIMED");
   });
 
-  it("are refused to another key, even with the right token", async () => {
+  it("are refused to another key, even with the right token", async ({ node }) => {
     const box = await createMailbox(node);
     await sendMany(box, 1);
     const messages = await claim(box, 1);
@@ -151,7 +141,7 @@ describe("batch acknowledge, extend, release and reject", () => {
     expect((await box.read(messages[0]!.id)).body.status).toBe("CLAIMED");
   });
 
-  it("are refused with 409 when the token is stale, even from the same key", async () => {
+  it("are refused with 409 when the token is stale, even from the same key", async ({ hasty }) => {
     const box = await createMailbox(hasty);
     const id = await box.send({});
     const stale = await claim(box, 1);
@@ -167,7 +157,7 @@ describe("batch acknowledge, extend, release and reject", () => {
     expect((await box.post("ack", { messages: fresh })).body.results[0].status).toBe(200);
   });
 
-  it("extend keeps a message past its first lease", async () => {
+  it("extend keeps a message past its first lease", async ({ hasty }) => {
     const box = await createMailbox(hasty);
     const id = await box.send({});
     const messages = await claim(box, 1);
@@ -187,7 +177,7 @@ describe("batch acknowledge, extend, release and reject", () => {
     expect((await box.post("ack", { messages })).body.results[0].ok).toBe(true);
   });
 
-  it("release gives back at once, or after a delay in which only its own id claims it", async () => {
+  it("release gives back at once, or after a delay in which only its own id claims it", async ({ node }) => {
     const box = await createMailbox(node);
     const id = await box.send({});
     await box.post("release", { messages: await claim(box, 1) });
@@ -200,7 +190,7 @@ describe("batch acknowledge, extend, release and reject", () => {
     expect((await box.one(id, "claim")).status).toBe(200);
   });
 
-  it("reject makes a message dead with its reason, and again is the same", async () => {
+  it("reject makes a message dead with its reason, and again is the same", async ({ node }) => {
     const box = await createMailbox(node);
     const id = await box.send({ n: 1 });
     const messages = await claim(box, 1);
@@ -221,7 +211,7 @@ describe("batch acknowledge, extend, release and reject", () => {
     expect(await claim(box, 10)).toEqual([]);
   });
 
-  it("reject keeps what was said of each message, and of all where nothing was", async () => {
+  it("reject keeps what was said of each message, and of all where nothing was", async ({ node }) => {
     const box = await createMailbox(node);
     const [first, second] = await sendMany(box, 2);
     const [one, other] = await claim(box, 2);
@@ -231,7 +221,7 @@ describe("batch acknowledge, extend, release and reject", () => {
     expect(reasons).toEqual(["no such order", "cannot parse"]);
   });
 
-  it.each([
+  it.for([
     ["ack", {}, "messages"],
     ["ack", { messages: [] }, "messages"],
     ["ack", { messages: [{ id: "a" }] }, "claim_token"],
@@ -241,7 +231,7 @@ describe("batch acknowledge, extend, release and reject", () => {
     ["reject", { messages: [{ id: "a", claim_token: "b" }], reason: "" }, "reason"],
     ["reject", { messages: [{ id: "a", claim_token: "b", reason: 7 }] }, "messages.0.reason"],
     ["release", { messages: [{ id: "a", claim_token: "b" }], reason: "x".repeat(1_001) }, "reason"],
-  ])("%s refuses %j with 400", async (verb, body, field) => {
+  ] as const)("%s refuses %j with 400", async ([verb, body, field], { node }) => {
     const box = await createMailbox(node);
     const answer = await box.post(verb, body);
     expect([answer.status, answer.body.error]).toEqual([400, expect.stringContaining(field)]);
@@ -249,7 +239,7 @@ describe("batch acknowledge, extend, release and reject", () => {
 });
 
 describe("a message that is claimed too often", () => {
-  it("is dead after its last claim lapses, with no sweep", async () => {
+  it("is dead after its last claim lapses, with no sweep", async ({ hasty }) => {
     const box = await createMailbox(hasty, { max_claims: 2 });
     const id = await box.send({});
     await claim(box, 1);
@@ -275,7 +265,7 @@ describe("a message that is claimed too often", () => {
     expect(await box.stats()).toMatchObject({ ready: 0, claimed: 0, dead: 1 });
   });
 
-  it("is dead when its last claim is released, and alive again after a redrive", async () => {
+  it("is dead when its last claim is released, and alive again after a redrive", async ({ node }) => {
     const box = await createMailbox(node, { max_claims: 1 });
     const ids = await sendMany(box, 3);
     await box.post("release", { messages: await claim(box, 3) });
@@ -292,7 +282,7 @@ describe("a message that is claimed too often", () => {
     expect((await claim(box, 3)).map((message) => message.id)).toEqual(ids);
   });
 
-  it("keeps what its last consumer said when it gave it back", async () => {
+  it("keeps what its last consumer said when it gave it back", async ({ node }) => {
     const box = await createMailbox(node, { max_claims: 2 });
     const ids = await sendMany(box, 2);
     await box.post("release", { messages: await claim(box, 2), reason: "the first time" });
@@ -305,7 +295,7 @@ describe("a message that is claimed too often", () => {
     expect(new Set(reasons)).toEqual(new Set([said, `${said}: the shop is closed`]));
   });
 
-  it("has no limit unless the mailbox says so, and the limit can be changed", async () => {
+  it("has no limit unless the mailbox says so, and the limit can be changed", async ({ node }) => {
     const box = await createMailbox(node);
     const id = await box.send({});
     for (let times = 1; times <= 5; times++) {
@@ -328,7 +318,7 @@ describe("a message that is claimed too often", () => {
 });
 
 describe("the live view", () => {
-  it("counts states, age and rates", async () => {
+  it("counts states, age and rates", async ({ node }) => {
     const box = await createMailbox(node);
     expect(await box.stats()).toEqual({
       ready: 0,

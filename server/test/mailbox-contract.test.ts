@@ -1,31 +1,24 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { describe, expect } from "vitest";
 import { createMailbox } from "./support/mailbox.ts";
-import { createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+import { createTestNode, signUp } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
+import { file, nodeTest } from "./support/fixtures.ts";
 
-let database: TestDatabase;
-let node: TestNode;
-/** Another node on the same database, whose leases last a second and whose messages live for three. */
-let hasty: TestNode;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  node = createTestNode(database);
-  hasty = createTestNode(database, {
-    POSTRIDER_MAILBOX_LEASE_SECONDS: "1",
-    POSTRIDER_MAILBOX_RETENTION_SECONDS: "3",
+const it = nodeTest()
+  /** Another node on the same database, whose leases last a second and whose messages live for three. */
+  .extend("hasty", file, async ({ database }, { onCleanup }) => {
+    const hasty = createTestNode(database, {
+      POSTRIDER_MAILBOX_LEASE_SECONDS: "1",
+      POSTRIDER_MAILBOX_RETENTION_SECONDS: "3",
+    });
+    onCleanup(() => hasty.stop());
+    return hasty;
   });
-});
-
-afterAll(async () => {
-  await node.stop();
-  await hasty.stop();
-  await database.drop();
-});
 
 describe("listing and reading", () => {
-  it("lists by state, oldest first, without payloads; reads with payload; changes nothing", async () => {
+  it("lists by state, oldest first, without payloads; reads with payload; changes nothing", async ({
+    node,
+  }) => {
     const box = await createMailbox(node);
     const ids: string[] = [];
     for (const n of [1, 2, 3]) {
@@ -54,7 +47,7 @@ describe("listing and reading", () => {
       dead_reason: null,
     });
     const { body } = await box.read(ids[1]!);
-    expect(body).toEqual({ ...listed[1], payload: { n: 2, event_type: "order.made" } });
+    expect(body).toEqual({ ...listed[1], interventions: [], payload: { n: 2, event_type: "order.made" } });
     expect(body.expires_at - body.created_at).toBe(604_800);
     expect(await box.list("?status=UNREAD")).toEqual(listed);
     expect(await box.list()).toEqual(listed);
@@ -63,7 +56,7 @@ describe("listing and reading", () => {
     }
   });
 
-  it("pages by limit and after", async () => {
+  it("pages by limit and after", async ({ node }) => {
     const box = await createMailbox(node);
     const ids: string[] = [];
     for (let n = 0; n < 5; n++) ids.push(await box.send({ n }));
@@ -80,7 +73,7 @@ describe("listing and reading", () => {
     expect(await page(`?after=${ids[2]}`)).toEqual([]);
   });
 
-  it.each([
+  it.for([
     ["?limit=0", "limit"],
     ["?limit=101", "limit"],
     ["?limit=x", "limit"],
@@ -88,7 +81,7 @@ describe("listing and reading", () => {
     ["?after=zz", "after"],
     ["?after=%00", "after"],
     ["?after=ffffffffffffffffffffffffffffffff", "after"],
-  ])("%s is answered with 400 that names the field", async (query, field) => {
+  ] as const)("%s is answered with 400 that names the field", async ([query, field], { node }) => {
     const box = await createMailbox(node);
     const path = `/api/v1/mailboxes/${box.id}/messages${query}`;
     const { status, body } = await node.call("GET", path, { key: box.account.api_key });
@@ -96,7 +89,7 @@ describe("listing and reading", () => {
     expect(body.error).toContain(field);
   });
 
-  it("shows nothing of another organization, and no other kind of target", async () => {
+  it("shows nothing of another organization, and no other kind of target", async ({ node }) => {
     const box = await createMailbox(node);
     const id = await box.send({ secret: true });
     const stranger = await signUp(node);
@@ -130,7 +123,9 @@ describe("listing and reading", () => {
     expect((await box.one(id, "ack")).status).toBe(200);
   });
 
-  it("refuses sessions on claims, takes either for lists, and nobody without a credential", async () => {
+  it("refuses sessions on claims, takes either for lists, and nobody without a credential", async ({
+    node,
+  }) => {
     const box = await createMailbox(node);
     const id = await box.send({});
     const session = box.account.session_token;
@@ -148,7 +143,7 @@ describe("listing and reading", () => {
 });
 
 describe("claim and acknowledge", () => {
-  it("goes from UNREAD over CLAIMED to ACKNOWLEDGED", async () => {
+  it("goes from UNREAD over CLAIMED to ACKNOWLEDGED", async ({ node }) => {
     const box = await createMailbox(node);
     const id = await box.send({ n: 1 });
     const claimed = await box.one(id, "claim");
@@ -164,7 +159,7 @@ describe("claim and acknowledge", () => {
     expect(claimed.body.claim_expires_at).toBeGreaterThan(now + 295);
     expect(claimed.body.claim_expires_at).toBeLessThanOrEqual(now + 302);
     const { claim_token: _token, ...seen } = claimed.body;
-    expect((await box.read(id)).body).toEqual(seen);
+    expect((await box.read(id)).body).toEqual({ ...seen, interventions: [] });
     expect((await box.list("?status=CLAIMED")).map((message) => message.id)).toEqual([id]);
     expect(await box.list("?status=UNREAD")).toEqual([]);
 
@@ -182,7 +177,9 @@ describe("claim and acknowledge", () => {
     expect((await box.list("?status=ACKNOWLEDGED")).map((message) => message.id)).toEqual([id]);
   });
 
-  it("answers 409 to a competing claim, of the same key too, and 403 to another key's ack", async () => {
+  it("answers 409 to a competing claim, of the same key too, and 403 to another key's ack", async ({
+    node,
+  }) => {
     const box = await createMailbox(node);
     const id = await box.send({});
     const other = await box.newKey();
@@ -196,7 +193,7 @@ describe("claim and acknowledge", () => {
     expect((await box.one(id, "ack", undefined, other)).status).toBe(409);
   });
 
-  it("lets exactly one of many claims win, across nodes and keys", async () => {
+  it("lets exactly one of many claims win, across nodes and keys", async ({ node, hasty }) => {
     const box = await createMailbox(node);
     const keys = [box.account.api_key, await box.newKey(), await box.newKey()];
     for (let round = 0; round < 5; round++) {
@@ -212,7 +209,9 @@ describe("claim and acknowledge", () => {
     }
   });
 
-  it("refuses a stale token, from the same key too, and takes a fresh one again and again", async () => {
+  it("refuses a stale token, from the same key too, and takes a fresh one again and again", async ({
+    hasty,
+  }) => {
     const box = await createMailbox(hasty);
     const id = await box.send({});
     const first = await box.one(id, "claim");
@@ -229,7 +228,7 @@ describe("claim and acknowledge", () => {
     expect((await box.one(id, "ack", { claim_token: first.body.claim_token })).status).toBe(409);
   });
 
-  it("reads a lapsed claim as UNREAD, refuses its holder and lets another claim", async () => {
+  it("reads a lapsed claim as UNREAD, refuses its holder and lets another claim", async ({ hasty }) => {
     const box = await createMailbox(hasty);
     const other = await box.newKey();
     const id = await box.send({});
@@ -248,7 +247,7 @@ describe("claim and acknowledge", () => {
     expect((await box.one(id, "ack", { claim_token: claim.body.claim_token })).status).toBe(409);
   });
 
-  it("expires messages of every state, and their payloads are gone", async () => {
+  it("expires messages of every state, and their payloads are gone", async ({ hasty }) => {
     const box = await createMailbox(hasty);
     const [unread, claimed, acknowledged] = [
       await box.send({ n: 1 }),

@@ -1,11 +1,12 @@
 import { readFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { createService, type Service } from "../src/process/assemble.ts";
 import { loadConfig } from "../src/config/config.ts";
 import { createPool } from "../src/postgres/pool.ts";
 import { createLog } from "../src/telemetry/log.ts";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import type { TestDatabase } from "./support/database.ts";
+import { stageTest } from "./support/fixtures.ts";
 import { createMailbox } from "./support/mailbox.ts";
 import { type Call, violations } from "./support/mailboxHistory.ts";
 import { createTestNode, type TestNode } from "./support/testNode.ts";
@@ -220,23 +221,16 @@ async function record(database: TestDatabase, helper: TestNode, seed: number): P
   }
 }
 
-let database: TestDatabase;
-let helper: TestNode;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  helper = createTestNode(database);
+const it = stageTest.extend("helper", ({ database }, { onCleanup }) => {
+  const helper = createTestNode(database);
+  onCleanup(() => helper.stop());
+  return helper;
 });
 
-afterAll(async () => {
-  await helper.stop();
-  await database.drop();
-});
-
-describe("the history of a mailbox under crashes, pauses, late and repeated calls and skewed clocks", () => {
-  it.each([1, 2])(
+describe.concurrent("the history of a mailbox under crashes, pauses, late and repeated calls and skewed clocks", () => {
+  it.for([1, 2])(
     "has no overlapping claims, no loss, no double end, and keeps its order (seed %i)",
-    async (seed) => {
+    async (seed, { database, helper }) => {
       const calls = await record(database, helper, seed);
       const sent = calls.filter((call) => call.kind === "send");
       const late = calls.filter((call) => call.kind === "ack" && call.status === 409);
@@ -246,17 +240,16 @@ describe("the history of a mailbox under crashes, pauses, late and repeated call
     },
   );
 
-  it("shows violations in a build whose acknowledgement does not check the token", async () => {
+  it("shows violations in a build whose acknowledgement does not check the token", async ({
+    database,
+    helper,
+  }) => {
     const file = new URL("../src/postgres/sql/mailbox/close_messages.sql", import.meta.url);
     const text = (await readFile(file, "utf8")).replace("create function", "create or replace function");
     const check = "and (i.claim_token is null or m.claim_token = i.claim_token)";
     expect(text).toContain(check);
     await helper.pool.query(text.replace(check, ""));
-    try {
-      const calls = await record(database, helper, 3);
-      expect(violations(calls, leaseMs)).not.toEqual([]);
-    } finally {
-      await helper.pool.query(text);
-    }
+    const calls = await record(database, helper, 3);
+    expect(violations(calls, leaseMs)).not.toEqual([]);
   });
 });

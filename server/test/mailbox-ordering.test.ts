@@ -1,26 +1,16 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { describe, expect } from "vitest";
 import { createMailbox, type TestMailbox } from "./support/mailbox.ts";
 import { createTestNode, type TestNode } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
+import { file, nodeTest } from "./support/fixtures.ts";
 
-let database: TestDatabase;
-let node: TestNode;
-let hasty: TestNode;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  node = createTestNode(database);
-  hasty = createTestNode(database, {
+const it = nodeTest().extend("hasty", file, async ({ database }, { onCleanup }) => {
+  const hasty = createTestNode(database, {
     POSTRIDER_MAILBOX_LEASE_SECONDS: "1",
     POSTRIDER_MAILBOX_RETENTION_SECONDS: "4",
   });
-});
-
-afterAll(async () => {
-  await node.stop();
-  await hasty.stop();
-  await database.drop();
+  onCleanup(() => hasty.stop());
+  return hasty;
 });
 
 interface Claim {
@@ -46,7 +36,7 @@ function finish(box: TestMailbox, verb: string, claims: Claim[], fields = {}): P
 }
 
 describe("ordering keys", () => {
-  it("let one message per key be claimed at a time, in the order of acceptance", async () => {
+  it("let one message per key be claimed at a time, in the order of acceptance", async ({ node }) => {
     const box = await createMailbox(node);
     await send(box, "a", [1, 2, 3]);
     await send(box, "b", [1, 2]);
@@ -63,7 +53,9 @@ describe("ordering keys", () => {
     expect(await box.stats()).toMatchObject({ ready: 0, claimed: 0, blocked: 0 });
   });
 
-  it("are blocked by a first message that is released, delayed or lapsed, and go on after its end", async () => {
+  it("are blocked by a first message that is released, delayed or lapsed, and go on after its end", async ({
+    hasty,
+  }) => {
     const box = await createMailbox(hasty);
     const [one, two, three] = await send(box, "k", [1, 2, 3]);
     const next = async (): Promise<Claim[]> =>
@@ -92,7 +84,7 @@ describe("ordering keys", () => {
     expect(["UNREAD", "EXPIRED"]).toContain(states[1]);
   });
 
-  it("hold for claims by id", async () => {
+  it("hold for claims by id", async ({ node }) => {
     const box = await createMailbox(node);
     const [one, two] = await send(box, "k", [1, 2]);
     const early = await box.one(two!, "claim");
@@ -103,7 +95,7 @@ describe("ordering keys", () => {
     expect((await box.one(two!, "claim")).status).toBe(200);
   });
 
-  it("belong to their mailbox", async () => {
+  it("belong to their mailbox", async ({ node }) => {
     const box = await createMailbox(node);
     const other = await createMailbox(node, {}, box.account);
     await send(box, "k", [1]);
@@ -112,7 +104,7 @@ describe("ordering keys", () => {
     expect(await claim(other)).toHaveLength(1);
   });
 
-  it("keep the way free for others behind a long queue of one key", async () => {
+  it("keep the way free for others behind a long queue of one key", async ({ node }) => {
     const box = await createMailbox(node);
     const { api_key: key } = box.account;
     await Promise.all(
@@ -130,7 +122,7 @@ describe("ordering keys", () => {
     expect(await box.stats()).toMatchObject({ ready: 0, claimed: 2, blocked: 1_499 });
   });
 
-  it("hold when many consumers on two nodes race, and nothing is left behind", async () => {
+  it("hold when many consumers on two nodes race, and nothing is left behind", async ({ node, hasty }) => {
     const box = await createMailbox(node);
     const { api_key: key } = box.account;
     const keys = ["a", "b", "c", "d"];

@@ -1,37 +1,30 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { expect } from "vitest";
 import { createMailbox } from "./support/mailbox.ts";
-import { createTestNode, type TestNode } from "./support/testNode.ts";
+import { createTestNode } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
+import { file, nodeTest } from "./support/fixtures.ts";
 
-let database: TestDatabase;
-let node: TestNode;
+const it = nodeTest({ POSTRIDER_ROLES: "api" })
+  /** What a node that has not been asked before says of mailboxes. */
+  .extend("gauges", file, ({ database }) => async (): Promise<Record<string, number>> => {
+    const other = createTestNode(database, { POSTRIDER_ROLES: "api" });
+    try {
+      const text = String((await other.call("GET", "/metrics")).body);
+      const found = text.matchAll(
+        /^postrider_mailbox_(?:messages\{state="(\w+)"\}|(oldest)_message_seconds) (\S+)$/gm,
+      );
+      return Object.fromEntries(
+        [...found].map(([, state, oldest, value]) => [state ?? oldest, Number(value)]),
+      );
+    } finally {
+      await other.stop();
+    }
+  });
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  node = createTestNode(database, { POSTRIDER_ROLES: "api" });
-});
-
-afterAll(async () => {
-  await node?.stop();
-  await database?.drop();
-});
-
-/** What a node that has not been asked before says of mailboxes. */
-async function gauges(): Promise<Record<string, number>> {
-  const other = createTestNode(database, { POSTRIDER_ROLES: "api" });
-  try {
-    const text = String((await other.call("GET", "/metrics")).body);
-    const found = text.matchAll(
-      /^postrider_mailbox_(?:messages\{state="(\w+)"\}|(oldest)_message_seconds) (\S+)$/gm,
-    );
-    return Object.fromEntries([...found].map(([, state, oldest, value]) => [state ?? oldest, Number(value)]));
-  } finally {
-    await other.stop();
-  }
-}
-
-it("metrics say how many messages all mailboxes hold, in which state, and how old the oldest is", async () => {
+it("metrics say how many messages all mailboxes hold, in which state, and how old the oldest is", async ({
+  gauges,
+  node,
+}) => {
   expect(await gauges()).toEqual({ unread: 0, claimed: 0, dead: 0, oldest: 0 });
   const [one, other] = [await createMailbox(node), await createMailbox(node)];
   const first = await one.send({});

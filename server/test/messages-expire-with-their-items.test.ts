@@ -1,27 +1,20 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect } from "vitest";
 import { bucketOf, newId } from "../src/postgres/ids.ts";
 import { dayMs, ensurePartitions } from "../src/postgres/partitions.ts";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
-import { createMailbox, type TestMailbox } from "./support/mailbox.ts";
-import { createTestNode, type TestNode } from "./support/testNode.ts";
+import { createMailbox } from "./support/mailbox.ts";
+import { file, nodeTest } from "./support/fixtures.ts";
 
-let database: TestDatabase;
-let node: TestNode;
-let mailbox: TestMailbox;
+// Messages would live for a week, and their items, which hold the payloads, for a day.
+const it = nodeTest({ POSTRIDER_ROLES: "api", POSTRIDER_RETENTION_DAYS: "1" }).extend(
+  "mailbox",
+  file,
+  ({ node }) => createMailbox(node),
+);
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  // Messages would live for a week, and their items, which hold the payloads, for a day.
-  node = createTestNode(database, { POSTRIDER_ROLES: "api", POSTRIDER_RETENTION_DAYS: "1" });
-  mailbox = await createMailbox(node);
-});
-
-afterAll(async () => {
-  await node?.stop();
-  await database?.drop();
-});
-
-it("a message past its item's retention is EXPIRED wherever it is read, and is not replayed", async () => {
+it("a message past its item's retention is EXPIRED wherever it is read, and is not replayed", async ({
+  node,
+  mailbox,
+}) => {
   const atMs = Date.now() - dayMs - 60_000;
   await ensurePartitions(node.pool, atMs);
   const id = newId(bucketOf(mailbox.id), atMs);

@@ -1,14 +1,14 @@
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { isRunning, processesSaying } from "./support/embeddedProcess.ts";
 import { startProgram } from "./support/program.ts";
 import { until } from "./support/until.ts";
+import { clusterFolder } from "./support/clusterFolder.ts";
 
 const root = join(import.meta.dirname, "../..");
-const parent = mkdtempSync(join(tmpdir(), "postrider-npm-start-"));
+const parent = mkdtempSync(join(clusterFolder(), "postrider-npm-start-"));
 const hasNpm = spawnSync("npm", ["--version"]).status === 0;
 
 afterAll(() => rmSync(parent, { recursive: true, force: true }));

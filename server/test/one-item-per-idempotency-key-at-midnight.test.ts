@@ -10,7 +10,7 @@ import { acceptItems } from "../src/intake/acceptItems.ts";
 import type { Acceptance } from "../src/items/item.ts";
 import { createRandom } from "./support/billing/random.ts";
 import { createTestDatabase, type TestDatabase } from "./support/database.ts";
-import { until } from "./support/embeddedProcess.ts";
+import { until } from "./support/until.ts";
 
 /*
  * Keys are partitioned by day, so around midnight one key belongs to two days. Here each session has a clock of its
@@ -159,10 +159,14 @@ it.each([
   await first.pool.query("begin");
   const [winner] = await first.accept(firstAtMs, [key]);
   const waiting = second.accept(secondAtMs, [key]);
-  await until("the second waits for the first", 5_000, async () => {
-    const { rowCount } = await admin.query("select from pg_locks where not granted");
-    return rowCount! > 0;
-  });
+  await until(
+    async () => {
+      const { rowCount } = await admin.query("select from pg_locks where not granted");
+      return rowCount! > 0;
+    },
+    Boolean,
+    5_000,
+  );
   await first.pool.query("commit");
   const [loser] = await waiting;
   expect([winner!.outcome, loser!.outcome]).toEqual(["due", "replayed"]);

@@ -1,65 +1,59 @@
-import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
-import { until } from "./support/embeddedProcess.ts";
+import { expect } from "vitest";
+import { until } from "./support/until.ts";
 import { acceptedEvents, createWebhookTarget, readEvent, sendItem, sendItems } from "./support/items.ts";
-import { type Receiver, startReceiver } from "./support/receiver.ts";
-import { startService, type ServiceProcess } from "./support/serviceProcess.ts";
-import { type Account, type Answer, signUp } from "./support/testNode.ts";
+import { type Answer, signUp } from "./support/testNode.ts";
+import { serviceTest } from "./support/fixtures.ts";
 
-let database: TestDatabase;
-let service: ServiceProcess;
-let other: ServiceProcess;
-let receiver: Receiver;
-let account: Account;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  receiver = await startReceiver(({ path }, response) => {
-    response.writeHead(path === "/broken" ? 500 : 200).end();
+const it = serviceTest()
+  .extend("owner", ({ service }) => signUp(service))
+  .extend(
+    "post",
+    ({ service, owner }) =>
+      (path: string, headers: Record<string, string> = {}, payload = "{}"): Promise<Answer> =>
+        service.call("POST", path, { key: owner.api_key, payload, headers }),
+  )
+  /** Both nodes count the same, before and after the records were folded into the month's total. */
+  .extend("expectUsage", ({ service, owner, other }) => async (count: number): Promise<void> => {
+    expect(await acceptedEvents(service, owner)).toBe(count);
+    expect(await acceptedEvents(other, owner)).toBe(count);
   });
-  [service, other] = await Promise.all([
-    startService({ storage: { databaseUrl: database.url } }),
-    startService({ storage: { databaseUrl: database.url } }),
-  ]);
+
+it.beforeAll(({ receiver }) => {
+  receiver.answer = ({ path }, response) => {
+    response.writeHead(path === "/broken" ? 500 : 200).end();
+  };
 });
 
-beforeEach(async () => {
-  account = await signUp(service);
-});
-
-afterAll(async () => {
-  await Promise.all([service?.stop(), other?.stop()]);
-  await receiver?.stop();
-  await database?.drop();
-});
-
-function post(path: string, headers: Record<string, string> = {}, payload = "{}"): Promise<Answer> {
-  return service.call("POST", path, { key: account.api_key, payload, headers });
-}
-
-/** Both nodes count the same, before and after the records were folded into the month's total. */
-async function expectUsage(count: number): Promise<void> {
-  expect(await acceptedEvents(service, account)).toBe(count);
-  expect(await acceptedEvents(other, account)).toBe(count);
-}
-
-it("counts each accepted item once, whatever its target's kind and whichever node took it", async () => {
+it("counts each accepted item once, whatever its target's kind and whichever node took it", async ({
+  expectUsage,
+  service,
+  owner,
+  receiver,
+  other,
+  post,
+}) => {
   await expectUsage(0);
-  const webhook = await createWebhookTarget(service, account, receiver.url);
-  await sendItems(service, account, webhook.id, 40);
-  await sendItems(other, account, webhook.id, 40);
+  const webhook = await createWebhookTarget(service, owner, receiver.url);
+  await sendItems(service, owner, webhook.id, 40);
+  await sendItems(other, owner, webhook.id, 40);
   await expectUsage(80);
   const mailbox = await service.call("POST", "/api/v1/targets", {
-    key: account.api_key,
+    key: owner.api_key,
     body: { kind: "mailbox", name: "inbox" },
   });
-  await sendItems(service, account, mailbox.body.id, 15);
+  await sendItems(service, owner, mailbox.body.id, 15);
   expect((await post(`/e/${webhook.id}`)).status).toBe(202);
   await expectUsage(96);
 });
 
-it("counts nothing for duplicates, conflicts and rejections", async () => {
-  const webhook = await createWebhookTarget(service, account, receiver.url, { max_payload_bytes: 50 });
+it("counts nothing for duplicates, conflicts and rejections", async ({
+  service,
+  owner,
+  receiver,
+  post,
+  expectUsage,
+}) => {
+  const webhook = await createWebhookTarget(service, owner, receiver.url, { max_payload_bytes: 50 });
   const path = `/t/${webhook.id}`;
   const key = { "idempotency-key": "once" };
   const statuses = [
@@ -77,45 +71,62 @@ it("counts nothing for duplicates, conflicts and rejections", async () => {
   await expectUsage(1);
 });
 
-it("counts an item that is filtered, fails, is retried or canceled like any other, and never again", async () => {
-  const filtered = await createWebhookTarget(service, account, receiver.url, { event_types: ["wanted"] });
-  await sendItem(service, account, filtered.id, { event_type: "unwanted" });
+it("counts an item that is filtered, fails, is retried or canceled like any other, and never again", async ({
+  service,
+  owner,
+  receiver,
+  expectUsage,
+}) => {
+  const filtered = await createWebhookTarget(service, owner, receiver.url, { event_types: ["wanted"] });
+  await sendItem(service, owner, filtered.id, { event_type: "unwanted" });
   const schedule = { retry_interval_seconds: 1, max_retries: 1 };
-  const broken = await createWebhookTarget(service, account, `${receiver.url}/broken`, schedule);
-  const failing = await sendItem(service, account, broken.id);
-  await until("the item has failed", 15_000, async () => {
-    return (await readEvent(service, account, failing)).event.status === "FAILED";
-  });
-  const waiting = await createWebhookTarget(service, account, `${receiver.url}/broken`);
-  await sendItem(service, account, waiting.id);
-  await service.call("DELETE", `/api/v1/targets/${waiting.id}`, { key: account.api_key });
+  const broken = await createWebhookTarget(service, owner, `${receiver.url}/broken`, schedule);
+  const failing = await sendItem(service, owner, broken.id);
+  await until(
+    async () => {
+      return (await readEvent(service, owner, failing)).event.status === "FAILED";
+    },
+    Boolean,
+    15_000,
+  );
+  const waiting = await createWebhookTarget(service, owner, `${receiver.url}/broken`);
+  await sendItem(service, owner, waiting.id);
+  await service.call("DELETE", `/api/v1/targets/${waiting.id}`, { key: owner.api_key });
   await expectUsage(3);
 });
 
-it("counts no replay and no read", async () => {
-  const webhook = await createWebhookTarget(service, account, `${receiver.url}/replayed`);
-  const id = await sendItem(service, account, webhook.id);
-  await until("it is delivered", 10_000, async () => {
-    return (await readEvent(service, account, id)).event.status === "DELIVERED";
-  });
+it("counts no replay and no read", async ({ service, owner, receiver, expectUsage }) => {
+  const webhook = await createWebhookTarget(service, owner, `${receiver.url}/replayed`);
+  const id = await sendItem(service, owner, webhook.id);
+  await until(
+    async () => {
+      return (await readEvent(service, owner, id)).event.status === "DELIVERED";
+    },
+    Boolean,
+    10_000,
+  );
   for (let replay = 0; replay < 3; replay++) {
-    const answer = await service.call("POST", `/api/v1/events/${id}/replay`, { key: account.api_key });
+    const answer = await service.call("POST", `/api/v1/events/${id}/replay`, { key: owner.api_key });
     expect(answer.status).toBe(202);
   }
   await receiver.arrivals(4, { path: "/replayed" });
   for (const path of ["/api/v1/events", `/api/v1/events/${id}`, "/api/v1/targets", "/api/v1/usage"]) {
-    await service.call("GET", path, { key: account.api_key });
+    await service.call("GET", path, { key: owner.api_key });
   }
   await expectUsage(1);
 });
 
-it("counts a mailbox item once, however often it is listed, read, claimed and acknowledged", async () => {
+it("counts a mailbox item once, however often it is listed, read, claimed and acknowledged", async ({
+  service,
+  owner,
+  expectUsage,
+}) => {
   const { body: mailbox } = await service.call("POST", "/api/v1/targets", {
-    key: account.api_key,
+    key: owner.api_key,
     body: { kind: "mailbox", name: "inbox" },
   });
-  const id = await sendItem(service, account, mailbox.id);
-  const key = account.api_key;
+  const id = await sendItem(service, owner, mailbox.id);
+  const key = owner.api_key;
   const answers = [
     await service.call("GET", `/api/v1/mailboxes/${mailbox.id}/messages?status=UNREAD`, { key }),
     await service.call("GET", `/api/v1/mailbox-messages/${id}`, { key }),
@@ -128,10 +139,16 @@ it("counts a mailbox item once, however often it is listed, read, claimed and ac
   await expectUsage(1);
 });
 
-it("counts for the organization whose item it is, and for no other", async () => {
+it("counts for the organization whose item it is, and for no other", async ({
+  service,
+  owner,
+  receiver,
+  post,
+  expectUsage,
+}) => {
   const neighbour = await signUp(service);
-  const webhook = await createWebhookTarget(service, account, receiver.url);
-  await sendItems(service, account, webhook.id, 7);
+  const webhook = await createWebhookTarget(service, owner, receiver.url);
+  await sendItems(service, owner, webhook.id, 7);
   await post(`/t/${webhook.id}`);
   expect((await service.call("POST", `/t/${webhook.id}`, { key: neighbour.api_key, body: {} })).status).toBe(
     404,

@@ -1,21 +1,10 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { contractProblem, openApi, schemaProblem, watchContract } from "./support/contract.ts";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
-import { createTestNode, type TestNode } from "./support/testNode.ts";
+import { createTestNode } from "./support/testNode.ts";
+import { nodeTest } from "./support/fixtures.ts";
 
-let database: TestDatabase;
-let node: TestNode;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  node = createTestNode(database);
-});
-
-afterAll(async () => {
-  await node.stop();
-  await database.drop();
-});
+const it = nodeTest();
 
 const operations = Object.entries(openApi.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
@@ -61,7 +50,7 @@ describe("the OpenAPI document", () => {
     expect(problems).toEqual([]);
   });
 
-  it("is served as it is", async () => {
+  it("is served as it is", async ({ node }) => {
     const { status, body, headers } = await node.call("GET", "/openapi.json");
     expect(status).toBe(200);
     expect(headers["content-type"]).toBe("application/json; charset=utf-8");
@@ -70,7 +59,7 @@ describe("the OpenAPI document", () => {
 });
 
 describe("the readable page", () => {
-  it("is whole without the internet", async () => {
+  it("is whole without the internet", async ({ node }) => {
     const page = await node.service.app.inject({ url: "/docs" });
     expect(page.statusCode).toBe(200);
     expect(page.headers["content-type"]).toBe("text/html; charset=utf-8");
@@ -120,7 +109,7 @@ describe("the check of every answer", () => {
     expect(contractProblem({ ...me, status: 401, text: '{"error":"unauthorized"}' })).toBeUndefined();
   });
 
-  it("sees the answers of a running service", async () => {
+  it("sees the answers of a running service", async ({ database }) => {
     const watched = createTestNode(database);
     const problems = watchContract(watched.service.app);
     watched.service.app.addHook("preHandler", async (_request, reply) =>

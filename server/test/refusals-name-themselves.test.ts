@@ -1,52 +1,41 @@
-import type pg from "pg";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { createPool } from "../src/postgres/pool.ts";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { describe, expect, onTestFinished } from "vitest";
 import { itemBytes, onFrameworkPath, onFastPath } from "./support/plainRequest.ts";
 import { openRawConnection } from "./support/rawConnection.ts";
-import { type ServiceProcess, startService } from "./support/serviceProcess.ts";
 import { type Account, signUp } from "./support/testNode.ts";
+import { file, serviceTest } from "./support/fixtures.ts";
 
-let database: TestDatabase;
-let pool: pg.Pool;
-let service: ServiceProcess;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = createPool({ connection: database.connection, size: 1, onError: () => undefined });
-  service = await startService({ storage: { databaseUrl: database.url } });
-});
-
-afterAll(async () => {
-  await service?.stop();
-  await pool?.end();
-  await database?.drop();
-});
-
-async function makeMailbox({ api_key: key }: Account): Promise<string> {
-  const body = { kind: "mailbox", name: "inbox" };
-  return (await service.call("POST", "/api/v1/targets", { key, body })).body.id;
-}
-
-async function setBilling(account: Account, status: string): Promise<void> {
-  const { org_id: orgId } = account.user;
-  await pool.query("update organizations set billing_status = $2 where id = $1", [orgId, status]);
-}
-
-/** The status of a request's answer, and what it says in `X-Error-Code`. */
-async function refusalOf(request: Buffer): Promise<[number, string | undefined]> {
-  const connection = await openRawConnection(service.port);
-  onTestFinished(() => connection.destroy());
-  await connection.write(request);
-  const { status, headers } = await connection.answer();
-  return [status, headers.find(([name]) => name.toLowerCase() === "x-error-code")?.[1]];
-}
+const it = serviceTest()
+  .extend("makeMailbox", file, ({ service }) => async ({ api_key: key }: Account): Promise<string> => {
+    const body = { kind: "mailbox", name: "inbox" };
+    return (await service.call("POST", "/api/v1/targets", { key, body })).body.id;
+  })
+  .extend("setBilling", file, ({ pool }) => async (account: Account, status: string): Promise<void> => {
+    const { org_id: orgId } = account.user;
+    await pool.query("update organizations set billing_status = $2 where id = $1", [orgId, status]);
+  })
+  /** The status of a request's answer, and what it says in `X-Error-Code`. */
+  .extend(
+    "refusalOf",
+    file,
+    ({ service }) =>
+      async (request: Buffer): Promise<[number, string | undefined]> => {
+        const connection = await openRawConnection(service.port);
+        onTestFinished(() => connection.destroy());
+        await connection.write(request);
+        const { status, headers } = await connection.answer();
+        return [status, headers.find(([name]) => name.toLowerCase() === "x-error-code")?.[1]];
+      },
+  );
 
 describe.each([
   ["the fast path", onFastPath],
   ["the framework's way", onFrameworkPath],
 ])("a refused item on %s names what is in its way:", (_name, way) => {
-  it("a key that was used with another body, and a mailbox that is disabled", async () => {
+  it("a key that was used with another body, and a mailbox that is disabled", async ({
+    service,
+    makeMailbox,
+    refusalOf,
+  }) => {
     const account = await signUp(service);
     const targetId = await makeMailbox(account);
     const key = account.api_key;
@@ -58,19 +47,22 @@ describe.each([
     expect(await refusalOf(way(itemBytes({ targetId, key })))).toEqual([409, "mailbox_disabled"]);
   });
 
-  it.each([
+  it.for([
     ["suspended", 402, "workspace_suspended"],
     ["pending", 403, "workspace_pending"],
-  ])("a workspace that is %s", async (billing, status, code) => {
-    const account = await signUp(service);
-    const targetId = await makeMailbox(account);
-    await setBilling(account, billing);
-    const request = itemBytes({ targetId, key: account.api_key });
-    expect(await refusalOf(way(request))).toEqual([status, code]);
-  });
+  ] as const)(
+    "a workspace that is %s",
+    async ([billing, status, code], { service, makeMailbox, setBilling, refusalOf }) => {
+      const account = await signUp(service);
+      const targetId = await makeMailbox(account);
+      await setBilling(account, billing);
+      const request = itemBytes({ targetId, key: account.api_key });
+      expect(await refusalOf(way(request))).toEqual([status, code]);
+    },
+  );
 });
 
-it("an API key that a workspace may not make names the reason too", async () => {
+it("an API key that a workspace may not make names the reason too", async ({ service, setBilling }) => {
   const account = await signUp(service);
   await setBilling(account, "suspended");
   const answer = await service.call("POST", "/api/v1/keys", {

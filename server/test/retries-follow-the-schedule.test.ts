@@ -1,62 +1,58 @@
 import type { ServerResponse } from "node:http";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
-import { until } from "./support/embeddedProcess.ts";
+import { describe, expect } from "vitest";
+import { until } from "./support/until.ts";
 import { acceptedEvents, createWebhookTarget, type EventView, readEvent, sendItem } from "./support/items.ts";
-import { type Received, type Receiver, startReceiver } from "./support/receiver.ts";
-import { startService, type ServiceProcess } from "./support/serviceProcess.ts";
-import { type Account, signUp } from "./support/testNode.ts";
+import { type Received } from "./support/receiver.ts";
+import { file, serviceTest } from "./support/fixtures.ts";
 
-let database: TestDatabase;
-let service: ServiceProcess;
-let receiver: Receiver;
-let account: Account;
 /** How each path answers, by the number of the request to it, from 1. */
 const answers = new Map<string, (response: ServerResponse, number: number) => void>();
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  receiver = await startReceiver(({ path }, response) => {
-    const number = receiver.received.filter((one) => one.path === path).length;
-    answers.get(path)!(response, number);
-  });
-  service = await startService({
-    storage: { databaseUrl: database.url },
-    env: { POSTRIDER_DELIVERY_TIMEOUT_MS: "1000" },
-  });
-  account = await signUp(service);
-});
+const it = serviceTest({ POSTRIDER_DELIVERY_TIMEOUT_MS: "1000" })
+  .extend(
+    "sendTo",
+    file,
+    ({ service, account, receiver }) =>
+      async (
+        path: string,
+        answer: (response: ServerResponse, number: number) => void,
+        fields: Record<string, unknown> = {},
+      ): Promise<Sent> => {
+        answers.set(path, answer);
+        const schedule = { retry_interval_seconds: 1, max_retries: 2, ...fields };
+        const { id: targetId } = await createWebhookTarget(service, account, receiver.url + path, schedule);
+        return { id: await sendItem(service, account, targetId, { path }), targetId, path };
+      },
+  )
+  .extend(
+    "eventIs",
+    file,
+    ({ service, account }) =>
+      async (id: string, status: string): Promise<EventView> => {
+        let view: EventView | undefined;
+        await until(
+          async () => {
+            view = await readEvent(service, account, id);
+            return view.event.status === status;
+          },
+          Boolean,
+          20_000,
+        );
+        return view!;
+      },
+  );
 
-afterAll(async () => {
-  await service?.stop();
-  await receiver?.stop();
-  await database?.drop();
+it.beforeAll(({ receiver }) => {
+  receiver.answer = ({ path }, response) => {
+    const number = receiver.at(path).length;
+    answers.get(path)!(response, number);
+  };
 });
 
 interface Sent {
   id: string;
   targetId: string;
   path: string;
-}
-
-async function sendTo(
-  path: string,
-  answer: (response: ServerResponse, number: number) => void,
-  fields: Record<string, unknown> = {},
-): Promise<Sent> {
-  answers.set(path, answer);
-  const schedule = { retry_interval_seconds: 1, max_retries: 2, ...fields };
-  const { id: targetId } = await createWebhookTarget(service, account, receiver.url + path, schedule);
-  return { id: await sendItem(service, account, targetId, { path }), targetId, path };
-}
-
-async function eventIs(id: string, status: string): Promise<EventView> {
-  let view: EventView | undefined;
-  await until(`the event is ${status}`, 20_000, async () => {
-    view = await readEvent(service, account, id);
-    return view.event.status === status;
-  });
-  return view!;
 }
 
 function gapsMs(received: Received[]): number[] {
@@ -74,7 +70,11 @@ function expectWait(gapMs: number, shortestMs: number, longestMs: number): void 
 }
 
 describe.concurrent("a delivery that fails", () => {
-  it("is tried again after the interval, then after three times it, and ends FAILED", async () => {
+  it("is tried again after the interval, then after three times it, and ends FAILED", async ({
+    sendTo,
+    eventIs,
+    receiver,
+  }) => {
     const { id, path } = await sendTo("/always", fail);
     const waiting = await eventIs(id, "RETRYING");
     expect(waiting.event).toMatchObject({ max_retries: 2 });
@@ -93,7 +93,11 @@ describe.concurrent("a delivery that fails", () => {
     expect(new Set(received.map((one) => one.id))).toEqual(new Set([id]));
   });
 
-  it("that times out is tried again, and is DELIVERED when the receiver recovers", async () => {
+  it("that times out is tried again, and is DELIVERED when the receiver recovers", async ({
+    sendTo,
+    receiver,
+    eventIs,
+  }) => {
     const { id, path } = await sendTo("/recovers", (response, number) => {
       if (number > 1) response.writeHead(204).end();
     });
@@ -106,19 +110,19 @@ describe.concurrent("a delivery that fails", () => {
     ]);
   });
 
-  it("with max_retries 0 is tried once", async () => {
+  it("with max_retries 0 is tried once", async ({ sendTo, eventIs, receiver }) => {
     const { id, path } = await sendTo("/once", fail, { max_retries: 0 });
     const { delivery_attempts: attempts } = await eventIs(id, "FAILED");
     expect(attempts).toHaveLength(1);
-    expect(receiver.received.filter((one) => one.path === path)).toHaveLength(1);
+    expect(receiver.at(path)).toHaveLength(1);
   });
 
-  it.each([
+  it.for<[what: string, value: () => string, shortestMs: number]>([
     ["seconds", () => "2", 1_600],
     ["a date", () => new Date(Date.now() + 2_500).toUTCString(), 1_000],
     ["more seconds than twice the schedule's wait", () => "5", 5_000],
     ["nonsense: the schedule's wait", () => "soon", 800],
-  ])("honours Retry-After as %s", async (what, value, shortestMs) => {
+  ])("honours Retry-After as %s", async ([what, value, shortestMs], { sendTo, receiver, eventIs }) => {
     const { id, path } = await sendTo(`/after-${what.replaceAll(/\W/g, "")}`, (response, number) => {
       if (number > 1) response.writeHead(200).end();
       else response.writeHead(503, { "retry-after": value() }).end();
@@ -128,7 +132,13 @@ describe.concurrent("a delivery that fails", () => {
     await eventIs(id, "DELIVERED");
   });
 
-  it("can be replayed when it ended: a new event, not billed, with the full schedule", async () => {
+  it("can be replayed when it ended: a new event, not billed, with the full schedule", async ({
+    sendTo,
+    eventIs,
+    service,
+    account,
+    receiver,
+  }) => {
     const { id, path, targetId } = await sendTo("/replayed", (response, number) => {
       response.writeHead(number <= 3 ? 500 : 200).end();
     });
@@ -149,7 +159,13 @@ describe.concurrent("a delivery that fails", () => {
   });
 });
 
-it("is delivered at once when its target is enabled again, with the full schedule", async () => {
+it("is delivered at once when its target is enabled again, with the full schedule", async ({
+  sendTo,
+  eventIs,
+  service,
+  account,
+  receiver,
+}) => {
   let isHealthy = false;
   const { id, path, targetId } = await sendTo(
     "/enabled-again",

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "./support/database.ts";
-import { until } from "./support/embeddedProcess.ts";
+import { until } from "./support/until.ts";
 import { createWebhookTarget, sendItem, sendItems, type WebhookTarget } from "./support/items.ts";
 import { answerOk, isSignedWith, type Receiver, startReceiver } from "./support/receiver.ts";
 import { startService, type ServiceProcess } from "./support/serviceProcess.ts";
@@ -85,7 +85,7 @@ describe.each(rounds)("round %i", (round) => {
     const held = await send(other, target);
     expect(held).toMatchObject({ status: 202, body: { status: "QUEUED" } });
     await newTarget(`/after-disabled-${round}`);
-    expect(receiver.received.filter((one) => one.path === `/disabled-${round}`)).toHaveLength(2);
+    expect(receiver.at(`/disabled-${round}`)).toHaveLength(2);
     await change(other, target, { enabled: true });
     expect((await send(node, target)).status).toBe(202);
     const arrived = await receiver.arrivals(4, { path: `/disabled-${round}` });
@@ -169,7 +169,7 @@ describe("what waits for a target", () => {
   const trustMs = 400;
 
   function sentTo(path: string): number {
-    return receiver.received.filter((one) => one.path === path).length;
+    return receiver.at(path).length;
   }
 
   it("is CANCELED when the target is deleted, at once, even what is under way; and is not sent", async () => {
@@ -177,7 +177,7 @@ describe("what waits for a target", () => {
     await other.call("DELETE", `/api/v1/targets/${target.id}`, { key: account.api_key });
     const deletedAtMs = Date.now();
     expect(await statuses(ids)).toEqual(new Map([["CANCELED", 30]]));
-    await until("no node trusts what it knew", 5_000, () => Date.now() - deletedAtMs > trustMs);
+    await until(() => Date.now() - deletedAtMs > trustMs, Boolean, 5_000);
     const underWay = sentTo("/canceled");
     release();
     // A later item of another target shows that the nodes have gone on.
@@ -190,7 +190,7 @@ describe("what waits for a target", () => {
     const { target, ids, release } = await busyTarget("/held");
     await change(other, target, { enabled: false });
     const disabledAtMs = Date.now();
-    await until("no node trusts what it knew", 5_000, () => Date.now() - disabledAtMs > trustMs);
+    await until(() => Date.now() - disabledAtMs > trustMs, Boolean, 5_000);
     const underWay = sentTo("/held");
     release();
     await newTarget("/after-held");

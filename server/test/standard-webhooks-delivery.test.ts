@@ -1,55 +1,45 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
-import { until } from "./support/embeddedProcess.ts";
+import { describe, expect } from "vitest";
+import { until } from "./support/until.ts";
 import { createWebhookTarget, readEvent, sendItem, type WebhookTarget } from "./support/items.ts";
-import { answerOk, isSignedWith, type Received, type Receiver, startReceiver } from "./support/receiver.ts";
-import { startService, type ServiceProcess } from "./support/serviceProcess.ts";
-import { type Account, signUp } from "./support/testNode.ts";
+import { answerOk, isSignedWith, type Received } from "./support/receiver.ts";
+import { file, serviceTest } from "./support/fixtures.ts";
 
-let database: TestDatabase;
-let service: ServiceProcess;
-let receiver: Receiver;
-let account: Account;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  receiver = await startReceiver();
-  service = await startService({ storage: { databaseUrl: database.url } });
-  account = await signUp(service);
-});
-
-afterAll(async () => {
-  await service?.stop();
-  await receiver?.stop();
-  await database?.drop();
-});
+const it = serviceTest()
+  /** A target with a path of its own at the receiver. */
+  .extend(
+    "newTarget",
+    file,
+    ({ service, account, receiver }) =>
+      async (fields: Record<string, unknown> = {}): Promise<WebhookTarget & { path: string }> => {
+        const path = `/target-${++targetCount}`;
+        return { ...(await createWebhookTarget(service, account, receiver.url + path, fields)), path };
+      },
+  )
+  .extend(
+    "deliver",
+    file,
+    ({ newTarget, service, account, receiver }) =>
+      async (
+        payload: string | Buffer,
+        headers: Record<string, string> = {},
+        route: "t" | "e" = "t",
+      ): Promise<{ id: string; received: Received; secret: string }> => {
+        const { id: targetId, path, secret } = await newTarget();
+        const answer = await service.call("POST", `/${route}/${targetId}`, {
+          key: account.api_key,
+          payload,
+          headers,
+        });
+        expect(answer).toMatchObject({ status: 202, body: { status: "QUEUED" } });
+        const [received] = await receiver.arrivals(1, { path });
+        return { id: answer.body.id, received: received!, secret };
+      },
+  );
 
 let targetCount = 0;
 
-/** A target with a path of its own at the receiver. */
-async function newTarget(fields: Record<string, unknown> = {}): Promise<WebhookTarget & { path: string }> {
-  const path = `/target-${++targetCount}`;
-  return { ...(await createWebhookTarget(service, account, receiver.url + path, fields)), path };
-}
-
-async function deliver(
-  payload: string | Buffer,
-  headers: Record<string, string> = {},
-  route: "t" | "e" = "t",
-): Promise<{ id: string; received: Received; secret: string }> {
-  const { id: targetId, path, secret } = await newTarget();
-  const answer = await service.call("POST", `/${route}/${targetId}`, {
-    key: account.api_key,
-    payload,
-    headers,
-  });
-  expect(answer).toMatchObject({ status: 202, body: { status: "QUEUED" } });
-  const [received] = await receiver.arrivals(1, { path });
-  return { id: answer.body.id, received: received!, secret };
-}
-
 describe("a delivery", () => {
-  it("is signed as Standard Webhooks says, and is about the accepted item", async () => {
+  it("is signed as Standard Webhooks says, and is about the accepted item", async ({ deliver }) => {
     const beforeSeconds = Math.floor(Date.now() / 1000);
     const { id, received, secret } = await deliver('{"event_type":"order.created","n":1}');
     expect(isSignedWith(secret, received)).toBe(true);
@@ -63,7 +53,7 @@ describe("a delivery", () => {
     expect(headers["x-event-type"]).toBe("order.created");
   });
 
-  it("is signed with that target's secret only", async () => {
+  it("is signed with that target's secret only", async ({ deliver, newTarget }) => {
     const { received } = await deliver("{}");
     const { secret: another } = await newTarget();
     expect(isSignedWith(another, received)).toBe(false);
@@ -71,7 +61,9 @@ describe("a delivery", () => {
     expect(isSignedWith(another, received)).toBe(false);
   });
 
-  it("carries the event type of the body before that of the header, and the correlation id", async () => {
+  it("carries the event type of the body before that of the header, and the correlation id", async ({
+    deliver,
+  }) => {
     const headers = { "x-event-type": "from.header", "x-correlation-id": "order-7" };
     const both = await deliver('{"event_type":"from.body"}', headers);
     expect(both.received.headers).toMatchObject({
@@ -88,14 +80,14 @@ describe("a delivery", () => {
     expect(none.received.headers).not.toHaveProperty("x-correlation-id");
   });
 
-  it("hands nothing of the sender's on: no credential, no key", async () => {
+  it("hands nothing of the sender's on: no credential, no key", async ({ deliver, account }) => {
     const { received } = await deliver("{}", { "idempotency-key": "order-7-key", cookie: "a=b" });
     const raw = JSON.stringify(received.headers);
     for (const secret of [account.api_key, "ak_live_", "order-7-key", "a=b"])
       expect(raw).not.toContain(secret);
   });
 
-  it.each([
+  it.for([
     ["blanks and line ends", ' \r\n\t{ "a" :\n 1 , "b":[ ] }\n '],
     ["a key twice", '{"a":1,"a":2,"a":{"a":3}}'],
     ["escapes where none are needed", '"\\u0041\\u00e9\\ud83d\\ude00\\/\\u0000"'],
@@ -107,14 +99,19 @@ describe("a delivery", () => {
     ["deep nesting", `${"[".repeat(20_000)}${"]".repeat(20_000)}`],
     ["one byte", "1"],
     ["a megabyte", `"${"é".repeat(524_287)}"`],
-  ])("has the payload's bytes exactly as received: %s", async (_what, payload) => {
+  ] as const)("has the payload's bytes exactly as received: %s", async ([_what, payload], { deliver }) => {
     const { received, secret } = await deliver(payload);
     expect(received.body.equals(Buffer.from(payload))).toBe(true);
     expect(received.headers["content-length"]).toBe(String(Buffer.byteLength(payload)));
     expect(isSignedWith(secret, received)).toBe(true);
   });
 
-  it("has the same id on every attempt, and a timestamp and signature of its own", async () => {
+  it("has the same id on every attempt, and a timestamp and signature of its own", async ({
+    newTarget,
+    receiver,
+    service,
+    account,
+  }) => {
     const { id: targetId, path, secret } = await newTarget({ retry_interval_seconds: 1 });
     let attempts = 0;
     receiver.answer = (received, response) => {
@@ -127,15 +124,24 @@ describe("a delivery", () => {
     expect(second!.headers["webhook-timestamp"]).not.toBe(first!.headers["webhook-timestamp"]);
     expect(second!.headers["webhook-signature"]).not.toBe(first!.headers["webhook-signature"]);
     for (const received of [first!, second!]) expect(isSignedWith(secret, received)).toBe(true);
-    await until("the event is delivered", 5_000, async () => {
-      const { event, delivery_attempts: record } = await readEvent(service, account, id);
-      return event.status === "DELIVERED" && event.retry_count === 1 && record.length === 2;
-    });
+    await until(
+      async () => {
+        const { event, delivery_attempts: record } = await readEvent(service, account, id);
+        return event.status === "DELIVERED" && event.retry_count === 1 && record.length === 2;
+      },
+      Boolean,
+      5_000,
+    );
   });
 });
 
 describe("rotating the secret", () => {
-  it("signs with both until the previous one is deleted, at once", async () => {
+  it("signs with both until the previous one is deleted, at once", async ({
+    newTarget,
+    service,
+    account,
+    receiver,
+  }) => {
     const { id: targetId, path, secret: first } = await newTarget();
     const call = (method: "POST" | "DELETE", what: string) =>
       service.call(method, `/api/v1/targets/${targetId}/signing-secret/${what}`, { key: account.api_key });
@@ -161,7 +167,12 @@ describe("rotating the secret", () => {
 });
 
 describe("an event_types list", () => {
-  it("lets through what it names; the rest is accepted, FILTERED and never sent", async () => {
+  it("lets through what it names; the rest is accepted, FILTERED and never sent", async ({
+    newTarget,
+    service,
+    account,
+    receiver,
+  }) => {
     const { id: targetId, path } = await newTarget({ event_types: ["a.one", "a.two"] });
     const filtered = [
       await sendItem(service, account, targetId, { event_type: "b.one" }),
@@ -175,6 +186,6 @@ describe("an event_types list", () => {
       const { event, delivery_attempts: attempts } = await readEvent(service, account, id);
       expect([event.status, attempts]).toEqual(["FILTERED", []]);
     }
-    expect(receiver.received.filter((one) => one.path === path)).toHaveLength(1);
+    expect(receiver.at(path)).toHaveLength(1);
   });
 });

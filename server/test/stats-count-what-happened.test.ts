@@ -1,83 +1,77 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { newId } from "../src/postgres/ids.ts";
 import { foldMailboxActivity } from "../src/mailbox/finish/sweepMessages.ts";
 import { foldActivity, forgetActivity } from "../src/stats/foldActivity.ts";
 import { percentiles } from "../src/items/latencyRanges.ts";
 import { readStats } from "../src/stats/readStats.ts";
 import { rangeOf } from "../src/stats/steps.ts";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { createWebhookTarget, sendItem } from "./support/items.ts";
-import { type Receiver, startReceiver } from "./support/receiver.ts";
-import { type Account, type Answer, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+import { type Account, type Answer, signUp } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
+import { file, startedNodeTest } from "./support/fixtures.ts";
 
-let database: TestDatabase;
-let receiver: Receiver;
-let node: TestNode;
-let account: Account;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  receiver = await startReceiver(({ path }, response) => {
-    response.writeHead(Number(/^\/(\d{3})/.exec(path)?.[1] ?? 200)).end();
-  });
-  node = createTestNode(database, {
-    POSTRIDER_ALLOW_HTTP_TARGETS: "true",
-    POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8",
-    // Folding is left to the tests.
-    POSTRIDER_ROLES: "api,dispatcher",
-  });
-  node.service.start();
-  account = await signUp(node);
-});
-
-afterAll(async () => {
-  await node?.stop();
-  await receiver?.stop();
-  await database?.drop();
-});
-
-function askStats(query = "", owner: Account = account): Promise<Answer> {
-  return node.call("GET", `/api/v1/stats${query}`, { key: owner.api_key });
-}
-
-async function totalsOf(targetId: string) {
-  const { status, body } = await askStats(`?target_id=${targetId}`);
-  expect(status).toBe(200);
-  return body.totals;
-}
-
-async function hasStatus(id: string, status: string): Promise<void> {
-  await until(
-    async () => (await node.call("GET", `/api/v1/events/${id}`, { key: account.api_key })).body.event.status,
-    (now) => now === status,
+const it = startedNodeTest({
+  // Folding is left to the tests.
+  POSTRIDER_ROLES: "api,dispatcher",
+})
+  .extend(
+    "askStats",
+    file,
+    ({ account, node }) =>
+      (query = "", owner: Account = account): Promise<Answer> =>
+        node.call("GET", `/api/v1/stats${query}`, { key: owner.api_key }),
+  )
+  .extend("totalsOf", file, ({ askStats }) => async (targetId: string) => {
+    const { status, body } = await askStats(`?target_id=${targetId}`);
+    expect(status).toBe(200);
+    return body.totals;
+  })
+  .extend("hasStatus", file, ({ node, account }) => async (id: string, status: string): Promise<void> => {
+    await until(
+      async () =>
+        (await node.call("GET", `/api/v1/events/${id}`, { key: account.api_key })).body.event.status,
+      (now) => now === status,
+    );
+  })
+  .extend("fold", file, ({ node }) => async (): Promise<void> => {
+    await foldMailboxActivity(node.pool);
+    await foldActivity(node.pool);
+  })
+  /** What was accepted, delivered, retried and failed, before and after it was folded. */
+  .extend(
+    "expectTotals",
+    file,
+    ({ totalsOf, askStats, fold }) =>
+      async (targetId: string, [accepted, delivered, retried, failed]: number[]): Promise<void> => {
+        const expected = { accepted, delivered, retried, failed, latency_ms: delivered === 0 ? null : took };
+        expect(await totalsOf(targetId)).toEqual(expected);
+        const before = await askStats(`?target_id=${targetId}`);
+        await fold();
+        const after = await askStats(`?target_id=${targetId}`);
+        // A step may have ended meanwhile.
+        expect(after.body.totals).toEqual(before.body.totals);
+        expect(after.body.points).toEqual(before.body.points);
+      },
   );
-}
 
-async function fold(): Promise<void> {
-  await foldMailboxActivity(node.pool);
-  await foldActivity(node.pool);
-}
+it.beforeAll(({ receiver }) => {
+  receiver.answer = ({ path }, response) => {
+    response.writeHead(Number(/^\/(\d{3})/.exec(path)?.[1] ?? 200)).end();
+  };
+});
 
 const took = { p50: expect.any(Number), p95: expect.any(Number), p99: expect.any(Number) };
 
-/** What was accepted, delivered, retried and failed, before and after it was folded. */
-async function expectTotals(
-  targetId: string,
-  [accepted, delivered, retried, failed]: number[],
-): Promise<void> {
-  const expected = { accepted, delivered, retried, failed, latency_ms: delivered === 0 ? null : took };
-  expect(await totalsOf(targetId)).toEqual(expected);
-  const before = await askStats(`?target_id=${targetId}`);
-  await fold();
-  const after = await askStats(`?target_id=${targetId}`);
-  // A step may have ended meanwhile.
-  expect(after.body.totals).toEqual(before.body.totals);
-  expect(after.body.points).toEqual(before.body.points);
-}
-
 describe("the statistics of a target", () => {
-  it("have what was accepted and delivered as soon as that is so, folded or not", async () => {
+  it("have what was accepted and delivered as soon as that is so, folded or not", async ({
+    node,
+    account,
+    receiver,
+    totalsOf,
+    hasStatus,
+    expectTotals,
+    askStats,
+  }) => {
     const { id: targetId } = await createWebhookTarget(node, account, `${receiver.url}/200`);
     expect(await totalsOf(targetId)).toEqual({
       accepted: 0,
@@ -103,7 +97,13 @@ describe("the statistics of a target", () => {
     expect(p99).toBeLessThan(60_000);
   });
 
-  it("have each attempt that is followed by another, and each last one that failed", async () => {
+  it("have each attempt that is followed by another, and each last one that failed", async ({
+    node,
+    account,
+    receiver,
+    hasStatus,
+    expectTotals,
+  }) => {
     const fields = { max_retries: 1, retry_interval_seconds: 1 };
     const failing = await createWebhookTarget(node, account, `${receiver.url}/500`, fields);
     const failed = await sendItem(node, account, failing.id);
@@ -111,7 +111,13 @@ describe("the statistics of a target", () => {
     await expectTotals(failing.id, [1, 0, 1, 1]);
   });
 
-  it("count a replay as accepted, and an item that is filtered", async () => {
+  it("count a replay as accepted, and an item that is filtered", async ({
+    node,
+    account,
+    receiver,
+    hasStatus,
+    expectTotals,
+  }) => {
     const { id: targetId } = await createWebhookTarget(node, account, `${receiver.url}/200`, {
       event_types: ["wanted"],
     });
@@ -123,7 +129,7 @@ describe("the statistics of a target", () => {
     await expectTotals(targetId, [3, 2, 0, 0]);
   });
 
-  it("of a mailbox have what was acknowledged as delivered", async () => {
+  it("of a mailbox have what was acknowledged as delivered", async ({ account, node, totalsOf, fold }) => {
     const key = account.api_key;
     const body = { kind: "mailbox", name: "box" };
     const { id: mailbox } = (await node.call("POST", "/api/v1/targets", { key, body })).body;
@@ -140,7 +146,12 @@ describe("the statistics of a target", () => {
 });
 
 describe("the statistics of a workspace", () => {
-  it("are the sums over its targets, deleted ones among them, and nobody else's", async () => {
+  it("are the sums over its targets, deleted ones among them, and nobody else's", async ({
+    node,
+    receiver,
+    askStats,
+    fold,
+  }) => {
     const [owner, other] = [await signUp(node), await signUp(node)];
     const targets = await Promise.all(
       [1, 2].map(() => createWebhookTarget(node, owner, `${receiver.url}/200`)),
@@ -159,28 +170,28 @@ describe("the statistics of a workspace", () => {
     expect(deleted.body.totals.delivered).toBe(1);
   });
 
-  it.each([
+  it.for([
     ["step=7", "step is not one of the accepted values"],
     ["step=x", "step must be an integer"],
     ["from=10&to=10", "from must be before to"],
     ["from=-1", "from must be at least 0"],
     ["from=1&to=2&step=60", "step is too short"],
     ["to=999999999999", "to must be at most"],
-  ])("are refused for ?%s with 400", async (query, message) => {
+  ] as const)("are refused for ?%s with 400", async ([query, message], { askStats }) => {
     expect(await askStats(`?${query}`)).toMatchObject({
       status: 400,
       body: { error: expect.stringContaining(message) },
     });
   });
 
-  it("have nothing for what is no target", async () => {
+  it("have nothing for what is no target", async ({ askStats }) => {
     for (const id of ["x", "0".repeat(32), "%00"]) {
       expect((await askStats(`?target_id=${id}`)).body).toMatchObject({ points: [] });
     }
   });
 });
 
-it("steps are forgotten past their time, the finest first", async () => {
+it("steps are forgotten past their time, the finest first", async ({ node }) => {
   const scope = newId(1, Date.now());
   const nowSeconds = Math.floor(Date.now() / 1000);
   await node.pool.query(
@@ -199,7 +210,7 @@ it("steps are forgotten past their time, the finest first", async () => {
   expect(rows.map(({ step }) => step)).toEqual([300, 3600, 86_400]);
 });
 
-it("folding adds latencies up, range by range", async () => {
+it("folding adds latencies up, range by range", async ({ node, fold }) => {
   const [target, orgId] = [newId(1, Date.now()), newId(2, Date.now())];
   const add = (latencies: number[]) =>
     node.pool.query(

@@ -1,26 +1,43 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect } from "vitest";
 import type pg from "pg";
 import { newId } from "../src/postgres/ids.ts";
-import { createPool } from "../src/postgres/pool.ts";
 import { readHealth } from "../src/stats/readHealth.ts";
 import { readStats } from "../src/stats/readStats.ts";
 import { stepsKept } from "../src/stats/steps.ts";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { file, databaseTest } from "./support/fixtures.ts";
 
 /*
  * What statistics and health read of the database where many targets were busy for as long as steps are kept, and one has
  * a large backlog: no table from end to end, and no more of its pages than an answer can need.
  */
 
-let database: TestDatabase;
-let pool: pg.Pool;
 const orgId = newId(3, Date.now());
 const targetId = newId(3, Date.now());
 const nowSeconds = Math.floor(Date.now() / 1000);
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = createPool({ connection: database.connection, size: 1, onError: () => undefined });
+const it = databaseTest({ poolSize: 1 })
+  /** Runs a read with EXPLAIN before each of its statements, and gives their plans. */
+  .extend(
+    "plansOf",
+    file,
+    ({ pool }) =>
+      async (read: (pool: pg.Pool) => Promise<unknown>): Promise<Plan[]> => {
+        const plans: Plan[] = [];
+        const watched = Object.create(pool) as pg.Pool;
+        watched.query = (async (statement: { text: string; values: unknown[] }) => {
+          const { rows } = await pool.query<{ "QUERY PLAN": [{ Plan: Plan }] }>(
+            `explain (analyze, buffers, timing off, format json) ${statement.text}`,
+            statement.values,
+          );
+          plans.push(rows[0]!["QUERY PLAN"][0].Plan);
+          return pool.query(statement);
+        }) as typeof pool.query;
+        await read(watched);
+        return plans;
+      },
+  );
+
+it.beforeAll(async ({ pool }) => {
   await pool.query(
     "insert into organizations (id, name, slug, billing_status, created_at) values ($1, 'o', 'o', 'active', 1)",
     [orgId],
@@ -55,33 +72,12 @@ beforeAll(async () => {
   await pool.query("analyze activity_steps, deliveries, target_activity, mailbox_activity");
 });
 
-afterAll(async () => {
-  await pool.end();
-  await database.drop();
-});
-
 interface Plan {
   "Node Type": string;
   "Relation Name"?: string;
   "Shared Hit Blocks": number;
   "Shared Read Blocks": number;
   Plans?: Plan[];
-}
-
-/** Runs a read with EXPLAIN before each of its statements, and gives their plans. */
-async function plansOf(read: (pool: pg.Pool) => Promise<unknown>): Promise<Plan[]> {
-  const plans: Plan[] = [];
-  const watched = Object.create(pool) as pg.Pool;
-  watched.query = (async (statement: { text: string; values: unknown[] }) => {
-    const { rows } = await pool.query<{ "QUERY PLAN": [{ Plan: Plan }] }>(
-      `explain (analyze, buffers, timing off, format json) ${statement.text}`,
-      statement.values,
-    );
-    plans.push(rows[0]!["QUERY PLAN"][0].Plan);
-    return pool.query(statement);
-  }) as typeof pool.query;
-  await read(watched);
-  return plans;
 }
 
 function wholeReads(plan: Plan): string[] {
@@ -95,22 +91,23 @@ function blocksOf(plans: readonly Plan[]): number {
   return plans.reduce((sum, plan) => sum + plan["Shared Hit Blocks"] + plan["Shared Read Blocks"], 0);
 }
 
-test.each(
-  stepsKept.flatMap(({ seconds: step }) => [targetId, undefined].map((target) => ({ step, target }))),
-)("1,500 steps of $step s, of $target", async ({ step, target }) => {
-  const to = Math.floor(nowSeconds / step) * step + step;
-  const range = { from: to - 1_500 * step, to, step };
-  const plans = await plansOf(async (watched) => {
-    const { points, totals } = await readStats(watched, { orgId, targetId: target }, range);
-    expect(points).toHaveLength(1_500);
-    expect(totals).toMatchObject({ delivered: 13_500, latency_ms: { p50: 7 } });
-  });
-  expect(plans.flatMap(wholeReads)).toEqual([]);
-  // Steps came in the order of time, those of one target between all others': at worst a page each, found by the index.
-  expect(blocksOf(plans)).toBeLessThan(4_000);
-});
+it.for(stepsKept.flatMap(({ seconds: step }) => [targetId, undefined].map((target) => ({ step, target }))))(
+  "1,500 steps of $step s, of $target",
+  async ({ step, target }, { plansOf }) => {
+    const to = Math.floor(nowSeconds / step) * step + step;
+    const range = { from: to - 1_500 * step, to, step };
+    const plans = await plansOf(async (watched) => {
+      const { points, totals } = await readStats(watched, { orgId, targetId: target }, range);
+      expect(points).toHaveLength(1_500);
+      expect(totals).toMatchObject({ delivered: 13_500, latency_ms: { p50: 7 } });
+    });
+    expect(plans.flatMap(wholeReads)).toEqual([]);
+    // Steps came in the order of time, those of one target between all others': at worst a page each, found by the index.
+    expect(blocksOf(plans)).toBeLessThan(4_000);
+  },
+);
 
-test("health counts a backlog up to its bound", async () => {
+it("health counts a backlog up to its bound", async ({ plansOf }) => {
   const plans = await plansOf(async (watched) => {
     expect(await readHealth(watched, orgId, targetId)).toMatchObject({ due: 10_000, due_is_exact: false });
   });

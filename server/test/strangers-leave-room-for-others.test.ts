@@ -1,71 +1,55 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { describe, expect } from "vitest";
 import { type Pipeline, pipeline } from "./support/pipelines.ts";
 import { itemBytes, plainKey } from "./support/plainRequest.ts";
-import { type ServiceProcess, startService } from "./support/serviceProcess.ts";
 import { type Account, signUp } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
+import { file, serviceTest } from "./support/fixtures.ts";
 
 const maxConnections = 40;
 const maxBodyBytes = 262_144;
-let database: TestDatabase;
-let service: ServiceProcess;
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  service = await startService({
-    storage: { databaseUrl: database.url },
-    env: {
-      POSTRIDER_MAX_BODY_BYTES: String(maxBodyBytes),
-      POSTRIDER_BODY_MEMORY_BYTES: String(4 * maxBodyBytes),
-      POSTRIDER_MAX_CONNECTIONS: String(maxConnections),
-      POSTRIDER_METRICS_TOKEN: "scraper",
-    },
+const it = serviceTest({
+  POSTRIDER_MAX_BODY_BYTES: String(maxBodyBytes),
+  POSTRIDER_BODY_MEMORY_BYTES: String(4 * maxBodyBytes),
+  POSTRIDER_MAX_CONNECTIONS: String(maxConnections),
+  POSTRIDER_METRICS_TOKEN: "scraper",
+})
+  .extend("newSender", file, ({ service }) => async (): Promise<Sender> => {
+    const account = await signUp(service);
+    const { body } = await service.call("POST", "/api/v1/targets", {
+      key: account.api_key,
+      body: { kind: "mailbox", name: "inbox" },
+    });
+    return { ...account, mailbox: body.id };
+  })
+  .extend("metric", file, ({ service }) => async (name: string): Promise<number> => {
+    const headers = { authorization: "Bearer scraper", connection: "close" };
+    const text = await (await fetch(`${service.url}/metrics`, { headers })).text();
+    return Number(new RegExp(`^${name} (\\d+)$`, "m").exec(text)?.[1]);
   });
-});
-
-afterAll(async () => {
-  await service?.stop();
-  await database?.drop();
-});
 
 interface Sender extends Account {
   mailbox: string;
-}
-
-async function newSender(): Promise<Sender> {
-  const account = await signUp(service);
-  const { body } = await service.call("POST", "/api/v1/targets", {
-    key: account.api_key,
-    body: { kind: "mailbox", name: "inbox" },
-  });
-  return { ...account, mailbox: body.id };
 }
 
 function headOf(mailbox: string, key: string, bytes: number): string {
   return `POST /t/${mailbox} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: ${bytes}\r\n\r\n`;
 }
 
-async function metric(name: string): Promise<number> {
-  const headers = { authorization: "Bearer scraper", connection: "close" };
-  const text = await (await fetch(`${service.url}/metrics`, { headers })).text();
-  return Number(new RegExp(`^${name} (\\d+)$`, "m").exec(text)?.[1]);
-}
-
 describe("/metrics with a token", () => {
-  it.each([
+  it.for([
     [401, undefined],
     [401, "Bearer other"],
     [401, "Basic scraper"],
     [200, "Bearer scraper"],
-  ])("answers %i to %s", async (status, authorization) => {
+  ] as const)("answers %i to %s", async ([status, authorization], { service }) => {
     const headers = { connection: "close", ...(authorization !== undefined && { authorization }) };
     expect((await fetch(`${service.url}/metrics`, { headers })).status).toBe(status);
   });
 });
 
 describe("a body", () => {
-  it("over 64 KiB is not read for a key that nobody has", async () => {
+  it("over 64 KiB is not read for a key that nobody has", async ({ newSender, service }) => {
     const { mailbox } = await newSender();
     const client = await pipeline(service.port, headOf(mailbox, plainKey, 200_000));
     // Answered before a byte of it was sent.
@@ -74,7 +58,7 @@ describe("a body", () => {
     expect(client.text()).toMatch(/connection: close/i);
   });
 
-  it("of a key that was revoked a moment ago is not read either", async () => {
+  it("of a key that was revoked a moment ago is not read either", async ({ newSender, service }) => {
     const { mailbox, session_token: session, api_key: key } = await newSender();
     const { body: second } = await service.call("POST", "/api/v1/keys", { session, body: { name: "2" } });
     const accepted = await service.call("POST", `/t/${mailbox}`, { key: second.key, body: {} });
@@ -85,7 +69,11 @@ describe("a body", () => {
     expect(client.statuses()).toEqual([401]);
   });
 
-  it("past what one organization may hold gets 503, while another's is taken, and all is given back", async () => {
+  it("past what one organization may hold gets 503, while another's is taken, and all is given back", async ({
+    newSender,
+    service,
+    metric,
+  }) => {
     const [greedy, other] = [await newSender(), await newSender()];
     const part = Buffer.alloc(200_000, 0x20);
     const clients: Pipeline[] = [];
@@ -113,7 +101,7 @@ describe("a body", () => {
 });
 
 describe("connections", () => {
-  it("that say nothing do not keep others out", async () => {
+  it("that say nothing do not keep others out", async ({ newSender, service, metric }) => {
     const { mailbox, api_key: key } = await newSender();
     const idle: Pipeline[] = [];
     for (let count = 0; count < 2 * maxConnections; count++) idle.push(await pipeline(service.port, ""));
@@ -126,7 +114,10 @@ describe("connections", () => {
     for (const one of idle) one.socket.destroy();
   });
 
-  it("of one organization end with their answer when it has more than are left", async () => {
+  it("of one organization end with their answer when it has more than are left", async ({
+    newSender,
+    service,
+  }) => {
     const { mailbox, api_key: key } = await newSender();
     const clients: Pipeline[] = [];
     for (let count = 0; count < maxConnections - 5; count++) {

@@ -1,59 +1,52 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
-import type pg from "pg";
-import { createPool } from "../src/postgres/pool.ts";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
-import { until } from "./support/embeddedProcess.ts";
+import { expect } from "vitest";
+import { until } from "./support/until.ts";
 import { createWebhookTarget, readEvent, sendItem, sendItems } from "./support/items.ts";
-import { answerOk, type Receiver, startReceiver } from "./support/receiver.ts";
-import { startService, type ServiceProcess } from "./support/serviceProcess.ts";
-import { type Account, signUp } from "./support/testNode.ts";
+import { answerOk } from "./support/receiver.ts";
+import { file, serviceTest } from "./support/fixtures.ts";
 
 const fiveDaysSeconds = 5 * 86_400;
-let database: TestDatabase;
-let pool: pg.Pool;
-let service: ServiceProcess;
-let receiver: Receiver;
-let account: Account;
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = createPool({ connection: database.connection, size: 1, onError: () => undefined });
-  receiver = await startReceiver(({ path }, response) => {
+const it = serviceTest()
+  .extend(
+    "readTarget",
+    file,
+    ({ service, account }) =>
+      async (id: string): Promise<{ enabled: boolean; disabled_reason?: string }> =>
+        (await service.call("GET", `/api/v1/targets/${id}`, { key: account.api_key })).body,
+  )
+  .extend("isDisabled", file, ({ readTarget }) => async (id: string): Promise<void> => {
+    await until(async () => !(await readTarget(id)).enabled, Boolean, 10_000);
+  })
+  /** The target's health is noted at once, an attempt with others a moment later. */
+  .extend("hasStatus", file, ({ service, account }) => async (id: string, status: string): Promise<void> => {
+    await until(
+      async () => {
+        return (await readEvent(service, account, id)).event.status === status;
+      },
+      Boolean,
+      5_000,
+    );
+  })
+  .extend("failingSince", file, ({ pool }) => async (id: string): Promise<number | null> => {
+    const { rows } = await pool.query("select failing_since from targets where id = $1", [id]);
+    return rows[0].failing_since;
+  });
+
+it.beforeAll(({ receiver }) => {
+  receiver.answer = ({ path }, response) => {
     const status = /^\/(\d{3})/.exec(path)?.[1] ?? "200";
     response.writeHead(Number(status)).end();
-  });
-  service = await startService({ storage: { databaseUrl: database.url } });
-  account = await signUp(service);
+  };
 });
 
-afterAll(async () => {
-  await service?.stop();
-  await receiver?.stop();
-  await pool?.end();
-  await database?.drop();
-});
-
-async function readTarget(id: string): Promise<{ enabled: boolean; disabled_reason?: string }> {
-  return (await service.call("GET", `/api/v1/targets/${id}`, { key: account.api_key })).body;
-}
-
-async function isDisabled(id: string): Promise<void> {
-  await until("the target is disabled", 10_000, async () => !(await readTarget(id)).enabled);
-}
-
-/** The target's health is noted at once, an attempt with others a moment later. */
-async function hasStatus(id: string, status: string): Promise<void> {
-  await until(`the event is ${status}`, 5_000, async () => {
-    return (await readEvent(service, account, id)).event.status === status;
-  });
-}
-
-async function failingSince(id: string): Promise<number | null> {
-  const { rows } = await pool.query("select failing_since from targets where id = $1", [id]);
-  return rows[0].failing_since;
-}
-
-it("410 Gone fails the item at once, disables the target with the reason on it, and holds what comes", async () => {
+it("410 Gone fails the item at once, disables the target with the reason on it, and holds what comes", async ({
+  service,
+  account,
+  receiver,
+  isDisabled,
+  readTarget,
+  hasStatus,
+}) => {
   const target = await createWebhookTarget(service, account, `${receiver.url}/410`);
   const id = await sendItem(service, account, target.id);
   await isDisabled(target.id);
@@ -61,11 +54,29 @@ it("410 Gone fails the item at once, disables the target with the reason on it, 
   await hasStatus(id, "FAILED");
   const { delivery_attempts: attempts } = await readEvent(service, account, id);
   expect(attempts).toMatchObject([{ status_code: 410, error: expect.stringContaining("410") }]);
+  const log = await service.call("GET", `/api/v1/audit-log?object_id=${target.id}`, { key: account.api_key });
+  expect(log.body.entries).toMatchObject([
+    {
+      action: "target.disabled",
+      actor: { kind: "service", id: null, name: "delivery" },
+      before: { enabled: true },
+      after: { enabled: false, disabled_reason: expect.stringContaining("410 Gone") },
+      client_address: null,
+    },
+    { action: "target.created" },
+  ]);
   const held = await sendItem(service, account, target.id);
   expect((await readEvent(service, account, held)).event.status).toBe("QUEUED");
 });
 
-it("410 Gone holds what else waits: it is sent when the owner enables the target again", async () => {
+it("410 Gone holds what else waits: it is sent when the owner enables the target again", async ({
+  service,
+  account,
+  receiver,
+  isDisabled,
+  readTarget,
+  pool,
+}) => {
   const path = "/410-and-back";
   const target = await createWebhookTarget(service, account, receiver.url + path);
   const ids = await sendItems(service, account, target.id, 50);
@@ -78,20 +89,33 @@ it("410 Gone holds what else waits: it is sent when the owner enables the target
   });
   expect(await readTarget(target.id)).toMatchObject({ enabled: true });
   expect(await readTarget(target.id)).not.toHaveProperty("disabled_reason");
-  await until("nothing waits", 10_000, async () => {
-    const { rowCount } = await pool.query("select from deliveries where target_id = $1", [target.id]);
-    return rowCount === 0;
-  });
+  await until(
+    async () => {
+      const { rowCount } = await pool.query("select from deliveries where target_id = $1", [target.id]);
+      return rowCount === 0;
+    },
+    Boolean,
+    10_000,
+  );
   const events = await Promise.all(ids.map((id) => readEvent(service, account, id)));
   // Those that were under way got the 410.
   expect(new Set(events.map(({ event }) => event.status))).toEqual(new Set(["FAILED", "DELIVERED"]));
   receiver.answer = usual;
 });
 
-it("a target that failed every attempt for five days is disabled with the reason on it", async () => {
+it("a target that failed every attempt for five days is disabled with the reason on it", async ({
+  service,
+  account,
+  receiver,
+  failingSince,
+  readTarget,
+  pool,
+  isDisabled,
+  hasStatus,
+}) => {
   const target = await createWebhookTarget(service, account, `${receiver.url}/500`);
   const id = await sendItem(service, account, target.id);
-  await until("the failure is noted", 10_000, async () => (await failingSince(target.id)) !== null);
+  await until(async () => (await failingSince(target.id)) !== null, Boolean, 10_000);
   expect(await readTarget(target.id)).toMatchObject({ enabled: true });
   await pool.query("update targets set failing_since = failing_since - $2 where id = $1", [
     target.id,
@@ -103,10 +127,17 @@ it("a target that failed every attempt for five days is disabled with the reason
   await hasStatus(id, "RETRYING");
 });
 
-it("one success within the five days counts from the beginning", async () => {
+it("one success within the five days counts from the beginning", async ({
+  service,
+  account,
+  receiver,
+  failingSince,
+  pool,
+  readTarget,
+}) => {
   const target = await createWebhookTarget(service, account, `${receiver.url}/500-then`);
   await sendItem(service, account, target.id);
-  await until("the failure is noted", 10_000, async () => (await failingSince(target.id)) !== null);
+  await until(async () => (await failingSince(target.id)) !== null, Boolean, 10_000);
   await pool.query(
     "update targets set failing_since = failing_since - $2, version = version + 1 where id = $1",
     [target.id, fiveDaysSeconds],
@@ -116,14 +147,20 @@ it("one success within the five days counts from the beginning", async () => {
   const usual = receiver.answer;
   receiver.answer = answerOk;
   await sendItem(service, account, target.id);
-  await until("the recovery is noted", 10_000, async () => (await failingSince(target.id)) === null);
+  await until(async () => (await failingSince(target.id)) === null, Boolean, 10_000);
   receiver.answer = usual;
   await sendItem(service, account, target.id);
-  await until("the failure is noted", 10_000, async () => (await failingSince(target.id)) !== null);
+  await until(async () => (await failingSince(target.id)) !== null, Boolean, 10_000);
   expect(await readTarget(target.id)).toMatchObject({ enabled: true });
 });
 
-it("a receiver that only asks for time is not disabled for it", async () => {
+it("a receiver that only asks for time is not disabled for it", async ({
+  service,
+  account,
+  receiver,
+  pool,
+  readTarget,
+}) => {
   for (const status of [408, 425, 429]) {
     const path = `/${status}`;
     const target = await createWebhookTarget(service, account, receiver.url + path);
@@ -131,9 +168,13 @@ it("a receiver that only asks for time is not disabled for it", async () => {
       target.id,
     ]);
     const id = await sendItem(service, account, target.id);
-    await until("the attempt is on record", 10_000, async () => {
-      return (await readEvent(service, account, id)).delivery_attempts.length === 1;
-    });
+    await until(
+      async () => {
+        return (await readEvent(service, account, id)).delivery_attempts.length === 1;
+      },
+      Boolean,
+      10_000,
+    );
     expect(await readTarget(target.id)).toMatchObject({ enabled: true });
   }
 });

@@ -1,44 +1,57 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { bucketOf, newId } from "../src/postgres/ids.ts";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
-import { type Account, type Answer, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+import { type Answer } from "./support/testNode.ts";
+import { file, nodeTest } from "./support/fixtures.ts";
 
-let database: TestDatabase;
-let node: TestNode;
-let account: Account;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  node = createTestNode(database, { POSTRIDER_ROLES: "api" });
-  account = await signUp(node);
-});
-
-afterAll(async () => {
-  await node?.stop();
-  await database?.drop();
-});
-
-async function newTarget(kind: "webhook" | "mailbox"): Promise<string> {
-  const url = kind === "webhook" ? { url: "https://8.8.8.8/first" } : {};
-  const body = { kind, name: "first", ...url };
-  return (await node.call("POST", "/api/v1/targets", { key: account.api_key, body })).body.id;
-}
-
-function patch(id: string, body: unknown): Promise<Answer> {
-  return node.call("PATCH", `/api/v1/targets/${id}`, { key: account.api_key, body });
-}
-
-async function read(id: string): Promise<Record<string, unknown>> {
-  return (await node.call("GET", `/api/v1/targets/${id}`, { key: account.api_key })).body;
-}
-
-async function versionOf(id: string): Promise<number> {
-  const { rows } = await node.pool.query("select version from targets where id = $1", [id]);
-  return rows[0].version;
-}
+const it = nodeTest({ POSTRIDER_ROLES: "api" })
+  .extend("newTarget", file, ({ node, account }) => async (kind: "webhook" | "mailbox"): Promise<string> => {
+    const url = kind === "webhook" ? { url: "https://8.8.8.8/first" } : {};
+    const body = { kind, name: "first", ...url };
+    return (await node.call("POST", "/api/v1/targets", { key: account.api_key, body })).body.id;
+  })
+  .extend(
+    "patch",
+    file,
+    ({ node, account }) =>
+      (id: string, body: unknown): Promise<Answer> =>
+        node.call("PATCH", `/api/v1/targets/${id}`, { key: account.api_key, body }),
+  )
+  .extend(
+    "read",
+    file,
+    ({ node, account }) =>
+      async (id: string): Promise<Record<string, unknown>> =>
+        (await node.call("GET", `/api/v1/targets/${id}`, { key: account.api_key })).body,
+  )
+  .extend("versionOf", file, ({ node }) => async (id: string): Promise<number> => {
+    const { rows } = await node.pool.query("select version from targets where id = $1", [id]);
+    return rows[0].version;
+  })
+  /** Puts deliveries in line that were tried `attempts` times and are due `inMs` from now. */
+  .extend(
+    "storeWaiting",
+    file,
+    ({ node, account }) =>
+      async (targetId: string, count: number, attempts: number, inMs: number): Promise<void> => {
+        const ids = Array.from({ length: count }, () => newId(bucketOf(targetId), Date.now()));
+        await node.pool.query(
+          `insert into deliveries (bucket, kind, attempts, schedule_attempts, id, target_id, org_id, due_at, event_ids)
+     select $1, 1, $2, $2, id, $3, $4, $5, array[id]
+     from unnest($6::uuid[]) as id`,
+          [bucketOf(targetId), attempts, targetId, account.user.org_id, Date.now() + inMs, ids],
+        );
+      },
+  )
+  .extend("waiting", file, ({ node }) => async (targetId: string): Promise<Waiting[]> => {
+    const { rows } = await node.pool.query<Waiting>(
+      "select due_at, attempts, schedule_attempts from deliveries where target_id = $1",
+      [targetId],
+    );
+    return rows;
+  });
 
 describe("a change", () => {
-  it.each([
+  it.for([
     ["name", "second"],
     ["description", "what it is for"],
     ["description", ""],
@@ -48,19 +61,22 @@ describe("a change", () => {
     ["max_payload_bytes", 100],
     ["max_retries", 0],
     ["retry_interval_seconds", 7],
-  ])("of %s to %j leaves the rest, and every node learns of it", async (field, value) => {
-    const id = await newTarget("webhook");
-    await node.pool.query("update targets set updated_at = 1 where id = $1", [id]);
-    const [before, version] = [await read(id), await versionOf(id)];
-    const answer = await patch(id, { [field]: value, colour: "red" });
-    expect(answer.status).toBe(200);
-    const updatedAt = { updated_at: expect.closeTo(Date.now() / 1000, -2) };
-    expect(answer.body).toEqual({ ...before, [field]: value, ...updatedAt });
-    expect(await read(id)).toEqual(answer.body);
-    expect(await versionOf(id)).toBeGreaterThan(version);
-  });
+  ] as const)(
+    "of %s to %j leaves the rest, and every node learns of it",
+    async ([field, value], { newTarget, node, read, versionOf, patch }) => {
+      const id = await newTarget("webhook");
+      await node.pool.query("update targets set updated_at = 1 where id = $1", [id]);
+      const [before, version] = [await read(id), await versionOf(id)];
+      const answer = await patch(id, { [field]: value, colour: "red" });
+      expect(answer.status).toBe(200);
+      const updatedAt = { updated_at: expect.closeTo(Date.now() / 1000, -2) };
+      expect(answer.body).toEqual({ ...before, [field]: value, ...updatedAt });
+      expect(await read(id)).toEqual(answer.body);
+      expect(await versionOf(id)).toBeGreaterThan(version);
+    },
+  );
 
-  it.each([
+  it.for([
     ["nothing", {}],
     ["only what no target has", { colour: "red", id: "0".repeat(32), kind: "mailbox" }],
     ["an empty name", { name: "" }],
@@ -68,27 +84,30 @@ describe("a change", () => {
     ["enabled as text", { enabled: "false" }],
     ["a url inside the network", { url: "https://10.0.0.1/" }],
     ["one bad field among good ones", { name: "x", max_retries: 51 }],
-  ])("to %s is 400 and changes nothing", async (_what, body) => {
+  ] as const)("to %s is 400 and changes nothing", async ([_what, body], { newTarget, read, patch }) => {
     const id = await newTarget("webhook");
     const before = await read(id);
     expect(await patch(id, body)).toMatchObject({ status: 400, body: { error: expect.any(String) } });
     expect(await read(id)).toEqual(before);
   });
 
-  it.each([
+  it.for([
     ["url", "https://8.8.8.8"],
     ["max_retries", 3],
     ["event_types", ["a"]],
     ["result_target_id", null],
-  ])("of a mailbox's %s, which it does not have, is 400 and changes nothing", async (field, value) => {
-    const id = await newTarget("mailbox");
-    const before = await read(id);
-    for (const changes of [{ [field]: value }, { [field]: value, name: "second" }]) {
-      const refused = await patch(id, changes);
-      expect(refused).toMatchObject({ status: 400, body: { error: expect.stringContaining("mailbox") } });
-    }
-    expect(await read(id)).toEqual(before);
-  });
+  ] as const)(
+    "of a mailbox's %s, which it does not have, is 400 and changes nothing",
+    async ([field, value], { newTarget, read, patch }) => {
+      const id = await newTarget("mailbox");
+      const before = await read(id);
+      for (const changes of [{ [field]: value }, { [field]: value, name: "second" }]) {
+        const refused = await patch(id, changes);
+        expect(refused).toMatchObject({ status: 400, body: { error: expect.stringContaining("mailbox") } });
+      }
+      expect(await read(id)).toEqual(before);
+    },
+  );
 });
 
 interface Waiting {
@@ -97,27 +116,15 @@ interface Waiting {
   schedule_attempts: number;
 }
 
-/** Puts deliveries in line that were tried `attempts` times and are due `inMs` from now. */
-async function storeWaiting(targetId: string, count: number, attempts: number, inMs: number): Promise<void> {
-  const ids = Array.from({ length: count }, () => newId(bucketOf(targetId), Date.now()));
-  await node.pool.query(
-    `insert into deliveries (bucket, kind, attempts, schedule_attempts, id, target_id, org_id, due_at, event_ids)
-     select $1, 1, $2, $2, id, $3, $4, $5, array[id]
-     from unnest($6::uuid[]) as id`,
-    [bucketOf(targetId), attempts, targetId, account.user.org_id, Date.now() + inMs, ids],
-  );
-}
-
-async function waiting(targetId: string): Promise<Waiting[]> {
-  const { rows } = await node.pool.query<Waiting>(
-    "select due_at, attempts, schedule_attempts from deliveries where target_id = $1",
-    [targetId],
-  );
-  return rows;
-}
-
 describe("enabling a target again", () => {
-  it("clears its record and gives everything that waits the full schedule, at once", async () => {
+  it("clears its record and gives everything that waits the full schedule, at once", async ({
+    newTarget,
+    node,
+    read,
+    storeWaiting,
+    patch,
+    waiting,
+  }) => {
     const id = await newTarget("webhook");
     await node.pool.query(
       `update targets
@@ -145,7 +152,12 @@ describe("enabling a target again", () => {
     expect(stored[0].failing_since).toBeNull();
   });
 
-  it("leaves the schedule of a target that was enabled all along, and that of others", async () => {
+  it("leaves the schedule of a target that was enabled all along, and that of others", async ({
+    newTarget,
+    storeWaiting,
+    waiting,
+    patch,
+  }) => {
     const [id, other] = [await newTarget("webhook"), await newTarget("webhook")];
     await storeWaiting(id, 3, 2, 3_600_000);
     await storeWaiting(other, 3, 2, 3_600_000);
@@ -158,7 +170,7 @@ describe("enabling a target again", () => {
     expect((await waiting(id)).map((row) => row.schedule_attempts)).toEqual([0, 0, 0]);
   });
 
-  it("has its answer say how many wait", async () => {
+  it("has its answer say how many wait", async ({ newTarget, patch, storeWaiting }) => {
     const id = await newTarget("webhook");
     await patch(id, { enabled: false });
     await storeWaiting(id, 3, 2, 3_600_000);

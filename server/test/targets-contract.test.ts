@@ -1,36 +1,29 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
-import { type Account, type Answer, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+import { describe, expect } from "vitest";
+import { type Account, type Answer, signUp } from "./support/testNode.ts";
+import { file, nodeTest } from "./support/fixtures.ts";
 
-let database: TestDatabase;
-let node: TestNode;
-let account: Account;
-let neighbour: Account;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  node = createTestNode(database);
-  account = await signUp(node);
-  neighbour = await signUp(node);
-});
-
-afterAll(async () => {
-  await node?.stop();
-  await database?.drop();
-});
+const it = nodeTest()
+  .extend("neighbour", file, ({ node }) => signUp(node))
+  .extend(
+    "create",
+    file,
+    ({ account, node }) =>
+      (body: unknown, { api_key: key }: Account = account): Promise<Answer> =>
+        node.call("POST", "/api/v1/targets", { key, body }),
+  )
+  .extend(
+    "created",
+    file,
+    ({ account, create }) =>
+      async (body: unknown, owner: Account = account): Promise<Record<string, unknown>> => {
+        const answer = await create(body, owner);
+        expect(answer).toMatchObject({ status: 200 });
+        return answer.body;
+      },
+  );
 
 const refusedAddress = "url points to an address that is not allowed";
 const webhook = { kind: "webhook", name: "orders", url: "https://8.8.8.8/hooks" };
-
-function create(body: unknown, { api_key: key }: Account = account): Promise<Answer> {
-  return node.call("POST", "/api/v1/targets", { key, body });
-}
-
-async function created(body: unknown, owner: Account = account): Promise<Record<string, unknown>> {
-  const answer = await create(body, owner);
-  expect(answer).toMatchObject({ status: 200 });
-  return answer.body;
-}
 
 const timestamps = {
   created_at: expect.closeTo(Date.now() / 1000, -2),
@@ -38,7 +31,7 @@ const timestamps = {
 };
 
 describe("a webhook target", () => {
-  it("is created with its secret, and shown without it ever after", async () => {
+  it("is created with its secret, and shown without it ever after", async ({ created, account, node }) => {
     const target = await created(webhook);
     expect(target).toEqual({
       id: expect.stringMatching(/^[0-9a-f]{32}$/),
@@ -71,7 +64,7 @@ describe("a webhook target", () => {
     }
   });
 
-  it("takes the legacy endpoint's fields", async () => {
+  it("takes the legacy endpoint's fields", async ({ created }) => {
     const fields = {
       description: "from the shop",
       event_types: ["order.made", "order paid", "~"],
@@ -84,7 +77,7 @@ describe("a webhook target", () => {
     expect(await created({ ...webhook, ...most })).toMatchObject(most);
   });
 
-  it("stores its secret sealed", async () => {
+  it("stores its secret sealed", async ({ created, node }) => {
     const { id, secret } = await created(webhook);
     const { rows } = await node.pool.query("select secret from targets where id = $1", [id]);
     const key = Buffer.from(String(secret).slice("whsec_".length), "base64");
@@ -94,7 +87,7 @@ describe("a webhook target", () => {
 });
 
 describe("a mailbox", () => {
-  it("is created from kind and name, and never has a url or a secret", async () => {
+  it("is created from kind and name, and never has a url or a secret", async ({ create, created }) => {
     const refused = await create({ kind: "mailbox", name: "inbox", url: "https://8.8.8.8" });
     expect(refused).toMatchObject({
       status: 400,
@@ -115,7 +108,7 @@ describe("a mailbox", () => {
 });
 
 describe("the list", () => {
-  it("has every kind, oldest first, and nobody else's", async () => {
+  it("has every kind, oldest first, and nobody else's", async ({ node, created }) => {
     const owner = await signUp(node);
     expect((await node.call("GET", "/api/v1/targets", { key: owner.api_key })).body).toEqual({ targets: [] });
     const first = await created(webhook, owner);
@@ -128,7 +121,7 @@ describe("the list", () => {
 const long = "x".repeat(257);
 
 describe("creation refuses with 400", () => {
-  it.each([
+  it.for([
     ["no kind", { name: "x" }, "kind is required"],
     ["an unknown kind", { kind: "queue", name: "x" }, "kind must be webhook, mailbox or a2a"],
     ["a kind of another type", { kind: 7, name: "x" }, "kind must be a string"],
@@ -172,13 +165,13 @@ describe("creation refuses with 400", () => {
     ],
     ["an agent without card", { kind: "a2a", name: "x" }, "agent_card_url is required"],
     ["a list", [], "the body must be an object"],
-  ])("%s", async (_what, body, message) => {
+  ] as const)("%s", async ([_what, body, message], { create }) => {
     const answer = await create(body);
     expect(answer).toMatchObject({ status: 400, body: { error: expect.stringContaining(message) } });
   });
 });
 
-it("a workspace has at most 10,000 targets, however many are created at once", async () => {
+it("a workspace has at most 10,000 targets, however many are created at once", async ({ node, create }) => {
   const owner = await signUp(node);
   await node.pool.query(
     `insert into targets (id, org_id, kind, name, created_at, updated_at)
@@ -194,7 +187,7 @@ it("a workspace has at most 10,000 targets, however many are created at once", a
 });
 
 describe("another organization's target", () => {
-  it("does not exist, on any route, and stays as it is", async () => {
+  it("does not exist, on any route, and stays as it is", async ({ created, node, account, neighbour }) => {
     const target = await created(webhook);
     const before = await node.call("GET", `/api/v1/targets/${String(target["id"])}`, {
       key: account.api_key,
@@ -228,7 +221,11 @@ describe("another organization's target", () => {
 });
 
 describe("rotation", () => {
-  it("gives a new secret once, and says that one is in progress until the previous is deleted", async () => {
+  it("gives a new secret once, and says that one is in progress until the previous is deleted", async ({
+    created,
+    account,
+    node,
+  }) => {
     const target = await created(webhook);
     const path = `/api/v1/targets/${String(target["id"])}`;
     const key = account.api_key;
@@ -250,7 +247,11 @@ describe("rotation", () => {
     });
   });
 
-  it("and refresh answer 400 with the kind for a target that has no such thing", async () => {
+  it("and refresh answer 400 with the kind for a target that has no such thing", async ({
+    account,
+    created,
+    node,
+  }) => {
     const key = account.api_key;
     const mailbox = await created({ kind: "mailbox", name: "inbox" });
     const hook = await created(webhook);

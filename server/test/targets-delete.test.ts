@@ -1,49 +1,48 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { expect } from "vitest";
 import { createWebhookTarget, readEvent, sendItem, sendItems } from "./support/items.ts";
-import { answerOk, type Receiver, startReceiver } from "./support/receiver.ts";
+import { answerOk } from "./support/receiver.ts";
 import { hotRows, storeDueItems } from "./support/storedItems.ts";
-import { type Account, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
+import { file, startedNodeTest } from "./support/fixtures.ts";
 
-let database: TestDatabase;
-let receiver: Receiver;
-let node: TestNode;
-let account: Account;
+const it = startedNodeTest()
+  .extend(
+    "deleteTarget",
+    file,
+    ({ node, account }) =>
+      (id: string) =>
+        node.call("DELETE", `/api/v1/targets/${id}`, { key: account.api_key }),
+  )
+  .extend(
+    "statusOf",
+    file,
+    ({ node, account }) =>
+      async (id: string): Promise<string> =>
+        (await readEvent(node, account, id)).event.status,
+  )
+  .extend(
+    "listed",
+    file,
+    ({ node, account }) =>
+      async (targetId: string, status: string): Promise<string[]> => {
+        const { body } = await node.call(
+          "GET",
+          `/api/v1/events?target_id=${targetId}&status=${status}&limit=100`,
+          {
+            key: account.api_key,
+          },
+        );
+        return body.events.map((event: { id: string }) => event.id);
+      },
+  );
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  receiver = await startReceiver();
-  node = createTestNode(database, {
-    POSTRIDER_ALLOW_HTTP_TARGETS: "true",
-    POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8",
-  });
-  node.service.start();
-  account = await signUp(node);
-});
-
-afterAll(async () => {
-  await node?.stop();
-  await receiver?.stop();
-  await database?.drop();
-});
-
-function deleteTarget(id: string) {
-  return node.call("DELETE", `/api/v1/targets/${id}`, { key: account.api_key });
-}
-
-async function statusOf(id: string): Promise<string> {
-  return (await readEvent(node, account, id)).event.status;
-}
-
-async function listed(targetId: string, status: string): Promise<string[]> {
-  const { body } = await node.call("GET", `/api/v1/events?target_id=${targetId}&status=${status}&limit=100`, {
-    key: account.api_key,
-  });
-  return body.events.map((event: { id: string }) => event.id);
-}
-
-it("a deleted target is gone, and what was queued for it is CANCELED at once", async () => {
+it("a deleted target is gone, and what was queued for it is CANCELED at once", async ({
+  receiver,
+  node,
+  account,
+  listed,
+  deleteTarget,
+}) => {
   receiver.answer = (_received, response) => response.writeHead(500).end();
   const { id } = await createWebhookTarget(node, account, `${receiver.url}/deleted`);
   const events = await sendItems(node, account, id, 5);
@@ -65,7 +64,13 @@ it("a deleted target is gone, and what was queued for it is CANCELED at once", a
   expect((await deleteTarget(id)).status).toBe(404);
 });
 
-it("what is being delivered when its target is deleted is CANCELED for good, whatever is answered later", async () => {
+it("what is being delivered when its target is deleted is CANCELED for good, whatever is answered later", async ({
+  receiver,
+  node,
+  account,
+  deleteTarget,
+  statusOf,
+}) => {
   const answers: (() => void)[] = [];
   receiver.answer = (received, response) => void answers.push(() => answerOk(received, response));
   const { id } = await createWebhookTarget(node, account, `${receiver.url}/hanging`);
@@ -93,7 +98,13 @@ it("what is being delivered when its target is deleted is CANCELED for good, wha
   }
 });
 
-it("what was delivered, filtered or failed before stays as it was", async () => {
+it("what was delivered, filtered or failed before stays as it was", async ({
+  receiver,
+  node,
+  account,
+  statusOf,
+  deleteTarget,
+}) => {
   receiver.answer = (received, response) =>
     received.body.includes("bad") ? response.writeHead(410).end() : answerOk(received, response);
   const { id } = await createWebhookTarget(node, account, `${receiver.url}/mixed`, { event_types: ["a"] });
@@ -116,7 +127,13 @@ it("what was delivered, filtered or failed before stays as it was", async () => 
   ]);
 });
 
-it("a backlog is settled with its target, and the hot table is empty again", async () => {
+it("a backlog is settled with its target, and the hot table is empty again", async ({
+  node,
+  account,
+  receiver,
+  deleteTarget,
+  listed,
+}) => {
   const { id } = await createWebhookTarget(node, account, `${receiver.url}/backlog`);
   await node.call("PATCH", `/api/v1/targets/${id}`, { key: account.api_key, body: { enabled: false } });
   await storeDueItems(node.pool, { orgId: account.user.org_id, targetId: id, count: 5_000 });
@@ -130,7 +147,13 @@ it("a backlog is settled with its target, and the hot table is empty again", asy
   expect(await listed(id, "CANCELED")).toHaveLength(100);
 });
 
-it("the messages of a deleted mailbox are CANCELED; acknowledged ones stay so", async () => {
+it("the messages of a deleted mailbox are CANCELED; acknowledged ones stay so", async ({
+  account,
+  node,
+  statusOf,
+  deleteTarget,
+  listed,
+}) => {
   const key = account.api_key;
   const { body: mailbox } = await node.call("POST", "/api/v1/targets", {
     key,

@@ -1,29 +1,44 @@
 import { randomBytes } from "node:crypto";
 import { Webhook } from "standardwebhooks";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
-import { startService, type ServiceProcess } from "./support/serviceProcess.ts";
-import { type Account, signUp } from "./support/testNode.ts";
+import { expect } from "vitest";
+import { signUp } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
+import { file, serviceTest } from "./support/fixtures.ts";
 
-let database: TestDatabase;
-let node: ServiceProcess;
-let account: Account;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  // As in production: neither http nor any private network is let through.
-  node = await startService({
-    storage: { databaseUrl: database.url },
-    env: { POSTRIDER_ALLOW_HTTP_TARGETS: "false", POSTRIDER_ALLOWED_NETWORKS: "" },
+// As in production: neither http nor any private network is let through.
+const it = serviceTest({ POSTRIDER_ALLOW_HTTP_TARGETS: "false", POSTRIDER_ALLOWED_NETWORKS: "" })
+  .extend(
+    "newTarget",
+    file,
+    ({ service, account }) =>
+      async (url: string): Promise<{ id: string; secret: string }> => {
+        const { status, body } = await service.call("POST", "/api/v1/targets", {
+          key: account.api_key,
+          body: { kind: "webhook", name: "tryout", url },
+        });
+        expect(status).toBe(200);
+        return body;
+      },
+  )
+  .extend(
+    "send",
+    file,
+    ({ service, account }) =>
+      async (targetId: string, payload: string): Promise<string> => {
+        const { status, body } = await service.call("POST", `/t/${targetId}`, {
+          key: account.api_key,
+          payload,
+        });
+        expect(status).toBe(202);
+        return body.id;
+      },
+  )
+  .extend("received", file, ({ service, account }) => async (targetId: string): Promise<Received[]> => {
+    const { body } = await service.call("GET", `/api/v1/targets/${targetId}/tryout`, {
+      session: account.session_token,
+    });
+    return body.requests;
   });
-  account = await signUp(node);
-});
-
-afterAll(async () => {
-  await node?.stop();
-  await database?.drop();
-});
 
 interface Received {
   event_id: string;
@@ -38,29 +53,13 @@ function tryoutUrl(): string {
   return `https://tryout.postrider.invalid/${randomBytes(16).toString("hex")}`;
 }
 
-async function newTarget(url: string): Promise<{ id: string; secret: string }> {
-  const { status, body } = await node.call("POST", "/api/v1/targets", {
-    key: account.api_key,
-    body: { kind: "webhook", name: "tryout", url },
-  });
-  expect(status).toBe(200);
-  return body;
-}
-
-async function send(targetId: string, payload: string): Promise<string> {
-  const { status, body } = await node.call("POST", `/t/${targetId}`, { key: account.api_key, payload });
-  expect(status).toBe(202);
-  return body.id;
-}
-
-async function received(targetId: string): Promise<Received[]> {
-  const { body } = await node.call("GET", `/api/v1/targets/${targetId}/tryout`, {
-    session: account.session_token,
-  });
-  return body.requests;
-}
-
-it("shows the exact bytes and headers, whose signature any receiver would verify", async () => {
+it("shows the exact bytes and headers, whose signature any receiver would verify", async ({
+  newTarget,
+  send,
+  received,
+  service,
+  account,
+}) => {
   const target = await newTarget(tryoutUrl());
   const payload = '{"event_type": "order.created", "total": 12345678901234567890.10}';
   const id = await send(target.id, payload);
@@ -73,29 +72,41 @@ it("shows the exact bytes and headers, whose signature any receiver would verify
   expect(headers).toMatchObject({ "webhook-id": id, "x-event-type": "order.created" });
   expect(() => new Webhook(target.secret).verify(payload, headers)).not.toThrow();
   const event = await until(
-    () => node.call("GET", `/api/v1/events/${id}`, { key: account.api_key }),
+    () => service.call("GET", `/api/v1/events/${id}`, { key: account.api_key }),
     ({ body }) => body.event.status === "DELIVERED",
   );
   expect(event.body.delivery_attempts).toHaveLength(1);
 });
 
-it("answers as its URL says, so that a failure and its mending can be tried", async () => {
+it("answers as its URL says, so that a failure and its mending can be tried", async ({
+  newTarget,
+  send,
+  service,
+  account,
+  received,
+}) => {
   const url = tryoutUrl();
   const target = await newTarget(`${url}?answer=503`);
   const id = await send(target.id, "{}");
   const failed = await until(
-    () => node.call("GET", `/api/v1/events/${id}`, { key: account.api_key }),
+    () => service.call("GET", `/api/v1/events/${id}`, { key: account.api_key }),
     ({ body }) => body.event.status === "RETRYING",
   );
   expect(failed.body.delivery_attempts).toMatchObject([{ status_code: 503 }]);
   expect(await received(target.id)).toMatchObject([{ answered: 503, signature_verified: true }]);
 });
 
-it("keeps the last fifty of a flood, all of which were delivered", async () => {
+it("keeps the last fifty of a flood, all of which were delivered", async ({
+  newTarget,
+  send,
+  service,
+  account,
+  received,
+}) => {
   const target = await newTarget(tryoutUrl());
   const ids = await Promise.all(Array.from({ length: 200 }, () => send(target.id, '{"n":1}')));
   await until(
-    () => node.call("GET", `/api/v1/events/${ids.at(-1)}`, { key: account.api_key }),
+    () => service.call("GET", `/api/v1/events/${ids.at(-1)}`, { key: account.api_key }),
     ({ body }) => body.event.status === "DELIVERED",
   );
   const list = await until(
@@ -106,7 +117,7 @@ it("keeps the last fifty of a flood, all of which were delivered", async () => {
   expect(list.every((one) => ids.includes(one.event_id))).toBe(true);
 });
 
-it("cuts a large body and says so", async () => {
+it("cuts a large body and says so", async ({ newTarget, send, received }) => {
   const target = await newTarget(tryoutUrl());
   await send(target.id, JSON.stringify({ text: "x".repeat(100_000) }));
   const [request] = await until(
@@ -117,17 +128,19 @@ it("cuts a large body and says so", async () => {
   expect(request!.body).toHaveLength(64 * 1024);
 });
 
-it("is closed to other organizations", async () => {
+it("is closed to other organizations", async ({ newTarget, service }) => {
   const target = await newTarget(tryoutUrl());
-  const stranger = await signUp(node);
-  const { status } = await node.call("GET", `/api/v1/targets/${target.id}/tryout`, { key: stranger.api_key });
+  const stranger = await signUp(service);
+  const { status } = await service.call("GET", `/api/v1/targets/${target.id}/tryout`, {
+    key: stranger.api_key,
+  });
   expect(status).toBe(404);
 });
 
-it.each(["", "/", "/short", `/${"0".repeat(32)}/more`, `/${"0".repeat(32)}?answer=700`])(
+it.for(["", "/", "/short", `/${"0".repeat(32)}/more`, `/${"0".repeat(32)}?answer=700`])(
   "refuses the URL with %s after its origin, by the field's name",
-  async (rest) => {
-    const answer = await node.call("POST", "/api/v1/targets", {
+  async (rest, { service, account }) => {
+    const answer = await service.call("POST", "/api/v1/targets", {
       key: account.api_key,
       body: { kind: "webhook", name: "tryout", url: `https://tryout.postrider.invalid${rest}` },
     });
@@ -135,13 +148,13 @@ it.each(["", "/", "/short", `/${"0".repeat(32)}/more`, `/${"0".repeat(32)}?answe
   },
 );
 
-it("opens the guard for nothing else", async () => {
+it("opens the guard for nothing else", async ({ service, account }) => {
   for (const url of [
     `http://tryout.postrider.invalid/${"0".repeat(32)}`,
-    `https://127.0.0.1:${node.port}/${"0".repeat(32)}`,
-    `http://127.0.0.1:${node.port}/try/${"0".repeat(32)}`,
+    `https://127.0.0.1:${service.port}/${"0".repeat(32)}`,
+    `http://127.0.0.1:${service.port}/try/${"0".repeat(32)}`,
   ]) {
-    const answer = await node.call("POST", "/api/v1/targets", {
+    const answer = await service.call("POST", "/api/v1/targets", {
       key: account.api_key,
       body: { kind: "webhook", name: "guarded", url },
     });

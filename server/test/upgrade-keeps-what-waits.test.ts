@@ -1,18 +1,17 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import type pg from "pg";
+import { expect } from "vitest";
 import { bucketOf, firstIdAt, newId, newRootId } from "../src/postgres/ids.ts";
 import { migrate } from "../src/postgres/migrate.ts";
 import { dayMs, dayName, ensurePartitions } from "../src/postgres/partitions.ts";
-import { createPool } from "../src/postgres/pool.ts";
 import { claimDeliveries, finishDeliveries, firstCursor } from "../src/delivery/rows/store.ts";
 import { acceptItems } from "../src/intake/acceptItems.ts";
 import type { NewItem } from "../src/items/item.ts";
-import { createEmptyTestDatabase, createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { createEmptyTestDatabase, createTestDatabase } from "./support/database.ts";
 import { everyAttempt } from "./support/everyAttempt.ts";
 import { acceptedEvents, createWebhookTarget, sendItem } from "./support/items.ts";
 import { createTestNode, signUp } from "./support/testNode.ts";
+import { file, databaseTest } from "./support/fixtures.ts";
 
 /*
  * A database as the version before rows of several items left it: what waits there is delivered, and a key that was
@@ -22,56 +21,52 @@ import { createTestNode, signUp } from "./support/testNode.ts";
 const lastOldVersion = 6;
 const migrations = new URL("../src/postgres/migrations/", import.meta.url);
 
-let database: TestDatabase;
-let pool: pg.Pool;
-
-beforeAll(async () => {
-  database = await createEmptyTestDatabase();
-  pool = createPool({ connection: database.connection, size: 1, onError: () => undefined });
-});
-
-afterAll(async () => {
-  await pool.end();
-  await database.drop();
-});
-
-async function applyOldMigrations(): Promise<void> {
-  await pool.query(`create table schema_migrations (
+const it = databaseTest({ poolSize: 1 })
+  .extend("database", file, async ({}, { onCleanup }) => {
+    const database = await createEmptyTestDatabase();
+    onCleanup(() => database.drop());
+    return database;
+  })
+  .extend("applyOldMigrations", file, ({ pool }) => async (): Promise<void> => {
+    await pool.query(`create table schema_migrations (
     version integer primary key,
     name text not null,
     checksum text not null,
     applied_at timestamptz not null default now()
   )`);
-  for (const name of (await readdir(migrations)).sort().slice(0, lastOldVersion)) {
-    const text = await readFile(new URL(name, migrations), "utf8");
-    await pool.query(text);
-    await pool.query("insert into schema_migrations values ($1, $2, $3)", [
-      Number.parseInt(name, 10),
-      name,
-      createHash("sha256").update(text).digest("hex"),
-    ]);
-  }
-}
-
-/** Of the days around the moment, as the older version had made them. */
-async function oldPartitions(nowMs: number): Promise<void> {
-  const today = Math.floor(nowMs / dayMs);
-  const tables = ["events", "attempts", "settlements", "closed_messages", "handoffs"];
-  for (let day = today - 3; day <= today + 1; day++) {
-    const ids = [day, day + 1].map((bound) => `'${firstIdAt(bound * dayMs)}'`);
-    for (const table of tables) {
+    for (const name of (await readdir(migrations)).sort().slice(0, lastOldVersion)) {
+      const text = await readFile(new URL(name, migrations), "utf8");
+      await pool.query(text);
+      await pool.query("insert into schema_migrations values ($1, $2, $3)", [
+        Number.parseInt(name, 10),
+        name,
+        createHash("sha256").update(text).digest("hex"),
+      ]);
+    }
+  })
+  /** Of the days around the moment, as the older version had made them. */
+  .extend("oldPartitions", file, ({ pool }) => async (nowMs: number): Promise<void> => {
+    const today = Math.floor(nowMs / dayMs);
+    const tables = ["events", "attempts", "settlements", "closed_messages", "handoffs"];
+    for (let day = today - 3; day <= today + 1; day++) {
+      const ids = [day, day + 1].map((bound) => `'${firstIdAt(bound * dayMs)}'`);
+      for (const table of tables) {
+        await pool.query(
+          `create table ${table}_${dayName(day)} partition of ${table} for values from (${ids[0]}) to (${ids[1]})`,
+        );
+      }
       await pool.query(
-        `create table ${table}_${dayName(day)} partition of ${table} for values from (${ids[0]}) to (${ids[1]})`,
+        `create table idempotency_keys_${dayName(day)} partition of idempotency_keys
+       for values from (${day}) to (${day + 1})`,
       );
     }
-    await pool.query(
-      `create table idempotency_keys_${dayName(day)} partition of idempotency_keys
-       for values from (${day}) to (${day + 1})`,
-    );
-  }
-}
+  });
 
-test("what an older version accepted is delivered, and its keys are known", async () => {
+it("what an older version accepted is delivered, and its keys are known", async ({
+  applyOldMigrations,
+  oldPartitions,
+  pool,
+}) => {
   await applyOldMigrations();
   const nowMs = Date.now();
   await oldPartitions(nowMs);
@@ -195,7 +190,7 @@ test("what an older version accepted is delivered, and its keys are known", asyn
   expect(rows.map(({ name }) => name)).toContain(`idempotency_keys_${dayName(today + 7)}`);
 });
 
-test("a process that a newer version has overtaken takes nothing in, and says when to come again", async ({
+it("a process that a newer version has overtaken takes nothing in, and says when to come again", async ({
   onTestFinished,
 }) => {
   const overtaken = await createTestDatabase();

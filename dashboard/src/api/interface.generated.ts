@@ -78,6 +78,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/auth/password": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Change the user's password; every other session of the user ends
+         * @description Counted per user in windows of 15 minutes, as logins are per address.
+         */
+        post: operations["changePassword"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/auth/me": {
         parameters: {
             query?: never;
@@ -596,6 +616,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/mailboxes/{mailbox_id}/messages/{message_id}/force-release": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take a claimed message from its consumer
+         * @description It is claimable at once, or dead when this was the last claim that its mailbox allows. What its consumer still does with the claim is refused as with a lapsed one. Who did it is in `interventions`.
+         */
+        post: operations["forceRelease"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/mailboxes/{mailbox_id}/messages/{message_id}/force-reject": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make a message dead, whoever has claimed it
+         * @description Also one that nobody has claimed. Its consumer's claim ends; the next message of its ordering key becomes claimable. Who did it is in `interventions`, and `redrive` brings it back.
+         */
+        post: operations["forceReject"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/events": {
         parameters: {
             query?: never;
@@ -875,6 +935,230 @@ export interface paths {
         patch: operations["renameOrganization"];
         trace?: never;
     };
+    "/api/v1/members": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the members of the organization, the first to come first */
+        get: operations["listMembers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/members/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove a member, whose account and sessions end at once
+         * @description API keys belong to the organization and stay.
+         */
+        delete: operations["removeMember"];
+        options?: never;
+        head?: never;
+        /**
+         * Give a member another role
+         * @description It counts from the member's next request on. 503 with `Retry-After` while a process of a version runs that knows no roles.
+         */
+        patch: operations["changeRole"];
+        trace?: never;
+    };
+    "/api/v1/invitations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List invitations, newest first
+         * @description Those that are over are listed for some weeks.
+         */
+        get: operations["listInvitations"];
+        put?: never;
+        /**
+         * Invite somebody to the organization
+         * @description The service sends no mail: hand the token or the link over yourself. It works once, for seven days, and only with the given address if there is one. 503 with `Retry-After` while a process of a version runs that knows no roles.
+         */
+        post: operations["createInvitation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/invitations/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke an invitation
+         * @description Answers the same when it was revoked before or has expired.
+         */
+        delete: operations["revokeInvitation"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/invitations/accept": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Accept an invitation: become a user of the organization, with a session
+         * @description For whoever has no account yet; a user belongs to one organization. An address that has an account is answered with `message` only, as at signup, and the invitation stays open. Counted per client address as logins are.
+         */
+        post: operations["acceptInvitation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/audit-log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List changes of configuration, credentials and billing state, newest first
+         * @description Each entry was written in the transaction of its change. None holds a secret: of addresses only the origin and a fingerprint are kept. Entries are kept for `POSTRIDER_AUDIT_RETENTION_DAYS`.
+         */
+        get: operations["listAuditLog"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/events/{id}/erase": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Erase an event's payload and answers, and those of its copies
+         * @description They are gone when this is answered: of the event, of its replays, and of the result that its handoff was told by. Ids, type, status and times stay. An event that still waits is CANCELED first, also while it is being sent. The same request again is answered the same.
+         */
+        post: operations["eraseEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/erasures": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List what was asked to be erased, newest first */
+        get: operations["listErasures"];
+        put?: never;
+        /**
+         * Erase the payloads and answers of all events of a correlation id
+         * @description Those that were accepted up to the request. It goes on in the background, also when processes end, and says how far it has come.
+         */
+        post: operations["createErasure"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/erasures/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read how far an erasure has come */
+        get: operations["readErasure"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/notification-targets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the targets that hear of operational events, newest first */
+        get: operations["listNotificationTargets"];
+        put?: never;
+        /**
+         * Let a webhook or mailbox hear of operational events
+         * @description What happens is sent to it as items: signed, retried, in the list of events, and not billed. A target that is named again hears of what is said last. Nothing is told of a target to itself, nor of what becomes of such items.
+         */
+        post: operations["saveNotificationTarget"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/notification-targets/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Let a target hear of nothing any more
+         * @description The target itself stays as it is.
+         */
+        delete: operations["removeNotificationTarget"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/billing": {
         parameters: {
             query?: never;
@@ -1101,6 +1385,38 @@ export interface components {
             /** @description Unix seconds */
             last_used_at: number | null;
         };
+        AuditEntry: {
+            /** @example 0192f3a4b5c67d8e9fa0b1c2d3e4f506 */
+            id: string;
+            /** @description Unix seconds */
+            at: number;
+            /** @description `organization.created` (signed up, or made by an operator), `organization.renamed`, `session.started` (a login), `session.refused` (a login to an account with a wrong password), `session.ended` (a logout), `sessions.ended` (all sessions of a user, or of all users of the organization), `password.changed` (by the user), `password.change_refused` (the present password was wrong), `password.reset` (by an operator), `key.created`, `key.deleted`, `member.joined` (accepted an invitation), `member.role_changed`, `member.removed`, `invitation.created`, `invitation.revoked`, `target.created`, `target.updated`, `target.deleted`, `target.disabled` (by the service, with the reason), `target.secret_rotated`, `target.previous_secret_deleted`, `target.card_replaced` (an agent's card was read again and is in use), `billing.state_changed`, `billing.batch_settled` (by an operator) */
+            action: string;
+            actor: {
+                /** @enum {string} */
+                kind: "user" | "key" | "operator" | "service" | "unknown";
+                /** @example 0192f3a4b5c67d8e9fa0b1c2d3e4f506 */
+                id: string | null;
+                /** @description As it was then: a user's email, a key's name, an operator's login, or what made the service do it */
+                name: string | null;
+            };
+            object: {
+                kind: string;
+                /** @example 0192f3a4b5c67d8e9fa0b1c2d3e4f506 */
+                id: string | null;
+                name: string | null;
+            };
+            before: {
+                [key: string]: unknown;
+            } | null;
+            after: {
+                [key: string]: unknown;
+            } | null;
+            client_address: string | null;
+            /** @description Its first 200 characters */
+            user_agent: string | null;
+            request_id: string | null;
+        };
         Billing: {
             /** @enum {string} */
             status: "pending" | "active" | "grace" | "suspended" | "exempt";
@@ -1163,7 +1479,7 @@ export interface components {
             dead_reason: string | null;
             /** @description Proof of this claim; a later claim of the message has another */
             claim_token: string;
-            /** @description The JSON as it was accepted; null once the message has expired */
+            /** @description The JSON as it was accepted; null once the message has expired or was erased */
             payload: unknown;
         };
         Consent: {
@@ -1239,6 +1555,29 @@ export interface components {
             max_retries?: number;
             retry_interval_seconds?: number;
         };
+        Erasure: {
+            /** @example 0192f3a4b5c67d8e9fa0b1c2d3e4f506 */
+            id: string;
+            /**
+             * @description What it is about: this event and its copies
+             * @example 0192f3a4b5c67d8e9fa0b1c2d3e4f506
+             */
+            event_id: string | null;
+            /** @description Or all events of this correlation id, up to the request */
+            correlation_id: string | null;
+            /** @enum {string} */
+            status: "RUNNING" | "DONE";
+            /** @description How many events it is about; null until they have been counted */
+            total: number | null;
+            /** @description How many of them it has erased */
+            erased: number;
+            /** @description The address of the user, or the name and prefix of the API key */
+            created_by: string;
+            /** @description Unix seconds */
+            created_at: number;
+            /** @description Unix seconds */
+            finished_at: number | null;
+        };
         Error: {
             error: string;
         };
@@ -1278,6 +1617,8 @@ export interface components {
             source_event_id: string | null;
             /** @description The replay of many events that made this one */
             replay_id: string | null;
+            /** @description When the erasure of its payload and answers was asked for */
+            erased_at: number | null;
             /** @description Unix seconds */
             created_at: number;
             /** @description Unix seconds */
@@ -1332,6 +1673,31 @@ export interface components {
             /** @description Unix seconds */
             updated_at: number;
         };
+        Invitation: {
+            /** @example 0192f3a4b5c67d8e9fa0b1c2d3e4f506 */
+            id: string;
+            /** @enum {string} */
+            role: "viewer" | "member" | "admin";
+            /** @description For whom it is; null for anybody */
+            email: string | null;
+            /**
+             * @description The user who made it
+             * @example 0192f3a4b5c67d8e9fa0b1c2d3e4f506
+             */
+            created_by: string | null;
+            /** @description Unix seconds */
+            created_at: number;
+            /** @description Unix seconds */
+            expires_at: number;
+            /** @enum {string} */
+            status: "OPEN" | "ACCEPTED" | "REVOKED" | "EXPIRED";
+            /** @description Unix seconds */
+            accepted_at: number | null;
+            /** @example 0192f3a4b5c67d8e9fa0b1c2d3e4f506 */
+            accepted_by: string | null;
+            /** @description Unix seconds */
+            revoked_at: number | null;
+        };
         Invoice: {
             number: string | null;
             /** @description Unix seconds */
@@ -1360,6 +1726,18 @@ export interface components {
             /** @description Over the last five minutes */
             acknowledged_per_minute: number;
         };
+        Member: {
+            /** @example 0192f3a4b5c67d8e9fa0b1c2d3e4f506 */
+            id: string;
+            email: string;
+            name: string;
+            /** @enum {string} */
+            role: "viewer" | "member" | "admin";
+            /** @description Unix seconds */
+            created_at: number;
+            /** @description Of the sessions that have not ended; null when there is none */
+            last_login_at: number | null;
+        };
         Message: {
             /** @example 0192f3a4b5c67d8e9fa0b1c2d3e4f506 */
             id: string;
@@ -1382,7 +1760,19 @@ export interface components {
             /** @description Unix seconds */
             acknowledged_at: number | null;
             dead_reason: string | null;
-            /** @description The JSON as it was accepted; null once the message has expired */
+            /** @description What people did to the message over the heads of its consumers */
+            interventions: {
+                /** @enum {string} */
+                action: "force_release" | "force_reject";
+                /** @description The address of the user who did it */
+                by: string;
+                /** @description Unix seconds */
+                at: number;
+                reason: string | null;
+                /** @description The id of the API key whose claim it ended */
+                claimed_by: string | null;
+            }[];
+            /** @description The JSON as it was accepted; null once the message has expired or was erased */
             payload: unknown;
         };
         MessageSummary: {
@@ -1419,6 +1809,27 @@ export interface components {
             /** @description Attempts after the first */
             max_retries?: number;
             retry_interval_seconds?: number;
+        };
+        NewInvitation: {
+            /** @example 0192f3a4b5c67d8e9fa0b1c2d3e4f506 */
+            id: string;
+            /** @enum {string} */
+            role: "viewer" | "member" | "admin";
+            /** @description For whom it is; null for anybody */
+            email: string | null;
+            /**
+             * @description The user who made it
+             * @example 0192f3a4b5c67d8e9fa0b1c2d3e4f506
+             */
+            created_by: string | null;
+            /** @description Unix seconds */
+            created_at: number;
+            /** @description Unix seconds */
+            expires_at: number;
+            /** @description Shown once */
+            token: string;
+            /** @description The page of the dashboard to accept it at, with the token behind the `#`, which browsers send nowhere; null without `POSTRIDER_PUBLIC_URL` */
+            url: string | null;
         };
         NewReplay: {
             filter: components["schemas"]["ReplayFilter"];
@@ -1485,6 +1896,15 @@ export interface components {
             };
             /** @description A mailbox or webhook target that receives the end of each task as an item; null for none */
             result_target_id?: string | null;
+        };
+        NotificationTarget: {
+            /** @example 0192f3a4b5c67d8e9fa0b1c2d3e4f506 */
+            id: string;
+            /** @example 0192f3a4b5c67d8e9fa0b1c2d3e4f506 */
+            target_id: string;
+            event_types: ("target.disabled" | "target.recovered" | "event.failed" | "mailbox.message_dead" | "handoff.input_required")[];
+            /** @description Unix seconds */
+            created_at: number;
         };
         Organization: {
             /** @example 0192f3a4b5c67d8e9fa0b1c2d3e4f506 */
@@ -1875,8 +2295,8 @@ export interface components {
             name: string;
             /** @example 0192f3a4b5c67d8e9fa0b1c2d3e4f506 */
             org_id: string;
-            /** @constant */
-            role: "admin";
+            /** @enum {string} */
+            role: "viewer" | "member" | "admin";
         };
     };
     responses: {
@@ -1902,6 +2322,28 @@ export interface components {
         };
         /** @description The route needs a session token, not an API key */
         NeedsSession: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "X-Error-Code": components["headers"]["ErrorCode"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The user's role does not allow it (`role_too_low`) */
+        NeedsRole: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "X-Error-Code": components["headers"]["ErrorCode"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The route needs a session token, not an API key, of a user whose role allows it (`role_too_low`) */
+        NeedsSessionAndRole: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
                 "X-Error-Code": components["headers"]["ErrorCode"];
@@ -1969,8 +2411,8 @@ export interface components {
     headers: {
         /** @description Names this request in the service's log */
         RequestId: string;
-        /** @description Names a refusal that a program has to tell apart from others of its status: `idempotency_conflict`: the Idempotency-Key was used with another body; `mailbox_disabled`: the mailbox is disabled; `payload_gone`: the item is known, its payload is not kept any more; `still_queued`: the event waits for its first attempt, or is held for its target; `still_retrying`: the event waits for its next attempt; `event_ended`: the event has ended, and cannot be canceled any more; `being_sent`: a node has the event in hand, and sends it now; `message_claimed`: a consumer has claimed the message; `task_begun`: the agent may have got the item: cancel its task; `too_many_replays`: as many replays are running as a workspace may have; `replay_ended`: the replay has replayed everything; `origin_unconfirmed`: a bearer token would go to another origin, which needs confirm_origin; `signature_unconfirmed`: a card's signature is not what it was, which needs confirm_signature; `headers_needed`: the target has secret headers for another origin, which have to be given again with the new url; `target_enabled`: the target is enabled, and holds nothing that could be discarded; `discard_unfinished`: a part of what was held is discarded, and the target is still disabled; `host_refused`: the request was sent to a name that is not the service's; `origin_refused`: a page of another site sent the request; `workspace_suspended`: an invoice has to be settled first; `workspace_pending`: payment has to be set up first */
-        ErrorCode: "idempotency_conflict" | "mailbox_disabled" | "payload_gone" | "still_queued" | "still_retrying" | "event_ended" | "being_sent" | "message_claimed" | "task_begun" | "too_many_replays" | "replay_ended" | "origin_unconfirmed" | "signature_unconfirmed" | "headers_needed" | "target_enabled" | "discard_unfinished" | "host_refused" | "origin_refused" | "workspace_suspended" | "workspace_pending";
+        /** @description Names a refusal that a program has to tell apart from others of its status: `idempotency_conflict`: the Idempotency-Key was used with another body; `mailbox_disabled`: the mailbox is disabled; `message_unclaimed`: nobody has claimed the message; `message_ended`: the message is acknowledged, dead, canceled or expired; `payload_gone`: the item is known, its payload is not kept any more; `still_queued`: the event waits for its first attempt, or is held for its target; `still_retrying`: the event waits for its next attempt; `event_ended`: the event has ended, and cannot be canceled any more; `being_sent`: a node has the event in hand, and sends it now; `message_claimed`: a consumer has claimed the message; `task_begun`: the agent may have got the item: cancel its task; `too_many_replays`: as many replays are running as a workspace may have; `replay_ended`: the replay has replayed everything; `origin_unconfirmed`: a bearer token would go to another origin, which needs confirm_origin; `signature_unconfirmed`: a card's signature is not what it was, which needs confirm_signature; `headers_needed`: the target has secret headers for another origin, which have to be given again with the new url; `target_enabled`: the target is enabled, and holds nothing that could be discarded; `discard_unfinished`: a part of what was held is discarded, and the target is still disabled; `host_refused`: the request was sent to a name that is not the service's; `origin_refused`: a page of another site sent the request; `role_too_low`: the user's role does not allow it; `last_admin`: the organization would be without an admin; `invitation_gone`: the invitation is unknown, was used or revoked, or has expired; `password_wrong`: the present password is wrong; `workspace_suspended`: an invoice has to be settled first; `workspace_pending`: payment has to be set up first */
+        ErrorCode: "idempotency_conflict" | "mailbox_disabled" | "message_unclaimed" | "message_ended" | "payload_gone" | "still_queued" | "still_retrying" | "event_ended" | "being_sent" | "message_claimed" | "task_begun" | "too_many_replays" | "replay_ended" | "origin_unconfirmed" | "signature_unconfirmed" | "headers_needed" | "target_enabled" | "discard_unfinished" | "host_refused" | "origin_refused" | "role_too_low" | "last_admin" | "invitation_gone" | "password_wrong" | "workspace_suspended" | "workspace_pending";
         /** @description Seconds to wait before trying again */
         RetryAfter: number;
         /** @description What is left of the limit, and seconds until it is whole (draft-ietf-httpapi-ratelimit-headers-10) */
@@ -2204,6 +2646,93 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    changePassword: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    current_password: string;
+                    new_password: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        ok: true;
+                    };
+                };
+            };
+            400: components["responses"]["Malformed"];
+            /** @description No session, or one that has ended meanwhile */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The current password is wrong (`password_wrong`), or the request carries an API key */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["NotJson"];
+            /** @description Too many requests by this user */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many people are signing in at this moment, or the database cannot be reached */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     readMe: {
         parameters: {
             query?: never;
@@ -2353,6 +2882,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["NeedsRole"];
             404: components["responses"]["NotFound"];
             /** @description It is the last key, or the one that authenticates the request */
             409: {
@@ -2450,6 +2980,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["NeedsRole"];
             /** @description a workspace has at most 10000 targets: delete one first; or a bearer token would go to another origin than its agent card's, which needs confirm_origin */
             409: {
                 headers: {
@@ -2516,6 +3047,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["NeedsRole"];
             404: components["responses"]["NotFound"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["NotJson"];
@@ -2549,6 +3081,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["NeedsRole"];
             404: components["responses"]["NotFound"];
             /** @description discard_held was asked of a target that is enabled, a bearer token would go to another origin than its agent card's, which needs confirm_origin, or secret headers would go to another origin, for which they have to be given again */
             409: {
@@ -2603,6 +3136,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["NeedsRole"];
             404: components["responses"]["NotFound"];
             /** @description The card needs the owner's consent; the last good one stays in use */
             409: {
@@ -2653,6 +3187,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["NeedsRole"];
             404: components["responses"]["NotFound"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["NotJson"];
@@ -2682,6 +3217,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["NeedsRole"];
             404: components["responses"]["NotFound"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["NotJson"];
@@ -2730,6 +3266,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["NeedsRole"];
             404: components["responses"]["NotFound"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["NotJson"];
@@ -3043,6 +3580,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["NeedsRole"];
             /** @description a workspace has at most 10000 targets: delete one first */
             409: {
                 headers: {
@@ -3111,6 +3649,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["NeedsRole"];
             404: components["responses"]["NotFound"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["NotJson"];
@@ -3159,6 +3698,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["NeedsRole"];
             404: components["responses"]["NotFound"];
             /** @description discard_held was asked of a target that is enabled, a bearer token would go to another origin than its agent card's, which needs confirm_origin, or secret headers would go to another origin, for which they have to be given again */
             409: {
@@ -3593,6 +4133,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["NeedsRole"];
             404: components["responses"]["NotFound"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["NotJson"];
@@ -3623,6 +4164,100 @@ export interface operations {
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    forceRelease: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                mailbox_id: string;
+                message_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never> | null;
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Message"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["NeedsSessionAndRole"];
+            404: components["responses"]["NotFound"];
+            /** @description Nobody has claimed it, or it is acknowledged, dead or expired */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["NotJson"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    forceReject: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                mailbox_id: string;
+                message_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    reason: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Message"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["NeedsSessionAndRole"];
+            404: components["responses"]["NotFound"];
+            /** @description It is acknowledged, dead or expired */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["NotJson"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -3764,7 +4399,7 @@ export interface operations {
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
-            /** @description It expired in its mailbox */
+            /** @description It expired in its mailbox, or was erased */
             410: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -3808,9 +4443,21 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["NeedsRole"];
             404: components["responses"]["NotFound"];
             /** @description It is still being delivered, its target was deleted, its mailbox is disabled, or its payload has expired */
             409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Its payload was erased */
+            410: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
                     "X-Error-Code": components["headers"]["ErrorCode"];
@@ -3854,6 +4501,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["NeedsRole"];
             404: components["responses"]["NotFound"];
             /** @description It has ended, is being sent, was claimed by a consumer, or may have reached its agent */
             409: {
@@ -3975,6 +4623,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["NeedsRole"];
             /** @description There is no such target */
             404: {
                 headers: {
@@ -4103,6 +4752,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["NeedsRole"];
             404: components["responses"]["NotFound"];
             /** @description It is done */
             409: {
@@ -4153,6 +4803,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["NeedsRole"];
             404: components["responses"]["NotFound"];
             /** @description There is no task that could be steered: not handed over, ended, or not waiting for input */
             409: {
@@ -4205,6 +4856,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["NeedsRole"];
             404: components["responses"]["NotFound"];
             /** @description There is no task that could be steered: not handed over, ended, or not waiting for input */
             409: {
@@ -4414,6 +5066,730 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["NeedsRole"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["NotJson"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listMembers: {
+        parameters: {
+            query?: {
+                limit?: number;
+                /** @description The id of the last member of the page before */
+                after?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "members": [
+                     *         {
+                     *           "id": "019a4b6c7d8e7f0011223344556677aa",
+                     *           "email": "ada@example.com",
+                     *           "name": "Ada",
+                     *           "role": "admin",
+                     *           "created_at": 1793400000,
+                     *           "last_login_at": 1793500000
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": {
+                        members: components["schemas"]["Member"][];
+                    };
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    removeMember: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Deleted"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["NeedsSessionAndRole"];
+            404: components["responses"]["NotFound"];
+            /** @description It is the last admin (`last_admin`) */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["NotJson"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    changeRole: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @enum {string} */
+                    role: "viewer" | "member" | "admin";
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Member"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["NeedsSessionAndRole"];
+            404: components["responses"]["NotFound"];
+            /** @description It is the last admin (`last_admin`) */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["NotJson"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listInvitations: {
+        parameters: {
+            query?: {
+                limit?: number;
+                /** @description The id of the last invitation of the page before */
+                before?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        invitations: components["schemas"]["Invitation"][];
+                    };
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["NeedsRole"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createInvitation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @enum {string} */
+                    role: "viewer" | "member" | "admin";
+                    /** @example grace@example.com */
+                    email?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019a4b6c7d8e7f0011223344556677b0",
+                     *       "role": "member",
+                     *       "email": "grace@example.com",
+                     *       "created_by": "019a4b6c7d8e7f0011223344556677aa",
+                     *       "created_at": 1793500000,
+                     *       "expires_at": 1794104800,
+                     *       "token": "inv_0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+                     *       "url": "https://postrider.example.com/join#inv_0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["NewInvitation"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["NeedsSessionAndRole"];
+            /** @description The address is a member's, or 100 invitations are open */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["NotJson"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    revokeInvitation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Deleted"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["NeedsSessionAndRole"];
+            404: components["responses"]["NotFound"];
+            /** @description It was accepted: there is a member to remove */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["NotJson"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    acceptInvitation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    token: string;
+                    /** @description Needed unless the invitation names an address */
+                    email?: string;
+                    password: string;
+                    /** @description The local part of the email unless given */
+                    name?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        user: components["schemas"]["User"];
+                        session_token: string;
+                    } | {
+                        message: string;
+                    };
+                };
+            };
+            /** @description The request is malformed, or the address is another than the invitation's */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The organization is full */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The invitation is unknown, was used or revoked, or has expired (`invitation_gone`) */
+            410: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["NotJson"];
+            /** @description Too many requests from this address */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many people are signing in at this moment, or the database cannot be reached */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listAuditLog: {
+        parameters: {
+            query?: {
+                limit?: number;
+                /** @description The id of the last entry of the page before */
+                before?: string;
+                action?: "organization.created" | "organization.renamed" | "session.started" | "session.refused" | "session.ended" | "sessions.ended" | "password.changed" | "password.change_refused" | "password.reset" | "key.created" | "key.deleted" | "member.joined" | "member.role_changed" | "member.removed" | "invitation.created" | "invitation.revoked" | "target.created" | "target.updated" | "target.deleted" | "target.disabled" | "target.secret_rotated" | "target.previous_secret_deleted" | "target.card_replaced" | "billing.state_changed" | "billing.batch_settled";
+                /** @description A user or an API key */
+                actor_id?: string;
+                /** @description What was changed, such as a target */
+                object_id?: string;
+                /** @description Unix seconds, included */
+                created_after?: number;
+                /** @description Unix seconds, not included */
+                created_before?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "entries": [
+                     *         {
+                     *           "id": "019a4b6c7d8e7f0011223344556677b1",
+                     *           "at": 1793500000,
+                     *           "action": "target.updated",
+                     *           "actor": {
+                     *             "kind": "user",
+                     *             "id": "019a4b6c7d8e7f0011223344556677aa",
+                     *             "name": "ada@example.com"
+                     *           },
+                     *           "object": {
+                     *             "kind": "target",
+                     *             "id": "019a4b6c7d8e7f0011223344556677ac",
+                     *             "name": "Shop"
+                     *           },
+                     *           "before": {
+                     *             "url": "https://shop.example.com/… (sha256 1f0e3dad9990)"
+                     *           },
+                     *           "after": {
+                     *             "url": "https://hooks.example.com/… (sha256 9f86d081884c)"
+                     *           },
+                     *           "client_address": "203.0.113.7",
+                     *           "user_agent": "Mozilla/5.0 (X11; Linux x86_64)",
+                     *           "request_id": "9f2c1a7b3d4e00000001"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": {
+                        entries: components["schemas"]["AuditEntry"][];
+                    };
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["NeedsRole"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    eraseEvent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019a4b6c7d8e7f0011223344556677af",
+                     *       "event_id": "019a4b6c7d8e7f0011223344556677ad",
+                     *       "correlation_id": null,
+                     *       "status": "DONE",
+                     *       "total": 2,
+                     *       "erased": 2,
+                     *       "created_by": "ada@example.com",
+                     *       "created_at": 1793500000,
+                     *       "finished_at": 1793500000
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Erasure"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["NeedsRole"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["NotJson"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listErasures: {
+        parameters: {
+            query?: {
+                limit?: number;
+                /** @description Only erasures older than the one with this id */
+                before?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        erasures: components["schemas"]["Erasure"][];
+                    };
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createErasure: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    correlation_id: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019a4b6c7d8e7f0011223344556677af",
+                     *       "event_id": null,
+                     *       "correlation_id": "customer-4711",
+                     *       "status": "RUNNING",
+                     *       "total": null,
+                     *       "erased": 0,
+                     *       "created_by": "API key worker 1 (ak_live_0123)",
+                     *       "created_at": 1793500000,
+                     *       "finished_at": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Erasure"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["NeedsRole"];
+            /** @description The workspace has too many erasures under way */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["NotJson"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    readErasure: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Erasure"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listNotificationTargets: {
+        parameters: {
+            query?: {
+                limit?: number;
+                /** @description Only those older than the one with this id */
+                before?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        notification_targets: components["schemas"]["NotificationTarget"][];
+                    };
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    saveNotificationTarget: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    target_id: string;
+                    event_types?: ("target.disabled" | "target.recovered" | "event.failed" | "mailbox.message_dead" | "handoff.input_required")[];
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019a4b6c7d8e7f0011223344556677b0",
+                     *       "target_id": "019a4b6c7d8e7f0011223344556677ac",
+                     *       "event_types": [
+                     *         "target.disabled",
+                     *         "event.failed",
+                     *         "handoff.input_required"
+                     *       ],
+                     *       "created_at": 1793500000
+                     *     }
+                     */
+                    "application/json": components["schemas"]["NotificationTarget"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["NeedsRole"];
+            /** @description There is no such target */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The workspace has too many notification targets */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["NotJson"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    removeNotificationTarget: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Deleted"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["NeedsRole"];
+            404: components["responses"]["NotFound"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["NotJson"];
             503: components["responses"]["Unavailable"];
@@ -4467,7 +5843,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["NeedsSession"];
+            403: components["responses"]["NeedsSessionAndRole"];
             /** @description The workspace is exempt or has a subscription */
             409: {
                 headers: {
@@ -4527,7 +5903,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["NeedsSession"];
+            403: components["responses"]["NeedsSessionAndRole"];
             /** @description Payment is not set up yet */
             409: {
                 headers: {
@@ -4586,7 +5962,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["NeedsSession"];
+            403: components["responses"]["NeedsSessionAndRole"];
             /** @description The payment processor refused the request */
             502: {
                 headers: {

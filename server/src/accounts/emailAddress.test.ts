@@ -44,10 +44,9 @@ describe("parseEmail", () => {
     );
   });
 
-  it("ends quickly on long texts", () => {
-    const startedMs = performance.now();
-    expect(parseEmail(`${"a".repeat(200_000)}@`)).toBeUndefined();
-    expect(parseEmail("@".repeat(200_000))).toBeUndefined();
-    expect(performance.now() - startedMs).toBeLessThan(1_000);
+  // Time that grows with the square of the length would take minutes, and with it the test's own limit.
+  it("ends on long texts", { timeout: 60_000 }, () => {
+    expect(parseEmail(`${"a".repeat(2_000_000)}@`)).toBeUndefined();
+    expect(parseEmail("@".repeat(2_000_000))).toBeUndefined();
   });
 });

@@ -1,24 +1,38 @@
-import type pg from "pg";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createTestDatabase, type TestDatabase } from "../../test/support/database.ts";
-import { createPool, inTransaction } from "../postgres/pool.ts";
+import { describe, expect } from "vitest";
+import { inTransaction } from "../postgres/pool.ts";
 import { insertKey, listKeys } from "./keyStore.ts";
 import { createKeyUsage } from "./keyUsage.ts";
 import { createOrganization } from "./organizationStore.ts";
+import { file, databaseTest } from "../../test/support/fixtures.ts";
 
-let database: TestDatabase;
-let pool: pg.Pool;
 let statements = 0;
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = createPool({ connection: database.connection, size: 4, onError: () => undefined });
-  pool.on("acquire", () => statements++);
-});
+const it = databaseTest({ poolSize: 4 })
+  .extend(
+    "newKeys",
+    file,
+    ({ pool }) =>
+      async (count: number): Promise<NewKeys> =>
+        inTransaction(pool, async (client) => {
+          const { id: orgId } = await createOrganization(client, {
+            name: "keys",
+            billingStatus: "active",
+            cause: "test",
+            nowMs,
+          });
+          const keys: { id: string; key: string }[] = [];
+          while (keys.length < count) keys.push(await insertKey(client, { orgId, name: "key", nowMs }));
+          return { orgId, keys };
+        }),
+  )
+  /** Whether each key is on record as used, in the order of their creation. */
+  .extend("used", file, ({ pool }) => async ({ orgId, keys }: NewKeys): Promise<boolean[]> => {
+    const listed = await listKeys(pool, orgId);
+    return keys.map(({ id }) => listed.find((key) => key.id === id)!.last_used_at !== null);
+  });
 
-afterAll(async () => {
-  await pool.end();
-  await database.drop();
+it.beforeAll(({ pool }) => {
+  pool.on("acquire", () => statements++);
 });
 
 const quiet = { warn: () => undefined };
@@ -29,28 +43,12 @@ interface NewKeys {
   keys: { id: string; key: string }[];
 }
 
-async function newKeys(count: number): Promise<NewKeys> {
-  return inTransaction(pool, async (client) => {
-    const { id: orgId } = await createOrganization(client, {
-      name: "keys",
-      billingStatus: "active",
-      cause: "test",
-      nowMs,
-    });
-    const keys: { id: string; key: string }[] = [];
-    while (keys.length < count) keys.push(await insertKey(client, { orgId, name: "key", nowMs }));
-    return { orgId, keys };
-  });
-}
-
-/** Whether each key is on record as used, in the order of their creation. */
-async function used({ orgId, keys }: NewKeys): Promise<boolean[]> {
-  const listed = await listKeys(pool, orgId);
-  return keys.map(({ id }) => listed.find((key) => key.id === id)!.last_used_at !== null);
-}
-
 describe("createKeyUsage", () => {
-  it("writes all keys of an interval in one statement, and none when none was used", async () => {
+  it("writes all keys of an interval in one statement, and none when none was used", async ({
+    newKeys,
+    pool,
+    used,
+  }) => {
     const made = await newKeys(3);
     const { keys } = made;
     const usage = createKeyUsage(pool, quiet);
@@ -68,7 +66,7 @@ describe("createKeyUsage", () => {
     await usage.stop();
   });
 
-  it("writes by itself", async () => {
+  it("writes by itself", async ({ newKeys, pool, used }) => {
     const made = await newKeys(1);
     const { keys } = made;
     const usage = createKeyUsage(pool, quiet, 20);
@@ -77,7 +75,7 @@ describe("createKeyUsage", () => {
     await usage.stop();
   });
 
-  it("writes the rest when it stops", async () => {
+  it("writes the rest when it stops", async ({ newKeys, pool, used }) => {
     const made = await newKeys(1);
     const { keys } = made;
     const usage = createKeyUsage(pool, quiet);
@@ -86,7 +84,7 @@ describe("createKeyUsage", () => {
     expect(await used(made)).toEqual([true]);
   });
 
-  it("keeps what it could not write, and says so without the key", async () => {
+  it("keeps what it could not write, and says so without the key", async ({ newKeys, pool, used }) => {
     const made = await newKeys(2);
     const { keys } = made;
     const warnings: unknown[] = [];
@@ -104,7 +102,11 @@ describe("createKeyUsage", () => {
     await usage.stop();
   });
 
-  it("does not wait for another node that writes the same keys, nor deadlock with it", async () => {
+  it("does not wait for another node that writes the same keys, nor deadlock with it", async ({
+    newKeys,
+    pool,
+    used,
+  }) => {
     const made = await newKeys(5);
     const { keys } = made;
     const nodes = [createKeyUsage(pool, quiet), createKeyUsage(pool, quiet)];

@@ -1,32 +1,25 @@
-import type pg from "pg";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createTestDatabase, type TestDatabase } from "../../test/support/database.ts";
-import { createPool } from "../postgres/pool.ts";
+import { describe, expect } from "vitest";
 import { listKeys } from "./keyStore.ts";
 import { logIn } from "./logIn.ts";
 import { createPasswords } from "./passwords.ts";
 import { type ProvisionInput, provisionOrganization } from "./provision.ts";
+import { file, databaseTest } from "../../test/support/fixtures.ts";
 
-let database: TestDatabase;
-let pool: pg.Pool;
 const passwords = createPasswords();
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = createPool({ connection: database.connection, size: 4, onError: () => undefined });
-});
-
-afterAll(async () => {
-  await pool.end();
-  await database.drop();
-});
-
-function provision(input: ProvisionInput): ReturnType<typeof provisionOrganization> {
-  return provisionOrganization({ pool, passwords, nowMs: Date.now }, input);
-}
+const it = databaseTest({ poolSize: 4 }).extend(
+  "provision",
+  file,
+  ({ pool }) =>
+    (input: ProvisionInput): ReturnType<typeof provisionOrganization> =>
+      provisionOrganization({ pool, passwords, nowMs: Date.now }, input),
+);
 
 describe("provisionOrganization", () => {
-  it("creates an organization in the asked billing state, with a key that is shown once", async () => {
+  it("creates an organization in the asked billing state, with a key that is shown once", async ({
+    provision,
+    pool,
+  }) => {
     const { organization, apiKey, user } = await provision({ name: "Acme", billingStatus: "exempt" });
     expect(organization).toMatchObject({
       name: "Acme",
@@ -38,7 +31,7 @@ describe("provisionOrganization", () => {
     expect(keys).toMatchObject([{ name: "default", prefix: apiKey.slice(0, 12) }]);
   });
 
-  it("creates an owner who can log in", async () => {
+  it("creates an owner who can log in", async ({ provision, pool }) => {
     const owner = { email: "Owner@example.com", password: "correct horse" };
     const { organization, user } = await provision({ name: "Acme", billingStatus: "active", owner });
     expect(user).toMatchObject({ email: owner.email, name: "Owner", org_id: organization.id, role: "admin" });
@@ -46,7 +39,10 @@ describe("provisionOrganization", () => {
     expect(session.user).toEqual(user);
   });
 
-  it("creates nothing for an owner who has an account, or whose address is none", async () => {
+  it("creates nothing for an owner who has an account, or whose address is none", async ({
+    pool,
+    provision,
+  }) => {
     const count = async (): Promise<unknown> =>
       (await pool.query("select count(*) as count from organizations")).rows[0];
     const owner = { email: "taken@example.com", password: "correct horse" };

@@ -7,7 +7,8 @@ import type { EventScope } from "./store.ts";
 
 /**
  * The bytes of an event's item, as they were accepted.
- * @throws {ApiError} 404 when the organization has no such event, 410 for a message that has expired in its mailbox.
+ * @throws {ApiError} 404 when the organization has no such event, 410 for a message that has expired in its
+ * mailbox, and once the payload was erased.
  */
 export async function readPayload(
   queries: Queries,
@@ -24,6 +25,10 @@ export async function readPayload(
   if (event === undefined) throw notFound();
   if (event.kind === 2 && idTimeMs(id) < event.now_ms - mailboxRetentionMs) {
     throw new ApiError(410, "the message has expired, and its payload with it", { code: "payload_gone" });
+  }
+  // JSON has at least one byte.
+  if (event.payload.length === 0) {
+    throw new ApiError(410, "the payload was erased", { code: "payload_gone" });
   }
   return event.payload;
 }

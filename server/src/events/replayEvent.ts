@@ -21,7 +21,7 @@ export interface ReplayDeps {
 }
 
 interface Replayed {
-  code: "a" | "n" | "g" | "d" | "x";
+  code: "a" | "n" | "g" | "d" | "x" | "e";
   kind: 1 | 2 | 3;
   target_id: string;
 }
@@ -30,7 +30,7 @@ interface Replayed {
  * Delivers an event's payload once more, as a new event that costs nothing and points to this one; this one and
  * its attempts stay as they are. Two calls make two events.
  * @throws {ApiError} 404 when the organization has no such event, 409 while it is still being delivered, and when its
- * target is gone or its mailbox disabled.
+ * target is gone or its mailbox disabled, 410 when its payload was erased.
  */
 export async function replayEvent(
   deps: ReplayDeps,
@@ -58,6 +58,8 @@ export async function replayEvent(
       throw mailboxDisabled();
     case "x":
       throw new ApiError(409, "the message has expired, and its payload with it");
+    case "e":
+      throw new ApiError(410, "the payload was erased", { code: "payload_gone" });
   }
 }
 

@@ -29,7 +29,7 @@ export function eventRoutes(
         summary: "Read an event's payload, byte for byte",
         params: IdParams,
         response: { 200: Type.Unknown({ description: "The item as it was accepted" }) },
-        errors: { 410: "It expired in its mailbox" },
+        errors: { 410: "It expired in its mailbox, or was erased" },
       },
       async ({ caller, params, reply }) => {
         if (!isId(params.id)) throw notFound();
@@ -108,6 +108,7 @@ function changingRoutes(deps: ReplayDeps): Record<"replay" | "cancel", RouteDefi
         response: { 202: Replay },
         errors: {
           409: "It is still being delivered, its target was deleted, its mailbox is disabled, or its payload has expired",
+          410: "Its payload was erased",
         },
       },
       async ({ caller, params, reply }) => {

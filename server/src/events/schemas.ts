@@ -68,6 +68,9 @@ export const Event = Type.Object(
     replay_id: Type.Union([Type.String(), Type.Null()], {
       description: "The replay of many events that made this one",
     }),
+    erased_at: Type.Union([Timestamp, Type.Null()], {
+      description: "When the erasure of its payload and answers was asked for",
+    }),
     created_at: Timestamp,
     updated_at: Timestamp,
   },

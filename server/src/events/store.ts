@@ -23,6 +23,8 @@ export interface StoredEvent {
   sourceEventId: string | null;
   /** The job that made it. */
   replayId: string | null;
+  /** The erasure that emptied it. */
+  erasureId: string | null;
   maxRetries: number;
   status: EventStatus;
   /** Unix milliseconds; null when nothing happened since it was accepted. */
@@ -68,6 +70,7 @@ export async function readEvents(
       e.correlation_id as "correlationId",
       e.source_event_id as "sourceEventId",
       e.replay_id as "replayId",
+      e.erasure_id as "erasureId",
       e.max_retries as "maxRetries",
       ${statusOf(mailboxRetentionMs, bounds)} as status,
       ${changedAtMsOf(bounds)} as "changedAtMs"

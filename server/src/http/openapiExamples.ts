@@ -35,6 +35,66 @@ export const examples: Record<string, { request?: Record<string, unknown>; answe
   logIn: {
     request: { "An account's owner": { email: "ada@example.com", password: "correct horse battery" } },
   },
+  changePassword: {
+    request: {
+      "A new password": { current_password: "correct horse battery", new_password: "staple the horse" },
+    },
+  },
+  createInvitation: {
+    request: { "Somebody who works with targets": { role: "member", email: "grace@example.com" } },
+    answer: {
+      id: "019a4b6c7d8e7f0011223344556677b0",
+      role: "member",
+      email: "grace@example.com",
+      created_by: "019a4b6c7d8e7f0011223344556677aa",
+      created_at: 1_793_500_000,
+      expires_at: 1_794_104_800,
+      token: `inv_${"0123456789abcdef".repeat(4)}`,
+      url: `https://postrider.example.com/join#inv_${"0123456789abcdef".repeat(4)}`,
+    },
+  },
+  acceptInvitation: {
+    request: {
+      "With the invitation's address": {
+        token: `inv_${"0123456789abcdef".repeat(4)}`,
+        password: "correct horse battery",
+        name: "Grace",
+      },
+    },
+  },
+  listMembers: {
+    answer: {
+      members: [
+        {
+          id: "019a4b6c7d8e7f0011223344556677aa",
+          email: "ada@example.com",
+          name: "Ada",
+          role: "admin",
+          created_at: 1_793_400_000,
+          last_login_at: 1_793_500_000,
+        },
+      ],
+    },
+  },
+  changeRole: { request: { "Only looks from now on": { role: "viewer" } } },
+  listAuditLog: {
+    answer: {
+      entries: [
+        {
+          id: "019a4b6c7d8e7f0011223344556677b1",
+          at: 1_793_500_000,
+          action: "target.updated",
+          actor: { kind: "user", id: "019a4b6c7d8e7f0011223344556677aa", name: "ada@example.com" },
+          object: { kind: "target", id: "019a4b6c7d8e7f0011223344556677ac", name: "Shop" },
+          before: { url: "https://shop.example.com/… (sha256 1f0e3dad9990)" },
+          after: { url: "https://hooks.example.com/… (sha256 9f86d081884c)" },
+          client_address: "203.0.113.7",
+          user_agent: "Mozilla/5.0 (X11; Linux x86_64)",
+          request_id: "9f2c1a7b3d4e00000001",
+        },
+      ],
+    },
+  },
   createKey: { request: { "A key for one consumer": { name: "worker 1" } } },
   createTarget: {
     request: {
@@ -170,6 +230,7 @@ export const examples: Record<string, { request?: Record<string, unknown>; answe
       held: 0,
     },
   },
+  forceReject: { request: { "A message that stops its key": { reason: "the order was deleted by hand" } } },
   replayEvent: {
     answer: {
       id: "019a4b6c7d8e7f0011223344556677ae",
@@ -207,6 +268,47 @@ export const examples: Record<string, { request?: Record<string, unknown>; answe
         error: "receiver answered 401",
         response_body: "the signature does not fit",
       },
+    },
+  },
+  eraseEvent: {
+    answer: {
+      id: "019a4b6c7d8e7f0011223344556677af",
+      event_id: "019a4b6c7d8e7f0011223344556677ad",
+      correlation_id: null,
+      status: "DONE",
+      total: 2,
+      erased: 2,
+      created_by: "ada@example.com",
+      created_at: 1_793_500_000,
+      finished_at: 1_793_500_000,
+    },
+  },
+  createErasure: {
+    request: { "All that belongs to a customer": { correlation_id: "customer-4711" } },
+    answer: {
+      id: "019a4b6c7d8e7f0011223344556677af",
+      event_id: null,
+      correlation_id: "customer-4711",
+      status: "RUNNING",
+      total: null,
+      erased: 0,
+      created_by: "API key worker 1 (ak_live_0123)",
+      created_at: 1_793_500_000,
+      finished_at: null,
+    },
+  },
+  saveNotificationTarget: {
+    request: {
+      "What somebody has to look at": {
+        target_id: "019a4b6c7d8e7f0011223344556677ac",
+        event_types: ["target.disabled", "event.failed", "handoff.input_required"],
+      },
+    },
+    answer: {
+      id: "019a4b6c7d8e7f0011223344556677b0",
+      target_id: "019a4b6c7d8e7f0011223344556677ac",
+      event_types: ["target.disabled", "event.failed", "handoff.input_required"],
+      created_at: 1_793_500_000,
     },
   },
   renameOrganization: { request: { "A new name": { name: "Ada's workshop" } } },

@@ -7,8 +7,11 @@ export const tags = [
   { name: "Endpoints", description: "Webhook targets as older clients know them" },
   { name: "Mailboxes", description: "Reading, claiming and acknowledging messages" },
   { name: "Events", description: "What became of accepted items" },
+  { name: "Erasure", description: "Removing what items held" },
+  { name: "Notifications", description: "Hearing of what happens to targets and items" },
   { name: "Statistics", description: "What happened over time" },
   { name: "Organization", description: "The workspace that everything belongs to" },
+  { name: "Members", description: "Who belongs to the organization, and who changed what" },
   { name: "Billing", description: "Usage and payment" },
   { name: "Operation", description: "For those who run the service" },
 ] as const;
@@ -21,6 +24,7 @@ export const operationNames: Record<string, readonly [tag: Tag, operationId: str
   "POST /api/v1/auth/login": ["Account", "logIn"],
   "POST /api/v1/auth/logout": ["Account", "logOut"],
   "POST /api/v1/auth/logout-all": ["Account", "logOutAll"],
+  "POST /api/v1/auth/password": ["Account", "changePassword"],
   "GET /api/v1/auth/me": ["Account", "readMe"],
 
   "POST /api/v1/keys": ["API keys", "createKey"],
@@ -60,6 +64,8 @@ export const operationNames: Record<string, readonly [tag: Tag, operationId: str
   "POST /api/v1/mailboxes/:mailbox_id/reject": ["Mailboxes", "rejectMessages"],
   "POST /api/v1/mailboxes/:mailbox_id/redrive": ["Mailboxes", "redriveMessages"],
   "GET /api/v1/mailboxes/:mailbox_id/stats": ["Mailboxes", "readMailboxStats"],
+  "POST /api/v1/mailboxes/:mailbox_id/messages/:message_id/force-release": ["Mailboxes", "forceRelease"],
+  "POST /api/v1/mailboxes/:mailbox_id/messages/:message_id/force-reject": ["Mailboxes", "forceReject"],
 
   "GET /api/v1/events": ["Events", "listEvents"],
   "GET /api/v1/events/:id": ["Events", "readEvent"],
@@ -73,10 +79,28 @@ export const operationNames: Record<string, readonly [tag: Tag, operationId: str
   "POST /api/v1/events/:id/handoff/message": ["Events", "answerAgent"],
   "POST /api/v1/events/:id/handoff/cancel": ["Events", "cancelTask"],
 
+  "POST /api/v1/events/:id/erase": ["Erasure", "eraseEvent"],
+  "POST /api/v1/erasures": ["Erasure", "createErasure"],
+  "GET /api/v1/erasures": ["Erasure", "listErasures"],
+  "GET /api/v1/erasures/:id": ["Erasure", "readErasure"],
+
+  "GET /api/v1/notification-targets": ["Notifications", "listNotificationTargets"],
+  "POST /api/v1/notification-targets": ["Notifications", "saveNotificationTarget"],
+  "DELETE /api/v1/notification-targets/:id": ["Notifications", "removeNotificationTarget"],
+
   "GET /api/v1/stats": ["Statistics", "readStats"],
 
   "GET /api/v1/orgs": ["Organization", "readOrganization"],
   "PATCH /api/v1/orgs": ["Organization", "renameOrganization"],
+
+  "GET /api/v1/members": ["Members", "listMembers"],
+  "PATCH /api/v1/members/:id": ["Members", "changeRole"],
+  "DELETE /api/v1/members/:id": ["Members", "removeMember"],
+  "GET /api/v1/invitations": ["Members", "listInvitations"],
+  "POST /api/v1/invitations": ["Members", "createInvitation"],
+  "DELETE /api/v1/invitations/:id": ["Members", "revokeInvitation"],
+  "POST /api/v1/invitations/accept": ["Members", "acceptInvitation"],
+  "GET /api/v1/audit-log": ["Members", "listAuditLog"],
 
   "GET /api/v1/billing": ["Billing", "readBilling"],
   "POST /api/v1/billing/checkout": ["Billing", "openCheckout"],

@@ -28,6 +28,8 @@ export interface MailboxRouteDeps {
   pool: pg.Pool;
   mailboxes: Mailboxes;
   config: Pick<Config, "mailboxLeaseSeconds" | "mailboxRetentionSeconds">;
+  /** Unix milliseconds. */
+  nowMs: () => number;
 }
 
 export const MailboxParams = Type.Object({ mailbox_id: Type.String() });

@@ -1,23 +1,8 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
-import type pg from "pg";
-import { createTestDatabase, type TestDatabase } from "../../test/support/database.ts";
-import { createPool } from "../postgres/pool.ts";
+import { expect } from "vitest";
 import { buildIndexes } from "./buildIndexes.ts";
+import { file, databaseTest } from "../../test/support/fixtures.ts";
 
-let database: TestDatabase;
-let pool: pg.Pool;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = createPool({ connection: database.connection, size: 2, onError: () => undefined });
-});
-
-afterAll(async () => {
-  await pool.end();
-  await database.drop();
-});
-
-async function definitions(): Promise<string[]> {
+const it = databaseTest().extend("definitions", file, ({ pool }) => async (): Promise<string[]> => {
   const { rows } = await pool.query<{ definition: string }>(
     `select regexp_replace(pg_get_indexdef(i.indexrelid), 'INDEX \\S+', 'INDEX') as definition
      from pg_index i
@@ -27,9 +12,12 @@ async function definitions(): Promise<string[]> {
      order by definition`,
   );
   return rows.map((row) => row.definition);
-}
+});
 
-test("what a migration gave to the parents alone is built on every partition, once", async () => {
+it("what a migration gave to the parents alone is built on every partition, once", async ({
+  definitions,
+  pool,
+}) => {
   const whole = await definitions();
   // As they are on a database whose partitions were made before the migration.
   await pool.query("drop index events_type, attempts_delivered_target");
@@ -54,7 +42,7 @@ function withoutOnly(definition: string): string {
   return definition.replace(" ONLY", "");
 }
 
-test("an index that was left half built is built anew", async () => {
+it("an index that was left half built is built anew", async ({ pool }) => {
   await pool.query("drop index events_type");
   await pool.query(
     `create index events_type on only events (org_id, event_type collate "C", id)

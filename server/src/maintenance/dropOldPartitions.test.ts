@@ -1,49 +1,39 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
-import type pg from "pg";
-import { createTestDatabase, type TestDatabase } from "../../test/support/database.ts";
+import { expect } from "vitest";
 import { newId } from "../postgres/ids.ts";
 import { dayMs, ensurePartitions, tablesById } from "../postgres/partitions.ts";
-import { createPool } from "../postgres/pool.ts";
 import { dropOldPartitions } from "./dropOldPartitions.ts";
+import { file, databaseTest } from "../../test/support/fixtures.ts";
 
-let database: TestDatabase;
-let pool: pg.Pool;
 const nowMs = Date.now();
 const target = newId(7, nowMs);
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = createPool({ connection: database.connection, size: 2, onError: () => undefined });
-});
-
-afterAll(async () => {
-  await pool.end();
-  await database.drop();
-});
-
-async function storeEvent(atMs: number): Promise<string> {
-  const id = newId(7, atMs);
-  await pool.query(
-    `insert into events (bucket, kind, max_retries, billable, target_id, id, org_id, payload)
+const it = databaseTest()
+  .extend("storeEvent", file, ({ pool }) => async (atMs: number): Promise<string> => {
+    const id = newId(7, atMs);
+    await pool.query(
+      `insert into events (bucket, kind, max_retries, billable, target_id, id, org_id, payload)
      values (7, 1, 8, true, $1, $2, $1, '{}')`,
-    [target, id],
-  );
-  await pool.query(
-    `insert into deliveries (bucket, kind, id, target_id, org_id, due_at, event_ids)
+      [target, id],
+    );
+    await pool.query(
+      `insert into deliveries (bucket, kind, id, target_id, org_id, due_at, event_ids)
      values (7, 1, $1, $2, $2, $3, array[$1::uuid])`,
-    [id, target, atMs],
-  );
-  return id;
-}
+      [id, target, atMs],
+    );
+    return id;
+  })
+  .extend("ids", file, ({ pool }) => async (table: string, column: string): Promise<string[]> => {
+    const { rows } = await pool.query<{ id: string }>(
+      `select ${column} as id from ${table} order by ${column}`,
+    );
+    return rows.map((row) => row.id);
+  });
 
-async function ids(table: string, column: string): Promise<string[]> {
-  const { rows } = await pool.query<{ id: string }>(
-    `select ${column} as id from ${table} order by ${column}`,
-  );
-  return rows.map((row) => row.id);
-}
-
-test("whole days past retention go with what still waits of them; all later days stay", async () => {
+it("whole days past retention go with what still waits of them; all later days stay", async ({
+  storeEvent,
+  pool,
+  ids,
+}) => {
   const today = await storeEvent(nowMs);
   const laterMs = nowMs + 40 * dayMs;
   expect(await ensurePartitions(pool, laterMs)).toBe(9 * (tablesById.length + 1));
@@ -64,7 +54,7 @@ test("whole days past retention go with what still waits of them; all later days
   });
 });
 
-test("partitions exist a week ahead, and are made once", async () => {
+it("partitions exist a week ahead, and are made once", async ({ pool, storeEvent }) => {
   expect(await ensurePartitions(pool, nowMs + 41 * dayMs)).toBe(tablesById.length + 1);
   expect(await ensurePartitions(pool, nowMs + 41 * dayMs)).toBe(0);
   await storeEvent(nowMs + 47 * dayMs);

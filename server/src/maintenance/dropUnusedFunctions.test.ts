@@ -1,49 +1,38 @@
-import { afterEach, beforeEach, expect, test } from "vitest";
-import type pg from "pg";
-import { createTestDatabase, type TestDatabase } from "../../test/support/database.ts";
+import { expect } from "vitest";
 import { functionSchema } from "../postgres/functionSchema.ts";
 import { migrationLockKey } from "../postgres/migrate.ts";
-import { createPool } from "../postgres/pool.ts";
 import { dropUnusedFunctions } from "./dropUnusedFunctions.ts";
+import { stageTest } from "../../test/support/fixtures.ts";
 
-let database: TestDatabase;
-let pool: pg.Pool;
-
-beforeEach(async () => {
-  database = await createTestDatabase();
-  pool = createPool({ connection: database.connection, size: 2, onError: () => undefined });
-});
-
-afterEach(async () => {
-  await pool.end();
-  await database.drop();
-});
-
-/** Functions of another version, and a process of it that was seen so long ago. */
-async function otherVersion(digit: string, seen: string): Promise<string> {
-  const schema = `postrider_f_${digit.repeat(12)}`;
-  await pool.query(`
+const it = stageTest
+  /** Functions of another version, and a process of it that was seen so long ago. */
+  .extend("otherVersion", ({ pool }) => async (digit: string, seen: string): Promise<string> => {
+    const schema = `postrider_f_${digit.repeat(12)}`;
+    await pool.query(`
     create schema ${schema};
     create type ${schema}.pair as (one integer, other text);
     create function ${schema}.one(integer) returns integer language sql as 'select 1';
     create function ${schema}.both() returns ${schema}.pair language sql as $$ select row(1, 'a') $$;
     create function ${schema}.one(text) returns integer language sql as 'select 1'`);
-  await pool.query(
-    `insert into processes (id, version, host, migration, functions, seen_at)
+    await pool.query(
+      `insert into processes (id, version, host, migration, functions, seen_at)
      values (gen_random_uuid(), '1', 'h', 10, $1, now() - $2::interval)`,
-    [schema, seen],
-  );
-  return schema;
-}
+      [schema, seen],
+    );
+    return schema;
+  })
+  .extend("schemas", ({ pool }) => async (): Promise<string[]> => {
+    const { rows } = await pool.query<{ name: string }>(
+      "select nspname as name from pg_namespace where nspname like 'postrider%' order by nspname",
+    );
+    return rows.map(({ name }) => name);
+  });
 
-async function schemas(): Promise<string[]> {
-  const { rows } = await pool.query<{ name: string }>(
-    "select nspname as name from pg_namespace where nspname like 'postrider%' order by nspname",
-  );
-  return rows.map(({ name }) => name);
-}
-
-test("functions go when no process has used them for a day, never this process's own", async () => {
+it("functions go when no process has used them for a day, never this process's own", async ({
+  otherVersion,
+  pool,
+  schemas,
+}) => {
   const used = await otherVersion("a", "23 hours 59 minutes");
   const unused = await otherVersion("b", "24 hours 1 minute");
   await pool.query("create schema postrider_files");
@@ -55,7 +44,7 @@ test("functions go when no process has used them for a day, never this process's
   expect(await dropUnusedFunctions(pool)).toBe(0);
 });
 
-test("nothing is dropped while a process starts", async () => {
+it("nothing is dropped while a process starts", async ({ otherVersion, pool }) => {
   await otherVersion("c", "2 days");
   const starting = await pool.connect();
   await starting.query("select pg_advisory_lock($1)", [migrationLockKey]);
@@ -63,7 +52,11 @@ test("nothing is dropped while a process starts", async () => {
   starting.release(true);
 });
 
-test("what somebody else made in such a schema is not dropped with it", async () => {
+it("what somebody else made in such a schema is not dropped with it", async ({
+  otherVersion,
+  pool,
+  schemas,
+}) => {
   const schema = await otherVersion("d", "2 days");
   await pool.query(`create table ${schema}.kept (id integer)`);
   await expect(dropUnusedFunctions(pool)).rejects.toThrow(/other objects depend on it/);

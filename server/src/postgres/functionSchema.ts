@@ -39,6 +39,12 @@ export const innerFunctions = [
   "left_in_mailbox",
   "store_replays",
   "cancel_message",
+  "lock_message",
+  "withdraw_message",
+  "withdraw_delivery",
+  "erase_answers",
+  "note_dead_messages",
+  "make_operational_items",
 ] as const;
 
 /** The schema of this version's functions: another version, or another working copy, has other ones beside it. */

@@ -1,15 +1,16 @@
 import type pg from "pg";
 import { sweepRateLimits } from "../accounts/rateLimit.ts";
 import { sweepSessions } from "../accounts/sessionStore.ts";
+import { forgetEntries } from "../audit/store.ts";
 import { foldUsage } from "../billing/foldUsage.ts";
 import { type Config, mailboxRetentionMs } from "../config/config.ts";
-import { ensurePartitions } from "../postgres/partitions.ts";
 import {
   foldMailboxActivity,
   forgetDeletedMailboxes,
   sweepClaimIds,
   sweepExpiredMessages,
 } from "../mailbox/finish/sweepMessages.ts";
+import { sweepInvitations } from "../members/invitationStore.ts";
 import type { Handoffs } from "../handoff/handoffs.ts";
 import { sweepPolls } from "../handoff/follow/pollStore.ts";
 import type { Log } from "../telemetry/log.ts";
@@ -17,6 +18,13 @@ import { analyzePartitions } from "../maintenance/analyzePartitions.ts";
 import { buildIndexes } from "../maintenance/buildIndexes.ts";
 import { cancelExpired } from "../delivery/rows/cancelExpired.ts";
 import { cancelOrphans } from "../delivery/rows/cancelOrphans.ts";
+import { forgetInterventions } from "../mailbox/finish/forceMessage.ts";
+import type { Mailboxes } from "../mailbox/mailboxes.ts";
+import { carryOnErasures, eraseDigests } from "../erasures/chores.ts";
+import { tellEvents } from "../notifications/tellEvents.ts";
+import type { Changes } from "../items/changes.ts";
+import { firstIdAt } from "../postgres/ids.ts";
+import { dayMs, ensurePartitions } from "../postgres/partitions.ts";
 import { dropOldPartitions } from "../maintenance/dropOldPartitions.ts";
 import { dropUnusedFunctions } from "../maintenance/dropUnusedFunctions.ts";
 import { type Chore, startLoop } from "../maintenance/chore.ts";
@@ -34,6 +42,10 @@ export interface MaintenanceDeps {
   log: Log;
   nowMs: () => number;
   handoffs: Pick<Handoffs, "refreshDueCards">;
+  mailboxes: Pick<Mailboxes, "onMailboxItems">;
+  changes: Changes;
+  /** Tells the local dispatcher that something became due. */
+  onDue: () => void;
 }
 
 const seconds = 1_000;
@@ -41,7 +53,14 @@ const minutes = 60 * seconds;
 
 /** Everything the service does by itself. Each chore may run on several nodes at once without harm. */
 export function startMaintenance(deps: MaintenanceDeps): { stop(): Promise<void> } {
-  const chores = [...itemChores(deps), ...mailboxChores(deps), ...replayChores(deps), ...storageChores(deps)];
+  const chores = [
+    ...itemChores(deps),
+    ...mailboxChores(deps),
+    ...replayChores(deps),
+    ...doingChores(deps),
+    ...storageChores(deps),
+    ...accountChores(deps),
+  ];
   const loops = chores.map((chore) => startLoop(chore, deps.log));
   return {
     async stop() {
@@ -140,6 +159,38 @@ function replayChores({ config, pool, nowMs }: MaintenanceDeps): Chore[] {
   ];
 }
 
+/** What was asked for or noted, and is carried out afterwards. */
+function doingChores({ config, pool, mailboxes, changes, onDue, nowMs }: MaintenanceDeps): Chore[] {
+  const onMailboxItems = (ids: string[]): void => mailboxes.onMailboxItems(ids);
+  const mailboxRetention = mailboxRetentionMs(config);
+  return [
+    {
+      name: "operational events",
+      everyMs: seconds,
+      runOnce: async () => ({ items: await tellEvents({ pool, changes, onDue, onMailboxItems }) }),
+    },
+    {
+      name: "erasures",
+      everyMs: seconds,
+      runOnce: async () => ({
+        events: await carryOnErasures({ pool, mailboxRetentionMs: mailboxRetention, onMailboxItems }),
+      }),
+    },
+    {
+      name: "digests of erased items",
+      everyMs: 5 * seconds,
+      runOnce: async () => ({ items: await eraseDigests(pool) }),
+    },
+    {
+      name: "interventions past retention",
+      everyMs: 30 * minutes,
+      runOnce: async () => ({
+        rows: await forgetInterventions(pool, firstIdAt(nowMs() - config.retentionDays * dayMs)),
+      }),
+    },
+  ];
+}
+
 function storageChores({ config, pool, nowMs }: MaintenanceDeps): Chore[] {
   return [
     {
@@ -189,6 +240,11 @@ function storageChores({ config, pool, nowMs }: MaintenanceDeps): Chore[] {
       everyMs: 30 * minutes,
       runOnce: async () => ({ versions: await dropUnusedFunctions(pool) }),
     },
+  ];
+}
+
+function accountChores({ config, pool, nowMs }: MaintenanceDeps): Chore[] {
+  return [
     {
       name: "expired sessions",
       everyMs: 30 * minutes,
@@ -198,6 +254,18 @@ function storageChores({ config, pool, nowMs }: MaintenanceDeps): Chore[] {
       name: "rate limits",
       everyMs: 5 * minutes,
       runOnce: async () => ({ rows: await sweepRateLimits(pool) }),
+    },
+    {
+      name: "invitations that are over",
+      everyMs: 60 * minutes,
+      runOnce: async () => ({ rows: await sweepInvitations(pool) }),
+    },
+    {
+      name: "audit log past retention",
+      everyMs: 30 * minutes,
+      runOnce: async () => ({
+        entries: await forgetEntries(pool, { retentionDays: config.auditRetentionDays, nowMs: nowMs() }),
+      }),
     },
   ];
 }

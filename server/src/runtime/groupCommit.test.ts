@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import {
   createGroupCommit,
   type GroupCommit,
@@ -41,6 +41,11 @@ function controlled(options: Partial<GroupCommitOptions<number, number>> = {}): 
       while (runs.length < count) await new Promise((resolve) => setImmediate(resolve));
     },
   };
+}
+
+/** Lets everything run that waits for no timer. */
+async function afterImmediates(): Promise<void> {
+  for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
 
 describe("a group commit", () => {
@@ -265,17 +270,26 @@ describe("group commits that take turns", () => {
   });
 
   it("do not wait for a batch that hangs", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
     const turns = new Turns();
     const [hanging, other] = [controlled({ turns }), controlled({ turns })];
     const result = hanging.commits.add(1);
     await hanging.begun(1);
     const results = [other.commits.add(2)];
+    await afterImmediates();
+    expect(other.runs).toHaveLength(0);
+    vi.advanceTimersByTime(50);
     await other.begun(1);
     // Its own batches still follow each other.
     results.push(other.commits.add(3));
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await afterImmediates();
+    vi.advanceTimersByTime(1_000);
+    await afterImmediates();
     expect(other.runs).toHaveLength(1);
     other.runs[0]!.commit();
+    await afterImmediates();
+    vi.advanceTimersByTime(50);
     await other.begun(2);
     other.runs[1]!.commit();
     expect(await Promise.all(results)).toEqual([4, 6]);

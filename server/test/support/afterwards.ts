@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { expect } from "vitest";
-import { until } from "./embeddedProcess.ts";
+import { until } from "./until.ts";
 import type { Load } from "./load.ts";
 import type { Receiver } from "./receiver.ts";
 import { everyAttempt } from "./everyAttempt.ts";
@@ -20,10 +20,14 @@ export interface Afterwards {
  * what receivers got: the promises 1, 2, 3 and 8.
  */
 export async function expectNothingLost({ pool, load, receiver }: Afterwards): Promise<void> {
-  await until("nothing waits and nothing is leased", healLimitMs, async () => {
-    const { waiting, leased } = await hotRows(pool);
-    return waiting + leased === 0;
-  });
+  await until(
+    async () => {
+      const { waiting, leased } = await hotRows(pool);
+      return waiting + leased === 0;
+    },
+    Boolean,
+    healLimitMs,
+  );
   expect(load.unexpected).toEqual([]);
   const stored = await storedIds(pool);
   const acknowledged = new Set(load.acknowledged());

@@ -1,17 +1,17 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runningConnection } from "../../src/postgres/embedded/runningConnection.ts";
 import { createPool } from "../../src/postgres/pool.ts";
 import { expectNothingLost } from "./afterwards.ts";
 import { createRandom, type Random } from "./billing/random.ts";
-import { until } from "./embeddedProcess.ts";
+import { until } from "./until.ts";
 import { createWebhookTarget } from "./items.ts";
 import { type Load, startLoad } from "./load.ts";
 import { answerOk, type AnswerTo, type Receiver, startReceiver } from "./receiver.ts";
 import { startService, type ServiceProcess } from "./serviceProcess.ts";
 import { type Account, signUp } from "./testNode.ts";
+import { clusterFolder } from "./clusterFolder.ts";
 
 /** A service with its own database, and the ways in which a machine can end its processes. */
 interface Mortal {
@@ -57,7 +57,7 @@ async function startMortal(dataDir: string, env: Record<string, string>): Promis
  */
 export async function surviveCrashes({ seed, rounds }: { seed: number; rounds: number }): Promise<string[]> {
   const random = createRandom(seed);
-  const dataDir = mkdtempSync(join(tmpdir(), "postrider-crashes-"));
+  const dataDir = mkdtempSync(join(clusterFolder(), "postrider-crashes-"));
   // The receiver draws as often as it is asked; from the same numbers, the crashes would follow the machine's speed.
   const receiver = await startReceiver(unreliable(createRandom(seed + 1_000_000)));
   const mortal = await startMortal(dataDir, { POSTRIDER_DELIVERY_TIMEOUT_MS: "1000" });
@@ -119,16 +119,16 @@ async function crashUnderLoad(
   const done: string[] = [];
   for (let round = 0; round < rounds; round++) {
     const goal = load.acknowledged().length + random.integer(20, 300);
-    await until(`${goal} items are acknowledged after: ${done.join(", ")}`, 60_000, () => {
-      return load.acknowledged().length >= goal;
-    });
+    await until(
+      () => {
+        return load.acknowledged().length >= goal;
+      },
+      Boolean,
+      60_000,
+    );
     done.push(await mortal.crash(random));
   }
   const goal = load.acknowledged().length + 50;
-  await until(
-    "items are acknowledged after the last crash",
-    60_000,
-    () => load.acknowledged().length >= goal,
-  );
+  await until(() => load.acknowledged().length >= goal, Boolean, 60_000);
   return done;
 }

@@ -77,19 +77,6 @@ export async function query(connection: EmbeddedConnection | undefined, sql: str
   }
 }
 
-/** Polls until the condition holds, or fails after the limit. */
-export async function until(
-  what: string,
-  limitMs: number,
-  condition: () => boolean | Promise<boolean>,
-): Promise<void> {
-  const deadline = Date.now() + limitMs;
-  while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error(`not within ${limitMs} ms: ${what}`);
-    await delay(20);
-  }
-}
-
 /** Whether a process runs; one that has ended and waits to be collected does not. */
 export function isRunning(pid: number): boolean {
   try {

@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import type { TestProject } from "vitest/node";
 import { createPool, type DatabaseConnection } from "../../src/postgres/pool.ts";
 import { startEmbedded } from "../../src/postgres/embedded/startEmbedded.ts";
+import { clusterFolder } from "./clusterFolder.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -28,6 +28,11 @@ const fastSettings = {
   max_connections: "200",
   shared_buffers: "128MB",
   autovacuum_naptime: "1min",
+  // Nobody reads its log again, and it may lie in memory.
+  wal_level: "minimal",
+  max_wal_senders: "0",
+  min_wal_size: "64MB",
+  max_wal_size: "512MB",
 };
 
 /**
@@ -41,7 +46,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     project.provide("postgres", { connection: { url }, prefix });
     return () => dropDatabases({ url }, prefix);
   }
-  const dataDir = await mkdtemp(join(tmpdir(), "postrider-test-"));
+  const dataDir = await mkdtemp(join(clusterFolder(), "postrider-test-"));
   const database = await startEmbedded({
     dataDir,
     settings: fastSettings,

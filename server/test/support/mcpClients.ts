@@ -4,7 +4,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { CallToolResult, JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 
-const cli = join(import.meta.dirname, "../../src/process/cli.ts");
+const cli = join(import.meta.dirname, "../../bin/postrider.cjs");
 
 /** An agent: the official client, connected. */
 export interface Agent {

@@ -7,6 +7,7 @@ export const isPlain = process.env["TEST_PLAIN"] === "1";
 /** The switches; tests start their services with them. */
 export const switches: Record<string, string> = isPlain
   ? {
+      POSTRIDER_FAST_HTTP: "off",
       POSTRIDER_FAST_OUTBOUND: "off",
       POSTRIDER_FAST_SQL: "off",
       POSTRIDER_SENDING_THREADS: "1",

@@ -20,6 +20,8 @@ export interface Receiver {
   port: number;
   /** Everything received, in order. */
   received: Received[];
+  /** What of it came to this path, in order. */
+  at(path: string): readonly Received[];
   /** How requests are answered; 200 unless set. */
   answer: AnswerTo;
   /** Resolves once `count` requests (those to `path`, when given) have been received; rejects after the limit. */
@@ -36,6 +38,7 @@ export function answerOk(_received: Received, response: ServerResponse): void {
 /** An HTTP receiver on loopback that keeps what it gets; on `port` when one is given. */
 export async function startReceiver(answer: AnswerTo = answerOk, port = 0): Promise<Receiver> {
   const watchers = new Set<() => void>();
+  const byPath = new Map<string, Received[]>();
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
@@ -48,6 +51,9 @@ export async function startReceiver(answer: AnswerTo = answerOk, port = 0): Prom
         atMs: Date.now(),
       };
       receiver.received.push(received);
+      const before = byPath.get(received.path);
+      if (before === undefined) byPath.set(received.path, [received]);
+      else before.push(received);
       receiver.answer(received, response);
       for (const look of watchers) look();
     });
@@ -63,9 +69,10 @@ export async function startReceiver(answer: AnswerTo = answerOk, port = 0): Prom
     port: address.port,
     received: [],
     answer,
+    at: (path) => byPath.get(path) ?? [],
     arrivals(count, { path, limitMs = arrivalLimitMs } = {}) {
-      const matching = (): Received[] =>
-        path === undefined ? receiver.received : receiver.received.filter((one) => one.path === path);
+      const matching = (): readonly Received[] =>
+        path === undefined ? receiver.received : receiver.at(path);
       return new Promise((resolve, reject) => {
         const timer = setTimeout(() => {
           watchers.delete(look);
@@ -77,7 +84,7 @@ export async function startReceiver(answer: AnswerTo = answerOk, port = 0): Prom
           if (found.length < count) return;
           clearTimeout(timer);
           watchers.delete(look);
-          resolve(found);
+          resolve([...found]);
         }
         watchers.add(look);
         look();

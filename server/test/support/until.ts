@@ -1,9 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-/** Polls until `read` gives what is wanted; fails after `limitMs` with what was seen last. */
+/** Polls until `read` gives what is wanted, or anything true; fails after `limitMs` with what was seen last. */
 export async function until<T>(
   read: () => T | Promise<T>,
-  isWanted: (value: T) => boolean,
+  isWanted: (value: T) => boolean = Boolean,
   limitMs: number = 30_000,
 ): Promise<T> {
   const deadline = Date.now() + limitMs;

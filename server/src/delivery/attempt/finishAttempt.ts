@@ -43,7 +43,7 @@ export function createFinisher(deps: FinisherDeps): Finisher {
         number: delivery.attempts + 1,
         target,
       });
-      noteHealth(deps, target, result.verdict);
+      noteHealth(deps, { target, eventId: delivery.eventId }, result.verdict);
     },
   };
 }
@@ -89,20 +89,25 @@ function nextStep(deps: FinisherDeps, delivery: Delivery, target: TargetConfig, 
 }
 
 /** Keeps the target's health on its record: written on changes only, never per attempt. */
-function noteHealth(deps: FinisherDeps, target: TargetConfig, verdict: AttemptVerdict): void {
+function noteHealth(
+  deps: FinisherDeps,
+  { target, eventId }: { target: TargetConfig; eventId: string },
+  verdict: AttemptVerdict,
+): void {
   if (verdict.outcome === "delivered" && target.failingSince === null) return;
   const nowSeconds = Math.floor(deps.nowMs() / 1000);
+  const note = { targetId: target.id, eventId, nowSeconds };
   let change: Promise<unknown> | undefined;
   if (verdict.outcome === "gone") {
     // So that no other delivery that this node holds for it is sent.
     target.enabled = false;
-    change = disableTarget(deps.pool, target.id, "the receiver answered 410 Gone", nowSeconds);
+    change = disableTarget(deps.pool, note, "the receiver answered 410 Gone");
   } else if (verdict.outcome === "delivered") {
     target.failingSince = null;
-    change = noteRecovery(deps.pool, target.id);
+    change = noteRecovery(deps.pool, note);
   } else if (verdict.outcome === "failed" || (verdict.outcome === "retry" && verdict.countsTowardDisabling)) {
     if (target.failingSince !== null && target.failingSince > nowSeconds - 5 * 86_400) return;
-    change = noteFailure(deps.pool, target.id, nowSeconds).then((isDisabled) => {
+    change = noteFailure(deps.pool, note).then((isDisabled) => {
       if (isDisabled)
         deps.log.warn({ target_id: target.id }, "target disabled: every delivery failed for 5 days");
     });

@@ -1,44 +1,25 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
-import type pg from "pg";
+import { expect } from "vitest";
 import { Registry } from "prom-client";
-import { createTestDatabase, type TestDatabase } from "../../../test/support/database.ts";
 import { bucketOf, newId } from "../../postgres/ids.ts";
 import { ensurePartitions } from "../../postgres/partitions.ts";
-import { createPool } from "../../postgres/pool.ts";
 import { createDeliveryMetrics } from "../../telemetry/deliveryMetrics.ts";
 import { createLog } from "../../telemetry/log.ts";
 import { createClaimLoop } from "./claimLoop.ts";
+import { file, databaseTest } from "../../../test/support/fixtures.ts";
 
-let database: TestDatabase;
-let pool: pg.Pool;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = createPool({ connection: database.connection, size: 2, onError: () => undefined });
-  await ensurePartitions(pool, Date.now());
-});
-
-afterAll(async () => {
-  await pool.end();
-  await database.drop();
-});
-
-const stored = 600;
-/** What a claim takes of a target that is alone. */
-const share = 512;
-
-/** A target with as many due items, each in a row of its own. */
-async function makeBacklog(): Promise<string> {
-  const org = newId(0, Date.now());
-  const target = newId(7, Date.now());
-  await pool.query("insert into organizations values ($1, 'o', 'o', 'active', null, 0)", [org]);
-  await pool.query(
-    `insert into targets (id, org_id, kind, name, url, secret, created_at, updated_at)
+const it = databaseTest()
+  /** A target with as many due items, each in a row of its own. */
+  .extend("makeBacklog", file, ({ pool }) => async (): Promise<string> => {
+    const org = newId(0, Date.now());
+    const target = newId(7, Date.now());
+    await pool.query("insert into organizations values ($1, 'o', 'o', 'active', null, 0)", [org]);
+    await pool.query(
+      `insert into targets (id, org_id, kind, name, url, secret, created_at, updated_at)
      values ($1, $2, 'webhook', 't', 'https://example.com/', '\\x00', 0, 0)`,
-    [target, org],
-  );
-  await pool.query(
-    `with made as (
+      [target, org],
+    );
+    await pool.query(
+      `with made as (
        insert into events (bucket, kind, max_retries, billable, target_id, id, org_id, payload)
        select $1, 1, 8, true, $2, id, $3, '{}'
        from unnest($4::uuid[]) as id
@@ -47,12 +28,23 @@ async function makeBacklog(): Promise<string> {
      insert into deliveries (bucket, kind, id, target_id, org_id, due_at, event_ids)
      select $1, 1, id, $2, $3, 1, array[id]
      from made`,
-    [bucketOf(target), target, org, Array.from({ length: stored }, () => newId(7, Date.now()))],
-  );
-  return target;
-}
+      [bucketOf(target), target, org, Array.from({ length: stored }, () => newId(7, Date.now()))],
+    );
+    return target;
+  });
 
-test("a claim that filled its target is not repeated until there is room, and then brings the rest", async () => {
+it.beforeAll(async ({ pool }) => {
+  await ensurePartitions(pool, Date.now());
+});
+
+const stored = 600;
+/** What a claim takes of a target that is alone. */
+const share = 512;
+
+it("a claim that filled its target is not repeated until there is room, and then brings the rest", async ({
+  makeBacklog,
+  pool,
+}) => {
   const target = await makeBacklog();
   let asked = 0;
   let isFull = false;

@@ -1,15 +1,12 @@
 import { Registry } from "prom-client";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import type pg from "pg";
-import { createTestDatabase, type TestDatabase } from "../../../test/support/database.ts";
+import { expect, onTestFinished } from "vitest";
 import { storeDueItems } from "../../../test/support/storedItems.ts";
 import { until } from "../../../test/support/until.ts";
 import { loadConfig } from "../../config/config.ts";
 import { newId } from "../../postgres/ids.ts";
 import { ensurePartitions } from "../../postgres/partitions.ts";
-import { createPool } from "../../postgres/pool.ts";
 import { parseNetworks } from "../../outbound/addressGuard.ts";
-import { createOutbound, type Outbound } from "../../outbound/outbound.ts";
+import { createOutbound } from "../../outbound/outbound.ts";
 import { noChanges } from "../../items/changes.ts";
 import { createSecretBox } from "../../items/secretBox.ts";
 import { createDeliveryMetrics } from "../../telemetry/deliveryMetrics.ts";
@@ -22,52 +19,54 @@ import { createAttemptRecorder } from "../attempt/recordAttempts.ts";
 import { createAttemptReport } from "../attempt/reportAttempt.ts";
 import { createFinisher } from "../attempt/finishAttempt.ts";
 import type { TargetConfig } from "../../targets/targetConfig.ts";
+import { file, databaseTest } from "../../../test/support/fixtures.ts";
 
-let database: TestDatabase;
-let pool: pg.Pool;
-let outbound: Outbound;
 const orgId = newId(0, Date.now());
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = createPool({ connection: database.connection, size: 4, onError: () => undefined });
-  outbound = createOutbound({ allowHttp: true, networks: parseNetworks(""), userAgent: "Postrider/test" });
+const it = databaseTest({ poolSize: 4 })
+  .extend("outbound", file, async ({}, { onCleanup }) => {
+    const outbound = createOutbound({
+      allowHttp: true,
+      networks: parseNetworks(""),
+      userAgent: "Postrider/test",
+    });
+    onCleanup(() => outbound.close());
+    return outbound;
+  })
+  /** A target with five due items; nobody can open its signing secret. */
+  .extend("makeTarget", file, ({ pool }) => async (bucket: number, kind: 1 | 3): Promise<string> => {
+    const id = newId(bucket, Date.now());
+    await pool.query(
+      `insert into targets (id, org_id, kind, name, url, secret, created_at, updated_at)
+     values ($1, $2, 'webhook', 't', 'https://example.com/', '\\x00', 0, 0)`,
+      [id, orgId],
+    );
+    await storeDueItems(pool, { orgId, targetId: id, count: 5 });
+    await pool.query("update deliveries set kind = $2 where target_id = $1", [id, kind]);
+    return id;
+  })
+  .extend(
+    "dispatcherWith",
+    file,
+    ({ pool, outbound }) =>
+      (sendHandoff: DeliveryDeps["sendHandoff"]): Dispatcher =>
+        createDelivery({
+          config: loadConfig({ LOG_LEVEL: "silent" }),
+          pool,
+          box: createSecretBox({ current: Buffer.alloc(32, 7) }),
+          outbound,
+          log: createLog("silent"),
+          changes: noChanges,
+          registry: new Registry(),
+          nowMs: Date.now,
+          sendHandoff,
+        }),
+  );
+
+it.beforeAll(async ({ pool }) => {
   await ensurePartitions(pool, Date.now());
   await pool.query("insert into organizations values ($1, 'o', 'o', 'active', null, 0)", [orgId]);
 });
-
-afterAll(async () => {
-  outbound.close();
-  await pool.end();
-  await database.drop();
-});
-
-/** A target with five due items; nobody can open its signing secret. */
-async function makeTarget(bucket: number, kind: 1 | 3): Promise<string> {
-  const id = newId(bucket, Date.now());
-  await pool.query(
-    `insert into targets (id, org_id, kind, name, url, secret, created_at, updated_at)
-     values ($1, $2, 'webhook', 't', 'https://example.com/', '\\x00', 0, 0)`,
-    [id, orgId],
-  );
-  await storeDueItems(pool, { orgId, targetId: id, count: 5 });
-  await pool.query("update deliveries set kind = $2 where target_id = $1", [id, kind]);
-  return id;
-}
-
-function dispatcherWith(sendHandoff: DeliveryDeps["sendHandoff"]): Dispatcher {
-  return createDelivery({
-    config: loadConfig({ LOG_LEVEL: "silent" }),
-    pool,
-    box: createSecretBox({ current: Buffer.alloc(32, 7) }),
-    outbound,
-    log: createLog("silent"),
-    changes: noChanges,
-    registry: new Registry(),
-    nowMs: Date.now,
-    sendHandoff,
-  });
-}
 
 const taken: AttemptResult = {
   verdict: { outcome: "delivered" },
@@ -77,7 +76,11 @@ const taken: AttemptResult = {
   retryAfter: null,
 };
 
-test("whatever a sender throws, at once or later, is one failed attempt, and the others' go on", async () => {
+it("whatever a sender throws, at once or later, is one failed attempt, and the others' go on", async ({
+  makeTarget,
+  dispatcherWith,
+  pool,
+}) => {
   const throwing = await makeTarget(1, 3);
   const rejecting = await makeTarget(2, 3);
   const taking = await makeTarget(3, 3);
@@ -111,7 +114,7 @@ test("whatever a sender throws, at once or later, is one failed attempt, and the
   expect(dispatcher.inMemory()).toBe(0);
 });
 
-test("what is lent counts among the requests that may be under way in all", async () => {
+it("what is lent counts among the requests that may be under way in all", async ({ makeTarget, pool }) => {
   const targets = await Promise.all([5, 6, 7, 8, 9].map((bucket) => makeTarget(bucket, 3)));
   const log = createLog("silent");
   const gauges = { inFlight: () => 0, inFlightUnproven: () => 0, inMemory: () => 0, openCircuits: () => 0 };

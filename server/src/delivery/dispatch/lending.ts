@@ -94,16 +94,21 @@ const busyPart = 0.5;
 /** The shortest time to measure it over. */
 const measureMs = 5;
 
-/** Measures this thread's event loop utilization since the last call. */
-export function createBusyMeter(): () => boolean {
-  let last = performance.eventLoopUtilization();
+/**
+ * Measures this thread's event loop utilization since the last call.
+ * @param read how long the event loop has been idle and active so far, in milliseconds.
+ */
+export function createBusyMeter(
+  read: () => { idle: number; active: number } = () => performance.eventLoopUtilization(),
+): () => boolean {
+  let last = read();
   let isBusy = false;
   return () => {
-    const now = performance.eventLoopUtilization();
-    const { idle, active, utilization } = performance.eventLoopUtilization(now, last);
+    const now = read();
+    const [idle, active] = [now.idle - last.idle, now.active - last.active];
     if (idle + active < measureMs) return isBusy;
     last = now;
-    isBusy = utilization >= busyPart;
+    isBusy = active / (idle + active) >= busyPart;
     return isBusy;
   };
 }

@@ -1,53 +1,51 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
-import type pg from "pg";
-import { createTestDatabase, type TestDatabase } from "../../../test/support/database.ts";
+import { expect } from "vitest";
 import { newId } from "../../postgres/ids.ts";
 import { dayMs, ensurePartitions } from "../../postgres/partitions.ts";
-import { createPool } from "../../postgres/pool.ts";
 import { cancelExpired } from "./cancelExpired.ts";
+import { file, databaseTest } from "../../../test/support/fixtures.ts";
 
-let database: TestDatabase;
-let pool: pg.Pool;
 const target = newId(7, Date.now());
 /** Noon, so that nothing is dropped with its day. */
 const noonMs = Math.floor(Date.now() / dayMs) * dayMs + dayMs / 2;
 const retention = { retentionDays: 30, nowMs: noonMs + 30 * dayMs };
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = createPool({ connection: database.connection, size: 2, onError: () => undefined });
+const it = databaseTest()
+  /** A row of waiting items under an id of its own time or none, accepted one millisecond after the other from `atMs` on. */
+  .extend(
+    "storeWaiting",
+    file,
+    ({ pool }) =>
+      async (atMs: number, count: number, isLeased = false): Promise<string[]> => {
+        const ids = Array.from({ length: count }, (_, n) => newId(7, atMs + n));
+        await pool.query(
+          `insert into deliveries (bucket, kind, id, target_id, org_id, due_at, event_ids, lease_until, lease_token)
+     values (7, 1, $1, $2, $2, $3, $4, $5, $6)`,
+          [
+            count === 1 ? ids[0] : newId(7, Date.now() + 60 * dayMs),
+            target,
+            atMs,
+            ids,
+            isLeased ? 1 : null,
+            isLeased ? 1 : null,
+          ],
+        );
+        return ids;
+      },
+  )
+  .extend("column", file, ({ pool }) => async (text: string): Promise<string[]> => {
+    const { rows } = await pool.query<{ id: string }>(`select id from (${text}) as found (id) order by id`);
+    return rows.map((row) => row.id);
+  });
+
+it.beforeAll(async ({ pool }) => {
   await ensurePartitions(pool, noonMs);
 });
 
-afterAll(async () => {
-  await pool?.end();
-  await database?.drop();
-});
-
-/** A row of waiting items under an id of its own time or none, accepted one millisecond after the other from `atMs` on. */
-async function storeWaiting(atMs: number, count: number, isLeased = false): Promise<string[]> {
-  const ids = Array.from({ length: count }, (_, n) => newId(7, atMs + n));
-  await pool.query(
-    `insert into deliveries (bucket, kind, id, target_id, org_id, due_at, event_ids, lease_until, lease_token)
-     values (7, 1, $1, $2, $2, $3, $4, $5, $6)`,
-    [
-      count === 1 ? ids[0] : newId(7, Date.now() + 60 * dayMs),
-      target,
-      atMs,
-      ids,
-      isLeased ? 1 : null,
-      isLeased ? 1 : null,
-    ],
-  );
-  return ids;
-}
-
-async function column(text: string): Promise<string[]> {
-  const { rows } = await pool.query<{ id: string }>(`select id from (${text}) as found (id) order by id`);
-  return rows.map((row) => row.id);
-}
-
-test("what still waits at the end of its retention is CANCELED; what is under way or younger goes on", async () => {
+it("what still waits at the end of its retention is CANCELED; what is under way or younger goes on", async ({
+  storeWaiting,
+  pool,
+  column,
+}) => {
   const old = [...(await storeWaiting(noonMs - 5_000, 3)), ...(await storeWaiting(noonMs - 2_000, 1))];
   const tried = "update deliveries set attempts = 2, due_at = $2 where id = $1";
   await pool.query(tried, [old.at(-1), noonMs + 20 * dayMs]);
@@ -63,7 +61,7 @@ test("what still waits at the end of its retention is CANCELED; what is under wa
   expect(await cancelExpired(pool, retention)).toBe(0);
 });
 
-test("more than a statement takes is canceled too", async () => {
+it("more than a statement takes is canceled too", async ({ pool }) => {
   await pool.query("truncate deliveries");
   await pool.query(
     `insert into deliveries (bucket, kind, id, target_id, org_id, due_at, event_ids)

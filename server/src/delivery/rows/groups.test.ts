@@ -1,52 +1,43 @@
 import fc from "fast-check";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type pg from "pg";
-import { createTestDatabase, type TestDatabase } from "../../../test/support/database.ts";
+import { describe, expect } from "vitest";
 import {
   anyStep,
   createPlayer,
   DeliveryModel,
   holdingsOf,
   newLease,
-  type Player,
   storedRows,
 } from "../../../test/support/deliveryModel.ts";
 import { everyAttempt } from "../../../test/support/everyAttempt.ts";
 import { ensurePartitions } from "../../postgres/partitions.ts";
-import { createPool } from "../../postgres/pool.ts";
 import { acceptItems } from "../../intake/acceptItems.ts";
 import type { Delivery } from "../../items/delivery.ts";
 import { finishDeliveries } from "./store.ts";
+import { file, databaseTest } from "../../../test/support/fixtures.ts";
 
 /*
  * Items of one batch share a row of `deliveries` until something sets them apart. Whatever happens to some of them, in
  * whatever order, each item is named by one row as long as it is due, and by none afterwards.
  */
 
-let database: TestDatabase;
-let pool: pg.Pool;
-let player: Player;
+const it = databaseTest()
+  .extend("player", file, ({ pool }) => createPlayer(pool))
+  .extend("clear", file, ({ pool }) => async (): Promise<void> => {
+    await pool.query("truncate deliveries, attempts, delivered_groups, settlements");
+  });
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = createPool({ connection: database.connection, size: 2, onError: () => undefined });
+it.beforeAll(async ({ pool }) => {
   await ensurePartitions(pool, Date.now());
-  player = await createPlayer(pool);
 });
 
-beforeEach(() => clear());
-
-afterAll(async () => {
-  await pool.end();
-  await database.drop();
-});
-
-async function clear(): Promise<void> {
-  await pool.query("truncate deliveries, attempts, delivered_groups, settlements");
-}
+it.beforeEach(({ clear }) => clear());
 
 describe("rows of several items", () => {
-  it("keep each item in one row, whatever happens to the others in whatever order", async () => {
+  it("keep each item in one row, whatever happens to the others in whatever order", async ({
+    clear,
+    player,
+    pool,
+  }) => {
     await fc.assert(
       fc.asyncProperty(fc.array(anyStep, { minLength: 4, maxLength: 25 }), async (steps) => {
         await clear();
@@ -60,7 +51,10 @@ describe("rows of several items", () => {
     );
   });
 
-  it("hold what came in one batch for one target, up to 64, and tell immediate items from others", async () => {
+  it("hold what came in one batch for one target, up to 64, and tell immediate items from others", async ({
+    player,
+    pool,
+  }) => {
     const { targets, item, accept } = player;
     // All of one slot.
     const atMs = Math.floor(Date.now() / 1_024) * 1_024;
@@ -74,7 +68,7 @@ describe("rows of several items", () => {
     expect(rows[0]!.id).toBe(one.id);
   });
 
-  it("leave out what was refused or replayed", async () => {
+  it("leave out what was refused or replayed", async ({ player, pool }) => {
     const same = Array.from({ length: 5 }, () => ({
       ...player.item(player.targets[0]),
       idempotencyKey: "the same",
@@ -88,7 +82,7 @@ describe("rows of several items", () => {
     expect((await storedRows(pool)).map(({ ids }) => ids)).toEqual([[winner && "id" in winner && winner.id]]);
   });
 
-  it("are finished by two at once without a deadlock", async () => {
+  it("are finished by two at once without a deadlock", async ({ player, pool }) => {
     const batches: Delivery[][] = [];
     for (let batch = 0; batch < 8; batch++) {
       const items = Array.from({ length: 20 }, () => player.item(player.targets[0]));
@@ -105,7 +99,10 @@ describe("rows of several items", () => {
     expect([...due.values()]).toEqual(Array.from({ length: 40 }, () => ({ attempts: 1, token: null })));
   });
 
-  it("are recorded together where they were delivered at the first try, each with its own result", async () => {
+  it("are recorded together where they were delivered at the first try, each with its own result", async ({
+    player,
+    pool,
+  }) => {
     const atMs = Math.floor(Date.now() / 1_024) * 1_024;
     const items = Array.from({ length: 12 }, () => player.item(player.targets[0], atMs));
     const deliveries = await player.accept(items, () => true);

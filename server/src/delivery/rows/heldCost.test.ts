@@ -1,79 +1,76 @@
-import type pg from "pg";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { createTestDatabase, type TestDatabase } from "../../../test/support/database.ts";
+import { expect } from "vitest";
 import { storeDueItems } from "../../../test/support/storedItems.ts";
 import { newRootId } from "../../postgres/ids.ts";
 import { ensurePartitions } from "../../postgres/partitions.ts";
-import { createPool } from "../../postgres/pool.ts";
 import { claimDeliveries, firstCursor } from "./store.ts";
+import { file, databaseTest } from "../../../test/support/fixtures.ts";
 
 /*
  * Tuples read are counted by the database, which is exact where times are not. The plans of the functions are cached
  * while the tables are empty, as they are on a fresh service.
  */
-let database: TestDatabase;
-let pool: pg.Pool;
-let org: string;
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = createPool({ connection: database.connection, size: 1, onError: () => undefined });
+const it = databaseTest({ poolSize: 1 })
+  .extend("org", file, ({}) => newRootId(Date.now()))
+  .extend("newTarget", file, ({ pool, org }) => async (enabled: boolean): Promise<string> => {
+    const id = newRootId(Date.now());
+    await pool.query(
+      `insert into targets (id, org_id, kind, name, enabled, url, secret, created_at, updated_at)
+     values ($1, $2, 'webhook', 't', $3, 'https://example.com', 'x', 0, 0)`,
+      [id, org, enabled],
+    );
+    return id;
+  })
+  .extend("tuplesSoFar", file, ({ pool }) => async (): Promise<number> => {
+    const { rows } = await pool.query<{ tuples: number }>(
+      `select (
+       idx_tup_fetch + seq_tup_read
+       + (select sum(pg_stat_get_xact_tuples_returned(indexrelid)) from pg_index where indrelid = relid)
+     )::integer as tuples
+     from pg_stat_xact_user_tables
+     where relname = 'deliveries'`,
+    );
+    return rows[0]!.tuples;
+  })
+  /** A whole circle; what it brought, and how many tuples of `deliveries` it read. */
+  .extend(
+    "claim",
+    file,
+    ({ pool, tuplesSoFar }) =>
+      async (): Promise<{ brought: number; tuples: number }> => {
+        await pool.query("begin");
+        const before = await tuplesSoFar();
+        const { deliveries, isCircleClosed } = await claimDeliveries(pool, {
+          leaseMs: 60_000,
+          leaseToken: 1,
+          cursor: firstCursor,
+          skip: [],
+          limit: 100,
+          perTarget: 16,
+          few: 16,
+          wide: [],
+        });
+        const tuples = (await tuplesSoFar()) - before;
+        await pool.query("commit");
+        expect(isCircleClosed).toBe(true);
+        return { brought: deliveries.length, tuples };
+      },
+  );
+
+it.beforeAll(async ({ pool, org }) => {
   await ensurePartitions(pool, Date.now());
-  org = newRootId(Date.now());
   await pool.query(
     "insert into organizations (id, name, slug, billing_status, created_at) values ($1, 'o', $2, 'active', 0)",
     [org, org],
   );
 });
 
-afterAll(async () => {
-  await pool?.end();
-  await database?.drop();
-});
-
-async function newTarget(enabled: boolean): Promise<string> {
-  const id = newRootId(Date.now());
-  await pool.query(
-    `insert into targets (id, org_id, kind, name, enabled, url, secret, created_at, updated_at)
-     values ($1, $2, 'webhook', 't', $3, 'https://example.com', 'x', 0, 0)`,
-    [id, org, enabled],
-  );
-  return id;
-}
-
-/** A whole circle; what it brought, and how many tuples of `deliveries` it read. */
-async function claim(): Promise<{ brought: number; tuples: number }> {
-  await pool.query("begin");
-  const before = await tuplesSoFar();
-  const { deliveries, isCircleClosed } = await claimDeliveries(pool, {
-    leaseMs: 60_000,
-    leaseToken: 1,
-    cursor: firstCursor,
-    skip: [],
-    limit: 100,
-    perTarget: 16,
-    few: 16,
-    wide: [],
-  });
-  const tuples = (await tuplesSoFar()) - before;
-  await pool.query("commit");
-  expect(isCircleClosed).toBe(true);
-  return { brought: deliveries.length, tuples };
-}
-
-async function tuplesSoFar(): Promise<number> {
-  const { rows } = await pool.query<{ tuples: number }>(
-    `select (
-       idx_tup_fetch + seq_tup_read
-       + (select sum(pg_stat_get_xact_tuples_returned(indexrelid)) from pg_index where indrelid = relid)
-     )::integer as tuples
-     from pg_stat_xact_user_tables
-     where relname = 'deliveries'`,
-  );
-  return rows[0]!.tuples;
-}
-
-it("a claim reads as much with 40,000 held items of disabled targets as without", async () => {
+it("a claim reads as much with 40,000 held items of disabled targets as without", async ({
+  newTarget,
+  pool,
+  org,
+  claim,
+}) => {
   const healthy = await newTarget(true);
   const disabled = await Promise.all([newTarget(false), newTarget(false)]);
   const due = (count: number, targetId: string): Promise<void> =>

@@ -1,42 +1,65 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type pg from "pg";
-import { createTestDatabase, type TestDatabase } from "../../../test/support/database.ts";
-import { isPlain } from "../../../test/support/plain.ts";
+import { describe, expect } from "vitest";
 import { bucketOf, newId } from "../../postgres/ids.ts";
 import { ensurePartitions } from "../../postgres/partitions.ts";
-import { createPool } from "../../postgres/pool.ts";
 import { type Claim, claimDeliveries, type DeliveryClaimRequest, firstCursor } from "./store.ts";
+import { file, databaseTest } from "../../../test/support/fixtures.ts";
 
-let database: TestDatabase;
-let pool: pg.Pool;
 const orgId = newId(0, Date.now());
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = createPool({ connection: database.connection, size: 2, onError: () => undefined, isPlain });
+const it = databaseTest()
+  /** Makes a target whose place in the circle over all targets follows from its bucket. */
+  .extend("makeTarget", file, ({ pool }) => async (bucket: number, version = 0): Promise<string> => {
+    const id = newId(bucket, Date.now());
+    await pool.query(
+      `insert into targets (id, org_id, kind, name, url, secret, created_at, updated_at, version)
+     values ($1, $2, 'webhook', 't', 'https://example.com/', '\\x00', 0, 0, $3)`,
+      [id, orgId, version],
+    );
+    return id;
+  })
+  /** Stores a due item and gives its id. */
+  .extend("store", file, ({ pool }) => async (targetId: string, item: Item = {}): Promise<string> => {
+    const id = newId(bucketOf(targetId), Date.now());
+    const { payload = "{}", kind = 1, attempts = 0, scheduleAttempts = 0 } = item;
+    const event = [bucketOf(targetId), kind, targetId, id, orgId];
+    await pool.query(
+      `insert into events (bucket, kind, max_retries, billable, target_id, id, org_id, payload, event_type, correlation_id)
+     values ($1, $2, 8, true, $3, $4, $5, $6, $7, $8)`,
+      [...event, Buffer.from(payload), item.eventType ?? null, item.correlationId ?? null],
+    );
+    await pool.query(
+      `insert into deliveries (bucket, kind, target_id, id, org_id, due_at, attempts, schedule_attempts, event_ids)
+     values ($1, $2, $3, $4, $5, 1, $6, $7, array[$4::uuid])`,
+      [...event, attempts, scheduleAttempts],
+    );
+    return id;
+  })
+  .extend(
+    "claim",
+    file,
+    ({ pool }) =>
+      (request: Partial<DeliveryClaimRequest> = {}): Promise<Claim> =>
+        claimDeliveries(pool, {
+          leaseMs: 20_000,
+          leaseToken: 2 ** 47 - 1,
+          cursor: firstCursor,
+          skip: [],
+          limit: 100,
+          perTarget: 3,
+          few: 2,
+          wide: [],
+          ...request,
+        }),
+  );
+
+it.beforeAll(async ({ pool }) => {
   await ensurePartitions(pool, Date.now());
   await pool.query("insert into organizations values ($1, 'o', 'o', 'active', null, 0)", [orgId]);
 });
 
-beforeEach(async () => {
+it.beforeEach(async ({ pool }) => {
   await pool.query("delete from deliveries");
 });
-
-afterAll(async () => {
-  await pool.end();
-  await database.drop();
-});
-
-/** Makes a target whose place in the circle over all targets follows from its bucket. */
-async function makeTarget(bucket: number, version = 0): Promise<string> {
-  const id = newId(bucket, Date.now());
-  await pool.query(
-    `insert into targets (id, org_id, kind, name, url, secret, created_at, updated_at, version)
-     values ($1, $2, 'webhook', 't', 'https://example.com/', '\\x00', 0, 0, $3)`,
-    [id, orgId, version],
-  );
-  return id;
-}
 
 interface Item {
   payload?: string;
@@ -47,38 +70,6 @@ interface Item {
   correlationId?: string;
 }
 
-/** Stores a due item and gives its id. */
-async function store(targetId: string, item: Item = {}): Promise<string> {
-  const id = newId(bucketOf(targetId), Date.now());
-  const { payload = "{}", kind = 1, attempts = 0, scheduleAttempts = 0 } = item;
-  const event = [bucketOf(targetId), kind, targetId, id, orgId];
-  await pool.query(
-    `insert into events (bucket, kind, max_retries, billable, target_id, id, org_id, payload, event_type, correlation_id)
-     values ($1, $2, 8, true, $3, $4, $5, $6, $7, $8)`,
-    [...event, Buffer.from(payload), item.eventType ?? null, item.correlationId ?? null],
-  );
-  await pool.query(
-    `insert into deliveries (bucket, kind, target_id, id, org_id, due_at, attempts, schedule_attempts, event_ids)
-     values ($1, $2, $3, $4, $5, 1, $6, $7, array[$4::uuid])`,
-    [...event, attempts, scheduleAttempts],
-  );
-  return id;
-}
-
-function claim(request: Partial<DeliveryClaimRequest> = {}): Promise<Claim> {
-  return claimDeliveries(pool, {
-    leaseMs: 20_000,
-    leaseToken: 2 ** 47 - 1,
-    cursor: firstCursor,
-    skip: [],
-    limit: 100,
-    perTarget: 3,
-    few: 2,
-    wide: [],
-    ...request,
-  });
-}
-
 function countByTarget({ deliveries }: Claim): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { targetId } of deliveries) counts[targetId] = (counts[targetId] ?? 0) + 1;
@@ -86,7 +77,7 @@ function countByTarget({ deliveries }: Claim): Record<string, number> {
 }
 
 describe("a claim", () => {
-  it("brings what a delivery needs as it was stored", async () => {
+  it("brings what a delivery needs as it was stored", async ({ makeTarget, store, claim }) => {
     const plain = await makeTarget(1);
     const changed = await makeTarget(2, 2 ** 40);
     const bare = await store(plain);
@@ -134,7 +125,12 @@ describe("a claim", () => {
     expect((await claim()).deliveries).toEqual([]);
   });
 
-  it("passes over an item whose event is gone, and takes none for one of another row", async () => {
+  it("passes over an item whose event is gone, and takes none for one of another row", async ({
+    makeTarget,
+    store,
+    pool,
+    claim,
+  }) => {
     const target = await makeTarget(1);
     const [before, gone, kept] = [await store(target), await store(target), await store(target)].sort();
     await pool.query("delete from deliveries where id = $1", [kept]);
@@ -147,7 +143,7 @@ describe("a claim", () => {
     ]);
   });
 
-  it("looks at one target alone when told so", async () => {
+  it("looks at one target alone when told so", async ({ makeTarget, store, claim }) => {
     const [before, only, after] = [await makeTarget(7), await makeTarget(7), await makeTarget(7)].sort();
     for (const target of [before!, only!, after!])
       for (let count = 0; count < 4; count++) await store(target);
@@ -163,7 +159,12 @@ describe("a claim", () => {
     expect(countByTarget(await claim())).toEqual({ [before!]: 2 });
   });
 
-  it("takes what comes after that which another claim is about to take", async () => {
+  it("takes what comes after that which another claim is about to take", async ({
+    makeTarget,
+    store,
+    pool,
+    claim,
+  }) => {
     const target = await makeTarget(8);
     const ids: string[] = [];
     for (let count = 0; count < 40; count++) ids.push(await store(target));
@@ -177,7 +178,12 @@ describe("a claim", () => {
     expect(deliveries.map(({ eventId }) => eventId)).toEqual(ids.slice(30, 35).sort());
   });
 
-  it("does not say that nothing is due where another claim is under way", async () => {
+  it("does not say that nothing is due where another claim is under way", async ({
+    makeTarget,
+    store,
+    pool,
+    claim,
+  }) => {
     const target = await makeTarget(8);
     await store(target);
     const request = { only: [target], wide: [target] };
@@ -191,14 +197,23 @@ describe("a claim", () => {
     expect(countByTarget(await claim(request))).toEqual({ [target]: 1 });
   });
 
-  it("takes few of a target, more of a wide one, and none of one to skip", async () => {
+  it("takes few of a target, more of a wide one, and none of one to skip", async ({
+    makeTarget,
+    store,
+    claim,
+  }) => {
     const [narrow, wide, skipped] = [await makeTarget(1), await makeTarget(2), await makeTarget(3)];
     for (const target of [narrow, wide, skipped]) for (let count = 0; count < 4; count++) await store(target);
     expect(countByTarget(await claim({ wide: [wide], skip: [skipped] }))).toEqual({ [narrow]: 2, [wide]: 3 });
     expect(countByTarget(await claim())).toEqual({ [narrow]: 2, [wide]: 1, [skipped]: 2 });
   });
 
-  it("takes of a wide target what it may, from however many rows, with each item's own event", async () => {
+  it("takes of a wide target what it may, from however many rows, with each item's own event", async ({
+    makeTarget,
+    store,
+    pool,
+    claim,
+  }) => {
     const target = await makeTarget(1);
     const rows: string[][] = [];
     for (let row = 0; row < 20; row++) {
@@ -236,7 +251,11 @@ describe("a claim", () => {
     expect(countByTarget(await claim({ wide: [target], perTarget: 21 }))).toEqual({ [target]: 1 });
   });
 
-  it("goes on from where the last one ended, and says when the circle is closed", async () => {
+  it("goes on from where the last one ended, and says when the circle is closed", async ({
+    makeTarget,
+    store,
+    claim,
+  }) => {
     const [first, second] = [await makeTarget(1), await makeTarget(255)];
     for (const target of [first, second]) for (let count = 0; count < 3; count++) await store(target);
     const one = await claim({ limit: 2 });

@@ -1,7 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import type pg from "pg";
-import { createTestDatabase, type TestDatabase } from "../../../test/support/database.ts";
+import { expect, onTestFinished } from "vitest";
 import { answerOk, startReceiver } from "../../../test/support/receiver.ts";
 import { hotRows, storeDueItems } from "../../../test/support/storedItems.ts";
 import { until } from "../../../test/support/until.ts";
@@ -9,7 +7,6 @@ import { noChanges } from "../../items/changes.ts";
 import { loadConfig } from "../../config/config.ts";
 import { newId } from "../../postgres/ids.ts";
 import { ensurePartitions } from "../../postgres/partitions.ts";
-import { createPool } from "../../postgres/pool.ts";
 import { createSecretBox } from "../../items/secretBox.ts";
 import { sealSigningSecret } from "../../items/signingSecret.ts";
 import { createLog } from "../../telemetry/log.ts";
@@ -17,64 +14,70 @@ import type { MetricValues } from "../../telemetry/metricsText.ts";
 import { newSigningSecret } from "../../items/signature.ts";
 import { createHelper, type Helper } from "./helpingThread.ts";
 import type { ThreadInput } from "./messages.ts";
+import { file, databaseTest } from "../../../test/support/fixtures.ts";
 
-let database: TestDatabase;
-let pool: pg.Pool;
 const orgId = newId(0, Date.now());
 const encryptionKey = Buffer.alloc(32, 7);
 const box = createSecretBox({ current: encryptionKey });
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = createPool({ connection: database.connection, size: 2, onError: () => undefined });
+const it = databaseTest()
+  /** A webhook with due items, and the place of each target follows from its bucket. */
+  .extend(
+    "makeTarget",
+    file,
+    ({ pool }) =>
+      async (bucket: number, url: string, count: number): Promise<string> => {
+        const id = newId(bucket, Date.now());
+        await pool.query(
+          `insert into targets (id, org_id, kind, name, url, secret, created_at, updated_at)
+     values ($1, $2, 'webhook', 't', $3, $4, 0, 0)`,
+          [id, orgId, url, sealSigningSecret(box, id, newSigningSecret(randomBytes))],
+        );
+        await storeDueItems(pool, { orgId, targetId: id, count });
+        return id;
+      },
+  )
+  /** A thread whose log goes to `lines`. */
+  .extend(
+    "helperWith",
+    file,
+    ({ database }) =>
+      (lines: string[], input: Partial<ThreadInput> = {}, idleMs?: number): Helper => {
+        const config = loadConfig({
+          POSTRIDER_ALLOW_HTTP_TARGETS: "true",
+          POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8",
+        });
+        const log = createLog("info", {
+          write: (text) => void lines.push(...text.trimEnd().split("\n")),
+          flush: () => undefined,
+        });
+        const { connection } = database;
+        const watchedFlag = new Int32Array(new SharedArrayBuffer(4));
+        const helper = createHelper(
+          { connection, encryptionKey, previousEncryptionKeys: [], config, watchedFlag, ...input },
+          { log, changes: noChanges },
+          idleMs,
+        );
+        onTestFinished(() => helper.stop());
+        return helper;
+      },
+  );
+
+it.beforeAll(async ({ pool }) => {
   await ensurePartitions(pool, Date.now());
   await pool.query("insert into organizations values ($1, 'o', 'o', 'active', null, 0)", [orgId]);
 });
-
-afterAll(async () => {
-  await pool.end();
-  await database.drop();
-});
-
-/** A webhook with due items, and the place of each target follows from its bucket. */
-async function makeTarget(bucket: number, url: string, count: number): Promise<string> {
-  const id = newId(bucket, Date.now());
-  await pool.query(
-    `insert into targets (id, org_id, kind, name, url, secret, created_at, updated_at)
-     values ($1, $2, 'webhook', 't', $3, $4, 0, 0)`,
-    [id, orgId, url, sealSigningSecret(box, id, newSigningSecret(randomBytes))],
-  );
-  await storeDueItems(pool, { orgId, targetId: id, count });
-  return id;
-}
-
-/** A thread whose log goes to `lines`. */
-function helperWith(lines: string[], input: Partial<ThreadInput> = {}, idleMs?: number): Helper {
-  const config = loadConfig({
-    POSTRIDER_ALLOW_HTTP_TARGETS: "true",
-    POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8",
-  });
-  const log = createLog("info", {
-    write: (text) => void lines.push(...text.trimEnd().split("\n")),
-    flush: () => undefined,
-  });
-  const { connection } = database;
-  const watchedFlag = new Int32Array(new SharedArrayBuffer(4));
-  const helper = createHelper(
-    { connection, encryptionKey, previousEncryptionKeys: [], config, watchedFlag, ...input },
-    { log, changes: noChanges },
-    idleMs,
-  );
-  onTestFinished(() => helper.stop());
-  return helper;
-}
 
 function counted(metrics: MetricValues[][], name: string): number {
   const values = metrics.flat().filter((metric) => metric.name === name);
   return values.flatMap((metric) => metric.values).reduce((sum, { value }) => sum + value, 0);
 }
 
-test("sends what is due for the targets it was lent, within their limits, and gives them back", async () => {
+it("sends what is due for the targets it was lent, within their limits, and gives them back", async ({
+  makeTarget,
+  helperWith,
+  pool,
+}) => {
   const underWay = new Map<string, number>();
   const most = new Map<string, number>();
   const receiver = await startReceiver((received, response) => {
@@ -122,7 +125,11 @@ test("sends what is due for the targets it was lent, within their limits, and gi
   expect(lines.filter((line) => line.includes('"msg":"attempt"'))).toHaveLength(940);
 });
 
-test("gives back a target that takes nothing, and what it had of it", async () => {
+it("gives back a target that takes nothing, and what it had of it", async ({
+  makeTarget,
+  helperWith,
+  pool,
+}) => {
   const receiver = await startReceiver((_received, response) => response.writeHead(503).end());
   onTestFinished(() => receiver.stop());
   const target = await makeTarget(50, `${receiver.url}/down`, 200);
@@ -145,7 +152,11 @@ test("gives back a target that takes nothing, and what it had of it", async () =
   expect(rows[0]!.tried + rows[0]!.untried).toBe(200);
 });
 
-test("ends when it has had nothing to do for a while, starts again when needed, and counts on", async () => {
+it("ends when it has had nothing to do for a while, starts again when needed, and counts on", async ({
+  helperWith,
+  makeTarget,
+  pool,
+}) => {
   const receiver = await startReceiver();
   onTestFinished(() => receiver.stop());
   const helper = helperWith([], {}, 1);
@@ -164,7 +175,7 @@ test("ends when it has had nothing to do for a while, starts again when needed, 
   }
 });
 
-test("gives back a target when the database cannot be reached, and goes on", async () => {
+it("gives back a target when the database cannot be reached, and goes on", async ({ helperWith }) => {
   const lines: string[] = [];
   const helper = helperWith(lines, { connection: { url: "postgres://nobody@127.0.0.1:1/none" } });
   await new Promise<void>((resolve) => helper.help(newId(55, 0), 4, resolve));
@@ -173,7 +184,9 @@ test("gives back a target when the database cannot be reached, and goes on", asy
   expect(lines).toEqual([expect.stringMatching(/"level":40.*ECONNREFUSED.*the target is given back/)]);
 });
 
-test("a thread that fails gives everything back, is named in the log, and is left alone for a while", async () => {
+it("a thread that fails gives everything back, is named in the log, and is left alone for a while", async ({
+  helperWith,
+}) => {
   const lines: string[] = [];
   const helper = helperWith(lines, { encryptionKey: Buffer.alloc(3) });
   expect(helper.isAvailable()).toBe(true);
@@ -185,7 +198,9 @@ test("a thread that fails gives everything back, is named in the log, and is lef
   expect(await helper.metrics()).toEqual([]);
 });
 
-test("what is lent to it after it was told to stop comes back, and starts no thread", async () => {
+it("what is lent to it after it was told to stop comes back, and starts no thread", async ({
+  helperWith,
+}) => {
   const helper = helperWith([]);
   await helper.stop();
   let isBack = false;

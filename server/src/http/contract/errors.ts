@@ -28,6 +28,8 @@ interface ApiErrorOptions {
 export const errorCodes = {
   idempotency_conflict: "the Idempotency-Key was used with another body",
   mailbox_disabled: "the mailbox is disabled",
+  message_unclaimed: "nobody has claimed the message",
+  message_ended: "the message is acknowledged, dead, canceled or expired",
   payload_gone: "the item is known, its payload is not kept any more",
   still_queued: "the event waits for its first attempt, or is held for its target",
   still_retrying: "the event waits for its next attempt",
@@ -45,6 +47,10 @@ export const errorCodes = {
   discard_unfinished: "a part of what was held is discarded, and the target is still disabled",
   host_refused: "the request was sent to a name that is not the service's",
   origin_refused: "a page of another site sent the request",
+  role_too_low: "the user's role does not allow it",
+  last_admin: "the organization would be without an admin",
+  invitation_gone: "the invitation is unknown, was used or revoked, or has expired",
+  password_wrong: "the present password is wrong",
   workspace_suspended: "an invoice has to be settled first",
   workspace_pending: "payment has to be set up first",
 } as const;

@@ -1,14 +1,12 @@
-import type pg from "pg";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createTestDatabase, type TestDatabase } from "../../../test/support/database.ts";
+import { describe, expect } from "vitest";
 import { bucketOf, newId, newRootId } from "../../postgres/ids.ts";
 import { ensurePartitions } from "../../postgres/partitions.ts";
-import { createPool } from "../../postgres/pool.ts";
 import { changeClaims } from "../finish/changeClaims.ts";
 import { type ClaimDeps, claimMessages } from "./claimMessages.ts";
 import { claimNamedMessages } from "./claimNamedMessages.ts";
 import { closeMessages } from "../finish/closeMessages.ts";
 import { createWatermarks } from "./watermarks.ts";
+import { file, databaseTest } from "../../../test/support/fixtures.ts";
 
 /*
  * What a call reads must follow from what it claims or ends, not from what the mailbox holds. Tuples read are
@@ -16,18 +14,146 @@ import { createWatermarks } from "./watermarks.ts";
  * tables are empty, as they are on a fresh service.
  */
 
-let database: TestDatabase;
-let pool: pg.Pool;
+const it = databaseTest({ poolSize: 1 })
+  .extend("createMailbox", file, ({ pool }) => async (): Promise<Mailbox> => {
+    const [org, keyId, id] = [newRootId(Date.now()), newRootId(Date.now()), newRootId(Date.now())];
+    await pool.query(
+      `insert into organizations (id, name, slug, billing_status, created_at) values ($1, 'o', $2, 'active', 0)`,
+      [org, org],
+    );
+    await pool.query(
+      `insert into api_keys (id, org_id, name, key_hash, prefix, created_at)
+     values ($1, $2, 'k', sha256(convert_to($3, 'UTF8')), 'ak', 0)
+     on conflict (key_hash) do update set org_id = excluded.org_id`,
+      [keyId, org, key],
+    );
+    await pool.query(
+      `insert into targets (id, org_id, kind, name, created_at, updated_at) values ($1, $2, 'mailbox', 'b', 0, 0)`,
+      [id, org],
+    );
+    const deps = {
+      pool,
+      retentionMs: 604_800_000,
+      watermarks: createWatermarks(() => performance.now()),
+      onKeyUsed: () => undefined,
+      onMessagesReady: () => undefined,
+    };
+    return { id, deps };
+  })
+  /** Puts messages into a mailbox; `prefix` gives each an ordering key of its own. */
+  .extend(
+    "fill",
+    file,
+    ({ pool }) =>
+      async (mailbox: Mailbox, count: number, prefix: string | null = null): Promise<string[]> => {
+        const bucket = bucketOf(mailbox.id);
+        const ids = Array.from({ length: count }, () => newId(bucket, Date.now()));
+        const keys = ids.map((_id, n) => (prefix === null ? null : `${prefix}${n}`));
+        await pool.query(
+          `insert into events (bucket, kind, max_retries, billable, target_id, id, org_id, ordering_key, payload)
+     select $1, 2, 0, true, t.id, i.id, t.org_id, i.ordering_key, '{}'
+     from unnest($3::uuid[], $4::text[]) as i (id, ordering_key)
+     join targets t on t.id = $2`,
+          [bucket, mailbox.id, ids, keys],
+        );
+        await pool.query(
+          `insert into messages (bucket, mailbox_id, id, ordering_key)
+     select $1, $2, i.id, i.ordering_key
+     from unnest($3::uuid[], $4::text[]) with ordinality as i (id, ordering_key, number)
+     order by i.number`,
+          [bucket, mailbox.id, ids, keys],
+        );
+        return ids;
+      },
+  )
+  /**
+   * Rows and index entries; a scan that makes a bitmap reads entries whose rows it never looks at. Includes what earlier
+   * transactions of the session have not reported yet.
+   */
+  .extend("tuplesSoFar", file, ({ pool }) => async (): Promise<number> => {
+    const { rows } = await pool.query<{ tuples: number }>(
+      `select (
+       idx_tup_fetch + seq_tup_read
+       + (select sum(pg_stat_get_xact_tuples_returned(indexrelid)) from pg_index where indrelid = relid)
+     )::integer as tuples
+     from pg_stat_xact_user_tables
+     where relname = 'messages'`,
+    );
+    return rows[0]!.tuples;
+  })
+  /** All messages so far, each until a moment of its own. */
+  .extend("leaseAll", file, ({ pool }) => async (): Promise<void> => {
+    await pool.query(
+      `update messages
+     set state = 2,
+       claimable_at = extract(epoch from clock_timestamp()) * 1000 + 600000 + position,
+       claimed_by = id,
+       claim_token = id`,
+    );
+    // What the update left behind is read once more by whoever comes next.
+    await pool.query("vacuum messages");
+  })
+  /** Does something in a transaction of its own, and says how many tuples of `messages` that read. */
+  .extend(
+    "counting",
+    file,
+    ({ pool, tuplesSoFar }) =>
+      async <T>(work: () => Promise<T>): Promise<{ result: T; tuples: number }> => {
+        await pool.query("begin");
+        const before = await tuplesSoFar();
+        const result = await work();
+        const tuples = (await tuplesSoFar()) - before;
+        await pool.query("commit");
+        return { result, tuples };
+      },
+  )
+  /** Runs every kind of call on ten messages; the tuples of `messages` that each read. */
+  .extend("tuplesRead", file, ({ counting }) => async (mailbox: Mailbox): Promise<Record<string, number>> => {
+    const { deps, id: mailboxId } = mailbox;
+    const read: Record<string, number> = {};
+    const counted = async <T>(name: string, work: () => Promise<T>): Promise<T> => {
+      const { result, tuples } = await counting(work);
+      read[name] = tuples;
+      return result;
+    };
+    const request = { key, mailboxId, max: 10, leaseMs, claimId: null };
+    const claim = async (name: string) => {
+      const [outcome] = await counted(name, () => claimMessages(deps, [request]));
+      if (outcome?.kind !== "claimed") throw new Error(`${name}: ${JSON.stringify(outcome)}`);
+      return outcome.messages.map((message) => ({
+        key,
+        messageId: message.id,
+        mailboxId: null,
+        claimToken: message.claimToken,
+      }));
+    };
+    const first = await claim("claim");
+    const extend = first.map((message) => ({ ...message, leaseMs, delayMs: 0, reason: null }));
+    const release = first.map((message) => ({ ...message, leaseMs: null, delayMs: 0, reason: null }));
+    expect(await counted("extend", () => changeClaims(deps, extend))).toHaveLength(first.length);
+    expect((await counted("release", () => changeClaims(deps, release)))[0]!.result).toBe("done");
+    const named = first.map(({ messageId }) => ({ key, messageId, leaseMs }));
+    const again = await counted("claim by id", () => claimNamedMessages(deps, named));
+    const held = again.flatMap((outcome) =>
+      outcome.kind === "claimed"
+        ? [
+            {
+              key,
+              messageId: outcome.message.id,
+              mailboxId: null,
+              claimToken: outcome.message.claimToken,
+              reason: null,
+            },
+          ]
+        : [],
+    );
+    expect(held).toHaveLength(first.length);
+    expect(await counted("acknowledge", () => closeMessages(deps, held))).toEqual(held.map(() => "done"));
+    return read;
+  });
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = createPool({ connection: database.connection, size: 1, onError: () => undefined });
+it.beforeAll(async ({ pool }) => {
   await ensurePartitions(pool, Date.now());
-});
-
-afterAll(async () => {
-  await pool.end();
-  await database.drop();
 });
 
 const key = `ak_live_${"1".repeat(64)}`;
@@ -39,83 +165,6 @@ const keyed = 5_000;
 interface Mailbox {
   id: string;
   deps: ClaimDeps & { watermarks: ReturnType<typeof createWatermarks>; onMessagesReady: () => void };
-}
-
-async function createMailbox(): Promise<Mailbox> {
-  const [org, keyId, id] = [newRootId(Date.now()), newRootId(Date.now()), newRootId(Date.now())];
-  await pool.query(
-    `insert into organizations (id, name, slug, billing_status, created_at) values ($1, 'o', $2, 'active', 0)`,
-    [org, org],
-  );
-  await pool.query(
-    `insert into api_keys (id, org_id, name, key_hash, prefix, created_at)
-     values ($1, $2, 'k', sha256(convert_to($3, 'UTF8')), 'ak', 0)
-     on conflict (key_hash) do update set org_id = excluded.org_id`,
-    [keyId, org, key],
-  );
-  await pool.query(
-    `insert into targets (id, org_id, kind, name, created_at, updated_at) values ($1, $2, 'mailbox', 'b', 0, 0)`,
-    [id, org],
-  );
-  const deps = {
-    pool,
-    retentionMs: 604_800_000,
-    watermarks: createWatermarks(() => performance.now()),
-    onKeyUsed: () => undefined,
-    onMessagesReady: () => undefined,
-  };
-  return { id, deps };
-}
-
-/** Puts messages into a mailbox; `prefix` gives each an ordering key of its own. */
-async function fill(mailbox: Mailbox, count: number, prefix: string | null = null): Promise<string[]> {
-  const bucket = bucketOf(mailbox.id);
-  const ids = Array.from({ length: count }, () => newId(bucket, Date.now()));
-  const keys = ids.map((_id, n) => (prefix === null ? null : `${prefix}${n}`));
-  await pool.query(
-    `insert into events (bucket, kind, max_retries, billable, target_id, id, org_id, ordering_key, payload)
-     select $1, 2, 0, true, t.id, i.id, t.org_id, i.ordering_key, '{}'
-     from unnest($3::uuid[], $4::text[]) as i (id, ordering_key)
-     join targets t on t.id = $2`,
-    [bucket, mailbox.id, ids, keys],
-  );
-  await pool.query(
-    `insert into messages (bucket, mailbox_id, id, ordering_key)
-     select $1, $2, i.id, i.ordering_key
-     from unnest($3::uuid[], $4::text[]) with ordinality as i (id, ordering_key, number)
-     order by i.number`,
-    [bucket, mailbox.id, ids, keys],
-  );
-  return ids;
-}
-
-/**
- * Rows and index entries; a scan that makes a bitmap reads entries whose rows it never looks at. Includes what earlier
- * transactions of the session have not reported yet.
- */
-async function tuplesSoFar(): Promise<number> {
-  const { rows } = await pool.query<{ tuples: number }>(
-    `select (
-       idx_tup_fetch + seq_tup_read
-       + (select sum(pg_stat_get_xact_tuples_returned(indexrelid)) from pg_index where indrelid = relid)
-     )::integer as tuples
-     from pg_stat_xact_user_tables
-     where relname = 'messages'`,
-  );
-  return rows[0]!.tuples;
-}
-
-/** All messages so far, each until a moment of its own. */
-async function leaseAll(): Promise<void> {
-  await pool.query(
-    `update messages
-     set state = 2,
-       claimable_at = extract(epoch from clock_timestamp()) * 1000 + 600000 + position,
-       claimed_by = id,
-       claim_token = id`,
-  );
-  // What the update left behind is read once more by whoever comes next.
-  await pool.query("vacuum messages");
 }
 
 /**
@@ -130,63 +179,13 @@ function expectNoMore(than: Record<string, number>, read: Record<string, number>
   }
 }
 
-/** Does something in a transaction of its own, and says how many tuples of `messages` that read. */
-async function counting<T>(work: () => Promise<T>): Promise<{ result: T; tuples: number }> {
-  await pool.query("begin");
-  const before = await tuplesSoFar();
-  const result = await work();
-  const tuples = (await tuplesSoFar()) - before;
-  await pool.query("commit");
-  return { result, tuples };
-}
-
-/** Runs every kind of call on ten messages; the tuples of `messages` that each read. */
-async function tuplesRead(mailbox: Mailbox): Promise<Record<string, number>> {
-  const { deps, id: mailboxId } = mailbox;
-  const read: Record<string, number> = {};
-  const counted = async <T>(name: string, work: () => Promise<T>): Promise<T> => {
-    const { result, tuples } = await counting(work);
-    read[name] = tuples;
-    return result;
-  };
-  const request = { key, mailboxId, max: 10, leaseMs, claimId: null };
-  const claim = async (name: string) => {
-    const [outcome] = await counted(name, () => claimMessages(deps, [request]));
-    if (outcome?.kind !== "claimed") throw new Error(`${name}: ${JSON.stringify(outcome)}`);
-    return outcome.messages.map((message) => ({
-      key,
-      messageId: message.id,
-      mailboxId: null,
-      claimToken: message.claimToken,
-    }));
-  };
-  const first = await claim("claim");
-  const extend = first.map((message) => ({ ...message, leaseMs, delayMs: 0, reason: null }));
-  const release = first.map((message) => ({ ...message, leaseMs: null, delayMs: 0, reason: null }));
-  expect(await counted("extend", () => changeClaims(deps, extend))).toHaveLength(first.length);
-  expect((await counted("release", () => changeClaims(deps, release)))[0]!.result).toBe("done");
-  const named = first.map(({ messageId }) => ({ key, messageId, leaseMs }));
-  const again = await counted("claim by id", () => claimNamedMessages(deps, named));
-  const held = again.flatMap((outcome) =>
-    outcome.kind === "claimed"
-      ? [
-          {
-            key,
-            messageId: outcome.message.id,
-            mailboxId: null,
-            claimToken: outcome.message.claimToken,
-            reason: null,
-          },
-        ]
-      : [],
-  );
-  expect(held).toHaveLength(first.length);
-  expect(await counted("acknowledge", () => closeMessages(deps, held))).toEqual(held.map(() => "done"));
-  return read;
-}
-
 describe("what the calls of consumers read", () => {
-  it("does not grow with what is leased, ready or keyed, even under plans made for empty tables", async () => {
+  it("does not grow with what is leased, ready or keyed, even under plans made for empty tables", async ({
+    createMailbox,
+    fill,
+    tuplesRead,
+    leaseAll,
+  }) => {
     const mailbox = await createMailbox();
     // Plans are made and kept from the fifth run on.
     for (let times = 0; times < 8; times++) {
@@ -202,7 +201,7 @@ describe("what the calls of consumers read", () => {
     expectNoMore(empty, await tuplesRead(mailbox));
   });
 
-  it("does not grow with the number of ordering keys", async () => {
+  it("does not grow with the number of ordering keys", async ({ createMailbox, fill, tuplesRead }) => {
     const mailbox = await createMailbox();
     await fill(mailbox, 10, "a");
     const few = await tuplesRead(mailbox);
@@ -210,7 +209,12 @@ describe("what the calls of consumers read", () => {
     expectNoMore(few, await tuplesRead(mailbox));
   });
 
-  it("does not grow with what was given back, when messages with keys are claimed by id", async () => {
+  it("does not grow with what was given back, when messages with keys are claimed by id", async ({
+    createMailbox,
+    fill,
+    counting,
+    pool,
+  }) => {
     const mailbox = await createMailbox();
     const claimById = async (prefix: string): Promise<number> => {
       const ids = await fill(mailbox, 10, prefix);
@@ -230,7 +234,13 @@ describe("what the calls of consumers read", () => {
     expect(await claimById("d")).toBeLessThan(few + slack);
   });
 
-  it("does not grow with what is leased, even under plans made while little was", async () => {
+  it("does not grow with what is leased, even under plans made while little was", async ({
+    pool,
+    createMailbox,
+    fill,
+    tuplesRead,
+    leaseAll,
+  }) => {
     await pool.query("delete from messages");
     const mailbox = await createMailbox();
     await fill(mailbox, 10);

@@ -1,8 +1,4 @@
-import type pg from "pg";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createTestDatabase, type TestDatabase } from "../../../test/support/database.ts";
-import { isPlain } from "../../../test/support/plain.ts";
-import { createPool } from "../../postgres/pool.ts";
+import { describe, expect } from "vitest";
 import { newId, newRootId } from "../../postgres/ids.ts";
 import {
   foldMailboxActivity,
@@ -10,46 +6,38 @@ import {
   sweepClaimIds,
   sweepExpiredMessages,
 } from "./sweepMessages.ts";
+import { file, databaseTest } from "../../../test/support/fixtures.ts";
 
-let database: TestDatabase;
-let pool: pg.Pool;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = createPool({ connection: database.connection, size: 4, onError: () => undefined, isPlain });
-});
-
-afterAll(async () => {
-  await pool.end();
-  await database.drop();
-});
+const it = databaseTest({ poolSize: 4 })
+  .extend(
+    "insertMessages",
+    file,
+    ({ pool }) =>
+      async (count: number, ageMs: number, orderingKey: string | null = null): Promise<string[]> => {
+        const mailbox = newRootId(Date.now());
+        const bucket = Number.parseInt(mailbox.slice(30), 16);
+        const ids = Array.from({ length: count }, () => newId(bucket, Date.now() - ageMs));
+        await pool.query(
+          `insert into messages (bucket, mailbox_id, id, ordering_key)
+     select $1, $2, id, $4
+     from unnest($3::uuid[]) as i (id)`,
+          [bucket, mailbox, ids, orderingKey],
+        );
+        return ids;
+      },
+  )
+  .extend("count", file, ({ pool }) => async (table: string): Promise<number> => {
+    const { rows } = await pool.query<{ count: number }>(`select count(*) as count from ${table}`);
+    return rows[0]!.count;
+  });
 
 const retentionMs = 3_600_000;
 
-async function insertMessages(
-  count: number,
-  ageMs: number,
-  orderingKey: string | null = null,
-): Promise<string[]> {
-  const mailbox = newRootId(Date.now());
-  const bucket = Number.parseInt(mailbox.slice(30), 16);
-  const ids = Array.from({ length: count }, () => newId(bucket, Date.now() - ageMs));
-  await pool.query(
-    `insert into messages (bucket, mailbox_id, id, ordering_key)
-     select $1, $2, id, $4
-     from unnest($3::uuid[]) as i (id)`,
-    [bucket, mailbox, ids, orderingKey],
-  );
-  return ids;
-}
-
-async function count(table: string): Promise<number> {
-  const { rows } = await pool.query<{ count: number }>(`select count(*) as count from ${table}`);
-  return rows[0]!.count;
-}
-
 describe("sweeping", () => {
-  it("removes what is past retention, in bounded calls, and nothing else", async () => {
+  it("removes what is past retention, in bounded calls, and nothing else", async ({
+    insertMessages,
+    pool,
+  }) => {
     await insertMessages(2_500, retentionMs + 1_000);
     await insertMessages(3, retentionMs + 1_000, "k");
     const kept = await insertMessages(5, 1_000);
@@ -59,7 +47,7 @@ describe("sweeping", () => {
     expect(await sweepExpiredMessages(pool, retentionMs)).toBe(0);
   });
 
-  it("forgets Claim-Ids after their time", async () => {
+  it("forgets Claim-Ids after their time", async ({ pool, count }) => {
     const id = newRootId(Date.now());
     for (const [digest, expiresAt] of [
       ["\\x01", Date.now() - 1],
@@ -75,7 +63,7 @@ describe("sweeping", () => {
     expect(await count("message_claims")).toBe(1);
   });
 
-  it("folds the ledger without changing its sums", async () => {
+  it("folds the ledger without changing its sums", async ({ pool, count }) => {
     await pool.query("truncate mailbox_activity, mailbox_minutes");
     const org = newRootId(Date.now());
     const box = newRootId(Date.now());

@@ -25,10 +25,29 @@ const fields = {
 export const ListedMessage = Type.Object(fields, { title: "MessageSummary" });
 
 const payload = Type.Unknown({
-  description: "The JSON as it was accepted; null once the message has expired",
+  description: "The JSON as it was accepted; null once the message has expired or was erased",
 });
 
-export const ReadableMessage = Type.Object({ ...fields, payload }, { title: "Message" });
+const Interventions = Type.Array(
+  Type.Object({
+    action: Type.Unsafe<"force_release" | "force_reject">({
+      type: "string",
+      enum: ["force_release", "force_reject"],
+    }),
+    by: Type.String({ description: "The address of the user who did it" }),
+    at: Timestamp,
+    reason: NullableString,
+    claimed_by: Type.Union([Type.String(), Type.Null()], {
+      description: "The id of the API key whose claim it ended",
+    }),
+  }),
+  { description: "What people did to the message over the heads of its consumers" },
+);
+
+export const ReadableMessage = Type.Object(
+  { ...fields, interventions: Interventions, payload },
+  { title: "Message" },
+);
 
 const ClaimToken = Type.String({
   pattern: "^[0-9a-f]{32}$",

@@ -62,8 +62,22 @@ export function messageOf(row: MessageRow, mailbox: MailboxMoment): Message {
   };
 }
 
+/** What a person did to a message, as the interface answers it. */
+export interface Intervention {
+  action: "force_release" | "force_reject";
+  /** The user's address at that moment. */
+  by: string;
+  at: number;
+  reason: string | null;
+  /** The API key whose claim it ended. */
+  claimed_by: string | null;
+}
+
+const maxInterventionsShown = 100;
+
 /**
- * One message with its payload, as JSON text; the payload of an expired one is null. Changes nothing.
+ * One message with its payload and what people did to it, as JSON text; the payload of an expired or erased one is null.
+ * Changes nothing.
  * @throws {ApiError} 404 when no mailbox of the organization has it.
  */
 export async function readMessage(deps: ReadDeps, orgId: string, id: string): Promise<string> {
@@ -79,9 +93,22 @@ export async function readMessage(deps: ReadDeps, orgId: string, id: string): Pr
   });
   if (items[0] === undefined) throw notFound();
   const mailbox = await findMailbox(deps, orgId, items[0].mailbox_id);
-  const { rows } = await deps.pool.query<MessageRow & { payload: string }>({
+  const { rows } = await deps.pool.query<
+    MessageRow & { payload: string | null; interventions: Intervention[] | null }
+  >({
     name: "read_message",
-    text: `select ${messageColumns}, convert_from(e.payload, 'UTF8') as payload
+    text: `select ${messageColumns}, nullif(convert_from(e.payload, 'UTF8'), '') as payload, (
+             select json_agg(i)
+             from (
+               select n.action, n.email as by, n.at_ms / 1000 as at, n.reason,
+                 replace(n.claimed_by::text, '-', '') as claimed_by
+               from message_interventions n
+               where n.bucket = $3
+                 and n.message_id = $5
+               order by n.id
+               limit ${maxInterventionsShown}
+             ) i
+           ) as interventions
            from events e
            left join messages m on m.bucket = $3 and m.id = $5
            left join closed_messages c on c.bucket = $3 and c.mailbox_id = $4 and c.id = $5
@@ -91,8 +118,9 @@ export async function readMessage(deps: ReadDeps, orgId: string, id: string): Pr
     values: [mailbox.nowMs, mailbox.maxClaims, mailbox.bucket, mailbox.id, id],
   });
   const row = rows[0];
-  // In neither table before its time is over: it was canceled, and is in no mailbox any more.
-  if (row === undefined || (row.status === null && id >= mailbox.expiredBefore)) throw notFound();
-  const message = messageOf(row, mailbox);
-  return withPayload(message, message.status === "EXPIRED" ? "null" : row.payload);
+  if (row === undefined) throw notFound();
+  // In neither table before its time is over, and not erased: it was canceled, and is in no mailbox any more.
+  if (row.status === null && row.payload !== null && id >= mailbox.expiredBefore) throw notFound();
+  const message = { ...messageOf(row, mailbox), interventions: row.interventions ?? [] };
+  return withPayload(message, message.status === "EXPIRED" ? "null" : (row.payload ?? "null"));
 }

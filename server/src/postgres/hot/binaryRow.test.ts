@@ -1,39 +1,25 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type pg from "pg";
-import { createTestDatabase, type TestDatabase } from "../../../test/support/database.ts";
+import { describe, expect } from "vitest";
 import { isPlain } from "../../../test/support/plain.ts";
 import { runCall } from "./callFunction.ts";
-import { createPool } from "../pool.ts";
+import { file, databaseTest } from "../../../test/support/fixtures.ts";
 
-let database: TestDatabase;
-let pool: pg.Pool;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = createPool({ connection: database.connection, size: 1, onError: () => undefined, isPlain });
-});
-
-afterAll(async () => {
-  await pool.end();
-  await database.drop();
-});
+const it = databaseTest({ poolSize: 1 })
+  /** What a column is read as. */
+  .extend("read", file, ({ pool }) => async (expression: string): Promise<unknown> => {
+    const text = `select ${expression} as value`;
+    const rows = await runCall<{ value: unknown }>(pool, {
+      name: `read ${statements++}`,
+      text,
+      values: [],
+    });
+    return rows[0]!.value;
+  });
 
 let statements = 0;
 
-/** What a column is read as. */
-async function read(expression: string): Promise<unknown> {
-  const text = `select ${expression} as value`;
-  const rows = await runCall<{ value: unknown }>(pool, {
-    name: `read ${statements++}`,
-    text,
-    values: [],
-  });
-  return rows[0]!.value;
-}
-
 describe("a column in binary form", () => {
   const id = "0192f3a4-b5c6-7d8e-9fa0-b1c2d3e4f506";
-  it.each<[string, unknown]>([
+  it.for<[string, unknown]>([
     ["true", true],
     ["false", false],
     ["'\\x00ff10'::bytea", Buffer.from([0, 255, 16])],
@@ -68,11 +54,11 @@ describe("a column in binary form", () => {
     ["null::uuid[]", null],
     ["null::bigint", null],
     ["null::text", null],
-  ])("reads %s", async (expression, value) => {
+  ])("reads %s", async ([expression, value], { read }) => {
     expect(await read(expression)).toEqual(value);
   });
 
-  it("reads composites as objects, whichever way the call goes", async () => {
+  it("reads composites as objects, whichever way the call goes", async ({ pool }) => {
     await pool.query("create type head as (request integer, outcome text, id uuid, until bigint)");
     const rows = await runCall<{ head: unknown; n: number }>(pool, {
       name: "composites",
@@ -94,7 +80,7 @@ describe("a column in binary form", () => {
   // The driver reads every type.
   it.skipIf(isPlain)(
     "of another type fails its call with a reason, and leaves the connection fit for the next",
-    async () => {
+    async ({ read }) => {
       await expect(read("now()")).rejects.toThrow(
         "columns of the type with oid 1184 cannot be read in binary form",
       );
@@ -104,7 +90,9 @@ describe("a column in binary form", () => {
 });
 
 describe("rows", () => {
-  it("come whole and in order, whatever their size and however they are cut on their way", async () => {
+  it("come whole and in order, whatever their size and however they are cut on their way", async ({
+    pool,
+  }) => {
     const rows = await runCall<{ n: number; text: string | null; bytes: Buffer }>(pool, {
       name: "rows",
       text: `select n, case when n % 3 > 0 then repeat('x', n * n * 40) end as text,
@@ -119,7 +107,7 @@ describe("rows", () => {
     }
   });
 
-  it("of other queries on the same connection go to the driver", async () => {
+  it("of other queries on the same connection go to the driver", async ({ read, pool }) => {
     expect(await read("1")).toBe(1);
     const { rows } = await pool.query("select n, now() is not null as known from generate_series(1, 3) as n");
     expect(rows).toEqual([1, 2, 3].map((n) => ({ n, known: true })));

@@ -1,7 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import type pg from "pg";
-import { createTestDatabase, type TestDatabase } from "../../../test/support/database.ts";
 import { isPlain } from "../../../test/support/plain.ts";
 import {
   boolArray,
@@ -14,31 +13,24 @@ import {
 } from "./binaryArray.ts";
 import { runCall } from "./callFunction.ts";
 import { createPool } from "../pool.ts";
+import { file, databaseTest } from "../../../test/support/fixtures.ts";
 
-let database: TestDatabase;
-let pool: pg.Pool;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = createPool({ connection: database.connection, size: 4, onError: () => undefined, isPlain });
-});
-
-afterAll(async () => {
-  await pool.end();
-  await database.drop();
-});
-
-async function digests(payloads: Buffer[]): Promise<string[]> {
-  const rows = await runCall<{ digest: string }>(pool, {
-    name: "digests",
-    text: "select encode(sha256(p), 'hex') as digest from unnest($1::bytea[]) with ordinality as p (p, n) order by n",
-    values: [byteaArray(payloads)],
-  });
-  return rows.map(({ digest }) => digest);
-}
+const it = databaseTest({ poolSize: 4 }).extend(
+  "digests",
+  file,
+  ({ pool }) =>
+    async (payloads: Buffer[]): Promise<string[]> => {
+      const rows = await runCall<{ digest: string }>(pool, {
+        name: "digests",
+        text: "select encode(sha256(p), 'hex') as digest from unnest($1::bytea[]) with ordinality as p (p, n) order by n",
+        values: [byteaArray(payloads)],
+      });
+      return rows.map(({ digest }) => digest);
+    },
+);
 
 describe("a call of a hot function", () => {
-  it("brings every kind of parameter across as it is", async () => {
+  it("brings every kind of parameter across as it is", async ({ pool }) => {
     const id = "0192f3a4b5c67d8e9fa0b1c2d3e4f506";
     const rows = await runCall<Record<string, unknown>>(pool, {
       name: "kinds",
@@ -77,7 +69,9 @@ describe("a call of a hot function", () => {
     ]);
   });
 
-  it("mixes nothing up when many of all sizes are under way and their memory is used again", async () => {
+  it("mixes nothing up when many of all sizes are under way and their memory is used again", async ({
+    digests,
+  }) => {
     for (let round = 0; round < 5; round++) {
       await Promise.all(
         Array.from({ length: 20 }, async (_, index) => {
@@ -89,7 +83,7 @@ describe("a call of a hot function", () => {
     }
   });
 
-  it("fails with the database's error, and leaves the connection fit for the next", async () => {
+  it("fails with the database's error, and leaves the connection fit for the next", async ({ pool }) => {
     const call = { name: "division", text: "select 1 / $1::integer as result", values: [0] };
     for (let tries = 0; tries < 8; tries++) {
       await expect(runCall(pool, call)).rejects.toThrow("division by zero");
@@ -97,13 +91,13 @@ describe("a call of a hot function", () => {
     expect(await runCall(pool, { ...call, values: [1] })).toEqual([{ result: 1 }]);
   });
 
-  it("rejects a value that does not fit, and sends nothing", async () => {
+  it("rejects a value that does not fit, and sends nothing", async ({ pool, digests }) => {
     const call = { name: "narrow", text: "select $1::smallint[]", values: [int2Array([70_000])] };
     await expect(runCall(pool, call)).rejects.toThrow(/out of range/);
     expect(await digests([Buffer.from("a")])).toHaveLength(1);
   });
 
-  it("never reads a row by the columns of another version of its function", async () => {
+  it("never reads a row by the columns of another version of its function", async ({ database, pool }) => {
     const later = createPool({ connection: database.connection, size: 1, onError: () => undefined, isPlain });
     const versions = (on: pg.Pool) =>
       runCall<{ a: number; b: number }>(on, {

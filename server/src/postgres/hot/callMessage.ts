@@ -33,19 +33,20 @@ export function writeCall(call: FunctionCall): Buffer {
   return out.subarray(0, at + executeAndSync.length);
 }
 
-type Value = BinaryParameter<string> | string | null;
+type Value = BinaryParameter<string> | Buffer | string | null;
 
 /** PostgreSQL reads numbers and booleans as JavaScript writes them. */
 function textOrBinary(value: FunctionCall["values"][number]): Value {
   return typeof value === "number" || typeof value === "boolean" ? String(value) : value;
 }
 
-function isBinary(value: Value): value is BinaryParameter<string> {
+function isBinary(value: Value): value is BinaryParameter<string> | Buffer {
   return value !== null && typeof value !== "string";
 }
 
 function sizeOf(value: Value): number {
   if (value === null) return 0;
+  if (Buffer.isBuffer(value)) return value.length;
   return typeof value === "string" ? Buffer.byteLength(value) : value.size;
 }
 
@@ -53,6 +54,7 @@ function writeValue(out: Buffer, value: Value, start: number): number {
   const size = sizeOf(value);
   const at = out.writeInt32BE(value === null ? absent : size, start);
   if (typeof value === "string") out.write(value, at);
+  else if (Buffer.isBuffer(value)) value.copy(out, at);
   else value?.writeTo(out, at);
   return at + size;
 }

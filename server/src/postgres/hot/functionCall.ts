@@ -11,7 +11,7 @@ export interface FunctionCall {
   composites?: Composites | undefined;
 }
 
-export type ParameterValue = BinaryParameter<string> | string | number | boolean | null;
+export type ParameterValue = BinaryParameter<string> | Buffer | string | number | boolean | null;
 
 /** By the column's name. */
 export type Composites = Readonly<Record<string, Readonly<Record<string, string>>>>;

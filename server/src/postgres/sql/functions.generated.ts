@@ -291,6 +291,18 @@ export const functions = {
       is_failing: "bool",
     },
   },
+  erase_event: {
+    parameters: {
+      p_erasure: "uuid",
+      p_org: "uuid",
+      p_id: "uuid",
+      p_retention_ms: "int8",
+    },
+    columns: {
+      code: "text",
+      mailbox_id: "uuid",
+    },
+  },
   finish_deliveries: {
     parameters: {
       p_row_ids: "uuid[]",
@@ -318,6 +330,20 @@ export const functions = {
     },
     columns: {
       first_id_at: "uuid",
+    },
+  },
+  force_message: {
+    parameters: {
+      p_retention_ms: "int8",
+      p_org: "uuid",
+      p_mailbox: "uuid",
+      p_id: "uuid",
+      p_reason: "text",
+      p_user: "uuid",
+      p_intervention: "uuid",
+    },
+    columns: {
+      force_message: "text",
     },
   },
   mailbox_item_status: {
@@ -362,6 +388,27 @@ export const functions = {
     },
     columns: {
       message_status: "text",
+    },
+  },
+  new_item_id: {
+    parameters: {
+      p_bucket: "int2",
+      p_ms: "int8",
+    },
+    columns: {
+      new_item_id: "uuid",
+    },
+  },
+  note_operational_event: {
+    parameters: {
+      p_type: "text",
+      p_org: "uuid",
+      p_target: "uuid",
+      p_event_ids: "uuid[]",
+      p_reason: "text",
+    },
+    columns: {
+      note_operational_event: "bool",
     },
   },
   record_handoff: {
@@ -485,6 +532,19 @@ export const functions = {
       interval_us: "float8",
       burst: "int4",
       requests: "int4",
+    },
+  },
+  tell_operational_events: {
+    parameters: {
+      p_limit: "int4",
+      p_pace_ms: "int4",
+    },
+    columns: {
+      item_id: "uuid",
+      listener_id: "uuid",
+      listener_kind: "text",
+      event_type: "text",
+      status: "text",
     },
   },
   waiting_after: {

@@ -207,6 +207,21 @@ begin
       (select count(*) from moved)
       + (select coalesce(sum(h.last - h.first + 1), 0) from held h where h.is_group) as items
   ) matched;
+
+  -- Apart from the statement above, so that batches in which nothing fails for good pay nothing for it.
+  if 3 = any (p_outcomes) and exists (select from notification_targets) then
+    perform note_operational_event('event.failed', f.org_id, f.target_id, array_agg(f.event_id), null)
+    from (
+      select s.org_id, s.target_id, s.event_id
+      from unnest(p_event_ids, p_outcomes) with ordinality as i (id, outcome, n)
+      join settlements s on s.bucket = get_byte(uuid_send(i.id), 15) and s.event_id = i.id
+      where i.outcome = 3
+        and s.status = 'FAILED'
+        and s.settled_at = v_now_ms
+        and (v_matched is null or i.n::text = any (string_to_array(v_matched, ',')))
+    ) f
+    group by f.org_id, f.target_id;
+  end if;
   return v_matched;
 end
 $$;

@@ -1,7 +1,7 @@
 -- Accepts the payload of an event once more: a new, unbilled event under p_id, due at once, or ready in its
 -- mailbox. The ids share their last byte, the target's bucket. Codes:
 --   a accepted      n the organization has no such event      g its target is gone      d its mailbox is disabled
---   x it expired in its mailbox
+--   x it expired in its mailbox      e its payload was erased
 create function replay_event(
   p_org uuid,
   p_source uuid,
@@ -17,14 +17,21 @@ declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
   v_bucket smallint := get_byte(uuid_send(p_id), 15);
   v_target record;
+  v_erasure uuid;
 begin
-  select e.kind, e.target_id
-  into kind, target_id
+  -- An erasure waits for the lock, and then finds the copy that is made here.
+  select e.kind, e.target_id, e.erasure_id
+  into kind, target_id, v_erasure
   from events e
   where e.org_id = p_org
-    and e.id = p_source;
+    and e.id = p_source
+  for share;
   if not found then
     code := 'n';
+    return;
+  end if;
+  if v_erasure is not null then
+    code := 'e';
     return;
   end if;
   if kind = 2 and p_source < first_id_at(v_now_ms - p_mailbox_retention_ms) then
@@ -50,7 +57,7 @@ begin
 
   insert into events (
     bucket, kind, max_retries, billable, target_id, id, org_id, source_event_id, event_type, correlation_id,
-    ordering_key, payload
+    ordering_key, payload, is_operational
   )
   select
     e.bucket,
@@ -64,7 +71,8 @@ begin
     e.event_type,
     e.correlation_id,
     e.ordering_key,
-    e.payload
+    e.payload,
+    e.is_operational
   from events e
   where e.bucket = v_bucket
     and e.target_id = replay_event.target_id

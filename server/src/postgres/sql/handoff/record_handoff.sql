@@ -39,7 +39,7 @@ declare
   v_target record;
   v_result_target uuid;
 begin
-  select h.org_id, h.target_id, h.accepted_at, h.outcome
+  select h.org_id, h.target_id, h.accepted_at, h.outcome, h.state, h.status_message
   into v_handoff
   from handoffs h
   where h.bucket = v_bucket
@@ -93,6 +93,14 @@ begin
     updated_at = v_now_ms
   where h.bucket = v_bucket
     and h.event_id = p_event_id;
+  if p_fingerprint is not null
+    and p_state in ('INPUT_REQUIRED', 'AUTH_REQUIRED')
+    and (v_handoff.state, v_handoff.status_message) is distinct from (p_state, p_status_message)
+  then
+    perform note_operational_event(
+      'handoff.input_required', v_handoff.org_id, v_handoff.target_id, array[p_event_id], 'the task is ' || p_state
+    );
+  end if;
 
   if p_outcome is null then
     insert into handoff_polls (bucket, event_id, target_id, due_at, deadline_at)
@@ -144,6 +152,10 @@ begin
   if not found then
     return 'r';
   end if;
+  update handoffs h
+  set result_event_id = p_result_id
+  where h.bucket = v_bucket
+    and h.event_id = p_event_id;
 
   if v_target.kind = 'mailbox' then
     perform put_message(v_target.id, p_result_id, v_now_ms);

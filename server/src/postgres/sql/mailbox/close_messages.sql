@@ -90,6 +90,17 @@ begin
   into v_done, v_keyed_mailboxes, v_keyed_keys
   from gone g;
 
+  -- Who rejects a message names its mailbox.
+  if array_remove(p_reasons, null) <> '{}' and v_done is not null then
+    perform note_dead_messages(r.mailbox_id, r.ids)
+    from (
+      select p_mailbox_ids[n] as mailbox_id, array_agg(p_ids[n]) as ids
+      from unnest(v_done) as n
+      where p_reasons[n] is not null
+      group by p_mailbox_ids[n]
+    ) r;
+  end if;
+
   if v_keyed_keys is not null then
     for v_keyed in
       select k.mailbox_id, array_agg(k.ordering_key) as keys

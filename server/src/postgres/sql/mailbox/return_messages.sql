@@ -49,6 +49,20 @@ begin
   if v_count > 0 then
     insert into mailbox_activity (bucket, minute, accepted, acknowledged, held, mailbox_id)
     values (p_bucket, p_now_ms / 60000, 0, 0, -v_count, p_mailbox);
+    if exists (select from notification_targets) then
+      perform note_dead_messages(
+        p_mailbox,
+        array(
+          select c.id
+          from closed_messages c
+          where c.bucket = p_bucket
+            and c.mailbox_id = p_mailbox
+            and c.id = any (p_ids)
+            and c.dead
+            and c.closed_at = p_now_ms
+        )
+      );
+    end if;
   end if;
   if cardinality(v_locked) > 0 then
     perform unpark_messages(p_bucket, p_mailbox, v_locked, p_now_ms, p_expired_before);

@@ -120,8 +120,8 @@ begin
 end
 $$;
 
--- The new events of a batch with what makes them due. Gives the ids of those whose source was still there and, of a
--- mailbox, not expired. Each delivery has a row of its own, as that of a replay does.
+-- The new events of a batch with what makes them due. Gives the ids of those whose source was still there, not erased and,
+-- of a mailbox, not expired. Each delivery has a row of its own, as that of a replay does.
 create function store_replays(
   p_replay uuid,
   p_org uuid,
@@ -145,11 +145,11 @@ begin
   with made as (
     insert into events (
       bucket, kind, max_retries, billable, target_id, id, org_id, source_event_id, event_type, correlation_id,
-      ordering_key, payload, replay_id
+      ordering_key, payload, replay_id, is_operational
     )
     select
       e.bucket, e.kind, p_max_retries, false, e.target_id, p_ids[n], e.org_id, e.id, e.event_type, e.correlation_id,
-      e.ordering_key, e.payload, p_replay
+      e.ordering_key, e.payload, p_replay, e.is_operational
     from generate_series(1, cardinality(p_source_ids)) as n
     cross join lateral (
       select s.*
@@ -159,6 +159,9 @@ begin
         and s.id = p_source_ids[n]
         -- Lets the executor leave out the other days of `events` at its start.
         and s.id between v_low and v_high
+        and s.erasure_id is null
+      -- An erasure waits for the lock, and then finds the copy that is made here.
+      for share
     ) e
     where e.org_id = p_org
       and e.id >= p_from_id

@@ -1,0 +1,162 @@
+import type pg from "pg";
+import { type Static, Type } from "typebox";
+import { type Config, mailboxRetentionMs } from "../config/config.ts";
+import type { Caller } from "../http/contract/credentials.ts";
+import { ApiError, notFound } from "../http/contract/errors.ts";
+import { type RouteDefinition, route } from "../http/contract/route.ts";
+import { Id, IdParams, NullableTimestamp, Timestamp } from "../http/contract/schemas.ts";
+import type { Mailboxes } from "../mailbox/mailboxes.ts";
+import { isId, newRootId } from "../postgres/ids.ts";
+import { eraseOne } from "./eraseEvent.ts";
+import {
+  countRunning,
+  findErasure,
+  insertErasure,
+  listErasures,
+  readErasure,
+  type StoredErasure,
+  type Subject,
+} from "./store.ts";
+
+export interface ErasureRouteDeps {
+  pool: pg.Pool;
+  mailboxes: Pick<Mailboxes, "onMailboxItems">;
+  config: Pick<Config, "mailboxRetentionSeconds">;
+  /** Unix milliseconds. */
+  nowMs: () => number;
+}
+
+const Erasure = Type.Object(
+  {
+    id: Id,
+    event_id: Type.Union([Id, Type.Null()], { description: "What it is about: this event and its copies" }),
+    correlation_id: Type.Union([Type.String(), Type.Null()], {
+      description: "Or all events of this correlation id, up to the request",
+    }),
+    status: Type.Unsafe<"RUNNING" | "DONE">({ type: "string", enum: ["RUNNING", "DONE"] }),
+    total: Type.Union([Type.Integer(), Type.Null()], {
+      description: "How many events it is about; null until they have been counted",
+    }),
+    erased: Type.Integer({ description: "How many of them it has erased" }),
+    created_by: Type.String({
+      description: "The address of the user, or the name and prefix of the API key",
+    }),
+    created_at: Timestamp,
+    finished_at: NullableTimestamp,
+  },
+  { title: "Erasure" },
+);
+
+const maxRunning = 100;
+
+/** Erasing what items held. */
+export function erasureRoutes(
+  deps: ErasureRouteDeps,
+): Record<"eraseEvent" | "create" | "list" | "read", RouteDefinition> {
+  return { ...requestRoutes(deps), ...readingRoutes(deps) };
+}
+
+function requestRoutes(deps: ErasureRouteDeps): Record<"eraseEvent" | "create", RouteDefinition> {
+  return {
+    eraseEvent: route(
+      {
+        summary: "Erase an event's payload and answers, and those of its copies",
+        description:
+          "They are gone when this is answered: of the event, of its replays, and of the result that its handoff was told by. Ids, type, status and times stay. An event that still waits is CANCELED first, also while it is being sent. The same request again is answered the same.",
+        params: IdParams,
+        response: { 200: Erasure },
+      },
+      async ({ caller, params }) => erasureAnswer(await eraseNow(deps, caller, params.id)),
+    ),
+    create: route(
+      {
+        summary: "Erase the payloads and answers of all events of a correlation id",
+        description:
+          "Those that were accepted up to the request. It goes on in the background, also when processes end, and says how far it has come.",
+        body: Type.Object({ correlation_id: Type.String({ pattern: "^[A-Za-z0-9_-]{1,128}$" }) }),
+        response: { 202: Erasure },
+        errors: { 409: "The workspace has too many erasures under way" },
+      },
+      async ({ caller, body, reply }) => {
+        void reply.code(202);
+        return erasureAnswer(await request(deps, caller, { correlationId: body.correlation_id }));
+      },
+    ),
+  };
+}
+
+function readingRoutes(deps: ErasureRouteDeps): Record<"list" | "read", RouteDefinition> {
+  return {
+    list: route(
+      {
+        summary: "List what was asked to be erased, newest first",
+        querystring: Type.Object({
+          limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
+          before: Type.Optional(
+            Type.String({
+              pattern: "^[0-9a-f]{32}$",
+              description: "Only erasures older than the one with this id",
+            }),
+          ),
+        }),
+        response: { 200: Type.Object({ erasures: Type.Array(Erasure) }) },
+      },
+      async ({ caller, query: { limit, before = null } }) => ({
+        erasures: (await listErasures(deps.pool, caller.orgId, { limit, before })).map(erasureAnswer),
+      }),
+    ),
+    read: route(
+      { summary: "Read how far an erasure has come", params: IdParams, response: { 200: Erasure } },
+      async ({ caller, params }) => erasureAnswer(await present(deps, caller.orgId, params.id)),
+    ),
+  };
+}
+
+async function eraseNow(deps: ErasureRouteDeps, caller: Caller, eventId: string): Promise<StoredErasure> {
+  const { pool } = deps;
+  if (!isId(eventId)) throw notFound();
+  const found = await findErasure(pool, caller.orgId, eventId);
+  if (found === undefined) throw notFound();
+  const erasure =
+    found.erasureId === null
+      ? await request(deps, caller, { eventId })
+      : await present(deps, caller.orgId, found.erasureId);
+  if (erasure.event_id === null || erasure.status === "DONE") return erasure;
+  await eraseOne(
+    {
+      pool,
+      mailboxRetentionMs: mailboxRetentionMs(deps.config),
+      onMailboxItems: (ids) => deps.mailboxes.onMailboxItems(ids),
+    },
+    erasure,
+  );
+  return present(deps, caller.orgId, erasure.id);
+}
+
+async function request(deps: ErasureRouteDeps, caller: Caller, subject: Subject): Promise<StoredErasure> {
+  if ((await countRunning(deps.pool, caller.orgId, maxRunning)) === maxRunning) {
+    throw new ApiError(409, `a workspace has at most ${maxRunning} erasures under way: wait for one to end`);
+  }
+  return insertErasure(deps.pool, { id: newRootId(deps.nowMs()), caller, subject });
+}
+
+async function present(deps: ErasureRouteDeps, orgId: string, id: string): Promise<StoredErasure> {
+  const erasure = isId(id) ? await readErasure(deps.pool, orgId, id) : undefined;
+  if (erasure === undefined) throw notFound();
+  return erasure;
+}
+
+function erasureAnswer(erasure: StoredErasure): Static<typeof Erasure> {
+  const { id, event_id, correlation_id, status, total, erased, created_by } = erasure;
+  return {
+    id,
+    event_id,
+    correlation_id,
+    status,
+    total,
+    erased,
+    created_by,
+    created_at: Math.floor(erasure.created_at / 1000),
+    finished_at: erasure.finished_at === null ? null : Math.floor(erasure.finished_at / 1000),
+  };
+}

@@ -1,0 +1,158 @@
+import type pg from "pg";
+import type { Caller } from "../http/contract/credentials.ts";
+
+/** A request to erase one event with its copies, or all events of a correlation id; moments are Unix milliseconds. */
+export interface StoredErasure {
+  id: string;
+  org_id: string;
+  event_id: string | null;
+  correlation_id: string | null;
+  status: "RUNNING" | "DONE";
+  created_by: string;
+  created_at: number;
+  finished_at: number | null;
+  total: number | null;
+  erased: number;
+  walked_to: string | null;
+}
+
+const columns =
+  "id, org_id, event_id, correlation_id, status, created_by, created_at, finished_at, total, erased, walked_to";
+
+/** What is to be erased: exactly one of the two. */
+export type Subject = { eventId: string } | { correlationId: string };
+
+/** Writes a request down; from then on it is carried out, whatever happens to this process. */
+export async function insertErasure(
+  pool: pg.Pool,
+  { id, caller, subject }: { id: string; caller: Caller; subject: Subject },
+): Promise<StoredErasure> {
+  const { rows } = await pool.query<StoredErasure>({
+    name: "insert_erasure",
+    text: `insert into erasures (id, org_id, event_id, correlation_id, created_by, created_at)
+           select $1, $2, $3, $4, coalesce(
+               (select u.email from users u where u.id = $5),
+               (select 'API key ' || k.name || ' (' || k.prefix || ')' from api_keys k where k.id = $6),
+               'a key that was deleted meanwhile'
+             ), (extract(epoch from clock_timestamp()) * 1000)::bigint
+           returning ${columns}`,
+    values: [
+      id,
+      caller.orgId,
+      "eventId" in subject ? subject.eventId : null,
+      "correlationId" in subject ? subject.correlationId : null,
+      caller.kind === "session" ? caller.userId : null,
+      caller.kind === "apiKey" ? caller.keyId : null,
+    ],
+  });
+  return rows[0]!;
+}
+
+/** The organization's request of this id. */
+export async function readErasure(
+  pool: pg.Pool,
+  orgId: string,
+  id: string,
+): Promise<StoredErasure | undefined> {
+  const { rows } = await pool.query<StoredErasure>({
+    name: "read_erasure",
+    text: `select ${columns}
+           from erasures
+           where org_id = $1
+             and id = $2`,
+    values: [orgId, id],
+  });
+  return rows[0];
+}
+
+/** The organization's requests before that of an id, newest first. */
+export async function listErasures(
+  pool: pg.Pool,
+  orgId: string,
+  { before, limit }: { before: string | null; limit: number },
+): Promise<StoredErasure[]> {
+  const { rows } = await pool.query<StoredErasure>({
+    name: "list_erasures",
+    text: `select ${columns}
+           from erasures
+           where org_id = $1
+             and id < coalesce($2, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
+           order by id desc
+           limit $3`,
+    values: [orgId, before, limit],
+  });
+  return rows;
+}
+
+/** The first requests that are not done, of all organizations. */
+export async function runningErasures(pool: pg.Pool, limit: number): Promise<StoredErasure[]> {
+  const { rows } = await pool.query<StoredErasure>({
+    name: "running_erasures",
+    text: `select ${columns}
+           from erasures
+           where status = 'RUNNING'
+           order by id
+           limit $1`,
+    values: [limit],
+  });
+  return rows;
+}
+
+/** How many requests of an organization are not done, counted up to a limit. */
+export async function countRunning(pool: pg.Pool, orgId: string, limit: number): Promise<number> {
+  const { rows } = await pool.query<{ count: number }>({
+    name: "count_running_erasures",
+    text: `select count(*) as count
+           from (
+             select
+             from erasures
+             where org_id = $1
+               and status = 'RUNNING'
+             limit $2
+           ) running`,
+    values: [orgId, limit],
+  });
+  return rows[0]!.count;
+}
+
+/** What is known of an event's erasure: undefined for an event that the organization does not have. */
+export async function findErasure(
+  pool: pg.Pool,
+  orgId: string,
+  eventId: string,
+): Promise<{ erasureId: string | null } | undefined> {
+  const { rows } = await pool.query<{ erasureId: string | null }>({
+    name: "find_erasure",
+    text: `select coalesce(
+             e.erasure_id,
+             (
+               select x.id
+               from erasures x
+               where x.org_id = $1
+                 and x.event_id = $2
+                 and x.status = 'RUNNING'
+               order by x.id
+               limit 1
+             )
+           ) as "erasureId"
+           from events e
+           where e.org_id = $1
+             and e.id = $2`,
+    values: [orgId, eventId],
+  });
+  return rows[0];
+}
+
+/** Ends a request that has nothing left to do. */
+export async function finishErasure(pool: pg.Pool, id: string): Promise<void> {
+  await pool.query({
+    name: "finish_erasure",
+    text: `update erasures
+           set status = 'DONE',
+             total = coalesce(total, erased),
+             finished_at = (extract(epoch from clock_timestamp()) * 1000)::bigint
+           where id = $1
+             and status = 'RUNNING'`,
+    values: [id],
+  });
+}

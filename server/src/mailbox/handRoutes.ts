@@ -1,0 +1,60 @@
+import { Type } from "typebox";
+import type { Caller } from "../http/contract/credentials.ts";
+import { ApiError } from "../http/contract/errors.ts";
+import { type RouteDefinition, route, sendAnswer } from "../http/contract/route.ts";
+import { forceMessage } from "./finish/forceMessage.ts";
+import { optionalBody, ReadableMessage, Reason } from "./message/schemas.ts";
+import { type MailboxRouteDeps, readDeps } from "./routes.ts";
+import { readMessage } from "./view/readMessage.ts";
+
+const Params = Type.Object({ mailbox_id: Type.String(), message_id: Type.String() });
+
+/** What a person may do to a message over the heads of its consumers. */
+export function handRoutes(deps: MailboxRouteDeps): Record<"forceRelease" | "forceReject", RouteDefinition> {
+  const change = async (
+    caller: Caller,
+    { mailbox_id: mailboxId, message_id: messageId }: { mailbox_id: string; message_id: string },
+    reason: string | null,
+  ): Promise<string> => {
+    const { orgId } = caller;
+    await forceMessage(
+      { ...deps, ...readDeps(deps), onMailboxItems: (ids) => deps.mailboxes.onMailboxItems(ids) },
+      { orgId, userId: userOf(caller), mailboxId, messageId, reason },
+    );
+    return readMessage(readDeps(deps), orgId, messageId);
+  };
+  return {
+    forceRelease: route(
+      {
+        summary: "Take a claimed message from its consumer",
+        description:
+          "It is claimable at once, or dead when this was the last claim that its mailbox allows. What its consumer still does with the claim is refused as with a lapsed one. Who did it is in `interventions`.",
+        params: Params,
+        body: optionalBody({}),
+        response: { 200: ReadableMessage },
+        errors: { 409: "Nobody has claimed it, or it is acknowledged, dead or expired" },
+      },
+      async ({ caller, params, reply }) =>
+        sendAnswer(reply, { status: 200, text: await change(caller, params, null) }),
+    ),
+    forceReject: route(
+      {
+        summary: "Make a message dead, whoever has claimed it",
+        description:
+          "Also one that nobody has claimed. Its consumer's claim ends; the next message of its ordering key becomes claimable. Who did it is in `interventions`, and `redrive` brings it back.",
+        params: Params,
+        body: Type.Object({ reason: Reason }),
+        response: { 200: ReadableMessage },
+        errors: { 409: "It is acknowledged, dead or expired" },
+      },
+      async ({ caller, params, body, reply }) =>
+        sendAnswer(reply, { status: 200, text: await change(caller, params, body.reason) }),
+    ),
+  };
+}
+
+/** The user whose session it is: routes with the credential `session` have no other callers. */
+function userOf(caller: Caller): string {
+  if (caller.kind !== "session") throw new ApiError(403, "this needs a session");
+  return caller.userId;
+}

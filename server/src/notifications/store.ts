@@ -1,0 +1,94 @@
+import { sql } from "kysely";
+import type pg from "pg";
+import { ApiError, notFound } from "../http/contract/errors.ts";
+import type { Queries } from "../postgres/tables.ts";
+import type { OperationalEventType } from "./eventTypes.ts";
+
+/** A target that hears of what happens; created_at is in Unix seconds. */
+export interface NotificationTarget {
+  id: string;
+  target_id: string;
+  event_types: OperationalEventType[];
+  created_at: number;
+}
+
+const maxPerOrganization = 10;
+
+/**
+ * Makes a target hear of these events, in place of those that it heard of before.
+ * @throws {ApiError} 404 when the organization has no such target, 400 when it is an agent, 409 when there are too many.
+ */
+export async function saveNotificationTarget(
+  queries: Queries,
+  orgId: string,
+  { id, target_id: targetId, event_types: eventTypes, created_at: createdAt }: NotificationTarget,
+): Promise<NotificationTarget> {
+  return queries.transaction().execute(async (transaction) => {
+    // One at a time per organization, so that the count holds.
+    await transaction
+      .selectFrom("organizations")
+      .select("id")
+      .where("id", "=", orgId)
+      .forNoKeyUpdate()
+      .executeTakeFirstOrThrow();
+    const target = await transaction
+      .selectFrom("targets")
+      .select("kind")
+      .where("id", "=", targetId)
+      .where("org_id", "=", orgId)
+      .forKeyShare()
+      .executeTakeFirst();
+    if (target === undefined) throw notFound();
+    if (target.kind === "a2a") {
+      throw new ApiError(400, "target_id must be a webhook or a mailbox: agents hear of nothing");
+    }
+    const { rows: others } = await sql<{ count: number }>`
+      select count(*) as count
+      from notification_targets
+      where org_id = ${orgId}
+        and target_id <> ${targetId}
+    `.execute(transaction);
+    if (others[0]!.count >= maxPerOrganization) {
+      throw new ApiError(409, `a workspace has at most ${maxPerOrganization} notification targets`);
+    }
+    const { rows } = await sql<NotificationTarget>`
+      insert into notification_targets as n (id, org_id, target_id, event_types, created_at)
+      values (${id}, ${orgId}, ${targetId}, ${eventTypes}, ${createdAt})
+      on conflict (org_id, target_id) do update
+      set event_types = excluded.event_types
+      returning n.id, n.target_id, n.event_types, n.created_at
+    `.execute(transaction);
+    return rows[0]!;
+  });
+}
+
+/** The organization's notification targets before that of an id, newest first. */
+export async function listNotificationTargets(
+  pool: pg.Pool,
+  orgId: string,
+  { before, limit }: { before: string | null; limit: number },
+): Promise<NotificationTarget[]> {
+  const { rows } = await pool.query<NotificationTarget>({
+    name: "list_notification_targets",
+    text: `select id, target_id, event_types, created_at
+           from notification_targets
+           where org_id = $1
+             and id < coalesce($2, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
+           order by id desc
+           limit $3`,
+    values: [orgId, before, limit],
+  });
+  return rows;
+}
+
+/** @throws {ApiError} 404 when the organization has no such notification target. */
+export async function removeNotificationTarget(pool: pg.Pool, orgId: string, id: string): Promise<void> {
+  const { rowCount } = await pool.query({
+    name: "remove_notification_target",
+    text: `delete from notification_targets
+           where org_id = $1
+             and id = $2`,
+    values: [orgId, id],
+  });
+  if (rowCount === 0) throw notFound();
+}

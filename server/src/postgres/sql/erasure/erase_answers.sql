@@ -1,0 +1,66 @@
+-- Erases what receivers, agents and people said of one event: answers and errors of its attempts, alone or beside those of
+-- others in one row, what its agent said and made, requests that the tryout receiver kept, reasons of people. A task that
+-- is still followed is followed no more, and one that its agent has not accepted yet is not known any more, so that
+-- nothing it says later is written down.
+-- Called from functions that steer the planner, and inherits that.
+create function erase_answers(
+  p_bucket smallint,
+  p_org uuid,
+  p_target uuid,
+  p_id uuid,
+  p_now_ms bigint
+)
+returns void
+language plpgsql
+as $$
+begin
+  -- Each half is served by its own partial index.
+  update attempts a
+  set response_body = null
+  where a.org_id = p_org
+    and a.event_id = p_id
+    and a.outcome = 1;
+  update attempts a
+  set response_body = null,
+    -- It may quote what the receiver said.
+    error = 'erased'
+  where a.org_id = p_org
+    and a.event_id = p_id
+    and a.outcome <> 1;
+  update delivered_groups g
+  set response_bodies[array_position(g.event_ids, p_id)] = null
+  where g.bucket = p_bucket
+    and g.target_id = p_target
+    and g.last_id >= p_id
+    and g.last_id < first_id_at((slot_of(p_id) + 1) * 1024)
+    and p_id = any (g.event_ids)
+    and g.response_bodies is not null;
+
+  delete from handoffs h
+  where h.bucket = p_bucket
+    and h.event_id = p_id
+    and h.accepted_at is null;
+  update handoffs h
+  set status_message = null,
+    status_parts = null,
+    artifacts = null,
+    is_truncated = false,
+    fingerprint = null,
+    follow_error = 'the event was erased',
+    outcome = coalesce(h.outcome, 'UNKNOWN'),
+    updated_at = p_now_ms
+  where h.bucket = p_bucket
+    and h.event_id = p_id;
+  delete from handoff_polls p
+  where p.bucket = p_bucket
+    and p.event_id = p_id;
+
+  delete from tryout_requests r
+  where r.target_id = p_target
+    and r.event_id = p_id;
+  update message_interventions n
+  set reason = null
+  where n.bucket = p_bucket
+    and n.message_id = p_id;
+end
+$$;

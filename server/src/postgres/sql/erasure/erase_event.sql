@@ -1,0 +1,82 @@
+-- Erases what one event held: its payload, and what receivers, agents and people said of it. An item that still waits is
+-- canceled first, also while it is being sent: it leaves its row of deliveries, or its mailbox, so that its holder's lease
+-- is worth nothing and no answer is recorded any more. Its ids, type, status and times stay. Codes:
+--   e erased       d erased before, by another erasure perhaps       n the organization has no such event
+--   b another transaction has it at this moment: ask again
+-- mailbox_id names the mailbox that the item was taken from.
+create function erase_event(
+  p_erasure uuid,
+  p_org uuid,
+  p_id uuid,
+  p_retention_ms bigint,
+  out code text,
+  out mailbox_id uuid
+)
+language plpgsql
+as $$
+declare
+  v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
+  v_event record;
+  v_freed record;
+begin
+  -- Whoever asked is answered, and whoever walks on writes that down, after a commit of their own that waits for the disk.
+  perform set_config('synchronous_commit', 'off', true);
+  -- Waits for a replay that is copying the payload: it is found as a copy afterwards.
+  select e.bucket, e.kind, e.target_id, e.erasure_id
+  into v_event
+  from events e
+  where e.org_id = p_org
+    and e.id = p_id
+  for no key update;
+  if not found then
+    code := 'n';
+    return;
+  end if;
+  if v_event.erasure_id is not null then
+    code := 'd';
+    return;
+  end if;
+
+  if v_event.kind = 2 then
+    select *
+    into v_freed
+    from withdraw_message(v_event.bucket, v_event.target_id, p_id, v_now_ms, first_id_at(v_now_ms - p_retention_ms));
+  else
+    select *
+    into v_freed
+    from withdraw_delivery(v_event.bucket, v_event.target_id, p_id);
+  end if;
+  if v_freed.is_busy then
+    code := 'b';
+    return;
+  end if;
+  if v_freed.is_withdrawn then
+    insert into settlements (bucket, status, event_id, org_id, target_id, settled_at)
+    values (v_event.bucket, 'CANCELED', p_id, p_org, v_event.target_id, v_now_ms)
+    on conflict do nothing;
+    if v_event.kind = 2 then
+      mailbox_id := v_event.target_id;
+    end if;
+  end if;
+
+  update events e
+  set payload = '',
+    erasure_id = p_erasure
+  where e.bucket = v_event.bucket
+    and e.target_id = v_event.target_id
+    and e.id = p_id;
+  perform erase_answers(v_event.bucket, p_org, v_event.target_id, p_id, v_now_ms);
+
+  -- What idempotency keys know of the body is looked for later: they are not found by their item.
+  if p_id > first_id_at(v_now_ms - 3 * 86400000) then
+    insert into erased_digests (bucket, event_id)
+    values (v_event.bucket, p_id)
+    on conflict do nothing;
+  end if;
+  update erasures x
+  set erased = x.erased + 1,
+    walk_erased = x.walk_erased + 1
+  where x.id = p_erasure;
+  code := 'e';
+end
+$$;

@@ -1,0 +1,65 @@
+-- Notes that something happened at a target, in the transaction in which it happens, for the organization's targets that
+-- are to hear of it; without any it is one lookup. p_event_ids: what it is about, or the item whose delivery brought it
+-- about; null where there is none. Items that are operational events themselves are left out, and with none left nothing
+-- is noted: what becomes of such items, and what their delivery brings about, is told to nobody, so that nothing goes in a
+-- circle. Nor is a target told of itself. Gives whether it was noted.
+create function note_operational_event(
+  p_type text,
+  p_org uuid,
+  p_target uuid,
+  p_event_ids uuid[],
+  p_reason text
+)
+returns boolean
+language plpgsql
+as $$
+declare
+  v_ids uuid[];
+begin
+  if not exists (
+    select
+    from notification_targets n
+    where n.org_id = p_org
+      and n.target_id <> p_target
+      and p_type = any (n.event_types)
+  ) then
+    return false;
+  end if;
+  if p_event_ids is not null then
+    v_ids := array(
+      select i.id
+      from unnest(p_event_ids) as i (id)
+      where not exists (
+        select
+        from events e
+        where e.bucket = get_byte(uuid_send(p_target), 15)
+          and e.target_id = p_target
+          and e.id = i.id
+          and e.is_operational
+      )
+      order by i.id
+    );
+    if v_ids = '{}' then
+      return false;
+    end if;
+  end if;
+  insert into operational_events (org_id, type, target_id, event_ids, count, reason, at_ms)
+  values (
+    p_org, p_type, p_target, v_ids[:10], coalesce(cardinality(v_ids), 1), p_reason,
+    extract(epoch from clock_timestamp()) * 1000
+  );
+  return true;
+end
+$$;
+
+-- The same for messages of one mailbox that became dead.
+create function note_dead_messages(p_mailbox uuid, p_ids uuid[])
+returns void
+language plpgsql
+as $$
+begin
+  perform note_operational_event('mailbox.message_dead', t.org_id, t.id, p_ids, null)
+  from targets t
+  where t.id = p_mailbox;
+end
+$$;

@@ -1,0 +1,174 @@
+-- Makes items of what was noted, in one transaction: unbilled, for each target of the organization that is to hear it.
+-- Failed events and dead messages may be very many: of one target they are told in one item, then not for a minute, and
+-- then with all that gathered meanwhile. At most p_limit subjects. Gives the items that were made.
+create function tell_operational_events(p_limit integer, p_pace_ms integer)
+returns table (
+  item_id uuid,
+  listener_id uuid,
+  listener_kind text,
+  event_type text,
+  status text
+)
+language plpgsql
+as $$
+#variable_conflict use_column
+declare
+  v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
+  v_subject record;
+  v_told record;
+begin
+  for v_subject in
+    select o.org_id, o.type, o.target_id, o.type in ('event.failed', 'mailbox.message_dead') as is_paced
+    from (
+      select n.org_id, n.type, n.target_id
+      from operational_events n
+      group by n.org_id, n.type, n.target_id
+    ) o
+    where not exists (
+      select
+      from notification_paces p
+      where p.org_id = o.org_id
+        and p.type = o.type
+        and p.target_id = o.target_id
+        and p.next_at_ms > v_now_ms
+    )
+    order by o.org_id, o.type, o.target_id
+    limit p_limit
+  loop
+    -- Two callers would tell the same subject in two items.
+    continue when not pg_try_advisory_xact_lock(
+      hashtextextended(v_subject.type || v_subject.target_id, hashtextextended(v_subject.org_id::text, 0))
+    );
+    for v_told in
+      with gone as (
+        delete from operational_events o
+        where o.org_id = v_subject.org_id
+          and o.type = v_subject.type
+          and o.target_id = v_subject.target_id
+        returning o.id, o.event_ids, o.count, o.reason, o.at_ms
+      )
+      select
+        sum(g.count) as count,
+        min(g.at_ms) as first_ms,
+        max(g.at_ms) as last_ms,
+        min(g.reason) as reason,
+        -- Each row has ten at most; the first ten of all are told.
+        string_agg(array_to_string(g.event_ids, ','), ',' order by g.at_ms) as event_ids
+      from gone g
+      group by case when not v_subject.is_paced then g.id end
+      order by min(g.at_ms)
+    loop
+      return query
+      select m.item_id, m.listener_id, m.listener_kind, v_subject.type, m.status
+      from make_operational_items(
+        v_subject.org_id,
+        v_subject.type,
+        v_subject.target_id,
+        json_build_object(
+          'event_type', v_subject.type,
+          'occurred_at', v_told.last_ms / 1000,
+          'since', v_told.first_ms / 1000,
+          'target_id', replace(v_subject.target_id::text, '-', ''),
+          'target_name', (select t.name from targets t where t.id = v_subject.target_id),
+          'target_kind', (select t.kind from targets t where t.id = v_subject.target_id),
+          'reason', v_told.reason,
+          'count', v_told.count,
+          'event_ids', coalesce((string_to_array(replace(v_told.event_ids, '-', ''), ','))[:10], '{}')
+        ),
+        v_now_ms
+      ) m;
+    end loop;
+    if v_subject.is_paced then
+      insert into notification_paces as p (org_id, type, target_id, next_at_ms)
+      values (v_subject.org_id, v_subject.type, v_subject.target_id, v_now_ms + p_pace_ms)
+      on conflict (org_id, type, target_id) do update
+      set next_at_ms = excluded.next_at_ms;
+    end if;
+  end loop;
+  -- One that is over is as good as none.
+  delete from notification_paces p
+  where p.next_at_ms <= v_now_ms;
+end
+$$;
+
+-- The items by which each target that is to hear something hears it.
+-- Called from functions that steer the planner, and inherits that.
+create function make_operational_items(
+  p_org uuid,
+  p_type text,
+  p_about uuid,
+  p_payload json,
+  p_now_ms bigint
+)
+returns table (
+  item_id uuid,
+  listener_id uuid,
+  listener_kind text,
+  status text
+)
+language plpgsql
+as $$
+#variable_conflict use_column
+declare
+  v_listener record;
+  v_id uuid;
+  v_bucket smallint;
+begin
+  for v_listener in
+    -- The lock keeps the target from being deleted before its item is there to be canceled.
+    select t.id, t.kind, t.max_retries, t.event_types
+    from notification_targets n
+    join targets t on t.id = n.target_id
+    where n.org_id = p_org
+      and n.target_id <> p_about
+      and p_type = any (n.event_types)
+      and t.kind in ('webhook', 'mailbox')
+    order by t.id
+    for key share of t
+  loop
+    v_bucket := get_byte(uuid_send(v_listener.id), 15);
+    v_id := new_item_id(v_bucket, p_now_ms);
+    insert into events (
+      bucket, kind, max_retries, billable, target_id, id, org_id, event_type, payload, is_operational
+    )
+    values (
+      v_bucket, case v_listener.kind when 'mailbox' then 2 else 1 end, v_listener.max_retries, false, v_listener.id,
+      v_id, p_org, p_type, convert_to(p_payload::text, 'UTF8'), true
+    );
+    if v_listener.kind = 'mailbox' then
+      perform put_message(v_listener.id, v_id, p_now_ms);
+      status := 'UNREAD';
+    elsif cardinality(v_listener.event_types) > 0 and not p_type = any (v_listener.event_types) then
+      insert into settlements (bucket, status, event_id, org_id, target_id, settled_at)
+      values (v_bucket, 'FILTERED', v_id, p_org, v_listener.id, p_now_ms);
+      status := 'FILTERED';
+    else
+      insert into deliveries (bucket, kind, id, target_id, org_id, due_at, event_ids)
+      values (v_bucket, 1, v_id, v_listener.id, p_org, p_now_ms, array[v_id]);
+      status := 'QUEUED';
+    end if;
+    if v_listener.kind = 'webhook' then
+      insert into target_activity (bucket, accepted, target_id, org_id, at_ms)
+      values (v_bucket, 1, v_listener.id, p_org, p_now_ms);
+    end if;
+    item_id := v_id;
+    listener_id := v_listener.id;
+    listener_kind := v_listener.kind;
+    return next;
+  end loop;
+end
+$$;
+
+-- A new id of an item; ids.ts has it as newId.
+create function new_item_id(p_bucket smallint, p_ms bigint)
+returns uuid
+language sql
+volatile
+as $$
+  select (
+    lpad(to_hex(p_ms), 12, '0')
+    || '7'
+    || substr(replace(gen_random_uuid()::text, '-', ''), 14, 17)
+    || lpad(to_hex(p_bucket::integer), 2, '0')
+  )::uuid
+$$;

@@ -1,0 +1,106 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type Agent, startAgent } from "./support/agent/startAgent.ts";
+import { createAgentTarget, readHandedOver, untilEnded, untilHandedOver } from "./support/agentTargets.ts";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { sendItem } from "./support/items.ts";
+import { createMailbox } from "./support/mailbox.ts";
+import { placesOfText } from "./support/placesOfText.ts";
+import { type Account, type Answer, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+import { until } from "./support/until.ts";
+
+/* What an agent said of an erased item goes with it, and what it says later is not written down. */
+
+let database: TestDatabase;
+let node: TestNode;
+let agent: Agent;
+let account: Account;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  node = createTestNode(database, {
+    POSTRIDER_ALLOW_HTTP_TARGETS: "true",
+    POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8",
+  });
+  node.service.start();
+  agent = await startAgent();
+  account = await signUp(node);
+});
+
+afterAll(async () => {
+  await agent?.kill();
+  await node?.stop();
+  await database?.drop();
+});
+
+function erase(id: string): Promise<Answer> {
+  return node.call("POST", `/api/v1/events/${id}/erase`, { key: account.api_key });
+}
+
+it("a task that has ended loses its messages and artifacts, and the result that travelled on", async () => {
+  const words = "erase-result-1";
+  const box = await createMailbox(node, {}, account);
+  const target = await createAgentTarget(node, account, agent.cardUrl, { result_target_id: box.id });
+  const id = await sendItem(node, account, target, { do: "complete", words });
+  await untilEnded(node, account, id);
+  const [result] = await until(
+    () => box.list(),
+    (messages) => messages.length > 0,
+  );
+  expect(await placesOfText(node.pool, words)).toEqual(
+    expect.arrayContaining(["events.payload", "handoffs.artifacts"]),
+  );
+  expect((await erase(id)).body).toMatchObject({ status: "DONE", total: 2, erased: 2 });
+  expect(await placesOfText(node.pool, words)).toEqual([]);
+  const { event, handoff } = await readHandedOver(node, account, id);
+  expect(event.status).toBe("DELIVERED");
+  expect(handoff).toMatchObject({
+    outcome: "COMPLETED",
+    status_message: null,
+    status_parts: [],
+    artifacts: [],
+    error: "the event was erased",
+  });
+  expect(handoff!.task_id).not.toBe(null);
+  const { event: ofResult } = await readHandedOver(node, account, result!.id);
+  expect(ofResult.status).toBe("CANCELED");
+});
+
+it("a task that is under way is followed no more", async () => {
+  const words = "erase-task-2";
+  const target = await createAgentTarget(node, account, agent.cardUrl);
+  const id = await sendItem(node, account, target, { do: "slow 1500", words });
+  await untilHandedOver(node, account, id, ({ handoff }) => handoff?.status_message === "thinking");
+  expect((await erase(id)).body).toMatchObject({ status: "DONE", erased: 1 });
+  const after = await sendItem(node, account, target, { do: "slow 2500" });
+  await untilEnded(node, account, after);
+  const { handoff } = await readHandedOver(node, account, id);
+  expect(handoff).toMatchObject({ outcome: "UNKNOWN", status_message: null, artifacts: [] });
+  expect(await placesOfText(node.pool, words)).toEqual([]);
+  const { rowCount } = await node.pool.query("select from handoff_polls where event_id = $1", [id]);
+  expect(rowCount).toBe(0);
+});
+
+it("an answer that comes after the erasure is not written down", async () => {
+  const words = "erase-answer-3";
+  const target = await createAgentTarget(node, account, agent.cardUrl);
+  agent.freeze();
+  const id = await sendItem(node, account, target, { do: "complete", words });
+  await until(
+    async () => (await node.pool.query("select from handoffs where event_id = $1", [id])).rowCount,
+    (count) => count === 1,
+  );
+  expect((await erase(id)).body).toMatchObject({ status: "DONE", erased: 1 });
+  agent.thaw();
+  await until(
+    () => agent.messages(),
+    (messages) => messages.some(({ body }) => body?.message?.metadata["event_id"] === id),
+  );
+  const after = await sendItem(node, account, target, { do: "complete" });
+  await untilEnded(node, account, after);
+  expect(await readHandedOver(node, account, id)).toMatchObject({
+    event: { status: "CANCELED" },
+    delivery_attempts: [],
+    handoff: null,
+  });
+  expect(await placesOfText(node.pool, words)).toEqual([]);
+});

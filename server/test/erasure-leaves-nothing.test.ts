@@ -1,0 +1,291 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { createWebhookTarget, readEvent, sendItem } from "./support/items.ts";
+import { createMailbox } from "./support/mailbox.ts";
+import { answerOk, type Receiver, startReceiver } from "./support/receiver.ts";
+import { type Account, type Answer, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+import { placesOfText } from "./support/placesOfText.ts";
+import { until } from "./support/until.ts";
+
+/* What was erased is in no table any more, whatever the item came to be. */
+
+const secret = "erase-me-4711";
+
+let database: TestDatabase;
+/** Does everything by itself. */
+let node: TestNode;
+/** Takes requests only. */
+let idle: TestNode;
+let receiver: Receiver;
+let account: Account;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  const env = { POSTRIDER_ALLOW_HTTP_TARGETS: "true", POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8" };
+  node = createTestNode(database, env);
+  idle = createTestNode(database, { ...env, POSTRIDER_ROLES: "api" });
+  node.service.start();
+  receiver = await startReceiver();
+  account = await signUp(node);
+});
+
+afterAll(async () => {
+  await node?.stop();
+  await idle?.stop();
+  await receiver?.stop();
+  await database?.drop();
+});
+
+function erase(id: string, by: TestNode = node): Promise<Answer> {
+  return by.call("POST", `/api/v1/events/${id}/erase`, { session: account.session_token });
+}
+
+function read(path: string): Promise<Answer> {
+  return node.call("GET", path, { key: account.api_key });
+}
+
+function placesOf(text: string): Promise<string[]> {
+  return placesOfText(node.pool, text);
+}
+
+async function untilStatus(id: string, wanted: string): Promise<void> {
+  await until(
+    async () => (await readEvent(node, account, id)).event.status,
+    (status) => status === wanted,
+  );
+}
+
+describe("one event", () => {
+  it("that was delivered loses payload and answers at once; what is left is that it was", async () => {
+    const words = `${secret}-delivered`;
+    receiver.answer = (_received, response) => response.writeHead(200).end(`thanks for ${words}`);
+    const target = await createWebhookTarget(node, account, `${receiver.url}/a`);
+    const id = await sendItem(node, account, target.id, { words });
+    await untilStatus(id, "DELIVERED");
+    expect(await placesOf(words)).toEqual(expect.arrayContaining(["events.payload"]));
+    const answer = await erase(id);
+    expect(answer.status).toBe(200);
+    expect(answer.body).toMatchObject({ event_id: id, status: "DONE", total: 1, erased: 1 });
+    expect(answer.body.created_by).toBe(account.user.email);
+    expect(await placesOf(words)).toEqual([]);
+    const { body } = await read(`/api/v1/events/${id}`);
+    expect(body.event).toMatchObject({ status: "DELIVERED", erased_at: answer.body.created_at });
+    expect(body.delivery_attempts[0]).toMatchObject({ status_code: 200, response_body: null });
+    expect(await read(`/api/v1/events/${id}/payload`)).toMatchObject({
+      status: 410,
+      headers: { "x-error-code": "payload_gone" },
+    });
+    expect(await node.call("POST", `/api/v1/events/${id}/replay`, { key: account.api_key })).toMatchObject({
+      status: 410,
+      headers: { "x-error-code": "payload_gone" },
+    });
+    expect((await erase(id)).body).toEqual(answer.body);
+    expect((await read(`/api/v1/erasures/${answer.body.id}`)).body).toEqual(answer.body);
+  });
+
+  it("of several in one row leaves the others what they have", async () => {
+    receiver.answer = (received, response) => response.writeHead(200).end(`got ${String(received.body)}`);
+    const target = await createWebhookTarget(node, account, `${receiver.url}/group`, { enabled: true });
+    await node.call("PATCH", `/api/v1/targets/${target.id}`, {
+      key: account.api_key,
+      body: { enabled: false },
+    });
+    const ids = await Promise.all(
+      Array.from({ length: 30 }, (_, n) => sendItem(node, account, target.id, { words: `${secret}-g${n}-` })),
+    );
+    await erase(ids[3]!);
+    expect((await readEvent(node, account, ids[3]!)).event.status).toBe("CANCELED");
+    await node.call("PATCH", `/api/v1/targets/${target.id}`, {
+      key: account.api_key,
+      body: { enabled: true },
+    });
+    for (const id of ids) if (id !== ids[3]) await untilStatus(id, "DELIVERED");
+    await erase(ids[7]!);
+    expect(await placesOf(`${secret}-g3-`)).toEqual([]);
+    expect(await placesOf(`${secret}-g7-`)).toEqual([]);
+    for (const n of [0, 6, 8, 29]) {
+      expect(await placesOf(`${secret}-g${n}-`)).toContain("events.payload");
+      const { body } = await read(`/api/v1/events/${ids[n]}`);
+      expect(body.delivery_attempts[0].response_body).toContain(`${secret}-g${n}-`);
+    }
+    expect(receiver.received.filter(({ id }) => id === ids[3])).toEqual([]);
+  });
+
+  it("that waits is canceled, and is not sent", async () => {
+    const target = await createWebhookTarget(node, account, `${receiver.url}/never`);
+    await node.call("PATCH", `/api/v1/targets/${target.id}`, {
+      key: account.api_key,
+      body: { enabled: false },
+    });
+    const id = await sendItem(node, account, target.id, { secret });
+    expect((await erase(id, idle)).body).toMatchObject({ status: "DONE", erased: 1 });
+    expect((await readEvent(node, account, id)).event.status).toBe("CANCELED");
+    const { rowCount } = await node.pool.query("select from deliveries where target_id = $1", [target.id]);
+    expect(rowCount).toBe(0);
+  });
+
+  it("that is being sent is erased all the same, and its answer is not written down", async () => {
+    const words = `${secret}-sent`;
+    let finish: (() => void) | undefined;
+    receiver.answer = (_received, response) => {
+      finish = () => void response.writeHead(200).end(`got ${words}`);
+    };
+    const target = await createWebhookTarget(node, account, `${receiver.url}/slow`);
+    const id = await sendItem(node, account, target.id, { words });
+    await receiver.arrivals(1, { path: "/slow" });
+    expect((await erase(id)).body).toMatchObject({ status: "DONE", erased: 1 });
+    receiver.answer = answerOk;
+    finish!();
+    const after = await sendItem(node, account, target.id, { after: true });
+    await untilStatus(after, "DELIVERED");
+    const { event, delivery_attempts: attempts } = await readEvent(node, account, id);
+    expect({ status: event.status, attempts }).toEqual({ status: "CANCELED", attempts: [] });
+    expect(await placesOf(words)).toEqual([]);
+  });
+
+  it("that is to be retried loses what its receiver said, and is not tried again", async () => {
+    const words = `${secret}-retry`;
+    receiver.answer = (_received, response) => response.writeHead(500).end(words);
+    const target = await createWebhookTarget(node, account, `${receiver.url}/retry`);
+    const id = await sendItem(node, account, target.id, { words });
+    await untilStatus(id, "RETRYING");
+    await erase(id);
+    receiver.answer = answerOk;
+    const { event, delivery_attempts: attempts } = await readEvent(node, account, id);
+    expect(event.status).toBe("CANCELED");
+    expect(attempts).toMatchObject([{ status_code: 500, error: "erased", response_body: null }]);
+    expect(await placesOf(words)).toEqual([]);
+  });
+
+  it("takes its replays with it, and theirs", async () => {
+    const words = `${secret}-copies`;
+    const box = await createMailbox(node, {}, account);
+    const id = await box.send({ words });
+    const replay = async (of: string): Promise<string> =>
+      (await node.call("POST", `/api/v1/events/${of}/replay`, { key: account.api_key })).body.id;
+    const copies = [await replay(id), await replay(id)];
+    copies.push(await replay(copies[0]!));
+    expect((await erase(id)).body).toMatchObject({ status: "DONE", total: 4, erased: 4 });
+    expect(await placesOf(words)).toEqual([]);
+    expect(await box.list()).toEqual([]);
+  });
+
+  it("loses what the receiver for first steps has kept of it, and its key's digest", async () => {
+    const words = `${secret}-tryout`;
+    const url = `https://tryout.postrider.invalid/${"0af3".repeat(8)}`;
+    const target = await createWebhookTarget(node, account, url);
+    const body = { words };
+    const headers = { "idempotency-key": "once" };
+    const sent = await node.call("POST", `/t/${target.id}`, { key: account.api_key, body, headers });
+    await untilStatus(sent.body.id, "DELIVERED");
+    expect(await placesOf(words)).toContain("tryout_requests.body");
+    const digest = async (): Promise<string> =>
+      (
+        await node.pool.query<{ body_digest: string }>(
+          "select body_digest from idempotency_keys where event_id = $1",
+          [sent.body.id],
+        )
+      ).rows[0]!.body_digest;
+    const before = await digest();
+    await erase(sent.body.id);
+    expect(await placesOf(words)).toEqual([]);
+    await until(digest, (now) => now !== before);
+    const again = await node.call("POST", `/t/${target.id}`, { key: account.api_key, body, headers });
+    expect(again).toMatchObject({ status: 409, headers: { "x-error-code": "idempotency_conflict" } });
+  });
+
+  it("of a stranger is not found", async () => {
+    const stranger = await signUp(node);
+    const box = await createMailbox(node, {}, account);
+    const id = await box.send({ words: "kept" });
+    for (const [event, key] of [
+      [id, stranger.api_key],
+      ["0".repeat(32), account.api_key],
+      ["x", account.api_key],
+    ] as const) {
+      expect((await node.call("POST", `/api/v1/events/${event}/erase`, { key })).status).toBe(404);
+    }
+    expect((await box.read(id)).body.payload).toEqual({ words: "kept" });
+  });
+});
+
+describe("a message", () => {
+  it.each(["unread", "claimed", "acknowledged", "dead", "rejected by hand"])(
+    "that is %s is gone, and what waits behind it goes on",
+    async (state) => {
+      const words = `${secret}-${state.replaceAll(" ", "-")}`;
+      const box = await createMailbox(node, {}, account);
+      const headers = { "x-ordering-key": "k" };
+      const id = await box.send({ words }, headers);
+      const next = await box.send({ n: 2 }, headers);
+      const claims = state === "unread" ? [] : (await box.post("claim", { max: 1 })).body.messages;
+      if (state === "acknowledged") await box.post("ack", { messages: claims });
+      if (state === "dead") await box.post("reject", { messages: claims, reason: words });
+      if (state === "rejected by hand") {
+        await node.call("POST", `/api/v1/mailboxes/${box.id}/messages/${id}/force-reject`, {
+          session: account.session_token,
+          body: { reason: words },
+        });
+      }
+      expect((await erase(id)).body).toMatchObject({ status: "DONE", erased: 1 });
+      expect(await placesOf(words)).toEqual([]);
+      const { body } = await box.read(id);
+      expect(body).toMatchObject({ payload: null, dead_reason: null });
+      const status = state === "acknowledged" ? "ACKNOWLEDGED" : "CANCELED";
+      expect((await readEvent(node, account, id)).event.status).toBe(status);
+      if (state === "claimed") {
+        const { body: late } = await box.post("ack", { messages: claims });
+        if (late.results[0].status !== 409) throw new Error(`acknowledged: ${JSON.stringify(late)}`);
+      }
+      const { body: claimed } = await box.post("claim", { max: 10 });
+      expect(claimed.messages.map((one: { id: string }) => one.id)).toEqual([next]);
+      expect((await box.post("redrive", {})).body).toEqual({ redriven: 0 });
+      expect(await box.stats()).toMatchObject({ ready: 0, claimed: 1, blocked: 0, dead: 0 });
+    },
+  );
+});
+
+describe("a correlation id", () => {
+  it("is erased in the background with progress, over pages, and nothing else", async () => {
+    const words = `${secret}-all`;
+    const box = await createMailbox(node, {}, account);
+    const headers = { "x-correlation-id": "customer-7" };
+    const ids = await Promise.all(Array.from({ length: 450 }, (_, n) => box.send({ words, n }, headers)));
+    const other = await box.send({ words: "kept" }, { "x-correlation-id": "customer-8" });
+    const begun = await node.call("POST", "/api/v1/erasures", {
+      key: account.api_key,
+      body: { correlation_id: "customer-7" },
+    });
+    expect(begun.status).toBe(202);
+    expect(begun.body).toMatchObject({ correlation_id: "customer-7", event_id: null, status: "RUNNING" });
+    expect(begun.body.created_by).toMatch(/^API key .* \(ak_live_.{4}\)$/);
+    const { body } = await until(
+      () => read(`/api/v1/erasures/${begun.body.id}`),
+      ({ body: now }) => now.status === "DONE",
+    );
+    expect(body).toMatchObject({ total: ids.length, erased: ids.length });
+    expect(await placesOf(words)).toEqual([]);
+    expect((await box.list()).map(({ id }) => id)).toEqual([other]);
+    const first = await read("/api/v1/erasures?limit=1");
+    expect(first.body.erasures).toEqual([body]);
+    const rest = await read(`/api/v1/erasures?before=${body.id}`);
+    expect(rest.body.erasures.map(({ id }: { id: string }) => id)).not.toContain(body.id);
+  });
+
+  it("that nothing has is done as soon as it was looked for, and is not another workspace's", async () => {
+    const stranger = await signUp(node);
+    const box = await createMailbox(node, {}, account);
+    const id = await box.send({ words: "kept" }, { "x-correlation-id": "shared" });
+    const { body } = await node.call("POST", "/api/v1/erasures", {
+      key: stranger.api_key,
+      body: { correlation_id: "shared" },
+    });
+    const done = await until(
+      () => node.call("GET", `/api/v1/erasures/${body.id}`, { key: stranger.api_key }),
+      ({ body: now }) => now.status === "DONE",
+    );
+    expect(done.body).toMatchObject({ total: 0, erased: 0 });
+    expect((await box.read(id)).body.payload).toEqual({ words: "kept" });
+    expect((await read(`/api/v1/erasures/${body.id}`)).status).toBe(404);
+  });
+});

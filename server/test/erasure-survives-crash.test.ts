@@ -1,0 +1,77 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import type pg from "pg";
+import { createPool } from "../src/postgres/pool.ts";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { placesOfText } from "./support/placesOfText.ts";
+import { startService } from "./support/serviceProcess.ts";
+import { signUp } from "./support/testNode.ts";
+import { until } from "./support/until.ts";
+
+let database: TestDatabase;
+let pool: pg.Pool;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  pool = createPool({ connection: database.connection, size: 2, onError: () => undefined });
+});
+
+afterAll(async () => {
+  await pool?.end();
+  await database?.drop();
+});
+
+const words = "erase-after-crash";
+
+it("an erasure goes on where it was after kill -9, counts each event once and leaves none", async () => {
+  let service = await startService({ storage: { databaseUrl: database.url } });
+  const { api_key: key } = await signUp(service);
+  const { body: box } = await service.call("POST", "/api/v1/targets", {
+    key,
+    body: { kind: "mailbox", name: "box" },
+  });
+  const send = async (n: number): Promise<string> => {
+    const headers = { "x-correlation-id": "c" };
+    return (await service.call("POST", `/t/${box.id}`, { key, headers, body: { words, n } })).body.id;
+  };
+  const ids: string[] = [];
+  for (let batch = 0; batch < 40; batch++) {
+    ids.push(...(await Promise.all(Array.from({ length: 50 }, (_, n) => send(batch * 50 + n)))));
+  }
+  // One alone as well, as if its process had died between the request and the work.
+  const alone = ids[1_999]!;
+  await pool.query(
+    `insert into erasures (id, org_id, event_id, created_by, created_at)
+     select gen_random_uuid(), org_id, id, 'x', 0 from events where id = $1`,
+    [alone],
+  );
+  const { body: erasure } = await service.call("POST", "/api/v1/erasures", {
+    key,
+    body: { correlation_id: "c" },
+  });
+  const erased = async (): Promise<number> =>
+    (await pool.query<{ count: number }>("select count(*) as count from events where payload = ''")).rows[0]!
+      .count;
+  for (const least of [1, 400]) {
+    const seen = await until(erased, (count) => count >= least);
+    service.kill("SIGKILL");
+    await service.ended;
+    expect(seen).toBeLessThan(ids.length);
+    service = await startService({ storage: { databaseUrl: database.url } });
+  }
+  const { body } = await until(
+    () => service.call("GET", `/api/v1/erasures/${erasure.id}`, { key }),
+    ({ body: now }) => now.status === "DONE",
+    60_000,
+  );
+  const { body: list } = await service.call("GET", "/api/v1/erasures", { key });
+  expect(list.erasures).toHaveLength(2);
+  for (const { status } of list.erasures) expect(status).toBe("DONE");
+  expect(list.erasures[0].erased + list.erasures[1].erased).toBe(ids.length);
+  expect(body.erased).toBeGreaterThanOrEqual(ids.length - 1);
+  expect(await placesOfText(pool, words)).toEqual([]);
+  expect((await service.call("GET", `/api/v1/mailboxes/${box.id}/stats`, { key })).body).toMatchObject({
+    ready: 0,
+    dead: 0,
+  });
+  await service.stop();
+});

@@ -1,0 +1,375 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Webhook } from "standardwebhooks";
+import { type Agent, startAgent } from "./support/agent/startAgent.ts";
+import { createAgentTarget } from "./support/agentTargets.ts";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { acceptedEvents, createWebhookTarget, sendItem, sendItems } from "./support/items.ts";
+import { createMailbox, type TestMailbox } from "./support/mailbox.ts";
+import { type Receiver, startReceiver } from "./support/receiver.ts";
+import { startService } from "./support/serviceProcess.ts";
+import { type Account, type Answer, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+import { until } from "./support/until.ts";
+
+/* What an organization has to look at reaches the targets that it named: once, and without going in a circle. */
+
+const env = { POSTRIDER_ALLOW_HTTP_TARGETS: "true", POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8" };
+
+let database: TestDatabase;
+let node: TestNode;
+let agent: Agent;
+/** Answers as its path says, with 200 unless it begins with a status; below `/half` it fails every second item. */
+let receiver: Receiver;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  node = createTestNode(database, env);
+  node.service.start();
+  agent = await startAgent();
+  receiver = await startReceiver(({ path, body }, response) => {
+    // Ten failures in a row would open the circuit.
+    const isHalf = path === "/half" && (JSON.parse(String(body)) as { number: number }).number % 2 === 0;
+    response.writeHead(isHalf ? 500 : Number(/^\/(\d{3})/.exec(path)?.[1] ?? "200")).end();
+  });
+});
+
+afterAll(async () => {
+  await agent?.kill();
+  await node?.stop();
+  await receiver?.stop();
+  await database?.drop();
+});
+
+function listen(account: Account, targetId: string, eventTypes?: string[]): Promise<Answer> {
+  return node.call("POST", "/api/v1/notification-targets", {
+    key: account.api_key,
+    body: { target_id: targetId, ...(eventTypes && { event_types: eventTypes }) },
+  });
+}
+
+/** A mailbox that hears of everything, with its account. */
+async function listeningMailbox(account?: Account): Promise<TestMailbox> {
+  const box = await createMailbox(node, {}, account);
+  expect((await listen(box.account, box.id)).status).toBe(200);
+  return box;
+}
+
+interface Told {
+  event_type: string;
+  target_id: string;
+  count: number;
+  event_ids: string[];
+  reason: string | null;
+}
+
+/** Everything that a mailbox was told, taken out of it. */
+async function takeTold(box: TestMailbox): Promise<Told[]> {
+  const { body } = await box.post("claim", { max: 100 });
+  if (body.messages.length > 0) await box.post("ack", { messages: body.messages });
+  return body.messages.map(({ payload }: { payload: Told }) => payload);
+}
+
+async function untilTold(box: TestMailbox, count: number): Promise<Told[]> {
+  const told: Told[] = [];
+  await until(
+    async () => told.push(...(await takeTold(box))),
+    (length) => length >= count,
+  );
+  return told;
+}
+
+/** As if the minute were over in which more of the same is gathered. */
+async function endPaces(): Promise<void> {
+  await node.pool.query("delete from notification_paces");
+}
+
+/** Waits until what was noted so far has been told, or was none. */
+async function untilNothingIsNoted(): Promise<void> {
+  await until(
+    async () => {
+      await endPaces();
+      return (await node.pool.query("select from operational_events")).rowCount;
+    },
+    (count) => count === 0,
+  );
+}
+
+describe("an organization that named targets hears", () => {
+  it("of a target that is disabled and enabled, signed, as items that cost nothing", async () => {
+    const account = await signUp(node);
+    const listener = await createWebhookTarget(node, account, `${receiver.url}/ops`);
+    await listen(account, listener.id, ["target.disabled", "target.recovered"]);
+    const gone = await createWebhookTarget(node, account, `${receiver.url}/410`, { name: "gone" });
+    const id = await sendItem(node, account, gone.id);
+    const before = await acceptedEvents(node, account);
+    const [disabled] = await receiver.arrivals(1, { path: "/ops" });
+    const payload = new Webhook(listener.secret).verify(
+      disabled!.body,
+      disabled!.headers as Record<string, string>,
+    );
+    expect(payload).toMatchObject({
+      event_type: "target.disabled",
+      target_id: gone.id,
+      target_name: "gone",
+      target_kind: "webhook",
+      reason: "the receiver answered 410 Gone",
+      event_ids: [id],
+    });
+    expect(disabled!.headers["x-event-type"]).toBe("target.disabled");
+    const key = account.api_key;
+    const listed = await node.call("GET", "/api/v1/events?event_type=target.disabled", { key });
+    expect(listed.body.events).toMatchObject([{ id: disabled!.id, endpoint_id: listener.id }]);
+    await node.call("PATCH", `/api/v1/targets/${gone.id}`, { key, body: { enabled: true } });
+    const [, recovered] = await receiver.arrivals(2, { path: "/ops" });
+    expect(JSON.parse(String(recovered!.body))).toMatchObject({
+      event_type: "target.recovered",
+      target_id: gone.id,
+      reason: "it was enabled",
+      event_ids: [],
+    });
+    expect(await acceptedEvents(node, account)).toBe(before);
+  });
+
+  it("of a target that takes deliveries again after more than five minutes, not of one that stumbled", async () => {
+    const box = await listeningMailbox();
+    const target = await createWebhookTarget(node, box.account, `${receiver.url}/again`);
+    const fail = (sinceSeconds: number): Promise<unknown> =>
+      node.pool.query("update targets set failing_since = $2, version = version + 1 where id = $1", [
+        target.id,
+        Math.floor(Date.now() / 1000) - sinceSeconds,
+      ]);
+    const failing = async (): Promise<number | null> =>
+      (await node.pool.query("select failing_since from targets where id = $1", [target.id])).rows[0]
+        .failing_since;
+    for (const [since, count] of [
+      [60, 0],
+      [400, 1],
+    ] as const) {
+      await fail(since);
+      await sendItem(node, box.account, target.id);
+      await until(failing, (value) => value === null);
+      await untilNothingIsNoted();
+      expect(await takeTold(box)).toMatchObject(
+        Array.from({ length: count }, () => ({ event_type: "target.recovered", target_id: target.id })),
+      );
+    }
+  });
+
+  it("of many failed events in few items that count them", async () => {
+    const box = await listeningMailbox();
+    const target = await createWebhookTarget(node, box.account, `${receiver.url}/half`, { max_retries: 0 });
+    const ids = await sendItems(node, box.account, target.id, 80);
+    const first = await untilTold(box, 1);
+    await until(
+      async () =>
+        (await node.call("GET", "/api/v1/events?status=FAILED&limit=100", { key: box.account.api_key })).body
+          .events.length,
+      (count) => count === 40,
+    );
+    await untilNothingIsNoted();
+    const told = [...first, ...(await takeTold(box))];
+    expect(told.reduce((sum, { count }) => sum + count, 0)).toBe(40);
+    expect(told.length).toBeLessThan(10);
+    for (const one of told) {
+      expect(one).toMatchObject({ event_type: "event.failed", target_id: target.id });
+      expect(one.event_ids.length).toBe(Math.min(one.count, 10));
+      for (const id of one.event_ids) expect(ids).toContain(id);
+    }
+    const more = await sendItems(node, box.account, target.id, 6);
+    await until(
+      async () =>
+        (
+          await node.pool.query<{ count: number }>(
+            "select coalesce(sum(count), 0)::integer as count from operational_events",
+          )
+        ).rows[0]!.count,
+      (count) => count === 3,
+    );
+    expect(await takeTold(box)).toEqual([]);
+    await endPaces();
+    const [last] = await untilTold(box, 1);
+    expect(last!.count).toBe(3);
+    for (const id of last!.event_ids) expect(more).toContain(id);
+  });
+
+  it.each(["rejected", "claimed too often", "rejected by hand"])(
+    "of a message that is dead because it was %s",
+    async (how) => {
+      const box = await listeningMailbox();
+      const jobs = await createMailbox(node, { max_claims: 1 }, box.account);
+      const id = await jobs.send({});
+      if (how === "rejected by hand") {
+        await node.call("POST", `/api/v1/mailboxes/${jobs.id}/messages/${id}/force-reject`, {
+          session: box.account.session_token,
+          body: { reason: "no" },
+        });
+      } else {
+        const { body } = await jobs.post("claim", {});
+        await jobs.post(how === "rejected" ? "reject" : "release", { messages: body.messages });
+      }
+      expect(await untilTold(box, 1)).toMatchObject([
+        { event_type: "mailbox.message_dead", target_id: jobs.id, count: 1, event_ids: [id] },
+      ]);
+    },
+  );
+
+  it("of an agent that waits for input", async () => {
+    const box = await listeningMailbox();
+    const target = await createAgentTarget(node, box.account, agent.cardUrl);
+    const id = await sendItem(node, box.account, target, "input");
+    expect(await untilTold(box, 1)).toMatchObject([
+      { event_type: "handoff.input_required", target_id: target, event_ids: [id] },
+    ]);
+  });
+
+  it("of what it asked for, at each target, and of nothing once that is taken back", async () => {
+    const box = await listeningMailbox();
+    const { account } = box;
+    const other = await createMailbox(node, {}, account);
+    const named = await listen(account, other.id, ["event.failed"]);
+    const again = await listen(account, other.id, ["target.recovered"]);
+    expect(again.body).toEqual({ ...named.body, event_types: ["target.recovered"] });
+    const key = account.api_key;
+    const target = await createWebhookTarget(node, account, `${receiver.url}/410`);
+    await sendItem(node, account, target.id);
+    const types = (await untilTold(box, 2)).map(({ event_type: type }) => type).toSorted();
+    expect(types).toEqual(["event.failed", "target.disabled"]);
+    expect(await takeTold(other)).toEqual([]);
+    const { body } = await node.call("GET", "/api/v1/notification-targets?limit=1", { key });
+    expect(body.notification_targets).toEqual([again.body]);
+    const path = `/api/v1/notification-targets/${again.body.id}`;
+    expect(await node.call("DELETE", path, { key })).toMatchObject({ status: 200, body: { deleted: true } });
+    expect((await node.call("DELETE", path, { key })).status).toBe(404);
+    await node.call("PATCH", `/api/v1/targets/${target.id}`, { key, body: { enabled: true } });
+    await untilTold(box, 1);
+    expect(await takeTold(other)).toEqual([]);
+  });
+});
+
+describe("nothing goes in a circle", () => {
+  it("when operational events fail themselves, or disable the target that hears them", async () => {
+    const box = await listeningMailbox();
+    const { account } = box;
+    const key = account.api_key;
+    const broken = await createWebhookTarget(node, account, `${receiver.url}/500/ops`, { max_retries: 0 });
+    const leaving = await createWebhookTarget(node, account, `${receiver.url}/410/ops`);
+    for (const { id } of [broken, leaving]) await listen(account, id);
+    const target = await createWebhookTarget(node, account, `${receiver.url}/500`, { max_retries: 0 });
+    const id = await sendItem(node, account, target.id);
+    await until(
+      async () =>
+        (await node.call("GET", "/api/v1/events?event_type=event.failed&status=FAILED", { key })).body.events
+          .length,
+      (count) => count === 2,
+    );
+    await until(
+      async () => (await node.call("GET", `/api/v1/targets/${leaving.id}`, { key })).body.enabled,
+      (isEnabled) => isEnabled === false,
+    );
+    await untilNothingIsNoted();
+    expect(await takeTold(box)).toMatchObject([{ event_type: "event.failed", event_ids: [id] }]);
+    const { body } = await node.call("GET", "/api/v1/events?limit=100", { key });
+    expect(body.events).toHaveLength(4);
+  });
+
+  it("when a message that tells of something is rejected, or replayed and rejected", async () => {
+    const box = await listeningMailbox();
+    const other = await listeningMailbox(box.account);
+    const target = await createWebhookTarget(node, box.account, `${receiver.url}/500`, { max_retries: 0 });
+    await sendItem(node, box.account, target.id);
+    await untilTold(other, 1);
+    const rejectAll = async (): Promise<string> => {
+      const { messages } = (await box.post("claim", { max: 10, wait_seconds: 10 })).body;
+      expect(messages).toHaveLength(1);
+      await box.post("reject", { messages });
+      return messages[0].id;
+    };
+    const id = await rejectAll();
+    await node.call("POST", `/api/v1/events/${id}/replay`, { key: box.account.api_key });
+    await rejectAll();
+    await untilNothingIsNoted();
+    expect(await takeTold(other)).toEqual([]);
+  });
+
+  it("when a target that hears of everything fails: it is not told of itself", async () => {
+    const account = await signUp(node);
+    const target = await createWebhookTarget(node, account, `${receiver.url}/410/own`);
+    await listen(account, target.id);
+    await sendItem(node, account, target.id);
+    const key = account.api_key;
+    await until(
+      async () => (await node.call("GET", `/api/v1/targets/${target.id}`, { key })).body.enabled,
+      (isEnabled) => isEnabled === false,
+    );
+    await untilNothingIsNoted();
+    expect((await node.call("GET", "/api/v1/events", { key })).body.events).toHaveLength(1);
+  });
+});
+
+describe("what was noted", () => {
+  it("is told once though its process is killed before it is told, by several that tell at the same time", async () => {
+    const own = await createTestDatabase();
+    try {
+      const sender = await startService({
+        storage: { databaseUrl: own.url },
+        env: { POSTRIDER_ROLES: "api,dispatcher" },
+      });
+      const account = await signUp(sender);
+      const key = account.api_key;
+      const { body: box } = await sender.call("POST", "/api/v1/targets", {
+        key,
+        body: { kind: "mailbox", name: "ops" },
+      });
+      await sender.call("POST", "/api/v1/notification-targets", { key, body: { target_id: box.id } });
+      const target = await createWebhookTarget(sender, account, `${receiver.url}/half`, { max_retries: 0 });
+      const ids = await sendItems(sender, account, target.id, 50);
+      const failed = async (): Promise<number> =>
+        (await sender.call("GET", "/api/v1/events?status=FAILED&limit=100", { key })).body.events.length;
+      await until(failed, (count) => count === ids.length / 2);
+      sender.kill("SIGKILL");
+      await sender.ended;
+      const tellers = await Promise.all(
+        [1, 2].map(() => startService({ storage: { databaseUrl: own.url } })),
+      );
+      const messages = await until(
+        async () =>
+          (await tellers[0]!.call("GET", `/api/v1/mailboxes/${box.id}/messages`, { key })).body.messages,
+        (list) => list.length > 0,
+      );
+      expect(messages).toHaveLength(1);
+      const read = await tellers[1]!.call("GET", `/api/v1/mailbox-messages/${messages[0].id}`, { key });
+      expect(read.body.payload).toMatchObject({ event_type: "event.failed", count: ids.length / 2 });
+      await Promise.all(tellers.map((teller) => teller.stop()));
+    } finally {
+      await own.drop();
+    }
+  });
+
+  it("is nothing while nobody is to hear of it", async () => {
+    const account = await signUp(node);
+    const target = await createWebhookTarget(node, account, `${receiver.url}/410`, { max_retries: 0 });
+    await sendItem(node, account, target.id);
+    await until(
+      async () =>
+        (await node.call("GET", "/api/v1/events?status=FAILED", { key: account.api_key })).body.events.length,
+      (count) => count === 1,
+    );
+    const { rowCount } = await node.pool.query("select from operational_events where org_id = $1", [
+      account.user.org_id,
+    ]);
+    expect(rowCount).toBe(0);
+  });
+});
+
+it("agents, others' targets and too many of them are refused", async () => {
+  const account = await signUp(node);
+  const agentTarget = await createAgentTarget(node, account, agent.cardUrl);
+  const stranger = await createMailbox(node);
+  expect((await listen(account, agentTarget)).status).toBe(400);
+  for (const id of [stranger.id, "0".repeat(32), "x"]) expect((await listen(account, id)).status).toBe(404);
+  const boxes = await Promise.all(Array.from({ length: 12 }, () => createMailbox(node, {}, account)));
+  const answers = await Promise.all(boxes.map(({ id }) => listen(account, id)));
+  expect(answers.map(({ status }) => status).filter((status) => status === 409)).toHaveLength(2);
+  for (const types of [[], ["nonsense"], ["event.failed", "event.failed"]]) {
+    expect((await listen(account, boxes[0]!.id, types)).status).toBe(400);
+  }
+});
