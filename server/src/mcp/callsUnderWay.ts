@@ -1,4 +1,4 @@
-/** How long after its answer a call can still be found to have reached nobody. */
+/** How long after its answer a call can still be found to have reached nobody, and before its start that it need not begin. */
 const hearingMs = 30_000;
 /** With more than this at once, those that come cannot be given up. */
 const maxCalls = 10_000;
@@ -20,12 +20,15 @@ export interface CallUnderWay {
 export class CallsUnderWay {
   readonly #calls = new Map<string, { aborting: AbortController; undo: () => Promise<void> }>();
   readonly #undone = new Set<Promise<void>>();
+  /** Given up before they began: the messages came over two connections, and the later one was read first. */
+  readonly #early = new Set<string>();
 
   /** @param name See {@link callName}. */
   begin(name: string): CallUnderWay {
     const aborting = new AbortController();
     const entry = { aborting, undo: async (): Promise<void> => undefined };
-    if (this.#calls.size < maxCalls) this.#calls.set(name, entry);
+    if (this.#early.delete(name)) aborting.abort(givenUp());
+    else if (this.#calls.size < maxCalls) this.#calls.set(name, entry);
     return {
       signal: aborting.signal,
       onUnheard: (undo) => void (entry.undo = undo),
@@ -41,12 +44,21 @@ export class CallsUnderWay {
   /** The caller wants no answer any more: what is under way is aborted, and what was answered is undone. */
   giveUp(name: string): void {
     const entry = this.#calls.get(name);
-    if (entry === undefined || entry.aborting.signal.aborted) return;
+    if (entry === undefined) {
+      this.#expect(name);
+      return;
+    }
     this.#calls.delete(name);
-    entry.aborting.abort(new Error("the caller gave the call up"));
+    entry.aborting.abort(givenUp());
     const undone = entry.undo().catch(() => undefined);
     this.#undone.add(undone);
     void undone.finally(() => this.#undone.delete(undone));
+  }
+
+  #expect(name: string): void {
+    if (this.#early.size >= maxCalls) return;
+    this.#early.add(name);
+    setTimeout(() => this.#early.delete(name), hearingMs).unref();
   }
 
   /** Gives up every call whose name begins so, and resolves when what they did is undone. */
@@ -54,6 +66,10 @@ export class CallsUnderWay {
     for (const name of this.#calls.keys()) if (name.startsWith(prefix)) this.giveUp(name);
     await Promise.all(this.#undone);
   }
+}
+
+function givenUp(): Error {
+  return new Error("the caller gave the call up");
 }
 
 /** What a message means by a request's id, among all clients' calls. */

@@ -39,6 +39,7 @@ export function createToolServer({ callInterface, calls, client }: ToolServerDep
       onUnheard: call.onUnheard,
     };
     try {
+      context.signal.throwIfAborted();
       return answerOf(await tool.run(params.arguments ?? {}, context));
     } catch (error) {
       return refusalOf(error, context.signal);
