@@ -8,7 +8,8 @@ import { refuseForeignKey } from "./encryptionKey.ts";
 import { createService } from "./assemble.ts";
 import { isDashboardBuilt } from "../http/dashboard.ts";
 import { createLog, type Log } from "../telemetry/log.ts";
-import { startTelemetry, type Telemetry } from "../telemetry/telemetry.ts";
+import { startTelemetry } from "../telemetry/otel/startTelemetry.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
 import { telemetryChoice } from "../telemetry/telemetryChoice.ts";
 
 /** How long a process may take to stop; what it has not ended by then is left to its lapsing leases. */

@@ -4,7 +4,7 @@ import { createPool } from "../../postgres/pool.ts";
 import { parseNetworks } from "../../outbound/addressGuard.ts";
 import { createSecretBox } from "../../items/secretBox.ts";
 import { createLineForwarder } from "../../telemetry/lineWriter.ts";
-import { startTelemetry } from "../../telemetry/telemetry.ts";
+import { startTelemetry } from "../../telemetry/otel/startTelemetry.ts";
 import { createLog } from "../../telemetry/log.ts";
 import { connectOutbound } from "../../outbound/connectOutbound.ts";
 import { withTryout } from "../../tryout/receiver.ts";
