@@ -88,6 +88,11 @@ const routeTree = root.addChildren([
     }),
     createRoute({
       getParentRoute: () => shell,
+      path: "/replays/$id",
+      component: lazyRouteComponent(() => import("./replays/ReplayPage.tsx"), "ReplayPage"),
+    }),
+    createRoute({
+      getParentRoute: () => shell,
       path: "/usage",
       component: lazyRouteComponent(() => import("./usage/UsagePage.tsx"), "UsagePage"),
     }),

@@ -1,5 +1,4 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { isOffered } from "../api/offered.ts";
 import { sentenceOf } from "../api/problem.ts";
 import { Button } from "../controls/Button.tsx";
 import { toast } from "../controls/toasts.ts";
@@ -27,7 +26,7 @@ export function SelectionBar({ selection, filter, pageIds }: SelectionBarProps) 
       <Button onClick={selection.selectAll} disabled={hasAll}>
         Select all {pageIds.length} shown
       </Button>
-      {hasAll && isOffered("/api/v1/replays") && <ReplayAllMatching filter={filter} />}
+      {hasAll && <ReplayAllMatching filter={filter} />}
       <Button look="primary" busy={replay.isPending} onClick={() => replay.mutate([...selection.selected])}>
         Replay {count}
       </Button>

@@ -1,16 +1,20 @@
 import { serviceUrl } from "../api/basePath.ts";
 import { Card } from "../controls/Card.tsx";
 import { Snippet } from "../controls/Copy.tsx";
+import { Erasures } from "./Erasures.tsx";
 import { Keys } from "./Keys.tsx";
+import { NotificationTargets } from "./NotificationTargets.tsx";
 import { OrganizationName } from "./OrganizationName.tsx";
 import { Sessions } from "./Sessions.tsx";
 
-/** Keys, the organization, sessions, and how programs connect. */
+/** Keys, who is notified, erasures, the organization, sessions, and how programs connect. */
 export function SettingsPage() {
   return (
     <div className="mx-auto grid w-full max-w-220 gap-4">
       <h1 className="text-page font-semibold">Settings</h1>
       <Keys />
+      <NotificationTargets />
+      <Erasures />
       <OrganizationName />
       <Sessions />
       <Card title="Connect a program or an agent">

@@ -11,6 +11,8 @@ import { TextField } from "../controls/Field.tsx";
 import { toast } from "../controls/toasts.ts";
 import { ProblemCard } from "../states/ProblemCard.tsx";
 import { isTryout } from "../tryout/tryoutUrl.ts";
+import { HeaderFields } from "./HeaderFields.tsx";
+import { headersChange, headersOf, headersProblem } from "./headersDraft.ts";
 import { RetryAxis } from "./RetryAxis.tsx";
 import { type Draft, draftOf, problemOf, toChanges } from "./settingsDraft.ts";
 import { useTargetChange } from "./useTargetChange.ts";
@@ -29,10 +31,12 @@ export function TargetSettings({ target }: { target: Target }) {
 
 function SettingsForm({ target }: { target: Target }) {
   const [draft, setDraft] = useState<Draft>(() => draftOf(target));
+  const [headers, setHeaders] = useState(() => headersOf(target));
   const change = useTargetChange(target.id);
-  const changes: TargetChanges = toChanges(target, draft);
+  const changes: TargetChanges = { ...toChanges(target, draft), ...headersChange(target, headers) };
   const hasChanges = Object.keys(changes).length > 0;
   const wrong = problemOf(draft);
+  const wrongHeaders = headersProblem(headers);
   const field = (name: keyof Draft) => ({
     value: draft[name],
     error: wrong[name] ?? refusalOf(change.error, name),
@@ -77,7 +81,15 @@ function SettingsForm({ target }: { target: Target }) {
               intervalSeconds={Number(draft.retry_interval_seconds)}
             />
           )}
+          <Pace field={field} />
         </>
+      )}
+      {target.kind === "webhook" && (
+        <HeaderFields
+          headers={headers}
+          error={wrongHeaders ?? refusalOf(change.error, "headers")}
+          onChange={setHeaders}
+        />
       )}
       {change.isError && <ProblemCard error={change.error} />}
       <div>
@@ -85,12 +97,42 @@ function SettingsForm({ target }: { target: Target }) {
           type="submit"
           look="primary"
           busy={change.isPending}
-          disabled={!hasChanges || Object.keys(wrong).length > 0}
+          disabled={!hasChanges || wrongHeaders !== undefined || Object.keys(wrong).length > 0}
         >
           Save
         </Button>
       </div>
     </form>
+  );
+}
+
+type Field = (
+  name: keyof Draft,
+) => Pick<React.ComponentProps<typeof TextField>, "value" | "error" | "onChange">;
+
+/** How fast the receiver may be sent to. */
+function Pace({ field }: { field: Field }) {
+  return (
+    <div className="grid gap-3 sm:grid-cols-3">
+      <TextField
+        label="Most a second"
+        inputMode="decimal"
+        hint="Empty: as many as it takes"
+        {...field("rate_limit_per_second")}
+      />
+      <TextField
+        label="At once after a pause"
+        inputMode="numeric"
+        hint="Empty: a tenth of a second's worth"
+        {...field("rate_limit_burst")}
+      />
+      <TextField
+        label="Under way at a time"
+        inputMode="numeric"
+        hint="Empty: as the service is set"
+        {...field("max_concurrency")}
+      />
+    </div>
   );
 }
 

@@ -56,6 +56,7 @@ export const pagePaths = [
   "/mailboxes/*",
   "/handoffs",
   "/replays",
+  "/replays/*",
   "/usage",
   "/billing",
   "/settings",
