@@ -27,6 +27,11 @@ const routeTree = root.addChildren([
   }),
   createRoute({
     getParentRoute: () => root,
+    path: "/join",
+    component: lazyRouteComponent(() => import("./signIn/JoinPage.tsx"), "JoinPage"),
+  }),
+  createRoute({
+    getParentRoute: () => root,
     path: "/demo",
     component: lazyRouteComponent(() => import("./demo/DemoPage.tsx"), "DemoPage"),
   }),

@@ -1,3 +1,4 @@
+import { For } from "../controls/For.tsx";
 import { useQuery } from "@tanstack/react-query";
 import { RotateCcw } from "lucide-react";
 import { itemQuery } from "../api/queries.ts";
@@ -97,17 +98,21 @@ function Head({ event, attempts }: { event: ItemEvent; attempts: readonly Attemp
       </div>
       <p className="text-form">{nextStep(event, attempts, now)}</p>
       <div className="flex flex-wrap gap-2">
-        <Button
-          look="primary"
-          icon={<RotateCcw size={14} aria-hidden />}
-          busy={replay.isPending}
-          disabled={!mayReplay}
-          onClick={() => replay.mutate(event.id)}
-        >
-          Replay
-        </Button>
+        <For least="member">
+          <Button
+            look="primary"
+            icon={<RotateCcw size={14} aria-hidden />}
+            busy={replay.isPending}
+            disabled={!mayReplay}
+            onClick={() => replay.mutate(event.id)}
+          >
+            Replay
+          </Button>
+        </For>
         <CopyAsCurl id={event.id} targetId={event.endpoint_id} eventType={event.event_type ?? ""} />
-        <ItemActions event={event} />
+        <For least="member">
+          <ItemActions event={event} />
+        </For>
       </div>
       <ItemFacts event={event} />
     </div>

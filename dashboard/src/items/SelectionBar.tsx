@@ -1,3 +1,4 @@
+import { For } from "../controls/For.tsx";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { sentenceOf } from "../api/problem.ts";
 import { Button } from "../controls/Button.tsx";
@@ -26,10 +27,12 @@ export function SelectionBar({ selection, filter, pageIds }: SelectionBarProps) 
       <Button onClick={selection.selectAll} disabled={hasAll}>
         Select all {pageIds.length} shown
       </Button>
-      {hasAll && <ReplayAllMatching filter={filter} />}
-      <Button look="primary" busy={replay.isPending} onClick={() => replay.mutate([...selection.selected])}>
-        Replay {count}
-      </Button>
+      <For least="member">
+        {hasAll && <ReplayAllMatching filter={filter} />}
+        <Button look="primary" busy={replay.isPending} onClick={() => replay.mutate([...selection.selected])}>
+          Replay {count}
+        </Button>
+      </For>
       <Button look="quiet" onClick={selection.clear}>
         Clear
       </Button>

@@ -1,3 +1,4 @@
+import { For } from "../controls/For.tsx";
 import { useQuery } from "@tanstack/react-query";
 import { X } from "lucide-react";
 import { keysQuery } from "../api/queries.ts";
@@ -54,7 +55,9 @@ function MessageDetail({
         return (
           <div className="grid gap-4">
             <Head message={message} />
-            <MessageActions message={message} mailboxId={mailboxId} />
+            <For least="member">
+              <MessageActions message={message} mailboxId={mailboxId} />
+            </For>
             {read.interventions.length > 0 && <Interventions of={read} />}
             <Card title="Payload">
               <PayloadText text={payload} />

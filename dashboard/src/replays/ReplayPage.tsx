@@ -1,3 +1,4 @@
+import { For } from "../controls/For.tsx";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
@@ -55,7 +56,7 @@ function Job({ job }: { job: ReplayJob }) {
           <Link to="/items" search={{ replay: job.id }} className={buttonLook()}>
             Its items
           </Link>
-          {job.status === "RUNNING" && <CancelReplay job={job} />}
+          <For least="member">{job.status === "RUNNING" && <CancelReplay job={job} />}</For>
         </div>
       </div>
       <div className="grid gap-1">

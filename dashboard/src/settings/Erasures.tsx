@@ -1,3 +1,4 @@
+import { For } from "../controls/For.tsx";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
@@ -41,18 +42,20 @@ export function Erasures() {
           Payloads, answers and what agents said can be removed: of one item on its page, of all items of a
           correlation id here.
         </p>
-        <TextField
-          label="Correlation id"
-          value={id}
-          maxLength={128}
-          error={id === "" || isId ? undefined : "Letters, digits, _ and -"}
-          onChange={(event) => setId(event.target.value)}
-        />
-        <div>
-          <Button type="submit" look="danger" disabled={!isId}>
-            Erase all its items…
-          </Button>
-        </div>
+        <For least="member">
+          <TextField
+            label="Correlation id"
+            value={id}
+            maxLength={128}
+            error={id === "" || isId ? undefined : "Letters, digits, _ and -"}
+            onChange={(event) => setId(event.target.value)}
+          />
+          <div>
+            <Button type="submit" look="danger" disabled={!isId}>
+              Erase all its items…
+            </Button>
+          </div>
+        </For>
         <Loaded query={query}>
           {(list) => (
             <ul>

@@ -1,3 +1,4 @@
+import { For } from "../controls/For.tsx";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { answer, client } from "../api/client.ts";
@@ -47,7 +48,9 @@ export function NotificationTargets() {
             </ul>
           )}
         </Loaded>
-        <Add heard={(query.data ?? []).map(({ target_id: id }) => id)} />
+        <For least="member">
+          <Add heard={(query.data ?? []).map(({ target_id: id }) => id)} />
+        </For>
       </div>
     </Card>
   );
@@ -69,14 +72,16 @@ function Row({ one, name }: { one: NotificationTarget; name: string }) {
           {one.event_types.length === tellings.length ? "everything" : one.event_types.join(", ")}
         </span>
       </span>
-      <Button
-        look="quiet"
-        busy={remove.isPending}
-        aria-label={`Remove ${name}`}
-        onClick={() => remove.mutate()}
-      >
-        Remove
-      </Button>
+      <For least="member">
+        <Button
+          look="quiet"
+          busy={remove.isPending}
+          aria-label={`Remove ${name}`}
+          onClick={() => remove.mutate()}
+        >
+          Remove
+        </Button>
+      </For>
       {remove.isError && <ProblemCard error={remove.error} />}
     </li>
   );

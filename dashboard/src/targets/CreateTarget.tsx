@@ -1,3 +1,4 @@
+import { For } from "../controls/For.tsx";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Bot, FlaskConical, Inbox, type LucideIcon, Webhook } from "lucide-react";
 import { useState } from "react";
@@ -77,11 +78,13 @@ export function CreateTarget({
         onChange={(changes) => setInputs({ ...inputs, ...changes })}
       />
       {create.isError && fieldOf(create.error) === undefined && <ProblemCard error={create.error} />}
-      <div>
-        <Button type="submit" look="primary" busy={create.isPending}>
-          Make the target
-        </Button>
-      </div>
+      <For least="member">
+        <div>
+          <Button type="submit" look="primary" busy={create.isPending}>
+            Make the target
+          </Button>
+        </div>
+      </For>
     </form>
   );
 }

@@ -1,3 +1,4 @@
+import { For } from "../controls/For.tsx";
 import type { Target } from "../api/shapes.ts";
 import { ReplayFailures } from "../replays/ReplayFailures.tsx";
 import { Enabling } from "./Enabling.tsx";
@@ -6,11 +7,13 @@ import { SendTest } from "./SendTest.tsx";
 /** What is done to a target most often. */
 export function TargetActions({ target }: { target: Target }) {
   return (
-    <div className="flex flex-wrap gap-2">
-      {/* A test of an agent would begin a real task, and the service refuses it. */}
-      {target.kind === "webhook" && <SendTest targetId={target.id} />}
-      <ReplayFailures targetId={target.id} />
-      <Enabling target={target} />
-    </div>
+    <For least="member">
+      <div className="flex flex-wrap gap-2">
+        {/* A test of an agent would begin a real task, and the service refuses it. */}
+        {target.kind === "webhook" && <SendTest targetId={target.id} />}
+        <ReplayFailures targetId={target.id} />
+        <Enabling target={target} />
+      </div>
+    </For>
   );
 }

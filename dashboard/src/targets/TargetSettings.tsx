@@ -1,3 +1,5 @@
+import { For } from "../controls/For.tsx";
+import { useMay } from "../api/role.ts";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
@@ -24,7 +26,9 @@ export function TargetSettings({ target }: { target: Target }) {
       <Card title="Settings">
         <SettingsForm key={target.updated_at} target={target} />
       </Card>
-      <DeleteTarget target={target} />
+      <For least="member">
+        <DeleteTarget target={target} />
+      </For>
     </div>
   );
 }
@@ -32,24 +36,66 @@ export function TargetSettings({ target }: { target: Target }) {
 function SettingsForm({ target }: { target: Target }) {
   const [draft, setDraft] = useState<Draft>(() => draftOf(target));
   const [headers, setHeaders] = useState(() => headersOf(target));
+  const mayChange = useMay("member");
   const change = useTargetChange(target.id);
   const changes: TargetChanges = { ...toChanges(target, draft), ...headersChange(target, headers) };
   const hasChanges = Object.keys(changes).length > 0;
   const wrong = problemOf(draft);
   const wrongHeaders = headersProblem(headers);
-  const field = (name: keyof Draft) => ({
+  const field: Field = (name) => ({
     value: draft[name],
     error: wrong[name] ?? refusalOf(change.error, name),
-    onChange: (event: { target: { value: string } }) => setDraft({ ...draft, [name]: event.target.value }),
+    onChange: (event) => setDraft({ ...draft, [name]: event.target.value }),
   });
   return (
     <form
-      className="grid max-w-160 gap-3"
+      className="max-w-160"
       onSubmit={(event) => {
         event.preventDefault();
         if (hasChanges) change.mutate(changes, { onSuccess: () => toast({ text: "Saved." }) });
       }}
     >
+      <fieldset disabled={!mayChange} className="grid gap-3">
+        <Fields target={target} draft={draft} field={field} hasSchedule={!hasWrongSchedule(wrong)} />
+        {target.kind === "webhook" && (
+          <HeaderFields
+            headers={headers}
+            error={wrongHeaders ?? refusalOf(change.error, "headers")}
+            onChange={setHeaders}
+          />
+        )}
+        {change.isError && <ProblemCard error={change.error} />}
+        {mayChange && (
+          <div>
+            <Button
+              type="submit"
+              look="primary"
+              busy={change.isPending}
+              disabled={!hasChanges || wrongHeaders !== undefined || Object.keys(wrong).length > 0}
+            >
+              Save
+            </Button>
+          </div>
+        )}
+      </fieldset>
+    </form>
+  );
+}
+
+function hasWrongSchedule(wrong: Partial<Draft>): boolean {
+  return wrong.max_retries !== undefined || wrong.retry_interval_seconds !== undefined;
+}
+
+interface FieldsProps {
+  target: Target;
+  draft: Draft;
+  field: Field;
+  hasSchedule: boolean;
+}
+
+function Fields({ target, draft, field, hasSchedule }: FieldsProps) {
+  return (
+    <>
       <TextField label="Name" required maxLength={256} {...field("name")} />
       <TextField label="Description" maxLength={4096} {...field("description")} />
       {target.kind === "webhook" && !isTryout(target.url) && (
@@ -75,7 +121,7 @@ function SettingsForm({ target }: { target: Target }) {
             <TextField label="Retries" inputMode="numeric" {...field("max_retries")} />
             <TextField label="First wait, seconds" inputMode="numeric" {...field("retry_interval_seconds")} />
           </div>
-          {wrong.max_retries === undefined && wrong.retry_interval_seconds === undefined && (
+          {hasSchedule && (
             <RetryAxis
               maxRetries={Number(draft.max_retries)}
               intervalSeconds={Number(draft.retry_interval_seconds)}
@@ -84,25 +130,7 @@ function SettingsForm({ target }: { target: Target }) {
           <Pace field={field} />
         </>
       )}
-      {target.kind === "webhook" && (
-        <HeaderFields
-          headers={headers}
-          error={wrongHeaders ?? refusalOf(change.error, "headers")}
-          onChange={setHeaders}
-        />
-      )}
-      {change.isError && <ProblemCard error={change.error} />}
-      <div>
-        <Button
-          type="submit"
-          look="primary"
-          busy={change.isPending}
-          disabled={!hasChanges || wrongHeaders !== undefined || Object.keys(wrong).length > 0}
-        >
-          Save
-        </Button>
-      </div>
-    </form>
+    </>
   );
 }
 

@@ -46,6 +46,7 @@ export const pagePaths = [
   "/",
   "/sign-in",
   "/sign-up",
+  "/join",
   "/start",
   "/demo",
   "/items",
