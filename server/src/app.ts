@@ -201,8 +201,8 @@ function doingRows(deps: AppDeps): RouteRow[] {
   const erasures = erasureRoutes(deps);
   const notifications = notificationRoutes(deps);
   return [
-    ["POST", "/api/v1/events/:id/erase", "either", erasures.eraseEvent],
-    ["POST", "/api/v1/erasures", "either", erasures.create],
+    ["POST", "/api/v1/events/:id/erase", "either", erasures.eraseEvent, "admin"],
+    ["POST", "/api/v1/erasures", "either", erasures.create, "admin"],
     ["GET", "/api/v1/erasures", "either", erasures.list],
     ["GET", "/api/v1/erasures/:id", "either", erasures.read],
 

@@ -150,6 +150,21 @@ const changes: Record<string, Change> = {
       return () => asSession("DELETE", `/api/v1/invitations/${body.id}`)(account);
     },
   },
+  "POST /api/v1/notification-targets": {
+    action: "notification_target.saved",
+    prepare: async (account) => {
+      const id = await createSecretWebhook(node, account);
+      return () => asKey("POST", "/api/v1/notification-targets", { target_id: id })(account);
+    },
+  },
+  "DELETE /api/v1/notification-targets/{id}": {
+    action: "notification_target.removed",
+    prepare: async (account) => {
+      const target_id = await createSecretWebhook(node, account);
+      const { body } = await asKey("POST", "/api/v1/notification-targets", { target_id })(account);
+      return () => asKey("DELETE", `/api/v1/notification-targets/${body.id}`)(account);
+    },
+  },
   "POST /api/v1/invitations/accept": {
     action: "member.joined",
     prepare: async (account) => {
@@ -170,6 +185,12 @@ const exceptions: Record<string, string> = {
   "POST /e/{endpoint_id}": isAnItem,
   "POST /api/v1/events/{id}/replay": isAnItem,
   "POST /api/v1/events/{id}/cancel": "an item's end, which is on record with the item",
+  "POST /api/v1/events/{id}/erase": "an erasure, which keeps who asked for it and what it did",
+  "POST /api/v1/erasures": "an erasure, which keeps who asked for it and what it did",
+  "POST /api/v1/mailboxes/{mailbox_id}/messages/{message_id}/force-release":
+    "an intervention, which the message keeps with who did it",
+  "POST /api/v1/mailboxes/{mailbox_id}/messages/{message_id}/force-reject":
+    "an intervention, which the message keeps with who did it",
   "POST /api/v1/replays": "a job, which keeps who started it and what it did",
   "POST /api/v1/replays/{id}/cancel": "a job's end, which is on record with the job",
   "POST /api/v1/targets/{id}/test": "a request to a receiver, of which nothing stays",
@@ -244,6 +265,7 @@ describe("every route that changes something", () => {
       targets: "org_id = $1",
       agent_cards: "target_id in (select id from targets where org_id = $1)",
       invitations: "org_id = $1",
+      notification_targets: "org_id = $1",
     };
     const parts = await Promise.all(
       Object.entries(tables).map(async ([table, condition]) => {

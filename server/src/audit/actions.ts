@@ -26,6 +26,8 @@ export const actions = {
   "target.secret_rotated": "",
   "target.previous_secret_deleted": "",
   "target.card_replaced": "an agent's card was read again and is in use",
+  "notification_target.saved": "a target hears of operational events",
+  "notification_target.removed": "",
   "billing.state_changed": "",
   "billing.batch_settled": "by an operator",
 } as const;
