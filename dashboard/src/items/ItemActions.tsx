@@ -1,6 +1,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { answer, client } from "../api/client.ts";
+import { useMay } from "../api/role.ts";
 import type { ItemEvent } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
 import { Confirm } from "../controls/Confirm.tsx";
@@ -11,11 +12,12 @@ import { ProblemCard } from "../states/ProblemCard.tsx";
 export function ItemActions({ event }: { event: ItemEvent }) {
   const [asks, setAsks] = useState<"cancel" | "erase">();
   const close = (): void => setAsks(undefined);
+  const mayErase = useMay("admin");
   const mayCancel = ["QUEUED", "RETRYING", "UNREAD"].includes(event.status);
   return (
     <>
       {mayCancel && <Button onClick={() => setAsks("cancel")}>Cancel…</Button>}
-      {event.erased_at === null && (
+      {mayErase && event.erased_at === null && (
         <Button look="danger" onClick={() => setAsks("erase")}>
           Erase…
         </Button>

@@ -42,7 +42,7 @@ export function Erasures() {
           Payloads, answers and what agents said can be removed: of one item on its page, of all items of a
           correlation id here.
         </p>
-        <For least="member">
+        <For least="admin">
           <TextField
             label="Correlation id"
             value={id}

@@ -7,6 +7,7 @@ import { Button } from "../controls/Button.tsx";
 import { Card } from "../controls/Card.tsx";
 import { Confirm } from "../controls/Confirm.tsx";
 import { toast } from "../controls/toasts.ts";
+import { useRefreshMs } from "../live/liveState.ts";
 import { PagedList } from "../states/PagedList.tsx";
 import { ProblemCard } from "../states/ProblemCard.tsx";
 import { Ago } from "../time/Moment.tsx";
@@ -24,6 +25,7 @@ export function Members() {
       const query = { limit: page, ...(pageParam !== undefined && { after: pageParam }) };
       return (await answer(client.GET("/api/v1/members", { params: { query }, signal }))).members;
     },
+    refetchInterval: useRefreshMs(15_000, 15_000),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (members) => (members.length < page ? undefined : members.at(-1)?.id),
   });

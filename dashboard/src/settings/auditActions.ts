@@ -29,6 +29,8 @@ const every: Record<AuditAction, true> = {
   "target.secret_rotated": true,
   "target.previous_secret_deleted": true,
   "target.card_replaced": true,
+  "notification_target.saved": true,
+  "notification_target.removed": true,
   "billing.state_changed": true,
   "billing.batch_settled": true,
 };

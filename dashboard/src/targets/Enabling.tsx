@@ -48,7 +48,7 @@ interface EnableWithHeldProps {
 function EnableWithHeld({ target, held, onClose }: EnableWithHeldProps) {
   const [discards, setDiscards] = useState(false);
   const change = useTargetChange(target.id);
-  const many = `${held.toLocaleString("en")} held ${held === 1 ? "item" : "items"}`;
+  const many = `${held.toLocaleString("en")} held ${held === 1 ? "item waits" : "items wait"}`;
   function enable(): void {
     change.mutate(
       { enabled: true, ...(discards && { discard_held: true }) },
@@ -75,7 +75,7 @@ function EnableWithHeld({ target, held, onClose }: EnableWithHeldProps) {
       error={change.isError && <ProblemCard error={change.error} />}
     >
       <fieldset className="grid gap-2">
-        <legend className="mb-2">{many} wait for it.</legend>
+        <legend className="mb-2">{many} for it.</legend>
         <Choice
           name="Send them, as fast as the target takes them"
           isChosen={!discards}
