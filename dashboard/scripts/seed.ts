@@ -85,7 +85,10 @@ export async function seed(call: Call, { agentCardUrl, items = 60 }: SeedOptions
   });
   const { id: replay } = (await call("POST", "/api/v1/replays", {
     session,
-    body: { filter: { status: "DELIVERED", target_id: targets.orders }, rate_per_second: 20 },
+    body: {
+      filter: { status: "DELIVERED", target_id: targets.orders, correlation_id: "cart-1" },
+      rate_per_second: 20,
+    },
   })) as { id: string };
   return { email, password, key, targets, replay, stop: () => void receiver.server.close() };
 }
