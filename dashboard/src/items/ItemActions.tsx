@@ -18,7 +18,7 @@ export function ItemActions({ event }: { event: ItemEvent }) {
     <>
       {mayCancel && <Button onClick={() => setAsks("cancel")}>Cancel…</Button>}
       {mayErase && event.erased_at === null && (
-        <Button look="danger" onClick={() => setAsks("erase")}>
+        <Button look="quiet" onClick={() => setAsks("erase")}>
           Erase…
         </Button>
       )}

@@ -8,7 +8,7 @@ export function Progress({ job }: { job: ReplayJob }) {
   const { value } = job.total === 0 ? { value: 1 } : known;
   return (
     <progress
-      className="h-2 w-full accent-accent"
+      className="replay-progress h-2 w-full"
       {...known}
       {...(value !== undefined && { value })}
       aria-label={progressText(job)}

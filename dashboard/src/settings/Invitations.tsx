@@ -64,7 +64,7 @@ function Invite() {
         invite.mutate();
       }}
     >
-      <div className="grid gap-3 sm:grid-cols-2">
+      <div className="grid gap-3 md:grid-cols-2">
         <TextField
           label="Email"
           type="email"

@@ -4,7 +4,6 @@ import { answer, client } from "../api/client.ts";
 import { meQuery, useMay } from "../api/role.ts";
 import type { Member, Role } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
-import { Card } from "../controls/Card.tsx";
 import { Confirm } from "../controls/Confirm.tsx";
 import { toast } from "../controls/toasts.ts";
 import { useRefreshMs } from "../live/liveState.ts";
@@ -32,7 +31,7 @@ export function Members() {
   const members = list.data?.pages.flat() ?? [];
   return (
     <div className="grid gap-4">
-      <Card title="Members" flush>
+      <section aria-label="Members">
         <PagedList query={list} isEmpty={members.length === 0} empty={null}>
           <ul>
             {members.map((member) => (
@@ -40,7 +39,7 @@ export function Members() {
             ))}
           </ul>
         </PagedList>
-      </Card>
+      </section>
       {isAdmin && <Invitations />}
     </div>
   );

@@ -31,7 +31,7 @@ export function Password() {
           change.mutate();
         }}
       >
-        <div className="grid gap-3 sm:grid-cols-2">
+        <div className="grid gap-3 md:grid-cols-2">
           <TextField
             label="Present password"
             type="password"

@@ -116,7 +116,7 @@ function fieldOf(error: unknown): string | undefined {
 
 function KindChoice({ choice, onChange }: { choice: Choice; onChange: (choice: Choice) => void }) {
   return (
-    <fieldset className="grid gap-2 sm:grid-cols-2 md:grid-cols-2">
+    <fieldset className="grid gap-2 md:grid-cols-2">
       <legend className="mb-2 font-medium">Where should items go?</legend>
       {choices.map(({ id, name, detail, icon: Icon }) => (
         <label

@@ -51,14 +51,14 @@ interface HeaderRowProps {
 function HeaderRow({ header, number, onChange, onRemove }: HeaderRowProps) {
   const isKept = header.value === keptValue;
   return (
-    <div className="grid grid-cols-[minmax(0,1fr)_auto] items-start gap-2 max-sm:rounded-control max-sm:border max-sm:p-2 sm:grid-cols-[minmax(0,1fr)_minmax(0,1fr)_auto_auto]">
+    <div className="grid grid-cols-[minmax(0,1fr)_auto] items-start gap-2 max-md:rounded-control max-md:border max-md:p-2 md:grid-cols-[minmax(0,1fr)_minmax(0,1fr)_auto_auto]">
       <TextField
         label={`Header ${number}`}
         value={header.name}
         autoComplete="off"
         onChange={(event) => onChange({ ...header, name: event.target.value })}
       />
-      <div className="max-sm:order-3">
+      <div className="max-md:order-3">
         <TextField
           label={`Value ${number}`}
           type={header.isSecret ? "password" : "text"}
@@ -68,7 +68,7 @@ function HeaderRow({ header, number, onChange, onRemove }: HeaderRowProps) {
           onChange={(event) => onChange({ ...header, value: event.target.value })}
         />
       </div>
-      <label className="flex items-center gap-2 max-sm:order-4 sm:mt-8">
+      <label className="flex items-center gap-2 max-md:order-4 md:mt-8">
         <input
           type="checkbox"
           className="size-4 accent-accent"

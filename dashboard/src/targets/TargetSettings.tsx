@@ -117,7 +117,7 @@ function Fields({ target, draft, field, hasSchedule }: FieldsProps) {
         />
       ) : (
         <>
-          <div className="grid gap-3 sm:grid-cols-2">
+          <div className="grid gap-3 md:grid-cols-2">
             <TextField label="Retries" inputMode="numeric" {...field("max_retries")} />
             <TextField label="First wait, seconds" inputMode="numeric" {...field("retry_interval_seconds")} />
           </div>
@@ -141,7 +141,7 @@ type Field = (
 /** How fast the receiver may be sent to. */
 function Pace({ field }: { field: Field }) {
   return (
-    <div className="grid gap-3 sm:grid-cols-3">
+    <div className="grid gap-3 md:grid-cols-3">
       <TextField
         label="Most a second"
         inputMode="decimal"
