@@ -31,7 +31,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: "all",
-          include: ["{server,sdk,bench,dashboard}/**/*.test.ts", "faults/knownBadBuilds.test.ts"],
+          include: ["{server,sdk,cli,bench,dashboard}/**/*.test.ts", "faults/knownBadBuilds.test.ts"],
         },
       },
       {

@@ -18,6 +18,31 @@ export interface ApiKey {
   last_used_at: number | null;
 }
 
+export interface AuditEntry {
+  id: string;
+  /** Unix seconds */
+  at: number;
+  /** `organization.created` (signed up, or made by an operator), `organization.renamed`, `session.started` (a login), `session.refused` (a login to an account with a wrong password), `session.ended` (a logout), `sessions.ended` (all sessions of a user, or of all users of the organization), `password.changed` (by the user), `password.change_refused` (the present password was wrong), `password.reset` (by an operator), `key.created`, `key.deleted`, `member.joined` (accepted an invitation), `member.role_changed`, `member.removed`, `invitation.created`, `invitation.revoked`, `target.created`, `target.updated`, `target.deleted`, `target.disabled` (by the service, with the reason), `target.secret_rotated`, `target.previous_secret_deleted`, `target.card_replaced` (an agent's card was read again and is in use), `notification_target.saved` (a target hears of operational events), `notification_target.removed`, `billing.state_changed`, `billing.batch_settled` (by an operator) */
+  action: string;
+  actor: {
+    kind: "user" | "key" | "operator" | "service" | "unknown";
+    id: string | null;
+    /** As it was then: a user's email, a key's name, an operator's login, or what made the service do it */
+    name: string | null;
+  };
+  object: {
+    kind: string;
+    id: string | null;
+    name: string | null;
+  };
+  before: Record<string, unknown> | null;
+  after: Record<string, unknown> | null;
+  client_address: string | null;
+  /** Its first 200 characters */
+  user_agent: string | null;
+  request_id: string | null;
+}
+
 export interface Billing {
   status: "pending" | "active" | "grace" | "suspended" | "exempt";
   billing_enabled: boolean;
@@ -252,6 +277,25 @@ export interface Handoff {
   updated_at: number;
 }
 
+export interface Invitation {
+  id: string;
+  role: "viewer" | "member" | "admin";
+  /** For whom it is; null for anybody */
+  email: string | null;
+  /** The user who made it */
+  created_by: string | null;
+  /** Unix seconds */
+  created_at: number;
+  /** Unix seconds */
+  expires_at: number;
+  status: "OPEN" | "ACCEPTED" | "REVOKED" | "EXPIRED";
+  /** Unix seconds */
+  accepted_at: number | null;
+  accepted_by: string | null;
+  /** Unix seconds */
+  revoked_at: number | null;
+}
+
 export interface Invoice {
   number: string | null;
   /** Unix seconds */
@@ -280,6 +324,17 @@ export interface MailboxStats {
   accepted_per_minute: number;
   /** Over the last five minutes */
   acknowledged_per_minute: number;
+}
+
+export interface Member {
+  id: string;
+  email: string;
+  name: string;
+  role: "viewer" | "member" | "admin";
+  /** Unix seconds */
+  created_at: number;
+  /** Of the sessions that have not ended; null when there is none */
+  last_login_at: number | null;
 }
 
 export interface Message {
@@ -347,6 +402,23 @@ export interface NewEndpoint {
   /** Attempts after the first */
   max_retries?: number;
   retry_interval_seconds?: number;
+}
+
+export interface NewInvitation {
+  id: string;
+  role: "viewer" | "member" | "admin";
+  /** For whom it is; null for anybody */
+  email: string | null;
+  /** The user who made it */
+  created_by: string | null;
+  /** Unix seconds */
+  created_at: number;
+  /** Unix seconds */
+  expires_at: number;
+  /** Shown once */
+  token: string;
+  /** The page of the dashboard to accept it at, with the token behind the `#`, which browsers send nowhere; null without `POSTRIDER_PUBLIC_URL` */
+  url: string | null;
 }
 
 export interface NewReplay {
@@ -742,7 +814,7 @@ export interface User {
   email: string;
   name: string;
   org_id: string;
-  role: "admin";
+  role: "viewer" | "member" | "admin";
 }
 
 /** The service's operations, one method each. */
@@ -777,6 +849,13 @@ export interface Operations {
   logOutAll(options?: CallOptions): Promise<{
     ok: true;
     sessions_revoked: true;
+  }>;
+  /** Change the user's password; every other session of the user ends. Counted per user in windows of 15 minutes, as logins are per address. */
+  changePassword(body: {
+    current_password: string;
+    new_password: string;
+  }, options?: CallOptions): Promise<{
+    ok: true;
   }>;
   /** Who calls: the user of a session, or the organization of an API key. */
   readMe(options?: CallOptions): Promise<{
@@ -979,6 +1058,45 @@ export interface Operations {
   }, options?: CallOptions): Promise<{
     updated: true;
   }>;
+  /** List the members of the organization, the first to come first. */
+  listMembers(options?: CallOptions & { limit?: number; /** The id of the last member of the page before */ after?: string }): Promise<{
+    members: Member[];
+  }>;
+  /** Give a member another role. It counts from the member's next request on. 503 with `Retry-After` while a process of a version runs that knows no roles. */
+  changeRole(id: string, body: {
+    role: "viewer" | "member" | "admin";
+  }, options?: CallOptions): Promise<Member>;
+  /** Remove a member, whose account and sessions end at once. API keys belong to the organization and stay. */
+  removeMember(id: string, options?: CallOptions): Promise<Deleted>;
+  /** List invitations, newest first. Those that are over are listed for some weeks. */
+  listInvitations(options?: CallOptions & { limit?: number; /** The id of the last invitation of the page before */ before?: string }): Promise<{
+    invitations: Invitation[];
+  }>;
+  /** Invite somebody to the organization. The service sends no mail: hand the token or the link over yourself. It works once, for seven days, and only with the given address if there is one. 503 with `Retry-After` while a process of a version runs that knows no roles. */
+  createInvitation(body: {
+    role: "viewer" | "member" | "admin";
+    email?: string;
+  }, options?: CallOptions): Promise<NewInvitation>;
+  /** Revoke an invitation. Answers the same when it was revoked before or has expired. */
+  revokeInvitation(id: string, options?: CallOptions): Promise<Deleted>;
+  /** Accept an invitation: become a user of the organization, with a session. For whoever has no account yet; a user belongs to one organization. An address that has an account is answered with `message` only, as at signup, and the invitation stays open. Counted per client address as logins are. */
+  acceptInvitation(body: {
+    token: string;
+    /** Needed unless the invitation names an address */
+    email?: string;
+    password: string;
+    /** The local part of the email unless given */
+    name?: string;
+  }, options?: CallOptions): Promise<{
+    user: User;
+    session_token: string;
+  } | {
+    message: string;
+  }>;
+  /** List changes of configuration, credentials and billing state, newest first. Each entry was written in the transaction of its change. None holds a secret: of addresses only the origin and a fingerprint are kept. Entries are kept for `POSTRIDER_AUDIT_RETENTION_DAYS`. */
+  listAuditLog(options?: CallOptions & { limit?: number; /** The id of the last entry of the page before */ before?: string; action?: "organization.created" | "organization.renamed" | "session.started" | "session.refused" | "session.ended" | "sessions.ended" | "password.changed" | "password.change_refused" | "password.reset" | "key.created" | "key.deleted" | "member.joined" | "member.role_changed" | "member.removed" | "invitation.created" | "invitation.revoked" | "target.created" | "target.updated" | "target.deleted" | "target.disabled" | "target.secret_rotated" | "target.previous_secret_deleted" | "target.card_replaced" | "notification_target.saved" | "notification_target.removed" | "billing.state_changed" | "billing.batch_settled"; /** A user or an API key */ actor_id?: string; /** What was changed, such as a target */ object_id?: string; /** Unix seconds, included */ created_after?: number; /** Unix seconds, not included */ created_before?: number }): Promise<{
+    entries: AuditEntry[];
+  }>;
   /** Erase an event's payload and answers, and those of its copies. They are gone when this is answered: of the event, of its replays, and of the result that its handoff was told by. Ids, type, status and times stay. An event that still waits is CANCELED first, also while it is being sent. The same request again is answered the same. */
   eraseEvent(id: string, options?: CallOptions): Promise<Erasure>;
   /** Erase the payloads and answers of all events of a correlation id. Those that were accepted up to the request. It goes on in the background, also when processes end, and says how far it has come. */
@@ -1031,6 +1149,7 @@ export const operationTable = {
   logIn: { method: "POST", path: "/api/v1/auth/login", hasBody: true, headers: {}, query: [], idempotent: false },
   logOut: { method: "POST", path: "/api/v1/auth/logout", hasBody: false, headers: {}, query: [], idempotent: true },
   logOutAll: { method: "POST", path: "/api/v1/auth/logout-all", hasBody: false, headers: {}, query: [], idempotent: true },
+  changePassword: { method: "POST", path: "/api/v1/auth/password", hasBody: true, headers: {}, query: [], idempotent: false },
   readMe: { method: "GET", path: "/api/v1/auth/me", hasBody: false, headers: {}, query: [], idempotent: true },
   createKey: { method: "POST", path: "/api/v1/keys", hasBody: true, headers: {}, query: [], idempotent: false },
   listKeys: { method: "GET", path: "/api/v1/keys", hasBody: false, headers: {}, query: [], idempotent: true },
@@ -1080,6 +1199,14 @@ export const operationTable = {
   readStats: { method: "GET", path: "/api/v1/stats", hasBody: false, headers: {}, query: ["target_id", "from", "to", "step"], idempotent: true },
   readOrganization: { method: "GET", path: "/api/v1/orgs", hasBody: false, headers: {}, query: [], idempotent: true },
   renameOrganization: { method: "PATCH", path: "/api/v1/orgs", hasBody: true, headers: {}, query: [], idempotent: true },
+  listMembers: { method: "GET", path: "/api/v1/members", hasBody: false, headers: {}, query: ["limit", "after"], idempotent: true },
+  changeRole: { method: "PATCH", path: "/api/v1/members/{id}", hasBody: true, headers: {}, query: [], idempotent: true },
+  removeMember: { method: "DELETE", path: "/api/v1/members/{id}", hasBody: false, headers: {}, query: [], idempotent: false },
+  listInvitations: { method: "GET", path: "/api/v1/invitations", hasBody: false, headers: {}, query: ["limit", "before"], idempotent: true },
+  createInvitation: { method: "POST", path: "/api/v1/invitations", hasBody: true, headers: {}, query: [], idempotent: false },
+  revokeInvitation: { method: "DELETE", path: "/api/v1/invitations/{id}", hasBody: false, headers: {}, query: [], idempotent: true },
+  acceptInvitation: { method: "POST", path: "/api/v1/invitations/accept", hasBody: true, headers: {}, query: [], idempotent: false },
+  listAuditLog: { method: "GET", path: "/api/v1/audit-log", hasBody: false, headers: {}, query: ["limit", "before", "action", "actor_id", "object_id", "created_after", "created_before"], idempotent: true },
   eraseEvent: { method: "POST", path: "/api/v1/events/{id}/erase", hasBody: false, headers: {}, query: [], idempotent: false },
   createErasure: { method: "POST", path: "/api/v1/erasures", hasBody: true, headers: {}, query: [], idempotent: false },
   listErasures: { method: "GET", path: "/api/v1/erasures", hasBody: false, headers: {}, query: ["limit", "before"], idempotent: true },

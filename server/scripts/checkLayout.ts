@@ -9,7 +9,7 @@ import { layoutProblems, type SourceFile } from "./layout.ts";
 const root = process.argv[2] ?? join(import.meta.dirname, "../..");
 const files: SourceFile[] = [];
 
-const patterns = ["server", "sdk", "bench", "faults", "examples", "dashboard"].map(
+const patterns = ["server", "sdk", "cli", "bench", "faults", "examples", "dashboard"].map(
   (folder) => `${folder}/**/*.{ts,tsx}`,
 );
 for await (const path of glob(patterns, { cwd: root, exclude: ["**/node_modules", "**/dist"] })) {

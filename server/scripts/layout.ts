@@ -27,9 +27,11 @@ const layers: readonly (readonly string[])[] = [
   ["runtime", "telemetry"],
   ["postgres", "outbound"],
   ["http"],
-  ["items", "maintenance"],
+  ["items", "audit", "maintenance"],
   [
     "accounts",
+    "members",
+    "backup",
     "tryout",
     "targets",
     "intake",

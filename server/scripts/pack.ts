@@ -1,59 +1,19 @@
 /**
- * Packs the service as it is published: compiled JavaScript, because Node does not strip types below `node_modules`.
- * Usage: node server/scripts/pack.ts [directory for the tarball, default server/dist]
- * Prints the tarball's path.
+ * Packs what is published, as compiled JavaScript, because Node does not strip types below `node_modules`: `postrider`
+ * (service, dashboard and command), `@postrider/cli` (the command of clients) and `@postrider/sdk`.
+ * Usage: node server/scripts/pack.ts [directory for the tarballs, default server/dist] [service] [cli] [sdk]
+ * Prints the tarballs' paths, one a line.
  */
-import { execFile } from "node:child_process";
-import { copyFile, cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
-import { basename, join, resolve } from "node:path";
-import { promisify } from "node:util";
+import { mkdir } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { type PackageName, packages, packOne } from "./packages.ts";
 
-const run = promisify(execFile);
-const server = join(import.meta.dirname, "..");
-const root = join(server, "..");
-const staging = join(server, "dist/package");
-const destination = resolve(process.argv[2] ?? join(server, "dist"));
+const [directory, ...asked] = process.argv.slice(2);
+const destination = resolve(directory ?? join(import.meta.dirname, "../dist"));
+const names = asked.length > 0 ? asked : Object.keys(packages);
 
-await rm(staging, { recursive: true, force: true });
-await mkdir(staging, { recursive: true });
 await mkdir(destination, { recursive: true });
-
-const compiler = join(root, "node_modules/typescript/bin/tsc");
-await run(process.execPath, [compiler, "-p", join(server, "tsconfig.build.json"), "--outDir", staging]);
-// SQL and whatever else the code reads beside itself.
-await cp(join(server, "src"), join(staging, "src"), {
-  recursive: true,
-  filter: (source) => !source.endsWith(".ts"),
-});
-await cp(join(root, "dashboard/dist"), join(staging, "dashboard"), { recursive: true });
-await mkdir(join(staging, "bin"));
-await copyFile(join(server, "bin/postrider.cjs"), join(staging, "bin/postrider.cjs"));
-const load = await readFile(join(server, "bin/load.cjs"), "utf8");
-await writeFile(join(staging, "bin/load.cjs"), load.replace("cli.ts", "cli.js"));
-for (const name of ["LICENSE", "README.md", "CHANGELOG.md"])
-  await copyFile(join(root, name), join(staging, name));
-await writeFile(join(staging, "package.json"), await manifest());
-
-const { stdout } = await run("npm", ["pack", "--json", "--pack-destination", destination], { cwd: staging });
-const [packed] = JSON.parse(stdout) as [{ filename: string }];
-console.log(join(destination, basename(packed.filename)));
-
-/** The workspace's manifest, pointing at the compiled files and without what only development needs. */
-async function manifest(): Promise<string> {
-  const { name, version, license, type, dependencies } = JSON.parse(
-    await readFile(join(server, "package.json"), "utf8"),
-  ) as Record<string, unknown>;
-  return `${JSON.stringify(
-    {
-      name,
-      version,
-      license,
-      type,
-      bin: { postrider: "./bin/postrider.cjs" },
-      engines: { node: ">=24" },
-      dependencies,
-    },
-    undefined,
-    2,
-  )}\n`;
+for (const name of names) {
+  if (!Object.hasOwn(packages, name)) throw new Error(`there is no package "${name}"`);
+  console.log(await packOne(name as PackageName, destination));
 }

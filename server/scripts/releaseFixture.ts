@@ -12,7 +12,7 @@ const run = promisify(execFile);
 const fixture = join(import.meta.dirname, "../test/fixtures/version-before.tgz");
 
 const folder = await mkdtemp(join(tmpdir(), "postrider-release-"));
-const { stdout } = await run(process.execPath, [join(import.meta.dirname, "pack.ts"), folder]);
+const { stdout } = await run(process.execPath, [join(import.meta.dirname, "pack.ts"), folder, "service"]);
 await copyFile(stdout.trim(), fixture);
 await rm(folder, { recursive: true });
 console.log(fixture);

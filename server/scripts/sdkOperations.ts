@@ -104,6 +104,7 @@ const repeatable = new Set([
   "logOutAll",
   "refreshTarget",
   "deletePreviousSigningSecret",
+  "revokeInvitation",
   "cancelReplay",
   "acknowledgeMessage",
   "acknowledgeMessages",

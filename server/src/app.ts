@@ -2,6 +2,7 @@ import type { FastifyInstance } from "fastify";
 import { authRoutes } from "./accounts/authRoutes.ts";
 import { keyRoutes } from "./accounts/keyRoutes.ts";
 import { organizationRoutes } from "./accounts/organizationRoutes.ts";
+import { auditRoutes } from "./audit/routes.ts";
 import type { Passwords } from "./accounts/passwords.ts";
 import { billingRoutes } from "./billing/routes.ts";
 import type { Config } from "./config/config.ts";
@@ -20,6 +21,8 @@ import { consumerRoutes } from "./mailbox/consumerRoutes.ts";
 import type { Mailboxes } from "./mailbox/mailboxes.ts";
 import { handRoutes } from "./mailbox/handRoutes.ts";
 import { mailboxRoutes } from "./mailbox/routes.ts";
+import { invitationRoutes } from "./members/invitationRoutes.ts";
+import { memberRoutes } from "./members/routes.ts";
 import type { ParsedNetworks } from "./outbound/addressGuard.ts";
 import type { Outbound } from "./outbound/outbound.ts";
 import { erasureRoutes } from "./erasures/routes.ts";
@@ -75,7 +78,6 @@ const notBuilt =
 export function interfaceTable(deps: AppDeps): RouteRow[] {
   const auth = authRoutes(deps);
   const keys = keyRoutes(deps);
-  const organization = organizationRoutes(deps);
   const targets = targetRoutes(deps);
   const intake = intakeRoutes(deps);
   const endpoints = endpointRoutes(deps);
@@ -87,13 +89,14 @@ export function interfaceTable(deps: AppDeps): RouteRow[] {
   return [
     ["POST", "/api/v1/auth/signup", "none", auth.signup],
     ["POST", "/api/v1/auth/login", "none", auth.login],
-    ["POST", "/api/v1/auth/logout", "session", auth.logout],
-    ["POST", "/api/v1/auth/logout-all", "either", auth.logoutAll],
+    ["POST", "/api/v1/auth/logout", "session", auth.logout, "viewer"],
+    ["POST", "/api/v1/auth/logout-all", "either", auth.logoutAll, "viewer"],
+    ["POST", "/api/v1/auth/password", "session", auth.password, "viewer"],
     ["GET", "/api/v1/auth/me", "either", auth.me],
 
-    ["POST", "/api/v1/keys", "session", keys.create],
+    ["POST", "/api/v1/keys", "session", keys.create, "admin"],
     ["GET", "/api/v1/keys", "either", keys.list],
-    ["DELETE", "/api/v1/keys/:id", "either", keys.delete],
+    ["DELETE", "/api/v1/keys/:id", "either", keys.delete, "admin"],
 
     ["GET", "/api/v1/targets", "either", targets.list],
     ["POST", "/api/v1/targets", "either", targets.create],
@@ -131,12 +134,29 @@ export function interfaceTable(deps: AppDeps): RouteRow[] {
 
     ["GET", "/api/v1/stats", "either", stats.read],
 
-    ["GET", "/api/v1/orgs", "either", organization.read],
-    ["PATCH", "/api/v1/orgs", "either", organization.rename],
-
+    ...memberRows(deps),
     ...doingRows(deps),
     ...billingRows(deps),
     ...operationRows(deps),
+  ];
+}
+
+function memberRows(deps: AppDeps): RouteRow[] {
+  const organization = organizationRoutes(deps);
+  const members = memberRoutes(deps);
+  const invitations = invitationRoutes(deps);
+  const audit = auditRoutes(deps);
+  return [
+    ["GET", "/api/v1/orgs", "either", organization.read],
+    ["PATCH", "/api/v1/orgs", "either", organization.rename, "admin"],
+    ["GET", "/api/v1/members", "either", members.list],
+    ["PATCH", "/api/v1/members/:id", "session", members.changeRole, "admin"],
+    ["DELETE", "/api/v1/members/:id", "session", members.remove, "admin"],
+    ["GET", "/api/v1/invitations", "either", invitations.list, "admin"],
+    ["POST", "/api/v1/invitations", "session", invitations.create, "admin"],
+    ["DELETE", "/api/v1/invitations/:id", "session", invitations.revoke, "admin"],
+    ["POST", "/api/v1/invitations/accept", "none", invitations.accept],
+    ["GET", "/api/v1/audit-log", "either", audit.list, "admin"],
   ];
 }
 
@@ -181,8 +201,8 @@ function doingRows(deps: AppDeps): RouteRow[] {
   const erasures = erasureRoutes(deps);
   const notifications = notificationRoutes(deps);
   return [
-    ["POST", "/api/v1/events/:id/erase", "either", erasures.eraseEvent],
-    ["POST", "/api/v1/erasures", "either", erasures.create],
+    ["POST", "/api/v1/events/:id/erase", "either", erasures.eraseEvent, "admin"],
+    ["POST", "/api/v1/erasures", "either", erasures.create, "admin"],
     ["GET", "/api/v1/erasures", "either", erasures.list],
     ["GET", "/api/v1/erasures/:id", "either", erasures.read],
 
@@ -196,9 +216,9 @@ function billingRows(deps: AppDeps): RouteRow[] {
   const billing = billingRoutes(deps);
   return [
     ["GET", "/api/v1/billing", "session", billing.status],
-    ["POST", "/api/v1/billing/checkout", "session", billing.checkout],
-    ["GET", "/api/v1/billing/portal", "session", billing.portal],
-    ["GET", "/api/v1/billing/invoices", "session", billing.invoices],
+    ["POST", "/api/v1/billing/checkout", "session", billing.checkout, "admin"],
+    ["GET", "/api/v1/billing/portal", "session", billing.portal, "admin"],
+    ["GET", "/api/v1/billing/invoices", "session", billing.invoices, "admin"],
     ["GET", "/api/v1/billing/reconciliation", "session", billing.reconciliation],
     ["GET", "/api/v1/usage", "either", billing.usage],
     ["POST", "/api/v1/billing/webhook", "none", billing.webhook],

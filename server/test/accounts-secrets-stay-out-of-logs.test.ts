@@ -53,7 +53,17 @@ it("neither passwords nor keys nor tokens reach the log, whatever goes wrong", a
   const unknownKey = `ak_live_${"ab".repeat(32)}`;
   const created = await post("/api/v1/keys", { name: "another" }, session);
   const { key: createdKey } = (await created.json()) as { key: string };
+  const invited = await post("/api/v1/invitations", { role: "viewer" }, session);
+  const { token: invitation } = (await invited.json()) as { token: string };
+  const another = await post("/api/v1/invitations", { role: "viewer" }, session);
+  const { token: unused } = (await another.json()) as { token: string };
+  const joined = { token: invitation, email: newEmail(), password: "password-of-a-new-member" };
+  const change = { current_password: wrong, new_password: "the-next-password" };
   const others = [
+    await post("/api/v1/auth/password", change, session),
+    await post("/api/v1/invitations/accept", { ...joined, password: "short" }),
+    await post("/api/v1/invitations/accept", joined),
+    await post("/api/v1/invitations/accept", joined),
     await post("/api/v1/keys", { name: "another" }, key),
     await post("/api/v1/auth/login", `{"email":"${email}","password":"${password}`),
     await post("/api/v1/auth/login", { email, password: [password] }),
@@ -62,9 +72,10 @@ it("neither passwords nor keys nor tokens reach the log, whatever goes wrong", a
     await fetch(`${url}/api/v1/keys`, { headers: { authorization: `Bearer ${unknownKey}` } }),
   ];
   expect([signup, taken, login, refused, created, ...others].map(({ status }) => status)).toEqual([
-    200, 200, 200, 401, 200, 403, 400, 400, 400, 404, 401,
+    200, 200, 200, 401, 200, 403, 400, 200, 410, 403, 400, 400, 400, 404, 401,
   ]);
   const answers = (await Promise.all(others.map((answer) => answer.text()))).join("\n");
+  const { session_token: third } = JSON.parse(answers.split("\n")[2]!) as { session_token: string };
 
   // Errors of the database are logged whole, so let every statement on these tables fail.
   await breakTables();
@@ -73,17 +84,22 @@ it("neither passwords nor keys nor tokens reach the log, whatever goes wrong", a
     await post("/api/v1/auth/login", { email, password }),
     await fetch(`${url}/api/v1/auth/me`, { headers: session }),
     await fetch(`${url}/api/v1/keys`, { headers: key }),
+    await post("/api/v1/invitations/accept", { ...joined, token: unused }),
   ];
-  expect(failures.map(({ status }) => status)).toEqual([500, 500, 500, 500]);
+  expect(failures.map(({ status }) => status)).toEqual([500, 500, 500, 500, 500]);
   for (const failure of failures) expect(await failure.json()).toEqual({ error: "internal error" });
 
   service.kill("SIGTERM");
   await once(service, "close");
   expect(output.match(/"msg":"request"/g)?.length).toBeGreaterThanOrEqual(15);
   expect(output).toContain('"msg":"request failed"');
+  expect(output).not.toContain(third.slice("ses_".length));
   for (const secret of [
     password,
     wrong,
+    joined.password,
+    change.new_password,
+    ...[invitation, unused].map((text) => text.slice("inv_".length)),
     ...[account.api_key, createdKey, unknownKey].map((text) => text.slice("ak_live_".length)),
     ...[account.session_token, second].map((text) => text.slice("ses_".length)),
     "$argon2id$",

@@ -84,6 +84,17 @@ describe("postrider org", () => {
       to: "suspended",
       reason: "unpaid invoice 7",
     });
+    const log = await node.call("GET", "/api/v1/audit-log", { key });
+    expect(log.body.entries).toMatchObject([
+      {
+        action: "billing.state_changed",
+        actor: { kind: "operator", id: null, name: "ada" },
+        object: { kind: "organization", id },
+        before: { billing_status: "active" },
+        after: { billing_status: "suspended", cause: "operator ada: unpaid invoice 7" },
+      },
+      { action: "organization.created", actor: { kind: "operator", name: "ada" } },
+    ]);
     const target = await node.call("POST", "/api/v1/targets", { key, body: { kind: "mailbox", name: "m" } });
     const item = await node.call("POST", `/t/${target.body.id}`, { key, body: {} });
     expect(item.status).toBe(402);
@@ -137,6 +148,18 @@ describe("postrider org", () => {
     });
     await org("settle-batch", "one", "exported");
     await org("settle-batch", "two", "resend");
+    const { rows: settled } = await pool.query(
+      `select object_name, after
+       from audit_log
+       where org_id = $1
+         and action = 'billing.batch_settled'
+       order by id`,
+      [id],
+    );
+    expect(settled).toEqual([
+      { object_name: "one", after: { outcome: "exported", items: 20 } },
+      { object_name: "two", after: { outcome: "resend", items: 30 } },
+    ]);
     expect(await org("show", id)).toMatchObject({
       usage: { accepted: 50, exported: 20, pending: 30 },
       unsettled_batches: [{ identifier: "two", status: "open" }],

@@ -98,6 +98,20 @@ describe("a failed invoice", () => {
       "grace → suspended by grace ended",
       "suspended → active by stripe",
     ]);
+    const { rows } = await pool.query(
+      `select concat(actor_name, ': ', after ->> 'billing_status') as told
+       from audit_log
+       where org_id = $1
+         and action = 'billing.state_changed'
+       order by id`,
+      [orgId],
+    );
+    expect(rows.map(({ told }) => told)).toEqual([
+      expect.stringMatching(/^stripe evt_\w+: active$/),
+      expect.stringMatching(/^stripe evt_\w+: grace$/),
+      "billing: suspended",
+      expect.stringMatching(/^stripe evt_\w+: active$/),
+    ]);
   });
 
   it("that is paid within the grace leaves no trace but the record", async ({
@@ -130,7 +144,13 @@ describe("a failed invoice", () => {
     await lab.account.control({ action: "card", customer, fails: true });
     await endMonth();
     await lab.setClock(lab.nowSeconds() + 4 * day);
-    await setStatus(pool, { orgId, status: "active", cause: "operator ada", nowSeconds: lab.nowSeconds() });
+    await setStatus(pool, {
+      orgId,
+      status: "active",
+      cause: "operator ada",
+      actor: { kind: "operator", name: "ada" },
+      nowSeconds: lab.nowSeconds(),
+    });
     expect((await historyOf(orgId)).slice(-2)).toEqual([
       "grace → suspended by grace ended",
       "suspended → active by operator ada",
@@ -224,7 +244,13 @@ describe("an operator's decision", () => {
   it("stands until the processor has news", async ({ subscribed, lab, pool }) => {
     const { orgId, customer } = await subscribed();
     const nowSeconds = lab.nowSeconds();
-    await setStatus(pool, { orgId, status: "suspended", cause: "operator ada: abuse", nowSeconds });
+    await setStatus(pool, {
+      orgId,
+      status: "suspended",
+      cause: "operator ada: abuse",
+      actor: { kind: "operator", name: "ada" },
+      nowSeconds,
+    });
     const object = { id: customer, object: "customer" };
     await lab.account.control({ action: "emit", type: "customer.updated", object });
     await lab.settleNotices();
@@ -240,7 +266,13 @@ describe("an operator's decision", () => {
     await lab.addUsage(orgId, 100);
     await lab.exportOnce();
     const set = (status: "exempt" | "active"): Promise<unknown> =>
-      setStatus(pool, { orgId, status, cause: "operator ada", nowSeconds: lab.nowSeconds() });
+      setStatus(pool, {
+        orgId,
+        status,
+        cause: "operator ada",
+        actor: { kind: "operator", name: "ada" },
+        nowSeconds: lab.nowSeconds(),
+      });
     await set("exempt");
     await lab.addUsage(orgId, 5000);
     await lab.exportOnce();

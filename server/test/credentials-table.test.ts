@@ -1,9 +1,13 @@
 import { pagePaths } from "../src/http/dashboard.ts";
+import { readFile } from "node:fs/promises";
+import { join as joinPath } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type AppDeps, interfaceTable } from "../src/app.ts";
 import { loadConfig } from "../src/config/config.ts";
+import { leastRole, type Role, roles } from "../src/http/contract/roles.ts";
 import { openApi } from "./support/contract.ts";
 import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { join } from "./support/members.ts";
 import { sampleOf } from "./support/samples.ts";
 import {
   type Account,
@@ -23,7 +27,7 @@ let caller: Account;
 let revoked: { key: string; session: string };
 
 const rows = interfaceTable({ config: loadConfig({}) } as AppDeps).map(
-  ([method, path, credential]) => ({ method, path, credential }) as const,
+  (row) => ({ method: row[0], path: row[1], credential: row[2], least: leastRole(row) }) as const,
 );
 type Row = (typeof rows)[number];
 
@@ -127,10 +131,60 @@ describe.each(rows.filter(({ credential }) => credential !== "none"))(
       };
       // An open stream has no end; a filter that is none is refused past the door, and ends the answer.
       const opened = row.path === "/api/v1/stream" ? { ...row, path: "/api/v1/stream?types=none" } : row;
-      expect([401, 403]).not.toContain((await call(opened, options)).status);
+      expect(isRefusedAtTheDoor(await call(opened, options))).toBe(false);
     });
   },
 );
+
+/** A wrong present password is refused past the door. */
+function isRefusedAtTheDoor({ status, headers }: Answer): boolean {
+  return status === 401 || (status === 403 && headers["x-error-code"] !== "password_wrong");
+}
+
+const letIn = { code: undefined, error: undefined };
+
+function refusalOfDoor({ headers, body }: Answer): { code: unknown; error: unknown } {
+  return { code: headers["x-error-code"], error: body.error };
+}
+
+function tooLow(least: Role, role: Role): { code: unknown; error: unknown } {
+  return { code: "role_too_low", error: `this needs the role ${least}, and yours is ${role}` };
+}
+
+describe.each(rows.filter(({ least }) => least !== undefined))(
+  "$method $path takes sessions from the role $least on",
+  (row) => {
+    it("and no others", async () => {
+      const owner = await signUp(node);
+      const sessions: Record<Role, string> = {
+        viewer: (await join(node, owner, "viewer")).session_token,
+        member: (await join(node, owner, "member")).session_token,
+        admin: owner.session_token,
+      };
+      const opened = row.path === "/api/v1/stream" ? { ...row, path: "/api/v1/stream?types=none" } : row;
+      for (const role of roles) {
+        const answer = await call(opened, { session: sessions[role] });
+        const isAllowed = roles.indexOf(role) >= roles.indexOf(row.least!);
+        const { code, error } = isRefusedAtTheDoor(answer) ? refusalOfDoor(answer) : letIn;
+        const expected = isAllowed ? letIn : tooLow(row.least!, role);
+        expect({ role, code, error }).toEqual({ role, ...expected });
+      }
+    });
+  },
+);
+
+describe("roles", () => {
+  it("are documented for every route", async () => {
+    const page = await readFile(joinPath(import.meta.dirname, "../../docs/members.md"), "utf8");
+    const documented = [...page.matchAll(/^\| `((?:GET|POST|PATCH|DELETE) [^`]+)` *\| (\w+) *\|/gm)].map(
+      ([, route, least]) => `${route}: ${least}`,
+    );
+    const enforced = rows
+      .filter(({ least }) => least !== undefined)
+      .map(({ method, path, least }) => `${method} ${path}: ${least}`);
+    expect(documented.toSorted()).toEqual(enforced.toSorted());
+  });
+});
 
 describe("routes without a credential", () => {
   it.each(rows.filter(({ credential }) => credential === "none"))("$method $path", async (row) => {
@@ -142,7 +196,7 @@ describe("routes without a credential", () => {
 describe("ids of another organization", () => {
   interface Possessions {
     owner: Account;
-    ids: Record<"webhook" | "mailbox" | "event" | "message" | "key", string>;
+    ids: Record<"webhook" | "mailbox" | "event" | "message" | "key" | "user" | "invitation", string>;
   }
   let foreign: Possessions;
   let before: unknown;
@@ -164,15 +218,30 @@ describe("ids of another organization", () => {
     const event = await make(`/t/${webhook}`, { private: true });
     const message = await make(`/t/${mailbox}`, { private: true });
     const { keys } = (await node.call("GET", "/api/v1/keys", { key })).body;
-    return { owner, ids: { webhook, mailbox, event, message, key: keys[0].id } };
+    const invited = await node.call("POST", "/api/v1/invitations", {
+      session: owner.session_token,
+      body: { role: "viewer" },
+    });
+    const ids = { webhook, mailbox, event, message, key: keys[0].id, user: owner.user.id };
+    return { owner, ids: { ...ids, invitation: invited.body.id } };
   }
 
   /** Everything that the owner can read of its own. */
   async function contents({ owner: { api_key: key }, ids }: Possessions): Promise<unknown> {
     const paths = [
-      ...["keys", "targets", "endpoints", "events", "usage", "orgs", "erasures", "notification-targets"].map(
-        (name) => `/api/v1/${name}`,
-      ),
+      ...[
+        "keys",
+        "targets",
+        "endpoints",
+        "events",
+        "usage",
+        "orgs",
+        "members",
+        "invitations",
+        "audit-log",
+        "erasures",
+        "notification-targets",
+      ].map((name) => `/api/v1/${name}`),
       `/api/v1/mailboxes/${ids.mailbox}/messages`,
       `/api/v1/events/${ids.event}`,
       `/api/v1/mailbox-messages/${ids.message}`,
@@ -237,6 +306,7 @@ describe("the table", () => {
       "POST /api/v1/auth/signup",
       "POST /api/v1/auth/login",
       "POST /a2a/notifications/:token",
+      "POST /api/v1/invitations/accept",
       "POST /api/v1/billing/webhook",
       "GET /healthz",
       "GET /readyz",
@@ -247,9 +317,14 @@ describe("the table", () => {
   it("takes a session alone where the interface says so", () => {
     expect(withCredential("session")).toEqual([
       "POST /api/v1/auth/logout",
+      "POST /api/v1/auth/password",
       "POST /api/v1/keys",
       "POST /api/v1/mailboxes/:mailbox_id/messages/:message_id/force-release",
       "POST /api/v1/mailboxes/:mailbox_id/messages/:message_id/force-reject",
+      "PATCH /api/v1/members/:id",
+      "DELETE /api/v1/members/:id",
+      "POST /api/v1/invitations",
+      "DELETE /api/v1/invitations/:id",
       "GET /api/v1/billing",
       "POST /api/v1/billing/checkout",
       "GET /api/v1/billing/portal",

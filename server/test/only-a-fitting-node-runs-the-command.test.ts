@@ -51,10 +51,12 @@ describe("an old Node", () => {
 
 describe("a command that only talks", () => {
   it.each([
-    [["help"], 0, /postrider serve/],
+    [["help"], 0, /^ {2}serve +run the service$/m],
     [["serve", "--help"], 0, /postrider serve/],
     [["org", "--help"], 0, /^postrider org: organizations/],
     [["org", "create", "--help"], 0, /org create <name>/],
+    [["backup", "--help"], 0, /postrider backup <file>/],
+    [["help", "move"], 0, /postrider move \[--stop-service\]/],
     [["version"], 0, /^\d+\.\d+\.\d+$/m],
   ] as const)("%j starts no database", (args, code, text) => {
     const result = run(args);

@@ -14,10 +14,10 @@ const root = join(import.meta.dirname, "../..");
 let tree: string;
 let cli: string;
 
-describe("the published package", () => {
+describe("the published service", () => {
   beforeAll(async () => {
     tree = await mkdtemp(join(tmpdir(), "postrider-packed-"));
-    const { stdout } = await run(process.execPath, [join(root, "server/scripts/pack.ts"), tree]);
+    const { stdout } = await run(process.execPath, [join(root, "server/scripts/pack.ts"), tree, "service"]);
     cli = await installPackage(stdout.trim(), tree);
   });
   afterAll(async () => {
@@ -31,13 +31,23 @@ describe("the published package", () => {
     });
   });
 
-  it("serves, and stops when asked", async () => {
+  it("serves with its dashboard, brings the commands of clients, and stops when asked", async () => {
     const port = await freePort();
     const env = { PATH: process.env["PATH"], PORT: String(port), POSTRIDER_DATA_DIR: join(tree, "data") };
     const service = spawn(process.execPath, [cli, "serve"], { env, stdio: "inherit" });
     const ended = once(service, "exit");
     try {
-      await untilReady(`http://127.0.0.1:${port}/readyz`, ended);
+      const url = `http://127.0.0.1:${port}`;
+      await untilReady(`${url}/readyz`, ended);
+      const page = await fetch(url);
+      expect([page.status, page.headers.get("content-type")]).toEqual([
+        200,
+        expect.stringMatching(/^text\/html/),
+      ]);
+      const doctor = run(process.execPath, [cli, "doctor"], {
+        env: { PATH: process.env["PATH"], POSTRIDER_URL: url, POSTRIDER_KEY: `ak_live_${"0".repeat(64)}` },
+      });
+      await expect(doctor).rejects.toMatchObject({ code: 3, stdout: expect.stringMatching(/serves\n/) });
     } finally {
       service.kill("SIGTERM");
     }

@@ -54,6 +54,17 @@ it("410 Gone fails the item at once, disables the target with the reason on it, 
   await hasStatus(id, "FAILED");
   const { delivery_attempts: attempts } = await readEvent(service, account, id);
   expect(attempts).toMatchObject([{ status_code: 410, error: expect.stringContaining("410") }]);
+  const log = await service.call("GET", `/api/v1/audit-log?object_id=${target.id}`, { key: account.api_key });
+  expect(log.body.entries).toMatchObject([
+    {
+      action: "target.disabled",
+      actor: { kind: "service", id: null, name: "delivery" },
+      before: { enabled: true },
+      after: { enabled: false, disabled_reason: expect.stringContaining("410 Gone") },
+      client_address: null,
+    },
+    { action: "target.created" },
+  ]);
   const held = await sendItem(service, account, target.id);
   expect((await readEvent(service, account, held)).event.status).toBe("QUEUED");
 });

@@ -4,10 +4,13 @@ import { ApiError, unauthorized } from "../http/contract/errors.ts";
 import { lineOfText } from "../http/contract/plainText.ts";
 import { type RouteDefinition, route } from "../http/contract/route.ts";
 import { Id } from "../http/contract/schemas.ts";
+import { originOf, traceOf } from "../audit/origin.ts";
+import { changePassword } from "./changePassword.ts";
 import { maxEmailCharacters, requireEmail } from "./emailAddress.ts";
 import { logIn } from "./logIn.ts";
+import { logOut, logOutAll } from "./logOut.ts";
 import { countRequest } from "./rateLimit.ts";
-import { endSession, endSessionsOfOrganization, endSessionsOfUser } from "./sessionStore.ts";
+import { Password, takenMessage, User } from "./schemas.ts";
 import { signUp, type SignUpDeps } from "./signUp.ts";
 import { readUser } from "./userStore.ts";
 
@@ -15,13 +18,7 @@ export interface AuthDeps extends SignUpDeps {
   config: Pick<Config, "billing" | "signupLimit" | "loginLimit">;
 }
 
-const User = Type.Object(
-  { id: Id, email: Type.String(), name: Type.String(), org_id: Id, role: Type.Literal("admin") },
-  { title: "User" },
-);
-
 const Email = Type.String({ maxLength: maxEmailCharacters, examples: ["ada@example.com"] });
-const Password = { minLength: 8, maxLength: 128 };
 const ApiKey = Type.String({ pattern: "^ak_live_[0-9a-f]{64}$", description: "Shown once" });
 
 const countsRequests =
@@ -29,13 +26,11 @@ const countsRequests =
 const tooMany = "Too many requests from this address";
 const overloaded = "Too many people are signing in at this moment, or the database cannot be reached";
 const needsEmailAndPassword = "email and password are required";
-/** What the owner of a taken address gets, too: it says nothing about whether there is an account. */
-const takenMessage = "If this address has no account yet, it can be used to sign up; otherwise log in.";
 
-/** Signup, login, logout and who calls. */
+/** Signup, login, logout, the password and who calls. */
 export function authRoutes(
   deps: AuthDeps,
-): Record<"signup" | "login" | "logout" | "logoutAll" | "me", RouteDefinition> {
+): Record<"signup" | "login" | "logout" | "logoutAll" | "password" | "me", RouteDefinition> {
   return {
     signup: signupRoute(deps),
     login: loginRoute(deps),
@@ -44,8 +39,9 @@ export function authRoutes(
         summary: "End the session that the request carries",
         response: { 200: Type.Object({ ok: Type.Literal(true) }) },
       },
-      async ({ caller }) => {
-        if (caller.kind === "session") await endSession(deps.pool, caller.tokenHash);
+      async (call) => {
+        const { caller } = call;
+        if (caller.kind === "session") await logOut(deps.pool, originOf(call), caller);
         return { ok: true };
       },
     ),
@@ -58,12 +54,12 @@ export function authRoutes(
           200: Type.Object({ ok: Type.Literal(true), sessions_revoked: Type.Literal(true) }),
         },
       },
-      async ({ caller }) => {
-        if (caller.kind === "session") await endSessionsOfUser(deps.pool, caller.userId);
-        else await endSessionsOfOrganization(deps.pool, caller.orgId);
+      async (call) => {
+        await logOutAll(deps.pool, originOf(call), call.caller);
         return { ok: true, sessions_revoked: true };
       },
     ),
+    password: passwordRoute(deps),
     me: route(
       {
         summary: "Who calls: the user of a session, or the organization of an API key",
@@ -105,7 +101,11 @@ function signupRoute(deps: AuthDeps): RouteDefinition {
       const address = requireEmail(body.email);
       deps.passwords.refuseWhenFull();
       await countRequest(deps.pool, { scope: "signup", limit: deps.config.signupLimit }, request, reply);
-      const account = await signUp(deps, { address, password: body.password, name: body.name });
+      const account = await signUp(
+        deps,
+        { address, password: body.password, name: body.name },
+        traceOf(request),
+      );
       if (account === undefined) return { message: takenMessage };
       const { user, sessionToken, apiKey } = account;
       return { user, session_token: sessionToken, ...(apiKey !== undefined && { api_key: apiKey }) };
@@ -126,9 +126,44 @@ function loginRoute(deps: AuthDeps): RouteDefinition {
       if (body.email.trim() === "" || body.password === "") throw new ApiError(400, needsEmailAndPassword);
       deps.passwords.refuseWhenFull();
       await countRequest(deps.pool, { scope: "login", limit: deps.config.loginLimit }, request, reply);
-      const { user, sessionToken } = await logIn(deps, body);
+      const { user, sessionToken } = await logIn(deps, body, traceOf(request));
       return { user, session_token: sessionToken };
     },
     { missingFields: needsEmailAndPassword },
+  );
+}
+
+function passwordRoute(deps: AuthDeps): RouteDefinition {
+  return route(
+    {
+      summary: "Change the user's password; every other session of the user ends",
+      description: "Counted per user in windows of 15 minutes, as logins are per address.",
+      body: Type.Object({
+        current_password: Type.String({ maxLength: Password.maxLength }),
+        new_password: Type.String(Password),
+      }),
+      response: { 200: Type.Object({ ok: Type.Literal(true) }) },
+      errors: {
+        401: "No session, or one that has ended meanwhile",
+        403: "The current password is wrong (`password_wrong`), or the request carries an API key",
+        429: "Too many requests by this user",
+        503: overloaded,
+      },
+    },
+    async (call) => {
+      const { body, caller, request, reply } = call;
+      if (caller.kind !== "session") throw unauthorized();
+      const { userId, tokenHash } = caller;
+      deps.passwords.refuseWhenFull();
+      const limit = { scope: "password", limit: deps.config.loginLimit, userId } as const;
+      await countRequest(deps.pool, limit, request, reply);
+      await changePassword(deps, originOf(call), {
+        userId,
+        tokenHash,
+        present: body.current_password,
+        wanted: body.new_password,
+      });
+      return { ok: true };
+    },
   );
 }

@@ -1,5 +1,6 @@
 import { Type } from "typebox";
 import type pg from "pg";
+import { originOf } from "../audit/origin.ts";
 import { isId } from "../postgres/ids.ts";
 import { notFound } from "../http/contract/errors.ts";
 import { type RouteDefinition, route } from "../http/contract/route.ts";
@@ -33,9 +34,9 @@ export function keyRoutes(deps: KeyDeps): Record<"create" | "list" | "delete", R
           409: `The workspace has ${maxKeys} keys`,
         },
       },
-      async ({ body, caller }) => {
-        const name = requireName(body.name);
-        const { id, key } = await createKey(deps.pool, { orgId: caller.orgId, name, nowMs: deps.nowMs() });
+      async (call) => {
+        const name = requireName(call.body.name);
+        const { id, key } = await createKey(deps.pool, originOf(call), { name, nowMs: deps.nowMs() });
         return { id, name, key };
       },
     ),
@@ -69,10 +70,10 @@ export function keyRoutes(deps: KeyDeps): Record<"create" | "list" | "delete", R
         response: { 200: Deleted },
         errors: { 409: "It is the last key, or the one that authenticates the request" },
       },
-      async ({ params, caller }) => {
+      async (call) => {
+        const { params, caller } = call;
         if (!isId(params.id)) throw notFound();
-        await deleteKey(deps.pool, {
-          orgId: caller.orgId,
+        await deleteKey(deps.pool, originOf(call), {
           keyId: params.id,
           callerKeyId: caller.kind === "apiKey" ? caller.keyId : undefined,
         });

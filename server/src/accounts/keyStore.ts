@@ -1,4 +1,6 @@
 import type pg from "pg";
+import type { Origin } from "../audit/origin.ts";
+import { recordChange } from "../audit/recordChange.ts";
 import { newRootId } from "../postgres/ids.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import { ApiError, notFound, unauthorized } from "../http/contract/errors.ts";
@@ -44,18 +46,29 @@ export async function insertKey(
  * Creates a key; creations and deletions are serialized by a lock on the organization's row.
  * @throws {ApiError} 402 or 403 by the billing state, 409 beyond five keys.
  */
-export async function createKey(pool: pg.Pool, input: NewKey): Promise<{ id: string; key: string }> {
+export async function createKey(
+  pool: pg.Pool,
+  origin: Origin,
+  { name, nowMs }: Omit<NewKey, "orgId">,
+): Promise<{ id: string; key: string }> {
+  const { orgId } = origin;
   return inTransaction(pool, async (client) => {
-    const organization = await lockOrganization(client, input.orgId);
+    const organization = await lockOrganization(client, orgId);
     if (organization === undefined) throw unauthorized();
     requireBillingInOrder(organization);
-    if ((await countKeys(client, input.orgId)) >= maxKeys) {
+    if ((await countKeys(client, orgId)) >= maxKeys) {
       throw new ApiError(
         409,
         `the workspace has ${maxKeys} API keys, the most there can be: delete one first`,
       );
     }
-    return insertKey(client, input);
+    const made = await insertKey(client, { orgId, name, nowMs });
+    await recordChange(client, origin, {
+      action: "key.created",
+      object: { kind: "key", id: made.id, name },
+      after: { name },
+    });
+    return made;
   });
 }
 
@@ -79,26 +92,33 @@ export async function listKeys(pool: pg.Pool, orgId: string): Promise<ListedKey[
  */
 export async function deleteKey(
   pool: pg.Pool,
-  input: { orgId: string; keyId: string; callerKeyId: string | undefined },
+  origin: Origin,
+  { keyId, callerKeyId }: { keyId: string; callerKeyId: string | undefined },
 ): Promise<void> {
-  const { orgId, keyId, callerKeyId } = input;
+  const { orgId } = origin;
   await inTransaction(pool, async (client) => {
     await lockOrganization(client, orgId);
-    const { rowCount } = await client.query({
+    const { rows } = await client.query<{ name: string }>({
       name: "find_key_of_organization",
-      text: `select
+      text: `select name
              from api_keys
              where id = $1
                and org_id = $2`,
       values: [keyId, orgId],
     });
-    if (rowCount === 0) throw notFound();
+    const found = rows[0];
+    if (found === undefined) throw notFound();
     if (keyId === callerKeyId) {
       throw new ApiError(409, "an API key cannot delete itself: use another key or a session");
     }
     if ((await countKeys(client, orgId)) === 1) {
       throw new ApiError(409, "the last API key cannot be deleted: create another one first");
     }
+    await recordChange(client, origin, {
+      action: "key.deleted",
+      object: { kind: "key", id: keyId, name: found.name },
+      before: { name: found.name },
+    });
     await client.query({
       name: "delete_key",
       text: `delete from api_keys

@@ -16,6 +16,12 @@ export function newApiKey(): NewApiKey {
   return { key, hash: hashCredential(key), prefix: key.slice(0, 12) };
 }
 
+/** A new invitation's token of 256 random bits: `inv_` and 64 hex characters. */
+export function newInvitationToken(): { token: string; hash: Buffer } {
+  const token = `inv_${randomBytes(32).toString("hex")}`;
+  return { token, hash: hashCredential(token) };
+}
+
 /** A new session token of 256 random bits: `ses_` and 64 hex characters. */
 export function newSessionToken(): { token: string; hash: Buffer } {
   const token = `ses_${randomBytes(32).toString("hex")}`;

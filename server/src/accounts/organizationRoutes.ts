@@ -1,5 +1,6 @@
 import { Type } from "typebox";
 import type pg from "pg";
+import { originOf } from "../audit/origin.ts";
 import { unauthorized } from "../http/contract/errors.ts";
 import { type RouteDefinition, route } from "../http/contract/route.ts";
 import { Id, NullableTimestamp, Timestamp } from "../http/contract/schemas.ts";
@@ -50,8 +51,8 @@ export function organizationRoutes(deps: OrganizationDeps): Record<"read" | "ren
         body: Type.Object({ name: Name }),
         response: { 200: Type.Object({ updated: Type.Literal(true) }) },
       },
-      async ({ body, caller }) => {
-        await renameOrganization(deps.pool, caller.orgId, requireName(body.name));
+      async (call) => {
+        await renameOrganization(deps.pool, originOf(call), requireName(call.body.name));
         return { updated: true };
       },
     ),

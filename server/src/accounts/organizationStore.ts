@@ -1,7 +1,10 @@
 import type pg from "pg";
+import type { Origin } from "../audit/origin.ts";
+import { recordChange } from "../audit/recordChange.ts";
 import { newRootId } from "../postgres/ids.ts";
+import { inTransaction } from "../postgres/pool.ts";
 import type { BillingStatus } from "../postgres/tables.ts";
-import { workspacePending, workspaceSuspended } from "../http/contract/errors.ts";
+import { unauthorized, workspacePending, workspaceSuspended } from "../http/contract/errors.ts";
 
 export interface Organization {
   id: string;
@@ -86,13 +89,25 @@ export async function lockOrganization(
 }
 
 /** Renames the organization; its slug stays, because others may have written it down. */
-export async function renameOrganization(pool: pg.Pool, orgId: string, name: string): Promise<void> {
-  await pool.query({
-    name: "rename_organization",
-    text: `update organizations
-           set name = $2
-           where id = $1`,
-    values: [orgId, name],
+export function renameOrganization(pool: pg.Pool, origin: Origin, name: string): Promise<void> {
+  const { orgId } = origin;
+  return inTransaction(pool, async (client) => {
+    const organization = await lockOrganization(client, orgId);
+    if (organization === undefined) throw unauthorized();
+    if (organization.name === name) return;
+    await client.query({
+      name: "rename_organization",
+      text: `update organizations
+             set name = $2
+             where id = $1`,
+      values: [orgId, name],
+    });
+    await recordChange(client, origin, {
+      action: "organization.renamed",
+      object: { kind: "organization", id: orgId, name },
+      before: { name: organization.name },
+      after: { name },
+    });
   });
 }
 

@@ -1,4 +1,6 @@
 import type pg from "pg";
+import { recordChange } from "../audit/recordChange.ts";
+import { newRootId } from "../postgres/ids.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import { ApiError } from "../http/contract/errors.ts";
 import { requireEmail } from "./emailAddress.ts";
@@ -16,8 +18,8 @@ export interface ProvisionDeps {
 export interface ProvisionInput {
   name: string;
   billingStatus: NewOrganization["billingStatus"];
-  /** Who creates it, and why; `operator` when nothing else is said. */
-  cause?: string | undefined;
+  /** Who creates it; a name as people know it. */
+  operator?: string | undefined;
   /** Who may log in; without one, the organization is used through its API key alone. */
   owner?: { email: string; password: string } | undefined;
 }
@@ -35,7 +37,7 @@ export interface ProvisionedOrganization {
  */
 export async function provisionOrganization(
   deps: ProvisionDeps,
-  { name, billingStatus, cause = "operator", owner }: ProvisionInput,
+  { name, billingStatus, operator = "unknown", owner }: ProvisionInput,
 ): Promise<ProvisionedOrganization> {
   const login = owner && {
     address: requireEmail(owner.email),
@@ -43,11 +45,32 @@ export async function provisionOrganization(
   };
   const nowMs = deps.nowMs();
   return inTransaction(deps.pool, async (client) => {
-    const organization = await createOrganization(client, { name, billingStatus, cause, nowMs });
+    const organization = await createOrganization(client, {
+      name,
+      billingStatus,
+      cause: `operator ${operator}`,
+      nowMs,
+    });
     const orgId = organization.id;
     const { key } = await insertKey(client, { orgId, name: "default", nowMs });
+    await recordChange(
+      client,
+      { orgId, actor: { kind: "operator", name: operator } },
+      {
+        action: "organization.created",
+        object: { kind: "organization", id: orgId, name },
+        after: { name, billing_status: billingStatus, email: login?.address.email ?? null },
+      },
+    );
     if (login === undefined) return { organization, apiKey: key, user: undefined };
-    const user = await insertUser(client, { ...login, orgId, name: login.address.localPart, nowMs });
+    const user = await insertUser(client, {
+      ...login,
+      id: newRootId(nowMs),
+      orgId,
+      role: "admin",
+      name: login.address.localPart,
+      nowMs,
+    });
     if (user === undefined) throw new ApiError(409, "the email has an account already");
     return { organization, apiKey: key, user };
   });

@@ -7,14 +7,25 @@ import { clientSubject } from "./clientAddress.ts";
 /** The length of a window in seconds; no other window in the table is longer. */
 const rateLimitWindowSeconds = 900;
 
-/** What is counted, and how often a client address may do it in a window. */
+type Scope = "signup" | "login" | "invitation" | "password";
+
+const doing: Record<Scope, string> = {
+  signup: "signup",
+  login: "login",
+  invitation: "accept an invitation",
+  password: "change a password",
+};
+
+/** What is counted, and how often a client address or a user may do it in a window. */
 export interface RateLimit {
-  scope: "signup" | "login";
+  scope: Scope;
   limit: number;
+  /** A user, where it is not the client's address that is counted. */
+  userId?: string;
 }
 
 /**
- * Counts one request of the client's address and puts `RateLimit` and `RateLimit-Policy` on the answer
+ * Counts one request of the client's address, or of a user, and puts `RateLimit` and `RateLimit-Policy` on the answer
  * (draft-ietf-httpapi-ratelimit-headers-10). A window begins with the first request counted and ends 15 minutes
  * later by the database's clock, for all nodes and across restarts. Refused requests are not counted, so that the time
  * in `Retry-After` stays true for a client that keeps asking.
@@ -22,20 +33,21 @@ export interface RateLimit {
  */
 export async function countRequest(
   pool: pg.Pool,
-  { scope, limit }: RateLimit,
+  { scope, limit, userId }: RateLimit,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
   const { isCounted, hits, resetSeconds } = await countInWindow(pool, {
     scope,
-    subject: clientSubject(request.ip),
+    subject: userId ?? clientSubject(request.ip),
     limit,
     windowSeconds: rateLimitWindowSeconds,
   });
   void reply.header("ratelimit-policy", `"${scope}";q=${limit};w=${rateLimitWindowSeconds}`);
   void reply.header("ratelimit", `"${scope}";r=${Math.max(0, limit - hits)};t=${resetSeconds}`);
   if (isCounted) return;
-  throw new ApiError(429, `too many requests to ${scope} from this address: try again later`, {
+  const whose = userId === undefined ? "from this address" : "by this user";
+  throw new ApiError(429, `too many requests to ${doing[scope]} ${whose}: try again later`, {
     retryAfterSeconds: resetSeconds,
   });
 }

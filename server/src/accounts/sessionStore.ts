@@ -8,8 +8,8 @@ const maxSessions = 5;
 
 /**
  * Starts a session and gives its token, whose hash alone is stored. Ends the user's oldest beyond five, by order
- * of login and not by time, because one second may hold several. The caller has locked the user's row: see
- * {@link lockUser}, or has just created it.
+ * of login and not by time, because one second may hold several. The caller has locked the user's row, see
+ * `lockUser`, or has just created it.
  */
 export async function startSession(client: pg.ClientBase, userId: string): Promise<string> {
   const { token, hash } = newSessionToken();
@@ -38,42 +38,36 @@ export async function startSession(client: pg.ClientBase, userId: string): Promi
   return token;
 }
 
-/** Locks the user's row until the transaction ends, so that logins are serialized. False: no such user. */
-export async function lockUser(client: pg.ClientBase, userId: string): Promise<boolean> {
+/** Ends one session. @returns how many that was. */
+export async function endSession(client: pg.ClientBase, tokenHash: Buffer): Promise<number> {
   const { rowCount } = await client.query({
-    name: "lock_user",
-    text: `select
-           from users
-           where id = $1
-           for no key update`,
-    values: [userId],
-  });
-  return rowCount === 1;
-}
-
-/** Ends one session. */
-export async function endSession(pool: pg.Pool, tokenHash: Buffer): Promise<void> {
-  await pool.query({
     name: "end_session",
     text: `delete from sessions
            where token_hash = $1`,
     values: [tokenHash],
   });
+  return rowCount ?? 0;
 }
 
-/** Ends every session of a user. */
-export async function endSessionsOfUser(pool: pg.Pool, userId: string): Promise<void> {
-  await pool.query({
+/** Ends every session of a user, but for the one of `keptHash`. @returns how many. */
+export async function endSessionsOfUser(
+  client: pg.ClientBase,
+  userId: string,
+  keptHash?: Buffer,
+): Promise<number> {
+  const { rowCount } = await client.query({
     name: "end_sessions_of_user",
     text: `delete from sessions
-           where user_id = $1`,
-    values: [userId],
+           where user_id = $1
+             and token_hash is distinct from $2`,
+    values: [userId, keptHash ?? null],
   });
+  return rowCount ?? 0;
 }
 
-/** Ends every session of every user of an organization. */
-export async function endSessionsOfOrganization(pool: pg.Pool, orgId: string): Promise<void> {
-  await pool.query({
+/** Ends every session of every user of an organization. @returns how many. */
+export async function endSessionsOfOrganization(client: pg.ClientBase, orgId: string): Promise<number> {
+  const { rowCount } = await client.query({
     name: "end_sessions_of_organization",
     text: `delete from sessions
            where user_id in (
@@ -83,6 +77,7 @@ export async function endSessionsOfOrganization(pool: pg.Pool, orgId: string): P
            )`,
     values: [orgId],
   });
+  return rowCount ?? 0;
 }
 
 /** Deletes sessions that have expired, which no request accepts anyway. @returns how many. */

@@ -1,5 +1,8 @@
 import type pg from "pg";
 import type { Config } from "../config/config.ts";
+import type { RequestTrace } from "../audit/origin.ts";
+import { recordChange } from "../audit/recordChange.ts";
+import { newRootId } from "../postgres/ids.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import type { EmailAddress } from "./emailAddress.ts";
 import { insertKey } from "./keyStore.ts";
@@ -35,18 +38,32 @@ export interface NewAccount {
  * the same number of round trips and commit a transaction that wrote something, so they take as long.
  * @throws {ApiError} 503 when too many passwords wait to be hashed.
  */
-export async function signUp(deps: SignUpDeps, input: SignUpInput): Promise<NewAccount | undefined> {
+export async function signUp(
+  deps: SignUpDeps,
+  input: SignUpInput,
+  request: RequestTrace,
+): Promise<NewAccount | undefined> {
   const { address } = input;
   const name = input.name?.trim() || address.localPart;
   const passwordHash = await deps.passwords.hash(input.password);
   const nowMs = deps.nowMs();
+  const id = newRootId(nowMs);
   return inTransaction(deps.pool, async (client) => {
     await client.query("savepoint account");
     const billingStatus = deps.config.billing.kind === "disabled" ? "active" : "pending";
     const { id: orgId } = await createOrganization(client, { name, billingStatus, cause: "signup", nowMs });
     const apiKey =
       billingStatus === "active" ? await insertKey(client, { orgId, name: "default", nowMs }) : undefined;
-    const user = await insertUser(client, { orgId, address, name, passwordHash, nowMs });
+    await recordChange(
+      client,
+      { orgId, actor: { kind: "user", id, name: address.email }, request },
+      {
+        action: "organization.created",
+        object: { kind: "organization", id: orgId, name },
+        after: { name, billing_status: billingStatus, email: address.email },
+      },
+    );
+    const user = await insertUser(client, { id, orgId, role: "admin", address, name, passwordHash, nowMs });
     if (user === undefined) {
       await client.query("rollback to savepoint account");
       return undefined;

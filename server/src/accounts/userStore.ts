@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { newRootId } from "../postgres/ids.ts";
+import type { Role } from "../http/contract/roles.ts";
 import type { EmailAddress } from "./emailAddress.ts";
 
 /** A user as the interface shows it. */
@@ -8,11 +8,13 @@ export interface User {
   email: string;
   name: string;
   org_id: string;
-  role: "admin";
+  role: Role;
 }
 
 export interface NewUser {
+  id: string;
   orgId: string;
+  role: Role;
   address: EmailAddress;
   name: string;
   passwordHash: string;
@@ -27,15 +29,16 @@ export async function insertUser(client: pg.ClientBase, user: NewUser): Promise<
   const { rows } = await client.query<User>({
     name: "insert_user",
     text: `insert into users (id, org_id, email, email_key, name, role, password_hash, created_at)
-           values ($1, $2, $3, $4, $5, 'admin', $6, $7)
+           values ($1, $2, $3, $4, $5, $6, $7, $8)
            on conflict (email_key) do nothing
            returning id, email, name, org_id, role`,
     values: [
-      newRootId(user.nowMs),
+      user.id,
       user.orgId,
       user.address.email,
       user.address.key,
       user.name,
+      user.role,
       user.passwordHash,
       Math.floor(user.nowMs / 1000),
     ],
@@ -58,6 +61,55 @@ export async function findUserByEmail(
   if (rows[0] === undefined) return undefined;
   const { password_hash: passwordHash, ...user } = rows[0];
   return { user, passwordHash };
+}
+
+/** The hash of a user's password; undefined when there is no such user. */
+export async function findPasswordHash(pool: pg.Pool, userId: string): Promise<string | undefined> {
+  const { rows } = await pool.query<{ password_hash: string }>({
+    name: "find_password_hash",
+    text: `select password_hash
+           from users
+           where id = $1`,
+    values: [userId],
+  });
+  return rows[0]?.password_hash;
+}
+
+/**
+ * Locks the user's row until the transaction ends, so that logins and changes of the password are serialized.
+ * @param passwordHash of the password that was verified before.
+ * @returns false when there is no such user, or the password is another by now.
+ */
+export async function lockUser(
+  client: pg.ClientBase,
+  userId: string,
+  passwordHash?: string,
+): Promise<boolean> {
+  const { rowCount } = await client.query({
+    name: "lock_user",
+    text: `select
+           from users
+           where id = $1
+             and password_hash = coalesce($2, password_hash)
+           for no key update`,
+    values: [userId, passwordHash ?? null],
+  });
+  return rowCount === 1;
+}
+
+/** Replaces the password of a user whose row is locked. */
+export async function setPasswordHash(
+  client: pg.ClientBase,
+  userId: string,
+  passwordHash: string,
+): Promise<void> {
+  await client.query({
+    name: "set_password_hash",
+    text: `update users
+           set password_hash = $2
+           where id = $1`,
+    values: [userId, passwordHash],
+  });
 }
 
 export async function readUser(pool: pg.Pool, userId: string): Promise<User | undefined> {

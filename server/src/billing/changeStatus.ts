@@ -1,5 +1,7 @@
 import type pg from "pg";
 import type { BillingStatus } from "../postgres/tables.ts";
+import type { Actor } from "../audit/origin.ts";
+import { recordChange } from "../audit/recordChange.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import { notFound } from "../http/contract/errors.ts";
 import type { StatusChange } from "./standing.ts";
@@ -16,14 +18,14 @@ export interface RecordedChange {
  */
 export function setStatus(
   pool: pg.Pool,
-  input: { orgId: string; status: BillingStatus; cause: string; nowSeconds: number },
+  input: { orgId: string; status: BillingStatus; cause: string; actor: Actor; nowSeconds: number },
 ): Promise<RecordedChange> {
-  const { orgId, status, cause, nowSeconds } = input;
+  const { orgId, status, cause, actor, nowSeconds } = input;
   return inTransaction(pool, async (client) => {
     const stored = await lockStatus(client, orgId);
     const from = effectiveStatus(stored, nowSeconds);
     const change = { status, graceEndsAt: status === "grace" ? nowSeconds + graceSeconds : null };
-    if (from !== status) await applyChange(client, { orgId, stored, change, cause, nowSeconds });
+    if (from !== status) await applyChange(client, { orgId, stored, change, cause, actor, nowSeconds });
     return { from, to: status };
   });
 }
@@ -45,9 +47,16 @@ export async function lockStatus(client: pg.PoolClient, orgId: string): Promise<
 /** Writes a change of a locked organization together with its record; a grace that had lapsed is recorded first. */
 export async function applyChange(
   client: pg.PoolClient,
-  input: { orgId: string; stored: StoredStatus; change: StatusChange; cause: string; nowSeconds: number },
+  input: {
+    orgId: string;
+    stored: StoredStatus;
+    change: StatusChange;
+    cause: string;
+    actor: Actor;
+    nowSeconds: number;
+  },
 ): Promise<void> {
-  const { orgId, stored, change, cause, nowSeconds } = input;
+  const { orgId, stored, change, cause, actor, nowSeconds } = input;
   const from = effectiveStatus(stored, nowSeconds);
   if (from !== stored.billing_status) await recordGraceEnd(client, orgId, stored);
   if (stored.billing_status === "exempt") await waiveUnexported(client, orgId);
@@ -58,28 +67,47 @@ export async function applyChange(
      where id = $1`,
     [orgId, change.status, change.graceEndsAt],
   );
-  await recordChange(client, { orgId, from, to: change.status, cause, nowSeconds });
+  await record(client, { orgId, from, to: change.status, cause, actor, nowSeconds });
 }
 
-/** Adds to an organization's history; `from` is null for the state it begins with. */
-async function recordChange(
+/** Adds to an organization's history, and to its audit log. */
+async function record(
   client: pg.ClientBase,
-  input: { orgId: string; from: BillingStatus | null; to: BillingStatus; cause: string; nowSeconds: number },
+  input: {
+    orgId: string;
+    from: BillingStatus;
+    to: BillingStatus;
+    cause: string;
+    actor: Actor;
+    nowSeconds: number;
+  },
 ): Promise<void> {
   await client.query(
     `insert into billing_state_changes (org_id, from_status, to_status, cause, changed_at)
      values ($1, $2, $3, $4, $5)`,
     [input.orgId, input.from, input.to, input.cause, input.nowSeconds],
   );
+  const { orgId, actor } = input;
+  await recordChange(
+    client,
+    { orgId, actor },
+    {
+      action: "billing.state_changed",
+      object: { kind: "organization", id: orgId },
+      before: { billing_status: input.from },
+      after: { billing_status: input.to, cause: input.cause },
+    },
+  );
 }
 
 async function recordGraceEnd(client: pg.PoolClient, orgId: string, stored: StoredStatus): Promise<void> {
   const endedAt = stored.billing_grace_ends_at!;
-  await recordChange(client, {
+  await record(client, {
     orgId,
     from: "grace",
     to: "suspended",
     cause: "grace ended",
+    actor: { kind: "service", name: "billing" },
     nowSeconds: endedAt,
   });
 }
@@ -108,32 +136,28 @@ async function waiveUnexported(client: pg.PoolClient, orgId: string): Promise<vo
  * Stores the graces that have lapsed as suspended. Nothing depends on it: they read as suspended from that moment.
  * @returns how many there were.
  */
-export async function suspendLapsedGraces(pool: pg.Pool, nowSeconds: number): Promise<number> {
-  const { rows } = await pool.query<{ suspended: number }>(
-    `with lapsed as (
-       select id, billing_grace_ends_at as ended_at
+export function suspendLapsedGraces(pool: pg.Pool, nowSeconds: number): Promise<number> {
+  return inTransaction(pool, async (client) => {
+    const { rows } = await client.query<StoredStatus & { id: string }>(
+      `select id, billing_status, billing_grace_ends_at
        from organizations
        where billing_status = 'grace'
          and billing_grace_ends_at <= $1
-       for no key update skip locked
-     ),
-     changed as (
-       update organizations o
+       order by id
+       limit $2
+       for no key update skip locked`,
+      [nowSeconds, lapsedPerRun],
+    );
+    await client.query(
+      `update organizations
        set billing_status = 'suspended',
          billing_grace_ends_at = null
-       from lapsed l
-       where o.id = l.id
-       returning o.id, l.ended_at
-     ),
-     recorded as (
-       insert into billing_state_changes (org_id, from_status, to_status, cause, changed_at)
-       select id, 'grace', 'suspended', 'grace ended', ended_at
-       from changed
-       returning id
-     )
-     select count(*) as suspended
-     from recorded`,
-    [nowSeconds],
-  );
-  return rows[0]!.suspended;
+       where id = any ($1::uuid[])`,
+      [rows.map(({ id }) => id)],
+    );
+    for (const stored of rows) await recordGraceEnd(client, stored.id, stored);
+    return rows.length;
+  });
 }
+
+const lapsedPerRun = 500;

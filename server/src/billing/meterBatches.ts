@@ -51,28 +51,36 @@ export function settleBatch(
   settledBy: SettledBy,
   nowSeconds: number,
 ): Promise<boolean> {
-  return inTransaction(pool, async (client) => {
-    const { rowCount } = await client.query(
-      `with settled as (
-         update meter_batches
-         set status = 'exported',
-           settled_by = $2,
-           settled_at = $3,
-           attempts = attempts + case when $2 = 'operator' then 0 else 1 end,
-           last_error = null
-         where identifier = $1
-           and status <> 'exported'
-         returning org_id, period, value
-       )
-       update meter_counters c
-       set exported = c.exported + s.value
-       from settled s
-       where c.org_id = s.org_id
-         and c.period = s.period`,
-      [identifier, settledBy, nowSeconds],
-    );
-    return rowCount === 1;
-  });
+  return inTransaction(pool, (client) => settleIn(client, identifier, settledBy, nowSeconds));
+}
+
+/** The same in a transaction of the caller. */
+export async function settleIn(
+  client: pg.ClientBase,
+  identifier: string,
+  settledBy: SettledBy,
+  nowSeconds: number,
+): Promise<boolean> {
+  const { rowCount } = await client.query(
+    `with settled as (
+       update meter_batches
+       set status = 'exported',
+         settled_by = $2,
+         settled_at = $3,
+         attempts = attempts + case when $2 = 'operator' then 0 else 1 end,
+         last_error = null
+       where identifier = $1
+         and status <> 'exported'
+       returning org_id, period, value
+     )
+     update meter_counters c
+     set exported = c.exported + s.value
+     from settled s
+     where c.org_id = s.org_id
+       and c.period = s.period`,
+    [identifier, settledBy, nowSeconds],
+  );
+  return rowCount === 1;
 }
 
 /** Leaves a batch for a later attempt, unchanged. */
@@ -109,8 +117,12 @@ export async function escalateBatch(pool: pg.Pool, identifier: string, reason: s
  * Lets a batch be sent for another 23 hours, because it is known not to be at the processor.
  * @returns false when there is no such batch to send.
  */
-export async function renewBatch(pool: pg.Pool, identifier: string, nowSeconds: number): Promise<boolean> {
-  const { rowCount } = await pool.query(
+export async function renewBatch(
+  database: pg.Pool | pg.ClientBase,
+  identifier: string,
+  nowSeconds: number,
+): Promise<boolean> {
+  const { rowCount } = await database.query(
     `update meter_batches
      set status = 'open',
        due_at = $2,

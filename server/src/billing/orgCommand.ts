@@ -6,7 +6,7 @@ import type { Passwords } from "../accounts/passwords.ts";
 import { provisionOrganization } from "../accounts/provision.ts";
 import type { BillingStatus } from "../postgres/tables.ts";
 import { setStatus } from "./changeStatus.ts";
-import { renewBatch, settleBatch } from "./meterBatches.ts";
+import { settleByOperator } from "./settleByOperator.ts";
 import { describeOrganization, findOrganizationId, listOrganizations } from "./organizationReport.ts";
 
 export interface OrgCommandDeps {
@@ -75,12 +75,11 @@ function create(args: string[]): OrgCommand {
   return async (deps) => {
     const owner =
       email === undefined ? undefined : { email, password: randomBytes(18).toString("base64url") };
-    const cause = `operator ${deps.operator}`;
     const { organization, apiKey } = await provisionOrganization(deps, {
       name: requireName(name),
       billingStatus: status,
       owner,
-      cause,
+      operator: deps.operator,
     });
     audit(deps, "org create", { org_id: organization.id, to: status });
     // The key and the password are shown here and nowhere else.
@@ -115,7 +114,13 @@ function setState(args: string[]): OrgCommand {
   return async (deps) => {
     const orgId = await findOrganizationId(deps.pool, organization);
     const cause = `operator ${deps.operator}${reason === undefined ? "" : `: ${reason}`}`;
-    const change = await setStatus(deps.pool, { orgId, status, cause, nowSeconds: secondsOf(deps) });
+    const change = await setStatus(deps.pool, {
+      orgId,
+      status,
+      cause,
+      actor: { kind: "operator", name: deps.operator },
+      nowSeconds: secondsOf(deps),
+    });
     audit(deps, "org set-state", { org_id: orgId, ...change, ...(reason !== undefined && { reason }) });
     showResult(deps, { id: orgId, ...change });
   };
@@ -128,25 +133,12 @@ function settle(args: string[]): OrgCommand {
   }
   return async (deps) => {
     const nowSeconds = secondsOf(deps);
-    const isDone =
-      outcome === "exported"
-        ? await settleBatch(deps.pool, identifier, "operator", nowSeconds)
-        : await resend(deps.pool, identifier, nowSeconds);
+    const by = { identifier, outcome, operator: deps.operator, nowSeconds } as const;
+    const isDone = await settleByOperator(deps.pool, by);
     if (!isDone) throw new Error(`there is no unsettled batch ${identifier}`);
     audit(deps, "org settle-batch", { identifier, outcome });
     showResult(deps, { identifier, outcome });
   };
-}
-
-async function resend(pool: pg.Pool, identifier: string, nowSeconds: number): Promise<boolean> {
-  try {
-    return await renewBatch(pool, identifier, nowSeconds);
-  } catch (error) {
-    if ((error as { code?: string }).code !== "23505") throw error;
-    throw new Error("another batch of the same customer is under way: try again when it is settled", {
-      cause: error,
-    });
-  }
 }
 
 type Options = Record<string, { type: "string" | "boolean" }>;

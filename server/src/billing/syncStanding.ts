@@ -86,7 +86,10 @@ function applyFacts(
     if (rowCount === 0) return false;
     const current = effectiveStatus(stored, nowSeconds);
     const change = changeAfter(current, account.standing, facts.standing, nowSeconds);
-    if (change !== undefined) await applyChange(client, { orgId, stored, change, cause, nowSeconds });
+    if (change !== undefined) {
+      const actor = { kind: "service", name: cause } as const;
+      await applyChange(client, { orgId, stored, change, cause, actor, nowSeconds });
+    }
     return true;
   });
 }

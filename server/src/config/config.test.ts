@@ -57,6 +57,7 @@ describe("defaults", () => {
       sendingThreads: "auto",
       signupLimit: 3,
       loginLimit: 5,
+      auditRetentionDays: 365,
       mailboxLeaseSeconds: 300,
       mailboxRetentionSeconds: 604_800,
       meterExportSeconds: 10,

@@ -106,10 +106,19 @@ function refusal(setting: Setting<unknown>, text: string, rule: string): string 
   return `${setting.name} ${rule}, not ${JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text)}`;
 }
 
+/** What the commands of clients read, which may stand in the same environment. */
+const clientNames = [
+  "POSTRIDER_URL",
+  "POSTRIDER_KEY",
+  "POSTRIDER_PROFILE",
+  "POSTRIDER_LISTEN_SECRET",
+  "POSTRIDER_AGENT_TOKEN",
+];
+
 function unknownNames(env: NodeJS.ProcessEnv): string[] {
   const known = Object.values(settings).map((setting) => setting.name);
   return Object.keys(env)
-    .filter((name) => /^postrider_/i.test(name) && !known.includes(name))
+    .filter((name) => /^postrider_/i.test(name) && !known.includes(name) && !clientNames.includes(name))
     .map((name) => {
       const nearest = nearestName(name, known);
       const advice =

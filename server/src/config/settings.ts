@@ -256,7 +256,14 @@ const accounts = {
     name: "POSTRIDER_LOGIN_LIMIT",
     parse: integer(1, 1_000_000),
     default: "5",
-    description: "Logins per client address in 15 minutes, counted in the database.",
+    description:
+      "Logins per client address in 15 minutes, counted in the database; and as many acceptances of invitations per address, and changes of the password per user.",
+  }),
+  auditRetentionDays: always({
+    name: "POSTRIDER_AUDIT_RETENTION_DAYS",
+    parse: integer(1, 3650),
+    default: "365",
+    description: "How many days entries of the audit log are kept.",
   }),
 };
 

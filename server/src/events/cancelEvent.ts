@@ -1,6 +1,6 @@
-import { sql } from "kysely";
 import { mailboxRetentionMs } from "../config/config.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";
+import { functionQuery } from "../postgres/functionQuery.ts";
 import { idTimeMs } from "../postgres/ids.ts";
 import type { ReplayDeps } from "./replayEvent.ts";
 import { inSnapshot } from "./listEvents.ts";
@@ -25,11 +25,12 @@ export async function cancelEvent(
   orgId: string,
   id: string,
 ): Promise<{ id: string; status: "CANCELED" }> {
-  const { rows } = await sql<Canceled>`
-    select code, kind, target_id, event_type, mailbox_is_freed
-    from cancel_event(${orgId}, ${id}, ${mailboxRetentionMs(deps.config)})
-  `.execute(deps.queries);
-  const canceled = rows[0]!;
+  const { rows } = await functionQuery("cancel_event", {
+    p_org: orgId,
+    p_id: id,
+    p_mailbox_retention_ms: mailboxRetentionMs(deps.config),
+  }).execute(deps.queries);
+  const canceled = rows[0] as Canceled;
   switch (canceled.code) {
     case "k":
       report(deps, id, canceled);

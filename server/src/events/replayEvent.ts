@@ -1,5 +1,5 @@
-import { sql } from "kysely";
 import { type Config, mailboxRetentionMs } from "../config/config.ts";
+import { functionQuery } from "../postgres/functionQuery.ts";
 import { bucketOf, idTimeMs, newId } from "../postgres/ids.ts";
 import type { Queries } from "../postgres/tables.ts";
 import type { Changes } from "../items/changes.ts";
@@ -39,11 +39,13 @@ export async function replayEvent(
 ): Promise<{ id: string; status: "QUEUED" | "UNREAD" }> {
   await refuseWaiting(deps, orgId, sourceId);
   const id = newId(bucketOf(sourceId), deps.nowMs());
-  const { rows } = await sql<Replayed>`
-    select code, kind, target_id
-    from replay_event(${orgId}, ${sourceId}, ${id}, ${mailboxRetentionMs(deps.config)})
-  `.execute(deps.queries);
-  const { code, kind, target_id: targetId } = rows[0]!;
+  const { rows } = await functionQuery("replay_event", {
+    p_org: orgId,
+    p_source: sourceId,
+    p_id: id,
+    p_mailbox_retention_ms: mailboxRetentionMs(deps.config),
+  }).execute(deps.queries);
+  const { code, kind, target_id: targetId } = rows[0] as Replayed;
   switch (code) {
     case "a":
       if (deps.changes.isWatched()) await reportReplay(deps, sourceId, { id, targetId, kind });

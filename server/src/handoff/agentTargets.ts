@@ -1,4 +1,5 @@
 import { sql } from "kysely";
+import type { Origin } from "../audit/origin.ts";
 import type { Queries } from "../postgres/tables.ts";
 import { ApiError } from "../http/contract/errors.ts";
 import { checkTargetUrl } from "../outbound/targetUrl.ts";
@@ -23,7 +24,7 @@ export interface AgentTargetsDeps extends RefreshDeps {
 export function createAgentTargets(deps: AgentTargetsDeps): HandoffTargets {
   return {
     prepare: (input) => prepare(deps, input),
-    refresh: (targetId, consent) => refresh(deps, targetId, consent),
+    refresh: (targetId, by) => refresh(deps, targetId, by),
     change: (transaction, target, changes) => change(deps, transaction, target, changes),
     describe: (targetIds) => describe(deps.queries, targetIds),
   };
@@ -60,8 +61,12 @@ async function prepare(
   };
 }
 
-async function refresh(deps: AgentTargetsDeps, targetId: string, consent: CardConsent): Promise<void> {
-  const outcome = await refreshCard(deps, targetId, consent);
+async function refresh(
+  deps: AgentTargetsDeps,
+  targetId: string,
+  by: CardConsent & { origin: Origin },
+): Promise<void> {
+  const outcome = await refreshCard(deps, targetId, by);
   switch (outcome.kind) {
     case "current":
     case "gone":

@@ -3,7 +3,7 @@ import { examples } from "./openapiExamples.ts";
 import { operationNames, tags } from "./openapiNames.ts";
 import { answerHeaders, commonRefusals, describeResponses } from "./openapiResponses.ts";
 import { describeSchema, type JsonSchema, type NamedSchemas } from "./openapiSchemas.ts";
-import type { Credential } from "./contract/route.ts";
+import { leastRole } from "./contract/roles.ts";
 import type { RouteRow } from "./contract/routeTable.ts";
 
 /** One operation of the document, as far as the service's own tools read it. */
@@ -92,20 +92,29 @@ const securitySchemes = {
     type: "apiKey",
     in: "header",
     name: "X-Session-Token",
-    description: "A session token from signup or login, for people",
+    description:
+      "A session token from signup or login, for people; with it stands the least role that its user needs: viewer, member or admin",
   },
 };
 
-const security: Record<Credential, Record<string, string[]>[]> = {
-  none: [],
-  session: [{ session: [] }],
-  apiKey: [{ apiKey: [] }],
-  either: [{ apiKey: [] }, { session: [] }],
-  apiKeyInSql: [{ apiKey: [] }],
-};
+/** What a route takes, a session with the least role that its user needs. */
+function securityOf(row: RouteRow): Operation["security"] {
+  const session = { session: [leastRole(row) ?? "viewer"] };
+  switch (row[2]) {
+    case "none":
+      return [];
+    case "session":
+      return [session];
+    case "either":
+      return [{ apiKey: [] }, session];
+    case "apiKey":
+    case "apiKeyInSql":
+      return [{ apiKey: [] }];
+  }
+}
 
 function describeOperation(row: RouteRow, named: NamedSchemas): Operation {
-  const [method, path, credential, { schema, rawBody, anyBody }] = row;
+  const [method, path, , { schema, rawBody, anyBody }] = row;
   const name = operationNames[`${method} ${path}`];
   if (name === undefined) {
     throw new Error(`${method} ${path} has no name: give it a tag and an operationId in openapiNames.ts`);
@@ -118,7 +127,7 @@ function describeOperation(row: RouteRow, named: NamedSchemas): Operation {
     tags: [name[0]],
     summary: schema.summary,
     ...(schema.description !== undefined && { description: schema.description }),
-    security: security[credential],
+    security: securityOf(row),
     ...(parameters.length > 0 && { parameters }),
     ...(body && {
       requestBody: {

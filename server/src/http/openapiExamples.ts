@@ -35,6 +35,66 @@ export const examples: Record<string, { request?: Record<string, unknown>; answe
   logIn: {
     request: { "An account's owner": { email: "ada@example.com", password: "correct horse battery" } },
   },
+  changePassword: {
+    request: {
+      "A new password": { current_password: "correct horse battery", new_password: "staple the horse" },
+    },
+  },
+  createInvitation: {
+    request: { "Somebody who works with targets": { role: "member", email: "grace@example.com" } },
+    answer: {
+      id: "019a4b6c7d8e7f0011223344556677b0",
+      role: "member",
+      email: "grace@example.com",
+      created_by: "019a4b6c7d8e7f0011223344556677aa",
+      created_at: 1_793_500_000,
+      expires_at: 1_794_104_800,
+      token: `inv_${"0123456789abcdef".repeat(4)}`,
+      url: `https://postrider.example.com/join#inv_${"0123456789abcdef".repeat(4)}`,
+    },
+  },
+  acceptInvitation: {
+    request: {
+      "With the invitation's address": {
+        token: `inv_${"0123456789abcdef".repeat(4)}`,
+        password: "correct horse battery",
+        name: "Grace",
+      },
+    },
+  },
+  listMembers: {
+    answer: {
+      members: [
+        {
+          id: "019a4b6c7d8e7f0011223344556677aa",
+          email: "ada@example.com",
+          name: "Ada",
+          role: "admin",
+          created_at: 1_793_400_000,
+          last_login_at: 1_793_500_000,
+        },
+      ],
+    },
+  },
+  changeRole: { request: { "Only looks from now on": { role: "viewer" } } },
+  listAuditLog: {
+    answer: {
+      entries: [
+        {
+          id: "019a4b6c7d8e7f0011223344556677b1",
+          at: 1_793_500_000,
+          action: "target.updated",
+          actor: { kind: "user", id: "019a4b6c7d8e7f0011223344556677aa", name: "ada@example.com" },
+          object: { kind: "target", id: "019a4b6c7d8e7f0011223344556677ac", name: "Shop" },
+          before: { url: "https://shop.example.com/… (sha256 1f0e3dad9990)" },
+          after: { url: "https://hooks.example.com/… (sha256 9f86d081884c)" },
+          client_address: "203.0.113.7",
+          user_agent: "Mozilla/5.0 (X11; Linux x86_64)",
+          request_id: "9f2c1a7b3d4e00000001",
+        },
+      ],
+    },
+  },
   createKey: { request: { "A key for one consumer": { name: "worker 1" } } },
   createTarget: {
     request: {

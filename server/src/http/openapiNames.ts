@@ -11,6 +11,7 @@ export const tags = [
   { name: "Notifications", description: "Hearing of what happens to targets and items" },
   { name: "Statistics", description: "What happened over time" },
   { name: "Organization", description: "The workspace that everything belongs to" },
+  { name: "Members", description: "Who belongs to the organization, and who changed what" },
   { name: "Billing", description: "Usage and payment" },
   { name: "Operation", description: "For those who run the service" },
 ] as const;
@@ -23,6 +24,7 @@ export const operationNames: Record<string, readonly [tag: Tag, operationId: str
   "POST /api/v1/auth/login": ["Account", "logIn"],
   "POST /api/v1/auth/logout": ["Account", "logOut"],
   "POST /api/v1/auth/logout-all": ["Account", "logOutAll"],
+  "POST /api/v1/auth/password": ["Account", "changePassword"],
   "GET /api/v1/auth/me": ["Account", "readMe"],
 
   "POST /api/v1/keys": ["API keys", "createKey"],
@@ -90,6 +92,15 @@ export const operationNames: Record<string, readonly [tag: Tag, operationId: str
 
   "GET /api/v1/orgs": ["Organization", "readOrganization"],
   "PATCH /api/v1/orgs": ["Organization", "renameOrganization"],
+
+  "GET /api/v1/members": ["Members", "listMembers"],
+  "PATCH /api/v1/members/:id": ["Members", "changeRole"],
+  "DELETE /api/v1/members/:id": ["Members", "removeMember"],
+  "GET /api/v1/invitations": ["Members", "listInvitations"],
+  "POST /api/v1/invitations": ["Members", "createInvitation"],
+  "DELETE /api/v1/invitations/:id": ["Members", "revokeInvitation"],
+  "POST /api/v1/invitations/accept": ["Members", "acceptInvitation"],
+  "GET /api/v1/audit-log": ["Members", "listAuditLog"],
 
   "GET /api/v1/billing": ["Billing", "readBilling"],
   "POST /api/v1/billing/checkout": ["Billing", "openCheckout"],

@@ -1,6 +1,7 @@
 import { describeSchema, type JsonSchema, type NamedSchemas } from "./openapiSchemas.ts";
 import { errorCodes } from "./contract/errors.ts";
 import { ErrorBody } from "./contract/schemas.ts";
+import { leastRole } from "./contract/roles.ts";
 import type { RouteRow } from "./contract/routeTable.ts";
 
 /** Every header that an answer may carry, for `components.headers`. */
@@ -93,6 +94,12 @@ const refusals = {
   Malformed: { status: 400, description: "The request is malformed; the message names the field" },
   Unauthorized: { status: 401, description: "No credential, an unknown one or a revoked one" },
   NeedsSession: { status: 403, description: "The route needs a session token, not an API key" },
+  NeedsRole: { status: 403, description: "The user's role does not allow it (`role_too_low`)" },
+  NeedsSessionAndRole: {
+    status: 403,
+    description:
+      "The route needs a session token, not an API key, of a user whose role allows it (`role_too_low`)",
+  },
   NeedsKey: { status: 403, description: "The route needs an API key, not a session token" },
   NotFound: { status: 404, description: "There is no such id in the caller's organization" },
   TooLarge: { status: 413, description: "The body is larger than the limit" },
@@ -106,12 +113,16 @@ const refusals = {
 
 const requestId = header("X-Request-Id", "RequestId");
 
-function impliedRefusals([method, path, credential]: RouteRow): (keyof typeof refusals)[] {
+function impliedRefusals(row: RouteRow): (keyof typeof refusals)[] {
+  const [method, path, credential] = row;
+  const isForAll = leastRole(row) === "viewer";
   const readsBody = method !== "GET";
   const names: Record<keyof typeof refusals, boolean> = {
     Malformed: true,
     Unauthorized: credential !== "none",
-    NeedsSession: credential === "session",
+    NeedsSession: credential === "session" && isForAll,
+    NeedsRole: credential === "either" && !isForAll,
+    NeedsSessionAndRole: credential === "session" && !isForAll,
     NeedsKey: credential === "apiKey" || credential === "apiKeyInSql",
     NotFound: path.includes("/:"),
     TooLarge: readsBody,

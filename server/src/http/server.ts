@@ -19,6 +19,7 @@ import { errorHeaders, unauthorized } from "./contract/errors.ts";
 import { headProblem } from "./contract/headProblem.ts";
 import { knownQuery } from "./contract/knownQuery.ts";
 import { queryNumbers } from "./contract/queryNumbers.ts";
+import { leastRole, requireRole } from "./contract/roles.ts";
 import { newRequestId } from "./contract/requestId.ts";
 import type { Credential } from "./contract/route.ts";
 import type { RouteRow, ServerDeps } from "./contract/routeTable.ts";
@@ -140,7 +141,8 @@ function addCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
  * fast path, which carry a key for their route to check.
  */
 export function addRoutes(app: FastifyInstance, deps: ServerDeps, rows: readonly RouteRow[]): void {
-  for (const [method, path, credential, route] of rows) {
+  for (const row of rows) {
+    const [method, path, credential, route] = row;
     const { summary, description, response, errors: _documented, ...inputs } = route.schema;
     app.route({
       method,
@@ -154,7 +156,7 @@ export function addRoutes(app: FastifyInstance, deps: ServerDeps, rows: readonly
         credential,
         missingFields: route.missingFields,
       },
-      onRequest: [nameRoute(path, route.rawBody === true), ...credentialCheck(deps, credential)],
+      onRequest: [nameRoute(path, route.rawBody === true), ...credentialCheck(deps, row)],
       preValidation: [
         ...(method === "GET" && credential !== "none" ? [knownQuery(inputs.querystring)] : []),
         ...queryNumbers(inputs.querystring),
@@ -212,8 +214,9 @@ function nameRoute(path: string, takesRawBody: boolean): onRequestHookHandler {
 /** Runs before the body is read, so that nobody unknown makes the service parse anything. */
 function credentialCheck(
   deps: ServerDeps,
-  credential: Credential,
+  row: RouteRow,
 ): (onRequestHookHandler | onRequestAsyncHookHandler)[] {
+  const credential = row[2];
   if (credential === "none") return [];
   if (credential === "apiKeyInSql") {
     const check: onRequestHookHandler = (request, _reply, done) => {
@@ -224,9 +227,12 @@ function credentialCheck(
     };
     return [check];
   }
+  const least = leastRole(row);
   return [
     async (request: FastifyRequest) => {
-      request.caller = await authenticate(deps.pool, request, credential, deps.onKeyUsed);
+      const caller = await authenticate(deps.pool, request, credential, deps.onKeyUsed);
+      request.caller = caller;
+      if (least !== undefined) requireRole(caller, least);
     },
   ];
 }

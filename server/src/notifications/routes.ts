@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { Type } from "typebox";
+import { originOf } from "../audit/origin.ts";
 import { notFound } from "../http/contract/errors.ts";
 import { type RouteDefinition, route } from "../http/contract/route.ts";
 import { Deleted, Id, IdParams, Timestamp } from "../http/contract/schemas.ts";
@@ -60,10 +61,11 @@ export function notificationRoutes(
         response: { 200: NotificationTarget },
         errors: { 404: "There is no such target", 409: "The workspace has too many notification targets" },
       },
-      async ({ caller, body }) => {
+      async (call) => {
+        const { body } = call;
         if (!isId(body.target_id)) throw notFound();
         const nowMs = deps.nowMs();
-        return saveNotificationTarget(deps.queries, caller.orgId, {
+        return saveNotificationTarget(deps.queries, originOf(call), {
           id: newRootId(nowMs),
           target_id: body.target_id,
           event_types: body.event_types ?? [...operationalEventTypes],
@@ -78,9 +80,10 @@ export function notificationRoutes(
         params: IdParams,
         response: { 200: Deleted },
       },
-      async ({ caller, params }) => {
-        if (!isId(params.id)) throw notFound();
-        await removeNotificationTarget(deps.pool, caller.orgId, params.id);
+      async (call) => {
+        const { id } = call.params;
+        if (!isId(id)) throw notFound();
+        await removeNotificationTarget(deps.pool, originOf(call), id);
         return { deleted: true };
       },
     ),

@@ -1,6 +1,9 @@
 import { sql } from "kysely";
 import type pg from "pg";
+import type { Origin } from "../audit/origin.ts";
+import { recordChange } from "../audit/recordChange.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";
+import { inTransaction } from "../postgres/pool.ts";
 import type { Queries } from "../postgres/tables.ts";
 import type { OperationalEventType } from "./eventTypes.ts";
 
@@ -20,9 +23,10 @@ const maxPerOrganization = 10;
  */
 export async function saveNotificationTarget(
   queries: Queries,
-  orgId: string,
+  origin: Origin,
   { id, target_id: targetId, event_types: eventTypes, created_at: createdAt }: NotificationTarget,
 ): Promise<NotificationTarget> {
+  const { orgId } = origin;
   return queries.transaction().execute(async (transaction) => {
     // One at a time per organization, so that the count holds.
     await transaction
@@ -58,6 +62,11 @@ export async function saveNotificationTarget(
       set event_types = excluded.event_types
       returning n.id, n.target_id, n.event_types, n.created_at
     `.execute(transaction);
+    await recordChange(transaction, origin, {
+      action: "notification_target.saved",
+      object: { kind: "target", id: targetId },
+      after: { event_types: eventTypes },
+    });
     return rows[0]!;
   });
 }
@@ -82,13 +91,21 @@ export async function listNotificationTargets(
 }
 
 /** @throws {ApiError} 404 when the organization has no such notification target. */
-export async function removeNotificationTarget(pool: pg.Pool, orgId: string, id: string): Promise<void> {
-  const { rowCount } = await pool.query({
-    name: "remove_notification_target",
-    text: `delete from notification_targets
-           where org_id = $1
-             and id = $2`,
-    values: [orgId, id],
+export async function removeNotificationTarget(pool: pg.Pool, origin: Origin, id: string): Promise<void> {
+  await inTransaction(pool, async (client) => {
+    const { rows } = await client.query<Pick<NotificationTarget, "target_id" | "event_types">>(
+      `delete from notification_targets
+       where org_id = $1
+         and id = $2
+       returning target_id, event_types`,
+      [origin.orgId, id],
+    );
+    const removed = rows[0];
+    if (removed === undefined) throw notFound();
+    await recordChange(client, origin, {
+      action: "notification_target.removed",
+      object: { kind: "target", id: removed.target_id },
+      before: { event_types: removed.event_types },
+    });
   });
-  if (rowCount === 0) throw notFound();
 }

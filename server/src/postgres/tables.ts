@@ -31,7 +31,7 @@ export interface Tables {
     email: string;
     email_key: string;
     name: string;
-    role: "admin";
+    role: "admin" | "member" | "viewer";
     password_hash: string;
     created_at: number;
   };
@@ -100,6 +100,7 @@ export interface Tables {
   };
   usage_records: { bucket: number; period: number; items: number; org_id: string };
   usage_totals: { org_id: string; period: number; items: number };
+  audit_log: AuditRow;
   agent_cards: AgentCardRow;
   handoffs: HandoffRow;
 }
@@ -133,6 +134,23 @@ export interface TargetRow {
   version: number;
   created_at: number;
   updated_at: number;
+}
+
+export interface AuditRow {
+  id: string;
+  org_id: string | null;
+  action: string;
+  actor_kind: "user" | "key" | "operator" | "service" | "unknown";
+  actor_id: string | null;
+  actor_name: string | null;
+  object_kind: string;
+  object_id: string | null;
+  object_name: string | null;
+  before: Record<string, unknown> | null;
+  after: Record<string, unknown> | null;
+  client_address: string | null;
+  user_agent: string | null;
+  request_id: string | null;
 }
 
 export interface AgentCardRow {

@@ -216,13 +216,14 @@ function createHelperFor(
 export function createService(deps: ServiceDeps): Service {
   const { config, pool, log, nowMs = Date.now } = deps;
   const parts = assembleParts(deps, limitQueries(pool, config.databaseTimeoutMs));
-  const { dispatcher, handoffs, mailboxes } = parts;
+  const { changes, dispatcher, handoffs, mailboxes } = parts;
+  const onDue = (): void => dispatcher.onDue();
   const presence: Presence = createPresence(deps);
   const replays = createReplayWorker({
     ...common(deps, parts),
     queries: createQueries(pool),
     mailboxes,
-    onDue: () => dispatcher.onDue(),
+    onDue,
   });
   let isStopping = false;
   let maintenance: { stop(): Promise<void> } | undefined;
@@ -238,7 +239,7 @@ export function createService(deps: ServiceDeps): Service {
     metrics: createRequestMetrics(parts.registry),
     metricsText: async () => metricsText(parts.registry, (await parts.helper?.metrics()) ?? []),
     onKeyUsed: (keyId) => parts.keyUsage.note(keyId),
-    onDue: () => dispatcher.onDue(),
+    onDue,
     onReplay: () => replays.wake(),
     onBillingEvent: () => billing?.wake(),
     whyOvertaken: () => presence.whyOvertaken(),
@@ -264,16 +265,7 @@ export function createService(deps: ServiceDeps): Service {
       if (config.roles.has("api")) mailboxes.start();
       if (!config.roles.has("maintenance")) return;
       replays.start();
-      maintenance = startMaintenance({
-        config,
-        pool,
-        log,
-        nowMs,
-        handoffs,
-        mailboxes,
-        changes: parts.changes,
-        onDue: () => dispatcher.onDue(),
-      });
+      maintenance = startMaintenance({ config, pool, log, nowMs, handoffs, mailboxes, changes, onDue });
       billing = startBillingWorker({ config, pool, log, nowMs });
     },
     async stop() {

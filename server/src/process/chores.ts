@@ -1,6 +1,7 @@
 import type pg from "pg";
 import { sweepRateLimits } from "../accounts/rateLimit.ts";
 import { sweepSessions } from "../accounts/sessionStore.ts";
+import { forgetEntries } from "../audit/store.ts";
 import { foldUsage } from "../billing/foldUsage.ts";
 import { type Config, mailboxRetentionMs } from "../config/config.ts";
 import {
@@ -9,6 +10,7 @@ import {
   sweepClaimIds,
   sweepExpiredMessages,
 } from "../mailbox/finish/sweepMessages.ts";
+import { sweepInvitations } from "../members/invitationStore.ts";
 import type { Handoffs } from "../handoff/handoffs.ts";
 import { sweepPolls } from "../handoff/follow/pollStore.ts";
 import type { Log } from "../telemetry/log.ts";
@@ -57,6 +59,7 @@ export function startMaintenance(deps: MaintenanceDeps): { stop(): Promise<void>
     ...replayChores(deps),
     ...doingChores(deps),
     ...storageChores(deps),
+    ...accountChores(deps),
   ];
   const loops = chores.map((chore) => startLoop(chore, deps.log));
   return {
@@ -237,6 +240,11 @@ function storageChores({ config, pool, nowMs }: MaintenanceDeps): Chore[] {
       everyMs: 30 * minutes,
       runOnce: async () => ({ versions: await dropUnusedFunctions(pool) }),
     },
+  ];
+}
+
+function accountChores({ config, pool, nowMs }: MaintenanceDeps): Chore[] {
+  return [
     {
       name: "expired sessions",
       everyMs: 30 * minutes,
@@ -246,6 +254,18 @@ function storageChores({ config, pool, nowMs }: MaintenanceDeps): Chore[] {
       name: "rate limits",
       everyMs: 5 * minutes,
       runOnce: async () => ({ rows: await sweepRateLimits(pool) }),
+    },
+    {
+      name: "invitations that are over",
+      everyMs: 60 * minutes,
+      runOnce: async () => ({ rows: await sweepInvitations(pool) }),
+    },
+    {
+      name: "audit log past retention",
+      everyMs: 30 * minutes,
+      runOnce: async () => ({
+        entries: await forgetEntries(pool, { retentionDays: config.auditRetentionDays, nowMs: nowMs() }),
+      }),
     },
   ];
 }

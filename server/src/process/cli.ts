@@ -2,30 +2,41 @@
 import { userInfo } from "node:os";
 import { parseArgs } from "node:util";
 import { createPasswords } from "../accounts/passwords.ts";
-import { OrgUsageError, orgUsage, readOrgCommand } from "../billing/orgCommand.ts";
+import {
+  readResetPasswordCommand,
+  ResetPasswordUsageError,
+  resetPasswordUsage,
+} from "../accounts/resetPasswordCommand.ts";
+import { type OrgCommandDeps, OrgUsageError, orgUsage, readOrgCommand } from "../billing/orgCommand.ts";
+import { exitCodeOf, UsageError } from "./exitCodeOf.ts";
+import {
+  type DatabaseCommandName,
+  databaseUsage,
+  isDatabaseCommand,
+  readDatabaseCommand,
+} from "./databaseCommands.ts";
 import { fitCollectorToCores } from "./garbageCollector.ts";
 import { type Config, ConfigError, loadConfig } from "../config/config.ts";
 import { openForCommand } from "./database.ts";
 import { serve } from "./main.ts";
+import { readSecretLine } from "./readSecretLine.ts";
 import { createLog } from "../telemetry/log.ts";
 import { version } from "../config/version.ts";
 
 const usage = `postrider ${version}: event intake and delivery
 
   postrider serve [--roles api,dispatcher,maintenance]   runs the service (settings: docs/configuration.md)
-${orgUsage}
-  postrider help                                          shows this text
+${orgUsage}${resetPasswordUsage}${databaseUsage}  postrider help                                          shows this text
   postrider version
 `;
 
-/** The words make no command; the message says which. */
-class UsageError extends Error {}
-
 /** Runs the command line; the exit code is 0 on success, 1 on failure, 2 for a wrong command. */
 async function run(args: string[]): Promise<number> {
-  const [command = "serve", ...rest] = args;
+  const [first = "serve", ...others] = args;
+  const [command, rest] =
+    first === "help" && others[0] !== undefined ? [others[0], ["--help"]] : [first, others];
   if (rest.some((word) => word === "--help" || word === "-h")) {
-    process.stdout.write(command === "org" ? `postrider org: organizations\n\n${orgUsage}` : usage);
+    process.stdout.write(helpOf(command));
     return 0;
   }
   switch (command) {
@@ -39,6 +50,15 @@ async function run(args: string[]): Promise<number> {
       return 0;
     case "org":
       await administer(rest);
+      return 0;
+    case "reset-password":
+      await resetUsersPassword(rest);
+      return 0;
+    case "backup":
+    case "restore":
+    case "reset":
+    case "move":
+      await onDatabase(command, rest);
       return 0;
     case "version":
     case "--version":
@@ -55,9 +75,37 @@ async function run(args: string[]): Promise<number> {
   }
 }
 
+function helpOf(command: string): string {
+  if (command === "org") return `postrider org: organizations\n\n${orgUsage}`;
+  return isDatabaseCommand(command) ? `postrider ${command}: the whole database\n\n${databaseUsage}` : usage;
+}
+
+async function onDatabase(name: DatabaseCommandName, args: string[]): Promise<void> {
+  const { isJson, run } = readDatabaseCommand(name, args);
+  await run(process.env, {
+    say: (line) => void process.stderr.write(`${line}\n`),
+    show: (result) => {
+      const lines = Object.entries(result).map(([field, value]) => `${field}  ${value}\n`);
+      process.stdout.write(isJson ? `${JSON.stringify(result)}\n` : lines.join(""));
+    },
+  });
+}
+
 async function administer(args: string[]): Promise<void> {
   // Read before a database is opened, or even started.
   const command = readOrgCommand(args);
+  await withDatabase(command);
+}
+
+async function resetUsersPassword(args: string[]): Promise<void> {
+  const command = readResetPasswordCommand(args);
+  const prompt = (text: string): void => void process.stderr.write(text);
+  const password = await readSecretLine(process.stdin, prompt);
+  await withDatabase((deps) => command({ ...deps, password }));
+}
+
+/** Runs a command of an operator on the database of the service. */
+async function withDatabase(command: (deps: OrgCommandDeps) => Promise<void>): Promise<void> {
   const config = loadConfig(process.env);
   const say = (line: string): void => void process.stderr.write(`${line}\n`);
   const database = await openForCommand(config, createLog("error"), say);
@@ -98,5 +146,6 @@ try {
     process.stderr.write(`${(error as Error).stack}\n`);
   if (error instanceof OrgUsageError) process.stderr.write(`\n${orgUsage}`);
   if (error instanceof UsageError) process.stderr.write(`\n${usage}`);
-  process.exitCode = error instanceof OrgUsageError || error instanceof UsageError ? 2 : 1;
+  if (error instanceof ResetPasswordUsageError) process.stderr.write(`\n${resetPasswordUsage}`);
+  process.exitCode = exitCodeOf(error);
 }

@@ -10,6 +10,7 @@ import { newProcessRecord, noteEnd, type ProcessRecord } from "../postgres/proce
 import { explainFullDisk } from "../postgres/embedded/fullDisk.ts";
 import { untilServes } from "../postgres/untilServes.ts";
 import { loadOrMakeKey } from "./encryptionKey.ts";
+import { refuseMoved } from "./movedMarker.ts";
 import { type StartProgress, tellProgress } from "./startProgress.ts";
 import { endAllLeases } from "../delivery/rows/sweepDeliveries.ts";
 import { version } from "../config/version.ts";
@@ -43,6 +44,7 @@ export async function openDatabase(config: Config, log: Log, opening: Opening): 
 }
 
 async function openEmbedded(config: Config, log: Log, opening: Opening): Promise<OpenDatabase> {
+  refuseMoved(config.dataDir);
   opening.say(`Starting the embedded PostgreSQL in ${config.dataDir} …`);
   opening.progress.doing(`starting the embedded PostgreSQL in ${config.dataDir}`);
   const server = await startEmbedded({
@@ -183,7 +185,7 @@ async function openBeside(config: Config, log: Log, opening: Opening): Promise<O
 }
 
 /** Where the database is, without its credentials. */
-function placeOf(url: string): string {
+export function placeOf(url: string): string {
   // The form for sockets, `postgres://user@/database?host=/path`, is no URL to Node.
   return (URL.parse(url)?.host ?? "") || "a local socket";
 }

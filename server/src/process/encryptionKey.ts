@@ -12,7 +12,7 @@ const keyBytes = 32;
  * 0600). @throws {Error} when the file is there and is no key, because a new one could open nothing.
  */
 export function loadOrMakeKey(dataDir: string): Buffer {
-  const path = join(dataDir, fileName);
+  const path = keyPath(dataDir);
   try {
     return readKey(path);
   } catch (error) {
@@ -30,6 +30,21 @@ export function loadOrMakeKey(dataDir: string): Buffer {
     unlinkSync(draft);
   }
   return readKey(path);
+}
+
+/** The key of a data directory, where it has one. @throws {Error} when the file is there and is no key. */
+export function existingKey(dataDir: string): Buffer | undefined {
+  try {
+    return readKey(keyPath(dataDir));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+/** Where a service with its own database looks for its key. */
+export function keyPath(dataDir: string): string {
+  return join(dataDir, fileName);
 }
 
 /**

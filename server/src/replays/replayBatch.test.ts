@@ -64,7 +64,7 @@ beforeEach(async () => {
   const createdAtMs = Date.now();
   await insertReplay(
     queries,
-    { kind: "session", orgId, userId: await anyUser(), tokenHash: Buffer.alloc(0) },
+    { kind: "session", role: "admin", orgId, userId: await anyUser(), tokenHash: Buffer.alloc(0) },
     {
       id: newRootId(createdAtMs),
       filter: { status: "FAILED" },

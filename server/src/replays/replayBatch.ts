@@ -4,6 +4,8 @@ import { inSnapshot, listIds } from "../events/listEvents.ts";
 import { readEvents, type StoredEvent } from "../events/store.ts";
 import type { Changes } from "../items/changes.ts";
 import type { Mailboxes } from "../mailbox/mailboxes.ts";
+import { functionQuery } from "../postgres/functionQuery.ts";
+import { idArray } from "../postgres/hot/binaryArray.ts";
 import { bucketOf, idTimeMs, newId } from "../postgres/ids.ts";
 import type { Queries } from "../postgres/tables.ts";
 import type { ClaimedReplay } from "./claimReplay.ts";
@@ -49,25 +51,22 @@ interface Page {
 export async function replayBatch(deps: BatchDeps, job: ClaimedReplay): Promise<BatchOutcome> {
   const page = await readPage(deps, job);
   const sourceIds = page.sources.map(({ id }) => id);
-  const { rows } = await sql<{ code: "a" | "l"; made_ids: string[]; is_finished: boolean }>`
-    select code, made_ids, is_finished
-    from advance_replay(
-      ${job.id},
-      ${job.leaseToken},
-      ${job.targetId},
-      ${job.cursor},
-      ${page.cursor},
-      ${page.isLast},
-      ${page.isBusy ? busyWaitMs : 0},
-      ${page.waiting},
-      ${sourceIds}::uuid[],
-      ${newIds(deps, job, sourceIds.length)}::uuid[],
-      ${mailboxRetentionMs(deps.config)}
-    )
-  `.execute(deps.queries);
+  const { rows } = await functionQuery("advance_replay", {
+    p_replay: job.id,
+    p_lease_token: job.leaseToken,
+    p_target: job.targetId,
+    p_from: job.cursor,
+    p_to: page.cursor,
+    p_is_last: page.isLast,
+    p_wait_ms: page.isBusy ? busyWaitMs : 0,
+    p_waiting: page.waiting,
+    p_source_ids: idArray(sourceIds),
+    p_ids: idArray(newIds(deps, job, sourceIds.length)),
+    p_mailbox_retention_ms: mailboxRetentionMs(deps.config),
+  }).execute(deps.queries);
   const { code, made_ids: madeIds, is_finished: isFinished } = rows[0]!;
   if (code === "l") return "lost";
-  if (madeIds.length > 0) report(deps, job.targetId, page.sources, madeIds);
+  if (madeIds!.length > 0) report(deps, job.targetId, page.sources, madeIds as string[]);
   return isFinished ? "finished" : "advanced";
 }
 

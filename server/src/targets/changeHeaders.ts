@@ -2,9 +2,9 @@ import { type Updateable, sql } from "kysely";
 import { ApiError } from "../http/contract/errors.ts";
 import type { TargetRow } from "../postgres/tables.ts";
 import type { TargetDeps } from "./createTarget.ts";
-import { type HeadersInput, hasSecretHeaders, sealHeaders } from "./headers.ts";
+import { type HeadersInput, headersAnswer, hasSecretHeaders, sealHeaders } from "./headers.ts";
 import { endHeaderSet, noteHeaderSet } from "./headerSets.ts";
-import { changeTarget, lockTarget, type StoredTarget, type TargetKey } from "./store.ts";
+import { changeTarget, lockTarget, type StoredTarget, type TargetChange } from "./store.ts";
 
 /** A change of a webhook's URL, of its headers, or of both. */
 export interface HeadersChange {
@@ -21,25 +21,39 @@ export interface HeadersChange {
  */
 export async function changeHeaders(
   { queries, box }: TargetDeps,
-  key: TargetKey,
+  change: TargetChange,
   { row, headers, nowSeconds }: HeadersChange,
 ): Promise<StoredTarget> {
   return queries.transaction().execute(async (transaction) => {
-    const present = await lockTarget(transaction, key);
+    const { origin, id } = change;
+    const present = await lockTarget(transaction, { orgId: origin.orgId, id });
     const isElsewhere = refuseOtherOrigin(present, { url: row.url as string | undefined, headers });
-    if (headers === undefined) return changeTarget(transaction, key, row, nowSeconds);
+    if (headers === undefined) return changeTarget(transaction, change, row, nowSeconds);
     const kept = isElsewhere ? null : present.headers;
-    const sealed = sealHeaders({ box, targetId: key.id, present: kept }, headers ?? {});
-    await endHeaderSet(transaction, key.id, nowSeconds);
+    const sealed = sealHeaders({ box, targetId: id, present: kept }, headers ?? {});
+    await endHeaderSet(transaction, id, nowSeconds);
     const target = await changeTarget(
       transaction,
-      key,
+      { ...change, beside: besideOf(change, present.headers, sealed) },
       { ...row, headers: sealed, header_set: sealed === null ? null : (sql`version + 1` as never) },
       nowSeconds,
     );
     await noteHeaderSet(transaction, target);
     return target;
   });
+}
+
+/** The names of headers before and after, and no value. */
+function besideOf(
+  { beside }: TargetChange,
+  before: string | null,
+  after: string | null,
+): Required<TargetChange>["beside"] {
+  const names = (stored: string | null): string[] => Object.keys(headersAnswer(stored));
+  return {
+    before: { ...beside?.before, headers: names(before) },
+    after: { ...beside?.after, headers: names(after) },
+  };
 }
 
 /**

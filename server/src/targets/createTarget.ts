@@ -1,3 +1,4 @@
+import type { Origin } from "../audit/origin.ts";
 import type { Config } from "../config/config.ts";
 import { newRootId } from "../postgres/ids.ts";
 import type { Queries, TargetKind } from "../postgres/tables.ts";
@@ -41,24 +42,24 @@ export interface CreatedTarget {
 /** Makes a target of any kind. @throws {ApiError} 400 that names the field, 409 when there are too many. */
 export async function createTarget(
   deps: TargetDeps,
-  orgId: string,
+  origin: Origin,
   input: NewTarget,
 ): Promise<CreatedTarget> {
   refuseForeign(input);
   switch (input.kind) {
     case "webhook":
       if (input.url === undefined) throw new ApiError(400, "url is required for a webhook target");
-      return createWebhook(deps, orgId, { ...input, url: input.url });
+      return createWebhook(deps, origin, { ...input, url: input.url });
     case "mailbox":
       return {
-        target: await insertTarget(deps.queries, {
-          ...newRow(deps, orgId, "mailbox", input),
+        target: await insertTarget(deps.queries, origin, {
+          ...newRow(deps, origin.orgId, "mailbox", input),
           max_claims: input.max_claims ?? null,
           url: null,
         }),
       };
     case "a2a":
-      return createAgent(deps, orgId, input);
+      return createAgent(deps, origin, input);
     default:
       throw new ApiError(400, "kind must be webhook, mailbox or a2a");
   }
@@ -91,15 +92,15 @@ function refuseForeign(input: NewTarget): void {
 /** Makes a webhook target, which is what a legacy endpoint is. @throws {ApiError} 400 when the URL is refused. */
 export async function createWebhook(
   deps: TargetDeps,
-  orgId: string,
+  origin: Origin,
   input: NewEndpoint & Partial<Pick<NewTarget, "headers">>,
 ): Promise<Required<CreatedTarget>> {
   checkEventTypes(input.event_types);
   await checkUrl(deps, input.url);
-  const row = newRow(deps, orgId, "webhook", input);
+  const row = newRow(deps, origin.orgId, "webhook", input);
   const secret = newSigningSecret(deps.randomBytes);
   const headers = sealHeaders({ box: deps.box, targetId: row.id, present: null }, input.headers ?? {});
-  const target = await insertTarget(deps.queries, {
+  const target = await insertTarget(deps.queries, origin, {
     ...row,
     headers,
     header_set: headers === null ? null : row.version,
@@ -124,7 +125,7 @@ export async function checkUrl(deps: TargetDeps, url: string): Promise<void> {
   if (!check.ok) throw new ApiError(400, `url ${check.reason}`);
 }
 
-async function createAgent(deps: TargetDeps, orgId: string, input: NewTarget): Promise<CreatedTarget> {
+async function createAgent(deps: TargetDeps, origin: Origin, input: NewTarget): Promise<CreatedTarget> {
   if (input.agent_card_url === undefined) {
     throw new ApiError(400, "agent_card_url is required for an a2a target");
   }
@@ -135,8 +136,9 @@ async function createAgent(deps: TargetDeps, orgId: string, input: NewTarget): P
     confirmOrigin: input.confirm_origin,
     resultTargetId: input.result_target_id ?? null,
   });
+  const { orgId } = origin;
   const row = { ...newRow(deps, orgId, "a2a", input), url: handoff.url };
-  const target = await insertTarget(deps.queries, row, (transaction) =>
+  const target = await insertTarget(deps.queries, origin, row, (transaction) =>
     handoff.save(transaction, { id: row.id, orgId }),
   );
   return { target };

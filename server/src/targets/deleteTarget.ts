@@ -1,3 +1,4 @@
+import type { Origin } from "../audit/origin.ts";
 import { isId } from "../postgres/ids.ts";
 import { notFound } from "../http/contract/errors.ts";
 import { removeTarget } from "./store.ts";
@@ -9,9 +10,10 @@ import { cancelDeliveries, cancelMessages } from "./waitingItems.ts";
  * the rows are canceled here and, past a bound, by the claim (messages: when they expire).
  * @throws {ApiError} 404 when the organization has no such target.
  */
-export async function deleteTarget(deps: TargetDeps, orgId: string, id: string): Promise<void> {
+export async function deleteTarget(deps: TargetDeps, origin: Origin, id: string): Promise<void> {
   if (!isId(id)) throw notFound();
-  const kind = await removeTarget(deps.queries, { orgId, id }, Math.floor(deps.nowMs() / 1000));
+  const { orgId } = origin;
+  const kind = await removeTarget(deps.queries, { origin, id }, Math.floor(deps.nowMs() / 1000));
   deps.changes.publishTarget(orgId, id);
   await (kind === "mailbox" ? cancelMessages(deps.queries, orgId, id) : cancelDeliveries(deps.queries, id));
 }

@@ -1,4 +1,5 @@
 import { Type } from "typebox";
+import { originOf } from "../audit/origin.ts";
 import { isId } from "../postgres/ids.ts";
 import { notFound } from "../http/contract/errors.ts";
 import { type RouteDefinition, route } from "../http/contract/route.ts";
@@ -33,9 +34,13 @@ export function endpointRoutes(
         response: { 200: Type.Object({ id: Id, secret: Type.String() }) },
         errors: { 409: tooManyTargets },
       },
-      async ({ caller, body }) => {
-        const { target, secret } = await createWebhook(deps, caller.orgId, knownOf(inputs.newEndpoint, body));
-        deps.changes.publishTarget(caller.orgId, target.id);
+      async (call) => {
+        const { target, secret } = await createWebhook(
+          deps,
+          originOf(call),
+          knownOf(inputs.newEndpoint, call.body),
+        );
+        deps.changes.publishTarget(call.caller.orgId, target.id);
         return { id: target.id, secret };
       },
     ),
@@ -58,31 +63,35 @@ export function endpointRoutes(
         response: { 200: Type.Object({ endpoint: PatchedEndpoint }) },
         errors: enablingRefusals,
       },
-      async ({ caller, params, body }) => {
-        const present = await findEndpoint(deps, caller.orgId, params.id);
-        const changes = knownOf(inputs.endpointChanges, body);
-        const { target, heldItems } = await updateTarget(deps, caller.orgId, present, changes);
+      async (call) => {
+        const present = await findEndpoint(deps, call.caller.orgId, call.params.id);
+        const changes = knownOf(inputs.endpointChanges, call.body);
+        const { target, heldItems } = await updateTarget(deps, originOf(call), present, changes);
         return { endpoint: { ...endpointAnswer(target), held_items: heldItems } };
       },
     ),
-    remove: route(
-      {
-        summary: "Delete an endpoint; what is queued for it becomes CANCELED",
-        params: IdParams,
-        response: { 200: Deleted },
-      },
-      async ({ caller, params }) => {
-        const { id } = await findEndpoint(deps, caller.orgId, params.id);
-        await deleteTarget(deps, caller.orgId, id);
-        return { deleted: true };
-      },
-    ),
+    remove: removeRoute(deps),
   };
 }
 
 /** What a body has of its schema's fields: fields that targets have and endpoints do not are unknown here, and unchecked. */
 function knownOf<B extends object>({ properties }: { properties: object }, body: B): B {
   return Object.fromEntries(Object.entries(body).filter(([field]) => Object.hasOwn(properties, field))) as B;
+}
+
+function removeRoute(deps: TargetDeps): RouteDefinition {
+  return route(
+    {
+      summary: "Delete an endpoint; what is queued for it becomes CANCELED",
+      params: IdParams,
+      response: { 200: Deleted },
+    },
+    async (call) => {
+      const { id } = await findEndpoint(deps, call.caller.orgId, call.params.id);
+      await deleteTarget(deps, originOf(call), id);
+      return { deleted: true };
+    },
+  );
 }
 
 async function findEndpoint(deps: TargetDeps, orgId: string, id: string): Promise<StoredTarget> {

@@ -1,3 +1,4 @@
+import type { Origin } from "../audit/origin.ts";
 import type { Queries } from "../postgres/tables.ts";
 import { ApiError } from "../http/contract/errors.ts";
 
@@ -48,7 +49,11 @@ export interface HandoffTargets {
    */
   refresh: (
     targetId: string,
-    consent: { confirmOrigin?: string | undefined; confirmSignature?: string | undefined },
+    by: {
+      origin: Origin;
+      confirmOrigin?: string | undefined;
+      confirmSignature?: string | undefined;
+    },
   ) => Promise<void>;
   /** Changes what belongs to the agent, in the transaction that changes the target. @throws {ApiError} 400, 409 */
   change: (

@@ -1,4 +1,5 @@
 import { type Static, Type } from "typebox";
+import { originOf } from "../audit/origin.ts";
 import { isId } from "../postgres/ids.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";
 import { type RouteDefinition, route } from "../http/contract/route.ts";
@@ -44,8 +45,9 @@ function collectionRoutes(
           409: `${tooManyTargets}; or a bearer token would go to another origin than its agent card's, which needs confirm_origin`,
         },
       },
-      async ({ caller, body }) => {
-        const { target, secret } = await createTarget(deps, caller.orgId, body);
+      async (call) => {
+        const { caller, body } = call;
+        const { target, secret } = await createTarget(deps, originOf(call), body);
         deps.changes.publishTarget(caller.orgId, target.id);
         return withAgent(deps, target, { secret });
       },
@@ -63,9 +65,10 @@ function collectionRoutes(
         response: { 200: Target },
         errors: enablingRefusals,
       },
-      async ({ caller, params, body }) => {
+      async (call) => {
+        const { caller, params, body } = call;
         const present = await findTarget(deps, caller.orgId, params.id);
-        const { target, heldItems } = await updateTarget(deps, caller.orgId, present, body);
+        const { target, heldItems } = await updateTarget(deps, originOf(call), present, body);
         return withAgent(deps, target, { heldItems });
       },
     ),
@@ -75,8 +78,8 @@ function collectionRoutes(
         params: IdParams,
         response: { 200: Deleted },
       },
-      async ({ caller, params }) => {
-        await deleteTarget(deps, caller.orgId, params.id);
+      async (call) => {
+        await deleteTarget(deps, originOf(call), call.params.id);
         return { deleted: true };
       },
     ),
@@ -98,9 +101,11 @@ function secretRoutes(deps: TargetDeps): Record<"refresh" | "rotate" | "deletePr
           502: "The card cannot be read or used; the last good one stays in use",
         },
       },
-      async ({ caller, params, body }) => {
+      async (call) => {
+        const { caller, params, body } = call;
         const { id } = await findTargetOfKind(deps, caller.orgId, params.id, "a2a");
         await handoffTargets(deps).refresh(id, {
+          origin: originOf(call),
           confirmOrigin: body?.confirm_origin,
           confirmSignature: body?.confirm_signature,
         });
@@ -116,9 +121,9 @@ function secretRoutes(deps: TargetDeps): Record<"refresh" | "rotate" | "deletePr
         params: IdParams,
         response: { 200: Target },
       },
-      async ({ caller, params }) => {
-        const { id } = await findTargetOfKind(deps, caller.orgId, params.id, "webhook");
-        const { target, secret } = await rotateSecret(deps, caller.orgId, id);
+      async (call) => {
+        const { id } = await findTargetOfKind(deps, call.caller.orgId, call.params.id, "webhook");
+        const { target, secret } = await rotateSecret(deps, originOf(call), id);
         return targetAnswer(target, { secret });
       },
     ),
@@ -129,9 +134,9 @@ function secretRoutes(deps: TargetDeps): Record<"refresh" | "rotate" | "deletePr
         params: IdParams,
         response: { 200: Deleted },
       },
-      async ({ caller, params }) => {
-        const target = await findTargetOfKind(deps, caller.orgId, params.id, "webhook");
-        await deletePreviousSecret(deps, caller.orgId, target);
+      async (call) => {
+        const target = await findTargetOfKind(deps, call.caller.orgId, call.params.id, "webhook");
+        await deletePreviousSecret(deps, originOf(call), target);
         return { deleted: true };
       },
     ),

@@ -2,7 +2,11 @@ import { type Insertable, sql, type Updateable } from "kysely";
 import { functionQuery } from "../postgres/functionQuery.ts";
 import { bucketOf } from "../postgres/ids.ts";
 import type { Queries, TargetKind, TargetRow } from "../postgres/tables.ts";
+import type { Action } from "../audit/actions.ts";
+import type { Origin } from "../audit/origin.ts";
+import { recordChange } from "../audit/recordChange.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";
+import { auditedChange, auditedTarget } from "./auditedFields.ts";
 import { endHeaderSet, noteHeaderSet } from "./headerSets.ts";
 
 /** A target as its owner may see it: no secret leaves the database this way, but for headers, which are sealed. */
@@ -21,6 +25,7 @@ export const tooManyTargets = `a workspace has at most ${maxTargetsPerOrganizati
  */
 export async function insertTarget(
   queries: Queries,
+  origin: Origin,
   row: Insertable<TargetRow>,
   save?: (transaction: Queries) => Promise<void>,
 ): Promise<StoredTarget> {
@@ -47,6 +52,11 @@ export async function insertTarget(
       .executeTakeFirstOrThrow();
     await noteHeaderSet(transaction, target);
     await save?.(transaction);
+    await recordChange(transaction, origin, {
+      action: "target.created",
+      object: objectOf(target),
+      after: auditedTarget(target),
+    });
     return target;
   });
 }
@@ -100,67 +110,79 @@ export async function lockTarget(
   return target;
 }
 
-/** Changes a target and tells every node by its version. @throws {ApiError} 404 when it is gone. */
+/** A target that is to be changed, by whom, and how that is called. */
+export interface TargetChange {
+  origin: Origin;
+  id: string;
+  action: Action;
+  /** What the change does beside the target's own fields, without secrets. */
+  beside?: { before: Readonly<Record<string, unknown>>; after: Readonly<Record<string, unknown>> };
+}
+
+/**
+ * Changes a target, puts that on record and tells every node by its version, in a transaction.
+ * @throws {ApiError} 404 when it is gone.
+ */
 export async function changeTarget(
-  queries: Queries,
-  key: TargetKey,
-  changes: Updateable<TargetRow>,
-  nowSeconds: number,
-): Promise<StoredTarget> {
-  if (changes.enabled !== true) return change(queries, key, changes, nowSeconds);
-  if (!queries.isTransaction) {
-    return queries
-      .transaction()
-      .execute((transaction) => changeTarget(transaction, key, changes, nowSeconds));
-  }
-  await noteEnabling(queries, key);
-  return change(queries, key, changes, nowSeconds);
-}
-
-/** Who was told that the service disabled the target is told that it is enabled, in the same transaction. */
-async function noteEnabling(
   transaction: Queries,
-  { orgId, id }: { orgId: string; id: string },
-): Promise<void> {
-  const former = await transaction
-    .selectFrom("targets")
-    .select("disabled_reason")
-    .where("id", "=", id)
-    .where("org_id", "=", orgId)
-    .forUpdate()
-    .executeTakeFirst();
-  if (former === undefined || former.disabled_reason === null) return;
-  await sql`select note_operational_event('target.recovered', ${orgId}, ${id}, null, 'it was enabled')`.execute(
-    transaction,
-  );
-}
-
-async function change(
-  queries: Queries,
-  key: { orgId: string; id: string },
+  { origin, id, action, beside }: TargetChange,
   changes: Updateable<TargetRow>,
   nowSeconds: number,
 ): Promise<StoredTarget> {
-  const target = await queries
+  const present = await transaction
+    .selectFrom("targets")
+    .select(visibleColumns)
+    .where("id", "=", id)
+    .where("org_id", "=", origin.orgId)
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+  if (present === undefined) throw notFound();
+  if (changes.enabled === true && present.disabled_reason !== null) {
+    // Who was told that the service disabled the target is told that it is enabled, in the same transaction.
+    await sql`select note_operational_event('target.recovered', ${origin.orgId}, ${id}, null, 'it was enabled')`.execute(
+      transaction,
+    );
+  }
+  const target = await transaction
     .updateTable("targets")
     .set(changes)
     .set({ version: sql`version + 1`, updated_at: nowSeconds })
-    .where("id", "=", key.id)
-    .where("org_id", "=", key.orgId)
+    .where("id", "=", id)
     .returning(visibleColumns)
-    .executeTakeFirst();
-  if (target === undefined) throw notFound();
+    .executeTakeFirstOrThrow();
+  const { before, after } = auditedChange(present, target);
+  // What is said again is no change; tools that describe everything say it often.
+  const isChanged = Object.keys(after).length > 0 || beside !== undefined || action !== "target.updated";
+  if (!isChanged) return target;
+  await recordChange(transaction, origin, {
+    action,
+    object: objectOf(target),
+    before: { ...before, ...beside?.before },
+    after: { ...after, ...beside?.after },
+  });
   return target;
 }
 
 /** Makes `sealed` the signing secret and the present one the previous. @throws {ApiError} 404 when it is gone. */
 export async function replaceSecret(
   queries: Queries,
-  key: TargetKey,
+  key: { origin: Origin; id: string },
   sealed: Buffer,
   nowSeconds: number,
 ): Promise<StoredTarget> {
-  return changeTarget(queries, key, { previous_secret: sql`secret` as never, secret: sealed }, nowSeconds);
+  const change: TargetChange = {
+    ...key,
+    action: "target.secret_rotated",
+    beside: { before: {}, after: { has_previous_signing_secret: true } },
+  };
+  const changes = { previous_secret: sql`secret` as never, secret: sealed };
+  return queries
+    .transaction()
+    .execute((transaction) => changeTarget(transaction, change, changes, nowSeconds));
+}
+
+function objectOf({ id, name }: StoredTarget) {
+  return { kind: "target", id, name } as const;
 }
 
 /**
@@ -171,17 +193,22 @@ export async function replaceSecret(
  */
 export async function removeTarget(
   queries: Queries,
-  { orgId, id }: TargetKey,
+  { origin, id }: { origin: Origin; id: string },
   nowSeconds: number,
 ): Promise<TargetKind> {
   return queries.transaction().execute(async (transaction) => {
     const removed = await transaction
       .deleteFrom("targets")
       .where("id", "=", id)
-      .where("org_id", "=", orgId)
-      .returning("kind")
+      .where("org_id", "=", origin.orgId)
+      .returning(visibleColumns)
       .executeTakeFirst();
     if (removed === undefined) throw notFound();
+    await recordChange(transaction, origin, {
+      action: "target.deleted",
+      object: objectOf(removed),
+      before: auditedTarget(removed),
+    });
     if (removed.kind !== "mailbox") {
       await endHeaderSet(transaction, id, nowSeconds);
       await functionQuery("cancel_leased_deliveries", { p_bucket: bucketOf(id), p_target: id }).execute(

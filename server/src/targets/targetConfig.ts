@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { newEntryId } from "../audit/recordChange.ts";
 import type { SecretBox } from "../items/secretBox.ts";
 import { openSigningKey } from "../items/signingSecret.ts";
 import { type OpenHeaders, openHeaders } from "./headers.ts";
@@ -128,13 +129,14 @@ export async function noteFailure(
              where id = $1
                and enabled
                and (failing_since is null or failing_since <= $3)
-             returning id, org_id, enabled, disabled_reason
-           )
+             returning id, org_id, name, enabled, disabled_reason
+           ),
+           ${recorded("$5")}
            select c.enabled, case when not c.enabled then
              note_operational_event('target.disabled', c.org_id, c.id, array[$4::uuid], c.disabled_reason)
            end as is_told
            from changed c`,
-    values: [targetId, nowSeconds, nowSeconds - failingLimitSeconds, eventId],
+    values: [targetId, nowSeconds, nowSeconds - failingLimitSeconds, eventId, newEntryId()],
   });
   return rows[0]?.enabled === false;
 }
@@ -188,11 +190,25 @@ export async function disableTarget(
                updated_at = $3
              where id = $1
                and enabled
-             returning id, org_id, disabled_reason
-           )
+             returning id, org_id, name, enabled, disabled_reason
+           ),
+           ${recorded("$5")}
            select note_operational_event('target.disabled', c.org_id, c.id, array[$4::uuid], c.disabled_reason)
              as is_told
            from changed c`,
-    values: [targetId, reason, nowSeconds, eventId],
+    values: [targetId, reason, nowSeconds, eventId, newEntryId()],
   });
+}
+
+/** The audit log's entry of a target that the service disables, as a part of the statement that does. */
+function recorded(entryId: string): string {
+  return `recorded as (
+             insert into audit_log
+               (id, org_id, action, actor_kind, actor_name, object_kind, object_id, object_name, before, after)
+             select ${entryId}::uuid, org_id, 'target.disabled', 'service', 'delivery', 'target', id, name,
+               '{"enabled": true}',
+               jsonb_build_object('enabled', false, 'disabled_reason', disabled_reason)
+             from changed
+             where not enabled
+           )`;
 }

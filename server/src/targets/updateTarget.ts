@@ -1,13 +1,14 @@
+import type { Origin } from "../audit/origin.ts";
 import type { Updateable } from "kysely";
-import type { TargetKind, TargetRow } from "../postgres/tables.ts";
+import type { Queries, TargetKind, TargetRow } from "../postgres/tables.ts";
 import { ApiError } from "../http/contract/errors.ts";
 import { checkUrl, readAuth, type TargetDeps } from "./createTarget.ts";
 import { checkEventTypes } from "./eventTypes.ts";
 import { changeHeaders, refuseOtherOrigin } from "./changeHeaders.ts";
-import { handoffTargets } from "./handoffTargets.ts";
+import { type AgentChanges, handoffTargets } from "./handoffTargets.ts";
 import { rateChanges } from "./limits.ts";
 import type { TargetChanges } from "./schemas.ts";
-import { changeTarget, type StoredTarget, type TargetKey } from "./store.ts";
+import { changeTarget, type StoredTarget, type TargetChange } from "./store.ts";
 import { countWaiting, discardWaiting, rescheduleWaiting } from "./waitingItems.ts";
 
 const ofDelivery = [
@@ -61,7 +62,7 @@ export interface UpdatedTarget {
  */
 export async function updateTarget(
   deps: TargetDeps,
-  orgId: string,
+  origin: Origin,
   present: StoredTarget,
   input: TargetChanges,
 ): Promise<UpdatedTarget> {
@@ -72,7 +73,8 @@ export async function updateTarget(
   checkEventTypes(changes.event_types);
   if (changes.url !== undefined) await checkUrl(deps, changes.url);
   refuseOtherOrigin(present, changes);
-  const key = { orgId, id: present.id };
+  const { orgId } = origin;
+  const key = { origin, id: present.id };
   const rated = { ...changes, ...rateChanges(changes, present.rate_limit_per_second) };
   if (changes.enabled !== true || present.enabled || present.kind === "mailbox") {
     if (isToBeDiscarded) {
@@ -88,7 +90,8 @@ export async function updateTarget(
   const heldItems = isToBeDiscarded
     ? await discardWaiting(deps.queries, present.id)
     : await restartWaiting(deps, present.id);
-  const target = await store(deps, key, rated);
+  const discarded = { before: {}, after: { discarded_items: heldItems } };
+  const target = await store(deps, { ...key, ...(isToBeDiscarded && { beside: discarded }) }, rated);
   deps.changes.publishTarget(orgId, target.id);
   deps.onDue();
   return { target, heldItems };
@@ -101,7 +104,7 @@ async function restartWaiting(deps: TargetDeps, targetId: string): Promise<numbe
 
 async function store(
   deps: TargetDeps,
-  key: TargetKey,
+  key: Omit<TargetChange, "action">,
   {
     auth,
     confirm_origin: confirmOrigin,
@@ -112,11 +115,14 @@ async function store(
 ): Promise<StoredTarget> {
   const row = { ...changes, ...consequences(changes) };
   const nowSeconds = Math.floor(deps.nowMs() / 1000);
+  const change: TargetChange = { ...key, action: "target.updated" };
   if (headers !== undefined || changes.url !== undefined) {
-    return changeHeaders(deps, key, { row, headers, nowSeconds });
+    return changeHeaders(deps, change, { row, headers, nowSeconds });
   }
   if (auth === undefined && resultTargetId === undefined && confirmOrigin === undefined) {
-    return changeTarget(deps.queries, key, row, nowSeconds);
+    return deps.queries
+      .transaction()
+      .execute((transaction) => changeTarget(transaction, change, row, nowSeconds));
   }
   const isAuthSaid = auth !== undefined || confirmOrigin !== undefined;
   const agent = {
@@ -125,10 +131,40 @@ async function store(
     resultTargetId,
   };
   return deps.queries.transaction().execute(async (transaction) => {
-    const target = await changeTarget(transaction, key, row, nowSeconds);
-    await handoffTargets(deps).change(transaction, { ...key, url: target.url! }, agent);
+    const beside = await agentDifferences(transaction, key.id, agent);
+    const whole = {
+      ...change,
+      beside: { before: beside.before, after: { ...key.beside?.after, ...beside.after } },
+    };
+    const target = await changeTarget(transaction, whole, row, nowSeconds);
+    const agentTarget = { id: key.id, orgId: key.origin.orgId, url: target.url! };
+    await handoffTargets(deps).change(transaction, agentTarget, agent);
     return target;
   });
+}
+
+/** What changes of an agent beside its target's row; a token is told of, and never shown. */
+async function agentDifferences(
+  transaction: Queries,
+  targetId: string,
+  { auth, confirmOrigin, resultTargetId }: AgentChanges,
+): Promise<Required<TargetChange>["beside"]> {
+  const present = await transaction
+    .selectFrom("agent_cards")
+    .select(["result_target_id", "bearer_origin"])
+    .where("target_id", "=", targetId)
+    .executeTakeFirst();
+  return {
+    before: {
+      ...(auth && { auth: present?.bearer_origin === null ? "none" : "bearer" }),
+      ...(resultTargetId !== undefined && { result_target_id: present?.result_target_id ?? null }),
+    },
+    after: {
+      ...(auth && { auth: auth.type === "bearer" ? "bearer (a new token)" : "none" }),
+      ...(confirmOrigin !== undefined && { confirm_origin: confirmOrigin }),
+      ...(resultTargetId !== undefined && { result_target_id: resultTargetId }),
+    },
+  };
 }
 
 function applicable(kind: TargetKind, input: TargetChanges): TargetChanges {

@@ -11,7 +11,7 @@ const root = join(import.meta.dirname, "../../..");
  * an undeclared one is missed. Needs no registry. Resolves to the path of its command.
  */
 export async function installPackage(tarball: string, tree: string): Promise<string> {
-  const installed = join(tree, "node_modules/@postrider/server");
+  const installed = join(tree, "node_modules/postrider");
   await mkdir(installed, { recursive: true });
   await run("tar", ["-xzf", tarball, "-C", installed, "--strip-components=1"]);
   const manifest = JSON.parse(await readFile(join(installed, "package.json"), "utf8")) as {

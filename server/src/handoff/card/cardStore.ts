@@ -1,4 +1,7 @@
 import { sql, type Updateable } from "kysely";
+import { maskedUrl } from "../../audit/differences.ts";
+import type { Origin } from "../../audit/origin.ts";
+import { recordChange } from "../../audit/recordChange.ts";
 import type { AgentCardRow, Queries } from "../../postgres/tables.ts";
 import type { GoodCard } from "./examineCard.ts";
 
@@ -93,13 +96,19 @@ export async function replaceCard(
   queries: Queries,
   targetId: string,
   card: GoodCard,
-  options: { nowMs: number; freshForMs: number; confirmedOrigin: string | undefined },
+  options: {
+    nowMs: number;
+    freshForMs: number;
+    confirmedOrigin: string | undefined;
+    /** Who asked for it; the service by itself unless somebody did. */
+    origin: Origin | undefined;
+  },
 ): Promise<{ isReplaced: boolean; isInterfaceChanged: boolean }> {
   return queries.transaction().execute(async (transaction) => {
     // Locks the target before its card, as every other transaction does, so that two cannot deadlock.
     const target = await transaction
       .selectFrom("targets")
-      .select("url")
+      .select(["url", "org_id", "name"])
       .where("id", "=", targetId)
       .forUpdate()
       .executeTakeFirst();
@@ -136,6 +145,20 @@ export async function replaceCard(
         })
         .where("id", "=", targetId)
         .execute();
+    }
+    // What the service reads again by itself and finds the same is no change.
+    if (isInterfaceChanged || options.origin !== undefined) {
+      const service = { kind: "service", name: "agent cards" } as const;
+      await recordChange(transaction, options.origin ?? { orgId: target.org_id, actor: service }, {
+        action: "target.card_replaced",
+        object: { kind: "target", id: targetId, name: target.name },
+        before: { url: target.url === null ? null : maskedUrl(target.url), bearer_origin: bearerOrigin },
+        after: {
+          url: maskedUrl(card.interface.url),
+          bearer_origin: bearerOrigin === null ? null : card.origin,
+          card_signature: card.signatureFinding.state,
+        },
+      });
     }
     return { isReplaced: true, isInterfaceChanged };
   });

@@ -1,3 +1,4 @@
+import type { Origin } from "../../audit/origin.ts";
 import type { Queries } from "../../postgres/tables.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { cardRetryMs } from "./cardFreshness.ts";
@@ -33,7 +34,7 @@ type HeldCode = "origin_unconfirmed" | "signature_unconfirmed";
 export async function refreshCard(
   deps: RefreshDeps,
   targetId: string,
-  options: CardConsent & { timeoutMs?: number } = {},
+  options: CardConsent & { timeoutMs?: number; origin?: Origin } = {},
 ): Promise<RefreshOutcome> {
   const stored = await readCard(deps.queries, targetId);
   if (stored === undefined) return { kind: "gone" };
@@ -62,6 +63,7 @@ export async function refreshCard(
           nowMs,
           freshForMs: found.freshForMs,
           confirmedOrigin: options.confirmOrigin,
+          origin: options.origin,
         }));
       if (replaced && replaced.isReplaced) {
         return { kind: "current", isInterfaceChanged: replaced.isInterfaceChanged };

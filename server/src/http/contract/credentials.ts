@@ -2,11 +2,12 @@ import { createHash } from "node:crypto";
 import type { FastifyRequest } from "fastify";
 import type pg from "pg";
 import { ApiError, unauthorized } from "./errors.ts";
+import type { Role } from "./roles.ts";
 
 /** Who calls: an API key of an organization, or a user's session. */
 export type Caller =
   | { kind: "apiKey"; orgId: string; keyId: string }
-  | { kind: "session"; orgId: string; userId: string; tokenHash: Buffer };
+  | { kind: "session"; orgId: string; userId: string; role: Role; tokenHash: Buffer };
 
 /** The SHA-256 of an API key or session token, the only form in which either is stored. */
 export function hashCredential(text: string): Buffer {
@@ -87,9 +88,9 @@ async function findKey(pool: pg.Pool, key: string | undefined): Promise<Caller |
 async function findSession(pool: pg.Pool, token: string | undefined): Promise<Caller | undefined> {
   if (token === undefined) return undefined;
   const tokenHash = hashCredential(token);
-  const { rows } = await pool.query<{ user_id: string; org_id: string }>({
+  const { rows } = await pool.query<{ user_id: string; org_id: string; role: Role }>({
     name: "find_session",
-    text: `select s.user_id, u.org_id
+    text: `select s.user_id, u.org_id, u.role
            from sessions s
            join users u on u.id = s.user_id
            where s.token_hash = $1
@@ -97,5 +98,5 @@ async function findSession(pool: pg.Pool, token: string | undefined): Promise<Ca
     values: [tokenHash],
   });
   const row = rows[0];
-  return row && { kind: "session", userId: row.user_id, orgId: row.org_id, tokenHash };
+  return row && { kind: "session", userId: row.user_id, orgId: row.org_id, role: row.role, tokenHash };
 }

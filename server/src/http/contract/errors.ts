@@ -45,6 +45,10 @@ export const errorCodes = {
     "the target has secret headers for another origin, which have to be given again with the new url",
   target_enabled: "the target is enabled, and holds nothing that could be discarded",
   discard_unfinished: "a part of what was held is discarded, and the target is still disabled",
+  role_too_low: "the user's role does not allow it",
+  last_admin: "the organization would be without an admin",
+  invitation_gone: "the invitation is unknown, was used or revoked, or has expired",
+  password_wrong: "the present password is wrong",
   workspace_suspended: "an invoice has to be settled first",
   workspace_pending: "payment has to be set up first",
 } as const;

@@ -3,14 +3,19 @@ import type { Config } from "../../config/config.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { RequestMetrics } from "../../telemetry/requestMetrics.ts";
 import type { KeyOwners } from "./keyOwners.ts";
+import type { Role } from "./roles.ts";
 import type { Credential, RouteDefinition } from "./route.ts";
 
-/** One row of the interface: method, path, the credential it takes, and the route. */
+/**
+ * One row of the interface: method, path, the credential it takes, and the route; and the least role of a session where it
+ * is another than the method says, see `leastRole`.
+ */
 export type RouteRow = readonly [
   method: "GET" | "POST" | "PATCH" | "DELETE",
   path: string,
   credential: Credential,
   route: RouteDefinition,
+  leastRole?: Role,
 ];
 
 /** What answering any route takes. */

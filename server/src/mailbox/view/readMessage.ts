@@ -118,8 +118,9 @@ export async function readMessage(deps: ReadDeps, orgId: string, id: string): Pr
     values: [mailbox.nowMs, mailbox.maxClaims, mailbox.bucket, mailbox.id, id],
   });
   const row = rows[0];
-  // In neither table before its time is over: it was canceled, and is in no mailbox any more.
-  if (row === undefined || (row.status === null && id >= mailbox.expiredBefore)) throw notFound();
+  if (row === undefined) throw notFound();
+  // In neither table before its time is over, and not erased: it was canceled, and is in no mailbox any more.
+  if (row.status === null && row.payload !== null && id >= mailbox.expiredBefore) throw notFound();
   const message = { ...messageOf(row, mailbox), interventions: row.interventions ?? [] };
   return withPayload(message, message.status === "EXPIRED" ? "null" : (row.payload ?? "null"));
 }

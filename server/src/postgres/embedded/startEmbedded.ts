@@ -1,9 +1,11 @@
 import { createHash } from "node:crypto";
-import { statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { databaseAccount } from "./account.ts";
 import { clusterPath } from "./cluster.ts";
 import { prepareDataDirectory } from "./dataDirectory.ts";
 import { lockDirectory } from "./directoryLock.ts";
+import { stopLeftovers } from "./leftovers.ts";
 import { explainFullDisk } from "./fullDisk.ts";
 import { EmbeddedServer, type EmbeddedConnection } from "./embeddedServer.ts";
 import { serverSettings } from "./settings.ts";
@@ -74,6 +76,24 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedD
   } catch (error) {
     unlock();
     throw explainFullDisk(error, dataDir);
+  }
+}
+
+/**
+ * Removes the database of a data directory with everything in it; the encryption key stays.
+ * @returns whether there was one.
+ * @throws a sentence for the operator when a service uses the directory.
+ */
+export async function removeEmbedded(path: string): Promise<boolean> {
+  if (!existsSync(clusterPath(path))) return false;
+  const dataDir = prepareDataDirectory(path);
+  const unlock = await lockDirectory(dataDir);
+  try {
+    await stopLeftovers(clusterPath(dataDir), clusterName(dataDir), () => undefined);
+    await rm(clusterPath(dataDir), { recursive: true, force: true });
+    return true;
+  } finally {
+    unlock();
   }
 }
 

@@ -42,13 +42,14 @@ function statementOf(name: FunctionName): Statement {
 }
 
 function makeStatement(name: FunctionName): Statement {
-  const parameterNames = Object.keys(functions[name].parameters);
-  const named = parameterNames.map((parameter, index) => `${parameter} => $${index + 1}`);
+  const parameters = Object.entries(functions[name].parameters);
+  // With their types: versions before functions had schemas left theirs in `public`, and without types both would fit.
+  const named = parameters.map(([parameter, type], index) => `${parameter} => $${index + 1}::${type}`);
   return {
     name,
     text: `select ${columnsOf(name)} from ${name}(${named.join(", ")})`,
     composites: compositeColumns(functions[name].columns),
-    parameterNames,
+    parameterNames: parameters.map(([parameter]) => parameter),
   };
 }
 

@@ -49,6 +49,7 @@ const tables = [
   "billing_accounts",
   "usage_records",
   "usage_totals",
+  "audit_log",
   "organizations",
 ];
 

@@ -1,0 +1,72 @@
+import type { ParseArgsOptionDescriptor } from "node:util";
+import type { Session } from "./session.ts";
+
+/** An option of a command, as `--help` and completion show it. */
+export interface Option extends Pick<ParseArgsOptionDescriptor, "type" | "multiple"> {
+  /** What stands for its value in the help. */
+  value?: string;
+  /** The values there are, where they are few. */
+  choices?: readonly string[];
+  help: string;
+}
+
+export type Options = Readonly<Record<string, Option>>;
+
+/** What the words of a command line came to. */
+export interface Input {
+  words: readonly string[];
+  /** What stands after `--`. */
+  rest: readonly string[];
+  text: (option: string) => string | undefined;
+  texts: (option: string) => readonly string[];
+  flag: (option: string) => boolean;
+  /** @throws {UsageError} when the value is no whole number from `min` to `max`. */
+  number: (option: string, min: number, max: number) => number | undefined;
+}
+
+/** One command, or a group of them. What is not run by itself has commands below it. */
+export interface Command {
+  name: string;
+  summary: string;
+  /** The words it takes, such as `<target> <file>`; a word in brackets may be left out, the last may be repeated with `…`. */
+  words?: string;
+  /** What is to be known beside, for its help. */
+  details?: string;
+  options?: Options;
+  commands?: readonly Command[];
+  /** It talks to no service, and so takes no credential. */
+  isLocal?: boolean;
+  run?(session: Session, input: Input): Promise<void>;
+}
+
+/** Options of every command that talks to a service. */
+export const connectionOptions: Options = {
+  server: {
+    type: "string",
+    value: "URL",
+    help: "the service; POSTRIDER_URL, the profile's, or http://127.0.0.1:8080",
+  },
+  profile: {
+    type: "string",
+    value: "NAME",
+    help: "who to be, of those that postrider login keeps; POSTRIDER_PROFILE",
+  },
+  "key-stdin": {
+    type: "boolean",
+    help: "read the API key from the standard input; otherwise POSTRIDER_KEY, or the profile",
+  },
+};
+
+/** Options of every command. */
+export const commonOptions: Options = {
+  json: { type: "boolean", help: "print JSON, one document a line" },
+  help: { type: "boolean", help: "show this text" },
+};
+
+export function optionsOf(command: Command): Options {
+  return {
+    ...command.options,
+    ...(command.isLocal === true ? {} : connectionOptions),
+    ...commonOptions,
+  };
+}

@@ -1,0 +1,39 @@
+import type { Command } from "./command.ts";
+import { completionCommand } from "./commands/completionCommand.ts";
+import { doctorCommand } from "./commands/doctor.ts";
+import { itemCommands } from "./commands/items.ts";
+import { listenCommand } from "./commands/listen.ts";
+import { loginCommand, logoutCommand } from "./commands/login.ts";
+import { mailboxCommands } from "./commands/mailboxes.ts";
+import { replayCommand } from "./commands/replay.ts";
+import { sendCommand } from "./commands/send.ts";
+import { targetCommands } from "./commands/targets.ts";
+import { serviceCommands } from "./serviceCommands.ts";
+import { version } from "./version.ts";
+
+/** All that `postrider` can do, as a tree. */
+export const commands: Command = {
+  name: "postrider",
+  summary: `event intake and delivery, ${version}`,
+  commands: [
+    ...serviceCommands,
+    loginCommand,
+    logoutCommand,
+    targetCommands,
+    sendCommand,
+    itemCommands,
+    replayCommand,
+    mailboxCommands,
+    listenCommand,
+    doctorCommand,
+    completionCommand(() => commands),
+    {
+      name: "version",
+      summary: "show the version",
+      isLocal: true,
+      run: async ({ out }) => {
+        out.line({ version }, version);
+      },
+    },
+  ],
+};

@@ -1,0 +1,178 @@
+import {
+  type Client,
+  createClient,
+  PostriderError,
+  type Target,
+  type TargetHealth,
+} from "../../../sdk/src/client.ts";
+import type { Command, Input } from "../command.ts";
+import { CommandError, exitCodeOf } from "../exitCodes.ts";
+import { type Output, plain } from "../output.ts";
+import { reasonOf } from "../reasonOf.ts";
+import type { Service, Session } from "../session.ts";
+
+export const doctorCommand: Command = {
+  name: "doctor",
+  summary: "look whether everything is in order, and say how to mend what is not",
+  details: "Ends with 1 when something is wrong, and with 3 when it is the credential.",
+  run: examine,
+};
+
+/** One thing that was looked at. */
+interface Finding {
+  check: string;
+  ok: boolean;
+  /** What was seen. */
+  seen: string;
+  /** What to do about it. */
+  mend?: string;
+}
+
+const maxClockOffSeconds = 60;
+const shownTargets = 100;
+
+async function examine(session: Session, _input: Input): Promise<void> {
+  const { out } = session;
+  const service = await session.connect();
+  const answer = await askReadiness(service.connection.url);
+  report(out, answer.finding);
+  if (answer.response === undefined) throw new CommandError("the service does not answer");
+  const problems = [answer.finding, clock(out, answer.response), wire(out, service.connection.url)];
+  const client = createClient({
+    baseUrl: service.connection.url,
+    apiKey: service.connection.key,
+    maxAttempts: 2,
+  });
+  problems.push(await credential(out, client));
+  problems.push(...(await targets(out, client)));
+  const wrong = problems.filter((finding) => finding?.ok === false).length;
+  if (wrong > 0) throw new CommandError(`${wrong} thing${wrong === 1 ? " is" : "s are"} wrong`);
+  out.say("everything is in order");
+}
+
+function report(out: Output, finding: Finding): Finding {
+  const { check, ok, seen, mend } = finding;
+  const mark = ok ? out.paint("green", "ok   ") : out.paint("red", "wrong");
+  const advice = mend === undefined ? "" : `\n       ${mend}`;
+  out.line(finding, `${mark}  ${check}: ${plain(seen)}${advice}`);
+  return finding;
+}
+
+async function askReadiness(url: string): Promise<{ finding: Finding; response?: Response }> {
+  const check = "service";
+  try {
+    const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(10_000) });
+    const text = (await response.text()).slice(0, 300);
+    if (response.status === 200) return { finding: { check, ok: true, seen: `${url} serves` }, response };
+    const mend =
+      response.status === 503
+        ? "it runs and cannot serve now; its log says why, mostly the database"
+        : "something else than Postrider answers there, or a proxy in between: check the address";
+    return {
+      finding: { check, ok: false, seen: `${url} answers ${response.status} ${text}`, mend },
+      response,
+    };
+  } catch (error) {
+    const reason = reasonOf(error);
+    return {
+      finding: { check, ok: false, seen: `${url} does not answer: ${reason}`, mend: adviceFor(reason) },
+    };
+  }
+}
+
+function adviceFor(reason: string): string {
+  if (/ECONNREFUSED/.test(reason))
+    return "nothing listens there: start it with postrider serve, or give --server or POSTRIDER_URL";
+  if (/ENOTFOUND|EAI_AGAIN/.test(reason))
+    return "the name does not resolve: check --server, POSTRIDER_URL and your DNS";
+  if (/CERT|certificate|SSL|TLS/i.test(reason))
+    return "its certificate is not trusted here: mend it, or set NODE_EXTRA_CA_CERTS";
+  return "check the address, the network and any firewall in between";
+}
+
+/** Signatures and leases are compared with clocks. */
+function clock(out: Output, response: Response): Finding | undefined {
+  const date = Date.parse(response.headers.get("date") ?? "");
+  if (Number.isNaN(date)) return undefined;
+  const offSeconds = Math.round((Date.now() - date) / 1000);
+  const ok = Math.abs(offSeconds) <= maxClockOffSeconds;
+  const seen = `${Math.abs(offSeconds)} s from the service's`;
+  return report(out, {
+    check: "clock",
+    ok,
+    seen,
+    ...(!ok && { mend: "set this machine's clock, by NTP; signatures are refused otherwise" }),
+  });
+}
+
+function wire(out: Output, url: string): Finding | undefined {
+  const { protocol, hostname } = new URL(url);
+  const isHere = /^(localhost|127\.|\[::1\])/.test(hostname);
+  if (protocol === "https:" || isHere) return undefined;
+  return report(out, {
+    check: "encryption",
+    ok: false,
+    seen: `${url} is plain HTTP`,
+    mend: "the API key can be read on the way: put TLS in front of the service",
+  });
+}
+
+async function credential(out: Output, client: Client): Promise<Finding> {
+  try {
+    const { org } = await client.readOrganization();
+    const ok = org.billing_status !== "suspended" && org.billing_status !== "pending";
+    const seen = `the key is of ${org.name} (${org.billing_status})`;
+    return report(out, {
+      check: "credential",
+      ok,
+      seen,
+      ...(!ok && { mend: "items are refused: settle the bill, or ask the operator" }),
+    });
+  } catch (error) {
+    if (!(error instanceof PostriderError)) throw error;
+    report(out, {
+      check: "credential",
+      ok: false,
+      seen: error.message,
+      mend: "make a key in the dashboard (Keys), and keep it with: postrider login",
+    });
+    throw new CommandError("the credential does not work", exitCodeOf(error), { cause: error });
+  }
+}
+
+async function targets(out: Output, client: Service["client"]): Promise<Finding[]> {
+  const { targets: all } = await client.listTargets();
+  const findings: Finding[] = [];
+  for (const target of all.slice(0, shownTargets)) {
+    const problem = problemOf(target, await client.readTargetHealth(target.id));
+    if (problem !== undefined)
+      findings.push(report(out, { check: `target ${target.name}`, ok: false, ...problem }));
+  }
+  const good = Math.min(all.length, shownTargets) - findings.length;
+  if (good > 0) report(out, { check: "targets", ok: true, seen: `${good} of ${all.length} without trouble` });
+  return findings;
+}
+
+function problemOf(target: Target, health: TargetHealth): Omit<Finding, "check" | "ok"> | undefined {
+  const { id } = target;
+  if (!health.enabled && health.disabled_reason !== null) {
+    const held = health.held ?? 0;
+    return {
+      seen: `disabled: ${health.disabled_reason}; ${held} items wait for it`,
+      mend: `mend the receiver, then: postrider target enable ${id}`,
+    };
+  }
+  if (health.circuit === "open") {
+    return {
+      seen: "fails so steadily that it is tried only now and then",
+      mend: `see why: postrider target test ${id}`,
+    };
+  }
+  if ((health.dead ?? 0) > 0) {
+    return {
+      seen: `${health.dead} messages are dead`,
+      mend: `see why: postrider item list --target ${id} --status DEAD`,
+    };
+  }
+  return undefined;
+}

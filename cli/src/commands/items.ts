@@ -1,0 +1,88 @@
+import type { Client, EventSummary } from "../../../sdk/src/client.ts";
+import type { Command, Input } from "../command.ts";
+import { moment, type Output, plain } from "../output.ts";
+import type { Session } from "../session.ts";
+import { type EventFilter, filterOptions, readFilter } from "./eventFilter.ts";
+import { followItems } from "./followItems.ts";
+
+export const itemCommands: Command = {
+  name: "item",
+  summary: "items: what was accepted and what became of it",
+  commands: [
+    {
+      name: "list",
+      summary: "show items, the newest first",
+      options: {
+        ...filterOptions,
+        limit: { type: "string", value: "N", help: "at most so many, 1 to 100000; 50 unless given" },
+      },
+      run: list,
+    },
+    {
+      name: "get",
+      words: "<item>",
+      summary: "show an item and its attempts",
+      options: {
+        payload: { type: "boolean", help: "print its bytes as they were accepted, and nothing else" },
+      },
+      run: get,
+    },
+    {
+      name: "tail",
+      summary: "show items as they are accepted, until Ctrl-C",
+      options: { target: filterOptions["target"]!, "event-type": filterOptions["event-type"]! },
+      run: tail,
+    },
+  ],
+};
+
+const maxListed = 100_000;
+
+async function list({ out, connect }: Session, input: Input): Promise<void> {
+  const limit = input.number("limit", 1, maxListed) ?? 50;
+  const { client } = await connect();
+  const filter = { ...(await readFilter(client, input)), fields: "attempts,last_status_code" };
+  const rows: EventSummary[] = [];
+  for await (const event of client.allEvents(filter)) {
+    rows.push(event);
+    if (rows.length === limit) break;
+  }
+  out.list(rows, ["id", "created_at", "status", "attempts", "last_status_code", "event_type"]);
+}
+
+async function get({ out, connect }: Session, input: Input): Promise<void> {
+  const service = await connect();
+  const [id] = input.words as [string];
+  if (input.flag("payload")) {
+    out.raw(await service.readPayloadText(id));
+    return;
+  }
+  const answer = await service.client.readEvent(id);
+  if (out.isJson) {
+    out.one(answer);
+    return;
+  }
+  out.one(answer.event);
+  showAttempts(out, answer);
+}
+
+function showAttempts(
+  out: Output,
+  { delivery_attempts: attempts }: Awaited<ReturnType<Client["readEvent"]>>,
+): void {
+  if (attempts.length === 0) return;
+  out.raw("\n");
+  out.list(attempts, ["attempted_at", "status_code", "duration_ms", "error"]);
+}
+
+async function tail({ out, connect, untilStopped }: Session, input: Input): Promise<void> {
+  const { client } = await connect();
+  const filter: EventFilter = await readFilter(client, input);
+  out.say("showing items as they are accepted; Ctrl-C ends it");
+  for await (const event of followItems(client, filter, untilStopped(), (problem) =>
+    out.say(plain(problem)),
+  )) {
+    const { id, created_at, status, event_type } = event;
+    out.line(event, `${moment(created_at)}  ${id}  ${status.padEnd(12)}  ${plain(event_type)}`);
+  }
+}

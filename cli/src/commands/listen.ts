@@ -1,0 +1,141 @@
+import type { ClaimedMessage } from "../../../sdk/src/client.ts";
+import { consumeMailbox } from "../../../sdk/src/consumeMailbox.ts";
+import type { Command, Input } from "../command.ts";
+import { CommandError, UsageError } from "../exitCodes.ts";
+import { forward, type Forwarding, type Outcome } from "../listen/forward.ts";
+import { isSigningSecret, newSigningSecret } from "../listen/sign.ts";
+import { createPacer, type Pacer } from "../listen/pacer.ts";
+import { type Output, plain } from "../output.ts";
+import type { Service, Session } from "../session.ts";
+import { findMailbox } from "./chooseTarget.ts";
+import { patiently } from "./patiently.ts";
+import { consumerOptions } from "./work.ts";
+
+export const listenCommand: Command = {
+  name: "listen",
+  words: "<mailbox>",
+  summary: "post a mailbox's messages to a local server, signed as webhooks are, until Ctrl-C",
+  details: `Each message is posted as a webhook would be, with webhook-id, webhook-timestamp and webhook-signature. An answer
+of 2xx acknowledges it; after any other it is given back and comes again after 2, 4, 8 … up to 60 seconds. The claim
+is renewed for as long as the local server works on it. When the service is away its return is waited for; Ctrl-C gives
+back what is under way. The signing secret is POSTRIDER_LISTEN_SECRET, or one that is made and shown at the start.`,
+  options: {
+    "forward-to": { type: "string", value: "URL", help: "the local server; needed" },
+    timeout: { type: "string", value: "SECONDS", help: "for the local server's answer; 300 unless given" },
+    ...consumerOptions,
+  },
+  run: listen,
+};
+
+const maxDelaySeconds = 60;
+/** How long what is under way may go on after Ctrl-C. */
+const graceMs = 1_000;
+
+async function listen(session: Session, input: Input): Promise<void> {
+  const { out } = session;
+  const forwarding = readForwarding(input, session.env, out);
+  const concurrency = input.number("concurrency", 1, 100) ?? 1;
+  const leaseSeconds = input.number("lease", 5, 86_400) ?? 60;
+  const service = await session.connect();
+  const mailbox = await findMailbox(service.client, input.words[0]!);
+  const stop = session.untilStopped();
+  const cut = new AbortController();
+  const forwarder: Forwarder = { out, service, forwarding, pacer: createPacer(), cut: cut.signal };
+  const consumer = consumeMailbox(
+    patiently(service.connection),
+    mailbox.id,
+    (message, { signal }) => handle(forwarder, message, signal),
+    {
+      concurrency,
+      leaseSeconds,
+      retryDelaySeconds: ({ claim_count }) =>
+        stop.aborted ? 0 : Math.min(2 ** claim_count, maxDelaySeconds),
+      onError: (error) => {
+        if (!(error instanceof NotDelivered)) out.say(plain(`${(error as Error).message}; going on`));
+      },
+    },
+  );
+  out.say(`forwarding ${plain(mailbox.name)} to ${forwarding.url}; Ctrl-C ends it`);
+  stop.addEventListener(
+    "abort",
+    () => {
+      out.say("ending; what is under way is given back");
+      void consumer.stop();
+      setTimeout(() => cut.abort(new Error("the listener ends")), graceMs);
+    },
+    { once: true },
+  );
+  await consumer.finished;
+}
+
+function readForwarding(input: Input, env: NodeJS.ProcessEnv, out: Output): Forwarding {
+  const url = input.text("forward-to");
+  if (url === undefined) throw new UsageError("--forward-to is missing");
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
+    throw new UsageError("--forward-to must be a URL such as http://127.0.0.1:3000/webhooks");
+  }
+  const timeoutMs = (input.number("timeout", 1, 86_400) ?? 300) * 1000;
+  const given = env["POSTRIDER_LISTEN_SECRET"] ?? "";
+  if (given !== "" && !isSigningSecret(given)) {
+    throw new UsageError("POSTRIDER_LISTEN_SECRET must be whsec_ and 24 to 64 bytes in base64");
+  }
+  const secret = given === "" ? newSigningSecret() : given;
+  if (given === "") out.say(`signing secret: ${secret}`);
+  return { url, secret, timeoutMs };
+}
+
+interface Forwarder {
+  out: Output;
+  service: Service;
+  forwarding: Forwarding;
+  pacer: Pacer;
+  /** Ends what is under way. */
+  cut: AbortSignal;
+}
+
+/** The message goes back; its line has been shown. */
+class NotDelivered extends CommandError {}
+
+async function handle(
+  { out, service, forwarding, pacer, cut }: Forwarder,
+  message: ClaimedMessage,
+  lost: AbortSignal,
+): Promise<void> {
+  const signal = AbortSignal.any([cut, lost]);
+  const body = await service.readPayloadText(message.id);
+  const outcome = await forward(forwarding, message, body, signal);
+  show(out, message, outcome);
+  if (outcome.kind === "unreachable") {
+    // Otherwise every waiting message would be claimed once for nothing while the local server is being restarted.
+    await pacer.afterFailure(signal);
+    throw new NotDelivered(`the local server was not reached: ${outcome.reason}`);
+  }
+  pacer.afterSuccess();
+  if (outcome.status < 200 || outcome.status > 299) {
+    throw new NotDelivered(`the local server answered ${outcome.status}`);
+  }
+}
+
+function show(out: Output, { id, event_type }: ClaimedMessage, outcome: Outcome): void {
+  const at = new Date();
+  const isGood = outcome.kind === "answered" && outcome.status >= 200 && outcome.status <= 299;
+  const what = outcome.kind === "answered" ? String(outcome.status) : plain(outcome.reason);
+  out.line(
+    {
+      at: Math.floor(at.getTime() / 1000),
+      id,
+      event_type,
+      status_code: outcome.kind === "answered" ? outcome.status : 0,
+      error: outcome.kind === "answered" ? null : outcome.reason,
+      duration_ms: outcome.durationMs,
+      acknowledged: isGood,
+    },
+    [
+      at.toTimeString().slice(0, 8),
+      id,
+      plain(event_type),
+      out.paint(isGood ? "green" : "red", what),
+      out.paint("dim", `${outcome.durationMs} ms`),
+    ].join("  "),
+  );
+}

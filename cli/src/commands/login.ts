@@ -1,0 +1,54 @@
+import { createClient } from "../../../sdk/src/client.ts";
+import type { Command, Input } from "../command.ts";
+import { CommandError, exitCodes } from "../exitCodes.ts";
+import { defaultProfile, urlFor } from "../profile/credential.ts";
+import { profilesPath, writeProfile } from "../profile/profiles.ts";
+import { readSecret } from "../profile/readSecret.ts";
+import type { Session } from "../session.ts";
+
+const keptIn =
+  "Profiles are kept in ~/.config/postrider/profiles.json (or below XDG_CONFIG_HOME), mode 0600.";
+
+export const loginCommand: Command = {
+  name: "login",
+  summary: "keep an API key for later commands, after trying it",
+  details: `The key is read from the standard input, or asked for.\n${keptIn}`,
+  run: logIn,
+};
+
+export const logoutCommand: Command = {
+  name: "logout",
+  summary: "forget a kept API key; the key itself stays valid",
+  details: keptIn,
+  run: logOut,
+};
+
+async function logIn({ out, env, stdin }: Session, input: Input): Promise<void> {
+  const url = urlFor(input.text("server"), env);
+  const profile = profileOf(input, env);
+  const key = await readSecret(stdin, (text) => out.say(text), "API key");
+  const organization = await ownerOf(url, key);
+  const path = profilesPath(env);
+  writeProfile(path, profile, { url, key });
+  out.say(`kept in ${path}`);
+  out.one({ profile, url, organization });
+}
+
+/** The organization that a key is of. @throws {PostriderError} when the service refuses it or does not answer. */
+async function ownerOf(url: string, key: string): Promise<string> {
+  const { org } = await createClient({ baseUrl: url, apiKey: key, maxAttempts: 2 }).readOrganization();
+  return org.name;
+}
+
+async function logOut({ out, env }: Session, input: Input): Promise<void> {
+  const profile = profileOf(input, env);
+  if (!writeProfile(profilesPath(env), profile, undefined)) {
+    throw new CommandError(`there is no profile "${profile}"`, exitCodes.notFound);
+  }
+  out.one({ profile, forgotten: true });
+}
+
+function profileOf(input: Input, env: NodeJS.ProcessEnv): string {
+  const fromEnv = env["POSTRIDER_PROFILE"];
+  return input.text("profile") ?? (fromEnv === undefined || fromEnv === "" ? defaultProfile : fromEnv);
+}

@@ -1,0 +1,74 @@
+import type { Command, Input, Options } from "../command.ts";
+import { UsageError } from "../exitCodes.ts";
+import { plain } from "../output.ts";
+import type { Session } from "../session.ts";
+import { findMailbox, targetId } from "./chooseTarget.ts";
+import { workCommand } from "./work.ts";
+
+const claimOptions: Options = {
+  max: { type: "string", value: "N", help: "at most so many messages, 1 to 100; 1 unless given" },
+  wait: { type: "string", value: "SECONDS", help: "how long to wait for some, up to 20" },
+  lease: { type: "string", value: "SECONDS", help: "how long the claim lasts without being extended" },
+};
+
+export const mailboxCommands: Command = {
+  name: "mailbox",
+  summary: "mailboxes: messages that wait to be taken",
+  commands: [
+    {
+      name: "stats",
+      words: "<mailbox>",
+      summary: "show what a mailbox holds and how fast it moves",
+      run: stats,
+    },
+    {
+      name: "claim",
+      words: "<mailbox>",
+      summary: "take messages; what is not acknowledged within its lease comes back",
+      options: claimOptions,
+      run: claim,
+    },
+    {
+      name: "ack",
+      words: "<message…>",
+      summary: "acknowledge claimed messages: they are done",
+      options: {
+        "claim-token": { type: "string", value: "TOKEN", help: "of the claim, for a single message" },
+      },
+      run: acknowledge,
+    },
+    workCommand,
+  ],
+};
+
+async function stats({ out, connect }: Session, { words }: Input): Promise<void> {
+  const { client } = await connect();
+  const mailbox = await findMailbox(client, words[0]!);
+  out.one(await client.readMailboxStats(mailbox.id));
+}
+
+async function claim({ out, connect }: Session, input: Input): Promise<void> {
+  const body = {
+    max: input.number("max", 1, 100) ?? 1,
+    wait_seconds: input.number("wait", 0, 20) ?? 0,
+    lease_seconds: input.number("lease", 1, 86_400),
+  };
+  const { client } = await connect();
+  const { messages, remaining } = await client.claimMessages(await targetId(client, input.words[0]!), body);
+  for (const message of messages) {
+    const { id, claim_token, event_type, payload } = message;
+    out.line(message, `${id}  ${claim_token}  ${plain(event_type)}  ${plain(JSON.stringify(payload))}`);
+  }
+  if (messages.length === 0) out.say(`nothing to claim now; ${remaining.claimed} messages are claimed`);
+}
+
+async function acknowledge({ out, connect }: Session, input: Input): Promise<void> {
+  const token = input.text("claim-token");
+  if (token !== undefined && input.words.length > 1)
+    throw new UsageError("--claim-token is for a single message");
+  const { client } = await connect();
+  for (const id of input.words) {
+    const done = await client.acknowledgeMessage(id, token === undefined ? {} : { claim_token: token });
+    out.line(done, `${done.id}  ${done.status}`);
+  }
+}

@@ -1,0 +1,101 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import type { ClaimedMessage } from "../../../sdk/src/client.ts";
+import { consumeMailbox, RejectMessage } from "../../../sdk/src/consumeMailbox.ts";
+import type { Command, Input, Options } from "../command.ts";
+import { CommandError, UsageError } from "../exitCodes.ts";
+import { plain } from "../output.ts";
+import type { Session } from "../session.ts";
+import { findMailbox } from "./chooseTarget.ts";
+import { patiently } from "./patiently.ts";
+
+export const consumerOptions: Options = {
+  concurrency: { type: "string", value: "N", help: "messages at the same time, 1 to 100; 1 unless given" },
+  lease: {
+    type: "string",
+    value: "SECONDS",
+    help: "a claim's length, renewed while the work goes on; 60 unless given",
+  },
+};
+
+export const workCommand: Command = {
+  name: "work",
+  words: "<mailbox> -- <command…>",
+  summary: "run a command for each message, until Ctrl-C",
+  details: `The command gets the payload on its standard input, and POSTRIDER_MESSAGE_ID, POSTRIDER_EVENT_TYPE,
+POSTRIDER_CORRELATION_ID and POSTRIDER_CLAIM_COUNT in its environment. Its end with 0 acknowledges the message, with 65
+rejects it for good; with anything else it comes back after 2, 4, 8 … up to 300 seconds. A message may come twice after
+a crash: tell them apart by POSTRIDER_MESSAGE_ID.`,
+  options: consumerOptions,
+  run: work,
+};
+
+/** EX_DATAERR of sysexits.h: the message is at fault, and trying again cannot help. */
+const rejectCode = 65;
+const maxDelaySeconds = 300;
+
+async function work(session: Session, input: Input): Promise<void> {
+  const { out, env } = session;
+  const [file, ...args] = input.rest;
+  if (file === undefined)
+    throw new UsageError("say which command to run: postrider mailbox work <mailbox> -- <command>");
+  const concurrency = input.number("concurrency", 1, 100) ?? 1;
+  const leaseSeconds = input.number("lease", 5, 86_400) ?? 60;
+  const service = await session.connect();
+  const mailbox = await findMailbox(service.client, input.words[0]!);
+  const stop = session.untilStopped();
+  const consumer = consumeMailbox(
+    patiently(service.connection),
+    mailbox.id,
+    async (message, { signal }) => {
+      const payload = await service.readPayloadText(message.id);
+      await runOnce({ file, args, env: environmentOf(env, message) }, payload, signal);
+      out.say(`${message.id}  done`);
+    },
+    {
+      concurrency,
+      leaseSeconds,
+      retryDelaySeconds: ({ claim_count }) =>
+        stop.aborted ? 0 : Math.min(2 ** claim_count, maxDelaySeconds),
+      onError: (error, message) => {
+        out.say(plain(`${message === undefined ? "" : `${message.id}  `}${(error as Error).message}`));
+      },
+    },
+  );
+  out.say(`working on ${plain(mailbox.name)}; Ctrl-C ends it, after what is under way`);
+  stop.addEventListener("abort", () => void consumer.stop(), { once: true });
+  await consumer.finished;
+}
+
+/** Ours without the key, which the command has no need of. */
+function environmentOf(env: NodeJS.ProcessEnv, message: ClaimedMessage): NodeJS.ProcessEnv {
+  const { POSTRIDER_KEY: _key, ...rest } = env;
+  return {
+    ...rest,
+    POSTRIDER_MESSAGE_ID: message.id,
+    POSTRIDER_EVENT_TYPE: message.event_type ?? "",
+    POSTRIDER_CORRELATION_ID: message.correlation_id ?? "",
+    POSTRIDER_CLAIM_COUNT: String(message.claim_count),
+  };
+}
+
+interface Program {
+  file: string;
+  args: readonly string[];
+  env: NodeJS.ProcessEnv;
+}
+
+/** @throws what the program's end means for the message. */
+async function runOnce({ file, args, env }: Program, payload: string, signal: AbortSignal): Promise<void> {
+  const child = spawn(file, args, { env, stdio: ["pipe", "inherit", "inherit"], signal });
+  // A program need not read its input.
+  child.stdin.on("error", () => undefined);
+  child.stdin.end(payload);
+  const [code, killedBy] = (await once(child, "exit").catch((cause: unknown) => {
+    throw new CommandError(`${file} did not run: ${(cause as Error).message}`, undefined, { cause });
+  })) as [number | null, NodeJS.Signals | null];
+  if (code === 0) return;
+  const how = code === null ? `was ended by ${killedBy}` : `ended with ${code}`;
+  if (code === rejectCode) throw new RejectMessage(`${file} ${how}`);
+  throw new CommandError(`${file} ${how}`);
+}

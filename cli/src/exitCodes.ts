@@ -1,0 +1,43 @@
+import { PostriderError } from "../../sdk/src/client.ts";
+
+/** What the process says of its end, for scripts. */
+export const exitCodes = { done: 0, failed: 1, usage: 2, credential: 3, notFound: 4, conflict: 5 } as const;
+
+export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
+
+/** Why a command ends without its work; the message is for a person. */
+export class CommandError extends Error {
+  readonly exitCode: ExitCode;
+
+  constructor(message: string, exitCode: ExitCode = exitCodes.failed, options?: ErrorOptions) {
+    super(message, options);
+    this.exitCode = exitCode;
+  }
+}
+
+/** The words make no command; the message says what is wrong with them. */
+export class UsageError extends CommandError {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, exitCodes.usage, options);
+  }
+}
+
+/** The end that a failure stands for. */
+export function exitCodeOf(error: unknown): ExitCode {
+  if (error instanceof CommandError) return error.exitCode;
+  if (!(error instanceof PostriderError)) return exitCodes.failed;
+  switch (error.status) {
+    case 400:
+      return exitCodes.usage;
+    case 401:
+    case 403:
+      return exitCodes.credential;
+    case 404:
+    case 410:
+      return exitCodes.notFound;
+    case 409:
+      return exitCodes.conflict;
+    default:
+      return exitCodes.failed;
+  }
+}

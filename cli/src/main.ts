@@ -1,0 +1,92 @@
+import { PostriderError } from "../../sdk/src/client.ts";
+import type { Command, Input } from "./command.ts";
+import { commands } from "./commands.ts";
+import { exitCodeOf, exitCodes, type ExitCode, UsageError } from "./exitCodes.ts";
+import { helpOf } from "./help.ts";
+import { createOutput, type Output, plain, type Stream } from "./output.ts";
+import { findConnection } from "./profile/credential.ts";
+import type { SecretSource } from "./profile/readSecret.ts";
+import { reasonOf } from "./reasonOf.ts";
+import { asksForHelp, findCommand, type Found, readInput } from "./readInput.ts";
+import { openService, type Session } from "./session.ts";
+
+/** What the process gives a command. */
+export interface Surroundings {
+  env: NodeJS.ProcessEnv;
+  stdin: SecretSource;
+  stdout: Stream;
+  stderr: Stream;
+  untilStopped: () => AbortSignal;
+}
+
+/** Runs a command line. @returns the exit code, see `exitCodes`. */
+export async function main(args: readonly string[], around: Surroundings): Promise<ExitCode> {
+  const { found, isHelp } = read(args);
+  const out = createOutput(around, args.includes("--json"), around.env);
+  try {
+    if (args.some((word) => word.includes("ak_live_"))) throw new UsageError(keyInArguments);
+    if (isHelp || (found.path.length === 0 && found.args.length === 0)) {
+      out.raw(helpOf(found.command, found.path));
+      return exitCodes.done;
+    }
+    if (found.command.run === undefined) throw new UsageError(whatIsMissing(found));
+    const input = readInput(found);
+    await found.command.run(sessionOf(input, out, around), input);
+    return exitCodes.done;
+  } catch (error) {
+    out.say(`postrider: ${plain(sentenceOf(error))}`);
+    if (error instanceof UsageError) out.say(hintFor(found.command, found.path));
+    return exitCodeOf(error);
+  }
+}
+
+const keyInArguments =
+  "an API key does not belong among the arguments, which other users of this machine can read: set POSTRIDER_KEY, or give it with --key-stdin";
+
+/** `help target` is `target --help`. */
+function read(args: readonly string[]): { found: Found; isHelp: boolean } {
+  const isVersion = args[0] === "--version";
+  const isHelp = args[0] === "help" || asksForHelp(args);
+  const words = isVersion ? ["version"] : args.filter((word, index) => index > 0 || word !== "help");
+  return { found: findCommand(commands, words), isHelp };
+}
+
+function whatIsMissing({ command, path, args }: Found): string {
+  const [word] = args;
+  const name = path.join(" ");
+  if (word?.startsWith("-") === true)
+    return `options come after the command: postrider ${name} <command> ${word}`;
+  if (word !== undefined) return `there is no command "${[...path, word].join(" ")}"`;
+  return `say what to do: ${command.commands!.map((one) => `${name} ${one.name}`).join(", ")}`;
+}
+
+function hintFor(command: Command, path: readonly string[]): string {
+  const usage =
+    command.run === undefined ? "" : `Usage: postrider ${path.join(" ")} ${command.words ?? ""}\n`;
+  return `${usage}More: postrider ${[...path, "--help"].join(" ")}`;
+}
+
+function sessionOf(input: Input, out: Output, around: Surroundings): Session {
+  return {
+    out,
+    env: around.env,
+    stdin: around.stdin,
+    untilStopped: around.untilStopped,
+    async connect() {
+      const asked = {
+        url: input.text("server"),
+        profile: input.text("profile"),
+        keyStdin: input.flag("key-stdin"),
+      };
+      return openService(await findConnection(asked, { ...around, say: (text) => out.say(text) }));
+    },
+  };
+}
+
+/** What happened, with what the network said of a service that did not answer. */
+function sentenceOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (!(error instanceof PostriderError) || error.status !== 0) return error.message;
+  const reason = reasonOf(error.cause);
+  return `${error.message}${reason === "" ? "" : ` (${reason})`}: is it running, and is the address right? postrider doctor tells more`;
+}

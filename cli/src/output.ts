@@ -1,0 +1,99 @@
+/** Where a command writes: data on one side, what is only said to a person on the other. */
+export interface Output {
+  readonly isJson: boolean;
+  /** One document: as a line of JSON, or as lines of `name  value`. */
+  one: (value: object) => void;
+  /** A list: as one line of JSON each, or as a table with these columns of the rows. */
+  list: (rows: readonly object[], columns: readonly string[]) => void;
+  /** One of many that come by and by: as a line of JSON, or as the text. */
+  line: (value: object, text: string) => void;
+  /** Data as it is. */
+  raw: (bytes: Uint8Array | string) => void;
+  /** Something for a person, beside the data. */
+  say: (text: string) => void;
+  /** The text in a colour, where colours are shown on the side of data. */
+  paint: (colour: Colour, text: string) => string;
+}
+
+export type Colour = "red" | "green" | "yellow" | "dim";
+
+export interface Stream {
+  write(text: string | Uint8Array): unknown;
+  isTTY?: boolean | undefined;
+}
+
+const codes: Record<Colour, number> = { red: 31, green: 32, yellow: 33, dim: 2 };
+
+export function createOutput(
+  streams: { stdout: Stream; stderr: Stream },
+  isJson: boolean,
+  env: NodeJS.ProcessEnv,
+): Output {
+  const { stdout, stderr } = streams;
+  const isColoured = stdout.isTTY === true && (env["NO_COLOR"] ?? "") === "" && env["TERM"] !== "dumb";
+  const json = (value: object): void => void stdout.write(`${JSON.stringify(value)}\n`);
+  return {
+    isJson,
+    one(value) {
+      if (isJson) json(value);
+      else stdout.write(asFields(value));
+    },
+    list(rows, columns) {
+      if (isJson) rows.forEach(json);
+      else if (rows.length > 0) stdout.write(asTable(rows as Record<string, unknown>[], columns));
+    },
+    line(value, text) {
+      if (isJson) json(value);
+      else stdout.write(`${text}\n`);
+    },
+    raw: (bytes) => void stdout.write(bytes),
+    say: (text) => void stderr.write(`${text}\n`),
+    paint: (colour, text) => (isColoured ? `\u001B[${codes[colour]}m${text}\u001B[0m` : text),
+  };
+}
+
+type Shown = object | string | number | boolean | null | undefined;
+
+/** Text of others on one line, without what would steer a terminal. */
+export function plain(value: Shown): string {
+  if (value === undefined || value === null) return "-";
+  const text = typeof value === "object" ? JSON.stringify(value) : String(value);
+  return text.replace(/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu, (character) => {
+    return `\\u${character.codePointAt(0)!.toString(16).padStart(4, "0")}`;
+  });
+}
+
+/** A moment as people read it; columns that end in `_at` hold Unix seconds. */
+export function moment(unixSeconds: number): string {
+  return new Date(unixSeconds * 1000)
+    .toISOString()
+    .replace("T", " ")
+    .replace(/\.\d+Z$/, "Z");
+}
+
+function shown(name: string, value: unknown): string {
+  return typeof value === "number" && name.endsWith("_at") ? moment(value) : plain(value as Shown);
+}
+
+function asFields(value: object): string {
+  const entries = Object.entries(value);
+  const width = Math.max(...entries.map(([name]) => name.length));
+  return entries.map(([name, one]) => `${name.padEnd(width)}  ${shown(name, one)}\n`).join("");
+}
+
+function asTable(rows: readonly Record<string, unknown>[], columns: readonly string[]): string {
+  const lines = [
+    columns.map((column) => column.toUpperCase()),
+    ...rows.map((row) => columns.map((column) => shown(column, row[column]))),
+  ];
+  const widths = columns.map((_, index) => Math.max(...lines.map((line) => line[index]!.length)));
+  return lines
+    .map(
+      (line) =>
+        `${line
+          .map((cell, index) => cell.padEnd(widths[index]!))
+          .join("  ")
+          .trimEnd()}\n`,
+    )
+    .join("");
+}

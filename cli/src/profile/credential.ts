@@ -1,0 +1,75 @@
+import { CommandError, exitCodes, UsageError } from "../exitCodes.ts";
+import { profilesPath, readProfile } from "./profiles.ts";
+import { readSecret, type SecretSource } from "./readSecret.ts";
+
+/** Which service, and with which API key. */
+export interface Connection {
+  url: string;
+  key: string;
+}
+
+export interface Asked {
+  url: string | undefined;
+  profile: string | undefined;
+  keyStdin: boolean;
+}
+
+export interface Surroundings {
+  env: NodeJS.ProcessEnv;
+  stdin: SecretSource;
+  say: (text: string) => void;
+}
+
+const defaultUrl = "http://127.0.0.1:8080";
+export const defaultProfile = "default";
+
+/**
+ * The service and the key of a command: an option, then the environment, then the profile.
+ * @throws {CommandError} when there is no key for this service.
+ */
+export async function findConnection(asked: Asked, around: Surroundings): Promise<Connection> {
+  const { env } = around;
+  const name = asked.profile ?? nonEmpty(env["POSTRIDER_PROFILE"]) ?? defaultProfile;
+  const profile = readProfile(profilesPath(env), name);
+  const url = readUrl(asked.url ?? nonEmpty(env["POSTRIDER_URL"]) ?? profile?.url ?? defaultUrl);
+  if (asked.keyStdin) return { url, key: await readSecret(around.stdin, around.say, "API key") };
+  const key = asked.profile === undefined ? nonEmpty(env["POSTRIDER_KEY"]) : undefined;
+  if (key !== undefined) return { url, key };
+  if (profile === undefined) {
+    throw new CommandError(
+      name === defaultProfile
+        ? "no API key: set POSTRIDER_KEY, give it with --key-stdin, or keep it with: postrider login"
+        : `there is no profile "${name}": make it with: postrider login --profile ${name}`,
+      exitCodes.credential,
+    );
+  }
+  // A key goes to no other service than the one that it was given for.
+  if (profile.url !== url) {
+    throw new CommandError(
+      `the key of the profile "${name}" is for ${profile.url}, not for ${url}: set POSTRIDER_KEY, or log in there with --profile`,
+      exitCodes.credential,
+    );
+  }
+  return { url, key: profile.key };
+}
+
+/** A service's address without a slash at its end. @throws {UsageError} when it is none. */
+function readUrl(text: string): string {
+  const isUrl = URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
+  const { username = "", password = "", href = "" } = isUrl ? new URL(text) : {};
+  if (!isUrl || `${username}${password}` !== "") {
+    throw new UsageError(
+      "the service's address must be a URL such as https://postrider.example.com, without credentials",
+    );
+  }
+  return href.replace(/\/+$/, "");
+}
+
+/** The address of a command that brings its key itself. */
+export function urlFor(asked: string | undefined, env: NodeJS.ProcessEnv): string {
+  return readUrl(asked ?? nonEmpty(env["POSTRIDER_URL"]) ?? defaultUrl);
+}
+
+function nonEmpty(text: string | undefined): string | undefined {
+  return text === "" ? undefined : text;
+}

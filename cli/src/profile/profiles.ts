@@ -1,0 +1,70 @@
+import { chmodSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { dirname, join } from "node:path";
+import { CommandError, exitCodes } from "../exitCodes.ts";
+
+/** Who to be, and where: what `postrider login` keeps. */
+export interface Profile {
+  url: string;
+  key: string;
+}
+
+type Profiles = Record<string, Profile>;
+
+/** The file of profiles: `postrider/profiles.json` below XDG_CONFIG_HOME or `~/.config`. */
+export function profilesPath(env: NodeJS.ProcessEnv): string {
+  const configured = env["XDG_CONFIG_HOME"] ?? "";
+  const base = configured === "" ? join(env["HOME"] ?? homedir(), ".config") : configured;
+  return join(base, "postrider", "profiles.json");
+}
+
+/** The profile of that name, where there is one. @throws {CommandError} when others can read the file. */
+export function readProfile(path: string, name: string): Profile | undefined {
+  return readProfiles(path)[name];
+}
+
+/** Keeps a profile, or forgets it, in a file that only its owner can read. @returns whether it was there before. */
+export function writeProfile(path: string, name: string, profile: Profile | undefined): boolean {
+  const { [name]: before, ...others } = readProfiles(path);
+  const all = profile === undefined ? others : { ...others, [name]: profile };
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  // Written whole and renamed, so that an interruption leaves the old one.
+  const draft = `${path}.${process.pid}`;
+  writeFileSync(draft, `${JSON.stringify(all, undefined, 2)}\n`, { mode: 0o600 });
+  chmodSync(draft, 0o600);
+  renameSync(draft, path);
+  return before !== undefined;
+}
+
+function readProfiles(path: string): Profiles {
+  const text = readOptional(path);
+  if (text === undefined) return {};
+  if (isOpenToOthers(path)) {
+    throw new CommandError(
+      `${path} holds API keys, and others than its owner may open it: chmod 600 ${path}`,
+      exitCodes.credential,
+    );
+  }
+  try {
+    return JSON.parse(text) as Profiles;
+  } catch (cause) {
+    throw new CommandError(
+      `${path} cannot be read (${(cause as Error).message}): remove it, and log in again`,
+      exitCodes.credential,
+      { cause },
+    );
+  }
+}
+
+function isOpenToOthers(path: string): boolean {
+  return process.platform !== "win32" && (statSync(path).mode & 0o077) !== 0;
+}
+
+function readOptional(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,46 @@
+import { CommandError, exitCodes } from "../exitCodes.ts";
+
+/** What a secret may come from: a terminal, where it is not shown, or a pipe. */
+export type SecretSource = NodeJS.ReadableStream & {
+  isTTY?: boolean | undefined;
+  setRawMode?: (isRaw: boolean) => unknown;
+};
+
+const maxBytes = 4096;
+
+/** The first line of the standard input. @throws {CommandError} when it is empty or far too long. */
+export async function readSecret(
+  source: SecretSource,
+  say: (text: string) => void,
+  what: string,
+): Promise<string> {
+  const isAsked = source.isTTY === true;
+  if (isAsked) {
+    say(`${what} (it is not shown):`);
+    source.setRawMode?.(true);
+  }
+  try {
+    const text = (await readLine(source)).trim();
+    if (text !== "") return text;
+  } finally {
+    if (isAsked) source.setRawMode?.(false);
+    source.pause();
+  }
+  throw new CommandError(`no ${what} came from the standard input`, exitCodes.credential);
+}
+
+async function readLine(source: SecretSource): Promise<string> {
+  let line = "";
+  source.setEncoding("utf8");
+  for await (const chunk of source as AsyncIterable<string>) {
+    for (const character of chunk) {
+      if (character === "\n" || character === "\r") return line;
+      // In raw mode these are the terminal's own.
+      if (character === "\u0003" || character === "\u0004") return "";
+      if (character === "\u007F" || character === "\b") line = line.slice(0, -1);
+      else line += character;
+    }
+    if (line.length > maxBytes) throw new CommandError("that is too long to be a key", exitCodes.credential);
+  }
+  return line;
+}

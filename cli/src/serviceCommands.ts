@@ -1,0 +1,50 @@
+import type { Command } from "./command.ts";
+import { CommandError, exitCodes } from "./exitCodes.ts";
+
+const described: readonly Pick<Command, "name" | "words" | "summary" | "options">[] = [
+  {
+    name: "serve",
+    summary: "run the service",
+    options: {
+      roles: { type: "string", value: "LIST", help: "what this process does, such as api,dispatcher" },
+    },
+  },
+  { name: "org", summary: "manage organizations, as an operator: create, list, show, set-state" },
+  { name: "reset-password", words: "<email>", summary: "give a user a new password, as an operator" },
+  {
+    name: "backup",
+    words: "<file>",
+    summary: "write the whole database into one file, while the service runs",
+  },
+  { name: "restore", words: "<file>", summary: "bring a backup back, into an empty database" },
+  {
+    name: "reset",
+    summary: "remove everything",
+    options: { yes: { type: "boolean", help: "do it" } },
+  },
+  {
+    name: "move",
+    summary: "move from the embedded database to that of DATABASE_URL",
+    options: {
+      "stop-service": { type: "boolean", help: "end the service that runs on the embedded database" },
+    },
+  },
+];
+
+/**
+ * The commands of the machine that the service runs on, for the help and for completion. The package `postrider` runs
+ * them itself, see its `bin/load.cjs`; who has only this package is told where they are.
+ */
+export const serviceCommands: readonly Command[] = described.map((command) =>
+  Object.assign(command, { isLocal: true, run: refuse(command.name) }),
+);
+
+function refuse(name: string): () => Promise<void> {
+  return () =>
+    Promise.reject(
+      new CommandError(
+        `"${name}" belongs to the service, which this package does not bring: npx postrider ${name}`,
+        exitCodes.usage,
+      ),
+    );
+}

@@ -1,0 +1,44 @@
+import { type Client, createClient } from "../../sdk/src/client.ts";
+import type { Output } from "./output.ts";
+import type { Connection } from "./profile/credential.ts";
+import type { SecretSource } from "./profile/readSecret.ts";
+
+/** What a command works with. */
+export interface Session {
+  out: Output;
+  env: NodeJS.ProcessEnv;
+  stdin: SecretSource;
+  /** The service, as the options, the environment and the profile say. */
+  connect: () => Promise<Service>;
+  /** Aborts when somebody asks the command to end; the second time it ends at once. Only a command that asks is told. */
+  untilStopped: () => AbortSignal;
+}
+
+/** A service with a credential. */
+export interface Service {
+  connection: Connection;
+  client: Client;
+  /** The bytes of an item as they were accepted, which parsed and printed again are others. */
+  readPayloadText: (id: string) => Promise<string>;
+}
+
+/** Somebody waits for the answer, or for the word that there is none: about two seconds. */
+const patience = { maxAttempts: 4, retryBaseMs: 250 };
+
+/** The service of a connection; the programs of this package use its public interface alone. */
+export function openService(connection: Connection): Service {
+  const { url: baseUrl, key: apiKey } = connection;
+  const texts = createClient({ baseUrl, apiKey, fetch: fetchAsText, ...patience });
+  return {
+    connection,
+    client: createClient({ baseUrl, apiKey, ...patience }),
+    readPayloadText: async (id) => (await texts.readPayload(id)) as string,
+  };
+}
+
+/** Gives the text of a good answer as a JSON string, because the client parses what it gets. */
+async function fetchAsText(input: string | URL | Request, init?: RequestInit): Promise<Response> {
+  const response = await fetch(input, init);
+  if (!response.ok) return response;
+  return new Response(JSON.stringify(await response.text()), { headers: response.headers });
+}

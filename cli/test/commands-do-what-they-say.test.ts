@@ -1,0 +1,284 @@
+import { chmodSync, existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createTestDatabase, type TestDatabase } from "../../server/test/support/database.ts";
+import { type Receiver, startReceiver } from "../../server/test/support/receiver.ts";
+import { type ServiceProcess, startService } from "../../server/test/support/serviceProcess.ts";
+import { type Account, signUp } from "../../server/test/support/testNode.ts";
+import { until } from "../../server/test/support/until.ts";
+import { nowhere, run, start } from "./support/command.ts";
+
+const place = mkdtempSync(join(tmpdir(), "postrider-command-"));
+let database: TestDatabase;
+let service: ServiceProcess;
+let receiver: Receiver;
+let account: Account;
+let env: Record<string, string>;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  receiver = await startReceiver();
+  service = await startService({ storage: { databaseUrl: database.url } });
+  account = await signUp(service);
+  env = { POSTRIDER_URL: service.url, POSTRIDER_KEY: account.api_key, XDG_CONFIG_HOME: place };
+});
+
+afterAll(async () => {
+  await service.stop();
+  await receiver.stop();
+  await database.drop();
+  rmSync(place, { recursive: true, force: true });
+});
+
+describe("targets and items", () => {
+  it("are made, sent, listed, read and replayed, with data alone on the standard output", async () => {
+    const made = await run(
+      ["target", "create", "webhook", "--name", "orders", "--url", receiver.url, "--json"],
+      { env },
+    );
+    expect([made.code, made.err]).toEqual([0, ""]);
+    const [target] = made.json();
+    expect(target).toMatchObject({
+      kind: "webhook",
+      name: "orders",
+      secret: expect.stringMatching(/^whsec_/),
+    });
+
+    const file = join(place, "order.json");
+    const bytes = '{ "order": 12345678901234567890,  "event_type": "order.created" }';
+    writeFileSync(file, bytes);
+    const sent = await run(["send", "orders", file, "--correlation-id", "c-1", "--json"], { env });
+    expect(sent.code).toBe(0);
+    const [{ id }] = sent.json();
+    const [delivered] = await receiver.arrivals(1);
+    expect([delivered!.id, delivered!.body.toString()]).toEqual([id, bytes]);
+
+    const piped = await run(["send", target.id, "-"], { env, input: '{"order": 2}' });
+    expect([piped.code, piped.out]).toEqual([
+      0,
+      expect.stringMatching(/^id +[0-9a-f]{32}\nstatus +QUEUED\n$/),
+    ]);
+
+    const list = async (): Promise<{ status: string }[]> =>
+      (await run(["item", "list", "--target", "orders", "--json"], { env })).json();
+    await until(list, (items) => items.length === 2 && items.every(({ status }) => status === "DELIVERED"));
+    expect((await run(["item", "list", "--event-type", "order.created"], { env })).out).toMatch(
+      new RegExp(`^ID .*\n${id}  \\S+ \\S+  DELIVERED  1 .* order.created\n$`),
+    );
+
+    const payload = await run(["item", "get", id, "--payload"], { env });
+    expect(payload.out).toBe(bytes);
+    const whole = await run(["item", "get", id, "--json"], { env });
+    expect(whole.json()[0]).toMatchObject({
+      event: { id, correlation_id: "c-1" },
+      delivery_attempts: [{ status_code: 200 }],
+    });
+
+    const dry = await run(["replay", "--target", "orders", "--status", "DELIVERED", "--dry-run", "--json"], {
+      env,
+    });
+    expect(dry.json()[0]).toMatchObject({ count: 2 });
+    expect(receiver.received).toHaveLength(2);
+    const again = await run(["replay", id, "--json"], { env });
+    expect(again.json()[0]).toMatchObject({ source_event_id: id });
+    await receiver.arrivals(3);
+    const all = await run(["replay", "--target", "orders", "--event-type", "order.created", "--json"], {
+      env,
+    });
+    expect(all.json()[0]).toMatchObject({ status: "RUNNING" });
+    await receiver.arrivals(5);
+  });
+
+  it("of a target are held while it is disabled, and its secret can be changed", async () => {
+    await run(["target", "disable", "orders"], { env });
+    await run(["send", "orders", "-"], { env, input: "{}" });
+    const got = await run(["target", "get", "orders", "--json"], { env });
+    expect(got.json()[0]).toMatchObject({ enabled: false, held: 1 });
+    const enabled = await run(["target", "enable", "orders", "--json"], { env });
+    expect(enabled.json()[0]).toMatchObject({ enabled: true });
+
+    const rotated = (await run(["target", "rotate", "orders", "--json"], { env })).json()[0];
+    expect(rotated).toMatchObject({
+      has_previous_signing_secret: true,
+      secret: expect.stringMatching(/^whsec_/),
+    });
+    const ended = (await run(["target", "rotate", "orders", "--end", "--json"], { env })).json()[0];
+    expect(ended).toMatchObject({ has_previous_signing_secret: false });
+  });
+
+  it("are tried with a test item", async () => {
+    const tested = await run(["target", "test", "orders", "--json"], { env });
+    expect(tested.code).toBe(0);
+    expect(tested.json()[0]).toMatchObject({ delivered: true, status_code: 200 });
+  });
+
+  it("are shown as they come, across an absence of the service", async () => {
+    const tail = start(["item", "tail", "--target", "orders"], env);
+    await tail.says(/showing items/);
+    const [{ id }] = (await run(["send", "orders", "-", "--json"], { env, input: "{}" })).json();
+    await tail.says(new RegExp(id));
+    tail.kill("SIGINT");
+    expect(await tail.ended).toEqual({ code: 0, signal: null });
+  });
+});
+
+describe("a mailbox", () => {
+  it("is measured, claimed from and acknowledged", async () => {
+    const [mailbox] = (
+      await run(["target", "create", "mailbox", "--name", "inbox", "--json"], { env })
+    ).json();
+    await run(["send", "inbox", "-"], { env, input: '{"task": 1}' });
+    const [stats] = (await run(["mailbox", "stats", "inbox", "--json"], { env })).json();
+    expect(stats).toMatchObject({ ready: 1 });
+    const [message] = (await run(["mailbox", "claim", mailbox.id, "--wait", "5", "--json"], { env })).json();
+    expect(message).toMatchObject({ payload: { task: 1 }, status: "CLAIMED" });
+    const acked = await run(["mailbox", "ack", message.id, "--claim-token", message.claim_token, "--json"], {
+      env,
+    });
+    expect(acked.json()[0]).toEqual({ id: message.id, status: "ACKNOWLEDGED" });
+    const none = await run(["mailbox", "claim", "inbox"], { env });
+    expect([none.code, none.out]).toEqual([0, ""]);
+  });
+
+  it("is worked on by a command, whose end decides", async () => {
+    await run(["target", "create", "mailbox", "--name", "jobs"], { env });
+    for (const code of [0, 65]) await run(["send", "jobs", "-"], { env, input: JSON.stringify({ code }) });
+    const script = `
+      let text = "";
+      process.stdin.on("data", (part) => (text += part)).on("end", () => {
+        console.log(text, process.env.POSTRIDER_MESSAGE_ID.length, process.env.POSTRIDER_KEY ?? "no key");
+        process.exitCode = JSON.parse(text).code;
+      });`;
+    const work = start(["mailbox", "work", "jobs", "--", process.execPath, "-e", script], env);
+    await work.says(/\{"code":0\} 32 no key\n/);
+    await work.says(/\{"code":65\} 32 no key\n/);
+    const stats = async (): Promise<Record<string, number>> =>
+      (await run(["mailbox", "stats", "jobs", "--json"], { env })).json()[0];
+    await until(stats, ({ ready, claimed, dead }) => ready === 0 && claimed === 0 && dead === 1);
+    work.kill("SIGTERM");
+    expect((await work.ended).code).toBe(0);
+  });
+});
+
+describe("exit codes", () => {
+  const refusals = [
+    [
+      "a wrong key",
+      ["target", "list"],
+      { POSTRIDER_KEY: "ak_live_" + "0".repeat(64) },
+      3,
+      /invalid|unauthorized|key/i,
+    ],
+    ["no key", ["target", "list"], { POSTRIDER_KEY: "" }, 3, /POSTRIDER_KEY/],
+    ["an unknown target", ["send", "nowhere", "-"], {}, 4, /there is no target "nowhere"/],
+    ["an unknown item", ["item", "get", "0".repeat(32)], {}, 4, /not found/],
+    ["a file that is not there", ["send", "orders", "/nowhere/at-all"], {}, 4, /cannot read/],
+    ["a conflict", ["mailbox", "stats", "orders"], {}, 5, /no mailbox/],
+    ["a wrong value", ["target", "create", "webhook", "--name", "x", "--url", "nonsense"], {}, 2, /url/i],
+    [
+      "a service that is away",
+      ["target", "list"],
+      { POSTRIDER_URL: nowhere },
+      1,
+      /could not be reached.*ECONNREFUSED.*doctor/,
+    ],
+    ["no URL", ["target", "list"], { POSTRIDER_URL: "nonsense" }, 2, /must be a URL/],
+  ] as const;
+
+  it.each(refusals.map(([what, args, more, code, text]) => [what, { args, more, code, text }] as const))(
+    "tell of %s",
+    async (_what, { args, more, code, text }) => {
+      const ended = await run(args, { env: { ...env, ...more } });
+      expect([ended.code, ended.out]).toEqual([code, ""]);
+      expect(ended.err).toMatch(text);
+    },
+  );
+
+  it.each([
+    [["target"], /say what to do: target list/],
+    [["target", "sell"], /there is no command "target sell"/],
+    [["sell"], /there is no command "sell"/],
+    [["target", "list", "--colour"], /--colour/],
+    [["send", "orders"], /<file> is missing/],
+    [["target", "list", "more"], /"more" is too much/],
+    [["item", "list", "--status", "LOST"], /--status must be one of QUEUED/],
+    [["item", "list", "--limit", "0"], /--limit must be a whole number/],
+    [["item", "list", "--since", "yesterday"], /--since must be such as/],
+    [["replay"], /name items, or give a filter/],
+    [["mailbox", "work", "inbox"], /say which command to run/],
+    [["listen", "inbox"], /--forward-to is missing/],
+    [["serve"], /npx postrider serve/],
+    [
+      ["target", "list", "--server", `http://ak_live_${"0".repeat(64)}`],
+      /does not belong among the arguments/,
+    ],
+  ])("tell a wrong command: %j", async (args, text) => {
+    const ended = await run(args, { env });
+    expect([ended.code, ended.out]).toEqual([2, ""]);
+    expect(ended.err).toMatch(text);
+    expect(ended.err).not.toContain("ak_live_");
+  });
+});
+
+describe("a credential", () => {
+  it("is kept by login for its owner alone, after it was tried", async () => {
+    const config = join(place, "login");
+    const around = { XDG_CONFIG_HOME: config, POSTRIDER_URL: service.url };
+    const wrong = await run(["login"], { env: around, input: "ak_live_wrong\n" });
+    expect([wrong.code, existsSync(join(config, "postrider/profiles.json"))]).toEqual([3, false]);
+    const right = await run(["login", "--json"], { env: around, input: `${account.api_key}\n` });
+    expect(right.code).toBe(0);
+    expect(right.out + right.err).not.toContain(account.api_key);
+    const file = join(config, "postrider/profiles.json");
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+
+    expect((await run(["target", "list"], { env: { XDG_CONFIG_HOME: config } })).code).toBe(0);
+    const elsewhere = await run(["target", "list", "--server", nowhere], {
+      env: { XDG_CONFIG_HOME: config },
+    });
+    expect([elsewhere.code, elsewhere.err]).toEqual([3, expect.stringMatching(/is for http.*not for/)]);
+
+    chmodSync(file, 0o644);
+    const open = await run(["target", "list"], { env: { XDG_CONFIG_HOME: config } });
+    expect([open.code, open.err]).toEqual([3, expect.stringMatching(/chmod 600/)]);
+    chmodSync(file, 0o600);
+    expect((await run(["logout"], { env: around })).code).toBe(0);
+    expect((await run(["target", "list"], { env: around })).code).toBe(3);
+  });
+
+  it("comes from the standard input where asked", async () => {
+    const listed = await run(["target", "list", "--key-stdin", "--json"], {
+      env: { POSTRIDER_URL: service.url },
+      input: account.api_key,
+    });
+    expect([listed.code, listed.json().length > 0]).toEqual([0, true]);
+  });
+});
+
+describe("the doctor", () => {
+  it("finds everything in order, and says what is wrong and how to mend it", async () => {
+    const fresh = await signUp(service);
+    const well = await run(["doctor"], { env: { ...env, POSTRIDER_KEY: fresh.api_key } });
+    expect([well.code, well.err]).toEqual([0, "everything is in order\n"]);
+    const away = await run(["doctor"], { env: { ...env, POSTRIDER_URL: nowhere } });
+    expect([away.code, away.out]).toEqual([
+      1,
+      expect.stringMatching(/wrong  service: .*ECONNREFUSED.*\n.*postrider serve/),
+    ]);
+    const refused = await run(["doctor"], { env: { ...env, POSTRIDER_KEY: `ak_live_${"1".repeat(64)}` } });
+    expect([refused.code, refused.out]).toEqual([
+      3,
+      expect.stringMatching(/wrong  credential: .*\n.*postrider login/),
+    ]);
+    const dead = await run(["doctor", "--json"], { env });
+    expect(dead.code).toBe(1);
+    expect(dead.json()).toContainEqual(
+      expect.objectContaining({
+        check: "target jobs",
+        ok: false,
+        mend: expect.stringContaining("--status DEAD"),
+      }),
+    );
+  });
+});

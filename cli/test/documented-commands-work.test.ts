@@ -1,0 +1,82 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createTestDatabase, type TestDatabase } from "../../server/test/support/database.ts";
+import { type ServiceProcess, startService } from "../../server/test/support/serviceProcess.ts";
+import { signUp } from "../../server/test/support/testNode.ts";
+import { type Receiver, startReceiver } from "../../server/test/support/receiver.ts";
+import { isDatabaseCommand, readDatabaseCommand } from "../../server/src/process/databaseCommands.ts";
+import { commands } from "../src/commands.ts";
+import { findCommand, readInput } from "../src/readInput.ts";
+import { run } from "./support/command.ts";
+
+const docs = new URL("../../docs/", import.meta.url);
+/** These go on until they are stopped, and have tests of their own. */
+const endless = /^(listen|item tail|mailbox work) ?/;
+const place = mkdtempSync(join(tmpdir(), "postrider-documented-"));
+let database: TestDatabase;
+let service: ServiceProcess;
+let receiver: Receiver;
+let key: string;
+
+/** The lines of a page's shell blocks that call the command. */
+function linesOf(page: string): string[] {
+  const blocks = readFileSync(new URL(page, docs), "utf8").matchAll(/^```sh\n(.*?)^```/gms);
+  return [...blocks]
+    .flatMap(([, text]) => text!.split("\n"))
+    .filter((line) => /(^| )postrider [a-z]/.test(line));
+}
+
+function wordsOf(text: string): string[] {
+  return [...text.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare!);
+}
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  receiver = await startReceiver();
+  service = await startService({ storage: { databaseUrl: database.url } });
+  key = (await signUp(service)).api_key;
+  writeFileSync(join(place, "order.json"), '{"order": 1001}');
+});
+
+afterAll(async () => {
+  await service.stop();
+  await receiver.stop();
+  await database.drop();
+  rmSync(place, { recursive: true, force: true });
+});
+
+describe("every command in the documentation", () => {
+  it("of a client works, in the order of the page", async () => {
+    const env = { XDG_CONFIG_HOME: place };
+    for (const line of linesOf("command-line.md").filter((one) => !one.startsWith("source"))) {
+      const [before, after] = line.split(/(?:^|\| )postrider /) as [string, string];
+      const args = wordsOf(after).map((word) =>
+        word
+          .replace("http://127.0.0.1:8080", service.url)
+          .replace("https://shop.example/hooks", receiver.url)
+          .replace("order.json", join(place, "order.json"))
+          .replace(/^20$/, after.includes("--wait") ? "1" : "20"),
+      );
+      if (endless.test(after)) {
+        // What it throws names the wrong word.
+        readInput(findCommand(commands, args));
+        continue;
+      }
+      const input = args[0] === "login" ? key : (wordsOf(before)[1] ?? "");
+      const { code, err } = await run(args, { env, input });
+      // There is nothing that failed and could be replayed.
+      const isEmptyReplay = args[0] === "replay" && code === 4;
+      expect([code === 0 || isEmptyReplay, err], line).toEqual([true, expect.any(String)]);
+    }
+  });
+
+  it("of an operator is one", () => {
+    for (const line of linesOf("backup.md")) {
+      const [name, ...args] = wordsOf(line.split("postrider ").at(-1)!) as [string, ...string[]];
+      if (!isDatabaseCommand(name)) throw new Error(`there is no command "${name}": ${line}`);
+      expect(() => readDatabaseCommand(name, args), line).not.toThrow();
+    }
+  });
+});

@@ -1,0 +1,168 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { answerOk, isSignedWith, type Receiver, startReceiver } from "../../server/test/support/receiver.ts";
+import { type ServiceProcess, startService } from "../../server/test/support/serviceProcess.ts";
+import { type Account, signUp } from "../../server/test/support/testNode.ts";
+import { until } from "../../server/test/support/until.ts";
+import type { Program } from "../../server/test/support/program.ts";
+import { run, start } from "./support/command.ts";
+
+const secret = `whsec_${Buffer.alloc(24, 5).toString("base64")}`;
+const dataDir = mkdtempSync(join(tmpdir(), "postrider-listen-"));
+let service: ServiceProcess;
+let account: Account;
+let listener: Program | undefined;
+let receiver: Receiver | undefined;
+
+beforeAll(async () => {
+  service = await startService({ storage: { dataDir } });
+  account = await signUp(service);
+});
+
+afterEach(async () => {
+  listener?.kill("SIGKILL");
+  await listener?.ended;
+  await receiver?.stop();
+});
+
+afterAll(async () => {
+  await service.stop();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+const env = (): Record<string, string> => ({
+  POSTRIDER_URL: service.url,
+  POSTRIDER_KEY: account.api_key,
+  POSTRIDER_LISTEN_SECRET: secret,
+});
+
+async function createMailbox(name: string): Promise<string> {
+  const { json } = await run(["target", "create", "mailbox", "--name", name, "--json"], { env: env() });
+  return json()[0].id as string;
+}
+
+async function send(mailbox: string, body: string, eventType = "note"): Promise<string> {
+  const { json } = await run(["send", mailbox, "-", "--event-type", eventType, "--json"], {
+    env: env(),
+    input: body,
+  });
+  return json()[0].id as string;
+}
+
+async function listen(mailbox: string, url: string, ...more: string[]): Promise<Program> {
+  listener = start(["listen", mailbox, "--forward-to", url, ...more], env());
+  await listener.says(/forwarding .* to/);
+  return listener;
+}
+
+async function stats(mailbox: string): Promise<Record<string, number>> {
+  return (await run(["mailbox", "stats", mailbox, "--json"], { env: env() })).json()[0] as Record<
+    string,
+    number
+  >;
+}
+
+const isDone = ({ ready, claimed, delayed }: Record<string, number>): boolean =>
+  ready === 0 && claimed === 0 && delayed === 0;
+
+describe("postrider listen", () => {
+  it("posts what a webhook would carry, acknowledges 2xx, and shows a line each", async () => {
+    receiver = await startReceiver();
+    const mailbox = await createMailbox("shown");
+    const body = '{"n": 12345678901234567890, "text": "ü"}';
+    const id = await send(mailbox, body, "order.created");
+    await listen(mailbox, `${receiver.url}/hook`);
+    const [received] = await receiver.arrivals(1, { path: "/hook" });
+    expect([received!.id, received!.body.toString()]).toEqual([id, body]);
+    expect(received!.headers).toMatchObject({
+      "x-event-type": "order.created",
+      "content-type": "application/json",
+    });
+    expect(isSignedWith(secret, received!)).toBe(true);
+    await listener!.says(new RegExp(`${id}  order.created  200  \\d+ ms\n`));
+    await until(() => stats(mailbox), isDone);
+  });
+
+  it("gives back what is answered otherwise, to come again later", async () => {
+    let answers = 0;
+    receiver = await startReceiver((_received, response) => {
+      response.writeHead(answers++ === 0 ? 500 : 204).end();
+    });
+    const mailbox = await createMailbox("again");
+    await listen(mailbox, receiver.url);
+    await send(mailbox, "{}");
+    const [first, second] = await receiver.arrivals(2);
+    expect(second!.id).toBe(first!.id);
+    expect(second!.atMs - first!.atMs).toBeGreaterThan(1_900);
+    await until(() => stats(mailbox), isDone);
+  });
+
+  it("waits for a local server that is down", async () => {
+    const down = await startReceiver();
+    await down.stop();
+    const mailbox = await createMailbox("down");
+    const id = await send(mailbox, "{}");
+    await listen(mailbox, down.url);
+    await listener!.says(new RegExp(`${id}  note  .*ECONNREFUSED`));
+    receiver = await startReceiver(answerOk, down.port);
+    const [received] = await receiver.arrivals(1);
+    expect(received!.id).toBe(id);
+    await until(() => stats(mailbox), isDone);
+  });
+
+  it("keeps a claim for as long as the local server works on it", async () => {
+    let finish: (() => void) | undefined;
+    receiver = await startReceiver((_received, response) => {
+      finish = () => void response.writeHead(200).end();
+    });
+    const mailbox = await createMailbox("slow");
+    const id = await send(mailbox, "{}");
+    await listen(mailbox, receiver.url, "--lease", "5");
+    await receiver.arrivals(1);
+    const claimed = async (): Promise<{ claim_expires_at: number }> =>
+      (await service.call("GET", `/api/v1/mailbox-messages/${id}`, { key: account.api_key })).body;
+    const { claim_expires_at: first } = await claimed();
+    await until(claimed, ({ claim_expires_at: now }) => now > first);
+    finish!();
+    await until(() => stats(mailbox), isDone);
+    expect(receiver.received).toHaveLength(1);
+  });
+
+  it("gives back what is under way when it is ended", async () => {
+    receiver = await startReceiver(() => undefined);
+    const mailbox = await createMailbox("ended");
+    await send(mailbox, "{}");
+    await listen(mailbox, receiver.url);
+    await receiver.arrivals(1);
+    listener!.kill("SIGINT");
+    expect(await listener!.ended).toEqual({ code: 0, signal: null });
+    expect(await stats(mailbox)).toMatchObject({ ready: 1, claimed: 0 });
+  });
+
+  it("loses nothing when the service is killed and started again at the same address", async () => {
+    let slow = 0;
+    receiver = await startReceiver((_received, response) => {
+      // Some are under way at the moment of the kill.
+      setTimeout(() => response.writeHead(200).end(), slow++ % 2 === 0 ? 50 : 1);
+    });
+    const mailbox = await createMailbox("killed");
+    const ids = await Promise.all(Array.from({ length: 60 }, (_, n) => send(mailbox, JSON.stringify({ n }))));
+    await listen(mailbox, receiver.url, "--concurrency", "4", "--lease", "5");
+    await receiver.arrivals(10);
+    const { port } = service;
+    service.kill("SIGKILL");
+    await service.ended;
+    service = await startService({ storage: { dataDir }, env: { PORT: String(port) } });
+    await until(
+      () => new Set(receiver!.received.map(({ id }) => id)).size,
+      (count) => count === ids.length,
+      60_000,
+    );
+    await until(() => stats(mailbox), isDone, 60_000);
+    expect(listener!.output()).not.toMatch(/undefined|Error:/);
+    // Each was acknowledged once it was answered: no more repetitions than could be under way.
+    expect(receiver.received.length).toBeLessThanOrEqual(ids.length + 8);
+  });
+});

@@ -1,0 +1,62 @@
+import { PassThrough, Writable } from "node:stream";
+import { fileURLToPath } from "node:url";
+import { main } from "../../src/main.ts";
+import { plainEnvironment, type Program, startProgram } from "../../../server/test/support/program.ts";
+
+/** The command of those who have only this package. */
+export const clientFile = fileURLToPath(new URL("../../bin/postrider.cjs", import.meta.url));
+
+/** An address at which nothing listens, and that fetch does not refuse by itself. */
+export const nowhere = "http://127.0.0.1:2";
+
+/** What a command left behind. */
+export interface Ran {
+  code: number | null;
+  out: string;
+  err: string;
+  /** The lines of its data, parsed. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests assert what is in it
+  json: () => any[];
+}
+
+export interface RunOptions {
+  env?: Record<string, string>;
+  /** What comes in by the standard input; nothing, and it ends at once, unless given. */
+  input?: string;
+}
+
+/** Runs a command line to its end, within this process: starting Node a hundred times takes a minute. */
+export async function run(args: readonly string[], { env = {}, input = "" }: RunOptions = {}): Promise<Ran> {
+  const stdout = new Collected();
+  const stderr = new Collected();
+  const stdin = new PassThrough();
+  stdin.end(input);
+  const code = await main(args, {
+    env: { ...plainEnvironment(), ...env },
+    stdin,
+    stdout,
+    stderr,
+    untilStopped: () => new AbortController().signal,
+  });
+  const out = stdout.text;
+  const json = (): unknown[] =>
+    out
+      .split("\n")
+      .filter((line) => line !== "")
+      .map((line) => JSON.parse(line) as unknown);
+  return { code, out, err: stderr.text, json };
+}
+
+class Collected extends Writable {
+  text = "";
+
+  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
+    this.text += chunk.toString("utf8");
+    done();
+  }
+}
+
+/** Starts `postrider` as a process, for a command that goes on until it is stopped. */
+export function start(args: readonly string[], env: Record<string, string>): Program {
+  return startProgram({ command: [process.execPath, clientFile, ...args], env });
+}

@@ -1,0 +1,38 @@
+/**
+ * Everything that the audit log tells of, as `<object>.<what happened to it>`. Readers filter by these names, so they do not
+ * change.
+ */
+export const actions = {
+  "organization.created": "signed up, or made by an operator",
+  "organization.renamed": "",
+  "session.started": "a login",
+  "session.refused": "a login to an account with a wrong password",
+  "session.ended": "a logout",
+  "sessions.ended": "all sessions of a user, or of all users of the organization",
+  "password.changed": "by the user",
+  "password.change_refused": "the present password was wrong",
+  "password.reset": "by an operator",
+  "key.created": "",
+  "key.deleted": "",
+  "member.joined": "accepted an invitation",
+  "member.role_changed": "",
+  "member.removed": "",
+  "invitation.created": "",
+  "invitation.revoked": "",
+  "target.created": "",
+  "target.updated": "",
+  "target.deleted": "",
+  "target.disabled": "by the service, with the reason",
+  "target.secret_rotated": "",
+  "target.previous_secret_deleted": "",
+  "target.card_replaced": "an agent's card was read again and is in use",
+  "notification_target.saved": "a target hears of operational events",
+  "notification_target.removed": "",
+  "billing.state_changed": "",
+  "billing.batch_settled": "by an operator",
+} as const;
+
+export type Action = keyof typeof actions;
+
+/** The kinds of what an action is about, each an id of that kind where there is one. */
+export type ObjectKind = "organization" | "user" | "key" | "invitation" | "target" | "batch";

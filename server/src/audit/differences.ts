@@ -1,0 +1,46 @@
+import { createHash } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** What of the named fields differs between two states of a thing, on either side. */
+export function differences<T extends object>(
+  names: readonly (keyof T & string)[],
+  before: T,
+  after: T,
+): { before: Fields; after: Fields } {
+  const changed = names.filter((name) => !isDeepStrictEqual(before[name], after[name]));
+  const pick = (from: T): Fields => Object.fromEntries(changed.map((name) => [name, from[name]]));
+  return { before: pick(before), after: pick(after) };
+}
+
+/**
+ * An address without what may be a secret in it: its origin, and a fingerprint that tells two addresses apart. Many
+ * receivers are guarded by nothing but a token in their path.
+ */
+export function maskedUrl(url: string): string {
+  const origin = URL.parse(url)?.origin ?? "?";
+  return `${origin}/… (sha256 ${createHash("sha256").update(url).digest("hex").slice(0, 12)})`;
+}
+
+const maxCharacters = 256;
+const maxElements = 50;
+
+/** Fields as the log keeps them: long texts and lists are cut. */
+export function shown(fields: Fields): Fields {
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, cut(value)]));
+}
+
+function cut(value: unknown): unknown {
+  if (typeof value === "string") return cutText(value);
+  if (!Array.isArray(value)) return value;
+  const kept = value.slice(0, maxElements).map(cut);
+  return value.length > maxElements ? [...kept, `… and ${value.length - maxElements} more`] : kept;
+}
+
+/** Cuts between characters: half of a surrogate pair is nothing that PostgreSQL stores. */
+function cutText(text: string): string {
+  if (text.length <= maxCharacters) return text;
+  const end = text.slice(0, maxCharacters).isWellFormed() ? maxCharacters : maxCharacters - 1;
+  return `${text.slice(0, end)}…`;
+}

@@ -1,0 +1,119 @@
+import { type Static, Type } from "typebox";
+import { type RouteDefinition, route } from "../http/contract/route.ts";
+import { Id, NullableString, Timestamp } from "../http/contract/schemas.ts";
+import { firstIdAt, idTimeMs, isId } from "../postgres/ids.ts";
+import type { AuditRow, Queries } from "../postgres/tables.ts";
+import { type Action, actions } from "./actions.ts";
+import { listEntries } from "./store.ts";
+
+export interface AuditDeps {
+  queries: Queries;
+}
+
+const actionNames = Object.keys(actions) as Action[];
+
+const describedActions = Object.entries(actions)
+  .map(([name, note]) => (note === "" ? `\`${name}\`` : `\`${name}\` (${note})`))
+  .join(", ");
+
+const NullableId = Type.Union([Id, Type.Null()]);
+const Fields = Type.Union([Type.Object({}, { additionalProperties: true }), Type.Null()]);
+
+/** `unknown`: who could not prove who they are. */
+const ActorKind = Type.Union([
+  Type.Literal("user"),
+  Type.Literal("key"),
+  Type.Literal("operator"),
+  Type.Literal("service"),
+  Type.Literal("unknown"),
+]);
+
+const AuditEntry = Type.Object(
+  {
+    id: Id,
+    at: Timestamp,
+    action: Type.String({ description: describedActions }),
+    actor: Type.Object({
+      kind: ActorKind,
+      id: NullableId,
+      name: Type.Union([Type.String(), Type.Null()], {
+        description:
+          "As it was then: a user's email, a key's name, an operator's login, or what made the service do it",
+      }),
+    }),
+    object: Type.Object({ kind: Type.String(), id: NullableId, name: NullableString }),
+    before: Fields,
+    after: Fields,
+    client_address: NullableString,
+    user_agent: Type.Union([Type.String(), Type.Null()], { description: "Its first 200 characters" }),
+    request_id: NullableString,
+  },
+  { title: "AuditEntry" },
+);
+
+/** The greatest moment that is a date, in Unix seconds. */
+const maxSeconds = 253_402_300_799;
+const Moment = Type.Integer({ minimum: 0, maximum: maxSeconds });
+
+const Query = Type.Object({
+  limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
+  before: Type.Optional(Type.String({ description: "The id of the last entry of the page before" })),
+  action: Type.Optional(Type.Union(actionNames.map((name) => Type.Literal(name)))),
+  actor_id: Type.Optional(Type.String({ description: "A user or an API key" })),
+  object_id: Type.Optional(Type.String({ description: "What was changed, such as a target" })),
+  created_after: Type.Optional({ ...Moment, description: "Unix seconds, included" }),
+  created_before: Type.Optional({ ...Moment, description: "Unix seconds, not included" }),
+});
+
+/** Who changed what. */
+export function auditRoutes(deps: AuditDeps): Record<"list", RouteDefinition> {
+  return {
+    list: route(
+      {
+        summary: "List changes of configuration, credentials and billing state, newest first",
+        description:
+          "Each entry was written in the transaction of its change. None holds a secret: of addresses only the origin and a fingerprint are kept. Entries are kept for `POSTRIDER_AUDIT_RETENTION_DAYS`.",
+        querystring: Query,
+        response: { 200: Type.Object({ entries: Type.Array(AuditEntry) }) },
+      },
+      async ({ caller, query }) => {
+        const ids = [query.before, query.actor_id, query.object_id];
+        if (ids.some((id) => id !== undefined && !isId(id))) return { entries: [] };
+        const rows = await listEntries(deps.queries, {
+          orgId: caller.orgId,
+          limit: query.limit,
+          action: query.action,
+          actorId: query.actor_id,
+          objectId: query.object_id,
+          ...boundsOf(query),
+        });
+        return { entries: rows.map(entryAnswer) };
+      },
+    ),
+  };
+}
+
+function boundsOf(query: Static<typeof Query>): { from?: string; below?: string } {
+  const { before, created_after: after, created_before: until } = query;
+  const bounds = [before, until === undefined ? undefined : firstIdAt(until * 1000)];
+  const [below] = bounds.filter((bound) => bound !== undefined).sort();
+  return {
+    ...(after !== undefined && { from: firstIdAt(after * 1000) }),
+    ...(below !== undefined && { below }),
+  };
+}
+
+function entryAnswer(row: AuditRow): Static<typeof AuditEntry> {
+  return {
+    id: row.id,
+    at: Math.floor(idTimeMs(row.id) / 1000),
+    action: row.action,
+    actor: { kind: row.actor_kind, id: row.actor_id, name: row.actor_name },
+    object: { kind: row.object_kind, id: row.object_id, name: row.object_name },
+    before: row.before,
+    after: row.after,
+    client_address: row.client_address,
+    user_agent: row.user_agent,
+    request_id: row.request_id,
+  };
+}

@@ -1,0 +1,139 @@
+import { createHash } from "node:crypto";
+import { createReadStream, createWriteStream } from "node:fs";
+import { rename, rm, stat } from "node:fs/promises";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { constants, createGunzip, createGzip } from "node:zlib";
+import { createFrameReader } from "./frames.ts";
+import type { Contents, Manifest, Part, Sequence } from "./parts.ts";
+
+/*
+ * A backup is gzip over lines of JSON, some of which are followed by as many bytes as they say: the manifest, then for each
+ * table {"table", "source"}, any number of {"bytes"} with the rows in PostgreSQL's binary copy format, {"rows"}; at last
+ * {"sequences", "sha256"}, the hash of all that stands before this line.
+ */
+
+/** Totals of a backup. */
+export interface Written {
+  bytes: number;
+  rows: number;
+}
+
+/** The file is no backup, or is broken; the message says how. */
+class BrokenBackupError extends Error {}
+
+/** Rows come in pieces of about this size, each of which is one frame. */
+const frameBytes = 256 * 1024;
+
+/**
+ * Writes a whole into a new file that only its owner can read. The file gets its name when it is on disk, and is not
+ * there before.
+ */
+export async function writeBackup(path: string, contents: Contents): Promise<Written> {
+  const draft = `${path}.partial`;
+  let rows = 0;
+  const counted = (more: number): void => void (rows += more);
+  try {
+    await pipeline(
+      Readable.from(encode(contents, counted), { objectMode: false }),
+      createGzip({ level: constants.Z_BEST_SPEED }),
+      createWriteStream(draft, { mode: 0o600, flush: true }),
+    );
+    const { size } = await stat(draft);
+    await rename(draft, path);
+    return { bytes: size, rows };
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
+}
+
+async function* encode(contents: Contents, counted: (rows: number) => void): AsyncGenerator<Buffer, void> {
+  const hash = createHash("sha256");
+  const hashed = (bytes: Buffer): Buffer => {
+    hash.update(bytes);
+    return bytes;
+  };
+  yield hashed(line(contents.manifest));
+  let gathered: Buffer[] = [];
+  let gatheredBytes = 0;
+  const flush = (): Buffer => {
+    const bytes = Buffer.concat(gathered);
+    gathered = [];
+    gatheredBytes = 0;
+    return Buffer.concat([line({ bytes: bytes.length }), bytes]);
+  };
+  for await (const part of contents.parts) {
+    switch (part.kind) {
+      case "begin":
+        yield hashed(line({ table: part.table, source: part.source }));
+        break;
+      case "bytes":
+        gathered.push(part.bytes);
+        gatheredBytes += part.bytes.length;
+        if (gatheredBytes >= frameBytes) yield hashed(flush());
+        break;
+      case "end":
+        if (gatheredBytes > 0) yield hashed(flush());
+        counted(part.rows);
+        yield hashed(line({ rows: part.rows }));
+        break;
+    }
+  }
+  const sequences = await contents.sequences();
+  yield line({ sequences, sha256: hash.digest("hex") });
+}
+
+function line(value: object): Buffer {
+  return Buffer.from(`${JSON.stringify(value)}\n`);
+}
+
+/** What a backup says of itself, after its whole was read and its checksum compared. @throws {BrokenBackupError} */
+export async function verifyBackup(path: string): Promise<Manifest> {
+  const contents = await readBackup(path);
+  let tables = 0;
+  for await (const part of contents.parts) if (part.kind === "end") tables++;
+  await contents.sequences();
+  if (tables === 0) throw new BrokenBackupError(`${path} has no tables`);
+  return contents.manifest;
+}
+
+/** Opens a backup. Its end is looked at when its parts have been read. @throws {BrokenBackupError} */
+export async function readBackup(path: string): Promise<Contents> {
+  const unpacked = createGunzip();
+  // An error of either ends the reading of the other.
+  void pipeline(createReadStream(path), unpacked).catch(() => undefined);
+  const reader = createFrameReader(
+    unpacked,
+    (what, cause) => new BrokenBackupError(`${path} ${what}`, { cause }),
+  );
+  const manifest = (await reader.line()) as unknown as Manifest;
+  if (manifest.format !== 1) throw new BrokenBackupError(`${path} is no backup that this version can read`);
+  let sequences: readonly Sequence[] | undefined;
+  async function* parts(): AsyncGenerator<Part, void> {
+    for (;;) {
+      const sha256 = reader.sha256();
+      const next = await reader.line();
+      if (typeof next["bytes"] === "number")
+        yield { kind: "bytes", bytes: await reader.bytes(next["bytes"]) };
+      else if (typeof next["rows"] === "number") yield { kind: "end", rows: next["rows"] };
+      else if (typeof next["table"] === "string") {
+        yield { kind: "begin", table: next["table"], source: next["source"] as string };
+      } else {
+        if (next["sha256"] !== sha256)
+          throw new BrokenBackupError(`${path} is damaged: its checksum differs`);
+        await reader.end();
+        sequences = next["sequences"] as Sequence[];
+        return;
+      }
+    }
+  }
+  return {
+    manifest,
+    parts: parts(),
+    sequences: () =>
+      sequences === undefined
+        ? Promise.reject(new Error("unreachable: the parts are read first"))
+        : Promise.resolve(sequences),
+  };
+}

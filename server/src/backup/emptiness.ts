@@ -1,0 +1,63 @@
+import pg from "pg";
+import { functionSchemaPattern } from "../postgres/functionSchema.ts";
+import { tableNames } from "./ownTables.ts";
+
+/** The database holds what must not be overwritten; the message says what. */
+export class NotEmptyError extends Error {}
+
+/**
+ * Looks whether a database may be filled: it has nobody's data and no running service.
+ * @throws {NotEmptyError} otherwise.
+ */
+export async function refuseUnlessEmpty(client: pg.ClientBase): Promise<void> {
+  await refuseWhileRunning(client);
+  if (!(await isThere(client, "organizations"))) return;
+  const { rows } = await client.query<{ count: string }>("select count(*) as count from organizations");
+  const count = Number(rows[0]!.count);
+  if (count === 0) return;
+  throw new NotEmptyError(
+    `the database already holds ${count} organization${count === 1 ? "" : "s"}: give an empty one, or empty it with postrider reset`,
+  );
+}
+
+/** @throws {NotEmptyError} while a service uses the database. */
+export async function refuseWhileRunning(client: pg.ClientBase): Promise<void> {
+  if (!(await isThere(client, "processes"))) return;
+  const { rows } = await client.query<{ host: string }>(
+    `select host
+     from processes
+     where ended_at is null
+       and seen_at > now() - interval '1 minute'`,
+  );
+  if (rows.length === 0) return;
+  throw new NotEmptyError(
+    `a service runs on the database (on ${rows.map(({ host }) => host).join(", ")}): stop it first; one that died counts as running for a minute`,
+  );
+}
+
+/** Removes the service's tables, with what is in them, and all versions' functions. Nothing else is touched. */
+export async function dropOwnTables(client: pg.ClientBase): Promise<void> {
+  const { rows } = await client.query<{ schema: string }>(
+    "select nspname as schema from pg_namespace where nspname ~ $1",
+    [functionSchemaPattern],
+  );
+  const schemas = rows.map(({ schema }) => `drop schema ${pg.escapeIdentifier(schema)} cascade`);
+  const tables = tableNames.map((name) => pg.escapeIdentifier(name)).join(", ");
+  await client.query("begin");
+  try {
+    for (const statement of schemas) await client.query(statement);
+    await client.query(`drop table if exists ${tables} cascade`);
+    await client.query("drop sequence if exists message_positions");
+    await client.query("commit");
+  } catch (error) {
+    await client.query("rollback");
+    throw error;
+  }
+}
+
+async function isThere(client: pg.ClientBase, table: string): Promise<boolean> {
+  const { rows } = await client.query<{ exists: boolean }>("select to_regclass($1) is not null as exists", [
+    table,
+  ]);
+  return rows[0]!.exists;
+}

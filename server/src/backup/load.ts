@@ -1,0 +1,124 @@
+import { once } from "node:events";
+import { finished } from "node:stream/promises";
+import type { Writable } from "node:stream";
+import pg from "pg";
+import { applyMigrations } from "../postgres/applyMigrations.ts";
+import { rowsInto } from "../postgres/copyStreams.ts";
+import { migrationLockKey } from "../postgres/migrate.ts";
+import { migrations } from "../postgres/migrations.ts";
+import { dropOwnTables, refuseUnlessEmpty } from "./emptiness.ts";
+import type { OwnTable } from "./ownTables.ts";
+import type { Contents, Manifest, Part, Sequence } from "./parts.ts";
+
+/** How much was brought in. */
+export interface Loaded {
+  tables: number;
+  rows: number;
+}
+
+/**
+ * Brings a whole into an empty database: the schema as it was, then all rows in one transaction. What fails leaves the
+ * database empty. The caller brings the schema up to date afterwards.
+ * @throws {NotEmptyError} when the database holds anything; {@link Error} when the whole is of a newer version or broken.
+ */
+export async function load(client: pg.Client, { manifest, parts, sequences }: Contents): Promise<Loaded> {
+  const known = migrationsOf(manifest);
+  await client.query("select pg_advisory_lock($1)", [migrationLockKey]);
+  await refuseUnlessEmpty(client);
+  await dropOwnTables(client);
+  try {
+    await applyMigrations(client, known);
+    await client.query("begin");
+    for (const table of manifest.tables) await makePartitions(client, table);
+    const rows = await loadRows(client, manifest, parts);
+    for (const sequence of await sequences()) await setSequence(client, sequence);
+    await client.query("commit");
+    await client.query("analyze");
+    return { tables: manifest.tables.length, rows };
+  } catch (error) {
+    // The connection may be what broke; then the transaction is rolled back, and the next attempt removes the schema.
+    await client.query("rollback").catch(() => undefined);
+    await dropOwnTables(client).catch(() => undefined);
+    throw error;
+  }
+}
+
+/** The migrations that the rows are of. @throws {Error} when this version has not all of them. */
+function migrationsOf(manifest: Manifest): typeof migrations {
+  for (const { name, version, checksum } of manifest.migrations) {
+    const ours = migrations.find((one) => one.version === version);
+    if (ours?.checksum !== checksum) {
+      throw new Error(
+        `this backup was made by Postrider ${manifest.version}, with migration ${name}, which this version does not know: use that version or a newer one`,
+      );
+    }
+  }
+  return migrations.filter((ours) => manifest.migrations.some(({ version }) => version === ours.version));
+}
+
+async function makePartitions(client: pg.Client, { name: parent, partitions }: OwnTable): Promise<void> {
+  for (const { name, bounds, settings, unmeasured } of partitions) {
+    // They are text of a file, and go into statements.
+    if (!/^FOR VALUES FROM \([^();]*\) TO \([^();]*\)$/.test(bounds) || !settings.every(isSetting)) {
+      throw new Error(`the partition ${name} is described in a way that is not ours`);
+    }
+    const table = pg.escapeIdentifier(name);
+    const stored = settings.length === 0 ? "" : ` with (${settings.join(", ")})`;
+    await client.query(
+      `create table if not exists ${table} partition of ${pg.escapeIdentifier(parent)} ${bounds}${stored}`,
+    );
+    for (const column of unmeasured) {
+      await client.query(`alter table ${table} alter column ${pg.escapeIdentifier(column)} set statistics 0`);
+    }
+  }
+}
+
+function isSetting(text: string): boolean {
+  return /^[a-z_]+=[a-z0-9.]+$/.test(text);
+}
+
+async function loadRows(client: pg.Client, manifest: Manifest, parts: AsyncIterable<Part>): Promise<number> {
+  const columns = new Map(manifest.tables.map((table) => [table.name, table.columns]));
+  let total = 0;
+  let sink: Writable | undefined;
+  for await (const part of parts) {
+    switch (part.kind) {
+      case "begin":
+        sink = rowsInto(client, intoOf(part.table, columns.get(part.table)));
+        // Awaited at the end of the table; a failure before it must not be unheard.
+        sink.on("error", () => undefined);
+        break;
+      case "bytes":
+        if (sink!.errored) throw sink!.errored;
+        if (!sink!.write(part.bytes)) await drained(sink!);
+        break;
+      case "end": {
+        const rows = await endOf(sink!);
+        if (rows !== part.rows) throw new Error(`a table has ${rows} rows where ${part.rows} were to come`);
+        total += rows;
+        break;
+      }
+    }
+  }
+  return total;
+}
+
+function intoOf(table: string, columns: readonly string[] | undefined): string {
+  if (columns === undefined) throw new Error(`the table ${table} is not described`);
+  return `${pg.escapeIdentifier(table)} (${columns.map((column) => pg.escapeIdentifier(column)).join(", ")})`;
+}
+
+async function drained(sink: Writable): Promise<void> {
+  await Promise.race([once(sink, "drain"), finished(sink)]);
+}
+
+async function endOf(sink: Writable): Promise<number> {
+  sink.end();
+  await finished(sink);
+  return (sink as unknown as { rowCount: number }).rowCount;
+}
+
+async function setSequence(client: pg.Client, { name, last }: Sequence): Promise<void> {
+  if (last === null) return;
+  await client.query("select setval($1::regclass, $2::bigint)", [pg.escapeIdentifier(name), last]);
+}

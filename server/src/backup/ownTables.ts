@@ -1,0 +1,114 @@
+import type pg from "pg";
+import { migrations } from "../postgres/migrations.ts";
+
+/** A table with data of its own, as a backup describes it; for a partitioned one, with its partitions. */
+export interface OwnTable {
+  name: string;
+  columns: readonly string[];
+  partitions: readonly Partition[];
+}
+
+export interface Partition {
+  name: string;
+  /** As PostgreSQL writes them: `FOR VALUES FROM (…) TO (…)`. */
+  bounds: string;
+  /** Storage parameters, such as `autovacuum_analyze_scale_factor=1`. */
+  settings: readonly string[];
+  /** Columns of which no statistics are gathered. */
+  unmeasured: readonly string[];
+}
+
+/** What describes the processes and the schema of one database, and is made anew in another. */
+const ofTheDatabase = ["schema_migrations", "schema_changes", "processes"];
+
+/** Every table that a migration makes, whether it is there or not. */
+export const tableNames: readonly string[] = [
+  ...new Set([
+    ...ofTheDatabase,
+    ...migrations.flatMap(({ text }) =>
+      [...text.matchAll(/^create (?:unlogged )?table (?:if not exists )?(\w+)/gm)].map((found) => found[1]!),
+    ),
+  ]),
+];
+
+/** The tables whose rows a backup has, those that others refer to first. */
+export async function ownTables(client: pg.ClientBase): Promise<OwnTable[]> {
+  const { rows } = await client.query<{ name: string; columns: string[] }>(
+    `select c.relname as name, array_agg(a.attname::text order by a.attnum) as columns
+     from pg_class c
+     join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
+     where c.relnamespace = ${home}
+       and c.relname = any ($1)
+       and c.relkind in ('r', 'p')
+       -- What a crash of the database empties holds nothing to keep.
+       and c.relpersistence = 'p'
+     group by c.oid, c.relname
+     order by c.relname`,
+    [tableNames.filter((name) => !ofTheDatabase.includes(name))],
+  );
+  const partitions = await partitionsByTable(client);
+  const tables = rows.map(({ name, columns }) => ({ name, columns, partitions: partitions.get(name) ?? [] }));
+  return referredFirst(tables, await references(client));
+}
+
+/** The schema of the tables. What is created without one lands in the first of the path, which can be another. */
+const home = "(select e.relnamespace from pg_class e where e.oid = 'events'::regclass)";
+
+async function partitionsByTable(client: pg.ClientBase): Promise<Map<string, Partition[]>> {
+  const { rows } = await client.query<Partition & { parent: string }>(
+    `select
+       p.relname as parent,
+       c.relname as name,
+       pg_get_expr(c.relpartbound, c.oid) as bounds,
+       coalesce(c.reloptions, '{}') as settings,
+       array(
+         select a.attname::text
+         from pg_attribute a
+         where a.attrelid = c.oid
+           and a.attnum > 0
+           and a.attstattarget = 0
+       ) as unmeasured
+     from pg_inherits i
+     join pg_class p on p.oid = i.inhparent
+     join pg_class c on c.oid = i.inhrelid
+     where p.relkind = 'p'
+       and p.relnamespace = ${home}
+     order by c.relname`,
+  );
+  const found = new Map<string, Partition[]>();
+  for (const { parent, ...partition } of rows) {
+    found.set(parent, [...(found.get(parent) ?? []), partition]);
+  }
+  return found;
+}
+
+/** Which table refers to which, by foreign keys. */
+async function references(client: pg.ClientBase): Promise<{ from: string; to: string }[]> {
+  const { rows } = await client.query<{ from: string; to: string }>(
+    `select a.relname as from, b.relname as to
+     from pg_constraint k
+     join pg_class a on a.oid = k.conrelid
+     join pg_class b on b.oid = k.confrelid
+     where k.contype = 'f'
+       and a.relnamespace = ${home}
+       and a.oid <> b.oid`,
+  );
+  return rows;
+}
+
+function referredFirst(
+  tables: readonly OwnTable[],
+  pairs: readonly { from: string; to: string }[],
+): OwnTable[] {
+  const sorted: OwnTable[] = [];
+  const placed = new Set<string>();
+  let left = [...tables];
+  while (left.length > 0) {
+    const ready = left.filter(({ name }) => pairs.every(({ from, to }) => from !== name || placed.has(to)));
+    if (ready.length === 0) throw new Error("unreachable: foreign keys of the schema go round in a circle");
+    for (const table of ready) placed.add(table.name);
+    sorted.push(...ready);
+    left = left.filter(({ name }) => !placed.has(name));
+  }
+  return sorted;
+}

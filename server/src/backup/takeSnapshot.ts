@@ -1,0 +1,132 @@
+import { createHash } from "node:crypto";
+import pg from "pg";
+import { rowsOf } from "../postgres/copyStreams.ts";
+import { migrations } from "../postgres/migrations.ts";
+import type { DatabaseConnection } from "../postgres/pool.ts";
+import { type OwnTable, ownTables } from "./ownTables.ts";
+import type { Contents, Manifest, Part, Sequence } from "./parts.ts";
+
+/** What is to be known of a database to take it as a whole. */
+export interface Source {
+  connection: DatabaseConnection;
+  encryptionKey: Buffer;
+  version: string;
+  nowMs: number;
+}
+
+/** Names a key without telling it. */
+export function fingerprintOf(key: Buffer): string {
+  return createHash("sha256").update(key).digest("hex").slice(0, 16);
+}
+
+/** A session of its own, without the limits that the service sets itself. */
+export async function openSession(connection: DatabaseConnection): Promise<pg.Client> {
+  const where = "url" in connection ? { connectionString: connection.url } : connection;
+  const client = new pg.Client({ ...where, application_name: "postrider backup", keepAlive: true });
+  // A break also fails the statement under way, which tells it.
+  client.on("error", () => undefined);
+  await client.connect();
+  await client.query(
+    "set statement_timeout = 0; set lock_timeout = 0; set idle_in_transaction_session_timeout = 0",
+  );
+  return client;
+}
+
+/**
+ * Gives all rows of a database as they are at one moment, while others go on writing. One session holds the snapshot; the
+ * other reads each table in a transaction of its own, so that no table stays locked for longer than it is read: a lock on
+ * a partition that retention drops meanwhile would hold up everybody behind the drop.
+ * @throws {Error} when the database was changed by a newer version.
+ */
+export async function withSnapshot<T>(source: Source, use: (contents: Contents) => Promise<T>): Promise<T> {
+  const holder = await openSession(source.connection);
+  const reader = await openSession(source.connection);
+  try {
+    await holder.query("begin isolation level repeatable read read only");
+    const { rows } = await holder.query<{ id: string }>("select pg_export_snapshot() as id");
+    const manifest = await describe(holder, source);
+    return await use({
+      manifest,
+      parts: readAll(reader, rows[0]!.id, manifest.tables),
+      sequences: () => readSequences(reader),
+    });
+  } finally {
+    await Promise.allSettled([holder.end(), reader.end()]);
+  }
+}
+
+async function describe(client: pg.Client, source: Source): Promise<Manifest> {
+  const { rows } = await client.query<Manifest["migrations"][number]>(
+    "select version, name, checksum from schema_changes order by version",
+  );
+  const unknown = rows.find(({ version }) => migrations.every((known) => known.version !== version));
+  if (unknown !== undefined) {
+    throw new Error(
+      `the database has migration ${unknown.name}, which this version of Postrider does not know: use the newer version's command`,
+    );
+  }
+  return {
+    format: 1,
+    created_at: Math.floor(source.nowMs / 1000),
+    version: source.version,
+    key_fingerprint: fingerprintOf(source.encryptionKey),
+    migrations: rows,
+    tables: await ownTables(client),
+  };
+}
+
+async function* readAll(
+  client: pg.Client,
+  snapshot: string,
+  tables: readonly OwnTable[],
+): AsyncGenerator<Part, void> {
+  for (const { name, columns, partitions } of tables) {
+    const sources = partitions.length === 0 ? [name] : partitions.map((one) => one.name);
+    for (const source of sources) {
+      await client.query(
+        `begin isolation level repeatable read read only; set transaction snapshot ${pg.escapeLiteral(snapshot)}`,
+      );
+      if (await isThere(client, source)) yield* readRows(client, { table: name, source, columns });
+      await client.query("commit");
+    }
+  }
+}
+
+/** A partition whose retention ended meanwhile is gone with its rows. */
+async function isThere(client: pg.Client, table: string): Promise<boolean> {
+  try {
+    await client.query(`savepoint look; lock table ${pg.escapeIdentifier(table)} in access share mode`);
+    return true;
+  } catch (error) {
+    if ((error as { code?: string }).code !== "42P01") throw error;
+    await client.query("rollback to savepoint look");
+    return false;
+  }
+}
+
+async function* readRows(
+  client: pg.Client,
+  { table, source, columns }: { table: string; source: string; columns: readonly string[] },
+): AsyncGenerator<Part, void> {
+  yield { kind: "begin", table, source };
+  const list = columns.map((column) => pg.escapeIdentifier(column)).join(", ");
+  const stream = rowsOf(client, `select ${list} from only ${pg.escapeIdentifier(source)}`);
+  for await (const bytes of stream as AsyncIterable<Buffer>) yield { kind: "bytes", bytes };
+  yield { kind: "end", rows: (stream as unknown as { rowCount: number }).rowCount };
+}
+
+/** After the rows: what they hold was given out before, and a sequence tells no past. */
+async function readSequences(client: pg.Client): Promise<Sequence[]> {
+  const { rows } = await client.query<Sequence>(
+    `select sequencename as name, last_value::text as last
+     from pg_sequences
+     where schemaname = (
+       select n.nspname
+       from pg_class e
+       join pg_namespace n on n.oid = e.relnamespace
+       where e.oid = 'events'::regclass
+     )
+     order by sequencename`,
+  );
+  return rows;
+}

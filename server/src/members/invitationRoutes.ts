@@ -1,0 +1,137 @@
+import { Type } from "typebox";
+import { maxEmailCharacters, requireEmail } from "../accounts/emailAddress.ts";
+import { countRequest } from "../accounts/rateLimit.ts";
+import { Password, RoleName, takenMessage, User } from "../accounts/schemas.ts";
+import { originOf, traceOf } from "../audit/origin.ts";
+import type { Config } from "../config/config.ts";
+import { notFound } from "../http/contract/errors.ts";
+import { lineOfText } from "../http/contract/plainText.ts";
+import { type RouteDefinition, route } from "../http/contract/route.ts";
+import { Deleted, IdParams } from "../http/contract/schemas.ts";
+import { isId } from "../postgres/ids.ts";
+import { type AcceptDeps, acceptInvitation } from "./acceptInvitation.ts";
+import {
+  createInvitation,
+  listInvitations,
+  maxOpenInvitations,
+  revokeInvitation,
+} from "./invitationStore.ts";
+import { Invitation, NewInvitation } from "./schemas.ts";
+
+export interface InvitationDeps extends AcceptDeps {
+  config: Pick<Config, "loginLimit" | "publicUrl">;
+}
+
+const Email = Type.String({ maxLength: maxEmailCharacters, examples: ["grace@example.com"] });
+
+/** Invitations to become a member: by a link that works once. */
+export function invitationRoutes(
+  deps: InvitationDeps,
+): Record<"create" | "list" | "revoke" | "accept", RouteDefinition> {
+  return {
+    create: createRoute(deps),
+    list: route(
+      {
+        summary: "List invitations, newest first",
+        description: "Those that are over are listed for some weeks.",
+        querystring: Type.Object({
+          limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
+          before: Type.Optional(
+            Type.String({ description: "The id of the last invitation of the page before" }),
+          ),
+        }),
+        response: { 200: Type.Object({ invitations: Type.Array(Invitation) }) },
+      },
+      async ({ caller, query: { limit, before } }) => {
+        if (before !== undefined && !isId(before)) return { invitations: [] };
+        return { invitations: await listInvitations(deps.pool, { orgId: caller.orgId, before, limit }) };
+      },
+    ),
+    revoke: route(
+      {
+        summary: "Revoke an invitation",
+        description: "Answers the same when it was revoked before or has expired.",
+        params: IdParams,
+        response: { 200: Deleted },
+        errors: { 409: "It was accepted: there is a member to remove" },
+      },
+      async (call) => {
+        if (!isId(call.params.id)) throw notFound();
+        await revokeInvitation(deps.pool, originOf(call), call.params.id);
+        return { deleted: true };
+      },
+    ),
+    accept: acceptRoute(deps),
+  };
+}
+
+function createRoute(deps: InvitationDeps): RouteDefinition {
+  return route(
+    {
+      summary: "Invite somebody to the organization",
+      description:
+        "The service sends no mail: hand the token or the link over yourself. It works once, for seven days, and only with the given address if there is one. 503 with `Retry-After` while a process of a version runs that knows no roles.",
+      body: Type.Object({ role: RoleName, email: Type.Optional(Email) }),
+      response: { 200: NewInvitation },
+      errors: { 409: `The address is a member's, or ${maxOpenInvitations} invitations are open` },
+    },
+    async (call) => {
+      const { body, caller } = call;
+      if (caller.kind !== "session") throw notFound();
+      const email = body.email === undefined ? null : requireEmail(body.email).email;
+      const { invitation, token } = await createInvitation(deps.pool, originOf(call), {
+        role: body.role,
+        email,
+        userId: caller.userId,
+        nowMs: deps.nowMs(),
+      });
+      const { id, role, created_by, created_at, expires_at } = invitation;
+      const { publicUrl } = deps.config;
+      const url = publicUrl === undefined ? null : `${publicUrl}/join#${token}`;
+      return { id, role, email, created_by, created_at, expires_at, token, url };
+    },
+  );
+}
+
+function acceptRoute(deps: InvitationDeps): RouteDefinition {
+  return route(
+    {
+      summary: "Accept an invitation: become a user of the organization, with a session",
+      description:
+        "For whoever has no account yet; a user belongs to one organization. An address that has an account is answered with `message` only, as at signup, and the invitation stays open. Counted per client address as logins are.",
+      body: Type.Object({
+        token: Type.String({ pattern: "^inv_[0-9a-f]{64}$" }),
+        email: Type.Optional(
+          Type.String({
+            maxLength: maxEmailCharacters,
+            description: "Needed unless the invitation names an address",
+          }),
+        ),
+        password: Type.String(Password),
+        name: Type.Optional(
+          lineOfText({ maxLength: 256, description: "The local part of the email unless given" }),
+        ),
+      }),
+      response: {
+        200: Type.Union([
+          Type.Object({ user: User, session_token: Type.String() }),
+          Type.Object({ message: Type.String() }),
+        ]),
+      },
+      errors: {
+        400: "The request is malformed, or the address is another than the invitation's",
+        409: "The organization is full",
+        410: "The invitation is unknown, was used or revoked, or has expired (`invitation_gone`)",
+        429: "Too many requests from this address",
+        503: "Too many people are signing in at this moment, or the database cannot be reached",
+      },
+    },
+    async ({ body, request, reply }) => {
+      deps.passwords.refuseWhenFull();
+      await countRequest(deps.pool, { scope: "invitation", limit: deps.config.loginLimit }, request, reply);
+      const accepted = await acceptInvitation(deps, body, traceOf(request));
+      if (accepted === undefined) return { message: takenMessage };
+      return { user: accepted.user, session_token: accepted.sessionToken };
+    },
+  );
+}

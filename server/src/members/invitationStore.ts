@@ -1,0 +1,205 @@
+import type pg from "pg";
+import { emailKey } from "../accounts/emailAddress.ts";
+import { newInvitationToken } from "../accounts/newCredential.ts";
+import { lockOrganization } from "../accounts/organizationStore.ts";
+import type { Origin } from "../audit/origin.ts";
+import { recordChange } from "../audit/recordChange.ts";
+import { ApiError, notFound, unauthorized } from "../http/contract/errors.ts";
+import type { Role } from "../http/contract/roles.ts";
+import { newRootId } from "../postgres/ids.ts";
+import { inTransaction } from "../postgres/pool.ts";
+import { requireRolesEverywhere } from "./memberStore.ts";
+
+/** How long an invitation can be accepted. */
+const invitationSeconds = 7 * 86_400;
+/** How long one that is over is still listed. */
+const listedSeconds = 30 * 86_400;
+/** The most invitations of an organization that can be accepted. */
+export const maxOpenInvitations = 100;
+
+export interface StoredInvitation {
+  id: string;
+  role: Role;
+  email: string | null;
+  created_by: string;
+  /** Unix seconds, as the other moments. */
+  created_at: number;
+  expires_at: number;
+  status: "OPEN" | "ACCEPTED" | "REVOKED" | "EXPIRED";
+  accepted_at: number | null;
+  accepted_by: string | null;
+  revoked_at: number | null;
+}
+
+/**
+ * Makes an invitation; its token is known here and nowhere else.
+ * @throws {ApiError} 409 for a member's address and when too many are open, 503 while a process of a version runs that
+ *   knows no roles.
+ */
+export function createInvitation(
+  pool: pg.Pool,
+  origin: Origin,
+  input: { role: Role; email: string | null; userId: string; nowMs: number },
+): Promise<{ invitation: StoredInvitation; token: string }> {
+  const { role, email, userId, nowMs } = input;
+  const { orgId } = origin;
+  return inTransaction(pool, async (client) => {
+    if ((await lockOrganization(client, orgId)) === undefined) throw unauthorized();
+    await refuseMember(client, orgId, email);
+    await refuseTooMany(client, orgId);
+    if (role !== "admin") await requireRolesEverywhere(client);
+    const id = newRootId(nowMs);
+    const { token, hash } = newInvitationToken();
+    const { rows } = await client.query<StoredInvitation>({
+      name: "create_invitation",
+      text: `insert into invitations as i (id, org_id, role, email, token_hash, created_by, created_at, expires_at)
+             select $1, $2, $3, $4, $5, $6, clock.seconds, clock.seconds + $7
+             from (select floor(extract(epoch from clock_timestamp()))::bigint as seconds) clock
+             returning ${columns}`,
+      values: [id, orgId, role, email, hash, userId, invitationSeconds],
+    });
+    await recordChange(client, origin, {
+      action: "invitation.created",
+      object: { kind: "invitation", id, name: email },
+      after: { role, email },
+    });
+    return { invitation: rows[0]!, token };
+  });
+}
+
+/** The organization's invitations, newest first. @param before the last one of the page before. */
+export async function listInvitations(
+  pool: pg.Pool,
+  { orgId, before, limit }: { orgId: string; before: string | undefined; limit: number },
+): Promise<StoredInvitation[]> {
+  const { rows } = await pool.query<StoredInvitation>({
+    name: "list_invitations",
+    text: `select ${columns}
+           from invitations i
+           where i.org_id = $1
+             and i.id < $2
+           order by i.id desc
+           limit $3`,
+    values: [orgId, before ?? "f".repeat(32), limit],
+  });
+  return rows;
+}
+
+/**
+ * Revokes an invitation; again, and of one that has expired, nothing changes.
+ * @throws {ApiError} 404 when the organization has no such invitation, 409 when it was accepted.
+ */
+export function revokeInvitation(pool: pg.Pool, origin: Origin, id: string): Promise<void> {
+  return inTransaction(pool, async (client) => {
+    const { rows } = await client.query<StoredInvitation>({
+      name: "lock_invitation",
+      text: `select ${columns}
+             from invitations i
+             where i.id = $1
+               and i.org_id = $2
+             for update`,
+      values: [id, origin.orgId],
+    });
+    const invitation = rows[0];
+    if (invitation === undefined) throw notFound();
+    if (invitation.status === "ACCEPTED") {
+      throw new ApiError(409, "the invitation was accepted: remove the member instead");
+    }
+    if (invitation.status !== "OPEN") return;
+    await client.query({
+      name: "revoke_invitation",
+      text: `update invitations
+             set revoked_at = floor(extract(epoch from clock_timestamp()))
+             where id = $1`,
+      values: [id],
+    });
+    await recordChange(client, origin, {
+      action: "invitation.revoked",
+      object: { kind: "invitation", id, name: invitation.email },
+      before: { role: invitation.role, email: invitation.email },
+    });
+  });
+}
+
+/** An invitation that can be accepted, by its token's hash; undefined when there is none. */
+export async function findOpenInvitation(
+  pool: pg.Pool,
+  tokenHash: Buffer,
+): Promise<(StoredInvitation & { org_id: string }) | undefined> {
+  const { rows } = await pool.query<StoredInvitation & { org_id: string }>({
+    name: "find_open_invitation",
+    text: `select ${columns}, i.org_id
+           from invitations i
+           where i.token_hash = $1
+             and ${open}`,
+    values: [tokenHash],
+  });
+  return rows[0];
+}
+
+/** Uses an invitation up for a user. False when it has just been used or revoked, or has expired. */
+export async function useInvitation(client: pg.ClientBase, id: string, userId: string): Promise<boolean> {
+  const { rowCount } = await client.query({
+    name: "use_invitation",
+    text: `update invitations i
+           set accepted_at = floor(extract(epoch from clock_timestamp())),
+             accepted_by = $2
+           where i.id = $1
+             and ${open}`,
+    values: [id, userId],
+  });
+  return rowCount === 1;
+}
+
+/** Forgets invitations that have been over for long. @returns how many. */
+export async function sweepInvitations(pool: pg.Pool): Promise<number> {
+  const { rowCount } = await pool.query(
+    `delete from invitations
+     where expires_at <= extract(epoch from now()) - $1`,
+    [listedSeconds],
+  );
+  return rowCount ?? 0;
+}
+
+async function refuseMember(client: pg.ClientBase, orgId: string, email: string | null): Promise<void> {
+  if (email === null) return;
+  const { rowCount } = await client.query({
+    name: "find_member_by_email",
+    text: `select
+           from users
+           where email_key = $1
+             and org_id = $2`,
+    values: [emailKey(email), orgId],
+  });
+  if (rowCount === 0) return;
+  throw new ApiError(409, "the address is that of a member already");
+}
+
+async function refuseTooMany(client: pg.ClientBase, orgId: string): Promise<void> {
+  const { rows } = await client.query<{ count: number }>({
+    name: "count_open_invitations",
+    text: `select count(*) as count
+           from invitations i
+           where i.org_id = $1
+             and ${open}`,
+    values: [orgId],
+  });
+  if (rows[0]!.count < maxOpenInvitations) return;
+  throw new ApiError(
+    409,
+    `the organization has ${maxOpenInvitations} open invitations, the most there can be: revoke one first`,
+  );
+}
+
+const open = `i.accepted_at is null
+  and i.revoked_at is null
+  and i.expires_at > extract(epoch from clock_timestamp())`;
+
+const columns = `i.id, i.role, i.email, i.created_by, i.created_at, i.expires_at, i.accepted_at, i.accepted_by,
+  i.revoked_at,
+  case
+    when i.accepted_at is not null then 'ACCEPTED'
+    when i.revoked_at is not null then 'REVOKED'
+    when i.expires_at <= extract(epoch from clock_timestamp()) then 'EXPIRED'
+    else 'OPEN'
+  end as status`;

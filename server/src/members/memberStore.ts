@@ -1,0 +1,172 @@
+import type pg from "pg";
+import { lockOrganization } from "../accounts/organizationStore.ts";
+import { recordChange } from "../audit/recordChange.ts";
+import type { Origin } from "../audit/origin.ts";
+import { ApiError, notFound, unauthorized } from "../http/contract/errors.ts";
+import type { Role } from "../http/contract/roles.ts";
+import { inTransaction } from "../postgres/pool.ts";
+import { keepOlderProcessesAway } from "../postgres/olderProcesses.ts";
+
+/** The most users of an organization. */
+export const maxMembers = 200;
+
+/** The migration since which a process knows of roles. */
+const rolesMigration = 24;
+
+export interface StoredMember {
+  id: string;
+  email: string;
+  name: string;
+  role: Role;
+  /** Unix seconds. */
+  created_at: number;
+  last_login_at: number | null;
+}
+
+/** The organization's users, the first to come first. @param after the last one of the page before. */
+export async function listMembers(
+  pool: pg.Pool,
+  { orgId, after, limit }: { orgId: string; after: string | undefined; limit: number },
+): Promise<StoredMember[]> {
+  const { rows } = await pool.query<StoredMember>({
+    name: "list_members",
+    text: `select ${columns}
+           from users u
+           where u.org_id = $1
+             and u.id > $2
+           order by u.id
+           limit $3`,
+    values: [orgId, after ?? "0".repeat(32), limit],
+  });
+  return rows;
+}
+
+/**
+ * Gives a user another role, which counts from the user's next request on.
+ * @throws {ApiError} 404 when the organization has no such user, 409 for the last admin, 503 while a process of a version
+ *   runs that knows no roles.
+ */
+export function changeRole(
+  pool: pg.Pool,
+  origin: Origin,
+  { userId, role }: { userId: string; role: Role },
+): Promise<StoredMember> {
+  return inTransaction(pool, async (client) => {
+    const member = await lockMember(client, origin.orgId, userId);
+    if (member.role === role) return member;
+    if (role !== "admin") {
+      await requireAnotherAdmin(client, origin.orgId, member);
+      await requireRolesEverywhere(client);
+    }
+    await client.query({
+      name: "change_role",
+      text: `update users
+             set role = $2
+             where id = $1`,
+      values: [userId, role],
+    });
+    await recordChange(client, origin, {
+      action: "member.role_changed",
+      object: { kind: "user", id: userId, name: member.email },
+      before: { role: member.role },
+      after: { role },
+    });
+    return { ...member, role };
+  });
+}
+
+/**
+ * Removes a user: the account goes, and its sessions end with it. API keys belong to the organization and stay.
+ * @throws {ApiError} 404 when the organization has no such user, 409 for the last admin.
+ */
+export function removeMember(pool: pg.Pool, origin: Origin, userId: string): Promise<void> {
+  return inTransaction(pool, async (client) => {
+    const member = await lockMember(client, origin.orgId, userId);
+    await requireAnotherAdmin(client, origin.orgId, member);
+    const { email, name, role } = member;
+    await recordChange(client, origin, {
+      action: "member.removed",
+      object: { kind: "user", id: userId, name: email },
+      before: { email, name, role },
+    });
+    await client.query({
+      name: "remove_member",
+      text: `delete from users
+             where id = $1`,
+      values: [userId],
+    });
+  });
+}
+
+/** How many users the organization has; the caller holds the lock on its row, so that none comes meanwhile. */
+export async function countMembers(client: pg.ClientBase, orgId: string): Promise<number> {
+  const { rows } = await client.query<{ count: number }>({
+    name: "count_members",
+    text: `select count(*) as count
+           from users
+           where org_id = $1`,
+    values: [orgId],
+  });
+  return rows[0]!.count;
+}
+
+/**
+ * Called before there is a user who is less than an admin: processes of versions that know no roles would let that user do
+ * everything, and cannot start any more from then on.
+ * @throws {ApiError} 503 while one runs.
+ */
+export async function requireRolesEverywhere(client: pg.ClientBase): Promise<void> {
+  if (await keepOlderProcessesAway(client, rolesMigration)) return;
+  throw new ApiError(
+    503,
+    "a process of an earlier version still runs, which knows no roles: try again when the upgrade is finished",
+    { retryAfterSeconds: 60 },
+  );
+}
+
+/** A user, and the lock that serializes all changes of the organization's users. */
+async function lockMember(client: pg.ClientBase, orgId: string, userId: string): Promise<StoredMember> {
+  if ((await lockOrganization(client, orgId)) === undefined) throw unauthorized();
+  const { rows } = await client.query<StoredMember>({
+    name: "lock_member",
+    text: `select ${columns}
+           from users u
+           where u.id = $1
+             and u.org_id = $2
+           for update of u`,
+    values: [userId, orgId],
+  });
+  const member = rows[0];
+  if (member === undefined) throw notFound();
+  return member;
+}
+
+async function requireAnotherAdmin(
+  client: pg.ClientBase,
+  orgId: string,
+  member: StoredMember,
+): Promise<void> {
+  if (member.role !== "admin") return;
+  const { rowCount } = await client.query({
+    name: "find_another_admin",
+    text: `select
+           from users
+           where org_id = $1
+             and role = 'admin'
+             and id <> $2
+           limit 1`,
+    values: [orgId, member.id],
+  });
+  if (rowCount === 1) return;
+  throw new ApiError(409, "the last admin cannot be removed or get another role: make another admin first", {
+    code: "last_admin",
+  });
+}
+
+const columns = `u.id, u.email, u.name, u.role, u.created_at,
+  (
+    select max(s.created_at)
+    from sessions s
+    where s.user_id = u.id
+      and s.expires_at > extract(epoch from clock_timestamp())
+  ) as last_login_at`;

@@ -1,0 +1,56 @@
+import { Type } from "typebox";
+import { RoleName } from "../accounts/schemas.ts";
+import { Id, NullableTimestamp, Timestamp } from "../http/contract/schemas.ts";
+
+/** A user of the organization as the others see it. */
+export const Member = Type.Object(
+  {
+    id: Id,
+    email: Type.String(),
+    name: Type.String(),
+    role: RoleName,
+    created_at: Timestamp,
+    last_login_at: Type.Union([Timestamp, Type.Null()], {
+      description: "Of the sessions that have not ended; null when there is none",
+    }),
+  },
+  { title: "Member" },
+);
+
+const NullableId = Type.Union([Id, Type.Null()]);
+
+const invitation = {
+  id: Id,
+  role: RoleName,
+  email: Type.Union([Type.String(), Type.Null()], { description: "For whom it is; null for anybody" }),
+  created_by: Type.Union([Id, Type.Null()], { description: "The user who made it" }),
+  created_at: Timestamp,
+  expires_at: Timestamp,
+};
+
+/** An invitation as lists show it. */
+export const Invitation = Type.Object(
+  {
+    ...invitation,
+    status: Type.Union(
+      (["OPEN", "ACCEPTED", "REVOKED", "EXPIRED"] as const).map((status) => Type.Literal(status)),
+    ),
+    accepted_at: NullableTimestamp,
+    accepted_by: NullableId,
+    revoked_at: NullableTimestamp,
+  },
+  { title: "Invitation" },
+);
+
+/** The same at its creation, the only moment its token is known. */
+export const NewInvitation = Type.Object(
+  {
+    ...invitation,
+    token: Type.String({ pattern: "^inv_[0-9a-f]{64}$", description: "Shown once" }),
+    url: Type.Union([Type.String(), Type.Null()], {
+      description:
+        "The page of the dashboard to accept it at, with the token behind the `#`, which browsers send nowhere; null without `POSTRIDER_PUBLIC_URL`",
+    }),
+  },
+  { title: "NewInvitation" },
+);

@@ -1,0 +1,37 @@
+import { existsSync } from "node:fs";
+import { writeBackup } from "../backup/backupFile.ts";
+import { withSnapshot } from "../backup/takeSnapshot.ts";
+import type { Config } from "../config/config.ts";
+import { version } from "../config/version.ts";
+import { CommandError } from "./commandError.ts";
+import type { Talk } from "./databaseCommands.ts";
+import { existingKey, keyPath } from "./encryptionKey.ts";
+import { openAsItIs } from "./openAsItIs.ts";
+
+/** Writes the whole database, as it is at one moment, into a new file; a running service is not disturbed. */
+export async function backUp(config: Config, path: string, { say, show }: Talk): Promise<void> {
+  if (existsSync(path)) {
+    throw new CommandError(`${path} is there already: a backup is written into a new file`, "conflict");
+  }
+  const database = await openAsItIs(config, say);
+  try {
+    const encryptionKey = config.encryptionKey ?? existingKey(config.dataDir);
+    if (encryptionKey === undefined) {
+      throw new CommandError(
+        `${keyPath(config.dataDir)} is missing, without which the backup's secrets cannot be read: restore the file, or set POSTRIDER_ENCRYPTION_KEY`,
+        "notFound",
+      );
+    }
+    const source = { connection: database.connection, encryptionKey, version, nowMs: Date.now() };
+    await withSnapshot(source, async (contents) => {
+      const { bytes, rows } = await writeBackup(path, contents);
+      const { key_fingerprint, created_at } = contents.manifest;
+      say(
+        `The encryption key is not in the backup: keep ${config.encryptionKey === undefined ? keyPath(config.dataDir) : "POSTRIDER_ENCRYPTION_KEY"} apart from it (fingerprint ${key_fingerprint})`,
+      );
+      show({ file: path, created_at, bytes, rows, key_fingerprint });
+    });
+  } finally {
+    await database.close();
+  }
+}

@@ -1,0 +1,12 @@
+/** What a failed command says by its exit code; the same numbers as the commands of clients have. */
+export const exitCodes = { failed: 1, usage: 2, credential: 3, notFound: 4, conflict: 5 } as const;
+
+/** Why a command ends without its work; the message is for the operator. */
+export class CommandError extends Error {
+  readonly exitCode: number;
+
+  constructor(message: string, reason: keyof typeof exitCodes, options?: ErrorOptions) {
+    super(message, options);
+    this.exitCode = exitCodes[reason];
+  }
+}

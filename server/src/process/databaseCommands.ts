@@ -1,0 +1,88 @@
+import { parseArgs } from "node:util";
+import { loadConfig } from "../config/config.ts";
+import { backUp } from "./backUp.ts";
+import { CommandError } from "./commandError.ts";
+import { moveDatabase } from "./moveDatabase.ts";
+import { resetDatabase } from "./resetDatabase.ts";
+import { restore } from "./restore.ts";
+
+/** Whom a command of the whole database talks to. */
+export interface Talk {
+  /** For the person at the terminal. */
+  say: (line: string) => void;
+  /** Shows the command's result. */
+  show: (result: object) => void;
+}
+
+export const databaseUsage = `  postrider backup <file>                                 writes the whole database into a new file, while the service runs
+  postrider restore <file>                                brings a backup back, into an empty database
+  postrider reset --yes                                   removes everything; the encryption key stays
+  postrider move [--stop-service]                         moves the embedded database to that of DATABASE_URL
+      all take --json
+`;
+
+const names = ["backup", "restore", "reset", "move"] as const;
+export type DatabaseCommandName = (typeof names)[number];
+
+export function isDatabaseCommand(name: string): name is DatabaseCommandName {
+  return names.includes(name as DatabaseCommandName);
+}
+
+/** The words and flags of a command, and whether its result is wanted as JSON. */
+export interface DatabaseCommand {
+  isJson: boolean;
+  run: (env: NodeJS.ProcessEnv, talk: Talk) => Promise<void>;
+}
+
+/** Reads a command before anything is opened. @throws {CommandError} for a wrong one. */
+export function readDatabaseCommand(name: DatabaseCommandName, args: string[]): DatabaseCommand {
+  switch (name) {
+    case "backup": {
+      const { isJson, word } = parse(args, [], true);
+      return { isJson, run: (env, talk) => backUp(loadConfig(env), word!, talk) };
+    }
+    case "restore": {
+      const { isJson, word } = parse(args, [], true);
+      return { isJson, run: (env, talk) => restore(loadConfig(env), word!, talk) };
+    }
+    case "reset": {
+      const { isJson, flags } = parse(args, ["yes"], false);
+      if (!flags.has("yes")) {
+        throw new CommandError(
+          "this removes all organizations, targets and items: add --yes to do it",
+          "usage",
+        );
+      }
+      return { isJson, run: (env, talk) => resetDatabase(loadConfig(env), talk) };
+    }
+    case "move": {
+      const { isJson, flags } = parse(args, ["stop-service"], false);
+      return { isJson, run: (env, talk) => moveDatabase(env, flags.has("stop-service"), talk) };
+    }
+  }
+}
+
+function parse(
+  args: string[],
+  flags: readonly string[],
+  needsFile: boolean,
+): { isJson: boolean; word: string | undefined; flags: Set<string> } {
+  const { values, positionals } = parseWords(args, ["json", ...flags]);
+  if (needsFile && positionals.length === 0) throw new CommandError("<file> is missing", "usage");
+  const extra = positionals[needsFile ? 1 : 0];
+  if (extra !== undefined) throw new CommandError(`"${extra}" is too much`, "usage");
+  const given = new Set(Object.keys(values));
+  return { isJson: given.has("json"), word: positionals[0], flags: given };
+}
+
+function parseWords(
+  args: string[],
+  flags: readonly string[],
+): { values: Record<string, unknown>; positionals: string[] } {
+  const options = Object.fromEntries(flags.map((name) => [name, { type: "boolean" as const }]));
+  try {
+    return parseArgs({ args, options, allowPositionals: true });
+  } catch (cause) {
+    throw new CommandError((cause as Error).message, "usage", { cause });
+  }
+}

@@ -1,0 +1,28 @@
+import { dropOwnTables, refuseWhileRunning } from "../backup/emptiness.ts";
+import { openSession } from "../backup/takeSnapshot.ts";
+import type { Config } from "../config/config.ts";
+import { removeEmbedded } from "../postgres/embedded/startEmbedded.ts";
+import type { Talk } from "./databaseCommands.ts";
+import { placeOf } from "./database.ts";
+import { keyPath } from "./encryptionKey.ts";
+import { unmarkMoved } from "./movedMarker.ts";
+
+/** Removes everything that the service keeps in its database. */
+export async function resetDatabase(config: Config, { say, show }: Talk): Promise<void> {
+  if (config.databaseUrl === undefined) {
+    const removed = await removeEmbedded(config.dataDir);
+    unmarkMoved(config.dataDir);
+    if (removed)
+      say(`The encryption key stays in ${keyPath(config.dataDir)}, for backups that were made with it`);
+    show({ database: config.dataDir, removed });
+    return;
+  }
+  const session = await openSession({ url: config.databaseUrl });
+  try {
+    await refuseWhileRunning(session);
+    await dropOwnTables(session);
+    show({ database: placeOf(config.databaseUrl), removed: true });
+  } finally {
+    await session.end();
+  }
+}

@@ -1,0 +1,70 @@
+import { existsSync } from "node:fs";
+import { readBackup, verifyBackup } from "../backup/backupFile.ts";
+import { load, type Loaded } from "../backup/load.ts";
+import type { Contents, Manifest } from "../backup/parts.ts";
+import { fingerprintOf, openSession } from "../backup/takeSnapshot.ts";
+import type { Config } from "../config/config.ts";
+import { endAllLeases } from "../delivery/rows/sweepDeliveries.ts";
+import { migrate } from "../postgres/migrate.ts";
+import { createPool, type DatabaseConnection } from "../postgres/pool.ts";
+import { CommandError } from "./commandError.ts";
+import type { Talk } from "./databaseCommands.ts";
+import { existingKey, keyPath } from "./encryptionKey.ts";
+import { refuseMoved } from "./movedMarker.ts";
+import { startAlone } from "./openAsItIs.ts";
+
+/** Brings a backup into an empty database: the embedded one, or that of DATABASE_URL. */
+export async function restore(config: Config, path: string, { say, show }: Talk): Promise<void> {
+  if (!existsSync(path)) throw new CommandError(`there is no file ${path}`, "notFound");
+  say(`Verifying ${path} …`);
+  const manifest = await verifyBackup(path);
+  checkKey(config, manifest);
+  if (config.databaseUrl === undefined) refuseMoved(config.dataDir);
+  const database =
+    config.databaseUrl === undefined
+      ? await startAlone(config.dataDir, say)
+      : { connection: { url: config.databaseUrl }, close: () => Promise.resolve() };
+  try {
+    const loaded = await loadInto(database.connection, await readBackup(path));
+    show({ file: path, created_at: manifest.created_at, ...loaded });
+  } finally {
+    await database.close();
+  }
+}
+
+/** Loads a whole, and brings its schema up to date. What was leased to a process belongs to nobody there. */
+export async function loadInto(connection: DatabaseConnection, contents: Contents): Promise<Loaded> {
+  const session = await openSession(connection);
+  let loaded: Loaded;
+  try {
+    loaded = await load(session, contents);
+  } finally {
+    await session.end();
+  }
+  const pool = createPool({ connection, size: 2, onError: () => undefined });
+  try {
+    await migrate(pool);
+    await endAllLeases(pool);
+    return loaded;
+  } finally {
+    await pool.end();
+  }
+}
+
+/** Another key would make every secret unreadable. @throws {CommandError} when it is not that of the backup. */
+function checkKey({ encryptionKey, dataDir, databaseUrl }: Config, { key_fingerprint }: Manifest): void {
+  const key = encryptionKey ?? (databaseUrl === undefined ? existingKey(dataDir) : undefined);
+  const place = `POSTRIDER_ENCRYPTION_KEY${databaseUrl === undefined ? ` or ${keyPath(dataDir)}` : ""}`;
+  if (key === undefined) {
+    throw new CommandError(
+      `the backup's secrets are sealed with the key ${key_fingerprint}, which is not here: give it by ${place}`,
+      "credential",
+    );
+  }
+  const found = fingerprintOf(key);
+  if (found === key_fingerprint) return;
+  throw new CommandError(
+    `the backup's secrets are sealed with the key ${key_fingerprint}, and the one here is ${found}: give the former by ${place}`,
+    "credential",
+  );
+}

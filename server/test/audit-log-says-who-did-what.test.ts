@@ -1,0 +1,198 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { forgetEntries } from "../src/audit/store.ts";
+import { createSecretWebhook, entries, type Entry } from "./support/auditLog.ts";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { type Answer, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+
+let database: TestDatabase;
+let node: TestNode;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  node = createTestNode(database, { POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8" });
+});
+
+afterAll(async () => {
+  await node.stop();
+  await database.drop();
+});
+
+describe("an entry", () => {
+  it("says who, what, from where and when", async () => {
+    const account = await signUp(node);
+    const id = await createSecretWebhook(node, account);
+    const changed = await node.call("PATCH", `/api/v1/targets/${id}`, {
+      session: account.session_token,
+      body: { name: "renamed", url: "https://127.0.0.1:9/other", max_retries: 8 },
+      headers: { "user-agent": `browser ${"x".repeat(300)}` },
+      from: "203.0.113.77",
+    });
+    const [entry] = await entries(node, account);
+    expect(entry).toEqual({
+      id: expect.stringMatching(/^[0-9a-f]{32}$/),
+      at: expect.any(Number),
+      action: "target.updated",
+      actor: { kind: "user", id: account.user.id, name: account.user.email },
+      object: { kind: "target", id, name: "renamed" },
+      before: {
+        name: "w",
+        url: expect.stringMatching(/^https:\/\/127\.0\.0\.1:9\/… \(sha256 [0-9a-f]{12}\)$/),
+      },
+      after: {
+        name: "renamed",
+        url: expect.stringMatching(/^https:\/\/127\.0\.0\.1:9\/… \(sha256 [0-9a-f]{12}\)$/),
+      },
+      client_address: "203.0.113.77",
+      user_agent: `browser ${"x".repeat(192)}`,
+      request_id: changed.headers["x-request-id"],
+    });
+    expect(entry!.before!["url"]).not.toBe(entry!.after!["url"]);
+    expect(Math.abs(entry!.at - Date.now() / 1000)).toBeLessThan(120);
+  });
+
+  it("of a key names the key, also when the key is gone", async () => {
+    const account = await signUp(node);
+    const { body } = await node.call("POST", "/api/v1/keys", {
+      session: account.session_token,
+      body: { name: "deployer" },
+    });
+    await node.call("PATCH", "/api/v1/orgs", { key: body.key, body: { name: "by key" } });
+    await node.call("DELETE", `/api/v1/keys/${body.id}`, { key: account.api_key });
+    const [deleted, renamed] = await entries(node, account);
+    expect(renamed!.actor).toEqual({ kind: "key", id: body.id, name: "deployer" });
+    expect(deleted).toMatchObject({
+      actor: { kind: "key", name: "default" },
+      object: { kind: "key", id: body.id, name: "deployer" },
+    });
+  });
+
+  it("of a signup is the organization's first", async () => {
+    const account = await signUp(node);
+    expect(await entries(node, account)).toMatchObject([
+      {
+        action: "organization.created",
+        actor: { kind: "user", id: account.user.id, name: account.user.email },
+        object: { kind: "organization", id: account.user.org_id },
+      },
+    ]);
+  });
+
+  it("of a refused login stands with the account, and without one with nobody", async () => {
+    const account = await signUp(node);
+    const logIn = (email: string): Promise<Answer> =>
+      node.call("POST", "/api/v1/auth/login", {
+        body: { email, password: "wrong horse" },
+        from: "203.0.113.78",
+      });
+    expect((await logIn(account.user.email)).status).toBe(401);
+    expect((await logIn("typed-the-password-here")).status).toBe(401);
+    expect((await entries(node, account))[0]).toMatchObject({
+      action: "session.refused",
+      actor: { kind: "unknown", id: null, name: null },
+      object: { kind: "user", id: account.user.id, name: account.user.email },
+      client_address: "203.0.113.78",
+    });
+    const { rows } = await node.pool.query(
+      `select org_id, object_id, object_name, before, after
+       from audit_log
+       where client_address = '203.0.113.78'
+         and org_id is null`,
+    );
+    expect(rows).toEqual([{ org_id: null, object_id: null, object_name: null, before: null, after: null }]);
+  });
+
+  it("of a refused change of the password is kept", async () => {
+    const account = await signUp(node);
+    await node.call("POST", "/api/v1/auth/password", {
+      session: account.session_token,
+      body: { current_password: "wrong horse", new_password: "another horse" },
+    });
+    expect((await entries(node, account))[0]).toMatchObject({ action: "password.change_refused" });
+  });
+
+  it("is not written for what changes nothing", async () => {
+    const account = await signUp(node);
+    const id = await createSecretWebhook(node, account);
+    const before = await entries(node, account);
+    const key = account.api_key;
+    await node.call("DELETE", `/api/v1/targets/${id}/signing-secret/previous`, { key });
+    await node.call("PATCH", `/api/v1/targets/${id}`, { key, body: { name: "w", enabled: true } });
+    await node.call("PATCH", "/api/v1/orgs", { key, body: { name: account.user.name } });
+    await node.call("PATCH", `/api/v1/members/${account.user.id}`, {
+      session: account.session_token,
+      body: { role: "admin" },
+    });
+    await node.call("POST", "/api/v1/targets", { key, body: { kind: "webhook", name: "w", url: "nowhere" } });
+    expect(await entries(node, account)).toEqual(before);
+  });
+});
+
+describe("the log", () => {
+  it("is read newest first, page by page, and by action, actor, object and time", async () => {
+    const account = await signUp(node);
+    const [first, second] = [
+      await createSecretWebhook(node, account),
+      await createSecretWebhook(node, account),
+    ];
+    for (const name of ["a", "b", "c"]) {
+      await node.call("PATCH", `/api/v1/targets/${first}`, {
+        session: account.session_token,
+        body: { name },
+      });
+    }
+    const all = await entries(node, account);
+    expect(all).toHaveLength(6);
+    const paged: Entry[] = [];
+    for (let page = await entries(node, account, "?limit=4"); page.length > 0;) {
+      paged.push(...page);
+      page = await entries(node, account, `?limit=4&before=${paged.at(-1)!.id}`);
+    }
+    expect(paged).toEqual(all);
+    expect(all.map(({ id }) => id)).toEqual(
+      all
+        .map(({ id }) => id)
+        .toSorted()
+        .toReversed(),
+    );
+
+    const names = (list: Entry[]): string[] => list.map(({ action }) => action);
+    expect(names(await entries(node, account, "?action=target.created"))).toEqual(
+      Array(2).fill("target.created"),
+    );
+    expect(await entries(node, account, `?object_id=${second}`)).toHaveLength(1);
+    expect(await entries(node, account, `?object_id=${first}&action=target.updated`)).toHaveLength(3);
+    expect(await entries(node, account, `?actor_id=${account.user.id}`)).toHaveLength(4);
+    const now = all[0]!.at;
+    expect(await entries(node, account, `?created_after=${now - 60}&created_before=${now + 60}`)).toEqual(
+      all,
+    );
+    expect(await entries(node, account, `?created_after=${now + 60}`)).toEqual([]);
+    expect(await entries(node, account, `?created_before=${now - 60}`)).toEqual([]);
+    expect(await entries(node, account, "?actor_id=nobody")).toEqual([]);
+  });
+
+  it("refuses a filter that can match nothing", async () => {
+    const account = await signUp(node);
+    for (const query of ["?action=target.painted", "?actions=key.created", "?limit=0", "?created_after=x"]) {
+      const { status } = await node.call("GET", `/api/v1/audit-log${query}`, { key: account.api_key });
+      expect({ query, status }).toEqual({ query, status: 400 });
+    }
+  });
+
+  it("shows an organization its own entries alone", async () => {
+    const [account, stranger] = [await signUp(node), await signUp(node)];
+    const id = await createSecretWebhook(node, stranger);
+    expect(await entries(node, account, `?object_id=${id}`)).toEqual([]);
+    expect(await entries(node, account, `?before=${(await entries(node, stranger))[0]!.id}`)).toHaveLength(1);
+  });
+
+  it("forgets what is past its retention, and nothing else", async () => {
+    const account = await signUp(node);
+    const before = await entries(node, account);
+    expect(await forgetEntries(node.pool, { retentionDays: 365, nowMs: Date.now() })).toBe(0);
+    expect(await entries(node, account)).toEqual(before);
+    const afterwards = Date.now() + 366 * 86_400_000;
+    expect(await forgetEntries(node.pool, { retentionDays: 365, nowMs: afterwards })).toBeGreaterThan(0);
+    expect(await entries(node, account)).toEqual([]);
+  });
+});

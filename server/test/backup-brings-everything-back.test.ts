@@ -1,0 +1,253 @@
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createClient } from "../../sdk/src/client.ts";
+import { createEmptyTestDatabase } from "./support/database.ts";
+import { createWebhookTarget, sendItem, sendItems, type WebhookTarget } from "./support/items.ts";
+import { type Load, startLoad } from "./support/load.ts";
+import { createPool } from "../src/postgres/pool.ts";
+import { newProcessRecord, noteAlive, noteEnd } from "../src/postgres/processes.ts";
+import { type DatabaseCommandName, readDatabaseCommand } from "../src/process/databaseCommands.ts";
+import { exitCodeOf } from "../src/process/exitCodeOf.ts";
+import { commandFile, startProgram } from "./support/program.ts";
+import { isSignedWith, type Receiver, startReceiver } from "./support/receiver.ts";
+import { type ServiceProcess, startService } from "./support/serviceProcess.ts";
+import { type Account, signUp } from "./support/testNode.ts";
+import { until } from "./support/until.ts";
+
+const place = mkdtempSync(join(tmpdir(), "postrider-backup-"));
+const dataDir = join(place, "data");
+const keyFile = join(dataDir, "encryption.key");
+const file = join(place, "postrider.backup");
+let service: ServiceProcess;
+let account: Account;
+let receiver: Receiver;
+let webhook: WebhookTarget;
+let mailbox: string;
+let load: Load;
+let claimed: { id: string; claim_token: string };
+let acknowledgedBefore: string[];
+
+interface Ended {
+  code: number | null;
+  out: string;
+  err: string;
+}
+
+/** Runs a command of the service to its end, within this process: starting one for each takes too long. */
+async function run(args: readonly string[], env: Record<string, string>): Promise<Ended> {
+  const [name, ...rest] = args;
+  let out = "";
+  const said: string[] = [];
+  try {
+    const command = readDatabaseCommand(name as DatabaseCommandName, rest);
+    await command.run(env, {
+      say: (line) => void said.push(line),
+      show: (result) => (out += JSON.stringify(result)),
+    });
+    return { code: 0, out, err: said.join("\n") };
+  } catch (error) {
+    return { code: exitCodeOf(error), out, err: (error as Error).message };
+  }
+}
+
+async function createMailbox(): Promise<string> {
+  const body = { kind: "mailbox", name: "inbox" };
+  return (await service.call("POST", "/api/v1/targets", { key: account.api_key, body })).body.id;
+}
+
+beforeAll(async () => {
+  receiver = await startReceiver();
+  service = await startService({ storage: { dataDir } });
+  account = await signUp(service);
+  webhook = await createWebhookTarget(service, account, receiver.url);
+  mailbox = await createMailbox();
+  await sendItems(service, account, mailbox, 5);
+  const claim = await service.call("POST", `/api/v1/mailboxes/${mailbox}/claim`, {
+    key: account.api_key,
+    body: {},
+  });
+  claimed = claim.body.messages[0];
+  load = startLoad({ service: () => service, account, targetIds: [webhook.id], senders: 4 });
+  await until(
+    () => load.acknowledged().length,
+    (count) => count >= 200,
+  );
+  acknowledgedBefore = load.acknowledged();
+  const backup = startProgram({
+    command: [process.execPath, commandFile, "backup", file, "--json"],
+    env: { POSTRIDER_DATA_DIR: dataDir },
+  });
+  if ((await backup.ended).code !== 0) throw new Error(backup.output());
+  await until(
+    () => load.acknowledged().length,
+    (count) => count >= acknowledgedBefore.length + 50,
+  );
+  await load.stop();
+});
+
+afterAll(async () => {
+  await service.stop();
+  await receiver.stop();
+  rmSync(place, { recursive: true, force: true });
+});
+
+describe("a backup of a service under load", () => {
+  it("is a file of its owner's, which names the key and does not hold it", () => {
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(existsSync(`${file}.partial`)).toBe(false);
+    const unpacked = gunzipSync(readFileSync(file));
+    const key = Buffer.from(readFileSync(keyFile, "utf8").trim(), "base64");
+    expect(unpacked.includes(key) || unpacked.includes(readFileSync(keyFile, "utf8").trim())).toBe(false);
+    expect(JSON.parse(unpacked.subarray(0, unpacked.indexOf("\n")).toString())).toMatchObject({
+      format: 1,
+      key_fingerprint: expect.stringMatching(/^[0-9a-f]{16}$/),
+    });
+  });
+
+  it("refuses to write over a file", async () => {
+    const { code, err } = await run(["backup", file], { POSTRIDER_DATA_DIR: dataDir });
+    expect([code, err]).toEqual([5, expect.stringMatching(/is there already/)]);
+  });
+
+  it("brings everything back in an empty place: items, leases, secrets, the order of messages", async () => {
+    const restored = join(place, "restored");
+    mkdirSync(restored);
+    copyFileSync(keyFile, join(restored, "encryption.key"));
+    const { code, err } = await run(["restore", file], { POSTRIDER_DATA_DIR: restored });
+    expect([code, err]).toEqual([0, expect.stringMatching(/Verifying/)]);
+    const second = await startService({ storage: { dataDir: restored } });
+    try {
+      await expectThere(second, acknowledgedBefore);
+      // The claim of that time still holds, and only once.
+      const ack = { key: account.api_key, body: { messages: [claimed] } };
+      const acked = await second.call("POST", `/api/v1/mailboxes/${mailbox}/ack`, ack);
+      expect(acked.body.results).toMatchObject([{ id: claimed.id, ok: true }]);
+      // New messages come after the old ones, and what is sent is signed with the secret of before.
+      const last = await sendItem(second, account, mailbox, { last: true });
+      const claim = { key: account.api_key, body: { max: 10 } };
+      const { body } = await second.call("POST", `/api/v1/mailboxes/${mailbox}/claim`, claim);
+      expect(body.messages).toHaveLength(5);
+      expect(body.messages.at(-1).id).toBe(last);
+      const sent = await sendItem(second, account, webhook.id, { again: true });
+      const received = await until(
+        () => receiver.received.find(({ id }) => id === sent),
+        (one) => one !== undefined,
+      );
+      expect(isSignedWith(webhook.secret, received!)).toBe(true);
+      const usage = await second.call("GET", "/api/v1/usage", { key: account.api_key });
+      expect(usage.body.usage.accepted_events).toBeGreaterThanOrEqual(acknowledgedBefore.length + 5 + 2);
+    } finally {
+      await second.stop();
+    }
+    const again = await run(["restore", file], { POSTRIDER_DATA_DIR: restored });
+    expect([again.code, again.err]).toEqual([5, expect.stringMatching(/already holds 1 organization/)]);
+  });
+
+  it("comes back in a PostgreSQL of one's own, too", async () => {
+    const database = await createEmptyTestDatabase();
+    try {
+      const env = {
+        DATABASE_URL: database.url,
+        POSTRIDER_ENCRYPTION_KEY: readFileSync(keyFile, "utf8").trim(),
+      };
+      expect(await run(["restore", file], env)).toMatchObject({ code: 0 });
+      const pool = createPool({ connection: database.connection, size: 1, onError: () => undefined });
+      const { rows } = await pool.query<{ id: string }>("select id from events");
+      const there = new Set(rows.map(({ id }) => id));
+      expect(acknowledgedBefore.filter((id) => !there.has(id))).toEqual([]);
+      const beside = newProcessRecord("1.2.3");
+      await noteAlive(pool, beside);
+      const running = await run(["reset", "--yes"], env);
+      expect([running.code, running.err]).toEqual([
+        5,
+        expect.stringMatching(/a service runs on the database/),
+      ]);
+      await noteEnd(pool, beside);
+      expect(await run(["reset", "--yes"], env)).toMatchObject({ code: 0 });
+      expect((await pool.query("select to_regclass('events') as left")).rows).toEqual([{ left: null }]);
+      await pool.end();
+    } finally {
+      await database.drop();
+    }
+  });
+
+  it("is refused with another key, damaged, cut short, or as something else, before anything is touched", async () => {
+    const fresh = join(place, "fresh");
+    const key = readFileSync(keyFile, "utf8").trim();
+    const restore = (path: string, value?: string): Promise<Ended> =>
+      run(["restore", path], {
+        POSTRIDER_DATA_DIR: fresh,
+        ...(value !== undefined && { POSTRIDER_ENCRYPTION_KEY: value }),
+      });
+    const whole = readFileSync(file);
+    const broken = (bytes: Buffer): string => {
+      writeFileSync(join(place, "broken"), bytes);
+      return join(place, "broken");
+    };
+    expect(await restore(file)).toMatchObject({
+      code: 3,
+      err: expect.stringMatching(/sealed with the key [0-9a-f]{16}, which is not here/),
+    });
+    expect(await restore(file, Buffer.alloc(32, 9).toString("base64"))).toMatchObject({
+      code: 3,
+      err: expect.stringMatching(/and the one here is [0-9a-f]{16}/),
+    });
+    expect(await restore(broken(whole.subarray(0, whole.length / 2)), key)).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/unexpected end of file|cut short/),
+    });
+    const flipped = Buffer.from(whole);
+    flipped[whole.length >> 1]! ^= 0xff;
+    expect(await restore(broken(flipped), key)).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/broken/),
+    });
+    expect(await restore(keyFile, key)).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/cannot be read|no backup/),
+    });
+    expect(await restore(join(place, "nowhere"), key)).toMatchObject({
+      code: 4,
+      err: expect.stringMatching(/no file/),
+    });
+    expect(existsSync(fresh)).toBe(false);
+  });
+});
+
+describe("a reset", () => {
+  it("asks to be meant, refuses while a service runs, and leaves the key", async () => {
+    const env = { POSTRIDER_DATA_DIR: dataDir };
+    expect(await run(["reset"], env)).toMatchObject({ code: 2, err: expect.stringMatching(/--yes/) });
+    expect(await run(["reset", "--yes"], env)).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/is using the data directory/),
+    });
+    await service.stop();
+    expect(await run(["reset", "--yes"], env)).toMatchObject({ code: 0 });
+    expect([existsSync(join(dataDir, "postgresql")), existsSync(keyFile)]).toEqual([false, true]);
+    expect(await run(["backup", join(place, "none")], env)).toMatchObject({
+      code: 4,
+      err: expect.stringMatching(/no database/),
+    });
+  });
+});
+
+/** Every one of the items can be read there. */
+async function expectThere(there: ServiceProcess, ids: readonly string[]): Promise<void> {
+  const client = createClient({ baseUrl: there.url, apiKey: account.api_key });
+  const found = new Set<string>();
+  for await (const { id } of client.allEvents()) found.add(id);
+  expect(ids.filter((id) => !found.has(id))).toEqual([]);
+}

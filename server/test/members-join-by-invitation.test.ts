@@ -1,0 +1,374 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { sweepInvitations } from "../src/members/invitationStore.ts";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { join } from "./support/members.ts";
+import {
+  type Account,
+  type Answer,
+  createTestNode,
+  newEmail,
+  signUp,
+  type TestNode,
+} from "./support/testNode.ts";
+
+let database: TestDatabase;
+let node: TestNode;
+let other: TestNode;
+let admin: Account;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  node = createTestNode(database);
+  other = createTestNode(database, { POSTRIDER_PUBLIC_URL: "https://example.com/hooks" });
+  admin = await signUp(node);
+});
+
+afterAll(async () => {
+  await Promise.all([node.stop(), other.stop()]);
+  await database.drop();
+});
+
+async function invite(body: object = { role: "member" }, by: Account = admin): Promise<Answer["body"]> {
+  const answer = await node.call("POST", "/api/v1/invitations", { session: by.session_token, body });
+  expect(answer.status).toBe(200);
+  return answer.body;
+}
+
+function accept(token: string, body: object = {}, on: TestNode = node, from?: string): Promise<Answer> {
+  const whole = { token, email: newEmail(), password: "correct horse", ...body };
+  return on.call("POST", "/api/v1/invitations/accept", { body: whole, ...(from !== undefined && { from }) });
+}
+
+async function listed(id: string): Promise<Answer["body"]> {
+  const { body } = await node.call("GET", "/api/v1/invitations", { session: admin.session_token });
+  return body.invitations.find((one: { id: string }) => one.id === id);
+}
+
+const gone = { status: 410, headers: expect.objectContaining({ "x-error-code": "invitation_gone" }) };
+
+describe("an invitation", () => {
+  it("makes whoever has it a user of the organization with its role, and is listed as accepted", async () => {
+    const { id, token, expires_at, created_at, url } = await invite({ role: "viewer" });
+    expect(expires_at - created_at).toBe(7 * 86_400);
+    expect(url).toBeNull();
+    expect(await listed(id)).toMatchObject({ status: "OPEN", role: "viewer", created_by: admin.user.id });
+    const { status, body } = await accept(token, { name: "Grace" }, other);
+    expect(status).toBe(200);
+    expect(body.user).toMatchObject({ name: "Grace", role: "viewer", org_id: admin.user.org_id });
+    const me = await node.call("GET", "/api/v1/auth/me", { session: body.session_token });
+    expect(me.body.user).toEqual(body.user);
+    expect(await listed(id)).toMatchObject({ status: "ACCEPTED", accepted_by: body.user.id });
+    const login = await node.call("POST", "/api/v1/auth/login", {
+      body: { email: body.user.email, password: "correct horse" },
+    });
+    expect(login.body.user).toEqual(body.user);
+  });
+
+  it("is shown once, with the page to accept it at, and stored as a hash", async () => {
+    const { body } = await other.call("POST", "/api/v1/invitations", {
+      session: admin.session_token,
+      body: { role: "admin" },
+    });
+    expect(body.token).toMatch(/^inv_[0-9a-f]{64}$/);
+    expect(body.url).toBe(`https://example.com/hooks/join#${body.token}`);
+    const list = await node.call("GET", "/api/v1/invitations", { key: admin.api_key });
+    expect(JSON.stringify(list.body)).not.toContain(body.token);
+    const { rows } = await node.pool.query("select to_jsonb(i) as row from invitations i where id = $1", [
+      body.id,
+    ]);
+    expect(JSON.stringify(rows)).not.toContain(body.token.slice(4));
+  });
+
+  it("works once, also when it is accepted ten times at the same moment on two nodes", async () => {
+    const { token } = await invite();
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, index) => accept(token, {}, index % 2 === 0 ? node : other)),
+    );
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    expect(answers.filter(({ status }) => status === 410)).toHaveLength(9);
+    expect(await accept(token)).toMatchObject(gone);
+  });
+
+  it("that is revoked, has expired or never was is gone", async () => {
+    const { id, token } = await invite();
+    const session = admin.session_token;
+    expect((await node.call("DELETE", `/api/v1/invitations/${id}`, { session })).body).toEqual({
+      deleted: true,
+    });
+    expect(await accept(token, {}, other)).toMatchObject(gone);
+    expect(await listed(id)).toMatchObject({ status: "REVOKED" });
+    expect((await node.call("DELETE", `/api/v1/invitations/${id}`, { session })).status).toBe(200);
+
+    const late = await invite();
+    await node.pool.query(
+      `update invitations
+       set created_at = created_at - 604800,
+         expires_at = expires_at - 604800
+       where id = $1`,
+      [late.id],
+    );
+    expect(await accept(late.token)).toMatchObject(gone);
+    expect(await listed(late.id)).toMatchObject({ status: "EXPIRED" });
+    expect(await accept(`inv_${"0".repeat(64)}`)).toMatchObject(gone);
+  });
+
+  it("that was accepted cannot be revoked", async () => {
+    const { id, token } = await invite();
+    await accept(token);
+    const session = admin.session_token;
+    expect((await node.call("DELETE", `/api/v1/invitations/${id}`, { session })).status).toBe(409);
+  });
+
+  it("for an address is for that address alone, however it is written", async () => {
+    const email = newEmail();
+    const { token } = await invite({ role: "member", email });
+    const wrong = await accept(token);
+    expect([wrong.status, wrong.body.error]).toEqual([
+      400,
+      "email must be the address that the invitation is for",
+    ]);
+    const { body } = await accept(token, { email: email.toUpperCase() });
+    expect(body.user.email).toBe(email.toUpperCase());
+  });
+
+  it("for an address needs none to be accepted, and one for anybody does", async () => {
+    const email = newEmail();
+    const { token } = await invite({ role: "member", email });
+    expect((await accept(token, { email: undefined })).body.user.email).toBe(email);
+    const { token: open } = await invite();
+    expect(await accept(open, { email: undefined })).toMatchObject({
+      status: 400,
+      body: { error: "email is required" },
+    });
+  });
+
+  it("says of an address with an account what signup says, and stays open", async () => {
+    const stranger = await signUp(node);
+    const { token } = await invite();
+    const signup = await node.call("POST", "/api/v1/auth/signup", {
+      body: { email: stranger.user.email, password: "correct horse" },
+    });
+    const answer = await accept(token, { email: stranger.user.email });
+    expect(answer).toMatchObject({ status: 200, body: signup.body });
+    expect(Object.keys(answer.body)).toEqual(["message"]);
+    const me = await node.call("GET", "/api/v1/auth/me", { session: stranger.session_token });
+    expect(me.body.user).toMatchObject({ org_id: stranger.user.org_id, role: "admin" });
+    expect((await accept(token)).body.user.org_id).toBe(admin.user.org_id);
+  });
+
+  it("is refused for an address that is a member's", async () => {
+    const body = { role: "member", email: admin.user.email };
+    const { status } = await node.call("POST", "/api/v1/invitations", { session: admin.session_token, body });
+    expect(status).toBe(409);
+  });
+
+  it("needs a role that there is", async () => {
+    for (const role of ["owner", "", 1, null]) {
+      const { status, body } = await node.call("POST", "/api/v1/invitations", {
+        session: admin.session_token,
+        body: { role },
+      });
+      expect([status, body.error]).toEqual([400, expect.stringContaining("role")]);
+    }
+  });
+
+  it("is accepted as often from one address as logins are allowed", async () => {
+    const limited = createTestNode(database, { POSTRIDER_LOGIN_LIMIT: "5" });
+    try {
+      const { token } = await invite();
+      const statuses: number[] = [];
+      for (let index = 0; index < 6; index++) {
+        statuses.push((await accept(`inv_${"1".repeat(64)}`, {}, limited, "203.0.113.9")).status);
+      }
+      expect(statuses).toEqual([410, 410, 410, 410, 410, 429]);
+      const refused = await accept(token, {}, limited, "203.0.113.9");
+      expect(refused.status).toBe(429);
+      expect(refused.headers["ratelimit-policy"]).toBe('"invitation";q=5;w=900');
+      expect((await accept(token, {}, limited, "203.0.113.10")).status).toBe(200);
+    } finally {
+      await limited.stop();
+    }
+  });
+
+  it("is one of a hundred that may be open", async () => {
+    const busy = await signUp(node);
+    for (let index = 0; index < 100; index++) await invite({ role: "member" }, busy);
+    const session = busy.session_token;
+    const refused = await node.call("POST", "/api/v1/invitations", { session, body: { role: "member" } });
+    expect(refused.status).toBe(409);
+    const { body } = await node.call("GET", "/api/v1/invitations?limit=100", { session });
+    await node.call("DELETE", `/api/v1/invitations/${body.invitations[0].id}`, { session });
+    await invite({ role: "member" }, busy);
+  });
+
+  it("is listed newest first, page by page", async () => {
+    const owner = await signUp(node);
+    const ids: string[] = [];
+    for (let index = 0; index < 5; index++) ids.unshift((await invite({ role: "member" }, owner)).id);
+    const seen: string[] = [];
+    for (let before = ""; ;) {
+      const path = `/api/v1/invitations?limit=2${before === "" ? "" : `&before=${before}`}`;
+      const { body } = await node.call("GET", path, { session: owner.session_token });
+      seen.push(...body.invitations.map((one: { id: string }) => one.id));
+      if (body.invitations.length < 2) break;
+      before = seen.at(-1)!;
+    }
+    expect(seen.toSorted().toReversed()).toEqual(ids.toSorted().toReversed());
+    expect(new Set(seen).size).toBe(5);
+  });
+
+  it("is forgotten weeks after it is over", async () => {
+    const { id } = await invite();
+    await node.pool.query("update invitations set expires_at = expires_at - 38 * 86400 where id = $1", [id]);
+    expect(await sweepInvitations(node.pool)).toBe(1);
+    expect(await listed(id)).toBeUndefined();
+  });
+});
+
+describe("members", () => {
+  interface Listed {
+    id: string;
+    role: string;
+  }
+
+  async function members(account: Account): Promise<Listed[]> {
+    return (await node.call("GET", "/api/v1/members", { key: account.api_key })).body.members;
+  }
+
+  it("are listed with their roles, the first to come first, page by page", async () => {
+    const owner = await signUp(node);
+    const [member, viewer] = [await join(node, owner, "member"), await join(node, owner, "viewer")];
+    const all = await members(owner);
+    expect(all).toMatchObject([
+      { id: owner.user.id, email: owner.user.email, role: "admin", last_login_at: expect.any(Number) },
+      { id: member.user.id, role: "member" },
+      { id: viewer.user.id, role: "viewer" },
+    ]);
+    const first = await node.call("GET", "/api/v1/members?limit=2", { session: viewer.session_token });
+    const rest = await node.call("GET", `/api/v1/members?limit=2&after=${first.body.members[1].id}`, {
+      session: viewer.session_token,
+    });
+    expect([...first.body.members, ...rest.body.members]).toEqual(all);
+  });
+
+  it("may do what their new role says from their next request on, on every node", async () => {
+    const owner = await signUp(node);
+    const member = await join(node, owner, "viewer");
+    const create = (): Promise<Answer> =>
+      other.call("POST", "/api/v1/targets", {
+        session: member.session_token,
+        body: { kind: "mailbox", name: "m" },
+      });
+    expect((await create()).status).toBe(403);
+    const path = `/api/v1/members/${member.user.id}`;
+    const changed = await node.call("PATCH", path, {
+      session: owner.session_token,
+      body: { role: "member" },
+    });
+    expect(changed.body).toMatchObject({ id: member.user.id, role: "member" });
+    expect((await create()).status).toBe(200);
+    await node.call("PATCH", path, { session: owner.session_token, body: { role: "viewer" } });
+    expect(await create()).toMatchObject({ status: 403, headers: { "x-error-code": "role_too_low" } });
+  });
+
+  it("are out at once when they are removed, on every node, and their address is free", async () => {
+    const owner = await signUp(node);
+    const member = await join(node, owner, "admin");
+    const path = `/api/v1/members/${member.user.id}`;
+    const removed = await node.call("DELETE", path, { session: owner.session_token });
+    expect(removed.body).toEqual({ deleted: true });
+    const me = await other.call("GET", "/api/v1/auth/me", { session: member.session_token });
+    expect(me.status).toBe(401);
+    const { email } = member.user;
+    const login = await node.call("POST", "/api/v1/auth/login", {
+      body: { email, password: member.password },
+    });
+    expect(login.status).toBe(401);
+    expect(await members(owner)).toHaveLength(1);
+    expect((await signUp(node, email)).user.org_id).not.toBe(owner.user.org_id);
+  });
+
+  it("keep an admin: the last one is neither removed nor given another role", async () => {
+    const owner = await signUp(node);
+    await join(node, owner, "member");
+    const session = owner.session_token;
+    const path = `/api/v1/members/${owner.user.id}`;
+    const lastAdmin = { status: 409, headers: { "x-error-code": "last_admin" } };
+    expect(await node.call("DELETE", path, { session })).toMatchObject(lastAdmin);
+    expect(await node.call("PATCH", path, { session, body: { role: "member" } })).toMatchObject(lastAdmin);
+    const second = await join(node, owner, "admin");
+    expect((await node.call("DELETE", path, { session })).status).toBe(200);
+    const again = await node.call("DELETE", `/api/v1/members/${second.user.id}`, {
+      session: second.session_token,
+    });
+    expect(again).toMatchObject(lastAdmin);
+  });
+
+  it("keep an admin also when two admins demote each other at the same moment", async () => {
+    for (let round = 0; round < 5; round++) {
+      const first = await signUp(node);
+      const second = await join(node, first, "admin");
+      const demote = (on: TestNode, session: string, id: string): Promise<Answer> =>
+        on.call("PATCH", `/api/v1/members/${id}`, { session, body: { role: "viewer" } });
+      const answers = await Promise.all([
+        demote(node, first.session_token, second.user.id),
+        demote(other, second.session_token, first.user.id),
+      ]);
+      expect(answers.map(({ status }) => status)).toContain(200);
+      const roles = (await members(first)).map(({ role }) => role);
+      expect(roles.filter((role) => role === "admin").length).toBeGreaterThanOrEqual(1);
+    }
+  });
+
+  it("of another organization are not found", async () => {
+    const [owner, stranger] = [await signUp(node), await signUp(node)];
+    const path = `/api/v1/members/${stranger.user.id}`;
+    for (const id of [path, "/api/v1/members/x", `/api/v1/invitations/${stranger.user.id}`]) {
+      expect((await node.call("DELETE", id, { session: owner.session_token })).status).toBe(404);
+    }
+    const changed = await node.call("PATCH", path, {
+      session: owner.session_token,
+      body: { role: "viewer" },
+    });
+    expect(changed.status).toBe(404);
+  });
+
+  it("are changed by sessions alone: a leaked key makes no member", async () => {
+    const owner = await signUp(node);
+    const key = owner.api_key;
+    const invitation = await node.call("POST", "/api/v1/invitations", { key, body: { role: "admin" } });
+    expect(invitation.status).toBe(403);
+    const path = `/api/v1/members/${owner.user.id}`;
+    expect((await node.call("DELETE", path, { key })).status).toBe(403);
+  });
+});
+
+describe("beside a process that knows no roles", () => {
+  it("nobody becomes less than an admin, and afterwards such a process cannot start", async () => {
+    const own = await createTestDatabase();
+    const alone = createTestNode(own);
+    try {
+      const owner = await signUp(alone);
+      const session = owner.session_token;
+      const ask = (role: string): Promise<Answer> =>
+        alone.call("POST", "/api/v1/invitations", { session, body: { role } });
+      await alone.pool.query(
+        `insert into processes (id, version, host, migration, functions)
+         values ($1, '0.0.9', 'elsewhere', 23, 'x')`,
+        ["0".repeat(32)],
+      );
+      expect((await ask("admin")).status).toBe(200);
+      const refused = await ask("viewer");
+      expect([refused.status, refused.body.error]).toEqual([503, expect.stringContaining("earlier version")]);
+      const needs = async (): Promise<unknown> =>
+        (await alone.pool.query("select needs from schema_changes where version = 24")).rows[0].needs;
+      expect(await needs()).toBe(0);
+      await alone.pool.query("update processes set ended_at = now()");
+      expect((await ask("viewer")).status).toBe(200);
+      expect(await needs()).toBe(24);
+    } finally {
+      await alone.stop();
+      await own.drop();
+    }
+  });
+});

@@ -1,0 +1,170 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { text } from "node:stream/consumers";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { join } from "./support/members.ts";
+import { commandFile, someKey } from "./support/program.ts";
+import { type Account, type Answer, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+
+let database: TestDatabase;
+let node: TestNode;
+let other: TestNode;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  node = createTestNode(database);
+  other = createTestNode(database);
+});
+
+afterAll(async () => {
+  await Promise.all([node.stop(), other.stop()]);
+  await database.drop();
+});
+
+const wanted = "a new horse with staples";
+
+function change(
+  session: string,
+  current: string,
+  next: string = wanted,
+  on: TestNode = node,
+): Promise<Answer> {
+  const body = { current_password: current, new_password: next };
+  return on.call("POST", "/api/v1/auth/password", { session, body });
+}
+
+function logIn({ user }: Pick<Account, "user">, password: string): Promise<Answer> {
+  return node.call("POST", "/api/v1/auth/login", { body: { email: user.email, password } });
+}
+
+async function isValid(session: string): Promise<boolean> {
+  return (await other.call("GET", "/api/v1/auth/me", { session })).status === 200;
+}
+
+describe("changing the password", () => {
+  it("ends the user's other sessions at once on every node, keeps the one that asked, and leaves keys", async () => {
+    const account = await signUp(node);
+    const colleague = await join(node, account, "viewer");
+    const second = (await logIn(account, account.password)).body.session_token;
+    const answer = await change(account.session_token, account.password);
+    expect([answer.status, answer.body]).toEqual([200, { ok: true }]);
+    expect(await isValid(account.session_token)).toBe(true);
+    expect(await isValid(second)).toBe(false);
+    expect(await isValid(colleague.session_token)).toBe(true);
+    expect((await node.call("GET", "/api/v1/auth/me", { key: account.api_key })).status).toBe(200);
+    expect((await logIn(account, account.password)).status).toBe(401);
+    expect((await logIn(account, wanted)).status).toBe(200);
+  });
+
+  it("needs the present one, and says so without ending the session", async () => {
+    const account = await signUp(node);
+    const refused = await change(account.session_token, "wrong horse");
+    expect(refused).toMatchObject({
+      status: 403,
+      body: { error: "current_password is wrong" },
+      headers: { "x-error-code": "password_wrong" },
+    });
+    expect(await isValid(account.session_token)).toBe(true);
+    expect((await logIn(account, account.password)).status).toBe(200);
+  });
+
+  it.each([
+    ["short", "new_password must be at least 8 characters"],
+    ["x".repeat(129), "new_password must be at most 128 characters"],
+  ])("refuses %s", async (next, message) => {
+    const account = await signUp(node);
+    const { status, body } = await change(account.session_token, account.password, next);
+    expect([status, body.error]).toEqual([400, message]);
+  });
+
+  it("lets no login with the old password through that overtakes it", async () => {
+    const account = await signUp(node);
+    const logins = Array.from({ length: 8 }, () => logIn(account, account.password));
+    const changed = await change(account.session_token, account.password, wanted, other);
+    expect(changed.status).toBe(200);
+    for (const { status, body } of await Promise.all(logins)) {
+      expect([200, 401]).toContain(status);
+      const session = body.session_token ?? account.session_token.replace(/.{8}$/, "00000000");
+      expect(await isValid(session)).toBe(false);
+    }
+  });
+
+  it("is tried as often by one user as logins are from one address", async () => {
+    const limited = createTestNode(database, { POSTRIDER_LOGIN_LIMIT: "5" });
+    try {
+      const account = await signUp(limited);
+      const neighbour = await signUp(limited);
+      const statuses: number[] = [];
+      for (let index = 0; index < 6; index++) {
+        statuses.push((await change(account.session_token, "wrong horse", wanted, limited)).status);
+      }
+      expect(statuses).toEqual([403, 403, 403, 403, 403, 429]);
+      const refused = await change(account.session_token, account.password, wanted, limited);
+      expect(refused.headers["ratelimit-policy"]).toBe('"password";q=5;w=900');
+      expect((await change(neighbour.session_token, neighbour.password, wanted, limited)).status).toBe(200);
+    } finally {
+      await limited.stop();
+    }
+  });
+});
+
+describe("postrider reset-password", () => {
+  async function reset(args: string[], input: string): Promise<{ code: number; out: string; said: string }> {
+    const child = spawn(process.execPath, [commandFile, "reset-password", ...args], {
+      env: {
+        PATH: process.env["PATH"],
+        DATABASE_URL: database.url,
+        POSTRIDER_ENCRYPTION_KEY: someKey,
+      },
+    });
+    const [out, said] = [text(child.stdout), text(child.stderr)];
+    child.stdin.on("error", () => undefined);
+    child.stdin.end(input);
+    const [code] = (await once(child, "close")) as [number];
+    return { code, out: await out, said: await said };
+  }
+
+  it("sets the password that it reads, ends the user's sessions, and is on record", async () => {
+    const account = await signUp(node);
+    const { code, out, said } = await reset([account.user.email.toUpperCase()], `${wanted}\n`);
+    expect({ code, said }).toEqual({ code: 0, said: expect.stringContaining('"audit":"reset-password"') });
+    expect(JSON.parse(out)).toEqual({
+      email: account.user.email,
+      user_id: account.user.id,
+      org_id: account.user.org_id,
+      sessions_ended: 1,
+    });
+    expect(out + said).not.toContain(wanted);
+    expect(await isValid(account.session_token)).toBe(false);
+    expect((await logIn(account, account.password)).status).toBe(401);
+    expect((await logIn(account, wanted)).status).toBe(200);
+    const log = await node.call("GET", "/api/v1/audit-log?action=password.reset", { key: account.api_key });
+    expect(log.body.entries).toMatchObject([
+      {
+        actor: { kind: "operator", id: null, name: expect.stringMatching(/./) },
+        object: { kind: "user", id: account.user.id, name: account.user.email },
+        after: { sessions_ended: 1 },
+      },
+    ]);
+  });
+
+  it.each([
+    ["no address", { args: [], input: wanted }, 2, /<email> is missing/],
+    [
+      "a password as an argument",
+      { args: ["a@example.com", wanted], input: "" },
+      2,
+      /read from the standard input/,
+    ],
+    ["an option", { args: ["--password", wanted], input: "" }, 2, /takes no options/],
+    ["nothing to read", { args: ["a@example.com"], input: "" }, 1, /has no password/],
+    ["two lines", { args: ["a@example.com"], input: `${wanted}\n${wanted}\n` }, 1, /more than one line/],
+    ["a short password", { args: ["a@example.com"], input: "short\n" }, 1, /8 to 128 characters, and not 5/],
+    ["an unknown address", { args: ["nobody@example.com"], input: wanted }, 1, /no account has this address/],
+  ])("refuses %s", async (_what, { args, input }, expected, message) => {
+    const { code, out, said } = await reset(args, input);
+    expect({ code, out, said }).toEqual({ code: expected, out: "", said: expect.stringMatching(message) });
+    expect(said).not.toContain(wanted);
+  });
+});

@@ -1,0 +1,37 @@
+import type { Account, TestNode } from "./testNode.ts";
+
+/** An entry of the audit log as the interface shows it. */
+export interface Entry {
+  id: string;
+  at: number;
+  action: string;
+  actor: { kind: string; id: string | null; name: string | null };
+  object: { kind: string; id: string | null; name: string | null };
+  before: Record<string, unknown> | null;
+  after: Record<string, unknown> | null;
+  client_address: string | null;
+  user_agent: string | null;
+  request_id: string | null;
+}
+
+type Caller = Pick<TestNode, "call">;
+
+/** What an organization's log says; `query` begins with `?`. */
+export async function entries(node: Caller, account: Account, query: string = ""): Promise<Entry[]> {
+  const { status, body } = await node.call("GET", `/api/v1/audit-log${query}`, { key: account.api_key });
+  if (status !== 200) throw new Error(`audit log: ${status} ${JSON.stringify(body)}`);
+  return body.entries;
+}
+
+/** An address that is a secret. */
+export const secretUrl = "https://127.0.0.1:9/services/T0KEN-IN-PATH?signature=TOKEN-IN-QUERY";
+
+/** Makes a webhook target with that address, and gives its id. */
+export async function createSecretWebhook(node: Caller, account: Account): Promise<string> {
+  const { status, body } = await node.call("POST", "/api/v1/targets", {
+    key: account.api_key,
+    body: { kind: "webhook", name: "w", url: secretUrl },
+  });
+  if (status !== 200) throw new Error(`target: ${status} ${JSON.stringify(body)}`);
+  return body.id;
+}

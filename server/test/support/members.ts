@@ -1,0 +1,28 @@
+import { randomBytes } from "node:crypto";
+import type { Role } from "../../src/http/contract/roles.ts";
+import type { Account, TestNode } from "./testNode.ts";
+import { newEmail } from "./testNode.ts";
+
+/** Somebody who came by an invitation. */
+export interface Joined {
+  user: Account["user"];
+  session_token: string;
+  password: string;
+}
+
+/** Invites somebody to the account's organization, who accepts. */
+export async function join(node: Pick<TestNode, "call">, account: Account, role: Role): Promise<Joined> {
+  const invited = await node.call("POST", "/api/v1/invitations", {
+    session: account.session_token,
+    body: { role },
+  });
+  if (invited.status !== 200)
+    throw new Error(`invitation: ${invited.status} ${JSON.stringify(invited.body)}`);
+  const password = randomBytes(12).toString("hex");
+  const body = { token: invited.body.token, email: newEmail(), password };
+  const accepted = await node.call("POST", "/api/v1/invitations/accept", { body });
+  if (accepted.body.user === undefined) {
+    throw new Error(`acceptance: ${accepted.status} ${JSON.stringify(accepted.body)}`);
+  }
+  return { ...accepted.body, password };
+}
