@@ -9,7 +9,10 @@ import { blocksOf, type DocumentedBlock, root, runBlocks } from "./support/docum
 import { type Receiver, startReceiver } from "./support/receiver.ts";
 import { createTestNode, signUp, type TestNode } from "./support/testNode.ts";
 
-/** Every page whose commands are held to what stands behind their `sh`; add a page when it has commands. */
+/**
+ * Every page whose commands are held to what stands behind their `sh`; add a page when it has commands. Those of the command line and
+ * of backups are run by `cli/test/documented-commands-work.test.ts`.
+ */
 const pages = [
   "README.md",
   "CONTRIBUTING.md",
@@ -20,6 +23,7 @@ const pages = [
   "docs/deploying.md",
   "docs/erasure.md",
   "docs/mailboxes.md",
+  "docs/members.md",
   "docs/operational-events.md",
   "docs/operations.md",
   "docs/replaying-canceling-testing.md",
@@ -96,15 +100,23 @@ describe.runIf(hasTools)("what a reader of a page copies into a shell", () => {
   });
 
   it.each([...toRun.keys()])("%s", async (page) => {
-    const { api_key: key } = await signUp(node);
+    const { api_key: key, session_token: session } = await signUp(node);
     const make = async (body: object): Promise<string> =>
       (await node.call("POST", "/api/v1/targets", { key, body })).body.id as string;
-    const target = await make({ kind: "webhook", name: "orders", url: `${receiver.url}/webhooks` });
-    const mailbox = await make({ kind: "mailbox", name: "inbox" });
+    const target = await make({ kind: "webhook", name: "shop", url: `${receiver.url}/webhooks` });
+    const mailbox = await make({ kind: "mailbox", name: "jobs" });
     const sent = await node.call("POST", `/t/${target}`, { key, body: { order: 1001 } });
     await node.call("POST", `/t/${mailbox}`, { key, body: { task: "call back" } });
     const said = await runBlocks(toRun.get(page)!, {
-      env: { KEY: key, BASE: url, POSTRIDER: url, TARGET: target, MAILBOX: mailbox, ID: sent.body.id },
+      env: {
+        KEY: key,
+        SESSION: session,
+        BASE: url,
+        POSTRIDER: url,
+        TARGET: target,
+        MAILBOX: mailbox,
+        ID: sent.body.id,
+      },
       replaced: {
         "localhost:8080": new URL(url).host,
         "localhost:3000": `127.0.0.1:${receiver.port}`,
