@@ -23,6 +23,10 @@ const described: readonly Pick<Command, "name" | "words" | "summary" | "options"
     options: { yes: { type: "boolean", help: "do it" } },
   },
   {
+    name: "mcp",
+    summary: "give an agent tools, over its standard input and output (POSTRIDER_URL, POSTRIDER_KEY)",
+  },
+  {
     name: "move",
     summary: "move from the embedded database to that of DATABASE_URL",
     options: {

@@ -51,7 +51,7 @@ describe("completion", () => {
   }
 
   it.runIf(has("bash"))("of bash follows the tree", async () => {
-    expect(await offered("postrider", "m")).toEqual(["move", "mailbox"]);
+    expect(await offered("postrider", "m")).toEqual(["mcp", "move", "mailbox"]);
     expect(await offered("postrider", "mailbox", "")).toEqual(
       expect.arrayContaining(["stats", "claim", "ack", "work", "--help"]),
     );

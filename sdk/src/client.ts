@@ -1,3 +1,4 @@
+import { type FollowOptions, followStream, type StreamEvent } from "./followStream.ts";
 import {
   type DryRun,
   type EventSummary,
@@ -11,6 +12,7 @@ import { callOperation, type Transport } from "./request.ts";
 
 export { PostriderError } from "./postriderError.ts";
 export type * from "./operations.generated.ts";
+export type { FollowOptions, StreamedAttempt, StreamEvent, StreamSummary } from "./followStream.ts";
 export type { CallOptions } from "./request.ts";
 
 export interface ClientOptions {
@@ -45,6 +47,8 @@ export interface Client extends Operations {
   countMatching(filter: ReplayFilter): Promise<DryRun>;
   /** All replays of many events, newest first, page by page. */
   allReplays(): AsyncGenerator<ReplayJob, void>;
+  /** What happens in the organization, as it happens; see {@link followStream}. */
+  follow(options?: FollowOptions): AsyncGenerator<StreamEvent, void>;
 }
 
 type Options<Name extends keyof Operations> = NonNullable<Last<Parameters<Operations[Name]>>>;
@@ -82,6 +86,7 @@ export function createClient(options: ClientOptions): Client {
       }) as Promise<ReplayJob>,
     countMatching: (filter) => operations.startReplay({ filter, dry_run: true }) as Promise<DryRun>,
     allReplays: () => allReplays(operations),
+    follow: (options = {}) => followStream(transport, options),
   };
 }
 

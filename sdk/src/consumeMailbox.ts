@@ -1,6 +1,9 @@
 import type { ClaimedMessage, Operations } from "./operations.generated.ts";
 import { PostriderError } from "./postriderError.ts";
 import { pause } from "./request.ts";
+import { type Schema, SchemaError, validate } from "./standardSchema.ts";
+
+export { SchemaError } from "./standardSchema.ts";
 
 const maxReasonLength = 1000;
 
@@ -9,15 +12,25 @@ export class RejectMessage extends Error {
   override name = "RejectMessage";
 }
 
+/** A claimed message whose payload is what the schema gave, or what the program says it is. */
+export type TypedMessage<Payload = unknown> = Omit<ClaimedMessage, "payload"> & { payload: Payload };
+
 /** What is done with a message; its end acknowledges, an error gives the message back. */
-export type MessageHandler = (message: ClaimedMessage, context: HandlerContext) => Promise<void> | void;
+export type MessageHandler<Payload = unknown> = (
+  message: TypedMessage<Payload>,
+  context: HandlerContext,
+) => Promise<void> | void;
 
 export interface HandlerContext {
   /** Aborts when the claim is lost: somebody else may have the message, so stop working on it. */
   signal: AbortSignal;
 }
 
-export interface ConsumerOptions {
+export interface ConsumerOptions<Payload = unknown> {
+  /** What payloads have to be, in any library that keeps to Standard Schema; a message that is not becomes dead with the reason. */
+  schema?: Schema<Payload>;
+  /** Stops the consumer when it aborts, as `stop` does. */
+  signal?: AbortSignal;
   /** The most messages handled at the same time; 1 unless given. */
   concurrency?: number;
   /** How long a claim lasts without word from here; it is renewed while the handler works. 60 s unless given. */
@@ -31,7 +44,7 @@ export interface ConsumerOptions {
 }
 
 export interface MailboxConsumer {
-  /** Claims no more, lets the handlers finish, and resolves when they have. */
+  /** Claims no more, gives back what no handler has begun, lets the others finish, and resolves when they have. */
   stop(): Promise<void>;
   /** Ends with `stop`; rejects when the service refuses for good, such as after the API key was deleted. */
   finished: Promise<void>;
@@ -43,14 +56,18 @@ type MailboxClient = Pick<
 >;
 
 /** Claims messages of a mailbox as they come and hands each to `handle`, until it is stopped. */
-export function consumeMailbox(
+export function consumeMailbox<Payload = unknown>(
   client: MailboxClient,
   mailboxId: string,
-  handle: MessageHandler,
-  options: ConsumerOptions = {},
+  handle: MessageHandler<Payload>,
+  options: ConsumerOptions<Payload> = {},
 ): MailboxConsumer {
-  const consumer = new Consumer(client, mailboxId, handle, options);
-  const finished = consumer.run();
+  const consumer = new Consumer(client, mailboxId, handle as MessageHandler, options);
+  const { signal } = options;
+  const stop = (): void => consumer.stop();
+  if (signal?.aborted === true) stop();
+  else signal?.addEventListener("abort", stop, { once: true });
+  const finished = consumer.run().finally(() => signal?.removeEventListener("abort", stop));
   finished.catch(() => undefined);
   return {
     finished,
@@ -76,7 +93,7 @@ class Consumer {
   readonly #client: MailboxClient;
   readonly #mailboxId: string;
   readonly #handle: MessageHandler;
-  readonly #options: Required<ConsumerOptions>;
+  readonly #options: Required<Omit<ConsumerOptions, "schema" | "signal">> & Pick<ConsumerOptions, "schema">;
   readonly #stopping = new AbortController();
   readonly #inFlight = new Map<string, InFlight>();
 
@@ -85,6 +102,7 @@ class Consumer {
     this.#mailboxId = mailboxId;
     this.#handle = handle;
     this.#options = {
+      schema: options.schema,
       concurrency: options.concurrency ?? 1,
       leaseSeconds: options.leaseSeconds ?? 60,
       waitSeconds: options.waitSeconds ?? 20,
@@ -140,6 +158,7 @@ class Consumer {
         timeoutMs,
         signal,
       });
+      signal.throwIfAborted();
       for (const message of messages) this.#start(message);
     } catch (error) {
       if (signal.aborted) await this.#giveBack(claimId, body);
@@ -174,7 +193,7 @@ class Consumer {
   async #work(message: ClaimedMessage, signal: AbortSignal): Promise<void> {
     const messages = [claimOf(message)];
     try {
-      await this.#handle(message, { signal });
+      await this.#handle(await this.#read(message), { signal });
     } catch (error) {
       if (signal.aborted) return;
       this.#options.onError(error, message);
@@ -191,6 +210,17 @@ class Consumer {
     }
     if (signal.aborted) return;
     requireSuccess((await this.#client.acknowledgeMessages(this.#mailboxId, { messages })).results);
+  }
+
+  /** @throws {RejectMessage} for a payload that is not as the schema says, which no later claim would change. */
+  async #read(message: ClaimedMessage): Promise<TypedMessage> {
+    const { schema } = this.#options;
+    if (schema === undefined) return message;
+    try {
+      return { ...message, payload: await validate(schema, message.payload) };
+    } catch (error) {
+      throw error instanceof SchemaError ? new RejectMessage(error.message, { cause: error }) : error;
+    }
   }
 
   /** Renews every claim at hand; a handler whose claim is lost is told. */

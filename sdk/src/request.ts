@@ -112,11 +112,16 @@ async function attemptOnce(
   const response = await transport.fetch(url, { ...init, signal });
   const text = await response.text();
   if (response.ok) return text === "" ? undefined : (JSON.parse(text) as unknown);
-  throw new PostriderError(messageOf(text) ?? `the service answered ${response.status}`, {
-    status: response.status,
-    code: response.headers.get("x-error-code") ?? undefined,
-    requestId: response.headers.get("x-request-id") ?? undefined,
-    retryAfterSeconds: secondsOf(response.headers.get("retry-after")),
+  throw refusalOf(response, text);
+}
+
+/** What the service refused a request with. */
+export function refusalOf({ status, headers }: Response, text: string): PostriderError {
+  return new PostriderError(messageOf(text) ?? `the service answered ${status}`, {
+    status,
+    code: headers.get("x-error-code") ?? undefined,
+    requestId: headers.get("x-request-id") ?? undefined,
+    retryAfterSeconds: secondsOf(headers.get("retry-after")),
   });
 }
 

@@ -29,6 +29,7 @@ describe("verifyWebhook", () => {
     expect(await verifyWebhook(secret, headers(), body, now)).toEqual({
       id,
       timestamp,
+      eventType: null,
       payload: { test: 2_432_232_314 },
     });
   });
@@ -39,8 +40,8 @@ describe("verifyWebhook", () => {
         const key = `whsec_${Buffer.from(bytes).toString("base64")}`;
         const signed = headers({ "webhook-signature": new Webhook(key).sign(id, new Date(now.nowMs), text) });
         const expected = { id, timestamp, payload: JSON.parse(text) as unknown };
-        expect(await verifyWebhook(key, signed, text, now)).toEqual(expected);
-        expect(await verifyWebhook(key, signed, Buffer.from(text), now)).toEqual(expected);
+        expect(await verifyWebhook(key, signed, text, now)).toMatchObject(expected);
+        expect(await verifyWebhook(key, signed, Buffer.from(text), now)).toMatchObject(expected);
       }),
     );
   });

@@ -1,19 +1,30 @@
+import { type Schema, validate } from "./standardSchema.ts";
+
+export { SchemaError } from "./standardSchema.ts";
+
 /** A delivery that is not what it says it is: another secret's, changed on the way, or too old. */
 export class WebhookVerificationError extends Error {
   override name = "WebhookVerificationError";
 }
 
 /** A verified delivery. */
-export interface VerifiedWebhook {
+export interface VerifiedWebhook<Payload = unknown> {
   /** The event's id, the same on every attempt: remember it to notice a delivery that arrives twice. */
   id: string;
   /** When this attempt was signed, in Unix seconds. */
   timestamp: number;
-  /** The body as the sender of the item wrote it, parsed. */
-  payload: unknown;
+  /**
+   * What kind of event the sender said it is: the body's `event_type`, or the header `X-Event-Type`, which is not signed.
+   * Let a schema decide what its payload is.
+   */
+  eventType: string | null;
+  /** The body as the sender of the item wrote it, parsed; what the schema made of it when there is one. */
+  payload: Payload;
 }
 
-export interface VerifyOptions {
+export interface VerifyOptions<Payload = unknown> {
+  /** What the payload has to be, in any library that keeps to Standard Schema. */
+  schema?: Schema<Payload>;
   /** How far the timestamp may be from now, either way; 300 s unless given. */
   toleranceSeconds?: number;
   /** The present, in Unix milliseconds; the clock's unless given. */
@@ -31,13 +42,14 @@ export type WebhookHeaders =
  * @param secrets `whsec_…`, one or several.
  * @param body The bytes as received, or the same as text. Parsed and printed again they are others.
  * @throws {WebhookVerificationError} when it cannot be trusted.
+ * @throws {SchemaError} when it can, and its payload does not fit the schema.
  */
-export async function verifyWebhook(
+export async function verifyWebhook<Payload = unknown>(
   secrets: string | readonly string[],
   headers: WebhookHeaders,
   body: string | Uint8Array,
-  options: VerifyOptions = {},
-): Promise<VerifiedWebhook> {
+  options: VerifyOptions<Payload> = {},
+): Promise<VerifiedWebhook<Payload>> {
   const id = headerOf(headers, "webhook-id");
   const timestamp = readTimestamp(headerOf(headers, "webhook-timestamp"), options);
   const signatures = readSignatures(headerOf(headers, "webhook-signature"));
@@ -45,7 +57,10 @@ export async function verifyWebhook(
   const signed = concatenate(new TextEncoder().encode(`${id}.${timestamp}.`), bytes);
   for (const secret of [secrets].flat()) {
     if (await isSignedBy(secret, signatures, signed)) {
-      return { id, timestamp, payload: parse(bytes) };
+      const payload = parse(bytes);
+      const eventType = eventTypeOf(payload, headers);
+      const checked = options.schema === undefined ? payload : await validate(options.schema, payload);
+      return { id, timestamp, eventType, payload: checked as Payload };
     }
   }
   throw new WebhookVerificationError("no signature matches");
@@ -56,14 +71,23 @@ const defaultToleranceSeconds = 300;
 const maxSignatures = 10;
 
 function headerOf(headers: WebhookHeaders, name: string): string {
+  const text = findHeader(headers, name);
+  if (text === undefined) throw new WebhookVerificationError(`the header ${name} is missing`);
+  return text;
+}
+
+function findHeader(headers: WebhookHeaders, name: string): string | undefined {
   const value =
     typeof headers["get"] === "function"
       ? (headers as { get(name: string): string | null }).get(name)
       : lookUp(headers, name);
   const text: unknown = Array.isArray(value) ? value[0] : value;
-  if (typeof text !== "string" || text === "")
-    throw new WebhookVerificationError(`the header ${name} is missing`);
-  return text;
+  return typeof text === "string" && text !== "" ? text : undefined;
+}
+
+function eventTypeOf(payload: unknown, headers: WebhookHeaders): string | null {
+  const { event_type: type } = Object(payload) as { event_type?: unknown };
+  return typeof type === "string" ? type : (findHeader(headers, "x-event-type") ?? null);
 }
 
 function lookUp(headers: object, name: string): unknown {
@@ -72,7 +96,7 @@ function lookUp(headers: object, name: string): unknown {
 
 function readTimestamp(
   text: string,
-  { toleranceSeconds = defaultToleranceSeconds, nowMs }: VerifyOptions,
+  { toleranceSeconds = defaultToleranceSeconds, nowMs }: Pick<VerifyOptions, "toleranceSeconds" | "nowMs">,
 ): number {
   const timestamp = Number(text);
   if (!/^\d{1,12}$/.test(text)) throw new WebhookVerificationError("the timestamp is not a number");

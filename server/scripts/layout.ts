@@ -47,6 +47,7 @@ const layers: readonly (readonly string[])[] = [
     "billing",
     "stream",
   ],
+  ["mcp"],
   ["app.ts"],
   ["process"],
 ];

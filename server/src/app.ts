@@ -21,6 +21,7 @@ import { consumerRoutes } from "./mailbox/consumerRoutes.ts";
 import type { Mailboxes } from "./mailbox/mailboxes.ts";
 import { handRoutes } from "./mailbox/handRoutes.ts";
 import { mailboxRoutes } from "./mailbox/routes.ts";
+import { type McpRouteDeps, mcpRoutes, refuseOtherMethods } from "./mcp/routes.ts";
 import { invitationRoutes } from "./members/invitationRoutes.ts";
 import { memberRoutes } from "./members/routes.ts";
 import type { ParsedNetworks } from "./outbound/addressGuard.ts";
@@ -38,7 +39,7 @@ import { type StreamRouteDeps, streamRoutes } from "./stream/routes.ts";
 import type { SecretBox } from "./items/secretBox.ts";
 
 /** What the interface is made of. Features take the parts they need; `assemble.ts` makes them all. */
-export interface AppDeps extends ServerDeps, HealthDeps, StreamRouteDeps {
+export interface AppDeps extends ServerDeps, HealthDeps, StreamRouteDeps, McpRouteDeps {
   config: Config;
   queries: Queries;
   passwords: Passwords;
@@ -61,11 +62,13 @@ export interface AppDeps extends ServerDeps, HealthDeps, StreamRouteDeps {
 }
 
 /** The whole HTTP interface, ready to listen. */
-export function createApp(deps: AppDeps): FastifyInstance {
-  const app = createServer(deps);
+export function createApp(given: Omit<AppDeps, "app">): FastifyInstance {
+  const app = createServer(given);
+  const deps = { ...given, app: () => app };
   const rows = interfaceTable(deps);
   addRoutes(app, deps, rows);
   addConnections(app, deps, rows);
+  refuseOtherMethods(app);
   addDocumentation(app, rows);
   if (deps.config.dashboard && !addDashboard(app, deps.config)) deps.log.warn({}, notBuilt);
   return app;
@@ -227,7 +230,9 @@ function billingRows(deps: AppDeps): RouteRow[] {
 
 function operationRows(deps: AppDeps): RouteRow[] {
   const health = healthRoutes(deps);
+  const mcp = mcpRoutes(deps);
   return [
+    ["POST", "/mcp", "apiKey", mcp.call],
     ["GET", "/healthz", "none", health.alive],
     ["GET", "/readyz", "none", health.ready],
     ["GET", "/metrics", "none", health.metrics],

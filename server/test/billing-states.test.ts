@@ -1,10 +1,9 @@
 import { describe, expect } from "vitest";
 import { setStatus, suspendLapsedGraces } from "../src/billing/changeStatus.ts";
-import { pendingItems, readLedgerMonth } from "../src/billing/ledger.ts";
-import { addMonths, periodBounds, periodOf } from "../src/billing/period.ts";
+import { readLedgerMonth } from "../src/billing/ledger.ts";
+import { periodBounds } from "../src/billing/period.ts";
 import { reconcile } from "../src/billing/reconciliation.ts";
-import { createLab } from "./support/billing/lab.ts";
-import { file, databaseTest } from "./support/fixtures.ts";
+import { labTest } from "./support/billing/labTest.ts";
 
 /* The billing state follows the processor's facts, whatever order its notices come in. */
 
@@ -12,53 +11,7 @@ const day = 86_400;
 const start = Date.UTC(2026, 9, 10, 12) / 1000;
 const october = 202610;
 
-let tests = 0;
-
-const it = databaseTest({ poolSize: 6 })
-  .extend("lab", async ({ pool, standIn }, { onCleanup }) => {
-    const lab = await createLab(pool, standIn.account(`states_${tests++}`), start);
-    onCleanup(() => lab.close());
-    return lab;
-  })
-  .extend(
-    "subscribed",
-    ({ lab }) =>
-      async (): Promise<{ orgId: string; customer: string; subscription: string }> => {
-        const orgId = await lab.createOrganization();
-        await lab.subscribe(orgId);
-        await lab.settleNotices();
-        expect(await lab.statusOf(orgId)).toBe("active");
-        const { subscriptions } = await lab.account.state();
-        const { id, customer } = subscriptions.at(-1)!;
-        return { orgId, customer, subscription: id };
-      },
-  )
-  /** Goes to the month's end and past the hour in which the draft is open, with the usage exported. */
-  .extend("endMonth", ({ lab }) => async (): Promise<void> => {
-    const { endSeconds } = periodBounds(periodOf(lab.nowSeconds() * 1000));
-    for (const second of [0, 300, 3600, 3900]) {
-      await lab.setClock(endSeconds + second);
-      await lab.exportOnce();
-      await lab.settleNotices();
-    }
-  })
-  .extend("historyOf", file, ({ pool }) => async (orgId: string): Promise<string[]> => {
-    const { rows } = await pool.query<{ line: string }>(
-      `select from_status || ' → ' || to_status || ' by ' || split_part(cause, ' evt', 1) as line
-     from billing_state_changes
-     where org_id = $1
-     order by id`,
-      [orgId],
-    );
-    return rows.map(({ line }) => line);
-  })
-  .extend("graceEnd", file, ({ pool }) => async (orgId: string): Promise<number | null> => {
-    const { rows } = await pool.query<{ at: number | null }>(
-      "select billing_grace_ends_at as at from organizations where id = $1",
-      [orgId],
-    );
-    return rows[0]!.at;
-  });
+const it = labTest(start);
 
 describe("a failed invoice", () => {
   it("gives three days of grace, then suspends by the clock; payment makes active again", async ({
@@ -302,143 +255,5 @@ describe("an operator's decision", () => {
       processor_events: 111,
       estimated_cents: 10,
     });
-  });
-});
-
-describe("months", () => {
-  it("are invoiced apart, the items after the last moment on the next invoice", async ({
-    subscribed,
-    lab,
-    endMonth,
-    pool,
-  }) => {
-    const { orgId, customer } = await subscribed();
-    await lab.addUsage(orgId, 1000);
-    await lab.exportOnce();
-    const { endSeconds } = periodBounds(october);
-    await lab.setClock(endSeconds - 1);
-    await lab.addUsage(orgId, 1);
-    await lab.setClock(endSeconds);
-    await lab.addUsage(orgId, 2);
-    await lab.settleNotices();
-    await lab.exportOnce();
-    await endMonth();
-    const { meterEvents, invoices } = await lab.account.state();
-    const sum = (from: number, to: number): number =>
-      meterEvents
-        .filter(({ timestamp }) => timestamp >= from && timestamp < to)
-        .reduce((total, { value }) => total + value, 0);
-    expect(sum(start, endSeconds)).toBe(1001);
-    expect(sum(endSeconds, Number.POSITIVE_INFINITY)).toBe(2);
-    const billed = invoices.filter((invoice) => invoice.customer === customer && invoice.status === "paid");
-    expect(billed.map(({ subtotal }) => subtotal)).toEqual([20, 10]);
-    const processor = { stripe: lab.stripe, config: lab.config };
-    const nowMs = (): number => lab.nowSeconds() * 1000;
-    expect((await reconcile({ pool, nowMs, processor }, orgId)).latest_invoice).toMatchObject({
-      status: "paid",
-      period_end: periodBounds(addMonths(october, 1)).endSeconds,
-      subtotal_cents: 10,
-      local_estimate_cents: 10,
-      difference_cents: 0,
-    });
-  });
-
-  it("before the subscription are never exported; its own month is, as a whole", async ({ lab, pool }) => {
-    const orgId = await lab.createOrganization("active");
-    await lab.setClock(start - 40 * day);
-    await lab.addUsage(orgId, 7);
-    await lab.setClock(start);
-    await lab.addUsage(orgId, 30);
-    await lab.exportOnce();
-    expect((await lab.account.state()).meterEvents).toEqual([]);
-    expect(pendingItems(await readLedgerMonth(pool, orgId, october))).toBe(30);
-    await lab.subscribe(orgId);
-    await lab.settleNotices();
-    await lab.exportOnce();
-    const { meterEvents, subscriptions } = await lab.account.state();
-    expect(meterEvents.map(({ value }) => value)).toEqual([30]);
-    expect(meterEvents[0]!.timestamp).toBeGreaterThanOrEqual(subscriptions[0]!.created);
-    expect(pendingItems(await readLedgerMonth(pool, orgId, october))).toBe(0);
-  });
-
-  it("wait for their invoice while usage is on its way, for days if need be", async ({
-    subscribed,
-    lab,
-    endMonth,
-  }) => {
-    const { orgId } = await subscribed();
-    await lab.addUsage(orgId, 4200);
-    await lab.account.control({
-      action: "faults",
-      faults: [{ match: "meter_events", kind: "error_before", times: 100_000 }],
-    });
-    await endMonth();
-    await lab.setClock(lab.nowSeconds() + 10 * day);
-    expect((await lab.account.state()).invoices[0]).toMatchObject({ status: "draft", autoAdvance: false });
-    await lab.account.control({ action: "faults", faults: [] });
-    await lab.exportOnce();
-    await lab.setClock(lab.nowSeconds() + 60);
-    expect((await lab.account.state()).invoices[0]).toMatchObject({ status: "paid", subtotal: 50 });
-  });
-});
-
-describe("exporters on several nodes", () => {
-  it("send each customer's usage once, and never two batches of a customer at a time", async ({
-    subscribed,
-    lab,
-  }) => {
-    const orgIds: string[] = [];
-    for (let count = 0; count < 12; count++) orgIds.push((await subscribed()).orgId);
-    let accepted = 0;
-    for (let round = 0; round < 5; round++) {
-      for (const [index, orgId] of orgIds.entries()) {
-        await lab.addUsage(orgId, index + 1);
-        accepted += index + 1;
-      }
-      const runs = await Promise.all([lab.exportOnce(), lab.exportOnce(), lab.exportOnce()]);
-      expect(runs.filter(({ written }) => written > 0)).toHaveLength(1);
-      await lab.setClock(lab.nowSeconds() + 10);
-    }
-    const { meterEvents, overlaps } = await lab.account.state();
-    expect(meterEvents.reduce((sum, { value }) => sum + value, 0)).toBe(accepted);
-    expect(meterEvents).toHaveLength(60);
-    expect(overlaps).toBe(0);
-  });
-});
-
-describe("a batch that nobody knows the fate of", () => {
-  const lost = { match: "meter_events", kind: "lose", times: 2 } as const;
-
-  it("is not sent again after 23 hours, but found in the meter's summary", async ({ subscribed, lab }) => {
-    const { orgId } = await subscribed();
-    await lab.addUsage(orgId, 77);
-    await lab.account.control({ action: "faults", faults: [lost] });
-    expect(await lab.exportOnce()).toMatchObject({ written: 1, exported: 0, postponed: 1 });
-    await lab.setClock(lab.nowSeconds() + 30 * 3600);
-    expect(await lab.exportOnce()).toMatchObject({ exported: 1 });
-    expect((await lab.account.state()).meterEvents.map(({ value }) => value)).toEqual([77]);
-  });
-
-  it("is left to an operator when the summary fits neither story, and later usage goes on", async ({
-    subscribed,
-    lab,
-    pool,
-  }) => {
-    const { orgId, customer } = await subscribed();
-    await lab.addUsage(orgId, 77);
-    await lab.account.control({ action: "faults", faults: [lost] });
-    await lab.exportOnce();
-    await lab.stripe.billing.meterEvents.create({
-      event_name: "items_accepted",
-      identifier: "somebody-else",
-      payload: { stripe_customer_id: customer, value: "5" },
-      timestamp: lab.nowSeconds(),
-    });
-    await lab.setClock(lab.nowSeconds() + 30 * 3600);
-    expect(await lab.exportOnce()).toMatchObject({ exported: 0, escalated: 1 });
-    await lab.addUsage(orgId, 3);
-    expect(await lab.exportOnce()).toMatchObject({ exported: 1 });
-    expect((await lab.account.state()).meterEvents.map(({ value }) => value)).toEqual([77, 5, 3]);
-    expect(pendingItems(await readLedgerMonth(pool, orgId, october))).toBe(77);
   });
 });

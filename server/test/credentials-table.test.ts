@@ -342,12 +342,15 @@ describe("the table", () => {
       "POST /api/v1/mailbox-messages/:message_id/ack",
       ...ofConsumers.map((verb) => `POST /api/v1/mailboxes/:mailbox_id/${verb}`),
     ]);
-    expect(withCredential("apiKey")).toEqual([]);
+    // An agent's tools claim, too.
+    expect(withCredential("apiKey")).toEqual(["POST /mcp"]);
   });
 
   it("has every route of the service", async () => {
     const inTable = new Set(rows.map(({ method, path }) => `${method} ${path}`));
     const documentation = /^GET (\/docs|\/openapi\.json$)/;
+    // 405 for everybody, as the protocol of agents wants it.
+    const refused = /^(GET|DELETE) \/mcp$/;
     // Pages and files, which take no credential and hold nothing of anybody.
     const dashboard = new Set(["/*", ...pagePaths].map((path) => `GET ${path.replace(/(?<=.)\/\*$/, "*")}`));
     const file = /^GET \/(assets\/[^/]+|index\.html|theme\.js|mark\.svg|\.vite\/manifest\.json)$/;
@@ -355,7 +358,11 @@ describe("the table", () => {
     expect(served.length).toBeGreaterThanOrEqual(rows.length);
     const unlisted = served.filter(
       (route) =>
-        !inTable.has(route) && !documentation.test(route) && !dashboard.has(route) && !file.test(route),
+        !inTable.has(route) &&
+        !refused.test(route) &&
+        !documentation.test(route) &&
+        !dashboard.has(route) &&
+        !file.test(route),
     );
     expect(unlisted).toEqual([]);
   });

@@ -1,6 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
 import { type Client, createClient } from "../../sdk/src/client.ts";
 import { consumeMailbox, RejectMessage } from "../../sdk/src/consumeMailbox.ts";
 import { verifyWebhook } from "../../sdk/src/verifyWebhook.ts";
@@ -221,6 +222,29 @@ describe("a mailbox's consumer", () => {
     }
     const { ready } = await client.readMailboxStats(mailbox);
     expect(ready + new Set(handled).size).toBe(10);
+  });
+
+  it("hands over what its schema lets through, and makes the rest dead with the reason", async () => {
+    const { client } = await newClients();
+    const { id: mailbox } = await client.createTarget({ kind: "mailbox", name: "jobs" });
+    const stopping = new AbortController();
+    const jobs: number[] = [];
+    const { finished } = consumeMailbox(
+      client,
+      mailbox,
+      ({ payload }) => {
+        jobs.push(payload.job + 1);
+        stopping.abort();
+      },
+      { schema: z.object({ job: z.number() }), signal: stopping.signal },
+    );
+    await client.sendItem(mailbox, { job: "one" });
+    await client.sendItem(mailbox, { job: 2 });
+    await finished;
+    expect(jobs).toEqual([3]);
+    expect(await client.readMailboxStats(mailbox)).toMatchObject({ ready: 0, claimed: 0, dead: 1 });
+    const [dead] = await Array.fromAsync(client.allMessages(mailbox, { status: "DEAD" }));
+    expect(dead!.dead_reason).toContain("does not fit its schema: job: ");
   });
 
   it("ends with the refusal when its key is deleted", async () => {

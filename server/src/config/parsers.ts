@@ -107,6 +107,15 @@ export function words(max: number): Parser<readonly string[]> {
   };
 }
 
+/** Host names separated by commas, without ports. */
+export function hostNames(text: string): readonly string[] {
+  const names = list(text);
+  if (!names.every((name) => /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/i.test(name))) {
+    throw new ValueError("must be host names, separated by commas, without schemes or ports");
+  }
+  return names;
+}
+
 /** Networks in CIDR notation separated by commas, kept as written. Bits after the prefix may be set. */
 export function networks(text: string): readonly string[] {
   return list(text).map((cidr) => {

@@ -4,6 +4,7 @@ import {
   databaseUrl,
   encryptionKey,
   encryptionKeys,
+  hostNames,
   integer,
   networks,
   oneOf,
@@ -55,6 +56,13 @@ const listening = {
     secret: true,
     description:
       "The base URL under which the outside reaches this service. Needed for links handed to others, such as push notifications of agents and return addresses of payment pages, and for the dashboard behind a proxy: a path in it is where the proxy has the service, whether the proxy takes it off or not.",
+  }),
+  mcpHosts: always({
+    name: "POSTRIDER_MCP_HOSTS",
+    parse: hostNames,
+    default: "",
+    description:
+      "Host names, separated by commas, under which agents may call tools at `/mcp`, besides the public URL's, `localhost` and addresses. Requests for any other name are refused, because a page of another site could have sent them.",
   }),
   trustProxy: always({
     name: "POSTRIDER_TRUST_PROXY",

@@ -111,6 +111,7 @@ export const operationNames: Record<string, readonly [tag: Tag, operationId: str
   "POST /api/v1/billing/webhook": ["Billing", "receiveBillingEvent"],
 
   "GET /api/v1/stream": ["Events", "openStream"],
+  "POST /mcp": ["Operation", "callTools"],
   "POST /a2a/notifications/:token": ["Operation", "receiveAgentNotification"],
   "GET /healthz": ["Operation", "isAlive"],
   "GET /readyz": ["Operation", "isReady"],

@@ -3,6 +3,7 @@ import type { FastifyReply } from "fastify";
 import { type Static, Type } from "typebox";
 import { mailboxRetentionMs } from "../config/config.ts";
 import { isId, nobodysId } from "../postgres/ids.ts";
+import { callerGone } from "../http/contract/callerGone.ts";
 import { requiredKey } from "../http/contract/credentials.ts";
 import { ApiError, notFound, unauthorized } from "../http/contract/errors.ts";
 import { parseIf } from "../http/contract/parseIf.ts";
@@ -97,8 +98,10 @@ async function claim(
 
 const neverAborted = new AbortController().signal;
 
-/** Aborts when the connection closes before the answer has left. */
+/** Aborts when the connection closes before the answer has left, or this process itself asked and waits no more. */
 function closeSignal(reply: FastifyReply): AbortSignal {
+  const ownCall = callerGone.getStore();
+  if (ownCall !== undefined) return ownCall;
   const controller = new AbortController();
   reply.raw.once("close", () => {
     if (!reply.raw.writableEnded) controller.abort();

@@ -26,7 +26,9 @@ import { version } from "../config/version.ts";
 const usage = `postrider ${version}: event intake and delivery
 
   postrider serve [--roles api,dispatcher,maintenance]   runs the service (settings: docs/configuration.md)
-${orgUsage}${resetPasswordUsage}${databaseUsage}  postrider help                                          shows this text
+${orgUsage}${resetPasswordUsage}${databaseUsage}  postrider mcp                                           gives an agent tools, over its standard input and output
+                                                          (POSTRIDER_URL, POSTRIDER_KEY; docs/mcp.md)
+  postrider help                                          shows this text
   postrider version
 `;
 
@@ -51,6 +53,11 @@ async function run(args: string[]): Promise<number> {
     case "org":
       await administer(rest);
       return 0;
+    case "mcp": {
+      const { runMcpCommand } = await import("./mcpCommand.ts");
+      await runMcpCommand(process);
+      return 0;
+    }
     case "reset-password":
       await resetUsersPassword(rest);
       return 0;

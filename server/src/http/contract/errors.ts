@@ -45,6 +45,8 @@ export const errorCodes = {
     "the target has secret headers for another origin, which have to be given again with the new url",
   target_enabled: "the target is enabled, and holds nothing that could be discarded",
   discard_unfinished: "a part of what was held is discarded, and the target is still disabled",
+  host_refused: "the request was sent to a name that is not the service's",
+  origin_refused: "a page of another site sent the request",
   role_too_low: "the user's role does not allow it",
   last_admin: "the organization would be without an admin",
   invitation_gone: "the invitation is unknown, was used or revoked, or has expired",

@@ -1,0 +1,81 @@
+import {
+  BodyAlreadyReadError,
+  BodyTooLargeError,
+  defaultMaxBytes,
+  gather,
+  receiveDelivery,
+  type ReceiverOptions,
+} from "./receiveDelivery.ts";
+
+export { BodyAlreadyReadError, type ReceiverOptions } from "./receiveDelivery.ts";
+
+/** The part of Node's `IncomingMessage` that is read, with what frameworks put on it. */
+export interface NodeRequest extends AsyncIterable<Uint8Array> {
+  headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** Whether anything has read from the stream. */
+  readableDidRead?: boolean;
+  body?: unknown;
+  /** The bytes that some hosts, and `verify` of `express.json`, keep beside the parsed body. */
+  rawBody?: unknown;
+}
+
+/** The part of Node's `ServerResponse` that is used. */
+export interface NodeResponse {
+  writeHead(status: number, headers?: Record<string, string>): unknown;
+  end(text?: string): unknown;
+}
+
+export interface NodeReceiverOptions {
+  /** Told of the handler's errors where there is no `next` to take them, as in Node's own server; printed unless given. */
+  onError?: (error: unknown) => void;
+}
+
+/**
+ * A receiver for Express, Node's own server and API routes of Next's pages: `app.post("/hooks", receiveWebhook({ … }))`.
+ * It reads the body itself. Bytes that `express.raw` has read, or that are kept as `rawBody`, will do as well; a body that
+ * is parsed already is an error, because parsed and printed again it is no longer what was signed.
+ */
+export function receiveWebhook<Payload = unknown>(
+  options: ReceiverOptions<Payload> & NodeReceiverOptions,
+): (request: NodeRequest, response: NodeResponse, next?: (error?: unknown) => void) => Promise<void> {
+  return async (request, response, next) => {
+    try {
+      const { status, error } = await receiveDelivery(options, request.headers, () =>
+        read(request, options.maxBytes),
+      );
+      response.writeHead(status, error === undefined ? {} : { "content-type": "application/json" });
+      response.end(error === undefined ? undefined : JSON.stringify({ error }));
+    } catch (error) {
+      if (next === undefined) {
+        // Thrown on, it would end the process of a plain Node server.
+        response.writeHead(500);
+        response.end();
+        (options.onError ?? complain)(error);
+      } else next(error);
+    }
+  };
+}
+
+async function read(request: NodeRequest, maxBytes = defaultMaxBytes) {
+  const kept = [request.rawBody, request.body].find(isBytes);
+  if (kept !== undefined) {
+    if (kept.length > maxBytes) throw new BodyTooLargeError(`the body is larger than ${maxBytes} bytes`);
+    return kept;
+  }
+  if (request.readableDidRead === true) throw new BodyAlreadyReadError(parsedBefore);
+  return gather(request, maxBytes);
+}
+
+function complain(error: unknown): void {
+  // oxlint-disable-next-line eslint/no-console -- nobody else would hear of it
+  console.error("a webhook's handler failed:", error);
+}
+
+const parsedBefore =
+  "the request's body was parsed before its signature could be checked: put the receiver before express.json(), or keep " +
+  "the bytes with express.json({ verify: (request, _response, bytes) => { request.rawBody = bytes } }); in API routes of " +
+  "Next's pages export const config = { api: { bodyParser: false } }";
+
+function isBytes(value: unknown): value is string | Uint8Array {
+  return typeof value === "string" || value instanceof Uint8Array;
+}

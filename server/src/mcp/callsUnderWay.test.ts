@@ -1,0 +1,35 @@
+import { describe, expect, it } from "vitest";
+import { CallsUnderWay } from "./callsUnderWay.ts";
+
+describe("a call that is given up", () => {
+  it("is aborted while it is under way, and undone when it was answered", async () => {
+    const calls = new CallsUnderWay();
+    const [waiting, answered] = [calls.begin("a 1"), calls.begin("a 2")];
+    const undone: string[] = [];
+    answered.onUnheard(async () => void undone.push("a 2"));
+    answered.end();
+    await calls.giveUpAll("a ");
+    expect(waiting.signal.aborted).toBe(true);
+    expect(undone).toEqual(["a 2"]);
+  });
+
+  it("does not begin when that was heard of before the call itself", () => {
+    const calls = new CallsUnderWay();
+    calls.giveUp("a 1");
+    expect(calls.begin("a 2").signal.aborted).toBe(false);
+    expect(calls.begin("a 1").signal.aborted).toBe(true);
+    expect(calls.begin("a 1").signal.aborted).toBe(false);
+  });
+
+  it("is undone once, however often it is given up, and its neighbours are left alone", async () => {
+    const calls = new CallsUnderWay();
+    const [one, other] = [calls.begin("a 1"), calls.begin("b 1")];
+    let count = 0;
+    one.onUnheard(async () => void count++);
+    calls.giveUp("a 1");
+    calls.giveUp("a 1");
+    await calls.giveUpAll("a ");
+    expect(count).toBe(1);
+    expect(other.signal.aborted).toBe(false);
+  });
+});

@@ -1,0 +1,52 @@
+import { isIP } from "node:net";
+import { ApiError } from "../http/contract/errors.ts";
+
+/** The headers that tell where a request comes from and where it believes to go. */
+interface Headers {
+  host?: string | undefined;
+  origin?: string | undefined;
+}
+
+/** Names that the service has: its public URL's, and those the operator lists. */
+export interface OwnNames {
+  publicUrl?: string | undefined;
+  mcpHosts: readonly string[];
+}
+
+/**
+ * Refuses what a page of another site could have sent, be it by a name that it made lead here (DNS rebinding): `Host`
+ * has to be a name of the service or an address, and `Origin`, which browsers send, one of its names.
+ * @throws {ApiError} 403
+ */
+export function refuseForeignPages({ host, origin }: Headers, own: OwnNames): void {
+  const name = hostnameOf(`http://${host ?? ""}`);
+  if (name === undefined || !(isAddress(name) || isOwn(name, own))) {
+    throw new ApiError(
+      403,
+      "this Host is no name of the service: set POSTRIDER_PUBLIC_URL or POSTRIDER_MCP_HOSTS",
+      {
+        code: "host_refused",
+      },
+    );
+  }
+  if (origin === undefined) return;
+  const page = hostnameOf(origin);
+  if (page === undefined || !(isOwn(page, own) || page === name)) {
+    throw new ApiError(403, "pages of this Origin may not call tools here", { code: "origin_refused" });
+  }
+}
+
+/** Nobody can make an address lead elsewhere, as they can a name. */
+function isAddress(name: string): boolean {
+  return isIP(name.replace(/^\[(.*)\]$/, "$1")) !== 0;
+}
+
+function isOwn(name: string, { publicUrl, mcpHosts }: OwnNames): boolean {
+  const names = ["localhost", "127.0.0.1", "[::1]", ...mcpHosts.map((one) => one.toLowerCase())];
+  return names.includes(name) || (publicUrl !== undefined && hostnameOf(publicUrl) === name);
+}
+
+function hostnameOf(url: string): string | undefined {
+  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  return parsed === undefined || parsed.hostname === "" ? undefined : parsed.hostname;
+}

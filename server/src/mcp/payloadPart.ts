@@ -1,0 +1,43 @@
+import type { Static } from "typebox";
+import { CallRefusedError } from "./interfaceCall.ts";
+import type { PayloadPart } from "./schemas.ts";
+import type { ToolContext } from "./tool.ts";
+
+/** The most of payloads that one answer holds. */
+export const maxPayloadBytes = 32 * 1024;
+
+/** A part of an item's payload, as its sender wrote it; null when the payload is gone. */
+export async function readPayloadPart(
+  { callInterface, signal }: Pick<ToolContext, "callInterface" | "signal">,
+  itemId: string,
+  offsetBytes = 0,
+  limitBytes: number = maxPayloadBytes,
+): Promise<Static<typeof PayloadPart> | null> {
+  const path = `/api/v1/events/${itemId}/payload`;
+  try {
+    const { bytes } = await callInterface({ method: "GET", path, isRepeatable: true, signal });
+    return partOf(bytes, offsetBytes, limitBytes);
+  } catch (error) {
+    if (error instanceof CallRefusedError && [404, 410].includes(error.status)) return null;
+    throw error;
+  }
+}
+
+/** Cuts between characters, so that the parts put together are the whole. */
+function partOf(bytes: Buffer, offsetBytes: number, limitBytes: number): Static<typeof PayloadPart> {
+  const from = characterStart(bytes, offsetBytes);
+  const to = characterStart(bytes, from + limitBytes);
+  return {
+    text: bytes.toString("utf8", from, to),
+    offset_bytes: from,
+    total_bytes: bytes.length,
+    next_offset_bytes: to < bytes.length ? to : null,
+  };
+}
+
+/** The first byte of the character that `offset` lies in. */
+function characterStart(bytes: Buffer, offset: number): number {
+  let start = Math.min(offset, bytes.length);
+  while (start > 0 && start < bytes.length && (bytes[start]! & 0xc0) === 0x80) start--;
+  return start;
+}

@@ -1,0 +1,112 @@
+import { randomUUID } from "node:crypto";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { Type } from "typebox";
+import type { Config } from "../config/config.ts";
+import { ApiError } from "../http/contract/errors.ts";
+import { type RouteDefinition, route } from "../http/contract/route.ts";
+import { callInProcess } from "./callInProcess.ts";
+import { callName, CallsUnderWay } from "./callsUnderWay.ts";
+import { refuseForeignPages } from "./foreignPages.ts";
+
+export interface McpRouteDeps {
+  config: Pick<Config, "publicUrl" | "mcpHosts">;
+  /** The server that the tools call, which has this route itself. */
+  app: () => FastifyInstance;
+}
+
+const description = `The streamable HTTP transport of the Model Context Protocol, with the API key as Bearer token: \
+initialize, ping, tools/list and tools/call. Each request is answered for itself, as JSON; there is no stream to open \
+with GET. The session id that initialize gives tells this client's calls from others of the same key, so that it can \
+give them up; nothing is kept under it. Batches are refused.`;
+
+/** `POST /mcp`. */
+export function mcpRoutes(deps: McpRouteDeps): Record<"call", RouteDefinition> {
+  const calls = new CallsUnderWay();
+  return {
+    call: route(
+      {
+        summary: "Call tools, as agents do",
+        description,
+        headers: Type.Object({
+          "mcp-session-id": Type.Optional(
+            Type.String({ maxLength: 100, description: "As initialize answered it" }),
+          ),
+        }),
+        body: Type.Object(
+          { jsonrpc: Type.Literal("2.0"), method: Type.Optional(Type.String()) },
+          { additionalProperties: true, description: "A message of JSON-RPC" },
+        ),
+        response: {
+          200: Type.Unsafe<unknown>({
+            type: "object",
+            properties: { jsonrpc: { type: "string" } },
+            additionalProperties: true,
+            description: "The answer, a message of JSON-RPC",
+          }),
+          202: Type.Null({ description: "A notification was taken" }),
+        },
+        errors: {
+          403: "Sent by a page of another site, or to a name that is not the service's",
+          406: "Accept does not name application/json and text/event-stream",
+        },
+      },
+      ({ request, reply, body }) => answer({ ...deps, calls }, { request, reply, body }),
+    ),
+  };
+}
+
+/** GET would open a stream and DELETE end a session; there is neither. */
+export function refuseOtherMethods(app: FastifyInstance): void {
+  app.route({
+    method: ["GET", "DELETE"],
+    url: "/mcp",
+    handler: (_request, reply) => {
+      void reply.header("allow", "POST");
+      throw new ApiError(405, "only POST is served here");
+    },
+  });
+}
+
+interface Exchange {
+  request: FastifyRequest;
+  reply: FastifyReply;
+  body: unknown;
+}
+
+async function answer(
+  deps: McpRouteDeps & { calls: CallsUnderWay },
+  { request, reply, body }: Exchange,
+): Promise<unknown> {
+  refuseForeignPages(request.headers, deps.config);
+  // Read when it is first needed: most services have no agents, and the library takes its time.
+  const { answerMessage } = await import("./answerMessage.ts");
+  const message = body as { method?: unknown; id?: unknown };
+  const isFirst = message.method === "initialize";
+  const given = request.headers["mcp-session-id"];
+  // Without a session no other message can mean this call; its connection can still close.
+  const session = isFirst || typeof given !== "string" ? randomUUID() : given;
+  const client = clientName(request, session);
+  reply.raw.once("close", () => {
+    if (!reply.raw.writableFinished) deps.calls.giveUp(callName(client, message.id));
+  });
+  const answered = await answerMessage({
+    body,
+    headers: request.headers,
+    callInterface: callInProcess(deps.app(), {
+      authorization: request.headers.authorization!,
+      remoteAddress: request.ip,
+    }),
+    calls: deps.calls,
+    client,
+  });
+  if (isFirst) void reply.header("mcp-session-id", session);
+  if (answered.status >= 400) throw new ApiError(answered.status, answered.text);
+  if (answered.status === 202) return reply.code(202).send();
+  return reply.code(200).type("application/json; charset=utf-8").send(answered.text);
+}
+
+/** Two clients with one key have sessions of their own; two keys never meet. */
+function clientName(request: FastifyRequest, session: string): string {
+  const { caller } = request;
+  return `${caller?.kind === "apiKey" ? caller.keyId : ""} ${session}`;
+}

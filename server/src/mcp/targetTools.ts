@@ -1,0 +1,60 @@
+import { Type } from "typebox";
+import { callJson } from "./interfaceCall.ts";
+import { fieldsOf } from "./itemTools.ts";
+import { closed, Id, Notice, notice, Text } from "./schemas.ts";
+import { defineTool, reads, type Tool } from "./tool.ts";
+
+const Target = Type.Object({
+  id: Type.String(),
+  kind: Type.String({ description: "webhook, mailbox or a2a (an agent)" }),
+  name: Type.String(),
+  description: Text,
+  enabled: Type.Boolean(),
+  disabled_reason: Text,
+  agent_name: Text,
+});
+
+const Stats = Type.Object({
+  ready: Type.Integer({ description: "Claimable now" }),
+  claimed: Type.Integer(),
+  delayed: Type.Integer({ description: "Released for a later moment" }),
+  blocked: Type.Integer({ description: "Behind an earlier message of their ordering key" }),
+  dead: Type.Integer(),
+  oldest_age_seconds: Type.Union([Type.Number(), Type.Null()]),
+  accepted_per_minute: Type.Number(),
+  acknowledged_per_minute: Type.Number(),
+});
+
+/** What there is to send to and to read from. Addresses may hold secrets, and are not shown. */
+export function targetTools(): Tool[] {
+  return [
+    defineTool(
+      {
+        name: "list_targets",
+        description: "List the targets that items can be sent to: webhooks, mailboxes and agents.",
+        annotations: reads("List targets"),
+        inputSchema: Type.Object({}, closed),
+        outputSchema: Type.Object({ notice: Notice, targets: Type.Array(Target) }),
+      },
+      async (_input, { callInterface, signal }) => {
+        const call = { method: "GET", path: "/api/v1/targets", isRepeatable: true, signal } as const;
+        const { targets } = await callJson<{ targets: Record<string, unknown>[] }>(callInterface, call);
+        return { notice, targets: targets.map((target) => fieldsOf(Target, target)) };
+      },
+    ),
+    defineTool(
+      {
+        name: "mailbox_stats",
+        description: "Read what a mailbox holds, and how fast it moves.",
+        annotations: reads("Read a mailbox's state"),
+        inputSchema: Type.Object({ mailbox_id: Id("From list_targets") }, closed),
+        outputSchema: Stats,
+      },
+      async ({ mailbox_id }, { callInterface, signal }) => {
+        const path = `/api/v1/mailboxes/${mailbox_id}/stats`;
+        const call = { method: "GET", path, isRepeatable: true, signal } as const;
+        return fieldsOf(Stats, await callJson(callInterface, call));
+      },
+    ),
+  ];
+}

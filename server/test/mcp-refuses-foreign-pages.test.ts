@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { type Account, type Answer, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+
+let database: TestDatabase;
+let node: TestNode;
+let account: Account;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  node = createTestNode(database, {
+    POSTRIDER_PUBLIC_URL: "https://hooks.example.com",
+    POSTRIDER_MCP_HOSTS: "postrider, Agents.internal",
+  });
+  account = await signUp(node);
+});
+
+afterAll(async () => {
+  await node.stop();
+  await database.drop();
+});
+
+const accept = "application/json, text/event-stream";
+const list = { jsonrpc: "2.0", id: 1, method: "tools/list" };
+
+function post(headers: Record<string, string> = {}, body: unknown = list): Promise<Answer> {
+  return node.call("POST", "/mcp", { key: account.api_key, headers: { accept, ...headers }, body });
+}
+
+describe("POST /mcp", () => {
+  it.each([
+    "localhost:8080",
+    "127.0.0.1:8080",
+    "[::1]:8080",
+    "10.1.2.3",
+    "hooks.example.com",
+    "HOOKS.example.com:443",
+    "postrider:8080",
+    "agents.internal",
+  ])("is served under %s", async (host) => {
+    expect((await post({ host })).status).toBe(200);
+  });
+
+  it.each([
+    "evil.example",
+    "localhost.evil.example",
+    "127.0.0.1.nip.example",
+    "a b",
+    "hooks.example.com.evil",
+  ])("is refused under %s, which anybody could make lead here", async (host) => {
+    const { status, headers } = await post({ host });
+    expect([status, headers["x-error-code"]]).toEqual([403, "host_refused"]);
+  });
+
+  it("is served to pages of its own, and to whoever sends no Origin", async () => {
+    for (const origin of ["https://hooks.example.com", "http://localhost:3000"]) {
+      expect((await post({ host: "localhost", origin })).status).toBe(200);
+    }
+    expect((await post({ host: "localhost" })).status).toBe(200);
+  });
+
+  it.each(["https://evil.example", "null", "", "https://hooks.example.com.evil.example", "file://"])(
+    'is refused to pages of "%s"',
+    async (origin) => {
+      const { status, headers } = await post({ host: "localhost", origin });
+      expect([status, headers["x-error-code"]]).toEqual([403, "origin_refused"]);
+    },
+  );
+
+  it("refuses what is no message, a batch and a client that takes no JSON, and serves no stream", async () => {
+    expect((await post({}, [list])).status).toBe(400);
+    expect((await post({}, { jsonrpc: "2.0" })).status).toBe(400);
+    expect((await post({}, { ...list, id: {} })).status).toBe(400);
+    expect((await post({ accept: "text/html" })).status).toBe(406);
+    expect((await post({ "mcp-protocol-version": "1999-01-01" })).status).toBe(400);
+    for (const method of ["GET", "DELETE"] as const) {
+      const { status, headers } = await node.call(method, "/mcp", { key: account.api_key });
+      expect([status, headers["allow"]]).toEqual([405, "POST"]);
+    }
+  });
+});

@@ -1,0 +1,121 @@
+import { connect, createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createClient } from "../../sdk/src/client.ts";
+import { type Agent, startAgent } from "./support/agent/startAgent.ts";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { createSampleRunner, isAsSaid, readSamples, type Sample } from "./support/pageSamples.ts";
+import { createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+import { until } from "./support/until.ts";
+
+const samples = await readSamples();
+let database: TestDatabase;
+let node: TestNode;
+let agent: Agent;
+let baseUrl: string;
+let runner: Awaited<ReturnType<typeof createSampleRunner>>;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  node = createTestNode(database, {
+    POSTRIDER_ALLOW_HTTP_TARGETS: "true",
+    POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8",
+  });
+  baseUrl = await node.listen();
+  node.service.start();
+  [agent, runner] = await Promise.all([startAgent(), createSampleRunner()]);
+});
+
+afterAll(async () => {
+  await runner.remove();
+  await agent.kill();
+  await node.stop();
+  await database.drop();
+});
+
+/** A port that nothing listens at. */
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+function listensAt(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1", () => resolve(true));
+    socket.once("error", () => resolve(false));
+    socket.once("connect", () => socket.destroy());
+  });
+}
+
+/** What the pages say that a reader has. */
+async function prepare(): Promise<{ env: Record<string, string>; send: () => Promise<unknown> }> {
+  const { api_key: apiKey } = await signUp(node);
+  const client = createClient({ baseUrl, apiKey });
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}/hooks`;
+  const webhook = await client.createTarget({ kind: "webhook", name: "shop", url });
+  const mailbox = await client.createTarget({ kind: "mailbox", name: "jobs" });
+  const order = { order: 1001, total: 25 };
+  return {
+    env: {
+      POSTRIDER_URL: baseUrl,
+      POSTRIDER_KEY: apiKey,
+      MAILBOX_ID: mailbox.id,
+      WEBHOOK_ID: webhook.id,
+      WEBHOOK_SECRET: webhook.secret!,
+      AGENT_CARD_URL: agent.cardUrl,
+      PORT: String(port),
+    },
+    async send() {
+      await client.sendItem(mailbox.id, order, { eventType: "order.created" });
+      await client.sendItem(webhook.id, order, { eventType: "order.created" });
+    },
+  };
+}
+
+/** What a sample printed, and its exit code; of one that is stopped by a signal, none. */
+async function run(sample: Sample): Promise<{ lines: string[]; code: number | null }> {
+  const { env, send } = await prepare();
+  const running = await runner.start(sample, env);
+  if (sample.kind === "receiver") await until(() => listensAt(Number(env["PORT"])), Boolean);
+  if (sample.kind !== "") {
+    await send();
+    await until(
+      () => running.lines(),
+      (seen) => seen.length > 0,
+    );
+    running.stop();
+  }
+  return { code: await running.ended, lines: running.lines() };
+}
+
+describe("the client's pages", () => {
+  it("have samples for every task", () => {
+    expect([...new Set(samples.map(({ page }) => page))]).toEqual([
+      "consume-a-mailbox.md",
+      "errors-and-retries.md",
+      "hand-off-to-agents.md",
+      "receive-webhooks.md",
+      "replay-and-inspect.md",
+      "send-items.md",
+      "typed-events.md",
+    ]);
+  });
+
+  it("are what the compiler takes", async () => {
+    expect(await runner.typeCheck(samples)).toBe("");
+  });
+
+  it.concurrent.each(samples.map((sample) => [sample.page, sample.number, sample] as const))(
+    "%s: sample %d does what the page says",
+    async (_page, _number, sample) => {
+      const { lines, code } = await run(sample);
+      expect(isAsSaid(lines, sample) ? sample.prints : lines).toEqual(sample.prints);
+      // A receiver has no end of its own; a worker stops cleanly.
+      expect(code).toBe(sample.kind === "receiver" ? null : 0);
+    },
+  );
+});

@@ -1,0 +1,72 @@
+import { join } from "node:path";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import type { CallToolResult, JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
+
+const cli = join(import.meta.dirname, "../../bin/postrider.cjs");
+
+/** An agent: the official client, connected. */
+export interface Agent {
+  client: Client;
+  /** A tool's structured answer. @throws {Error} with the text when the tool says that it failed. */
+  use(tool: string, input?: Record<string, unknown>, signal?: AbortSignal): Promise<Answered>;
+  /** Tells the server that the last call's answer is not wanted, as a client does that sees it too late. */
+  giveUpLastCall(): Promise<void>;
+  /** The process behind it, when it is one. */
+  pid: number | null;
+  /** What went wrong beside the calls. */
+  errors: Error[];
+  close(): Promise<void>;
+}
+
+// oxlint-disable-next-line typescript/no-explicit-any -- tests assert what is in it
+type Answered = any;
+
+export type Transport = "HTTP" | "stdio";
+
+/** Connects over either transport. */
+export async function connectAgent(transport: Transport, baseUrl: string, key: string): Promise<Agent> {
+  const errors: Error[] = [];
+  const client = new Client({ name: "test", version: "1" });
+  client.onerror = (error) => errors.push(error);
+  const way =
+    transport === "HTTP"
+      ? new StreamableHTTPClientTransport(new URL("/mcp", baseUrl), {
+          requestInit: { headers: { authorization: `Bearer ${key}` } },
+        })
+      : new StdioClientTransport({
+          command: process.execPath,
+          args: [cli, "mcp"],
+          env: { POSTRIDER_URL: baseUrl, POSTRIDER_KEY: key },
+          stderr: "inherit",
+        });
+  let lastRequestId: unknown;
+  const send = way.send.bind(way);
+  way.send = async (message: JSONRPCMessage) => {
+    if ("id" in message && "method" in message) lastRequestId = message.id;
+    await send(message);
+  };
+  await client.connect(way);
+  // The client holds answers against the tools' output schemas once it has seen the list.
+  await client.listTools();
+  return {
+    client,
+    errors,
+    async giveUpLastCall() {
+      const params = { requestId: lastRequestId as number };
+      await client.notification({ method: "notifications/cancelled", params });
+    },
+    pid: way instanceof StdioClientTransport ? way.pid : null,
+    async use(name, input = {}, signal) {
+      const options = signal === undefined ? {} : { signal };
+      const call = { name, arguments: input };
+      const result = (await client.callTool(call, undefined, options)) as CallToolResult;
+      const [content] = result.content;
+      const text = content?.type === "text" ? content.text : "";
+      if (result.isError === true) throw new Error(text);
+      return { ...result.structuredContent, text };
+    },
+    close: () => client.close(),
+  };
+}
