@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -6,13 +5,7 @@ import tailwindcss from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
 import { defineConfig, type Plugin } from "vite";
 
-const interfacePaths = Object.keys(
-  (JSON.parse(readFileSync(join(import.meta.dirname, "../openapi.json"), "utf8")) as { paths: object }).paths,
-);
-
 export default defineConfig({
-  // What the page offers follows from what the interface has.
-  define: { OFFERED_PATHS: JSON.stringify(interfacePaths.filter((path) => path.startsWith("/api/"))) },
   // Relative, so that the page works below any path prefix; the server makes those of index.html absolute.
   base: "./",
   plugins: [react(), tailwindcss(), compressedTwins()],

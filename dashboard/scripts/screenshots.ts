@@ -91,7 +91,7 @@ async function untilRead(page: Page): Promise<void> {
   await page.locator(".skeleton, .progress-bar").first().waitFor({ state: "detached" });
 }
 
-function pictures({ targets }: Seeded, failed: string): Picture[] {
+function pictures({ targets, replay }: Seeded, failed: string): Picture[] {
   return [
     { name: "overview", path: "/?range=1h", shown: "Needs attention" },
     { name: "items", path: "/items", shown: "table.wanted" },
@@ -102,6 +102,17 @@ function pictures({ targets }: Seeded, failed: string): Picture[] {
     { name: "new-target", path: "/targets/new", shown: "Where should items go?" },
     { name: "mailbox", path: `/mailboxes/${targets.mailbox}`, shown: "ticket.opened" },
     { name: "handoffs", path: "/handoffs", shown: "Waits for your answer" },
+    { name: "replays", path: "/replays", shown: "status: DELIVERED" },
+    { name: "replay", path: `/replays/${replay}`, shown: "Started by" },
+    {
+      name: "target-settings",
+      path: `/targets/${targets.orders}?tab=settings`,
+      shown: "Headers of your own",
+    },
+    { name: "members", path: "/settings?tab=members", shown: "grace@example.com" },
+    { name: "notifications", path: "/settings?tab=notifications", shown: "event.failed" },
+    { name: "erasures", path: "/settings?tab=erasures", shown: "Erase all its items" },
+    { name: "audit-log", path: "/settings?tab=audit", shown: "key.created" },
     { name: "usage", path: "/usage", shown: "Billing is disabled here" },
     { name: "settings", path: "/settings", shown: "night worker" },
     { name: "start", path: "/start", shown: "Make a target" },

@@ -13,6 +13,8 @@ export interface Seeded {
   email: string;
   password: string;
   key: string;
+  /** Of many items. */
+  replay: string;
   targets: { orders: string; ledger: string; broken: string; mailbox: string; agent?: string };
   stop(): void;
 }
@@ -37,7 +39,13 @@ export async function seed(call: Call, { agentCardUrl, items = 60 }: SeedOptions
   const make = async (body: unknown): Promise<string> =>
     ((await call("POST", "/api/v1/targets", { key, body })) as { id: string }).id;
   const targets: Seeded["targets"] = {
-    orders: await make({ kind: "webhook", name: "orders", url: `${receiver.url}/orders` }),
+    orders: await make({
+      kind: "webhook",
+      name: "orders",
+      url: `${receiver.url}/orders`,
+      rate_limit_per_second: 500,
+      headers: { Authorization: "Bearer 6f1ed002ab55", "X-Tenant": { value: "shop-7", secret: false } },
+    }),
     ledger: await make({
       kind: "webhook",
       name: "ledger",
@@ -67,7 +75,22 @@ export async function seed(call: Call, { agentCardUrl, items = 60 }: SeedOptions
     for (const text of ["complete Book a table for four", "input Which day suits you?", "slow 600000"])
       await send(targets.agent, { text, event_type: "table.wanted" });
   }
-  return { email, password, key, targets, stop: () => void receiver.server.close() };
+  await call("POST", "/api/v1/notification-targets", {
+    key,
+    body: { target_id: targets.mailbox, event_types: ["target.disabled", "event.failed"] },
+  });
+  await call("POST", "/api/v1/invitations", {
+    session,
+    body: { role: "member", email: "grace@example.com" },
+  });
+  const { id: replay } = (await call("POST", "/api/v1/replays", {
+    session,
+    body: {
+      filter: { status: "DELIVERED", target_id: targets.orders, correlation_id: "cart-1" },
+      rate_per_second: 20,
+    },
+  })) as { id: string };
+  return { email, password, key, targets, replay, stop: () => void receiver.server.close() };
 }
 
 type Send = (targetId: string, body: unknown, headers?: Record<string, string>) => Promise<unknown>;

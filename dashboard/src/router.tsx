@@ -27,6 +27,11 @@ const routeTree = root.addChildren([
   }),
   createRoute({
     getParentRoute: () => root,
+    path: "/join",
+    component: lazyRouteComponent(() => import("./signIn/JoinPage.tsx"), "JoinPage"),
+  }),
+  createRoute({
+    getParentRoute: () => root,
     path: "/demo",
     component: lazyRouteComponent(() => import("./demo/DemoPage.tsx"), "DemoPage"),
   }),
@@ -85,6 +90,11 @@ const routeTree = root.addChildren([
       getParentRoute: () => shell,
       path: "/replays",
       component: lazyRouteComponent(() => import("./replays/ReplaysPage.tsx"), "ReplaysPage"),
+    }),
+    createRoute({
+      getParentRoute: () => shell,
+      path: "/replays/$id",
+      component: lazyRouteComponent(() => import("./replays/ReplayPage.tsx"), "ReplayPage"),
     }),
     createRoute({
       getParentRoute: () => shell,

@@ -21,7 +21,8 @@ it("has a signed webhook delivered to a stranger within a minute", async () => {
   await page.getByRole("button", { name: "Sign up" }).click();
   await page.getByRole("button", { name: "Make the target" }).click();
   const goOn = page.getByRole("button", { name: "Go on" });
-  await expect.poll(() => goOn.isDisabled()).toBe(true);
+  await goOn.waitFor();
+  expect(await goOn.isDisabled()).toBe(true);
   await page.getByLabel("I saved it").check();
   await goOn.click();
   const snippet = page.getByLabel("curl command", { exact: true });

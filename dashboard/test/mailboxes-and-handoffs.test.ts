@@ -55,6 +55,31 @@ it("shows who holds a message and for how long, and changes nothing by looking",
   expect(problems).toEqual([]);
 });
 
+it("takes a stuck message from its holder, and makes one dead for a reason that stays on record", async () => {
+  const mailboxId = await newMailbox("stuck");
+  const id = await sendItem(dashboard.service, account, mailboxId, { event_type: "ticket.stuck" });
+  await claim(mailboxId);
+  const { page, problems } = await dashboard.openAs(account);
+  await page.goto(`/mailboxes/${mailboxId}`);
+  await page.getByRole("button", { name: /CLAIMED/ }).click();
+  await page.getByRole("button", { name: "Force release…" }).click();
+  await page.getByRole("button", { name: "Force release", exact: true }).click();
+  await page.getByText("Released; it can be claimed again.").waitFor();
+  expect((await claim(mailboxId)).id).toBe(id);
+  await page.getByRole("button", { name: "Reject…" }).click();
+  const reject = page.getByRole("button", { name: "Reject", exact: true });
+  expect(await reject.isDisabled()).toBe(true);
+  await page.getByLabel("Reason").fill("the parcel is back");
+  await reject.click();
+  await page.getByText("Rejected; it is dead.").waitFor();
+  const drawer = page.getByRole("dialog");
+  await drawer.getByText(`Made dead by ${account.user.email}`).waitFor();
+  await drawer.getByText(`Taken from its holder by ${account.user.email}`).waitFor();
+  await drawer.getByText("the parcel is back").first().waitFor();
+  await drawer.getByRole("button", { name: "Redrive" }).waitFor();
+  expect(problems).toEqual([]);
+});
+
 it("brings dead letters back", async () => {
   const mailboxId = await newMailbox("dead letters");
   await sendItem(dashboard.service, account, mailboxId, { event_type: "ticket.opened" });
@@ -88,9 +113,14 @@ it("answers an agent that asks for input", async () => {
   const { page, problems } = await dashboard.openAs(account);
   await page.goto("/?skip=1");
   await page.getByRole("link", { name: "planner waits for your answer" }).click();
+  await page.goto("/handoffs?state=COMPLETED");
+  await page.getByText("No handoff is in this state").waitFor();
+  await page.getByLabel("Handoffs that are").selectOption({ label: "Waits for your answer" });
+  await page.getByRole("button", { name: /planner/ }).click();
   await page.getByLabel("The agent waits for your answer").fill("Friday at eight");
   await page.getByRole("button", { name: "Send the answer" }).click();
-  await page.getByText("Completed").first().waitFor();
-  await page.getByText("Friday at eight").first().waitFor();
+  const conversation = page.getByRole("dialog");
+  await conversation.getByText("Completed").first().waitFor();
+  await conversation.getByText("Friday at eight").first().waitFor();
   expect(problems).toEqual([]);
 });

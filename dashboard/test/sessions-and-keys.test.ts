@@ -39,10 +39,11 @@ it("makes a key that works, shows it once, and revokes it while its client runs"
 it("asks for a sign-in when the session ends under an open page, and goes on there", async () => {
   const account = await dashboard.newAccount();
   const { page } = await dashboard.openAs(account);
-  await page.goto("/settings");
-  await page.getByText("Signed in as").waitFor();
+  await page.goto("/usage");
+  await page.getByText("Accepted this month").waitFor();
+  await page.getByRole("button", { name: /^Live/ }).waitFor();
+  // The stream ends with the session, so the page learns of it by itself.
   await dashboard.service.call("POST", "/api/v1/auth/logout-all", { key: account.api_key });
-  await page.getByRole("link", { name: "Usage" }).click();
   await page.getByText("Sign in to go on where you were.").waitFor();
   await page.getByLabel("Email").fill(account.user.email);
   await page.getByLabel("Password").fill(account.password);

@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { createWebhookTarget, sendItem } from "../../server/test/support/items.ts";
+import { createWebhookTarget, readEvent, sendItem, sendItems } from "../../server/test/support/items.ts";
 import { isSignedWith, type Receiver, startReceiver } from "../../server/test/support/receiver.ts";
 import type { Account } from "../../server/test/support/testNode.ts";
 import { type Dashboard, startDashboard } from "./support/dashboard.ts";
+
+/** As long as a page may take for one thing on a busy machine. */
+const patiently = { timeout: 15_000 };
 
 let dashboard: Dashboard;
 let receiver: Receiver;
@@ -24,29 +27,132 @@ afterAll(async () => {
   await receiver.stop();
 });
 
-it("finds a failing target, explains it, fixes it and replays what failed", async () => {
+it("finds a failing target, explains it, fixes it and replays all that failed", async () => {
   const target = await createWebhookTarget(dashboard.service, account, `${receiver.url}/broken`, {
     name: "warehouse",
     max_retries: 0,
   });
-  const id = await sendItem(dashboard.service, account, target.id, { event_type: "stock.changed", n: 1 });
+  const ids = await sendItems(dashboard.service, account, target.id, 3);
   const { page, problems } = await dashboard.openAs(account);
   await page.goto("/items?status=FAILED");
-  await page.getByRole("link", { name: "stock.changed" }).click();
+  await expect.poll(() => page.locator("main a[href*='/items/']").count(), patiently).toBe(3);
+  await page.locator("main a[href*='/items/']").first().click();
   await page.getByText("Failed for good at the first attempt, after 503.", { exact: false }).waitFor();
   await page.getByText("no healthy upstream").waitFor();
-  expect(page.url()).toContain(`open=${id}`);
+  expect(ids).toContain(new URL(page.url()).searchParams.get("open"));
   await page.getByRole("dialog").getByRole("link", { name: "warehouse" }).click();
-  await page.getByRole("heading", { name: "warehouse" }).waitFor();
+  await page.getByRole("button", { name: "Send a test" }).click();
+  await page.getByRole("dialog", { name: "Not delivered" }).getByText("503", { exact: true }).waitFor();
+  await page.getByRole("button", { name: "Done" }).click();
   await page.getByLabel("Sections").getByRole("link", { name: "Settings" }).click();
   await page.getByLabel("URL", { exact: true }).fill(`${receiver.url}/mended`);
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByText("Saved.").waitFor();
+  await page.getByRole("button", { name: "Send a test" }).click();
+  await page.getByRole("dialog", { name: "Delivered", exact: true }).waitFor();
+  await page.getByRole("button", { name: "Done" }).click();
+  await page.getByRole("button", { name: "Replay failures…" }).click();
+  await page.getByText("3 items match.").waitFor();
+  await page.getByRole("button", { name: "Replay 3" }).click();
+  await page.getByRole("heading", { name: "Replay: done" }).waitFor();
+  await page.getByText("3 of 3").waitFor();
+  await expect
+    .poll(
+      () =>
+        page.getByText("Delivered", { exact: true }).locator("xpath=following-sibling::p[1]").textContent(),
+      patiently,
+    )
+    .toBe("3");
+  await page.getByRole("link", { name: "Its items" }).click();
+  await expect.poll(() => page.getByText("DELIVERED", { exact: true }).count(), patiently).toBe(3);
+  expect(await receiver.arrivals(3, { path: "/mended" })).toHaveLength(4);
+  expect(problems).toEqual([]);
+});
+
+it("replays all that match a filter, seen or not, and cancels what runs", async () => {
+  const target = await createWebhookTarget(dashboard.service, account, `${receiver.url}/many`);
+  await sendItems(dashboard.service, account, target.id, 40);
+  await receiver.arrivals(40, { path: "/many" });
+  const { page, problems } = await dashboard.openAs(account);
+  await page.goto(`/items?status=DELIVERED&target=${target.id}`);
+  await expect.poll(() => page.locator("main a[href*='/items/']").count(), patiently).toBeGreaterThan(10);
+  await page.keyboard.press("j");
+  await page.keyboard.press("x");
+  await page.getByRole("button", { name: /^Select all \d+ shown/ }).click();
+  await page.getByRole("button", { name: "Replay all that match…" }).click();
+  await page.getByText("40 items match.").waitFor();
+  await page.getByLabel("At most, a second").fill("1");
+  await page.getByRole("button", { name: "Replay 40" }).click();
+  await page.getByRole("heading", { name: "Replay: running" }).waitFor();
+  await page.getByRole("button", { name: "Cancel…" }).click();
+  await page.getByRole("button", { name: "Cancel the replay" }).click();
+  await page.getByRole("heading", { name: "Replay: canceled" }).waitFor();
+  expect(problems).toEqual([]);
+});
+
+it("keeps secret headers as they are, shows none, and asks what becomes of held items", async () => {
+  const target = await createWebhookTarget(dashboard.service, account, `${receiver.url}/headers`, {
+    name: "with headers",
+    headers: { Authorization: "Bearer nobody-sees-this" },
+  });
+  const { page, problems } = await dashboard.openAs(account);
+  await page.goto(`/targets/${target.id}?tab=settings`);
+  await page.getByRole("button", { name: "Add a header" }).click();
+  await page.getByRole("textbox", { name: "Header 2" }).fill("X-Tenant");
+  await page.getByRole("checkbox", { name: "Secret" }).nth(1).uncheck();
+  await page.getByLabel("Value 2").fill("shop-7");
+  await page.getByLabel("Most a second").fill("250.5");
+  await page.getByLabel("Under way at a time").fill("4");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("Saved.").waitFor();
+  const { body } = await dashboard.service.call("GET", `/api/v1/targets/${target.id}`, {
+    key: account.api_key,
+  });
+  expect(body).toMatchObject({
+    headers: { Authorization: "***", "X-Tenant": { value: "shop-7", secret: false } },
+    rate_limit_per_second: 250.5,
+    max_concurrency: 4,
+  });
+  await page.getByRole("button", { name: "Pause", exact: true }).click();
+  await page.getByRole("button", { name: "Enable", exact: true }).waitFor();
+  const id = await sendItem(dashboard.service, account, target.id);
+  await page.getByRole("button", { name: "Enable…" }).click();
+  await page.getByText("1 held item waits for it.").waitFor();
+  await page.getByLabel("Discard them", { exact: false }).check();
+  await page.getByLabel("Type discard to go on").fill("discard");
+  await page.getByRole("button", { name: "Enable and discard 1" }).click();
+  await page.getByText("Enabled; 1 canceled.").waitFor();
+  expect(await readEvent(dashboard.service, account, id)).toMatchObject({ event: { status: "CANCELED" } });
+  const sent = await sendItem(dashboard.service, account, target.id);
+  const [received] = await receiver.arrivals(1, { path: "/headers" });
+  expect(received).toMatchObject({
+    id: sent,
+    headers: { authorization: "Bearer nobody-sees-this", "x-tenant": "shop-7" },
+  });
+  await page.goto(`/items/${sent}`);
+  await page.getByText("shop-7").waitFor();
+  expect(await page.content()).not.toContain("nobody-sees-this");
+  expect(problems).toEqual([]);
+});
+
+it("cancels an item that waits, and erases one for who types it", async () => {
+  const target = await createWebhookTarget(dashboard.service, account, `${receiver.url}/broken`, {
+    retry_interval_seconds: 3600,
+  });
+  const id = await sendItem(dashboard.service, account, target.id, { planted: "to be forgotten" });
+  const { page, problems } = await dashboard.openAs(account);
   await page.goto(`/items/${id}`);
-  await page.getByRole("button", { name: "Replay" }).click();
-  await page.getByRole("button", { name: "Follow" }).click();
-  await page.getByText("Delivered at the first attempt").waitFor();
-  await page.getByText("Replay of").waitFor();
+  await page.getByText("Attempt 2 of").waitFor();
+  await page.getByRole("button", { name: "Cancel…" }).click();
+  await page.getByRole("button", { name: "Cancel the item" }).click();
+  await page.getByText("Canceled before it was delivered").waitFor();
+  await page.getByText("to be forgotten").waitFor();
+  await page.getByRole("button", { name: "Erase…" }).click();
+  await page.getByLabel("Type erase to go on").fill("erase");
+  await page.getByRole("button", { name: "Erase", exact: true }).click();
+  await page.getByText("The payload was erased, or is past its retention.").waitFor();
+  expect(await page.getByText("to be forgotten").count()).toBe(0);
+  await page.getByRole("button", { name: "Erase…" }).waitFor({ state: "detached" });
   expect(problems).toEqual([]);
 });
 

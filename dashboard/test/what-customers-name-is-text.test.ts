@@ -3,7 +3,8 @@ import { type Agent, startAgent } from "../../server/test/support/agent/startAge
 import { createAgentTarget, untilHandedOver } from "../../server/test/support/agentTargets.ts";
 import { sendItem } from "../../server/test/support/items.ts";
 import { type Receiver, startReceiver } from "../../server/test/support/receiver.ts";
-import type { Account } from "../../server/test/support/testNode.ts";
+import { type Account, newEmail } from "../../server/test/support/testNode.ts";
+import { visit } from "./support/browser.ts";
 import { type Dashboard, startDashboard } from "./support/dashboard.ts";
 
 const markup = `<img src=x onerror="window.planted=1"><script>window.planted=1</script>`;
@@ -36,6 +37,24 @@ async function make(path: string, body: unknown): Promise<string> {
   return made.id;
 }
 
+/** A message that a person made dead, for a reason of markup. */
+async function rejectByHand(mailbox: string, item: unknown): Promise<string> {
+  const id = await sendItem(dashboard.service, account, mailbox, item);
+  const path = `/api/v1/mailboxes/${mailbox}/messages/${id}/force-reject`;
+  await dashboard.service.call("POST", path, { session: account.session_token, body: { reason: markup } });
+  return id;
+}
+
+/** Somebody of this name joins the organization. */
+async function joinAs(name: string): Promise<void> {
+  const { body } = await dashboard.service.call("POST", "/api/v1/invitations", {
+    session: account.session_token,
+    body: { role: "viewer" },
+  });
+  const joining = { token: body.token, email: newEmail(), password: "correct horse battery", name };
+  await dashboard.service.call("POST", "/api/v1/invitations/accept", { body: joining });
+}
+
 it("shows markup in names, types, payloads, answers and agents' words as the text it is", async () => {
   const target = await make("/api/v1/targets", {
     kind: "webhook",
@@ -43,6 +62,7 @@ it("shows markup in names, types, payloads, answers and agents' words as the tex
     description: markup,
     url: receiver.url,
     max_retries: 0,
+    headers: { "x-planted": { value: markup, secret: false } },
   });
   const mailbox = await make("/api/v1/targets", { kind: "mailbox", name: markup });
   await make("/api/v1/keys", { name: markup });
@@ -50,6 +70,10 @@ it("shows markup in names, types, payloads, answers and agents' words as the tex
   const item = { event_type: markup, [markup]: markup };
   const id = await sendItem(dashboard.service, account, target, item);
   await sendItem(dashboard.service, account, mailbox, item);
+  const rejected = await rejectByHand(mailbox, item);
+  const replay = await make("/api/v1/replays", { filter: { target_id: target, event_type: markup } });
+  await make("/api/v1/notification-targets", { target_id: target });
+  await joinAs(markup);
   const agentTarget = await createAgentTarget(dashboard.service, account, agent.cardUrl, { name: markup });
   const handedOver = await sendItem(dashboard.service, account, agentTarget, `say ${markup}`);
   await untilHandedOver(
@@ -71,11 +95,18 @@ it("shows markup in names, types, payloads, answers and agents' words as the tex
     [`/mailboxes/${mailbox}`]: markup,
     "/handoffs": markup,
     [`/handoffs?open=${handedOver}`]: markup,
+    [`/mailboxes/${mailbox}?open=${rejected}`]: markup,
+    "/replays": markup,
+    [`/replays/${replay}`]: markup,
     "/usage": markup,
     "/settings": markup,
+    "/settings?tab=members": markup,
+    "/settings?tab=notifications": markup,
+    "/settings?tab=audit": markup,
   };
+  await page.goto("/");
   for (const [path, shown] of Object.entries(pages)) {
-    await page.goto(path);
+    await visit(page, path);
     await page.getByText(shown).filter({ visible: true }).first().waitFor();
   }
   expect(await page.evaluate("window.planted")).toBeUndefined();

@@ -12,6 +12,8 @@ export interface ConfirmProps {
   action: string;
   onConfirm: () => void;
   busy?: boolean;
+  /** False while what stands in the dialog cannot be done. */
+  mayConfirm?: boolean;
   /** What has to be typed first; for what cannot be undone. */
   typed?: string;
   error?: ReactNode;
@@ -21,7 +23,7 @@ export interface ConfirmProps {
 export function Confirm(props: ConfirmProps) {
   const { title, open, onClose, children, action, onConfirm, busy = false, typed, error } = props;
   const [text, setText] = useState("");
-  const mayConfirm = typed === undefined || text === typed;
+  const mayConfirm = props.mayConfirm !== false && (typed === undefined || text === typed);
   return (
     <Modal title={title} open={open} onClose={onClose}>
       <form

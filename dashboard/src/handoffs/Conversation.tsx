@@ -1,3 +1,4 @@
+import { For } from "../controls/For.tsx";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Bot, TriangleAlert, User } from "lucide-react";
 import { type ReactNode, useState } from "react";
@@ -35,8 +36,10 @@ export function Conversation({ eventId, handoff }: { eventId: string; handoff: H
         </Line>
       </ol>
       {handoff.artifacts.length > 0 && <Artifacts handoff={handoff} />}
-      {isWaitingForInput(handoff) && <AnswerForm eventId={eventId} />}
-      {!isOver && <CancelTask eventId={eventId} />}
+      <For least="member">
+        {isWaitingForInput(handoff) && <AnswerForm eventId={eventId} />}
+        {!isOver && <CancelTask eventId={eventId} />}
+      </For>
     </div>
   );
 }

@@ -2,7 +2,8 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { TriangleAlert } from "lucide-react";
 import { targetName, targetsQuery } from "../api/queries.ts";
-import { buttonLook } from "../controls/Button.tsx";
+import { Button, buttonLook } from "../controls/Button.tsx";
+import { SelectField } from "../controls/Field.tsx";
 import { ItemDrawer } from "../items/ItemDrawer.tsx";
 import { StatusPill } from "../items/StatusPill.tsx";
 import { useRefreshMs } from "../live/liveState.ts";
@@ -11,30 +12,37 @@ import { Empty } from "../states/Empty.tsx";
 import { Loaded } from "../states/Loaded.tsx";
 import { Ago } from "../time/Moment.tsx";
 import { type HandedOver, handoffsQuery } from "./handoffsQuery.ts";
-import { isWaitingForInput, stateName } from "./handoffWords.ts";
+import { handoffStates, isWaitingForInput, stateName } from "./handoffWords.ts";
 
 /** What was handed to agents: those that wait for an answer first. */
 export function HandoffsPage() {
   const [search, change] = useUrlState();
-  const query = useQuery({ ...handoffsQuery(), refetchInterval: useRefreshMs(5000, 10_000) });
+  const query = useQuery({ ...handoffsQuery(search["state"]), refetchInterval: useRefreshMs(5000, 10_000) });
   const rows = sorted(query.data ?? []);
   return (
     <div className="grid gap-4">
-      <h1 className="text-page font-semibold">Handoffs</h1>
+      <div className="flex flex-wrap items-end justify-between gap-2">
+        <h1 className="text-page font-semibold">Handoffs</h1>
+        <div className="w-56">
+          <SelectField
+            label="Handoffs that are"
+            value={search["state"] ?? ""}
+            onChange={(event) => change({ state: event.target.value || undefined })}
+          >
+            <option value="">in any state</option>
+            {handoffStates.map(([state, name]) => (
+              <option key={state} value={state}>
+                {name}
+              </option>
+            ))}
+          </SelectField>
+        </div>
+      </div>
       <Loaded query={query}>
         {() => (
           <div className="rounded-card border bg-surface">
             {rows.length === 0 ? (
-              <Empty
-                title="No handoffs yet"
-                action={
-                  <Link to="/targets/new" search={{ kind: "a2a" }} className={buttonLook("primary")}>
-                    Add an agent
-                  </Link>
-                }
-              >
-                Items posted to an agent's target become messages to it; what it answers shows up here.
-              </Empty>
+              <NoHandoffs state={search["state"]} onClear={() => change({ state: undefined })} />
             ) : (
               <ul>
                 {rows.map((row) => (
@@ -51,6 +59,28 @@ export function HandoffsPage() {
         onOpen={(id) => change({ open: id }, "push")}
       />
     </div>
+  );
+}
+
+function NoHandoffs({ state, onClear }: { state: string | undefined; onClear: () => void }) {
+  if (state !== undefined)
+    return (
+      <Empty
+        title="No handoff is in this state"
+        action={<Button onClick={onClear}>Show all handoffs</Button>}
+      />
+    );
+  return (
+    <Empty
+      title="No handoffs yet"
+      action={
+        <Link to="/targets/new" search={{ kind: "a2a" }} className={buttonLook("primary")}>
+          Add an agent
+        </Link>
+      }
+    >
+      Items posted to an agent's target become messages to it; what it answers shows up here.
+    </Empty>
   );
 }
 

@@ -22,6 +22,12 @@ const outcomeNames: Record<string, string> = {
   UNKNOWN: "Outcome unknown",
 };
 
+/** States and ends that handoffs can be narrowed to, with their names. */
+export const handoffStates: readonly (readonly [state: string, name: string])[] = [
+  ...Object.entries(stateNames),
+  ...Object.entries(outcomeNames),
+];
+
 export function isWaitingForInput({ state, outcome }: Handoff): boolean {
   return outcome === null && (state === "INPUT_REQUIRED" || state === "AUTH_REQUIRED");
 }

@@ -1,7 +1,7 @@
 import { queryOptions } from "@tanstack/react-query";
 import { answer, client } from "../api/client.ts";
 import { targetsQuery } from "../api/queries.ts";
-import type { Handoff, ItemEvent } from "../api/shapes.ts";
+import type { Handoff, ItemEvent, Target } from "../api/shapes.ts";
 import { listItems } from "../items/listItems.ts";
 
 /** An item that was handed to an agent, with what came of it. */
@@ -11,25 +11,35 @@ export interface HandedOver {
 }
 
 const mostPerAgent = 25;
+const mostInState = 50;
 
 /** The latest handoffs of all agents, newest first; with a state, only those in it. */
 export function handoffsQuery(state?: string) {
   return queryOptions({
     queryKey: ["handoffs", "list", state ?? ""],
     queryFn: async ({ client: queries, signal }): Promise<HandedOver[]> => {
-      const agents = (await queries.query({ ...targetsQuery, staleTime: "static" })).filter(
-        ({ kind }) => kind === "a2a",
-      );
-      const lists = await Promise.all(
-        agents.map(({ id }) => listItems({ target: id }, { limit: mostPerAgent, signal })),
-      );
-      const ids = lists.flat().map(({ id }) => id);
+      const ids =
+        state === undefined
+          ? await latestOfAgents(await queries.query({ ...targetsQuery, staleTime: "static" }), signal)
+          : await latestInState(state, signal);
       const read = await Promise.all(ids.map((id) => readHandedOver(id, signal)));
-      return read
-        .filter(({ handoff }) => state === undefined || handoff?.state === state)
-        .toSorted((one, other) => (one.event.id < other.event.id ? 1 : -1));
+      return read.toSorted((one, other) => (one.event.id < other.event.id ? 1 : -1));
     },
   });
+}
+
+async function latestOfAgents(targets: readonly Target[], signal: AbortSignal): Promise<string[]> {
+  const agents = targets.filter(({ kind }) => kind === "a2a");
+  const lists = await Promise.all(
+    agents.map(({ id }) => listItems({ target: id }, { limit: mostPerAgent, signal })),
+  );
+  return lists.flat().map(({ id }) => id);
+}
+
+async function latestInState(state: string, signal: AbortSignal): Promise<string[]> {
+  const query = { handoff_state: state, limit: mostInState };
+  const { events } = await answer(client.GET("/api/v1/events", { params: { query }, signal }));
+  return events.map(({ id }) => id);
 }
 
 async function readHandedOver(id: string, signal: AbortSignal): Promise<HandedOver> {

@@ -1,11 +1,10 @@
+import { For } from "../controls/For.tsx";
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
 import { RotateCcw } from "lucide-react";
-import { itemQuery, targetName, targetsQuery } from "../api/queries.ts";
+import { itemQuery } from "../api/queries.ts";
 import type { Attempt, Handoff, ItemEvent } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
 import { Card, Facts } from "../controls/Card.tsx";
-import { Id } from "../controls/Copy.tsx";
 import { copyText } from "../controls/copyText.ts";
 import { toast } from "../controls/toasts.ts";
 import { Conversation } from "../handoffs/Conversation.tsx";
@@ -13,9 +12,10 @@ import { useRefreshMs } from "../live/liveState.ts";
 import { CopyAsCurl, Payload } from "../payload/Payload.tsx";
 import { useKeys } from "../shell/useKeys.ts";
 import { Loaded } from "../states/Loaded.tsx";
-import { Moment } from "../time/Moment.tsx";
 import { useNow } from "../time/useNow.ts";
 import { Attempts } from "./Attempts.tsx";
+import { ItemActions } from "./ItemActions.tsx";
+import { ItemFacts } from "./ItemFacts.tsx";
 import { nextStep } from "./nextStep.ts";
 import { sentHeaders } from "./sentHeaders.ts";
 import { StatusPill } from "./StatusPill.tsx";
@@ -79,7 +79,8 @@ function Item({ item }: { item: ReadItem }) {
 function Head({ event, attempts }: { event: ItemEvent; attempts: readonly Attempt[] }) {
   const now = useNow();
   const replay = useReplay();
-  const mayReplay = event.status !== "FILTERED" || event.target_kind === "webhook";
+  const mayReplay =
+    event.erased_at === null && (event.status !== "FILTERED" || event.target_kind === "webhook");
   useKeys({
     r: () => replay.mutate(event.id),
     c: () =>
@@ -97,68 +98,23 @@ function Head({ event, attempts }: { event: ItemEvent; attempts: readonly Attemp
       </div>
       <p className="text-form">{nextStep(event, attempts, now)}</p>
       <div className="flex flex-wrap gap-2">
-        <Button
-          look="primary"
-          icon={<RotateCcw size={14} aria-hidden />}
-          busy={replay.isPending}
-          disabled={!mayReplay}
-          onClick={() => replay.mutate(event.id)}
-        >
-          Replay
-        </Button>
+        <For least="member">
+          <Button
+            look="primary"
+            icon={<RotateCcw size={14} aria-hidden />}
+            busy={replay.isPending}
+            disabled={!mayReplay}
+            onClick={() => replay.mutate(event.id)}
+          >
+            Replay
+          </Button>
+        </For>
         <CopyAsCurl id={event.id} targetId={event.endpoint_id} eventType={event.event_type ?? ""} />
+        <For least="member">
+          <ItemActions event={event} />
+        </For>
       </div>
       <ItemFacts event={event} />
     </div>
-  );
-}
-
-function ItemFacts({ event }: { event: ItemEvent }) {
-  const targets = useQuery(targetsQuery);
-  const to = event.target_kind === "mailbox" ? "/mailboxes/$id" : "/targets/$id";
-  return (
-    <Facts
-      facts={[
-        ["Id", <Id key="id" id={event.id} />],
-        [
-          "Target",
-          <Link key="target" to={to} params={{ id: event.endpoint_id }} search={{}} className="underline">
-            {targetName(targets.data, event.endpoint_id)}
-          </Link>,
-        ],
-        ["Accepted", <Moment key="at" at={event.created_at} />],
-        ...(event.correlation_id === null
-          ? []
-          : ([
-              [
-                "Correlation",
-                <Link
-                  key="correlation"
-                  to="/items"
-                  search={{ correlation: event.correlation_id }}
-                  className="break-all underline"
-                >
-                  {event.correlation_id}
-                </Link>,
-              ],
-            ] as const)),
-        ...(event.source_event_id === null
-          ? []
-          : ([
-              [
-                "Replay of",
-                <Link
-                  key="source"
-                  to="/items/$id"
-                  params={{ id: event.source_event_id }}
-                  search={{}}
-                  className="underline"
-                >
-                  <code>{event.source_event_id.slice(0, 8)}…</code>
-                </Link>,
-              ],
-            ] as const)),
-      ]}
-    />
   );
 }

@@ -1,5 +1,5 @@
+import { For } from "../controls/For.tsx";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { isOffered } from "../api/offered.ts";
 import { sentenceOf } from "../api/problem.ts";
 import { Button } from "../controls/Button.tsx";
 import { toast } from "../controls/toasts.ts";
@@ -27,10 +27,12 @@ export function SelectionBar({ selection, filter, pageIds }: SelectionBarProps) 
       <Button onClick={selection.selectAll} disabled={hasAll}>
         Select all {pageIds.length} shown
       </Button>
-      {hasAll && isOffered("/api/v1/replays") && <ReplayAllMatching filter={filter} />}
-      <Button look="primary" busy={replay.isPending} onClick={() => replay.mutate([...selection.selected])}>
-        Replay {count}
-      </Button>
+      <For least="member">
+        {hasAll && <ReplayAllMatching filter={filter} />}
+        <Button look="primary" busy={replay.isPending} onClick={() => replay.mutate([...selection.selected])}>
+          Replay {count}
+        </Button>
+      </For>
       <Button look="quiet" onClick={selection.clear}>
         Clear
       </Button>

@@ -6,11 +6,13 @@ export interface ItemFilter {
   target?: string | undefined;
   type?: string | undefined;
   correlation?: string | undefined;
+  /** The id of the replay of many items that made it. */
+  replay?: string | undefined;
   /** `1h`, `24h`, `7d`, `30d`, or two times in Unix seconds with a `-` between. */
   time?: string | undefined;
 }
 
-export const filterKeys = ["status", "target", "type", "correlation", "time"] as const;
+export const filterKeys = ["status", "target", "type", "correlation", "replay", "time"] as const;
 export type FilterKey = (typeof filterKeys)[number];
 
 const spans: Record<string, number> = { "1h": 3600, "24h": 86_400, "7d": 604_800, "30d": 2_592_000 };
@@ -36,7 +38,7 @@ export function timeRange(time: string | undefined, nowMs: number): { from?: num
   return range === null ? {} : { from: Number(range[1]), to: Number(range[2]) };
 }
 
-/** The filter as the interface takes it. */
+/** The filter as the list of items takes it. */
 export function eventsQuery(filter: ItemFilter, nowMs: number) {
   const { from, to } = timeRange(filter.time, nowMs);
   return {
@@ -44,6 +46,7 @@ export function eventsQuery(filter: ItemFilter, nowMs: number) {
     ...(filter.target !== undefined && { target_id: filter.target }),
     ...(filter.type !== undefined && { event_type: filter.type }),
     ...(filter.correlation !== undefined && { correlation_id: filter.correlation }),
+    ...(filter.replay !== undefined && { replay_id: filter.replay }),
     ...(from !== undefined && { created_after: from }),
     ...(to !== undefined && { created_before: to }),
   };

@@ -19,7 +19,7 @@ export function nextStep(event: ItemEvent, attempts: readonly Attempt[], nowMs: 
     case "FILTERED":
       return "Not sent: the target does not take this event type.";
     case "CANCELED":
-      return "Canceled before it was delivered; its target may have been deleted.";
+      return "Canceled before it was delivered: by hand, with its target, past its retention, or erased.";
     case "UNREAD":
       return "It waits in the mailbox for a consumer to claim it.";
     case "CLAIMED":

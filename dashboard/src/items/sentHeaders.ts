@@ -1,6 +1,9 @@
 import type { Attempt, ItemEvent } from "../api/shapes.ts";
 
-/** The headers of the last attempt of a webhook item. The signature is made anew for each attempt and not kept. */
+/**
+ * The headers of the last attempt of a webhook item. The signature is made anew for each attempt and not
+ * kept; secret values are masked by the service.
+ */
 export function sentHeaders(
   event: ItemEvent,
   attempts: readonly Attempt[],
@@ -12,6 +15,7 @@ export function sentHeaders(
     ...(last === undefined ? [] : [["webhook-timestamp", String(last.attempted_at)] as const]),
     ["webhook-signature", "v1,… (made for each attempt, not kept)"],
     ...(!event.event_type ? [] : [["x-event-type", event.event_type] as const]),
+    ...Object.entries(last?.request_headers ?? {}),
     ...(event.correlation_id === null ? [] : [["x-correlation-id", event.correlation_id] as const]),
   ];
 }

@@ -15,6 +15,7 @@ const details: Record<FilterKey, string> = {
   target: "where it goes",
   type: "its event type",
   correlation: "its correlation id",
+  replay: "the replay that made it",
   time: "when it was accepted",
 };
 
@@ -44,6 +45,7 @@ export function suggestions(text: string, targets: readonly Target[]): Suggestio
         }));
     case "type":
     case "correlation":
+    case "replay":
       return value === "" ? [] : [{ text: `${key}:${value}`, chip: { key, value } }];
   }
 }

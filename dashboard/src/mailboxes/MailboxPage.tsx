@@ -1,3 +1,4 @@
+import { For } from "../controls/For.tsx";
 import { useQuery } from "@tanstack/react-query";
 import { usePathId } from "../shell/usePathId.ts";
 import { useState } from "react";
@@ -80,9 +81,11 @@ function Figures({ stats, mailbox }: { stats: MailboxStats; mailbox: Target }) {
           value={number(stats.dead)}
           detail={
             stats.dead > 0 ? (
-              <Button className="mt-1" onClick={() => setAsks(true)}>
-                Redrive…
-              </Button>
+              <For least="member">
+                <Button className="mt-1" onClick={() => setAsks(true)}>
+                  Redrive…
+                </Button>
+              </For>
             ) : undefined
           }
         />

@@ -1,3 +1,4 @@
+import { For } from "../controls/For.tsx";
 import { useQueries, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { targetsQuery } from "../api/queries.ts";
@@ -16,9 +17,11 @@ export function MailboxesPage() {
     <div className="grid gap-4">
       <div className="flex items-center justify-between gap-2">
         <h1 className="text-page font-semibold">Mailboxes</h1>
-        <Link to="/targets/new" search={{ kind: "mailbox" }} className={buttonLook("primary")}>
-          New mailbox
-        </Link>
+        <For least="member">
+          <Link to="/targets/new" search={{ kind: "mailbox" }} className={buttonLook("primary")}>
+            New mailbox
+          </Link>
+        </For>
       </div>
       <Loaded query={targets}>
         {(list) => <Mailboxes mailboxes={list.filter(({ kind }) => kind === "mailbox")} />}

@@ -62,7 +62,7 @@ export function Messages({ mailboxId, status, openId }: MessagesProps) {
         {rows.length > 0 && <MessageRows rows={rows} onOpen={(id) => change({ open: id }, "push")} />}
       </PagedList>
       <MessageDrawer
-        message={rows.find(({ id }) => id === openId)}
+        listed={rows.find(({ id }) => id === openId)}
         id={openId}
         mailboxId={mailboxId}
         onClose={() => change({ open: undefined }, "push")}

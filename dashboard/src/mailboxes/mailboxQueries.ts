@@ -1,6 +1,6 @@
 import { queryOptions } from "@tanstack/react-query";
 import { answer, client, readText } from "../api/client.ts";
-import type { Message } from "../api/shapes.ts";
+import type { Message, ReadMessage } from "../api/shapes.ts";
 
 export function mailboxStatsQuery(id: string) {
   return queryOptions({
@@ -28,10 +28,17 @@ export async function listMessages(
   return (await answer(client.GET("/api/v1/mailboxes/{mailbox_id}/messages", { params, signal }))).messages;
 }
 
-/** A message's payload as its bytes have it. Reading changes nothing. @throws {Problem} */
-export async function readMessagePayload(id: string): Promise<string> {
-  const text = await (await readText(`api/v1/mailbox-messages/${id}`)).text();
-  // The payload is the answer's last member and stands in it as it was sent.
-  const begin = /,"payload":/.exec(text);
-  return begin === null ? text : text.slice(begin.index + begin[0].length, -1);
+/** A message and its payload as its bytes have it. Reading changes nothing. */
+export function messageQuery(id: string) {
+  return queryOptions({
+    queryKey: ["message", id],
+    queryFn: async ({ signal }) => {
+      const text = await (await readText(`api/v1/mailbox-messages/${id}`, { signal })).text();
+      // The payload is the answer's last member and stands in it as it was sent.
+      const begin = /,"payload":/.exec(text);
+      if (begin === null) throw new Error("the message came without its payload");
+      const message = JSON.parse(`${text.slice(0, begin.index)}}`) as ReadMessage;
+      return { message, payload: text.slice(begin.index + begin[0].length, -1) };
+    },
+  });
 }

@@ -1,150 +1,85 @@
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { useState } from "react";
-import { isOffered } from "../api/offered.ts";
-import { Button, buttonLook } from "../controls/Button.tsx";
-import { Card, Facts } from "../controls/Card.tsx";
-import { Confirm } from "../controls/Confirm.tsx";
-import { Id } from "../controls/Copy.tsx";
+import { targetsQuery } from "../api/queries.ts";
+import type { ReplayJob } from "../api/shapes.ts";
+import { buttonLook } from "../controls/Button.tsx";
 import { useRefreshMs } from "../live/liveState.ts";
-import { useUrlState } from "../shell/useUrlState.ts";
 import { Empty } from "../states/Empty.tsx";
-import { Loaded } from "../states/Loaded.tsx";
-import { ProblemCard } from "../states/ProblemCard.tsx";
-import { Moment } from "../time/Moment.tsx";
-import { cancelReplay, listReplays, type ReplayJob } from "./replayJobs.ts";
+import { PagedList } from "../states/PagedList.tsx";
+import { Ago } from "../time/Moment.tsx";
+import { useTimeZone } from "../time/timeZone.ts";
+import { listReplays, replayPage } from "./replayJobs.ts";
+import { Progress } from "./Progress.tsx";
+import { filterText, progressText, stateNames } from "./replayWords.ts";
 
-/** Replays of many items: how far each is, and what came of it. */
+/** Replays of many items, newest first: how far each is. */
 export function ReplaysPage() {
-  const [search] = useUrlState();
-  const query = useQuery({
+  const pollMs = useRefreshMs(2000, 2000);
+  const list = useInfiniteQuery({
     queryKey: ["replays", "list"],
-    queryFn: listReplays,
-    enabled: isOffered("/api/v1/replays"),
-    refetchInterval: useRefreshMs(2000, 2000),
+    queryFn: ({ pageParam, signal }) => listReplays(pageParam, signal),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => (page.length < replayPage ? undefined : page.at(-1)?.id),
+    // Only what runs changes by itself; others may start one at any time.
+    refetchInterval: ({ state }) =>
+      pollMs !== false && !state.data?.pages.flat().some(({ status }) => status === "RUNNING")
+        ? pollMs * 5
+        : pollMs,
   });
+  const jobs = list.data?.pages.flat() ?? [];
   return (
     <div className="grid gap-4">
       <h1 className="text-page font-semibold">Replays</h1>
-      {!isOffered("/api/v1/replays") ? (
-        <NoReplays />
-      ) : (
-        <Loaded query={query}>
-          {(jobs) =>
-            jobs.length === 0 ? (
-              <NoReplays />
-            ) : (
-              <ul className="grid gap-3">
-                {jobs.map((job) => (
-                  <li key={job.id}>
-                    <Job job={job} isMarked={job.id === search["open"]} />
-                  </li>
-                ))}
-              </ul>
-            )
-          }
-        </Loaded>
-      )}
+      <PagedList query={list} isEmpty={jobs.length === 0} empty={<NoReplays />}>
+        <ul>
+          {jobs.map((job) => (
+            <Row key={job.id} job={job} />
+          ))}
+        </ul>
+      </PagedList>
     </div>
   );
 }
 
 function NoReplays() {
   return (
-    <div className="rounded-card border bg-surface">
-      <Empty
-        title="No replays yet"
-        action={
-          <Link to="/items" search={{ status: "FAILED" }} className={buttonLook("primary")}>
-            Find failed items
-          </Link>
-        }
-      >
-        Filter the items, select all that match, and replay them as one job. Single replays show up beside
-        their item.
-      </Empty>
-    </div>
+    <Empty
+      title="No replays yet"
+      action={
+        <Link to="/items" search={{ status: "FAILED" }} className={buttonLook("primary")}>
+          Find failed items
+        </Link>
+      }
+    >
+      Filter the items, select them, and replay all that match as one job. Single replays show up beside their
+      item.
+    </Empty>
   );
 }
 
-const stateNames = { RUNNING: "Running", DONE: "Done", CANCELED: "Canceled" };
-
-function Job({ job, isMarked }: { job: ReplayJob; isMarked: boolean }) {
-  const done = job.delivered + job.failed;
-  const total = job.total ?? job.replayed;
+function Row({ job }: { job: ReplayJob }) {
+  const targets = useQuery(targetsQuery);
+  const zone = useTimeZone();
   return (
-    <div className={isMarked ? "rounded-card outline-2 outline-accent" : ""}>
-      <Card title={<span>{stateNames[job.status]}</span>} aside={<JobActions job={job} />}>
-        <div className="grid gap-3">
-          <progress
-            className="h-2 w-full accent-accent"
-            value={job.replayed}
-            max={Math.max(1, total)}
-            aria-label={`${job.replayed} of ${total} replayed`}
-          />
-          <p className="figures">
-            {job.replayed.toLocaleString("en")} of {total.toLocaleString("en")} replayed,{" "}
-            {job.delivered.toLocaleString("en")} delivered, {job.failed.toLocaleString("en")} failed,{" "}
-            {(job.replayed - done).toLocaleString("en")} under way
-          </p>
-          <Facts
-            facts={[
-              ["Id", <Id key="id" id={job.id} />],
-              ["Matches", filterText(job.filter)],
-              [
-                "Rate",
-                job.rate_per_second === null ? "as fast as it goes" : `${job.rate_per_second} a second`,
-              ],
-              ["Started", <Moment key="at" at={job.created_at} />],
-              ["By", job.created_by ?? "–"],
-            ]}
-          />
-        </div>
-      </Card>
-    </div>
-  );
-}
-
-function filterText(filter: ReplayJob["filter"]): string {
-  const parts = Object.entries(filter).map(([key, value]) => `${key}: ${value}`);
-  return parts.length === 0 ? "every item" : parts.join(", ");
-}
-
-function JobActions({ job }: { job: ReplayJob }) {
-  const [asks, setAsks] = useState(false);
-  const queries = useQueryClient();
-  const cancel = useMutation({
-    mutationFn: () => cancelReplay(job.id),
-    onSuccess: () => {
-      setAsks(false);
-      void queries.invalidateQueries({ queryKey: ["replays"] });
-    },
-  });
-  return (
-    <div className="flex gap-2">
+    <li className="border-b last:border-0">
       <Link
-        to="/items"
-        search={{ time: `${job.created_at}-${(job.finished_at ?? job.created_at + 86_400) + 1}` }}
-        className={buttonLook()}
+        to="/replays/$id"
+        params={{ id: job.id }}
+        search={{}}
+        className="grid gap-x-4 gap-y-1 px-4 py-2.5 hover:bg-sunken md:grid-cols-[minmax(0,1fr)_minmax(0,280px)_120px] md:items-center"
       >
-        Its items
+        <span className="min-w-0 truncate font-medium">{filterText(job.filter, targets.data, zone)}</span>
+        <span className="grid min-w-0 gap-1">
+          <Progress job={job} />
+          <span className="figures truncate text-meta text-muted">
+            {stateNames[job.status]}, {progressText(job)}
+            {job.failed > 0 && `, ${job.failed.toLocaleString("en")} failed`}
+          </span>
+        </span>
+        <span className="text-meta text-muted md:text-right">
+          <Ago at={job.created_at} />
+        </span>
       </Link>
-      {job.status === "RUNNING" && (
-        <Button look="danger" onClick={() => setAsks(true)}>
-          Cancel…
-        </Button>
-      )}
-      <Confirm
-        title="Cancel this replay?"
-        open={asks}
-        onClose={() => setAsks(false)}
-        action="Cancel the replay"
-        busy={cancel.isPending}
-        onConfirm={() => cancel.mutate()}
-        error={cancel.isError && <ProblemCard error={cancel.error} />}
-      >
-        <p>What was replayed already is still delivered; the rest is not replayed.</p>
-      </Confirm>
-    </div>
+    </li>
   );
 }

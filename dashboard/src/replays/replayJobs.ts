@@ -1,39 +1,58 @@
-import { callJson } from "../api/client.ts";
-
-/** Many items replayed at a set pace, as one job. */
-export interface ReplayJob {
-  id: string;
-  status: "RUNNING" | "DONE" | "CANCELED";
-  filter: Record<string, string | number>;
-  rate_per_second: number | null;
-  total: number | null;
-  replayed: number;
-  delivered: number;
-  failed: number;
-  created_by: string | null;
-  created_at: number;
-  finished_at: number | null;
-}
+import { answer, client } from "../api/client.ts";
+import type { ReplayJob } from "../api/shapes.ts";
+import { eventsQuery, type ItemFilter } from "../items/filter.ts";
 
 export interface Matching {
   count: number;
   count_is_exact: boolean;
 }
 
+/** How many are replayed a second unless somebody says otherwise. */
+export const usualRate = 50;
+export const highestRate = 1000;
+
+/** What an item ends as and can be replayed from. */
+const replayable: readonly string[] = ["DELIVERED", "FAILED", "FILTERED", "CANCELED", "ACKNOWLEDGED", "DEAD"];
+
+/** Why no replay can have this filter, as a sentence; nothing where one can. */
+export function refusalOf(filter: ItemFilter): string | undefined {
+  if (filter.status !== undefined && !replayable.includes(filter.status))
+    return `Items that are ${filter.status} are not replayed: only what has ended is.`;
+  if (filter.replay !== undefined) return "Take the replay out of the filter to replay all that match.";
+  return undefined;
+}
+
 /** How many items a replay of this filter would send. @throws {Problem} */
-export async function countMatching(filter: object): Promise<Matching> {
-  return callJson("POST", "api/v1/replays", { filter, dry_run: true });
+export async function countMatching(filter: ItemFilter): Promise<Matching> {
+  const body = { filter: replayFilter(filter), dry_run: true };
+  return (await answer(client.POST("/api/v1/replays", { body }))) as Matching;
 }
 
-export async function startReplay(filter: object): Promise<ReplayJob> {
-  return callJson("POST", "api/v1/replays", { filter });
+/** @throws {Problem} */
+export async function startReplay(filter: ItemFilter, ratePerSecond: number): Promise<ReplayJob> {
+  const body = { filter: replayFilter(filter), rate_per_second: ratePerSecond };
+  return (await answer(client.POST("/api/v1/replays", { body }))) as ReplayJob;
 }
 
-export async function listReplays(): Promise<ReplayJob[]> {
-  const { replays } = await callJson<{ replays: ReplayJob[] }>("GET", "api/v1/replays");
-  return replays;
+export const replayPage = 50;
+
+/** A page of replays, newest first. @throws {Problem} */
+export async function listReplays(before: string | undefined, signal: AbortSignal): Promise<ReplayJob[]> {
+  const query = { limit: replayPage, ...(before !== undefined && { before }) };
+  return (await answer(client.GET("/api/v1/replays", { params: { query }, signal }))).replays;
 }
 
-export async function cancelReplay(id: string): Promise<unknown> {
-  return callJson("POST", `api/v1/replays/${encodeURIComponent(id)}/cancel`, {});
+/** @throws {Problem} */
+export async function readReplay(id: string, signal: AbortSignal): Promise<ReplayJob> {
+  return answer(client.GET("/api/v1/replays/{id}", { params: { path: { id } }, signal }));
+}
+
+/** @throws {Problem} 409 when it is done. */
+export async function cancelReplay(id: string): Promise<ReplayJob> {
+  return answer(client.POST("/api/v1/replays/{id}/cancel", { params: { path: { id } } }));
+}
+
+/** A filter of the page; the service refuses what a replay cannot be narrowed to. */
+function replayFilter(filter: ItemFilter) {
+  return eventsQuery(filter, Date.now()) as object;
 }

@@ -1,3 +1,4 @@
+import { For } from "../controls/For.tsx";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Plus } from "lucide-react";
 import { useState } from "react";
@@ -30,14 +31,16 @@ export function Keys() {
           <span className="figures text-muted">
             {count} of {mostKeys}
           </span>
-          <Button
-            look="primary"
-            icon={<Plus size={14} aria-hidden />}
-            disabled={count >= mostKeys}
-            onClick={() => setMaking(true)}
-          >
-            New key
-          </Button>
+          <For least="admin">
+            <Button
+              look="primary"
+              icon={<Plus size={14} aria-hidden />}
+              disabled={count >= mostKeys}
+              onClick={() => setMaking(true)}
+            >
+              New key
+            </Button>
+          </For>
         </div>
       }
     >
@@ -76,15 +79,17 @@ function KeyRow({ apiKey, isLast, onRevoke }: { apiKey: ApiKey; isLast: boolean;
           </>
         )}
       </span>
-      <Button
-        look="quiet"
-        disabled={isLast}
-        title={isLast ? "The last key cannot be revoked" : undefined}
-        aria-label={`Revoke ${apiKey.name}`}
-        onClick={onRevoke}
-      >
-        Revoke…
-      </Button>
+      <For least="admin">
+        <Button
+          look="quiet"
+          disabled={isLast}
+          title={isLast ? "The last key cannot be revoked" : undefined}
+          aria-label={`Revoke ${apiKey.name}`}
+          onClick={onRevoke}
+        >
+          Revoke…
+        </Button>
+      </For>
     </li>
   );
 }

@@ -1,3 +1,5 @@
+import { useMay } from "../api/role.ts";
+import { For } from "../controls/For.tsx";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { answer, client } from "../api/client.ts";
@@ -25,6 +27,7 @@ export function OrganizationName() {
 
 function NameForm({ organization }: { organization: Organization }) {
   const [name, setName] = useState(organization.name);
+  const mayRename = useMay("admin");
   const queries = useQueryClient();
   const rename = useMutation({
     mutationFn: () => answer(client.PATCH("/api/v1/orgs", { body: { name: name.trim() } })),
@@ -44,13 +47,14 @@ function NameForm({ organization }: { organization: Organization }) {
       <TextField
         label="Name"
         required
+        readOnly={!mayRename}
         maxLength={256}
         value={name}
         onChange={(event) => setName(event.target.value)}
       />
       <Facts facts={[["Id", <Id key="id" id={organization.id} />]]} />
       {rename.isError && <ProblemCard error={rename.error} />}
-      <div>
+      <For least="admin">
         <Button
           type="submit"
           busy={rename.isPending}
@@ -58,7 +62,7 @@ function NameForm({ organization }: { organization: Organization }) {
         >
           Rename
         </Button>
-      </div>
+      </For>
     </form>
   );
 }

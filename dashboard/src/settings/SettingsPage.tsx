@@ -1,36 +1,45 @@
-import { serviceUrl } from "../api/basePath.ts";
-import { Card } from "../controls/Card.tsx";
-import { Snippet } from "../controls/Copy.tsx";
-import { Keys } from "./Keys.tsx";
-import { OrganizationName } from "./OrganizationName.tsx";
-import { Sessions } from "./Sessions.tsx";
+import { type ComponentType, lazy, Suspense } from "react";
+import { useMay } from "../api/role.ts";
+import { Tabs } from "../controls/Tabs.tsx";
+import { useUrlState } from "../shell/useUrlState.ts";
+import { SkeletonRows } from "../states/Loaded.tsx";
+import { GeneralSettings } from "./GeneralSettings.tsx";
 
-/** Keys, the organization, sessions, and how programs connect. */
+const MembersTab = lazy(async () => ({ default: (await import("./Members.tsx")).Members }));
+const NotificationsTab = lazy(async () => ({
+  default: (await import("./NotificationTargets.tsx")).NotificationTargets,
+}));
+const ErasuresTab = lazy(async () => ({ default: (await import("./Erasures.tsx")).Erasures }));
+const AuditLogTab = lazy(async () => ({ default: (await import("./AuditLog.tsx")).AuditLog }));
+
+interface Tab {
+  id: string;
+  name: string;
+  Content: ComponentType;
+}
+
+const tabs: readonly Tab[] = [
+  { id: "general", name: "General", Content: GeneralSettings },
+  { id: "members", name: "Members", Content: MembersTab },
+  { id: "notifications", name: "Notifications", Content: NotificationsTab },
+  { id: "erasures", name: "Erasures", Content: ErasuresTab },
+];
+const auditLog: Tab = { id: "audit", name: "Audit log", Content: AuditLogTab };
+
+/** What belongs to the organization and to who is signed in. */
 export function SettingsPage() {
+  const [search] = useUrlState();
+  const isAdmin = useMay("admin");
+  // A link to the audit log says so itself where the role does not allow it.
+  const shown = isAdmin || search["tab"] === auditLog.id ? [...tabs, auditLog] : tabs;
+  const { id, Content } = shown.find((tab) => tab.id === search["tab"]) ?? shown[0]!;
   return (
     <div className="mx-auto grid w-full max-w-220 gap-4">
       <h1 className="text-page font-semibold">Settings</h1>
-      <Keys />
-      <OrganizationName />
-      <Sessions />
-      <Card title="Connect a program or an agent">
-        <div className="grid gap-3">
-          <p className="text-muted">
-            Everything this page does is done over the public interface. It is described for people at{" "}
-            <a href={`${serviceUrl}/docs`} className="text-accent underline">
-              /docs
-            </a>{" "}
-            and for programs at{" "}
-            <a href={`${serviceUrl}/openapi.json`} className="text-accent underline">
-              /openapi.json
-            </a>
-            , which clients of agents can make tools of.
-          </p>
-          <Snippet name="first call" text={firstCall} />
-        </div>
-      </Card>
+      <Tabs tabs={shown} open={id} />
+      <Suspense fallback={<SkeletonRows rows={4} />}>
+        <Content />
+      </Suspense>
     </div>
   );
 }
-
-const firstCall = `curl ${serviceUrl}/api/v1/targets -H "authorization: Bearer $POSTRIDER_KEY"`;

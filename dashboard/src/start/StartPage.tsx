@@ -1,3 +1,4 @@
+import { For } from "../controls/For.tsx";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Check } from "lucide-react";
@@ -170,9 +171,11 @@ function KeyToSend({ value, onKey }: { value: string | undefined; onKey: (key: s
         Sending needs an API key.{" "}
         {keys.data === undefined ? "" : `You have ${keys.data.length} of 5; a key cannot be read again.`}
       </p>
-      <Button busy={create.isPending} onClick={() => create.mutate()}>
-        Make a key for these snippets
-      </Button>
+      <For least="admin">
+        <Button busy={create.isPending} onClick={() => create.mutate()}>
+          Make a key for these snippets
+        </Button>
+      </For>
       {create.isError && <ProblemCard error={create.error} />}
     </div>
   );

@@ -2,17 +2,20 @@ import { Link } from "@tanstack/react-router";
 import { CircleAlert } from "lucide-react";
 import { Problem, sentenceOf } from "../api/problem.ts";
 import { Button, buttonLook } from "../controls/Button.tsx";
+import { Countdown } from "../time/Moment.tsx";
 
 /** What went wrong, where it went wrong: a sentence, the request's id for the operator, and a way on. */
 export function ProblemCard({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
   const requestId = error instanceof Problem ? error.requestId : undefined;
   const status = error instanceof Problem ? error.status : undefined;
+  const code = error instanceof Problem ? error.code : undefined;
   return (
     <div role="alert" className="flex gap-3 rounded-card border border-failed bg-failed-bg p-4 text-failed">
       <CircleAlert size={16} className="mt-0.5 shrink-0" aria-hidden />
       <div className="grid min-w-0 gap-2">
         <p className="font-medium break-words">{sentenceOf(error)}</p>
-        <WayOn status={status} />
+        <WayOn status={status} code={code} />
+        {status === 429 && error instanceof Problem && <NextTry problem={error} />}
         {requestId !== undefined && (
           <p className="text-meta">
             Request <code>{requestId}</code>
@@ -28,7 +31,16 @@ export function ProblemCard({ error, onRetry }: { error: unknown; onRetry?: () =
   );
 }
 
-function WayOn({ status }: { status: number | undefined }) {
+/** When a request that came too soon is taken again. */
+function NextTry({ problem: { atMs, retryAfterSeconds = 60 } }: { problem: Problem }) {
+  return (
+    <p>
+      Try again in <Countdown until={atMs / 1000 + retryAfterSeconds} ended="a moment" />.
+    </p>
+  );
+}
+
+function WayOn({ status, code }: { status: number | undefined; code: string | undefined }) {
   if (status === 402)
     return (
       <p>
@@ -36,6 +48,16 @@ function WayOn({ status }: { status: number | undefined }) {
         keys do not. <UsageLink />
       </p>
     );
+  if (status === 403 && code === "role_too_low")
+    return (
+      <p>
+        Your role does not allow this; an admin of the organization can change it.{" "}
+        <Link to="/settings" search={{ tab: "members" }} className="underline">
+          See members
+        </Link>
+      </p>
+    );
+  if (status === 403 && code === "password_wrong") return null;
   if (status === 403)
     return (
       <p>

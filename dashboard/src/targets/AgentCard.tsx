@@ -1,3 +1,4 @@
+import { For } from "../controls/For.tsx";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { RefreshCw } from "lucide-react";
 import { answer, client } from "../api/client.ts";
@@ -15,13 +16,15 @@ export function AgentCard({ target }: { target: Target }) {
     <Card
       title="Agent card"
       aside={
-        <Button
-          icon={<RefreshCw size={14} aria-hidden />}
-          busy={refresh.isPending}
-          onClick={() => refresh.mutate({})}
-        >
-          Read it again
-        </Button>
+        <For least="member">
+          <Button
+            icon={<RefreshCw size={14} aria-hidden />}
+            busy={refresh.isPending}
+            onClick={() => refresh.mutate({})}
+          >
+            Read it again
+          </Button>
+        </For>
       }
     >
       <div className="grid gap-4">
@@ -61,9 +64,11 @@ export function AgentCard({ target }: { target: Target }) {
               A newer card moves the agent to <strong className="break-all">{target.offered_origin}</strong>.
               Its bearer token goes there only if you agree.
             </p>
-            <Button onClick={() => refresh.mutate({ confirm_origin: target.offered_origin ?? "" })}>
-              Agree and use it
-            </Button>
+            <For least="member">
+              <Button onClick={() => refresh.mutate({ confirm_origin: target.offered_origin ?? "" })}>
+                Agree and use it
+              </Button>
+            </For>
           </div>
         )}
         {refresh.isError && <ProblemCard error={refresh.error} />}

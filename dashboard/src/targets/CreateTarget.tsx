@@ -1,3 +1,4 @@
+import { For } from "../controls/For.tsx";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Bot, FlaskConical, Inbox, type LucideIcon, Webhook } from "lucide-react";
 import { useState } from "react";
@@ -77,11 +78,13 @@ export function CreateTarget({
         onChange={(changes) => setInputs({ ...inputs, ...changes })}
       />
       {create.isError && fieldOf(create.error) === undefined && <ProblemCard error={create.error} />}
-      <div>
-        <Button type="submit" look="primary" busy={create.isPending}>
-          Make the target
-        </Button>
-      </div>
+      <For least="member">
+        <div>
+          <Button type="submit" look="primary" busy={create.isPending}>
+            Make the target
+          </Button>
+        </div>
+      </For>
     </form>
   );
 }
@@ -113,7 +116,7 @@ function fieldOf(error: unknown): string | undefined {
 
 function KindChoice({ choice, onChange }: { choice: Choice; onChange: (choice: Choice) => void }) {
   return (
-    <fieldset className="grid gap-2 sm:grid-cols-2 md:grid-cols-2">
+    <fieldset className="grid gap-2 md:grid-cols-2">
       <legend className="mb-2 font-medium">Where should items go?</legend>
       {choices.map(({ id, name, detail, icon: Icon }) => (
         <label

@@ -1,3 +1,4 @@
+import { For } from "../controls/For.tsx";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { answer, client } from "../api/client.ts";
@@ -17,16 +18,18 @@ export function SigningSecret({ target }: { target: Target }) {
   if (secret !== undefined) return <SecretOnce secret={secret} onDone={() => setSecret(undefined)} />;
   return (
     <div className="grid gap-4">
-      <Card title="Rotate the signing secret">
-        <ol className="grid gap-4">
-          <RotateStep target={target} onSecret={setSecret} />
-          <Step number={2} title="Give it to your receiver" isDone={false}>
-            From the first step on, each delivery carries both signatures, so that your receiver verifies with
-            either. Change it whenever it suits you.
-          </Step>
-          <EndStep target={target} />
-        </ol>
-      </Card>
+      <For least="member">
+        <Card title="Rotate the signing secret">
+          <ol className="grid gap-4">
+            <RotateStep target={target} onSecret={setSecret} />
+            <Step number={2} title="Give it to your receiver" isDone={false}>
+              From the first step on, each delivery carries both signatures, so that your receiver verifies
+              with either. Change it whenever it suits you.
+            </Step>
+            <EndStep target={target} />
+          </ol>
+        </Card>
+      </For>
       <Card title="Verify deliveries">
         <Snippet text={verificationSnippet} name="verification snippet" />
       </Card>

@@ -1,3 +1,5 @@
+import { For } from "../controls/For.tsx";
+import { useMay } from "../api/role.ts";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
@@ -11,6 +13,8 @@ import { TextField } from "../controls/Field.tsx";
 import { toast } from "../controls/toasts.ts";
 import { ProblemCard } from "../states/ProblemCard.tsx";
 import { isTryout } from "../tryout/tryoutUrl.ts";
+import { HeaderFields } from "./HeaderFields.tsx";
+import { headersChange, headersOf, headersProblem } from "./headersDraft.ts";
 import { RetryAxis } from "./RetryAxis.tsx";
 import { type Draft, draftOf, problemOf, toChanges } from "./settingsDraft.ts";
 import { useTargetChange } from "./useTargetChange.ts";
@@ -22,30 +26,76 @@ export function TargetSettings({ target }: { target: Target }) {
       <Card title="Settings">
         <SettingsForm key={target.updated_at} target={target} />
       </Card>
-      <DeleteTarget target={target} />
+      <For least="member">
+        <DeleteTarget target={target} />
+      </For>
     </div>
   );
 }
 
 function SettingsForm({ target }: { target: Target }) {
   const [draft, setDraft] = useState<Draft>(() => draftOf(target));
+  const [headers, setHeaders] = useState(() => headersOf(target));
+  const mayChange = useMay("member");
   const change = useTargetChange(target.id);
-  const changes: TargetChanges = toChanges(target, draft);
+  const changes: TargetChanges = { ...toChanges(target, draft), ...headersChange(target, headers) };
   const hasChanges = Object.keys(changes).length > 0;
   const wrong = problemOf(draft);
-  const field = (name: keyof Draft) => ({
+  const wrongHeaders = headersProblem(headers);
+  const field: Field = (name) => ({
     value: draft[name],
     error: wrong[name] ?? refusalOf(change.error, name),
-    onChange: (event: { target: { value: string } }) => setDraft({ ...draft, [name]: event.target.value }),
+    onChange: (event) => setDraft({ ...draft, [name]: event.target.value }),
   });
   return (
     <form
-      className="grid max-w-160 gap-3"
+      className="max-w-160"
       onSubmit={(event) => {
         event.preventDefault();
         if (hasChanges) change.mutate(changes, { onSuccess: () => toast({ text: "Saved." }) });
       }}
     >
+      <fieldset disabled={!mayChange} className="grid gap-3">
+        <Fields target={target} draft={draft} field={field} hasSchedule={!hasWrongSchedule(wrong)} />
+        {target.kind === "webhook" && (
+          <HeaderFields
+            headers={headers}
+            error={wrongHeaders ?? refusalOf(change.error, "headers")}
+            onChange={setHeaders}
+          />
+        )}
+        {change.isError && <ProblemCard error={change.error} />}
+        {mayChange && (
+          <div>
+            <Button
+              type="submit"
+              look="primary"
+              busy={change.isPending}
+              disabled={!hasChanges || wrongHeaders !== undefined || Object.keys(wrong).length > 0}
+            >
+              Save
+            </Button>
+          </div>
+        )}
+      </fieldset>
+    </form>
+  );
+}
+
+function hasWrongSchedule(wrong: Partial<Draft>): boolean {
+  return wrong.max_retries !== undefined || wrong.retry_interval_seconds !== undefined;
+}
+
+interface FieldsProps {
+  target: Target;
+  draft: Draft;
+  field: Field;
+  hasSchedule: boolean;
+}
+
+function Fields({ target, draft, field, hasSchedule }: FieldsProps) {
+  return (
+    <>
       <TextField label="Name" required maxLength={256} {...field("name")} />
       <TextField label="Description" maxLength={4096} {...field("description")} />
       {target.kind === "webhook" && !isTryout(target.url) && (
@@ -67,30 +117,50 @@ function SettingsForm({ target }: { target: Target }) {
         />
       ) : (
         <>
-          <div className="grid gap-3 sm:grid-cols-2">
+          <div className="grid gap-3 md:grid-cols-2">
             <TextField label="Retries" inputMode="numeric" {...field("max_retries")} />
             <TextField label="First wait, seconds" inputMode="numeric" {...field("retry_interval_seconds")} />
           </div>
-          {wrong.max_retries === undefined && wrong.retry_interval_seconds === undefined && (
+          {hasSchedule && (
             <RetryAxis
               maxRetries={Number(draft.max_retries)}
               intervalSeconds={Number(draft.retry_interval_seconds)}
             />
           )}
+          <Pace field={field} />
         </>
       )}
-      {change.isError && <ProblemCard error={change.error} />}
-      <div>
-        <Button
-          type="submit"
-          look="primary"
-          busy={change.isPending}
-          disabled={!hasChanges || Object.keys(wrong).length > 0}
-        >
-          Save
-        </Button>
-      </div>
-    </form>
+    </>
+  );
+}
+
+type Field = (
+  name: keyof Draft,
+) => Pick<React.ComponentProps<typeof TextField>, "value" | "error" | "onChange">;
+
+/** How fast the receiver may be sent to. */
+function Pace({ field }: { field: Field }) {
+  return (
+    <div className="grid gap-3 md:grid-cols-3">
+      <TextField
+        label="Most a second"
+        inputMode="decimal"
+        hint="Empty: as many as it takes"
+        {...field("rate_limit_per_second")}
+      />
+      <TextField
+        label="At once after a pause"
+        inputMode="numeric"
+        hint="Empty: a tenth of a second's worth"
+        {...field("rate_limit_burst")}
+      />
+      <TextField
+        label="Under way at a time"
+        inputMode="numeric"
+        hint="Empty: as the service is set"
+        {...field("max_concurrency")}
+      />
+    </div>
   );
 }
 

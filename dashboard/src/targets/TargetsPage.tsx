@@ -1,3 +1,4 @@
+import { For } from "../controls/For.tsx";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
@@ -23,10 +24,12 @@ export function TargetsPage() {
     <div className="grid gap-4">
       <div className="flex items-center justify-between gap-2">
         <h1 className="text-page font-semibold">Targets</h1>
-        <Link to="/targets/new" search={{}} className={buttonLook("primary")}>
-          <Plus size={14} aria-hidden />
-          New target
-        </Link>
+        <For least="member">
+          <Link to="/targets/new" search={{}} className={buttonLook("primary")}>
+            <Plus size={14} aria-hidden />
+            New target
+          </Link>
+        </For>
       </div>
       <Loaded query={query}>
         {(targets) => (targets.length === 0 ? <NoTargets /> : <TargetList targets={targets} />)}
@@ -131,8 +134,10 @@ function SelectedTargets({ ids, onClear }: { ids: readonly string[]; onClear: ()
   return (
     <div className="flex flex-wrap items-center gap-2 border-b px-3 py-2">
       <span className="figures font-medium">{ids.length} selected</span>
-      <Button onClick={() => enabling.mutate({ ids, enabled: true })}>Enable</Button>
-      <Button onClick={() => enabling.mutate({ ids, enabled: false })}>Disable</Button>
+      <For least="member">
+        <Button onClick={() => enabling.mutate({ ids, enabled: true })}>Enable</Button>
+        <Button onClick={() => enabling.mutate({ ids, enabled: false })}>Disable</Button>
+      </For>
       <Button look="quiet" onClick={onClear}>
         Clear
       </Button>

@@ -10,7 +10,7 @@ export interface Health {
   circuit: "closed" | "open" | "half_open";
   in_flight: number;
   due: number;
-  held?: number | boolean;
+  held?: number;
   oldest_due_at: number | null;
   oldest_due_seconds: number | null;
   success_rate_24h: number | null;

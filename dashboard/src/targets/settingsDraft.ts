@@ -2,9 +2,21 @@ import type { Target, TargetChanges } from "../api/shapes.ts";
 
 /** A target's settings as they stand in the form: texts. */
 export type Draft = Record<
-  "name" | "description" | "url" | "event_types" | "max_retries" | "retry_interval_seconds" | "max_claims",
+  | "name"
+  | "description"
+  | "url"
+  | "event_types"
+  | "max_retries"
+  | "retry_interval_seconds"
+  | "rate_limit_per_second"
+  | "rate_limit_burst"
+  | "max_concurrency"
+  | "max_claims",
   string
 >;
+
+/** Numbers that may be left empty: the service's own choice. */
+const optional = ["rate_limit_per_second", "rate_limit_burst", "max_concurrency", "max_claims"] as const;
 
 export function draftOf(target: Target): Draft {
   return {
@@ -14,8 +26,15 @@ export function draftOf(target: Target): Draft {
     event_types: (target.event_types ?? []).join(", "),
     max_retries: String(target.max_retries ?? 8),
     retry_interval_seconds: String(target.retry_interval_seconds ?? 30),
-    max_claims: (target.max_claims ?? null) === null ? "" : String(target.max_claims),
+    rate_limit_per_second: textOf(target.rate_limit_per_second),
+    rate_limit_burst: textOf(target.rate_limit_burst),
+    max_concurrency: textOf(target.max_concurrency),
+    max_claims: textOf(target.max_claims),
   };
+}
+
+function textOf(value: number | null | undefined): string {
+  return value === null || value === undefined ? "" : String(value);
 }
 
 /** What is wrong with the texts, by field, before the service is asked. */
@@ -26,6 +45,13 @@ export function problemOf(draft: Draft): Partial<Draft> {
     problems.retry_interval_seconds = "A whole number from 1 to 86400";
   if (draft.max_claims !== "" && !isWhole(draft.max_claims, 1, 1000))
     problems.max_claims = "A whole number from 1 to 1000, or nothing";
+  const rate = draft.rate_limit_per_second;
+  if (rate !== "" && !(/^\d{0,5}(\.\d{1,3})?$/.test(rate) && Number(rate) >= 0.001 && Number(rate) <= 10_000))
+    problems.rate_limit_per_second = "A number from 0.001 to 10000, or nothing";
+  if (draft.rate_limit_burst !== "" && !isWhole(draft.rate_limit_burst, 1, 10_000))
+    problems.rate_limit_burst = "A whole number from 1 to 10000, or nothing";
+  if (draft.max_concurrency !== "" && !isWhole(draft.max_concurrency, 1, 256))
+    problems.max_concurrency = "A whole number from 1 to 256, or nothing";
   return problems;
 }
 
@@ -40,8 +66,8 @@ export function toChanges(target: Target, draft: Draft): TargetChanges {
   if (draft.max_retries !== before.max_retries) changes.max_retries = Number(draft.max_retries);
   if (draft.retry_interval_seconds !== before.retry_interval_seconds)
     changes.retry_interval_seconds = Number(draft.retry_interval_seconds);
-  if (draft.max_claims !== before.max_claims)
-    changes.max_claims = draft.max_claims === "" ? null : Number(draft.max_claims);
+  for (const name of optional)
+    if (draft[name] !== before[name]) changes[name] = draft[name] === "" ? null : Number(draft[name]);
   return changes;
 }
 

@@ -1,3 +1,4 @@
+import { For } from "../controls/For.tsx";
 import { useQuery } from "@tanstack/react-query";
 import { ShieldAlert, ShieldCheck } from "lucide-react";
 import type { Target } from "../api/shapes.ts";
@@ -15,7 +16,9 @@ export function TryoutReceived({ target }: { target: Target }) {
   const query = useQuery({ ...receivedQuery(target.id), refetchInterval: useRefreshMs(1000, 1000) });
   return (
     <div className="grid gap-4">
-      <AnswerWith target={target} />
+      <For least="member">
+        <AnswerWith target={target} />
+      </For>
       <Loaded query={query}>
         {(requests) =>
           requests.length === 0 ? (

@@ -1,3 +1,4 @@
+import { For } from "../controls/For.tsx";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { answer, client } from "../api/client.ts";
 import { billingQuery, organizationQuery } from "../api/queries.ts";
@@ -14,46 +15,25 @@ import { Reconciliation } from "./Reconciliation.tsx";
 
 /** What was used this month, what it costs, and how that is paid. */
 export function UsagePage() {
-  const usage = useQuery({
-    queryKey: ["usage"],
-    queryFn: async ({ signal }) => (await answer(client.GET("/api/v1/usage", { signal }))).usage,
-  });
   const billing = useQuery(billingQuery);
   const organization = useQuery(organizationQuery);
   const currency = billing.data?.currency ?? "usd";
   return (
     <div className="grid gap-4">
       <h1 className="text-page font-semibold">Usage</h1>
-      <Loaded query={usage}>
-        {(data) => (
-          <div className="grid gap-2">
-            <div className="grid grid-cols-2 gap-4 md:grid-cols-4">
-              <Figure name="Accepted this month" value={data.accepted_events.toLocaleString("en")} />
-              <Figure
-                name="Units"
-                value={data.estimated_units.toLocaleString("en")}
-                detail="1,000 items each, rounded up"
-              />
-              <Figure name="Estimate" value={money(data.estimated_cents, currency)} />
-              <Figure
-                name="Pending"
-                value={data.pending_meter_events.toLocaleString("en")}
-                detail="not yet exported"
-              />
-            </div>
-            <p className="text-meta text-muted">
-              From <Moment at={data.period_start} /> to <Moment at={data.period_end} />, UTC months. Retries,
-              claims, acknowledgements and replays are not billed.
-            </p>
-          </div>
-        )}
-      </Loaded>
+      <ThisMonth currency={currency} />
       <DailyBars />
       <Loaded query={billing}>
         {(data) => (
           <Card
             title="Billing"
-            aside={data.billing_enabled && <BillingButtons hasMethod={data.has_payment_method} />}
+            aside={
+              data.billing_enabled && (
+                <For least="admin">
+                  <BillingButtons hasMethod={data.has_payment_method} />
+                </For>
+              )
+            }
           >
             <div className="grid gap-4">
               <BillingState
@@ -76,8 +56,43 @@ export function UsagePage() {
         )}
       </Loaded>
       <Reconciliation />
-      <Invoices />
+      <For least="admin">
+        <Invoices />
+      </For>
     </div>
+  );
+}
+
+function ThisMonth({ currency }: { currency: string }) {
+  const usage = useQuery({
+    queryKey: ["usage"],
+    queryFn: async ({ signal }) => (await answer(client.GET("/api/v1/usage", { signal }))).usage,
+  });
+  return (
+    <Loaded query={usage}>
+      {(data) => (
+        <div className="grid gap-2">
+          <div className="grid grid-cols-2 gap-4 md:grid-cols-4">
+            <Figure name="Accepted this month" value={data.accepted_events.toLocaleString("en")} />
+            <Figure
+              name="Units"
+              value={data.estimated_units.toLocaleString("en")}
+              detail="1,000 items each, rounded up"
+            />
+            <Figure name="Estimate" value={money(data.estimated_cents, currency)} />
+            <Figure
+              name="Pending"
+              value={data.pending_meter_events.toLocaleString("en")}
+              detail="not yet exported"
+            />
+          </div>
+          <p className="text-meta text-muted">
+            From <Moment at={data.period_start} /> to <Moment at={data.period_end} />, UTC months. Retries,
+            claims, acknowledgements and replays are not billed.
+          </p>
+        </div>
+      )}
+    </Loaded>
   );
 }
 

@@ -1,6 +1,17 @@
 import chromium from "@sparticuz/chromium";
 import { type Browser, type BrowserContext, chromium as driver, type Page } from "playwright-core";
 
+let shared: Promise<Browser> | undefined;
+
+/**
+ * One browser for all test files of a worker, with contexts of their own. It ends with the worker: a browser whose pipe
+ * closes exits.
+ */
+export function sharedBrowser(): Promise<Browser> {
+  shared ??= startBrowser();
+  return shared;
+}
+
 /** The browser that comes inside its npm package: nothing to install by hand. */
 export async function startBrowser(): Promise<Browser> {
   return driver.launch({
@@ -49,6 +60,11 @@ export async function openPage(
     if (!url.startsWith(origin) && !/^(data|blob):/.test(url)) problems.push(`request elsewhere: ${url}`);
   });
   return { page, context, problems };
+}
+
+/** Goes to a path within the page that is loaded, as a link does. */
+export async function visit(page: Page, path: string): Promise<void> {
+  await page.evaluate(`history.pushState({}, "", ${JSON.stringify(path)})`);
 }
 
 /** Runs in the page. */

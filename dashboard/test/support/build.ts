@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { readdir, stat } from "node:fs/promises";
+import { readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
@@ -18,7 +18,18 @@ export async function buildIfStale(): Promise<void> {
   const changed = await Promise.all(sources.map((name) => changedAtMs(join(dashboard, name))));
   if (built > Math.max(...changed)) return;
   const vite = join(dashboard, "../node_modules/vite/bin/vite.js");
-  await promisify(execFile)(process.execPath, [vite, "build", "--logLevel", "error"], { cwd: dashboard });
+  // Beside the one in use, and put in its place as a whole: other test files may be at the same.
+  const made = join(dashboard, "../node_modules/.cache", `dashboard-${process.pid}`);
+  const args = [vite, "build", "--logLevel", "error", "--outDir", made, "--emptyOutDir"];
+  await promisify(execFile)(process.execPath, args, { cwd: dashboard });
+  await rm(join(dashboard, "dist"), { recursive: true, force: true });
+  try {
+    await rename(made, join(dashboard, "dist"));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== "ENOTEMPTY" && code !== "EEXIST") throw error;
+    await rm(made, { recursive: true, force: true });
+  }
 }
 
 async function changedAtMs(path: string): Promise<number> {

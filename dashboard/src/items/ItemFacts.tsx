@@ -1,0 +1,53 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { targetName, targetsQuery } from "../api/queries.ts";
+import type { ItemEvent } from "../api/shapes.ts";
+import { Facts } from "../controls/Card.tsx";
+import { Id } from "../controls/Copy.tsx";
+import { Moment } from "../time/Moment.tsx";
+
+/** What is known of an item beside its payload, with ways to what belongs to it. */
+export function ItemFacts({ event }: { event: ItemEvent }) {
+  const targets = useQuery(targetsQuery);
+  const to = event.target_kind === "mailbox" ? "/mailboxes/$id" : "/targets/$id";
+  const facts: (readonly [string, ReactNode] | false)[] = [
+    ["Id", <Id key="id" id={event.id} />],
+    [
+      "Target",
+      <Link key="target" to={to} params={{ id: event.endpoint_id }} search={{}} className="underline">
+        {targetName(targets.data, event.endpoint_id)}
+      </Link>,
+    ],
+    ["Accepted", <Moment key="at" at={event.created_at} />],
+    event.correlation_id !== null && [
+      "Correlation",
+      <Link
+        key="correlation"
+        to="/items"
+        search={{ correlation: event.correlation_id }}
+        className="break-all underline"
+      >
+        {event.correlation_id}
+      </Link>,
+    ],
+    event.source_event_id !== null && [
+      "Replay of",
+      <ShortLink key="source" to="/items/$id" id={event.source_event_id} />,
+    ],
+    event.replay_id !== null && [
+      "Replayed by",
+      <ShortLink key="replay" to="/replays/$id" id={event.replay_id} />,
+    ],
+    event.erased_at !== null && ["Erased", <Moment key="erased" at={event.erased_at} />],
+  ];
+  return <Facts facts={facts.filter((fact) => fact !== false)} />;
+}
+
+function ShortLink({ to, id }: { to: "/items/$id" | "/replays/$id"; id: string }) {
+  return (
+    <Link to={to} params={{ id }} search={{}} className="underline">
+      <code>{id.slice(0, 8)}…</code>
+    </Link>
+  );
+}

@@ -1,0 +1,136 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { answer, client } from "../api/client.ts";
+import type { Message } from "../api/shapes.ts";
+import { Button } from "../controls/Button.tsx";
+import { Confirm } from "../controls/Confirm.tsx";
+import { TextField } from "../controls/Field.tsx";
+import { toast } from "../controls/toasts.ts";
+import { ProblemCard } from "../states/ProblemCard.tsx";
+import { redriveMessages } from "./Redrive.tsx";
+
+interface MessageActionsProps {
+  message: Message;
+  mailboxId: string;
+}
+
+/** What a person may do to a message over the heads of its consumers, as its status allows. */
+export function MessageActions({ message, mailboxId }: MessageActionsProps) {
+  const [asks, setAsks] = useState<"release" | "reject">();
+  const refresh = useRefresh(message.id);
+  const redrive = useMutation({
+    mutationFn: () => redriveMessages(mailboxId, [message.id]),
+    onSuccess: () => toast({ text: "Brought back; it can be claimed again." }),
+    onSettled: refresh,
+  });
+  const close = (): void => setAsks(undefined);
+  if (message.status === "DEAD")
+    return (
+      <div className="grid justify-items-start gap-2">
+        <Button look="primary" busy={redrive.isPending} onClick={() => redrive.mutate()}>
+          Redrive
+        </Button>
+        {redrive.isError && <ProblemCard error={redrive.error} />}
+      </div>
+    );
+  const isClaimed = message.status === "CLAIMED";
+  if (!isClaimed && message.status !== "UNREAD" && asks === undefined) return null;
+  return (
+    <div className="flex gap-2">
+      {isClaimed && <Button onClick={() => setAsks("release")}>Force release…</Button>}
+      <Button look="danger" onClick={() => setAsks("reject")}>
+        Reject…
+      </Button>
+      {asks === "release" && <ForceRelease message={message} mailboxId={mailboxId} onClose={close} />}
+      {asks === "reject" && <ForceReject message={message} mailboxId={mailboxId} onClose={close} />}
+    </div>
+  );
+}
+
+type ForceProps = MessageActionsProps & { onClose: () => void };
+
+function ForceRelease({ message, mailboxId, onClose }: ForceProps) {
+  const refresh = useRefresh(message.id);
+  const release = useMutation({
+    mutationFn: () =>
+      answer(
+        client.POST("/api/v1/mailboxes/{mailbox_id}/messages/{message_id}/force-release", {
+          params: { path: { mailbox_id: mailboxId, message_id: message.id } },
+        }),
+      ),
+    onSuccess: ({ status }) => {
+      toast({
+        text:
+          status === "DEAD"
+            ? "Released; that was its last claim, so it is dead."
+            : "Released; it can be claimed again.",
+      });
+      onClose();
+    },
+    onSettled: refresh,
+  });
+  return (
+    <Confirm
+      title="Take this message from its holder?"
+      open
+      onClose={onClose}
+      action="Force release"
+      busy={release.isPending}
+      onConfirm={() => release.mutate()}
+      error={release.isError && <ProblemCard error={release.error} />}
+    >
+      <p>
+        It can be claimed again at once. Its holder's claim ends: if it is still working on it, the work may
+        be done twice.
+      </p>
+    </Confirm>
+  );
+}
+
+function ForceReject({ message, mailboxId, onClose }: ForceProps) {
+  const [reason, setReason] = useState("");
+  const refresh = useRefresh(message.id);
+  const reject = useMutation({
+    mutationFn: () =>
+      answer(
+        client.POST("/api/v1/mailboxes/{mailbox_id}/messages/{message_id}/force-reject", {
+          params: { path: { mailbox_id: mailboxId, message_id: message.id } },
+          body: { reason: reason.trim() },
+        }),
+      ),
+    onSuccess: () => {
+      toast({ text: "Rejected; it is dead." });
+      onClose();
+    },
+    onSettled: refresh,
+  });
+  return (
+    <Confirm
+      title="Make this message dead?"
+      open
+      onClose={onClose}
+      action="Reject"
+      busy={reject.isPending}
+      mayConfirm={reason.trim() !== ""}
+      onConfirm={() => reject.mutate()}
+      error={reject.isError && <ProblemCard error={reject.error} />}
+    >
+      <p>Nobody can claim it any more until it is redriven. The reason stays on record, with your address.</p>
+      <TextField
+        label="Reason"
+        required
+        value={reason}
+        maxLength={1000}
+        onChange={(event) => setReason(event.target.value)}
+      />
+    </Confirm>
+  );
+}
+
+function useRefresh(id: string): () => void {
+  const queries = useQueryClient();
+  return () => {
+    void queries.invalidateQueries({ queryKey: ["mailboxes"] });
+    void queries.invalidateQueries({ queryKey: ["message", id] });
+  };
+}

@@ -1,0 +1,17 @@
+import type { ReplayJob } from "../api/shapes.ts";
+import { progressText } from "./replayWords.ts";
+
+/** How far a replay is: without an end until its set has been counted. */
+export function Progress({ job }: { job: ReplayJob }) {
+  const known = job.total === null ? {} : { value: job.replayed + job.skipped, max: Math.max(1, job.total) };
+  // A set that is empty is done.
+  const { value } = job.total === 0 ? { value: 1 } : known;
+  return (
+    <progress
+      className="replay-progress h-2 w-full"
+      {...known}
+      {...(value !== undefined && { value })}
+      aria-label={progressText(job)}
+    />
+  );
+}

@@ -1,0 +1,122 @@
+import { For } from "../controls/For.tsx";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import { targetsQuery } from "../api/queries.ts";
+import type { ReplayJob } from "../api/shapes.ts";
+import { Button, buttonLook } from "../controls/Button.tsx";
+import { Card, Facts, Figure } from "../controls/Card.tsx";
+import { Confirm } from "../controls/Confirm.tsx";
+import { Id } from "../controls/Copy.tsx";
+import { useRefreshMs } from "../live/liveState.ts";
+import { usePathId } from "../shell/usePathId.ts";
+import { Loaded } from "../states/Loaded.tsx";
+import { ProblemCard } from "../states/ProblemCard.tsx";
+import { Moment } from "../time/Moment.tsx";
+import { useTimeZone } from "../time/timeZone.ts";
+import { useNow } from "../time/useNow.ts";
+import { Progress } from "./Progress.tsx";
+import { cancelReplay, readReplay } from "./replayJobs.ts";
+import { averageRate, filterText, progressText, skippedText, stateNames } from "./replayWords.ts";
+
+/** One replay of many items, read again for as long as something of it is under way. */
+export function ReplayPage() {
+  const id = usePathId();
+  const pollMs = useRefreshMs(1000, 1000);
+  const query = useQuery({
+    queryKey: ["replays", "one", id],
+    queryFn: ({ signal }) => readReplay(id, signal),
+    refetchInterval: ({ state }) => (state.data !== undefined && isOver(state.data) ? false : pollMs),
+  });
+  return (
+    <Loaded query={query} title="Replay">
+      {(job) => <Job job={job} />}
+    </Loaded>
+  );
+}
+
+/** Deliveries go on after the last item was replayed. */
+function isOver({ status, replayed, delivered, failed }: ReplayJob): boolean {
+  return status !== "RUNNING" && replayed <= delivered + failed;
+}
+
+function Job({ job }: { job: ReplayJob }) {
+  const targets = useQuery(targetsQuery);
+  const zone = useTimeZone();
+  const now = useNow();
+  const number = (value: number): string => value.toLocaleString("en");
+  return (
+    <div className="grid gap-4">
+      <div className="flex flex-wrap items-start justify-between gap-3">
+        <div className="grid min-w-0 gap-1">
+          <h1 className="text-page font-semibold">Replay: {stateNames[job.status].toLowerCase()}</h1>
+          <Id id={job.id} />
+        </div>
+        <div className="flex flex-wrap gap-2">
+          <Link to="/items" search={{ replay: job.id }} className={buttonLook()}>
+            Its items
+          </Link>
+          <For least="member">{job.status === "RUNNING" && <CancelReplay job={job} />}</For>
+        </div>
+      </div>
+      <div className="grid gap-1">
+        <Progress job={job} />
+        <p className="figures text-muted">{progressText(job)}</p>
+      </div>
+      <div className="grid grid-cols-2 gap-4 md:grid-cols-4">
+        <Figure name="Delivered" value={number(job.delivered)} />
+        <Figure name="Failed" value={number(job.failed)} />
+        <Figure name="Under way" value={number(Math.max(0, job.replayed - job.delivered - job.failed))} />
+        <Figure name="A second" value={averageRate(job, now)} detail={`${job.rate_per_second} at most`} />
+      </div>
+      <Card>
+        <Facts
+          facts={[
+            ["Replays", filterText(job.filter, targets.data, zone)],
+            ["Skipped", skippedText(job)],
+            ["Started by", job.created_by],
+            ["Started", <Moment key="at" at={job.created_at} />],
+            ...(job.finished_at === null
+              ? []
+              : [["Ended", <Moment key="end" at={job.finished_at} />] as const]),
+          ]}
+        />
+      </Card>
+      {job.failed > 0 && (
+        <div>
+          <Link to="/items" search={{ replay: job.id, status: "FAILED" }} className="text-accent underline">
+            See what failed again
+          </Link>
+        </div>
+      )}
+    </div>
+  );
+}
+
+function CancelReplay({ job }: { job: ReplayJob }) {
+  const [asks, setAsks] = useState(false);
+  const queries = useQueryClient();
+  const cancel = useMutation({
+    mutationFn: () => cancelReplay(job.id),
+    onSuccess: () => setAsks(false),
+    onSettled: () => void queries.invalidateQueries({ queryKey: ["replays"] }),
+  });
+  return (
+    <>
+      <Button look="danger" onClick={() => setAsks(true)}>
+        Cancel…
+      </Button>
+      <Confirm
+        title="Cancel this replay?"
+        open={asks}
+        onClose={() => setAsks(false)}
+        action="Cancel the replay"
+        busy={cancel.isPending}
+        onConfirm={() => cancel.mutate()}
+        error={cancel.isError && <ProblemCard error={cancel.error} />}
+      >
+        <p>What was replayed already is still delivered; the rest is not replayed.</p>
+      </Confirm>
+    </>
+  );
+}

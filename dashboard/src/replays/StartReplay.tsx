@@ -1,0 +1,69 @@
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { type ReactNode, useState } from "react";
+import { Confirm } from "../controls/Confirm.tsx";
+import { TextField } from "../controls/Field.tsx";
+import type { ItemFilter } from "../items/filter.ts";
+import { ProblemCard } from "../states/ProblemCard.tsx";
+import { countMatching, highestRate, startReplay, usualRate } from "./replayJobs.ts";
+
+interface StartReplayProps {
+  title: string;
+  filter: ItemFilter;
+  onClose: () => void;
+  /** What the filter can be changed by. */
+  children?: ReactNode;
+}
+
+/** Says how many items match before they are replayed, and goes to the replay once it runs. */
+export function StartReplay({ title, filter, onClose, children }: StartReplayProps) {
+  const [rate, setRate] = useState(String(usualRate));
+  const navigate = useNavigate();
+  const count = useQuery({
+    queryKey: ["replays", "count", filter],
+    queryFn: () => countMatching(filter),
+    retry: false,
+    staleTime: 0,
+  });
+  const start = useMutation({
+    mutationFn: () => startReplay(filter, Number(rate)),
+    onSuccess: ({ id }) => navigate({ to: "/replays/$id", params: { id }, search: {} }),
+  });
+  const isRate = /^\d{1,4}$/.test(rate) && Number(rate) >= 1 && Number(rate) <= highestRate;
+  const total = count.data?.count;
+  const many =
+    total === undefined
+      ? ""
+      : `${total.toLocaleString("en")}${count.data?.count_is_exact === false ? " or more" : ""}`;
+  const problem = start.error ?? count.error;
+  return (
+    <Confirm
+      title={title}
+      open
+      onClose={onClose}
+      action={total === undefined ? "Replay" : `Replay ${many}`}
+      busy={start.isPending || count.isFetching}
+      mayConfirm={isRate && total !== undefined && total > 0}
+      onConfirm={() => start.mutate()}
+      error={problem !== null && <ProblemCard error={problem} />}
+    >
+      {children}
+      <p role="status">
+        {count.isError
+          ? "The number of matches cannot be read."
+          : total === undefined
+            ? "Counting…"
+            : total === 0
+              ? "Nothing matches."
+              : `${many} ${total === 1 ? "item matches. It becomes a new item" : "items match. Each becomes a new item"} with the stored payload, at a pace the target can take. Replays are not billed, and can be canceled while they run.`}
+      </p>
+      <TextField
+        label="At most, a second"
+        inputMode="numeric"
+        value={rate}
+        error={isRate ? undefined : `A whole number from 1 to ${highestRate}`}
+        onChange={(event) => setRate(event.target.value)}
+      />
+    </Confirm>
+  );
+}

@@ -1,0 +1,107 @@
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { answer, client } from "../api/client.ts";
+import type { AuditEntry } from "../api/shapes.ts";
+import { Button } from "../controls/Button.tsx";
+import { SelectField } from "../controls/Field.tsx";
+import { useUrlState } from "../shell/useUrlState.ts";
+import { Empty } from "../states/Empty.tsx";
+import { PagedList } from "../states/PagedList.tsx";
+import { Moment } from "../time/Moment.tsx";
+import { actions, type AuditAction } from "./auditActions.ts";
+
+const page = 50;
+
+/** Who changed what, from where and when, newest first. */
+export function AuditLog() {
+  const [search, change] = useUrlState();
+  const action = actions.find((one) => one === search["action"]);
+  const list = useInfiniteQuery({
+    queryKey: ["auditLog", action ?? ""],
+    queryFn: ({ pageParam, signal }) => readEntries(action, pageParam, signal),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (entries) => (entries.length < page ? undefined : entries.at(-1)?.id),
+  });
+  const entries = list.data?.pages.flat() ?? [];
+  return (
+    <div className="grid gap-3">
+      <div className="w-64">
+        <SelectField
+          label="Entries of"
+          value={action ?? ""}
+          onChange={(event) => change({ action: event.target.value || undefined })}
+        >
+          <option value="">everything</option>
+          {actions.map((one) => (
+            <option key={one}>{one}</option>
+          ))}
+        </SelectField>
+      </div>
+      <PagedList
+        query={list}
+        isEmpty={entries.length === 0}
+        empty={
+          <Empty
+            title="No entry matches"
+            action={<Button onClick={() => change({ action: undefined })}>Show all entries</Button>}
+          />
+        }
+      >
+        <ul>
+          {entries.map((entry) => (
+            <Row key={entry.id} entry={entry} />
+          ))}
+        </ul>
+      </PagedList>
+    </div>
+  );
+}
+
+/** @throws {Problem} 403 to who is no admin. */
+async function readEntries(
+  action: AuditAction | undefined,
+  before: string | undefined,
+  signal: AbortSignal,
+): Promise<AuditEntry[]> {
+  const query = {
+    limit: page,
+    ...(action !== undefined && { action }),
+    ...(before !== undefined && { before }),
+  };
+  return (await answer(client.GET("/api/v1/audit-log", { params: { query }, signal }))).entries;
+}
+
+function Row({ entry }: { entry: AuditEntry }) {
+  const { actor, object, before, after } = entry;
+  return (
+    <li className="grid gap-1 border-b px-4 py-2.5 last:border-0">
+      <p className="flex flex-wrap gap-x-3 gap-y-0.5">
+        <span className="font-medium">{entry.action}</span>
+        <span className="min-w-0 break-words">{object.name ?? object.kind}</span>
+        <span className="ml-auto text-muted">
+          <Moment at={entry.at} />
+        </span>
+      </p>
+      <p className="text-meta break-words text-muted">
+        {[
+          `by ${actor.name ?? actor.kind}${actor.kind === "user" ? "" : ` (${actor.kind})`}`,
+          entry.client_address !== null && `from ${entry.client_address}`,
+          entry.request_id !== null && `request ${entry.request_id}`,
+        ]
+          .filter((part) => part !== false)
+          .join(", ")}
+      </p>
+      {(before !== null || after !== null) && (
+        <details>
+          <summary className="text-meta text-muted">What changed</summary>
+          <pre
+            tabIndex={0}
+            aria-label="What changed"
+            className="mt-1 max-h-60 overflow-auto rounded-control bg-sunken p-2 text-meta break-words whitespace-pre-wrap"
+          >
+            {JSON.stringify({ before, after }, undefined, 2)}
+          </pre>
+        </details>
+      )}
+    </li>
+  );
+}

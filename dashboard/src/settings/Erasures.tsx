@@ -1,0 +1,133 @@
+import { For } from "../controls/For.tsx";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import { answer, client } from "../api/client.ts";
+import type { Erasure } from "../api/shapes.ts";
+import { Button } from "../controls/Button.tsx";
+import { Card } from "../controls/Card.tsx";
+import { Confirm } from "../controls/Confirm.tsx";
+import { TextField } from "../controls/Field.tsx";
+import { useRefreshMs } from "../live/liveState.ts";
+import { Loaded } from "../states/Loaded.tsx";
+import { ProblemCard } from "../states/ProblemCard.tsx";
+import { Ago } from "../time/Moment.tsx";
+
+const queryKey = ["erasures"];
+const shown = 10;
+
+/** Removes what all items of a correlation id held, and lists who removed what. */
+export function Erasures() {
+  const pollMs = useRefreshMs(2000, 2000);
+  const query = useQuery({
+    queryKey,
+    queryFn: async ({ signal }) =>
+      (await answer(client.GET("/api/v1/erasures", { params: { query: { limit: shown } }, signal })))
+        .erasures,
+    refetchInterval: ({ state }) => (state.data?.some(({ status }) => status === "RUNNING") ? pollMs : false),
+  });
+  const [id, setId] = useState("");
+  const [asks, setAsks] = useState(false);
+  const isId = /^[A-Za-z0-9_-]{1,128}$/.test(id);
+  return (
+    <Card title="Erasures">
+      <form
+        className="grid gap-4"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (isId) setAsks(true);
+        }}
+      >
+        <p className="text-muted">
+          Payloads, answers and what agents said can be removed: of one item on its page, of all items of a
+          correlation id here.
+        </p>
+        <For least="admin">
+          <TextField
+            label="Correlation id"
+            value={id}
+            maxLength={128}
+            error={id === "" || isId ? undefined : "Letters, digits, _ and -"}
+            onChange={(event) => setId(event.target.value)}
+          />
+          <div>
+            <Button type="submit" look="danger" disabled={!isId}>
+              Erase all its items…
+            </Button>
+          </div>
+        </For>
+        <Loaded query={query}>
+          {(list) => (
+            <ul>
+              {list.map((erasure) => (
+                <Row key={erasure.id} erasure={erasure} />
+              ))}
+            </ul>
+          )}
+        </Loaded>
+      </form>
+      {asks && <EraseAll correlationId={id} onClose={() => setAsks(false)} onDone={() => setId("")} />}
+    </Card>
+  );
+}
+
+function Row({ erasure }: { erasure: Erasure }) {
+  const { event_id: event, correlation_id: correlation, total } = erasure;
+  const number = (value: number): string => value.toLocaleString("en");
+  const of = total === null ? "" : ` of ${number(total)}`;
+  return (
+    <li className="flex flex-wrap items-baseline justify-between gap-x-3 gap-y-0.5 border-b py-2 last:border-0">
+      <span className="min-w-0 break-all">
+        {event === null ? (
+          <Link to="/items" search={{ correlation: correlation ?? "" }} className="underline">
+            {correlation}
+          </Link>
+        ) : (
+          <Link to="/items/$id" params={{ id: event }} search={{}} className="underline">
+            Item {event.slice(0, 8)}…
+          </Link>
+        )}
+      </span>
+      <span className="min-w-0 text-meta break-words text-muted">
+        {erasure.status === "DONE" ? "Done" : "Running"}, {number(erasure.erased)}
+        {of} erased, by {erasure.created_by}, <Ago at={erasure.created_at} />
+      </span>
+    </li>
+  );
+}
+
+interface EraseAllProps {
+  correlationId: string;
+  onClose: () => void;
+  onDone: () => void;
+}
+
+function EraseAll({ correlationId, onClose, onDone }: EraseAllProps) {
+  const queries = useQueryClient();
+  const erase = useMutation({
+    mutationFn: () => answer(client.POST("/api/v1/erasures", { body: { correlation_id: correlationId } })),
+    onSuccess: () => {
+      for (const key of [queryKey, ["items"], ["itemList"], ["payload"]])
+        void queries.invalidateQueries({ queryKey: key });
+      onDone();
+      onClose();
+    },
+  });
+  return (
+    <Confirm
+      title="Erase what these items held?"
+      open
+      onClose={onClose}
+      action="Erase"
+      typed={correlationId}
+      busy={erase.isPending}
+      onConfirm={() => erase.mutate()}
+      error={erase.isError && <ProblemCard error={erase.error} />}
+    >
+      <p>
+        Every item that was accepted with this correlation id, and its replays, lose payload and answers; what
+        still waits is canceled. This cannot be undone.
+      </p>
+    </Confirm>
+  );
+}

@@ -1,0 +1,148 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { answer, client } from "../api/client.ts";
+import { serviceUrl } from "../api/basePath.ts";
+import type { Invitation, Role } from "../api/shapes.ts";
+import { Button } from "../controls/Button.tsx";
+import { Card } from "../controls/Card.tsx";
+import { Snippet } from "../controls/Copy.tsx";
+import { SelectField, TextField } from "../controls/Field.tsx";
+import { Modal } from "../controls/Modal.tsx";
+import { toast } from "../controls/toasts.ts";
+import { Loaded } from "../states/Loaded.tsx";
+import { ProblemCard } from "../states/ProblemCard.tsx";
+import { Ago, Countdown } from "../time/Moment.tsx";
+import { roleMeanings, roles } from "./RoleChoice.tsx";
+
+const queryKey = ["invitations"];
+const shown = 100;
+
+/** Who was invited, and a form to invite somebody. The service sends no mail: the link is handed over by hand. */
+export function Invitations() {
+  const query = useQuery({
+    queryKey,
+    queryFn: async ({ signal }) =>
+      (await answer(client.GET("/api/v1/invitations", { params: { query: { limit: shown } }, signal })))
+        .invitations,
+  });
+  return (
+    <Card title="Invitations">
+      <div className="grid gap-4">
+        <Invite />
+        <Loaded query={query}>
+          {(list) => (
+            <ul>
+              {list.map((invitation) => (
+                <Row key={invitation.id} invitation={invitation} />
+              ))}
+            </ul>
+          )}
+        </Loaded>
+      </div>
+    </Card>
+  );
+}
+
+function Invite() {
+  const [email, setEmail] = useState("");
+  const [role, setRole] = useState<Role>("member");
+  const queries = useQueryClient();
+  const invite = useMutation({
+    mutationFn: () =>
+      answer(client.POST("/api/v1/invitations", { body: { role, ...(email !== "" && { email }) } })),
+    onSuccess: () => {
+      setEmail("");
+      void queries.invalidateQueries({ queryKey });
+    },
+  });
+  const made = invite.data;
+  return (
+    <form
+      className="grid gap-3"
+      onSubmit={(event) => {
+        event.preventDefault();
+        invite.mutate();
+      }}
+    >
+      <div className="grid gap-3 md:grid-cols-2">
+        <TextField
+          label="Email"
+          type="email"
+          maxLength={256}
+          autoComplete="off"
+          hint="Empty: whoever has the link"
+          value={email}
+          onChange={(event) => setEmail(event.target.value)}
+        />
+        <SelectField
+          label="As"
+          hint={roleMeanings[role].may}
+          value={role}
+          onChange={(event) => setRole(event.target.value as Role)}
+        >
+          {roles.map((one) => (
+            <option key={one} value={one}>
+              {roleMeanings[one].name}
+            </option>
+          ))}
+        </SelectField>
+      </div>
+      {invite.isError && <ProblemCard error={invite.error} />}
+      <div>
+        <Button type="submit" busy={invite.isPending}>
+          Invite
+        </Button>
+      </div>
+      <Modal title="The invitation, shown this once" open={made !== undefined} onClose={() => invite.reset()}>
+        <p>Hand this link over yourself: no mail is sent. It works once, for seven days.</p>
+        <Snippet text={made?.url ?? `${serviceUrl}/join#${made?.token ?? ""}`} name="invitation link" />
+        <div className="flex justify-end">
+          <Button look="primary" onClick={() => invite.reset()}>
+            Done
+          </Button>
+        </div>
+      </Modal>
+    </form>
+  );
+}
+
+const stateNames = { OPEN: "open", ACCEPTED: "accepted", REVOKED: "revoked", EXPIRED: "expired" };
+
+function Row({ invitation }: { invitation: Invitation }) {
+  const queries = useQueryClient();
+  const revoke = useMutation({
+    mutationFn: () =>
+      answer(client.DELETE("/api/v1/invitations/{id}", { params: { path: { id: invitation.id } } })),
+    onSuccess: () => toast({ text: "The invitation was revoked." }),
+    onSettled: () => void queries.invalidateQueries({ queryKey }),
+  });
+  const whom = invitation.email ?? "whoever has the link";
+  return (
+    <li className="flex min-h-11 flex-wrap items-center gap-x-3 gap-y-1 border-b py-2 last:border-0">
+      <span className="min-w-0 flex-1 basis-60">
+        <span className="block truncate font-medium">{whom}</span>
+        <span className="text-meta text-muted">
+          as {roleMeanings[invitation.role].name.toLowerCase()}, made <Ago at={invitation.created_at} />,{" "}
+          {invitation.status === "OPEN" ? (
+            <>
+              open for <Countdown until={invitation.expires_at} ended="nothing" />
+            </>
+          ) : (
+            stateNames[invitation.status]
+          )}
+        </span>
+      </span>
+      {invitation.status === "OPEN" && (
+        <Button
+          look="quiet"
+          busy={revoke.isPending}
+          aria-label={`Revoke the invitation of ${whom}`}
+          onClick={() => revoke.mutate()}
+        >
+          Revoke
+        </Button>
+      )}
+      {revoke.isError && <ProblemCard error={revoke.error} />}
+    </li>
+  );
+}

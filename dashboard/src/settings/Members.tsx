@@ -1,0 +1,127 @@
+import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { answer, client } from "../api/client.ts";
+import { meQuery, useMay } from "../api/role.ts";
+import type { Member, Role } from "../api/shapes.ts";
+import { Button } from "../controls/Button.tsx";
+import { Confirm } from "../controls/Confirm.tsx";
+import { toast } from "../controls/toasts.ts";
+import { useRefreshMs } from "../live/liveState.ts";
+import { PagedList } from "../states/PagedList.tsx";
+import { ProblemCard } from "../states/ProblemCard.tsx";
+import { Ago } from "../time/Moment.tsx";
+import { Invitations } from "./Invitations.tsx";
+import { RoleChoice, roleMeanings } from "./RoleChoice.tsx";
+
+const page = 100;
+
+/** Who belongs to the organization, with which role, and who is invited. */
+export function Members() {
+  const isAdmin = useMay("admin");
+  const list = useInfiniteQuery({
+    queryKey: ["members"],
+    queryFn: async ({ pageParam, signal }) => {
+      const query = { limit: page, ...(pageParam !== undefined && { after: pageParam }) };
+      return (await answer(client.GET("/api/v1/members", { params: { query }, signal }))).members;
+    },
+    refetchInterval: useRefreshMs(15_000, 15_000),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (members) => (members.length < page ? undefined : members.at(-1)?.id),
+  });
+  const members = list.data?.pages.flat() ?? [];
+  return (
+    <div className="grid gap-4">
+      <section aria-label="Members">
+        <PagedList query={list} isEmpty={members.length === 0} empty={null}>
+          <ul>
+            {members.map((member) => (
+              <Row key={member.id} member={member} isAdmin={isAdmin} />
+            ))}
+          </ul>
+        </PagedList>
+      </section>
+      {isAdmin && <Invitations />}
+    </div>
+  );
+}
+
+function Row({ member, isAdmin }: { member: Member; isAdmin: boolean }) {
+  const me = useQuery(meQuery);
+  const queries = useQueryClient();
+  const [isRemoving, setRemoving] = useState(false);
+  const change = useMutation({
+    mutationFn: (role: Role) =>
+      answer(client.PATCH("/api/v1/members/{id}", { params: { path: { id: member.id } }, body: { role } })),
+    onSuccess: ({ role }) => toast({ text: `${member.email} is ${roleMeanings[role].name} now.` }),
+    onSettled: () => {
+      void queries.invalidateQueries({ queryKey: ["members"] });
+      void queries.invalidateQueries({ queryKey: ["me"] });
+    },
+  });
+  const isMe = me.data?.user !== undefined && "id" in me.data.user && me.data.user.id === member.id;
+  return (
+    <li className="flex flex-wrap items-center gap-x-3 gap-y-2 border-b px-4 py-2 last:border-0">
+      <span className="min-w-0 flex-1 basis-60">
+        <span className="block truncate font-medium">
+          {member.name}
+          {isMe && <span className="text-muted"> (you)</span>}
+        </span>
+        <span className="block truncate text-meta text-muted">
+          {member.email},{" "}
+          {member.last_login_at === null ? (
+            "not signed in"
+          ) : (
+            <>
+              signed in <Ago at={member.last_login_at} />
+            </>
+          )}
+        </span>
+      </span>
+      {isAdmin ? (
+        <>
+          <RoleChoice
+            label={`Role of ${member.email}`}
+            role={member.role}
+            isDisabled={change.isPending}
+            onChange={(role) => change.mutate(role)}
+          />
+          <Button look="quiet" aria-label={`Remove ${member.email}`} onClick={() => setRemoving(true)}>
+            Remove…
+          </Button>
+        </>
+      ) : (
+        <span>{roleMeanings[member.role].name}</span>
+      )}
+      {change.isError && <ProblemCard error={change.error} />}
+      {isRemoving && <RemoveMember member={member} onClose={() => setRemoving(false)} />}
+    </li>
+  );
+}
+
+function RemoveMember({ member, onClose }: { member: Member; onClose: () => void }) {
+  const queries = useQueryClient();
+  const remove = useMutation({
+    mutationFn: () => answer(client.DELETE("/api/v1/members/{id}", { params: { path: { id: member.id } } })),
+    onSuccess: () => {
+      toast({ text: `${member.email} was removed.` });
+      void queries.invalidateQueries({ queryKey: ["members"] });
+      onClose();
+    },
+  });
+  return (
+    <Confirm
+      title={`Remove ${member.name}?`}
+      open
+      onClose={onClose}
+      action="Remove"
+      typed={member.email}
+      busy={remove.isPending}
+      onConfirm={() => remove.mutate()}
+      error={remove.isError && <ProblemCard error={remove.error} />}
+    >
+      <p>
+        Their sessions end at once. API keys belong to the organization and stay: revoke those that they know.
+      </p>
+    </Confirm>
+  );
+}

@@ -1,0 +1,154 @@
+import { For } from "../controls/For.tsx";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { answer, client } from "../api/client.ts";
+import { targetName, targetsQuery } from "../api/queries.ts";
+import type { NotificationTarget } from "../api/shapes.ts";
+import { Button } from "../controls/Button.tsx";
+import { Card } from "../controls/Card.tsx";
+import { SelectField } from "../controls/Field.tsx";
+import { toast } from "../controls/toasts.ts";
+import { Loaded } from "../states/Loaded.tsx";
+import { ProblemCard } from "../states/ProblemCard.tsx";
+
+type Told = NotificationTarget["event_types"][number];
+
+const tellings: readonly (readonly [Told, string])[] = [
+  ["target.disabled", "the service disabled a target"],
+  ["target.recovered", "a target answers again"],
+  ["event.failed", "items failed for good"],
+  ["mailbox.message_dead", "messages became dead"],
+  ["handoff.input_required", "an agent waits for an answer"],
+];
+
+const notificationsQuery = {
+  queryKey: ["notificationTargets"],
+  queryFn: async () =>
+    (await answer(client.GET("/api/v1/notification-targets", { params: { query: { limit: 100 } } })))
+      .notification_targets,
+};
+
+/** Which targets hear of what somebody should look at. */
+export function NotificationTargets() {
+  const query = useQuery(notificationsQuery);
+  const targets = useQuery(targetsQuery);
+  return (
+    <Card title="Notifications">
+      <div className="grid gap-4">
+        <p className="text-muted">
+          Webhooks and mailboxes of yours can hear of what somebody should look at, as items that are not
+          billed.
+        </p>
+        <Loaded query={query}>
+          {(list) => (
+            <ul className="grid gap-2">
+              {list.map((one) => (
+                <Row key={one.id} one={one} name={targetName(targets.data, one.target_id)} />
+              ))}
+            </ul>
+          )}
+        </Loaded>
+        <For least="member">
+          <Add heard={(query.data ?? []).map(({ target_id: id }) => id)} />
+        </For>
+      </div>
+    </Card>
+  );
+}
+
+function Row({ one, name }: { one: NotificationTarget; name: string }) {
+  const queries = useQueryClient();
+  const remove = useMutation({
+    mutationFn: () =>
+      answer(client.DELETE("/api/v1/notification-targets/{id}", { params: { path: { id: one.id } } })),
+    onSuccess: () => toast({ text: `${name} hears of nothing any more.` }),
+    onSettled: () => void queries.invalidateQueries({ queryKey: notificationsQuery.queryKey }),
+  });
+  return (
+    <li className="flex flex-wrap items-center justify-between gap-2 rounded-control border px-3 py-2">
+      <span className="min-w-0 flex-1 basis-60">
+        <span className="block truncate font-medium">{name}</span>
+        <span className="text-meta text-muted">
+          {one.event_types.length === tellings.length ? "everything" : one.event_types.join(", ")}
+        </span>
+      </span>
+      <For least="member">
+        <Button
+          look="quiet"
+          busy={remove.isPending}
+          aria-label={`Remove ${name}`}
+          onClick={() => remove.mutate()}
+        >
+          Remove
+        </Button>
+      </For>
+      {remove.isError && <ProblemCard error={remove.error} />}
+    </li>
+  );
+}
+
+function Add({ heard }: { heard: readonly string[] }) {
+  const targets = useQuery(targetsQuery);
+  const queries = useQueryClient();
+  const [targetId, setTargetId] = useState("");
+  const [types, setTypes] = useState<readonly Told[]>(tellings.map(([type]) => type));
+  const add = useMutation({
+    mutationFn: () =>
+      answer(
+        client.POST("/api/v1/notification-targets", {
+          body: { target_id: targetId, event_types: [...types] },
+        }),
+      ),
+    onSuccess: () => {
+      setTargetId("");
+      void queries.invalidateQueries({ queryKey: notificationsQuery.queryKey });
+    },
+  });
+  const choices = (targets.data ?? []).filter(({ id, kind }) => kind !== "a2a" && !heard.includes(id));
+  return (
+    <form
+      className="grid gap-3"
+      onSubmit={(event) => {
+        event.preventDefault();
+        add.mutate();
+      }}
+    >
+      <SelectField
+        label="Target to tell"
+        value={targetId}
+        onChange={(event) => setTargetId(event.target.value)}
+      >
+        <option value="">choose a webhook or a mailbox</option>
+        {choices.map(({ id, name }) => (
+          <option key={id} value={id}>
+            {name}
+          </option>
+        ))}
+      </SelectField>
+      {targetId !== "" && (
+        <fieldset className="grid gap-1.5">
+          <legend className="mb-1 font-medium">It hears when</legend>
+          {tellings.map(([type, text]) => (
+            <label key={type} className="flex items-center gap-2">
+              <input
+                type="checkbox"
+                className="size-4 accent-accent"
+                checked={types.includes(type)}
+                onChange={(event) =>
+                  setTypes(event.target.checked ? [...types, type] : types.filter((other) => other !== type))
+                }
+              />
+              {text}
+            </label>
+          ))}
+        </fieldset>
+      )}
+      {add.isError && <ProblemCard error={add.error} />}
+      <div>
+        <Button type="submit" busy={add.isPending} disabled={targetId === "" || types.length === 0}>
+          Tell it
+        </Button>
+      </div>
+    </form>
+  );
+}

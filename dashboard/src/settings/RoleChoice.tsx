@@ -1,0 +1,36 @@
+import type { Role } from "../api/shapes.ts";
+
+export const roleMeanings: Record<Role, { name: string; may: string }> = {
+  viewer: { name: "Viewer", may: "reads" },
+  member: { name: "Member", may: "works with targets, items, mailboxes and handoffs" },
+  admin: { name: "Admin", may: "everything, keys, members and payment included" },
+};
+
+export const roles = Object.keys(roleMeanings) as Role[];
+
+interface RoleChoiceProps {
+  label: string;
+  role: Role;
+  isDisabled?: boolean;
+  onChange: (role: Role) => void;
+}
+
+/** A role out of the three; what each may stands in its tooltip. */
+export function RoleChoice({ label, role, isDisabled = false, onChange }: RoleChoiceProps) {
+  return (
+    <select
+      aria-label={label}
+      title={roleMeanings[role].may}
+      className="h-8 rounded-control border border-control bg-surface px-2"
+      value={role}
+      disabled={isDisabled}
+      onChange={(event) => onChange(event.target.value as Role)}
+    >
+      {roles.map((one) => (
+        <option key={one} value={one}>
+          {roleMeanings[one].name}
+        </option>
+      ))}
+    </select>
+  );
+}

@@ -1,0 +1,38 @@
+import type { paths } from "../api/interface.generated.ts";
+
+export type AuditAction = NonNullable<
+  NonNullable<paths["/api/v1/audit-log"]["get"]["parameters"]["query"]>["action"]
+>;
+
+/** What the audit log can be narrowed to; a record, so that none is forgotten. */
+const every: Record<AuditAction, true> = {
+  "organization.created": true,
+  "organization.renamed": true,
+  "session.started": true,
+  "session.refused": true,
+  "session.ended": true,
+  "sessions.ended": true,
+  "password.changed": true,
+  "password.change_refused": true,
+  "password.reset": true,
+  "key.created": true,
+  "key.deleted": true,
+  "member.joined": true,
+  "member.role_changed": true,
+  "member.removed": true,
+  "invitation.created": true,
+  "invitation.revoked": true,
+  "target.created": true,
+  "target.updated": true,
+  "target.deleted": true,
+  "target.disabled": true,
+  "target.secret_rotated": true,
+  "target.previous_secret_deleted": true,
+  "target.card_replaced": true,
+  "notification_target.saved": true,
+  "notification_target.removed": true,
+  "billing.state_changed": true,
+  "billing.batch_settled": true,
+};
+
+export const actions = Object.keys(every) as AuditAction[];

@@ -1,0 +1,117 @@
+import { useMutation } from "@tanstack/react-query";
+import { Link, useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
+import { answer, client } from "../api/client.ts";
+import { Problem } from "../api/problem.ts";
+import { startSession } from "../api/session.ts";
+import { Button } from "../controls/Button.tsx";
+import { TextField } from "../controls/Field.tsx";
+import { AuthCard } from "./AuthCard.tsx";
+import { AuthProblem, useRetryAfter } from "./AuthProblem.tsx";
+
+/** Takes the token out of the address at once, so that it stays in no history. */
+function takeToken(): string {
+  const token = window.location.hash.slice(1);
+  if (token !== "") window.history.replaceState(window.history.state, "", window.location.pathname);
+  return token;
+}
+
+/** Accepts an invitation. Its token stands behind the `#`, which browsers send nowhere. */
+export function JoinPage() {
+  const [token] = useState(takeToken);
+  const [isGone, setGone] = useState(token === "");
+  return (
+    <AuthCard title="Join an organization" foot={<SignInLink />}>
+      {isGone ? (
+        <p role="alert" className="rounded-control bg-failed-bg p-3 text-failed">
+          This invitation is unknown, was used or revoked, or has expired. Ask who gave it to you for another.
+        </p>
+      ) : (
+        <JoinForm token={token} onGone={() => setGone(true)} />
+      )}
+    </AuthCard>
+  );
+}
+
+function useJoining(token: string, onGone: () => void) {
+  const navigate = useNavigate();
+  return useMutation({
+    mutationFn: ({ email, name, password }: Record<"email" | "name" | "password", string>) => {
+      const body = { token, email, password, ...(name.trim() !== "" && { name: name.trim() }) };
+      return answer(client.POST("/api/v1/invitations/accept", { body }));
+    },
+    onSuccess: (made) => {
+      if (!("session_token" in made)) return;
+      startSession({ token: made.session_token, email: made.user.email }, false);
+      void navigate({ to: "/", search: {} });
+    },
+    onError: (error) => {
+      if (error instanceof Problem && error.status === 410) onGone();
+    },
+  });
+}
+
+function JoinForm({ token, onGone }: { token: string; onGone: () => void }) {
+  const [typed, setTyped] = useState({ email: "", name: "", password: "" });
+  const join = useJoining(token, onGone);
+  const { secondsLeft } = useRetryAfter(join.error);
+  const field = (name: keyof typeof typed) => ({
+    value: typed[name],
+    onChange: (event: { target: { value: string } }) => setTyped({ ...typed, [name]: event.target.value }),
+  });
+  return (
+    <form
+      className="grid gap-3"
+      onSubmit={(event) => {
+        event.preventDefault();
+        join.mutate(typed);
+      }}
+    >
+      <TextField
+        label="Email"
+        type="email"
+        autoComplete="username"
+        required
+        maxLength={256}
+        {...field("email")}
+      />
+      <TextField
+        label="Name"
+        autoComplete="name"
+        maxLength={256}
+        hint="Others see it; it can be left empty"
+        {...field("name")}
+      />
+      <TextField
+        label="Password"
+        type="password"
+        autoComplete="new-password"
+        required
+        minLength={8}
+        maxLength={128}
+        hint="8 to 128 characters"
+        {...field("password")}
+      />
+      <AuthProblem error={join.error} />
+      {join.data !== undefined && "message" in join.data && (
+        <p role="status" className="rounded-control bg-claimed-bg p-3 text-claimed">
+          {join.data.message.charAt(0).toUpperCase() + join.data.message.slice(1)}
+        </p>
+      )}
+      <Button type="submit" look="primary" busy={join.isPending} disabled={secondsLeft > 0}>
+        Join
+      </Button>
+    </form>
+  );
+}
+
+function SignInLink() {
+  return (
+    <>
+      Have an account here?{" "}
+      <Link to="/sign-in" className="text-accent underline">
+        Sign in
+      </Link>
+    </>
+  );
+}

@@ -1,0 +1,107 @@
+import { useQuery } from "@tanstack/react-query";
+import { Pause, Play } from "lucide-react";
+import { useState } from "react";
+import { sentenceOf } from "../api/problem.ts";
+import type { Target } from "../api/shapes.ts";
+import { Button } from "../controls/Button.tsx";
+import { Confirm } from "../controls/Confirm.tsx";
+import { toast } from "../controls/toasts.ts";
+import { ProblemCard } from "../states/ProblemCard.tsx";
+import { healthQuery } from "./health.ts";
+import { useEnabling, useTargetChange } from "./useTargetChange.ts";
+
+/** Pauses a target, or enables it again; where items are held, after asking what becomes of them. */
+export function Enabling({ target }: { target: Target }) {
+  const health = useQuery(healthQuery(target.id));
+  const enabling = useEnabling();
+  const [asks, setAsks] = useState(false);
+  const held = health.data?.held ?? 0;
+  function press(): void {
+    if (!target.enabled && held > 0) setAsks(true);
+    else
+      enabling.mutate(
+        { ids: [target.id], enabled: !target.enabled },
+        { onError: (error) => toast({ text: sentenceOf(error) }) },
+      );
+  }
+  return (
+    <>
+      <Button
+        icon={target.enabled ? <Pause size={14} aria-hidden /> : <Play size={14} aria-hidden />}
+        look={target.enabled ? "plain" : "primary"}
+        busy={enabling.isPending}
+        onClick={press}
+      >
+        {target.enabled ? "Pause" : held > 0 ? "Enable…" : "Enable"}
+      </Button>
+      {asks && <EnableWithHeld target={target} held={held} onClose={() => setAsks(false)} />}
+    </>
+  );
+}
+
+interface EnableWithHeldProps {
+  target: Target;
+  held: number;
+  onClose: () => void;
+}
+
+function EnableWithHeld({ target, held, onClose }: EnableWithHeldProps) {
+  const [discards, setDiscards] = useState(false);
+  const change = useTargetChange(target.id);
+  const many = `${held.toLocaleString("en")} held ${held === 1 ? "item waits" : "items wait"}`;
+  function enable(): void {
+    change.mutate(
+      { enabled: true, ...(discards && { discard_held: true }) },
+      {
+        onSuccess: ({ held_items: was = 0 }) => {
+          const count = was.toLocaleString("en");
+          toast({
+            text: discards ? `Enabled; ${count} canceled.` : `Enabled; ${count} are sent from now on.`,
+          });
+          onClose();
+        },
+      },
+    );
+  }
+  return (
+    <Confirm
+      title={`Enable ${target.name}?`}
+      open
+      onClose={onClose}
+      action={discards ? `Enable and discard ${held.toLocaleString("en")}` : "Enable"}
+      {...(discards && { typed: "discard" })}
+      busy={change.isPending}
+      onConfirm={enable}
+      error={change.isError && <ProblemCard error={change.error} />}
+    >
+      <fieldset className="grid gap-2">
+        <legend className="mb-2">{many} for it.</legend>
+        <Choice
+          name="Send them, as fast as the target takes them"
+          isChosen={!discards}
+          onChoose={() => setDiscards(false)}
+        />
+        <Choice
+          name="Discard them: they become CANCELED and are not sent"
+          isChosen={discards}
+          onChoose={() => setDiscards(true)}
+        />
+      </fieldset>
+    </Confirm>
+  );
+}
+
+function Choice({ name, isChosen, onChoose }: { name: string; isChosen: boolean; onChoose: () => void }) {
+  return (
+    <label className="flex items-center gap-2">
+      <input
+        type="radio"
+        name="held"
+        className="size-4 accent-accent"
+        checked={isChosen}
+        onChange={onChoose}
+      />
+      {name}
+    </label>
+  );
+}

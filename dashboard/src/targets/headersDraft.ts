@@ -1,0 +1,50 @@
+import type { Target, TargetChanges } from "../api/shapes.ts";
+
+/** One header as it stands in the form. */
+export interface HeaderDraft {
+  /** Tells rows apart while their names change. */
+  key: number;
+  name: string;
+  value: string;
+  isSecret: boolean;
+}
+
+/** What the service shows in place of a secret value, and takes to keep it. */
+export const keptValue = "***";
+export const mostHeaders = 20;
+
+export function headersOf({ headers = {} }: Target): readonly HeaderDraft[] {
+  return Object.entries(headers).map(([name, value], key) =>
+    typeof value === "string"
+      ? { key, name, value, isSecret: true }
+      : { key, name, value: value.value, isSecret: value.secret },
+  );
+}
+
+/** An empty row under the others. */
+export function newHeader(headers: readonly HeaderDraft[]): HeaderDraft {
+  return { key: Math.max(-1, ...headers.map(({ key }) => key)) + 1, name: "", value: "", isSecret: true };
+}
+
+/** What is wrong with them before the service is asked. */
+export function headersProblem(headers: readonly HeaderDraft[]): string | undefined {
+  if (headers.some(({ name }) => name.trim() === "")) return "Each header needs a name";
+  const emptied = headers.find(({ value, isSecret }) => isSecret && value === "");
+  if (emptied !== undefined) return `${emptied.name.trim()} needs a value`;
+  const names = headers.map(({ name }) => name.trim().toLowerCase());
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  return twice === undefined ? undefined : `${twice} is there twice`;
+}
+
+/** All headers as a change takes them; nothing when they are as they were. */
+export function headersChange(
+  target: Target,
+  headers: readonly HeaderDraft[],
+): Pick<TargetChanges, "headers"> {
+  const given = (list: readonly HeaderDraft[]) =>
+    Object.fromEntries(
+      list.map(({ name, value, isSecret }) => [name.trim(), isSecret ? value : { value, secret: false }]),
+    );
+  const next = given(headers);
+  return JSON.stringify(next) === JSON.stringify(given(headersOf(target))) ? {} : { headers: next };
+}

@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { startDatabaseProxy } from "../../server/test/support/databaseProxy.ts";
+import { testPool } from "../../server/test/support/fixtures.ts";
+import { createWebhookTarget, sendItem } from "../../server/test/support/items.ts";
+import { type Receiver, startReceiver } from "../../server/test/support/receiver.ts";
+import { startService } from "../../server/test/support/serviceProcess.ts";
+import type { Account } from "../../server/test/support/testNode.ts";
+import { visit } from "./support/browser.ts";
+import { type Dashboard, startDashboard } from "./support/dashboard.ts";
+
+let dashboard: Dashboard;
+let receiver: Receiver;
+
+beforeAll(async () => {
+  [dashboard, receiver] = await Promise.all([
+    startDashboard({ POSTRIDER_LOGIN_LIMIT: "2" }),
+    startReceiver(),
+  ]);
+});
+
+afterAll(async () => {
+  await dashboard.stop();
+  await receiver.stop();
+});
+
+async function setBilling(account: Account, status: string): Promise<void> {
+  const pool = testPool(dashboard.database, 1);
+  await pool.query("update organizations set billing_status = $2 where id = $1", [
+    account.user.org_id,
+    status,
+  ]);
+  await pool.end();
+}
+
+it("explains what a billing state refuses, and shows the way to what ends it", async () => {
+  const account = await dashboard.newAccount();
+  const { page, problems } = await dashboard.openAs(account);
+  await page.goto("/settings");
+  for (const [state, text] of [
+    ["suspended", "The organization is suspended because an invoice was not paid."],
+    ["pending", "If the organization is still pending"],
+  ] as const) {
+    await setBilling(account, state);
+    await page.getByRole("button", { name: "New key" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Name").fill("refused");
+    await dialog.getByRole("button", { name: "Make the key" }).click();
+    await dialog.getByText(text, { exact: false }).waitFor();
+    await dialog.getByText("Request ").waitFor();
+    await dialog.getByRole("link", { name: "See usage and billing" }).waitFor();
+    await dialog.getByRole("button", { name: "Not now" }).click();
+  }
+  await visit(page, "/usage");
+  await page.getByText("Accepted this month").waitFor();
+  expect(problems).toEqual([]);
+});
+
+it("counts down what came too often, on the page and at the sign-in", async () => {
+  const account = await dashboard.newAccount();
+  const target = await createWebhookTarget(dashboard.service, account, receiver.url);
+  const { page, problems } = await dashboard.openAs(account);
+  for (let sent = 0; sent < 10; sent += 1)
+    await dashboard.service.call("POST", `/api/v1/targets/${target.id}/test`, { key: account.api_key });
+  await page.goto(`/targets/${target.id}`);
+  await page.getByRole("button", { name: "Send a test" }).click();
+  await page
+    .getByRole("dialog", { name: "The test was not sent" })
+    .getByText(/Try again in \d+ s/)
+    .waitFor();
+  await page.evaluate("sessionStorage.removeItem('postrider.session')");
+  await page.goto("/sign-in");
+  for (let tries = 0; tries < 3; tries += 1) {
+    await page.getByLabel("Email").fill(account.user.email);
+    await page.getByLabel("Password").fill(`wrong ${tries}`);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page
+      .getByText(
+        tries < 2 ? "The email or the password is wrong." : /Too many tries from here. Try again in \d+ min/,
+      )
+      .waitFor();
+  }
+  expect(await page.getByRole("button", { name: "Sign in" }).isDisabled()).toBe(true);
+  expect(problems).toEqual([]);
+});
+
+it("keeps what it shows while the database is away, says of when it is, and goes on by itself", async () => {
+  const account = await dashboard.newAccount();
+  const target = await createWebhookTarget(dashboard.service, account, receiver.url, { name: "kept" });
+  await sendItem(dashboard.service, account, target.id, { event_type: "kept.too" });
+  const proxy = await startDatabaseProxy(dashboard.database);
+  const second = await startService({ storage: { databaseUrl: proxy.url } });
+  const { page } = await dashboard.openAs(account);
+  await page.goto(`${second.url}/targets`);
+  await page.getByRole("link", { name: "kept" }).first().waitFor();
+  proxy.accepts = false;
+  proxy.sever();
+  const asOf = page.getByText(/As of \d\d:\d\d:\d\d: the service does not answer at the moment/);
+  await asOf.first().waitFor({ timeout: 60_000 });
+  expect(await page.getByRole("link", { name: "kept" }).count()).toBeGreaterThan(0);
+  await visit(page, "/replays");
+  await page.getByText(/The service cannot (answer at the moment|be reached)/).waitFor({ timeout: 60_000 });
+  proxy.accepts = true;
+  await page.getByRole("button", { name: "Retry" }).click();
+  await page.getByText("No replays yet").waitFor({ timeout: 60_000 });
+  await second.stop();
+  await proxy.stop();
+});

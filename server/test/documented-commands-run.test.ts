@@ -1,0 +1,132 @@
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Agent, startAgent } from "./support/agent/startAgent.ts";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { blocksOf, type DocumentedBlock, root, runBlocks } from "./support/documentedCommands.ts";
+import { type Receiver, startReceiver } from "./support/receiver.ts";
+import { createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+
+/**
+ * Every page whose commands are held to what stands behind their `sh`; add a page when it has commands. Those of the command line and
+ * of backups are run by `cli/test/documented-commands-work.test.ts`.
+ */
+const pages = [
+  "README.md",
+  "CONTRIBUTING.md",
+  "bench/README.md",
+  "faults/README.md",
+  "docs/a2a.md",
+  "docs/billing.md",
+  "docs/deploying.md",
+  "docs/erasure.md",
+  "docs/mailboxes.md",
+  "docs/members.md",
+  "docs/operational-events.md",
+  "docs/operations.md",
+  "docs/replaying-canceling-testing.md",
+  "docs/seeing-what-happens.md",
+];
+const blocks = (await Promise.all(pages.map(blocksOf))).flat();
+const toRun = Map.groupBy(
+  blocks.filter(({ mark }) => mark.startsWith("run")),
+  ({ page }) => page,
+);
+const hasTools = ["bash", "curl", "jq"].every((tool) => spawnSync(tool, ["--version"]).status === 0);
+
+describe("commands in the documentation", () => {
+  it("are run, or say why not", () => {
+    const unmarked = blocks.filter(
+      ({ mark }) => !/^(run( once-delivered| stream)?|gate|skip: .+)$/.test(mark),
+    );
+    expect(unmarked.map(placeOf)).toEqual([]);
+  });
+
+  it("name scripts and files that exist", async () => {
+    const { scripts } = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as {
+      scripts: Record<string, string>;
+    };
+    const problems = blocks.flatMap((block) => {
+      const named = [...block.text.matchAll(/npm (?:run (?!-)([\w:]+)|(start|test)\b)/g)].map(
+        (m) => m[1] ?? m[2]!,
+      );
+      const files = [
+        ...`${block.mark}\n${block.text}`.matchAll(/\b(?:server|deploy|faults|bench)\/[\w./-]+\w/g),
+      ];
+      return [
+        ...named.filter((name) => !Object.hasOwn(scripts, name)),
+        ...files.map(([file]) => file).filter((file) => !existsSync(join(root, file))),
+      ].map((what) => `${placeOf(block)}: ${what}`);
+    });
+    expect(problems).toEqual([]);
+  });
+
+  it("stand beside links that lead somewhere", async () => {
+    const broken: string[] = [];
+    for (const page of pages) {
+      const text = await readFile(join(root, page), "utf8");
+      for (const [, link] of text.matchAll(/\]\((?!https?:|#)([^)#]+)/g)) {
+        if (!existsSync(join(root, dirname(page), link!))) broken.push(`${page}: ${link}`);
+      }
+    }
+    expect(broken).toEqual([]);
+  });
+});
+
+describe.runIf(hasTools)("what a reader of a page copies into a shell", () => {
+  let database: TestDatabase;
+  let node: TestNode;
+  let agent: Agent;
+  let receiver: Receiver;
+  let url: string;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    node = createTestNode(database, {
+      POSTRIDER_ALLOW_HTTP_TARGETS: "true",
+      POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8,::1/128",
+    });
+    url = await node.listen();
+    node.service.start();
+    [agent, receiver] = await Promise.all([startAgent(), startReceiver()]);
+  });
+  afterAll(async () => {
+    await receiver.stop();
+    await agent.kill();
+    await node.stop();
+    await database.drop();
+  });
+
+  it.each([...toRun.keys()])("%s", async (page) => {
+    const { api_key: key, session_token: session } = await signUp(node);
+    const make = async (body: object): Promise<string> =>
+      (await node.call("POST", "/api/v1/targets", { key, body })).body.id as string;
+    const target = await make({ kind: "webhook", name: "shop", url: `${receiver.url}/webhooks` });
+    const mailbox = await make({ kind: "mailbox", name: "jobs" });
+    const sent = await node.call("POST", `/t/${target}`, { key, body: { order: 1001 } });
+    await node.call("POST", `/t/${mailbox}`, { key, body: { task: "call back" } });
+    const said = await runBlocks(toRun.get(page)!, {
+      env: {
+        KEY: key,
+        SESSION: session,
+        BASE: url,
+        POSTRIDER: url,
+        TARGET: target,
+        MAILBOX: mailbox,
+        ID: sent.body.id,
+      },
+      replaced: {
+        "localhost:8080": new URL(url).host,
+        "localhost:3000": `127.0.0.1:${receiver.port}`,
+        "https://agent.example/.well-known/agent-card.json": agent.cardUrl,
+      },
+    });
+    expect(said).not.toBe("");
+  });
+});
+
+function placeOf({ page, line, mark }: DocumentedBlock): string {
+  return `${page}:${line} (${mark === "" ? "no mark" : mark})`;
+}

@@ -1,0 +1,72 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+
+export const root = join(import.meta.dirname, "../../..");
+
+/**
+ * A block of shell commands in a page. What stands behind `sh` says what becomes of it here:
+ * `run`: it is run; `run once-delivered`: when the event `$ID` has been delivered; `run stream`: for two seconds;
+ * `gate`: continuous integration runs it; `skip: …`: the reason why it cannot be run here.
+ */
+export interface DocumentedBlock {
+  page: string;
+  line: number;
+  mark: string;
+  text: string;
+}
+
+export async function blocksOf(page: string): Promise<DocumentedBlock[]> {
+  const source = await readFile(join(root, page), "utf8");
+  return [...source.matchAll(/^```sh ?(.*)\n([\s\S]*?)^```$/gm)].map((found) => ({
+    page,
+    line: source.slice(0, found.index).split("\n").length,
+    mark: found[1]!.trim(),
+    text: found[2]!,
+  }));
+}
+
+/** What a reader has in place of what the pages name. */
+export interface Surroundings {
+  env: Record<string, string>;
+  /** Text of the pages, such as `localhost:8080`, and what it is here. */
+  replaced: Record<string, string>;
+}
+
+const limitMs = 60_000;
+
+/** Runs a page's blocks in one shell, from top to bottom. @returns what it wrote; rejects when a command fails, with the block's line. */
+export async function runBlocks(blocks: DocumentedBlock[], { env, replaced }: Surroundings): Promise<string> {
+  const home = await mkdtemp(join(tmpdir(), "postrider-pages-"));
+  try {
+    // An answer of 400 or more ends the shell, as a reader would stop there.
+    await writeFile(join(home, ".curlrc"), "fail-with-body\nsilent\nshow-error\n");
+    const script = ["set -euo pipefail", ...blocks.map((block) => shellOf(block, replaced))].join("\n");
+    const { stdout } = await promisify(execFile)("bash", ["-c", script], {
+      cwd: home,
+      timeout: limitMs,
+      env: { PATH: process.env["PATH"], HOME: home, ...env },
+    });
+    return stdout;
+  } finally {
+    await rm(home, { recursive: true });
+  }
+}
+
+function shellOf({ page, line, mark, text }: DocumentedBlock, replaced: Record<string, string>): string {
+  const here = Object.entries(replaced).reduce((said, [from, to]) => said.replaceAll(from, to), text);
+  const head = `echo "${page}:${line}" >&2`;
+  if (mark === "run once-delivered") return `${head}\n${untilDelivered(replaced)}\n${here}`;
+  // 28 is curl's word for a time that is over: a stream has no end of its own.
+  if (mark === "run stream") {
+    return `${head}\n{ ${here.trim().replace("curl ", "curl --max-time 2 ")}\n} || [ $? = 28 ]`;
+  }
+  return `${head}\n${here}`;
+}
+
+function untilDelivered(replaced: Record<string, string>): string {
+  const event = `${replaced["localhost:8080"]}/api/v1/events/$ID`;
+  return `until curl "${event}" -H "authorization: Bearer $KEY" | grep -q '"status":"DELIVERED"'; do :; done`;
+}
