@@ -181,6 +181,7 @@ const isAClaim = "a message's life is kept with the message, by the key that hol
 /** Routes that change nothing of the configuration, credentials or billing state, each with its reason. */
 const exceptions: Record<string, string> = {
   "POST /api/v1/auth/signup": "makes the organization that its entry belongs to: tested below",
+  "POST /mcp": "tools, whose requests to the interface are on record each by itself",
   "POST /t/{target_id}": isAnItem,
   "POST /e/{endpoint_id}": isAnItem,
   "POST /api/v1/events/{id}/replay": isAnItem,

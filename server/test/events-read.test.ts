@@ -57,6 +57,7 @@ describe("an event", () => {
         held: false,
         is_replay: 0,
         source_event_id: null,
+        replay_id: null,
         erased_at: null,
         created_at: seconds,
         updated_at: seconds,

@@ -38,6 +38,7 @@ describe("defaults", () => {
       fastOutbound: "on",
       fastSql: "on",
       metricsToken: undefined,
+      mcpHosts: [],
       roles: new Set(["api", "dispatcher", "maintenance"]),
       logLevel: "info",
       databaseUrl: undefined,
