@@ -40,7 +40,8 @@ function readMove(path: string): Move | undefined {
   try {
     return JSON.parse(readFileSync(path, "utf8")) as Move;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    // Where there is no directory, or a file in its way, the start itself says so.
+    if (["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "")) return undefined;
     throw new Error(`${path} cannot be read: ${(error as Error).message}`, { cause: error });
   }
 }
