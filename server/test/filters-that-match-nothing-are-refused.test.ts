@@ -20,7 +20,9 @@ describe("a query parameter that a route does not know is 400", () => {
     ["/api/v1/events?Limit=5", '"Limit" is no query parameter of this route: did you mean limit?'],
     [
       "/api/v1/events?limit=5&type=a",
-      '"type" is no query parameter of this route: it takes limit, offset, order, before, after, endpoint_id, target_id, status, event_type, correlation_id, handoff_state, created_after, created_before, fields',
+      expect.stringMatching(
+        /^"type" is no query parameter of this route: it takes limit, .*event_type, .*fields$/,
+      ),
     ],
     ["/api/v1/targets?kind=webhook", '"kind" is no query parameter of this route: it takes none'],
     ["/api/v1/keys?limit=1", '"limit" is no query parameter of this route: it takes none'],
