@@ -17,7 +17,7 @@ const it = databaseTest({ poolSize: 1 })
       `explain (analyze, buffers, timing off, format json)
      select *
      from claim_deliveries(
-       20000, 7, -1::smallint, '00000000-0000-0000-0000-000000000000', '{}', '{}', 50, 50, 50, 200, null
+       20000, 7, -1::smallint, '00000000-0000-0000-0000-000000000000', '{}', '{}', 50, 50, 50, 200, null, false
      )`,
     );
     const plan = rows[0]!["QUERY PLAN"][0].Plan;
