@@ -21,6 +21,9 @@ export default defineConfig({
     reporters: ["default", closingLine],
     globalSetup: ["server/test/support/globalDatabase.ts"],
     testTimeout: 180_000,
+    // Many tests stop, kill and overload processes of their own. One that fails and then passes is shown as retried: look
+    // for what it does not wait for.
+    retry: 1,
     hookTimeout: 120_000,
     // Tests wait for processes and clocks for half of their time: with a worker a core, the cores would wait as well.
     maxWorkers: 3,
