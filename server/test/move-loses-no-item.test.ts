@@ -1,26 +1,29 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createPool } from "../src/postgres/pool.ts";
 import { expectNothingLost } from "./support/afterwards.ts";
+import { clusterFolder } from "./support/clusterFolder.ts";
 import { retryingTargets, unreliable } from "./support/crashes.ts";
 import { createEmptyTestDatabase, type TestDatabase } from "./support/database.ts";
+import { type DatabaseProxy, startDatabaseProxy } from "./support/databaseProxy.ts";
 import { createRandom } from "./support/billing/random.ts";
 import { startLoad } from "./support/load.ts";
-import { commandFile, startProgram } from "./support/program.ts";
+import { commandFile, type Program, startProgram } from "./support/program.ts";
 import { type Receiver, startReceiver } from "./support/receiver.ts";
 import { type ServiceProcess, startService } from "./support/serviceProcess.ts";
 import { signUp } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
 
-const dataDir = mkdtempSync(join(tmpdir(), "postrider-move-"));
+const dataDir = mkdtempSync(join(clusterFolder(), "postrider-move-"));
 let database: TestDatabase;
+let proxy: DatabaseProxy;
 let receiver: Receiver;
 let service: ServiceProcess;
 
 beforeAll(async () => {
   database = await createEmptyTestDatabase();
+  proxy = await startDatabaseProxy(database);
   receiver = await startReceiver(unreliable(createRandom(7)));
   service = await startService({ storage: { dataDir } });
 });
@@ -28,11 +31,15 @@ beforeAll(async () => {
 afterAll(async () => {
   await service.stop();
   await receiver.stop();
+  await proxy.stop();
   await database.drop();
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-it("the embedded database moves under load, with one command and no lost item", async () => {
+/** What a move sends when all rows are in, and once they are committed. */
+const [beforeCommit, afterCommit] = ["comment on table organizations", "analyze\0"] as const;
+
+it("the embedded database moves under load, however often the move is interrupted, with no lost item", async () => {
   const account = await signUp(service);
   const load = startLoad({
     service: () => service,
@@ -44,30 +51,53 @@ it("the embedded database moves under load, with one command and no lost item", 
     () => load.acknowledged().length,
     (count) => count >= 100,
   );
-
-  const env = { POSTRIDER_DATA_DIR: dataDir, DATABASE_URL: database.url };
-  const refused = startProgram({ command: [process.execPath, commandFile, "move"], env });
+  const refused = move();
   expect((await refused.ended).code).toBe(5);
   expect(refused.output()).toMatch(/--stop-service/);
-  const moved = startProgram({ command: [process.execPath, commandFile, "move", "--stop-service"], env });
-  expect(await moved.ended, moved.output()).toMatchObject({ code: 0 });
-  expect(moved.output()).not.toContain(database.url);
-  await service.ended;
 
-  // Whoever starts the service as before, such as a supervisor, must not have it accept items there.
-  const asBefore = startProgram({ env: { POSTRIDER_DATA_DIR: dataDir } });
-  expect(await asBefore.ended).toMatchObject({ code: 5 });
-  expect(asBefore.output()).toMatch(/was moved to .*set DATABASE_URL/);
+  // The other database goes away before the end: nothing has happened, and the service starts as before.
+  const cut = move("--stop-service");
+  await proxy.freezeAt(beforeCommit);
+  proxy.sever();
+  proxy.frozen = false;
+  expect(await cut.ended).toMatchObject({ code: 1 });
+  await service.ended;
+  service = await startService({ storage: { dataDir } });
+  const before = load.acknowledged().length;
+  await until(
+    () => load.acknowledged().length,
+    (count) => count >= before + 30,
+  );
+
+  // Killed before and after the rows are committed there: the old database stays closed.
+  for (const moment of [beforeCommit, afterCommit]) {
+    const killed = move("--stop-service");
+    await proxy.freezeAt(moment);
+    killed.kill("SIGKILL");
+    await killed.ended;
+    proxy.sever();
+    proxy.frozen = false;
+    await expectClosed(/did not end: run postrider move again/);
+  }
+  await service.ended;
+  const finished = move();
+  expect(await finished.ended, finished.output()).toMatchObject({ code: 0 });
+  expect(finished.output()).toMatch(/since the move that was interrupted; finishing it/);
+  expect(finished.output()).not.toContain(proxy.url);
+
+  // Whoever starts the service as before, such as a supervisor, must not have it accept items there; nor may a second move open it.
+  expect((await move().ended).code).toBe(5);
+  await expectClosed(/was moved to .*set DATABASE_URL/);
 
   const key = readFileSync(join(dataDir, "encryption.key"), "utf8").trim();
   service = await startService({
     storage: { databaseUrl: database.url },
     env: { POSTRIDER_ENCRYPTION_KEY: key },
   });
-  const before = load.acknowledged().length;
+  const moved = load.acknowledged().length;
   await until(
     () => load.acknowledged().length,
-    (count) => count >= before + 30,
+    (count) => count >= moved + 30,
   );
   await load.stop();
   const pool = createPool({ connection: database.connection, size: 1, onError: () => undefined });
@@ -77,3 +107,14 @@ it("the embedded database moves under load, with one command and no lost item", 
     await pool.end();
   }
 });
+
+function move(...flags: string[]): Program {
+  const env = { POSTRIDER_DATA_DIR: dataDir, DATABASE_URL: proxy.url };
+  return startProgram({ command: [process.execPath, commandFile, "move", ...flags], env });
+}
+
+async function expectClosed(why: RegExp): Promise<void> {
+  const asBefore = startProgram({ env: { POSTRIDER_DATA_DIR: dataDir } });
+  expect(await asBefore.ended).toMatchObject({ code: 5 });
+  expect(asBefore.output()).toMatch(why);
+}

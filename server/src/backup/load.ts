@@ -9,6 +9,15 @@ import { migrations } from "../postgres/migrations.ts";
 import { dropOwnTables, refuseUnlessEmpty } from "./emptiness.ts";
 import type { OwnTable } from "./ownTables.ts";
 import type { Contents, Manifest, Part, Sequence } from "./parts.ts";
+import { openSession } from "./takeSnapshot.ts";
+
+/** What says later that a database was filled, and by what. */
+export interface Mark {
+  /** Committed with the rows; see {@link isFilledBy}. A UUID. */
+  id: string;
+  /** From here on, a failure leaves open whether the rows are there. */
+  beforeCommit: () => void;
+}
 
 /** How much was brought in. */
 export interface Loaded {
@@ -21,7 +30,11 @@ export interface Loaded {
  * database empty. The caller brings the schema up to date afterwards.
  * @throws {NotEmptyError} when the database holds anything; {@link Error} when the whole is of a newer version or broken.
  */
-export async function load(client: pg.Client, { manifest, parts, sequences }: Contents): Promise<Loaded> {
+export async function load(
+  client: pg.Client,
+  { manifest, parts, sequences }: Contents,
+  mark?: Mark,
+): Promise<Loaded> {
   const known = migrationsOf(manifest);
   await client.query("select pg_advisory_lock($1)", [migrationLockKey]);
   await refuseUnlessEmpty(client);
@@ -32,6 +45,8 @@ export async function load(client: pg.Client, { manifest, parts, sequences }: Co
     for (const table of manifest.tables) await makePartitions(client, table);
     const rows = await loadRows(client, manifest, parts);
     for (const sequence of await sequences()) await setSequence(client, sequence);
+    if (mark !== undefined) await leaveMark(client, mark.id);
+    mark?.beforeCommit();
     await client.query("commit");
     await client.query("analyze");
     return { tables: manifest.tables.length, rows };
@@ -40,6 +55,28 @@ export async function load(client: pg.Client, { manifest, parts, sequences }: Co
     await client.query("rollback").catch(() => undefined);
     await dropOwnTables(client).catch(() => undefined);
     throw error;
+  }
+}
+
+/** As a comment on a table, which stays out of everybody's way. */
+async function leaveMark(client: pg.Client, id: string): Promise<void> {
+  await client.query(`comment on table organizations is ${pg.escapeLiteral(markOf(id))}`);
+}
+
+function markOf(id: string): string {
+  return `filled by ${id}`;
+}
+
+/** Whether the rows of the load with this mark were committed in the database. */
+export async function isFilledBy(url: string, id: string): Promise<boolean> {
+  const client = await openSession({ url });
+  try {
+    const { rows } = await client.query<{ mark: string | null }>(
+      "select obj_description(to_regclass('organizations'), 'pg_class') as mark",
+    );
+    return rows[0]!.mark === markOf(id);
+  } finally {
+    await client.end();
   }
 }
 

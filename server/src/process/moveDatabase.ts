@@ -1,7 +1,8 @@
+import { randomUUID } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fingerprintOf, withSnapshot } from "../backup/takeSnapshot.ts";
-import type { Loaded } from "../backup/load.ts";
+import { isFilledBy, type Loaded } from "../backup/load.ts";
 import { type Config, loadConfig } from "../config/config.ts";
 import { version } from "../config/version.ts";
 import { clusterPath } from "../postgres/embedded/cluster.ts";
@@ -10,49 +11,87 @@ import { CommandError } from "./commandError.ts";
 import { placeOf } from "./database.ts";
 import type { Talk } from "./databaseCommands.ts";
 import { existingKey, keyPath } from "./encryptionKey.ts";
-import { markMoved, unmarkMoved } from "./movedMarker.ts";
+import { markMoved, type Move, readMove, refusalOf, unmarkMoved } from "./movedMarker.ts";
 import { startAlone } from "./openAsItIs.ts";
-import { loadInto } from "./restore.ts";
+import { bringUpToDate, loadInto } from "./restore.ts";
 
 /** A service has 25 s to end by itself; its database comes after it. */
 const stopLimitMs = 90_000;
 
 /**
  * Moves the embedded database to that of DATABASE_URL. Nothing is accepted meanwhile: the service is ended first, and cannot
- * be started on the old database afterwards, so that each item answered with 202 is in the new one.
+ * be started on the old database afterwards, so that each item answered with 202 is in the new one. A move that was
+ * interrupted is finished by the next one: the rows come in one transaction, which leaves the move's id with them.
  */
 export async function moveDatabase(env: NodeJS.ProcessEnv, mayStop: boolean, talk: Talk): Promise<void> {
   const { dataDir, databaseUrl, encryptionKey } = configOfMove(env);
   const to = placeOf(databaseUrl);
+  const before = readMove(dataDir);
+  if (before !== undefined && (before.isDone || before.to !== to)) throw refusalOf(dataDir, before);
   await endService(dataDir, mayStop, talk.say);
-  talk.say(`Moving the database in ${dataDir} to ${to} …`);
-  const database = await startAlone(dataDir, talk.say);
-  let loaded: Loaded;
+  const move: Move = { to, id: before?.id ?? randomUUID(), at: nowSeconds(), isDone: false };
+  const isThere = before !== undefined && (await isFilledBy(databaseUrl, move.id));
+  talk.say(
+    isThere
+      ? `Everything in ${dataDir} is in ${to} since the move that was interrupted; finishing it …`
+      : `Moving the database in ${dataDir} to ${to} …`,
+  );
+  const moved = isThere
+    ? await finish(databaseUrl)
+    : await copy({ dataDir, databaseUrl, encryptionKey }, move, talk);
+  markMoved(dataDir, { ...move, at: nowSeconds(), isDone: true });
+  talk.say(
+    `Start the service with DATABASE_URL and POSTRIDER_ENCRYPTION_KEY, whose value is in ${keyPath(dataDir)} (fingerprint ${fingerprintOf(encryptionKey)}); ${dataDir} stays as it was, for as long as you want it`,
+  );
+  talk.show({ from: dataDir, to, ...moved });
+}
+
+/** Fills the other database. What fails before the rows are committed there leaves the old one as it was. */
+async function copy(
+  { dataDir, databaseUrl, encryptionKey }: Places,
+  move: Move,
+  { say }: Talk,
+): Promise<Loaded> {
+  const database = await startAlone(dataDir, say);
+  const isFirst = readMove(dataDir) === undefined;
+  let isCommitting = false;
+  const mark = { id: move.id, beforeCommit: () => void (isCommitting = true) };
   try {
-    markMoved(dataDir, { to, at: nowSeconds(), isDone: false });
+    markMoved(dataDir, move);
     const source = { connection: database.connection, encryptionKey, version, nowMs: Date.now() };
-    loaded = await withSnapshot(source, (contents) => loadInto({ url: databaseUrl }, contents));
-    markMoved(dataDir, { to, at: nowSeconds(), isDone: true });
+    return await withSnapshot(source, (contents) => loadInto({ url: databaseUrl }, contents, mark));
   } catch (error) {
-    unmarkMoved(dataDir);
+    if (isCommitting) {
+      throw new CommandError(
+        `${(error as Error).message}; everything may be in ${move.to} already: run postrider move again, which finishes it`,
+        "failed",
+        { cause: error },
+      );
+    }
+    if (isFirst) unmarkMoved(dataDir);
     throw error;
   } finally {
     await database.close();
   }
-  talk.say(
-    `Start the service with DATABASE_URL and POSTRIDER_ENCRYPTION_KEY, whose value is in ${keyPath(dataDir)} (fingerprint ${fingerprintOf(encryptionKey)}); ${dataDir} stays as it was, for as long as you want it`,
-  );
-  talk.show({ from: dataDir, to, ...loaded });
 }
 
-interface Move {
+/** Leases are ended as long as no service has run there: those of one that has are its own. */
+async function finish(databaseUrl: string): Promise<object> {
+  await bringUpToDate({ url: databaseUrl }, async (pool) => {
+    const { rowCount } = await pool.query("select 1 from processes limit 1");
+    return rowCount === 0;
+  });
+  return {};
+}
+
+interface Places {
   dataDir: string;
   databaseUrl: string;
   encryptionKey: Buffer;
 }
 
 /** The key is the data directory's own: the secrets that move are sealed with it. */
-function configOfMove(env: NodeJS.ProcessEnv): Move {
+function configOfMove(env: NodeJS.ProcessEnv): Places {
   const here = loadConfig({ ...env, DATABASE_URL: "" });
   if (!existsSync(clusterPath(here.dataDir))) {
     throw new CommandError(

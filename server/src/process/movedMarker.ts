@@ -4,9 +4,12 @@ import { CommandError } from "./commandError.ts";
 
 const fileName = "moved.json";
 
-interface Move {
+/** A move of the embedded database, as its data directory remembers it. */
+export interface Move {
   /** Where to, without credentials. */
   to: string;
+  /** Names it in the other database, too. */
+  id: string;
   /** Unix seconds. */
   at: number;
   isDone: boolean;
@@ -22,21 +25,9 @@ export function unmarkMoved(dataDir: string): void {
   rmSync(join(dataDir, fileName), { force: true });
 }
 
-/** @throws {CommandError} when the database of the directory was moved elsewhere. */
-export function refuseMoved(dataDir: string): void {
+/** The move that began there, if one did, whether it ended or not. */
+export function readMove(dataDir: string): Move | undefined {
   const path = join(dataDir, fileName);
-  const move = readMove(path);
-  if (move === undefined) return;
-  const when = new Date(move.at * 1000).toISOString();
-  throw new CommandError(
-    move.isDone
-      ? `the database in ${dataDir} was moved to ${move.to} at ${when}: set DATABASE_URL; to use what is left here all the same, remove ${path}`
-      : `a move of the database in ${dataDir} to ${move.to} began at ${when} and did not end: look whether it is there, and run postrider move again or remove ${path}`,
-    "conflict",
-  );
-}
-
-function readMove(path: string): Move | undefined {
   try {
     return JSON.parse(readFileSync(path, "utf8")) as Move;
   } catch (error) {
@@ -44,4 +35,22 @@ function readMove(path: string): Move | undefined {
     if (["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "")) return undefined;
     throw new Error(`${path} cannot be read: ${(error as Error).message}`, { cause: error });
   }
+}
+
+/** @throws {CommandError} when the database of the directory was moved elsewhere, or a move of it was interrupted. */
+export function refuseMoved(dataDir: string): void {
+  const move = readMove(dataDir);
+  if (move !== undefined) throw refusalOf(dataDir, move);
+}
+
+/** Says what to do where a move is in the way. */
+export function refusalOf(dataDir: string, { to, at, isDone }: Move): CommandError {
+  const path = join(dataDir, fileName);
+  const when = new Date(at * 1000).toISOString();
+  return new CommandError(
+    isDone
+      ? `the database in ${dataDir} was moved to ${to} at ${when}: set DATABASE_URL; to use what is left here all the same, remove ${path}`
+      : `a move of the database in ${dataDir} to ${to} began at ${when} and did not end: run postrider move again with that DATABASE_URL, which finishes it; to stay here, empty that database and remove ${path}`,
+    "conflict",
+  );
 }

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
+import type pg from "pg";
 import { readBackup, verifyBackup } from "../backup/backupFile.ts";
-import { load, type Loaded } from "../backup/load.ts";
+import { load, type Loaded, type Mark } from "../backup/load.ts";
 import type { Contents, Manifest } from "../backup/parts.ts";
 import { fingerprintOf, openSession } from "../backup/takeSnapshot.ts";
 import type { Config } from "../config/config.ts";
@@ -33,19 +34,31 @@ export async function restore(config: Config, path: string, { say, show }: Talk)
 }
 
 /** Loads a whole, and brings its schema up to date. What was leased to a process belongs to nobody there. */
-export async function loadInto(connection: DatabaseConnection, contents: Contents): Promise<Loaded> {
+export async function loadInto(
+  connection: DatabaseConnection,
+  contents: Contents,
+  mark?: Mark,
+): Promise<Loaded> {
   const session = await openSession(connection);
   let loaded: Loaded;
   try {
-    loaded = await load(session, contents);
+    loaded = await load(session, contents, mark);
   } finally {
     await session.end();
   }
+  await bringUpToDate(connection, () => Promise.resolve(true));
+  return loaded;
+}
+
+/** What comes after the rows. @param mayEndLeases whether those in the database are of processes that are gone. */
+export async function bringUpToDate(
+  connection: DatabaseConnection,
+  mayEndLeases: (pool: pg.Pool) => Promise<boolean>,
+): Promise<void> {
   const pool = createPool({ connection, size: 2, onError: () => undefined });
   try {
     await migrate(pool);
-    await endAllLeases(pool);
-    return loaded;
+    if (await mayEndLeases(pool)) await endAllLeases(pool);
   } finally {
     await pool.end();
   }

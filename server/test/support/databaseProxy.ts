@@ -10,6 +10,8 @@ export interface DatabaseProxy {
    * place of the answer. Resolves once that has happened.
    */
   swallowAnswerOf(statement: string): Promise<void>;
+  /** Resolves when a client sends this, which stays on its way: from then on the proxy is frozen. */
+  freezeAt(text: string): Promise<void>;
   /** Breaks every connection at once. */
   sever(): void;
   /** While false, new connections are refused and those there are stay as they are. */
@@ -27,6 +29,7 @@ interface Swallow {
 export async function startDatabaseProxy(database: TestDatabase): Promise<DatabaseProxy> {
   const pairs = new Set<[Socket, Socket]>();
   let swallows: Swallow[] = [];
+  let freeze: Swallow | undefined;
   let isAccepting = true;
   let isFrozen = false;
 
@@ -47,6 +50,13 @@ export async function startDatabaseProxy(database: TestDatabase): Promise<Databa
     };
     for (const socket of pair) socket.on("error", close).on("close", close);
     client.on("data", (bytes: Buffer) => {
+      if (freeze !== undefined && bytes.includes(freeze.statement)) {
+        setFrozen(true);
+        client.unshift(bytes);
+        freeze.done();
+        freeze = undefined;
+        return;
+      }
       swallowing ??= swallows.find(({ statement }) => bytes.includes(statement));
       upstream.write(bytes);
     });
@@ -66,10 +76,22 @@ export async function startDatabaseProxy(database: TestDatabase): Promise<Databa
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as { port: number };
 
+  function setFrozen(value: boolean): void {
+    isFrozen = value;
+    for (const socket of [...pairs].flat()) {
+      if (value) socket.pause();
+      else socket.resume();
+    }
+  }
+
   return {
     url: urlThrough(database, port),
     swallowAnswerOf: (statement) =>
       new Promise((resolve) => swallows.push({ statement: Buffer.from(`${statement}\0`), done: resolve })),
+    freezeAt: (text) =>
+      new Promise((resolve) => {
+        freeze = { statement: Buffer.from(text), done: resolve };
+      }),
     sever() {
       for (const [client] of pairs) client.resetAndDestroy();
     },
@@ -83,11 +105,7 @@ export async function startDatabaseProxy(database: TestDatabase): Promise<Databa
       return isFrozen;
     },
     set frozen(value) {
-      isFrozen = value;
-      for (const socket of [...pairs].flat()) {
-        if (value) socket.pause();
-        else socket.resume();
-      }
+      setFrozen(value);
     },
     stop: () =>
       new Promise((resolve) => {
