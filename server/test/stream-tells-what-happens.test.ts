@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { createClient, type StreamEvent } from "../../sdk/src/client.ts";
 import { createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { type EventStream, openEventStream, type Told } from "./support/eventStream.ts";
 import { createWebhookTarget, sendItem, sendItems } from "./support/items.ts";
@@ -192,6 +193,59 @@ describe("a stream that comes back", () => {
     const account = await signUp(node);
     const stream = await follow(account, { lastId: "1700000000000-0123abcd" });
     expect((await stream.next(({ event }) => event === "reset")).data).toEqual({ reason: "unknown" });
+  });
+});
+
+describe("the client that follows", () => {
+  it("goes on where its connection was cut, and says so when the service was started anew meanwhile", async () => {
+    const account = await signUp(node);
+    const target = await createWebhookTarget(node, account, receiver.url);
+    let service: string | undefined = urls[0];
+    let cutting = new AbortController();
+    const client = createClient({
+      baseUrl: urls[0],
+      apiKey: account.api_key,
+      retryBaseMs: 10,
+      fetch: async (input, init) => {
+        if (service === undefined) throw new TypeError("fetch failed");
+        const signal = AbortSignal.any([cutting.signal, ...(init?.signal ? [init.signal] : [])]);
+        return fetch(String(input).replace(urls[0], service), { ...init, signal });
+      },
+    });
+    const ending = new AbortController();
+    const seen: StreamEvent[] = [];
+    const following = (async () => {
+      for await (const event of client.follow({ types: ["attempt"], signal: ending.signal }))
+        seen.push(event);
+    })();
+    const isSeen = (id: string): boolean =>
+      seen.some(({ type, data }) => type === "attempt" && data.event_id === id);
+    // Whether the stream is open is not to be seen from here.
+    await until(async () => {
+      await sendItem(node, account, target.id);
+      return seen.length > 0;
+    });
+
+    service = undefined;
+    cutting.abort();
+    const meanwhile = await sendItems(node, account, target.id, 5);
+    await until(() => meanwhile.every((id) => receiver.received.some((each) => each.id === id)));
+    cutting = new AbortController();
+    service = urls[0];
+    await until(() => meanwhile.every(isSeen));
+    expect(seen.filter(({ type }) => type === "reset")).toEqual([]);
+
+    const restarted = createTestNode(database, env);
+    onTestFinished(() => restarted.stop());
+    service = await restarted.listen();
+    restarted.service.start();
+    cutting.abort();
+    cutting = new AbortController();
+    await until(() => seen.some(({ type }) => type === "reset"));
+    const last = await sendItem(restarted, account, target.id);
+    await until(() => isSeen(last));
+    ending.abort();
+    await following;
   });
 });
 
