@@ -1,4 +1,4 @@
-import type { Command } from "./command.ts";
+import { type Command, connectionOptions } from "./command.ts";
 import { CommandError, exitCodes } from "./exitCodes.ts";
 
 const described: readonly Pick<Command, "name" | "words" | "summary" | "options">[] = [
@@ -24,7 +24,8 @@ const described: readonly Pick<Command, "name" | "words" | "summary" | "options"
   },
   {
     name: "mcp",
-    summary: "give an agent tools, over its standard input and output (POSTRIDER_URL, POSTRIDER_KEY)",
+    summary: "give an agent tools, over its standard input and output",
+    options: { server: connectionOptions["server"]!, profile: connectionOptions["profile"]! },
   },
   {
     name: "move",

@@ -48,7 +48,7 @@ async function layOutService(staging: string): Promise<Manifest> {
   await mkdir(join(staging, "bin"));
   await copyFile(join(root, "server/bin/postrider.cjs"), join(staging, "bin/postrider.cjs"));
   const load = await readFile(join(root, "server/bin/load.cjs"), "utf8");
-  const compiled = load.replace("cli.ts", "cli.js").replace("../../cli/src/run.ts", "../cli/src/run.js");
+  const compiled = load.replaceAll("../../cli/", "../cli/").replaceAll('.ts")', '.js")');
   await writeFile(join(staging, "bin/load.cjs"), compiled);
   for (const name of ["README.md", "CHANGELOG.md"]) await copyFile(join(root, name), join(staging, name));
   const { version, license, dependencies } = await readJson(join(root, "server/package.json"));

@@ -1,6 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { startAgent } from "./support/agent/startAgent.ts";
+import { createAgentTarget } from "./support/agentTargets.ts";
 import { createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { type Agent, connectAgent, type Transport } from "./support/mcpClients.ts";
+import { commandFile, startProgram } from "./support/program.ts";
 import { type Account, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
 
@@ -12,7 +18,10 @@ const agents: Record<Transport, Agent> = {} as never;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  node = createTestNode(database, { POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8" });
+  node = createTestNode(database, {
+    POSTRIDER_ALLOW_HTTP_TARGETS: "true",
+    POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8",
+  });
   baseUrl = await node.listen();
   node.service.start();
   account = await signUp(node);
@@ -240,6 +249,86 @@ describe("a call over HTTP whose connection closes", () => {
     await send(mailbox, "for others");
     const input = { mailbox_id: mailbox, wait_seconds: 20 };
     expect((await agents.stdio.use("claim_messages", input)).messages).toHaveLength(1);
+  });
+});
+
+describe("a call over HTTP that is given up behind a balancer", () => {
+  it("gives back what its claim would have taken, and what it took, though another node hears of it", async () => {
+    const other = createTestNode(database);
+    const otherUrl = await other.listen();
+    const agent = await connectAgent("HTTP", baseUrl, account.api_key, {
+      fetch: (input, init) => {
+        const isGivenUp = String(init?.body).includes("notifications/cancelled");
+        return fetch(String(input).replace(baseUrl, isGivenUp ? otherUrl : baseUrl), init);
+      },
+    });
+    try {
+      const mailbox = await newMailbox();
+      const input = { mailbox_id: mailbox, wait_seconds: 20, lease_seconds: 3600 };
+      const giving = new AbortController();
+      const call = agent.use("claim_messages", input, giving.signal);
+      call.catch(() => undefined);
+      await agent.use("mailbox_stats", { mailbox_id: mailbox });
+      giving.abort("not needed any more");
+      await expect(call).rejects.toThrow("not needed any more");
+      await send(mailbox, "for others");
+      const ready = (): Promise<boolean> => statsOf(mailbox).then((stats) => stats.ready === 1);
+      // Whichever came first, the message or the word.
+      await until(ready);
+      expect((await agent.use("claim_messages", input)).messages).toHaveLength(1);
+      await agent.giveUpLastCall();
+      await until(ready);
+    } finally {
+      await agent.close();
+      await other.stop();
+    }
+  });
+});
+
+describe("the process of an agent", () => {
+  it("finds the service and the key as the other commands do: in a profile, and never in its arguments", async () => {
+    const config = mkdtempSync(join(tmpdir(), "postrider-agent-"));
+    mkdirSync(join(config, "postrider"));
+    const profiles = JSON.stringify({ work: { url: baseUrl, key: account.api_key } });
+    writeFileSync(join(config, "postrider/profiles.json"), profiles, { mode: 0o600 });
+    const env = { XDG_CONFIG_HOME: config, PATH: process.env["PATH"]! };
+    const agent = await connectAgent("stdio", "", "", { args: ["--profile", "work"], env });
+    expect((await agent.use("list_targets")).targets.length).toBeGreaterThan(0);
+    await agent.close();
+    for (const [args, code, says] of [
+      [[], 3, /no API key: set POSTRIDER_KEY/],
+      [["--profile", "none"], 3, /no profile "none"/],
+      [["--profile", "work", "--server", "http://127.0.0.1:2"], 3, /is for .*, not for/],
+      [["--nonsense"], 2, /nonsense/],
+      [[account.api_key], 2, /does not belong among the arguments/],
+    ] as const) {
+      const program = startProgram({ command: [process.execPath, commandFile, "mcp", ...args], env });
+      expect(await program.ended).toMatchObject({ code });
+      expect(program.output()).toMatch(says);
+    }
+    rmSync(config, { recursive: true });
+  });
+});
+
+describe("an agent of the service that asks", () => {
+  it("is answered through the tool, once, and goes on", async () => {
+    const peer = await startAgent();
+    onTestFinished(() => peer.kill());
+    const target = await createAgentTarget(node, account, peer.cardUrl);
+    const agent = agents.HTTP;
+    const { id } = await agent.use("send_item", { target_id: target, payload: "input" });
+    const handoff = async (): Promise<Record<string, string>> =>
+      (await agent.use("get_item", { id })).handoff;
+    expect(await until(handoff, (seen) => seen?.["state"] === "INPUT_REQUIRED")).toMatchObject({
+      status_message: expect.stringContaining("which one?"),
+    });
+    const answer = { item_id: id, message: "the blue one", idempotency_key: "answer" };
+    const before = (await peer.messages()).length;
+    expect(await agent.use("answer_handoff", answer)).toMatchObject({ notice: expect.any(String) });
+    // The task may be past the question by now, and then says so.
+    await agent.use("answer_handoff", answer).catch(() => undefined);
+    await until(handoff, (seen) => seen?.["state"] === "COMPLETED");
+    expect((await peer.messages()).length).toBe(before + 1);
   });
 });
 

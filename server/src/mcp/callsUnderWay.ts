@@ -41,18 +41,22 @@ export class CallsUnderWay {
     };
   }
 
-  /** The caller wants no answer any more: what is under way is aborted, and what was answered is undone. */
-  giveUp(name: string): void {
+  /**
+   * The caller wants no answer any more: what is under way is aborted, and what was answered is undone.
+   * @returns whether the call is known here.
+   */
+  giveUp(name: string): boolean {
     const entry = this.#calls.get(name);
     if (entry === undefined) {
       this.#expect(name);
-      return;
+      return false;
     }
     this.#calls.delete(name);
     entry.aborting.abort(givenUp());
     const undone = entry.undo().catch(() => undefined);
     this.#undone.add(undone);
     void undone.finally(() => this.#undone.delete(undone));
+    return true;
   }
 
   #expect(name: string): void {

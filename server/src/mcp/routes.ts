@@ -7,11 +7,14 @@ import { type RouteDefinition, route } from "../http/contract/route.ts";
 import { callInProcess } from "./callInProcess.ts";
 import { callName, CallsUnderWay } from "./callsUnderWay.ts";
 import { refuseForeignPages } from "./foreignPages.ts";
+import type { GivenUpRelay } from "./givenUpRelay.ts";
 
 export interface McpRouteDeps {
   config: Pick<Config, "publicUrl" | "mcpHosts">;
   /** The server that the tools call, which has this route itself. */
   app: () => FastifyInstance;
+  /** To the nodes that have the calls which clients give up here. */
+  givenUp: GivenUpRelay;
 }
 
 const description = `The streamable HTTP transport of the Model Context Protocol, with the API key as Bearer token: \
@@ -89,6 +92,7 @@ async function answer(
   reply.raw.once("close", () => {
     if (!reply.raw.writableFinished) deps.calls.giveUp(callName(client, message.id));
   });
+  deps.givenUp.listen((name) => void deps.calls.giveUp(name));
   const answered = await answerMessage({
     body,
     headers: request.headers,
@@ -98,6 +102,7 @@ async function answer(
     }),
     calls: deps.calls,
     client,
+    onElsewhere: (name) => deps.givenUp.tell(name),
   });
   if (isFirst) void reply.header("mcp-session-id", session);
   if (answered.status >= 400) throw new ApiError(answered.status, answered.text);

@@ -19,10 +19,12 @@ export interface ToolServerDeps {
   calls: CallsUnderWay;
   /** What tells this client's calls from all others'. */
   client: string;
+  /** Told of a call that is given up and is not among `calls`. */
+  onElsewhere?: (name: string) => void;
 }
 
 /** The tools as a server of the Model Context Protocol, for one client or, without a connection, for one request. */
-export function createToolServer({ callInterface, calls, client }: ToolServerDeps): McpServer {
+export function createToolServer({ callInterface, calls, client, onElsewhere }: ToolServerDeps): McpServer {
   const mcp = new McpServer(
     { name: "postrider", title: "Postrider", version },
     { capabilities: { tools: {} }, instructions },
@@ -49,7 +51,8 @@ export function createToolServer({ callInterface, calls, client }: ToolServerDep
   });
   // In place of the library's own, which knows of the calls of one connection and of none that was answered.
   server.setNotificationHandler(CancelledNotificationSchema, ({ params }) => {
-    calls.giveUp(callName(client, params.requestId));
+    const name = callName(client, params.requestId);
+    if (!calls.giveUp(name)) onElsewhere?.(name);
   });
   return mcp;
 }

@@ -24,6 +24,7 @@ import { createIntake, type Intake } from "../intake/intake.ts";
 import { createMailboxes, type Mailboxes } from "../mailbox/mailboxes.ts";
 import { createConsumerTraces } from "../mailbox/traceConsumers.ts";
 import { startMaintenance } from "./chores.ts";
+import { createGivenUpRelay } from "../mcp/givenUpRelay.ts";
 import { createReplayWorker } from "../replays/worker.ts";
 import { createStreams, type Streams } from "../stream/streams.ts";
 import { parseNetworks } from "../outbound/addressGuard.ts";
@@ -104,8 +105,9 @@ function assembleParts(deps: ServiceDeps, requestPool: pg.Pool) {
   });
   const intake = intakeOf({ ...foundation, config, dispatcher, mailboxes, log });
   const { traces } = foundation;
+  const givenUp = createGivenUpRelay({ pool: deps.pool, log });
   const consumerTraces = traces && createConsumerTraces(requestPool, traces);
-  return { ...foundation, handoffs, dispatcher, helper, mailboxes, consumerTraces, intake };
+  return { ...foundation, handoffs, dispatcher, helper, mailboxes, givenUp, consumerTraces, intake };
 }
 
 /** What the parts that see items through stand on: the database, the outbound client, keys and streams. */
@@ -306,7 +308,7 @@ async function stopParts(parts: Parts, workers: ({ stop(): Promise<void> } | und
     ...workers.map((worker) => worker?.stop()),
   ]);
   parts.keyOwners.stop();
-  await parts.streams.stop();
+  await Promise.all([parts.streams.stop(), parts.givenUp.stop()]);
   await parts.keyUsage.stop();
   parts.outbound.close();
 }

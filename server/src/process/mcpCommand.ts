@@ -2,7 +2,8 @@ import { readStdioService, serveStdio } from "../mcp/serveStdio.ts";
 
 /**
  * `postrider mcp`: the tools for an agent that starts this process and talks over its standard input and output, for a
- * service anywhere that `POSTRIDER_URL` and `POSTRIDER_KEY` name. Ends with its input, or by SIGINT or SIGTERM.
+ * service anywhere that `POSTRIDER_URL` and `POSTRIDER_KEY` name; `bin/load.cjs` sets both from the options or a profile.
+ * Ends with its input, or by SIGINT or SIGTERM.
  */
 export async function runMcpCommand({
   env,

@@ -25,8 +25,21 @@ type Answered = any;
 
 export type Transport = "HTTP" | "stdio";
 
+export interface AgentSurroundings {
+  /** Takes the place of `fetch`, over HTTP. */
+  fetch?: typeof fetch;
+  /** The arguments and the environment of the process, over stdio. */
+  args?: readonly string[];
+  env?: Record<string, string>;
+}
+
 /** Connects over either transport. */
-export async function connectAgent(transport: Transport, baseUrl: string, key: string): Promise<Agent> {
+export async function connectAgent(
+  transport: Transport,
+  baseUrl: string,
+  key: string,
+  { args = [], env = { POSTRIDER_URL: baseUrl, POSTRIDER_KEY: key }, ...others }: AgentSurroundings = {},
+): Promise<Agent> {
   const errors: Error[] = [];
   const client = new Client({ name: "test", version: "1" });
   client.onerror = (error) => errors.push(error);
@@ -34,11 +47,12 @@ export async function connectAgent(transport: Transport, baseUrl: string, key: s
     transport === "HTTP"
       ? new StreamableHTTPClientTransport(new URL("/mcp", baseUrl), {
           requestInit: { headers: { authorization: `Bearer ${key}` } },
+          ...others,
         })
       : new StdioClientTransport({
           command: process.execPath,
-          args: [cli, "mcp"],
-          env: { POSTRIDER_URL: baseUrl, POSTRIDER_KEY: key },
+          args: [cli, "mcp", ...args],
+          env,
           stderr: "inherit",
         });
   let lastRequestId: unknown;

@@ -1,0 +1,68 @@
+import { randomBytes } from "node:crypto";
+import type pg from "pg";
+import { type Listener, listen } from "../postgres/listen.ts";
+import type { Log } from "../telemetry/log.ts";
+
+/** Carries the word that a call is given up to the node that has the call, by NOTIFY. */
+export interface GivenUpRelay {
+  /** Tells the other nodes; what cannot be told is dropped with a warning, and the lease then gives back what was claimed. */
+  tell(name: string): void;
+  /** Begins to listen, at the first call of this node. */
+  listen(hear: (name: string) => void): void;
+  stop(): Promise<void>;
+}
+
+const channel = "postrider_given_up";
+/** PostgreSQL takes 8,000 bytes a notification; no client needs names as long. */
+const maxNameBytes = 1_000;
+/** Past this many that wait for the database, more are dropped. */
+const maxWaiting = 1_000;
+
+/** One connection beside the pool on each node that is called by agents. */
+export function createGivenUpRelay(deps: { pool: pg.Pool; log: Pick<Log, "warn"> }): GivenUpRelay {
+  const nodeId = randomBytes(8).toString("hex");
+  const waiting: string[] = [];
+  let listener: Listener | undefined;
+  let telling: Promise<void> | undefined;
+
+  async function tellAll(): Promise<void> {
+    while (waiting.length > 0) {
+      const payloads = waiting.splice(0).map((name) => `${nodeId} ${name}`);
+      try {
+        await deps.pool.query({
+          name: "notify_given_up",
+          text: "select pg_notify($1, p.payload) from unnest($2::text[]) as p (payload)",
+          values: [channel, payloads],
+        });
+      } catch (error) {
+        deps.log.warn({ err: error }, "could not tell other nodes that agents gave calls up");
+      }
+    }
+    telling = undefined;
+  }
+
+  return {
+    tell(name) {
+      if (Buffer.byteLength(name) > maxNameBytes || name.includes("\0") || waiting.length >= maxWaiting)
+        return;
+      waiting.push(name);
+      telling ??= tellAll();
+    },
+    listen(hear) {
+      listener ??= listen({
+        ...deps,
+        channel,
+        subject: "calls that agents give up",
+        hear(payload) {
+          const from = payload.indexOf(" ");
+          if (payload.slice(0, from) !== nodeId) hear(payload.slice(from + 1));
+        },
+        onConnected: () => undefined,
+      });
+    },
+    async stop() {
+      await telling;
+      await listener?.stop();
+    },
+  };
+}
