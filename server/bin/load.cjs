@@ -6,13 +6,14 @@ const ofTheService = ["serve", "org", "reset-password", "backup", "restore", "re
 /** Runs the command. Apart from postrider.cjs, because an old Node does not know dynamic imports. */
 exports.load = function load() {
   const [first = "serve", ...others] = process.argv.slice(2);
-  if (first === "mcp" && !others.some((word) => word === "--help" || word === "-h")) return serveAgent(others);
+  if (first === "mcp" && !others.some((word) => word === "--help" || word === "-h"))
+    return serveAgent(others);
   const isOfTheService = ofTheService.includes(first === "help" ? others[0] : first);
   return isOfTheService ? import("../src/process/cli.ts") : import("../../cli/src/run.ts");
 };
 
 /** An agent's tools talk to a service that may be anywhere, with the credential of a client. */
 async function serveAgent(args) {
-  const { connectAgent } = await import("../../cli/src/profile/connectAgent.ts");
-  if (await connectAgent(args, process)) await import("../src/process/cli.ts");
+  const { provideConnection } = await import("../../cli/src/profile/provideConnection.ts");
+  if (await provideConnection(args, process)) await import("../src/process/cli.ts");
 }

@@ -2,11 +2,11 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { provideConnection } from "../../cli/src/profile/provideConnection.ts";
 import { startAgent } from "./support/agent/startAgent.ts";
 import { createAgentTarget } from "./support/agentTargets.ts";
 import { createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { type Agent, connectAgent, type Transport } from "./support/mcpClients.ts";
-import { commandFile, startProgram } from "./support/program.ts";
 import { type Account, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
 
@@ -302,9 +302,15 @@ describe("the process of an agent", () => {
       [["--nonsense"], 2, /nonsense/],
       [[account.api_key], 2, /does not belong among the arguments/],
     ] as const) {
-      const program = startProgram({ command: [process.execPath, commandFile, "mcp", ...args], env });
-      expect(await program.ended).toMatchObject({ code });
-      expect(program.output()).toMatch(says);
+      let said = "";
+      const around = {
+        env: { ...env },
+        stdin: process.stdin,
+        stderr: { write: (text: string) => Boolean((said += text)) },
+        exitCode: undefined as number | undefined,
+      };
+      expect(await provideConnection(args, around as never)).toBe(false);
+      expect([around.exitCode, said]).toEqual([code, expect.stringMatching(says)]);
     }
     rmSync(config, { recursive: true });
   });

@@ -14,12 +14,11 @@ import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createClient } from "../../sdk/src/client.ts";
 import { createEmptyTestDatabase } from "./support/database.ts";
+import { type Ended, runDatabaseCommand as run } from "./support/databaseCommand.ts";
 import { createWebhookTarget, sendItem, sendItems, type WebhookTarget } from "./support/items.ts";
 import { type Load, startLoad } from "./support/load.ts";
 import { createPool } from "../src/postgres/pool.ts";
 import { newProcessRecord, noteAlive, noteEnd } from "../src/postgres/processes.ts";
-import { type DatabaseCommandName, readDatabaseCommand } from "../src/process/databaseCommands.ts";
-import { exitCodeOf } from "../src/process/exitCodeOf.ts";
 import { commandFile, startProgram } from "./support/program.ts";
 import { isSignedWith, type Receiver, startReceiver } from "./support/receiver.ts";
 import { type ServiceProcess, startService } from "./support/serviceProcess.ts";
@@ -38,29 +37,6 @@ let mailbox: string;
 let load: Load;
 let claimed: { id: string; claim_token: string };
 let acknowledgedBefore: string[];
-
-interface Ended {
-  code: number | null;
-  out: string;
-  err: string;
-}
-
-/** Runs a command of the service to its end, within this process: starting one for each takes too long. */
-async function run(args: readonly string[], env: Record<string, string>): Promise<Ended> {
-  const [name, ...rest] = args;
-  let out = "";
-  const said: string[] = [];
-  try {
-    const command = readDatabaseCommand(name as DatabaseCommandName, rest);
-    await command.run(env, {
-      say: (line) => void said.push(line),
-      show: (result) => (out += JSON.stringify(result)),
-    });
-    return { code: 0, out, err: said.join("\n") };
-  } catch (error) {
-    return { code: exitCodeOf(error), out, err: (error as Error).message };
-  }
-}
 
 async function createMailbox(): Promise<string> {
   const body = { kind: "mailbox", name: "inbox" };

@@ -2,14 +2,16 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createPool } from "../src/postgres/pool.ts";
+import { refuseMoved } from "../src/process/movedMarker.ts";
 import { expectNothingLost } from "./support/afterwards.ts";
 import { clusterFolder } from "./support/clusterFolder.ts";
 import { retryingTargets, unreliable } from "./support/crashes.ts";
 import { createEmptyTestDatabase, type TestDatabase } from "./support/database.ts";
+import { type Ended, runDatabaseCommand } from "./support/databaseCommand.ts";
 import { type DatabaseProxy, startDatabaseProxy } from "./support/databaseProxy.ts";
 import { createRandom } from "./support/billing/random.ts";
 import { startLoad } from "./support/load.ts";
-import { commandFile, type Program, startProgram } from "./support/program.ts";
+import { commandFile, startProgram } from "./support/program.ts";
 import { type Receiver, startReceiver } from "./support/receiver.ts";
 import { type ServiceProcess, startService } from "./support/serviceProcess.ts";
 import { signUp } from "./support/testNode.ts";
@@ -51,16 +53,14 @@ it("the embedded database moves under load, however often the move is interrupte
     () => load.acknowledged().length,
     (count) => count >= 100,
   );
-  const refused = move();
-  expect((await refused.ended).code).toBe(5);
-  expect(refused.output()).toMatch(/--stop-service/);
+  expect(await move()).toMatchObject({ code: 5, err: expect.stringMatching(/--stop-service/) });
 
   // The other database goes away before the end: nothing has happened, and the service starts as before.
   const cut = move("--stop-service");
   await proxy.freezeAt(beforeCommit);
   proxy.sever();
   proxy.frozen = false;
-  expect(await cut.ended).toMatchObject({ code: 1 });
+  expect(await cut).toMatchObject({ code: 1 });
   await service.ended;
   service = await startService({ storage: { dataDir } });
   const before = load.acknowledged().length;
@@ -71,23 +71,30 @@ it("the embedded database moves under load, however often the move is interrupte
 
   // Killed before and after the rows are committed there: the old database stays closed.
   for (const moment of [beforeCommit, afterCommit]) {
-    const killed = move("--stop-service");
+    const killed = startProgram({
+      command: [process.execPath, commandFile, "move", "--stop-service"],
+      env: placesOfMove(),
+    });
     await proxy.freezeAt(moment);
     killed.kill("SIGKILL");
     await killed.ended;
     proxy.sever();
     proxy.frozen = false;
-    await expectClosed(/did not end: run postrider move again/);
+    expect(() => refuseMoved(dataDir)).toThrow(/did not end: run postrider move again/);
   }
   await service.ended;
-  const finished = move();
-  expect(await finished.ended, finished.output()).toMatchObject({ code: 0 });
-  expect(finished.output()).toMatch(/since the move that was interrupted; finishing it/);
-  expect(finished.output()).not.toContain(proxy.url);
+  const finished = await move();
+  expect(finished).toMatchObject({
+    code: 0,
+    err: expect.stringMatching(/since the move that was interrupted; finishing it/),
+  });
+  expect(finished.err + finished.out).not.toContain(proxy.url);
 
   // Whoever starts the service as before, such as a supervisor, must not have it accept items there; nor may a second move open it.
-  expect((await move().ended).code).toBe(5);
-  await expectClosed(/was moved to .*set DATABASE_URL/);
+  expect((await move()).code).toBe(5);
+  const asBefore = startProgram({ env: { POSTRIDER_DATA_DIR: dataDir } });
+  expect(await asBefore.ended).toMatchObject({ code: 5 });
+  expect(asBefore.output()).toMatch(/was moved to .*set DATABASE_URL/);
 
   const key = readFileSync(join(dataDir, "encryption.key"), "utf8").trim();
   service = await startService({
@@ -108,13 +115,10 @@ it("the embedded database moves under load, however often the move is interrupte
   }
 });
 
-function move(...flags: string[]): Program {
-  const env = { POSTRIDER_DATA_DIR: dataDir, DATABASE_URL: proxy.url };
-  return startProgram({ command: [process.execPath, commandFile, "move", ...flags], env });
+function placesOfMove(): Record<string, string> {
+  return { POSTRIDER_DATA_DIR: dataDir, DATABASE_URL: proxy.url };
 }
 
-async function expectClosed(why: RegExp): Promise<void> {
-  const asBefore = startProgram({ env: { POSTRIDER_DATA_DIR: dataDir } });
-  expect(await asBefore.ended).toMatchObject({ code: 5 });
-  expect(asBefore.output()).toMatch(why);
+function move(...flags: string[]): Promise<Ended> {
+  return runDatabaseCommand(["move", ...flags], placesOfMove());
 }

@@ -7,7 +7,7 @@ import { findConnection } from "./credential.ts";
  * client does, and leaves both in the environment.
  * @returns whether they are there; what is wrong was said, and the exit code set.
  */
-export async function connectAgent(
+export async function provideConnection(
   args: readonly string[],
   process: Pick<NodeJS.Process, "env" | "stdin" | "stderr" | "exitCode">,
 ): Promise<boolean> {

@@ -1,0 +1,29 @@
+import { type DatabaseCommandName, readDatabaseCommand } from "../../src/process/databaseCommands.ts";
+import { exitCodeOf } from "../../src/process/exitCodeOf.ts";
+
+/** What a command of the whole database left behind; `err` is all that it said, with why it failed at the end. */
+export interface Ended {
+  code: number | null;
+  out: string;
+  err: string;
+}
+
+/** Runs a command to its end within this process: starting one for each takes too long. */
+export async function runDatabaseCommand(
+  args: readonly string[],
+  env: Record<string, string>,
+): Promise<Ended> {
+  const [name, ...rest] = args;
+  let out = "";
+  const said: string[] = [];
+  try {
+    const command = readDatabaseCommand(name as DatabaseCommandName, rest);
+    await command.run(env, {
+      say: (line) => void said.push(line),
+      show: (result) => (out += JSON.stringify(result)),
+    });
+    return { code: 0, out, err: said.join("\n") };
+  } catch (error) {
+    return { code: exitCodeOf(error), out, err: [...said, (error as Error).message].join("\n") };
+  }
+}
