@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { clusterFolder } from "../../server/test/support/clusterFolder.ts";
 import { answerOk, isSignedWith, type Receiver, startReceiver } from "../../server/test/support/receiver.ts";
 import { type ServiceProcess, startService } from "../../server/test/support/serviceProcess.ts";
 import { type Account, signUp } from "../../server/test/support/testNode.ts";
@@ -10,7 +10,7 @@ import type { Program } from "../../server/test/support/program.ts";
 import { run, start } from "./support/command.ts";
 
 const secret = `whsec_${Buffer.alloc(24, 5).toString("base64")}`;
-const dataDir = mkdtempSync(join(tmpdir(), "postrider-listen-"));
+const dataDir = mkdtempSync(join(clusterFolder(), "postrider-listen-"));
 let service: ServiceProcess;
 let account: Account;
 let listener: Program | undefined;

@@ -100,9 +100,10 @@ async function layOutSdk(staging: string): Promise<Manifest> {
   return manifest;
 }
 
+/** Types are the gate's to check, which takes seven times as long. */
 async function compile(project: string, outDir: string): Promise<void> {
   const compiler = join(root, "node_modules/typescript/bin/tsc");
-  await run(process.execPath, [compiler, "-p", project, "--outDir", outDir]);
+  await run(process.execPath, [compiler, "-p", project, "--noCheck", "--outDir", outDir]);
 }
 
 async function readJson(path: string): Promise<Manifest> {

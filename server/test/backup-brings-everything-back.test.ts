@@ -8,11 +8,11 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createClient } from "../../sdk/src/client.ts";
+import { clusterFolder } from "./support/clusterFolder.ts";
 import { createEmptyTestDatabase } from "./support/database.ts";
 import { type Ended, runDatabaseCommand as run } from "./support/databaseCommand.ts";
 import { createWebhookTarget, sendItem, sendItems, type WebhookTarget } from "./support/items.ts";
@@ -25,7 +25,7 @@ import { type ServiceProcess, startService } from "./support/serviceProcess.ts";
 import { type Account, signUp } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
 
-const place = mkdtempSync(join(tmpdir(), "postrider-backup-"));
+const place = mkdtempSync(join(clusterFolder(), "postrider-backup-"));
 const dataDir = join(place, "data");
 const keyFile = join(dataDir, "encryption.key");
 const file = join(place, "postrider.backup");

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import pg from "pg";
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { createEmptyTestDatabase, createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { startDatabaseProxy } from "./support/databaseProxy.ts";
 import { processesSaying } from "./support/embeddedProcess.ts";
@@ -23,8 +23,8 @@ const signals = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
 let places = 0;
 
 chmodSync(parent, 0o755);
-// Starts are processes of their own, some of which wait for others for seconds.
-vi.setConfig({ testTimeout: 180_000 });
+// Starts are processes of their own, most of which wait for seconds: so several tests run at a time.
+vi.setConfig({ testTimeout: 180_000, maxConcurrency: 3 });
 
 function start(env: Record<string, string>, options: ProgramOptions = {}): Program {
   const program = startProgram({ env, ...options });
@@ -41,16 +41,13 @@ function newPlace(): string {
   return join(parent, `place-${places++}`);
 }
 
-afterEach(async () => {
-  for (const program of started.splice(0)) {
-    program.kill("SIGKILL");
-    await program.ended;
-  }
+afterAll(async () => {
+  for (const program of started) program.kill("SIGKILL");
+  await Promise.all(started.map(({ ended }) => ended));
+  rmSync(parent, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
 });
 
-afterAll(() => rmSync(parent, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }));
-
-describe("a start whose database does not listen", () => {
+describe.concurrent("a start whose database does not listen", () => {
   let port: number;
   beforeAll(async () => {
     const server = await listen();
@@ -83,7 +80,7 @@ describe("a start whose database does not listen", () => {
   });
 });
 
-describe("a start whose database is silent, unknown or refuses", () => {
+describe.concurrent("a start whose database is silent, unknown or refuses", () => {
   let database: TestDatabase;
 
   beforeAll(async () => {
@@ -163,7 +160,7 @@ describe("a start whose database is silent, unknown or refuses", () => {
   });
 });
 
-describe("a start on a directory", () => {
+describe.concurrent("a start on a directory", () => {
   it.runIf(linux)("ends with a sentence where none can be made, though its parent is there", async () => {
     const program = start({ POSTRIDER_DATA_DIR: "/proc/postrider/data" });
     expect(await program.ended).toEqual({ code: 1, signal: null });
@@ -188,27 +185,30 @@ describe("a start on a directory", () => {
     expect(program.output()).toMatch(/cannot use the lock file/);
   });
 
-  it.each(signals)("obeys %s while the database is being made, and the next start serves", async (signal) => {
-    const dataDir = newPlace();
-    const program = start({ POSTRIDER_DATA_DIR: dataDir });
-    await until(
-      () => existsSync(dataDir) && readdirSync(dataDir).some((name) => name.startsWith("postgresql.new-")),
-      Boolean,
-      20_000,
-    );
-    program.kill(signal);
-    expect((await program.ended).code).toBe(0);
-    if (linux)
+  it.each(["SIGTERM", "SIGHUP"] as const)(
+    "obeys %s while the database is being made, and the next start serves",
+    async (signal) => {
+      const dataDir = newPlace();
+      const program = start({ POSTRIDER_DATA_DIR: dataDir });
       await until(
-        () => processesSaying(dataDir),
-        (left) => left.length === 0,
-        15_000,
+        () => existsSync(dataDir) && readdirSync(dataDir).some((name) => name.startsWith("postgresql.new-")),
+        Boolean,
+        20_000,
       );
-    const next = start({ POSTRIDER_DATA_DIR: dataDir });
-    await next.says(/listens on/);
-    next.kill("SIGTERM");
-    expect(await next.ended).toEqual({ code: 0, signal: null });
-  });
+      program.kill(signal);
+      expect((await program.ended).code).toBe(0);
+      if (linux)
+        await until(
+          () => processesSaying(dataDir),
+          (left) => left.length === 0,
+          15_000,
+        );
+      const next = start({ POSTRIDER_DATA_DIR: dataDir });
+      await next.says(/listens on/);
+      next.kill("SIGTERM");
+      expect(await next.ended).toEqual({ code: 0, signal: null });
+    },
+  );
 
   it("ends with a sentence when its port is taken", async () => {
     const server = await listen();
@@ -219,13 +219,19 @@ describe("a start on a directory", () => {
   });
 
   it("ends with a sentence when HOST is no address of this machine", async () => {
-    const program = start({ POSTRIDER_DATA_DIR: newPlace(), HOST: "192.0.2.1" });
+    const database = await createTestDatabase();
+    const program = start({
+      DATABASE_URL: database.url,
+      POSTRIDER_ENCRYPTION_KEY: someKey,
+      HOST: "192.0.2.1",
+    });
     expect((await program.ended).code).toBe(1);
     expect(program.output()).toMatch(/HOST=192\.0\.2\.1 is no address of this machine/);
+    await database.drop();
   });
 });
 
-describe("a start with the key of another database", () => {
+describe.concurrent("a start with the key of another database", () => {
   it("ends with a sentence; with the former key named as such it serves", async () => {
     const database = await createTestDatabase();
     const service = await startService({ storage: { databaseUrl: database.url } });
@@ -253,7 +259,7 @@ const canHideUsers =
   existsSync("/etc/nsswitch.conf") &&
   spawnSync("/usr/bin/unshare", ["--mount", "true"]).status === 0;
 
-describe.runIf(canHideUsers)("a start as root on a system without a user for PostgreSQL", () => {
+describe.runIf(canHideUsers).concurrent("a start as root on a system without a user for PostgreSQL", () => {
   it("ends with a sentence that names the users it looked for", async () => {
     const [users, sources] = [newPlace(), newPlace()];
     writeFileSync(users, "root:x:0:0:root:/root:/bin/sh\n");
@@ -281,7 +287,7 @@ describe.runIf(canHideUsers)("a start as root on a system without a user for Pos
   });
 });
 
-describe("a service that is asked to stop twice", () => {
+describe.concurrent("a service that is asked to stop twice", () => {
   it("ends at once, though an attempt keeps it waiting", async () => {
     const receiver = await startReceiver();
     receiver.answer = () => undefined;

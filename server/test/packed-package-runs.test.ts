@@ -2,11 +2,11 @@ import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { clusterFolder } from "./support/clusterFolder.ts";
 import { installPackage } from "./support/installPackage.ts";
 
 const run = promisify(execFile);
@@ -16,7 +16,7 @@ let cli: string;
 
 describe("the published service", () => {
   beforeAll(async () => {
-    tree = await mkdtemp(join(tmpdir(), "postrider-packed-"));
+    tree = await mkdtemp(join(clusterFolder(), "postrider-packed-"));
     const { stdout } = await run(process.execPath, [join(root, "server/scripts/pack.ts"), tree, "service"]);
     cli = await installPackage(stdout.trim(), tree);
   });
