@@ -30,6 +30,8 @@ export interface Command {
   summary: string;
   /** The words it takes, such as `<target> <file>`; a word in brackets may be left out, the last may be repeated with `…`. */
   words?: string;
+  /** What its words can be, where that is known; for completion. */
+  wordChoices?: readonly string[];
   /** What is to be known beside, for its help. */
   details?: string;
   options?: Options;

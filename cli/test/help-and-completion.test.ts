@@ -1,16 +1,16 @@
 import { spawnSync } from "node:child_process";
-import { describe, expect, it } from "vitest";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Command } from "../src/command.ts";
 import { commands } from "../src/commands.ts";
 import { clientFile, run } from "./support/command.ts";
+import { hasShell, offeredBy } from "./support/shells.ts";
 
 /** All ways down the tree, the root's among them. */
 function paths({ commands: below = [] }: Command, path: readonly string[] = []): (readonly string[])[] {
   return [path, ...below.flatMap((one) => paths(one, [...path, one.name]))];
-}
-
-function has(shell: string): boolean {
-  return spawnSync(shell, ["--version"]).status === 0;
 }
 
 describe("help", () => {
@@ -40,33 +40,55 @@ describe("help", () => {
 });
 
 describe("completion", () => {
-  /** What bash offers for the words, of which the last is being typed. */
-  async function offered(...words: string[]): Promise<string[]> {
-    const { out } = await run(["completion", "bash"]);
-    const quoted = words.map((word) => `'${word}'`).join(" ");
-    const script = `${out}\nCOMP_WORDS=(${quoted}); COMP_CWORD=${words.length - 1}; _postrider; printf '%s\\n' "\${COMPREPLY[@]}"`;
-    const { stdout, stderr } = spawnSync("bash", ["--norc", "-c", script], { encoding: "utf8" });
-    expect(stderr).toBe("");
-    return stdout.split("\n").filter((line) => line !== "");
-  }
+  const place = mkdtempSync(join(tmpdir(), "postrider-completion-"));
+  afterAll(() => rmSync(place, { recursive: true }));
 
-  it.runIf(has("bash"))("of bash follows the tree", async () => {
-    expect(await offered("postrider", "m")).toEqual(["mcp", "move", "mailbox"]);
-    expect(await offered("postrider", "mailbox", "")).toEqual(
-      expect.arrayContaining(["stats", "claim", "ack", "work", "--help"]),
-    );
-    expect(await offered("postrider", "listen", "inbox", "--fo")).toEqual(["--forward-to"]);
-    expect(await offered("postrider", "item", "list", "--status", "DE")).toEqual(["DELIVERED", "DEAD"]);
+  /** Stands in for the command, which completion asks for the names of targets. */
+  beforeAll(async () => {
+    const listing = `#!/bin/sh
+case "$*" in
+"target list --names --kind mailbox") echo inbox ;;
+"target list --names") printf '%s\\n' inbox 'orders of $(touch pwned) May' ;;
+esac
+`;
+    writeFileSync(join(place, "postrider"), listing, { mode: 0o755 });
+    writeFileSync(join(place, "order.json"), "{}");
+    for (const shell of Object.keys(offeredBy)) {
+      writeFileSync(join(place, shell), (await run(["completion", shell])).out);
+    }
   });
 
-  it.each(["bash", "zsh", "fish"])("of %s is a script that the shell can read", async (shell) => {
-    const { out, code } = await run(["completion", shell]);
-    expect([code, out]).toEqual([0, expect.stringContaining("mailbox")]);
-    if (!has(shell)) return;
-    expect(spawnSync(shell, ["-n"], { input: out, encoding: "utf8" })).toMatchObject({
-      status: 0,
-      stderr: "",
+  describe.each(Object.keys(offeredBy))("of %s", (shell) => {
+    const offered = (line: string): string[] => [...new Set(offeredBy[shell]!(place, line))].sort();
+
+    it.runIf(hasShell(shell))("follows the tree, with options and their values", () => {
+      expect(offered("postrider m")).toEqual(["mailbox", "mcp", "move"]);
+      expect(offered("postrider tar")).toEqual(["target"]);
+      expect(offered("postrider mailbox ").filter((word) => !word.startsWith("-"))).toEqual([
+        "ack",
+        "claim",
+        "stats",
+        "work",
+      ]);
+      expect(offered("postrider listen inbox --fo")).toEqual(["--forward-to"]);
+      expect(offered("postrider item list --status DE")).toEqual(["DEAD", "DELIVERED"]);
+      expect(offered("postrider completion ").filter((word) => !word.startsWith("-"))).toEqual([
+        "bash",
+        "fish",
+        "zsh",
+      ]);
     });
+
+    it.runIf(hasShell(shell))(
+      "offers the names of targets and of mailboxes, and does not run what is in them",
+      () => {
+        const [mine, theirs] = offered("postrider send ").filter((word) => /^(inbox|orders)/.test(word));
+        expect([mine, theirs?.replaceAll("\\", "")]).toEqual(["inbox", "orders of $(touch pwned) May"]);
+        expect(offered("postrider listen ").filter((word) => !word.startsWith("-"))).toEqual(["inbox"]);
+        expect(offered("postrider item list --target in")).toEqual(["inbox"]);
+        expect(existsSync(join(place, "pwned"))).toBe(false);
+      },
+    );
   });
 
   it("of another shell is refused", async () => {

@@ -15,6 +15,7 @@ export function completionCommand(root: () => Command): Command {
   return {
     name: "completion",
     words: "<shell>",
+    wordChoices: Object.keys(shells),
     summary: "print what completes the command's words: for bash, zsh or fish",
     details: `bash:  source <(postrider completion bash)
 zsh:   source <(postrider completion zsh)

@@ -3,33 +3,29 @@ import type { Input, Options } from "../command.ts";
 import { readTime } from "../readTime.ts";
 import { targetId } from "./chooseTarget.ts";
 
-const statuses = [
-  "QUEUED",
-  "RETRYING",
+/** Which events are meant. */
+export type EventFilter = Pick<
+  NonNullable<Parameters<Client["listEvents"]>[0]>,
+  "target_id" | "status" | "event_type" | "correlation_id" | "created_after" | "created_before"
+>;
+type Status = NonNullable<EventFilter["status"]>;
+
+/** What waits or is being worked on cannot be replayed. */
+export const endedStatuses: readonly Status[] = [
   "DELIVERED",
   "FAILED",
   "FILTERED",
   "CANCELED",
-  "UNREAD",
-  "CLAIMED",
   "ACKNOWLEDGED",
-  "EXPIRED",
   "DEAD",
-] as const;
-
-/** Which events are meant. */
-export interface EventFilter {
-  target_id?: string;
-  status?: (typeof statuses)[number];
-  event_type?: string;
-  created_after?: number;
-  created_before?: number;
-}
+];
+const statuses: readonly Status[] = ["QUEUED", "RETRYING", "UNREAD", "CLAIMED", "EXPIRED", ...endedStatuses];
 
 export const filterOptions: Options = {
   target: { type: "string", value: "TARGET", help: "only items of this target, by id or name" },
   status: { type: "string", value: "STATUS", choices: statuses, help: "only items that stand so" },
   "event-type": { type: "string", value: "TYPE", help: "only items of exactly this type" },
+  "correlation-id": { type: "string", value: "ID", help: "only items with this one" },
   since: {
     type: "string",
     value: "TIME",
@@ -46,6 +42,7 @@ export async function readFilter(client: Pick<Client, "listTargets">, input: Inp
     target_id: target === undefined ? undefined : await targetId(client, target),
     status: input.text("status") as EventFilter["status"],
     event_type: input.text("event-type"),
+    correlation_id: input.text("correlation-id"),
     created_after: readTime("since", input.text("since"), nowMs),
     created_before: readTime("until", input.text("until"), nowMs),
   };

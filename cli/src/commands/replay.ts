@@ -2,10 +2,7 @@ import type { NewReplay } from "../../../sdk/src/client.ts";
 import type { Command, Input } from "../command.ts";
 import { exitCodes, CommandError, UsageError } from "../exitCodes.ts";
 import type { Session } from "../session.ts";
-import { filterOptions, readFilter } from "./eventFilter.ts";
-
-/** What waits or is being worked on cannot be replayed. */
-const ended = ["DELIVERED", "FAILED", "FILTERED", "CANCELED", "ACKNOWLEDGED", "DEAD"];
+import { endedStatuses, filterOptions, readFilter } from "./eventFilter.ts";
 
 export const replayCommand: Command = {
   name: "replay",
@@ -15,7 +12,7 @@ export const replayCommand: Command = {
     "Each replay is a new item with the old payload. With a filter the service does the work by itself, at the rate given;\n--dry-run says first how many there are.",
   options: {
     ...filterOptions,
-    status: { ...filterOptions["status"]!, choices: ended },
+    status: { ...filterOptions["status"]!, choices: endedStatuses },
     rate: { type: "string", value: "N", help: "items per second" },
     "dry-run": { type: "boolean", help: "only say what would be replayed" },
   },

@@ -1,8 +1,11 @@
 import type { NewTarget } from "../../../sdk/src/client.ts";
 import type { Command, Input, Options } from "../command.ts";
 import { CommandError, UsageError } from "../exitCodes.ts";
+import { plain } from "../output.ts";
 import type { Session } from "../session.ts";
 import { targetId } from "./chooseTarget.ts";
+
+const kinds = ["webhook", "mailbox", "a2a"] as const;
 
 const createOptions: Options = {
   name: { type: "string", value: "NAME", help: "its name; needed" },
@@ -28,11 +31,20 @@ export const targetCommands: Command = {
   name: "target",
   summary: "targets: where items go",
   commands: [
-    { name: "list", summary: "show all targets", run: list },
+    {
+      name: "list",
+      summary: "show all targets",
+      options: {
+        kind: { type: "string", value: "KIND", choices: kinds, help: "only targets of this kind" },
+        names: { type: "boolean", help: "print their names alone, one a line" },
+      },
+      run: list,
+    },
     { name: "get", words: "<target>", summary: "show a target and how it fares", run: get },
     {
       name: "create",
       words: "<kind>",
+      wordChoices: kinds,
       summary: "make a target: webhook, mailbox or a2a",
       details:
         "The answer holds a webhook's signing secret, which is shown this once.\nThe bearer token of an agent is taken from POSTRIDER_AGENT_TOKEN.",
@@ -78,9 +90,15 @@ export const targetCommands: Command = {
   ],
 };
 
-async function list({ out, connect }: Session): Promise<void> {
+async function list({ out, connect }: Session, input: Input): Promise<void> {
   const { client } = await connect();
-  const { targets } = await client.listTargets();
+  const all = (await client.listTargets()).targets;
+  const kind = input.text("kind");
+  const targets = kind === undefined ? all : all.filter((target) => target.kind === kind);
+  if (input.flag("names")) {
+    for (const { name } of targets) out.line({ name }, plain(name));
+    return;
+  }
   out.list(targets, ["id", "kind", "enabled", "name", "url"]);
   if (targets.length === 0) out.say("there are no targets; postrider target create makes one");
 }

@@ -1,34 +1,45 @@
 import type { Command } from "../command.ts";
-import { choicesOf, placesOf, quoted, valuesOf } from "./paths.ts";
+import { casesOf, choicesOf, listingOf, type Place, quoted, type ValuedOption } from "./paths.ts";
 
 /** A script for bash: each word that leads deeper into the tree is followed, the rest is offered. */
 export function bashCompletion(root: Command): string {
-  const places = placesOf(root);
-  const deeper = places.filter(({ path }) => path !== "").map(({ path }) => quoted(path));
-  const offered = places.map((place) => {
-    const words = choicesOf(place).map(({ word }) => word);
-    return `    ${quoted(place.path)}) words=${quoted(words.join(" "))} ;;`;
-  });
-  const values = [...valuesOf(places)].map(
-    ([name, choices]) => `    ${name}) words=${quoted(choices.join(" "))} ;;`,
-  );
+  const { places, deeper, valued } = casesOf(root);
+  // What others wrote, such as names, must not come to compgen -W, which would expand it.
   return `# Completion of postrider for bash: source <(postrider completion bash)
 _postrider() {
-  local path="" next words="" i
+  local path="" next words="" names="" files="" current="\${COMP_WORDS[COMP_CWORD]}" word i
   for ((i = 1; i < COMP_CWORD; i++)); do
     next="\${path:+$path }\${COMP_WORDS[i]}"
     case "$next" in
-    ${deeper.join(" | ")}) path="$next" ;;
+    ${deeper}) path="$next" ;;
     esac
   done
   case "$path" in
-${offered.join("\n")}
+${places.map(ofPlace).join("\n")}
   esac
   case "\${COMP_WORDS[COMP_CWORD - 1]}" in
-${values.join("\n")}
+${valued.map(ofOption).join("\n")}
   esac
-  COMPREPLY=($(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}"))
+  COMPREPLY=($(compgen -W "$words" -- "$current"))
+  if [[ -n "$names" && "$current" != -* ]]; then
+    while IFS= read -r word; do
+      [[ "$word" == "$current"* ]] && printf -v word %q "$word" && COMPREPLY+=("$word")
+    done < <("\${COMP_WORDS[0]}" $names 2>/dev/null)
+  fi
+  if [[ -n "$files" ]]; then compopt -o default 2>/dev/null; fi
 }
-complete -o default -F _postrider postrider
+complete -F _postrider postrider
 `;
+}
+
+function ofPlace(place: Place): string {
+  const words = choicesOf(place).map(({ word }) => word);
+  const names = place.names === undefined ? "" : ` names=${quoted(listingOf(place.names))}`;
+  const files = place.takesFiles ? " files=1" : "";
+  return `    ${quoted(place.path)}) words=${quoted(words.join(" "))}${names}${files} ;;`;
+}
+
+function ofOption({ flag, choices, names }: ValuedOption): string {
+  const listing = names === undefined ? "" : listingOf(names);
+  return `    ${flag}) words=${quoted(choices.join(" "))} names=${quoted(listing)} files= ;;`;
 }

@@ -1,19 +1,26 @@
 import type { Command } from "../command.ts";
-import { choicesOf, placesOf, valuesOf } from "./paths.ts";
+import { choicesOf, listingOf, placesOf, valuedOptions } from "./paths.ts";
 
 /** A script for fish, with what each word means beside it. */
 export function fishCompletion(root: Command): string {
   const places = placesOf(root);
-  const values = valuesOf(places);
+  const valued = new Map(valuedOptions(places).map((option) => [option.flag, option]));
   const deeper = places.filter(({ path }) => path !== "").map(({ path }) => quoted(path));
   const lines = places.flatMap((place) => {
     const condition = quoted(`__postrider_at ${quoted(place.path)}`);
-    return choicesOf(place).map(({ word, help }) => {
-      const choices = values.get(word);
-      const what = word.startsWith("--") ? `-l ${word.slice(2)}` : `-a ${quoted(word)}`;
-      const given = choices === undefined ? "" : ` -x -a ${quoted(choices.join(" "))}`;
-      return `complete -c postrider -n ${condition} ${what}${given} -d ${quoted(help)}`;
-    });
+    const line = (rest: string): string => `complete -c postrider -n ${condition} ${rest}`;
+    return [
+      ...choicesOf(place).map(({ word, help }) => {
+        const option = valued.get(word);
+        const what = word.startsWith("--") ? `-l ${word.slice(2)}` : `-a ${quoted(word)}`;
+        const given = option === undefined ? "" : ` -x -a ${quoted(valuesFor(option))}`;
+        return line(`${what}${given} -d ${quoted(help)}`);
+      }),
+      ...(place.names === undefined
+        ? []
+        : [line(`-a ${quoted(`(postrider ${listingOf(place.names)} 2>/dev/null)`)}`)]),
+      ...(place.takesFiles ? [line("-F")] : []),
+    ];
   });
   return `# Completion of postrider for fish: postrider completion fish | source
 function __postrider_at
@@ -26,8 +33,19 @@ function __postrider_at
     end
     test "$at" = "$argv[1]"
 end
+complete -c postrider -f
 ${lines.join("\n")}
 `;
+}
+
+function valuesFor({
+  choices,
+  names,
+}: {
+  choices: readonly string[];
+  names: "target" | "mailbox" | undefined;
+}): string {
+  return names === undefined ? choices.join(" ") : `(postrider ${listingOf(names)} 2>/dev/null)`;
 }
 
 /** fish knows \\' and \\\\ within single quotes. */

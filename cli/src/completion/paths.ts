@@ -1,4 +1,7 @@
-import { type Command, optionsOf, type Options } from "../command.ts";
+import { type Command, type Option, optionsOf, type Options } from "../command.ts";
+
+/** What the words of a command can be, beside its options: the names of targets, of which it may take one kind. */
+type Names = "target" | "mailbox";
 
 /** A place in the tree of commands, and what may stand there. */
 export interface Place {
@@ -6,32 +9,81 @@ export interface Place {
   path: string;
   commands: readonly Command[];
   options: Options;
+  /** Words that may stand there, where they are few. */
+  words: readonly string[];
+  /** Whose names may stand there. */
+  names: Names | undefined;
+  /** Whether files may. */
+  takesFiles: boolean;
 }
 
 /** All places, the root first. */
 export function placesOf(root: Command): Place[] {
   const visit = (command: Command, path: string): Place[] => [
-    { path, commands: command.commands ?? [], options: path === "" ? {} : optionsOf(command) },
+    placeOf(command, path),
     ...(command.commands ?? []).flatMap((one) => visit(one, path === "" ? one.name : `${path} ${one.name}`)),
   ];
   return visit(root, "");
 }
 
+function placeOf(command: Command, path: string): Place {
+  const { commands = [], words = "", wordChoices = [] } = command;
+  return {
+    path,
+    commands,
+    options: path === "" ? {} : optionsOf(command),
+    words: wordChoices,
+    names: namesIn(words),
+    takesFiles: /file|command/.test(words),
+  };
+}
+
+function namesIn(text: string): Names | undefined {
+  return (/^[<[]?(target|mailbox)\b/i.exec(text)?.[1]?.toLowerCase() as Names | undefined) ?? undefined;
+}
+
 /** What may be typed at a place, with a description. */
-export function choicesOf({ commands, options }: Place): { word: string; help: string }[] {
+export function choicesOf({ commands, options, words }: Place): { word: string; help: string }[] {
   return [
     ...commands.map(({ name, summary }) => ({ word: name, help: summary })),
+    ...words.map((word) => ({ word, help: word })),
     ...Object.entries(options).map(([name, { help }]) => ({ word: `--${name}`, help })),
   ];
 }
 
-/** The options whose values are few: their names with the values. */
-export function valuesOf(places: readonly Place[]): Map<string, readonly string[]> {
-  const found = new Map<string, readonly string[]>();
+/** An option that has a value: the values there are, whose names they are, or neither. */
+export interface ValuedOption {
+  flag: string;
+  choices: readonly string[];
+  names: Names | undefined;
+}
+
+/** The options of all places that take a value, each once. */
+export function valuedOptions(places: readonly Place[]): ValuedOption[] {
+  const found = new Map<string, ValuedOption>();
   for (const { options } of places) {
-    for (const [name, { choices }] of Object.entries(options)) if (choices) found.set(`--${name}`, choices);
+    for (const [name, option] of Object.entries(options)) {
+      const flag = `--${name}`;
+      if (option.type === "string" && !found.has(flag)) found.set(flag, valuedOption(flag, option));
+    }
   }
-  return found;
+  return [...found.values()];
+}
+
+function valuedOption(flag: string, { choices = [], value = "" }: Option): ValuedOption {
+  return { flag, choices, names: namesIn(value) };
+}
+
+/** The command that prints the names, behind `postrider`. */
+export function listingOf(names: Names): string {
+  return names === "target" ? "target list --names" : "target list --names --kind mailbox";
+}
+
+/** What a shell's `case` tells apart: the words that lead deeper, and the options that have a value. */
+export function casesOf(root: Command): { places: Place[]; deeper: string; valued: ValuedOption[] } {
+  const places = placesOf(root);
+  const paths = places.map(({ path }) => path).filter((path) => path !== "");
+  return { places, deeper: paths.map(quoted).join(" | "), valued: valuedOptions(places) };
 }
 
 /** As one word of a shell. */

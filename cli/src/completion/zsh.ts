@@ -1,38 +1,46 @@
 import type { Command } from "../command.ts";
-import { choicesOf, placesOf, quoted, valuesOf } from "./paths.ts";
+import { casesOf, choicesOf, listingOf, type Place, quoted, type ValuedOption } from "./paths.ts";
 
 /** A script for zsh, with what each word means beside it. */
 export function zshCompletion(root: Command): string {
-  const places = placesOf(root);
-  const deeper = places.filter(({ path }) => path !== "").map(({ path }) => quoted(path));
-  const offered = places.map((place) => {
-    const words = choicesOf(place).map(({ word, help }) => quoted(`${word}:${help}`));
-    return `    ${quoted(place.path)}) choices=(${words.join(" ")}) ;;`;
-  });
-  const values = [...valuesOf(places)].map(([name, choices]) => {
-    return `    ${name}) choices=(${choices.map(quoted).join(" ")}) ;;`;
-  });
+  const { places, deeper, valued } = casesOf(root);
   return `#compdef postrider
 # Completion of postrider for zsh: source <(postrider completion zsh)
 _postrider() {
-  local at="" next word
-  local -a choices
+  local at="" next word names="" files=""
+  local -a choices found
   for word in "\${(@)words[2,CURRENT-1]}"; do
     next="\${at:+$at }$word"
     case "$next" in
-    ${deeper.join(" | ")}) at="$next" ;;
+    ${deeper}) at="$next" ;;
     esac
   done
   case "$at" in
-${offered.join("\n")}
+${places.map(ofPlace).join("\n")}
   esac
   case "\${words[CURRENT-1]}" in
-${values.join("\n")}
+${valued.map(ofOption).join("\n")}
   esac
+  if [[ -n "$names" && "$PREFIX" != -* ]]; then
+    found=("\${(@f)$("\${words[1]}" \${=names} 2>/dev/null)}")
+    compadd -a found
+  fi
   (( \${#choices} )) && _describe 'postrider' choices
-  _files
+  [[ -n "$files" ]] && _files
 }
 (( \${+functions[compdef]} )) || { autoload -U compinit && compinit; }
 compdef _postrider postrider
 `;
+}
+
+function ofPlace(place: Place): string {
+  const words = choicesOf(place).map(({ word, help }) => quoted(`${word}:${help}`));
+  const names = place.names === undefined ? "" : ` names=${quoted(listingOf(place.names))}`;
+  const files = place.takesFiles ? " files=1" : "";
+  return `    ${quoted(place.path)}) choices=(${words.join(" ")})${names}${files} ;;`;
+}
+
+function ofOption({ flag, choices, names }: ValuedOption): string {
+  const listing = names === undefined ? "" : listingOf(names);
+  return `    ${flag}) choices=(${choices.map(quoted).join(" ")}) names=${quoted(listing)} files= ;;`;
 }

@@ -1,0 +1,69 @@
+import { spawnSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+export function hasShell(shell: string): boolean {
+  return spawnSync(shell, ["--version"]).status === 0;
+}
+
+/** What a real shell offers for a line that is being typed. The folder has the scripts of completion, named by their shells. */
+export const offeredBy: Record<string, (folder: string, line: string) => string[]> = {
+  bash(folder, line) {
+    const words = line.split(" ").map((word) => `'${word}'`);
+    const typed = `COMP_WORDS=(${words.join(" ")}); COMP_CWORD=${words.length - 1}; _postrider`;
+    const script = `. ./bash; ${typed}; printf '%s\n' "\${COMPREPLY[@]}"`;
+    return linesOf(runIn(folder, "bash", ["--norc", "-c", script]));
+  },
+  zsh(folder, line) {
+    writeFileSync(join(folder, "inner"), zshOnTerminal);
+    const shown = linesOf(runIn(folder, "zsh", ["-f", "-c", zshTyping, "zsh", line]));
+    return shown.flatMap((one) => /HIT (.*)$/.exec(one)?.[1] ?? []);
+  },
+  fish(folder, line) {
+    const shown = runIn(folder, "fish", ["--no-config", "-c", `source ./fish; complete -C "$argv[1]"`, line]);
+    return linesOf(shown).map((one) => one.split("\t")[0]!);
+  },
+};
+
+/** The shell on a terminal, where zsh completes: `compadd` tells what it would show, and then all is over. */
+const zshOnTerminal = `
+PROMPT=
+autoload -U compinit; compinit -u -D
+. ./zsh
+bindkey '^M' undefined-key; bindkey '^J' undefined-key; bindkey '^I' complete-word
+leave() { exit }
+comppostfuncs=(leave)
+compadd() {
+  if [[ \${@[1,(i)(-|--)]} == *-(O|A|D)\\ * ]]; then builtin compadd "$@"; return; fi
+  local -a hits
+  builtin compadd -A hits "$@"
+  (( $#hits )) && print -rl -- "HIT "$^hits
+}
+print -r -- rea""dy
+`;
+
+/** The shell that types into the terminal. */
+const zshTyping = `
+zmodload zsh/zpty
+zpty z zsh -f -i
+zpty -w z '. ./inner'
+while zpty -r z got; do [[ $got == *ready* ]] && break; done
+zpty -w -n z $1$'\\t'
+while zpty -r z got; do print -rn -- $got; done
+`;
+
+function runIn(folder: string, shell: string, args: readonly string[]): string {
+  const { stdout, stderr, status } = spawnSync(shell, args, {
+    encoding: "utf8",
+    cwd: folder,
+    env: { PATH: `${folder}:${process.env["PATH"]}`, HOME: folder, TERM: "dumb" },
+    timeout: 30_000,
+  });
+  // The last command of zsh is the one that finds the terminal closed.
+  if (stderr !== "" || status === null) throw new Error(`${shell} ${args.join(" ")}: ${stderr}`);
+  return stdout;
+}
+
+function linesOf(text: string): string[] {
+  return text.split(/\r*\n/).filter((line) => line !== "");
+}
