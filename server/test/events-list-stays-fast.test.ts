@@ -7,7 +7,7 @@ import { createPool } from "../src/postgres/pool.ts";
 import { createQueries, type Queries } from "../src/postgres/tables.ts";
 import type { EventFilter } from "../src/events/eventFilter.ts";
 import { inSnapshot, listEvents, listIds } from "../src/events/listEvents.ts";
-import { eventStatuses } from "../src/events/statuses.ts";
+import { eventStatuses } from "../src/items/eventStatuses.ts";
 import { createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { type ManyEvents, storeManyEvents } from "./support/manyEvents.ts";
 

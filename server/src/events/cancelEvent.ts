@@ -4,7 +4,7 @@ import { functionQuery } from "../postgres/functionQuery.ts";
 import { idTimeMs } from "../postgres/ids.ts";
 import type { ReplayDeps } from "./replayEvent.ts";
 import { inSnapshot } from "./listEvents.ts";
-import type { EventStatus } from "./statuses.ts";
+import type { EventStatus } from "../items/eventStatuses.ts";
 import { readEvents } from "./store.ts";
 
 interface Canceled {

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from "kysely";
 import type { EventScope } from "./store.ts";
-import type { EventStatus } from "./statuses.ts";
+import type { EventStatus } from "../items/eventStatuses.ts";
 
 /** Which events a list asks for, and in which order. */
 export interface EventFilter extends EventScope {

@@ -2,7 +2,8 @@ import { type RawBuilder, sql } from "kysely";
 import type { Queries } from "../postgres/tables.ts";
 import { type Condition, type EventFilter, reach } from "./eventFilter.ts";
 import { missingOf, type Source, sourcesOf } from "./sources.ts";
-import { isMailboxStatus, statusOf } from "./statuses.ts";
+import { statusOf } from "./statuses.ts";
+import { isMailboxStatus } from "../items/eventStatuses.ts";
 
 /** Executes a statement; a test asks for its plan besides. */
 export type Run = <Row>(statement: RawBuilder<Row>) => Promise<Row[]>;

@@ -3,7 +3,7 @@ import type { Queries, TargetKind } from "../postgres/tables.ts";
 import type { EventFilter } from "./eventFilter.ts";
 import { findIds, type Run } from "./findIds.ts";
 import { type Progress, readProgress } from "./progress.ts";
-import { isMailboxStatus } from "./statuses.ts";
+import { isMailboxStatus } from "../items/eventStatuses.ts";
 import { ownedKind, readEvents, type StoredEvent } from "./store.ts";
 
 /** A page of a list. */

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from "kysely";
 import { type EventFilter, type IdStatement, inRange, ordered, pageOf, reach } from "./eventFilter.ts";
-import { databaseNowMs, type MailboxStatus } from "./statuses.ts";
+import { databaseNowMs } from "./statuses.ts";
+import type { MailboxStatus } from "../items/eventStatuses.ts";
 
 /** Up to this many unread messages are sorted for a page; past it, events are walked and looked up. */
 const maxSortedMessages = 10_000;

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from "kysely";
 import { bucketOf } from "../postgres/ids.ts";
 import { type EventFilter, type IdStatement, inRange, ordered, pageOf, reach } from "./eventFilter.ts";
 import { firstItems, type ItemRows } from "./itemRows.ts";
-import type { EventStatus, MailboxStatus } from "./statuses.ts";
+import type { EventStatus, MailboxStatus } from "../items/eventStatuses.ts";
 
 /*
  * The statements that find the ids of a page by one condition, or by a status and a target, in the order of an index

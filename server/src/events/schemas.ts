@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import { Id, NullableString, Timestamp } from "../http/contract/schemas.ts";
-import { type EventStatus, eventStatuses } from "./statuses.ts";
+import { type EventStatus, eventStatuses } from "../items/eventStatuses.ts";
 
 const Status = Type.Unsafe<EventStatus>({
   type: "string",

@@ -10,7 +10,7 @@ import {
   statusPage,
   targetPage,
 } from "./pageStatement.ts";
-import { type EventStatus, isMailboxStatus } from "./statuses.ts";
+import { type EventStatus, isMailboxStatus } from "../items/eventStatuses.ts";
 
 /** A place that has the events of some of a filter's conditions in order. */
 export interface Source {

@@ -1,27 +1,6 @@
 import { type RawBuilder, sql } from "kysely";
+import type { EventStatus } from "../items/eventStatuses.ts";
 import { lastIdOfSlot } from "../postgres/ids.ts";
-
-/** What an item of a mailbox can be, beside CANCELED. */
-const mailboxStatuses = ["UNREAD", "CLAIMED", "ACKNOWLEDGED", "EXPIRED", "DEAD"] as const;
-
-export type MailboxStatus = (typeof mailboxStatuses)[number];
-
-/** What an event can be. */
-export const eventStatuses = [
-  "QUEUED",
-  "RETRYING",
-  "DELIVERED",
-  "FAILED",
-  "FILTERED",
-  "CANCELED",
-  ...mailboxStatuses,
-] as const;
-
-export type EventStatus = (typeof eventStatuses)[number];
-
-export function isMailboxStatus(status: EventStatus | undefined): status is MailboxStatus {
-  return mailboxStatuses.some((known) => known === status);
-}
 
 /** Unix milliseconds by the database's clock, the same throughout a transaction: nodes' clocks disagree. */
 export const databaseNowMs = sql`(extract(epoch from now()) * 1000)::bigint`;

@@ -1,16 +1,10 @@
 import { sql } from "kysely";
 import { bucketOf } from "../postgres/ids.ts";
+import type { EventStatus } from "../items/eventStatuses.ts";
 import { kindNames } from "../items/kind.ts";
 import type { Queries, TargetKind } from "../postgres/tables.ts";
 import { readHeaderSets } from "../targets/headerSets.ts";
-import {
-  changedAtMsOf,
-  deliveredGroupOf,
-  type EventStatus,
-  type IdBounds,
-  statusOf,
-  within,
-} from "./statuses.ts";
+import { changedAtMsOf, deliveredGroupOf, type IdBounds, statusOf, within } from "./statuses.ts";
 
 /** An event without its payload, as it stands in the snapshot that was read. */
 export interface StoredEvent {

@@ -12,7 +12,8 @@ import { listMessages } from "./view/listMessages.ts";
 import type { Mailboxes } from "./mailboxes.ts";
 import type { Consumer, ConsumerTraces } from "./traceConsumers.ts";
 import { mailboxStats } from "./view/mailboxStats.ts";
-import { claimedMessageText, type MessageStatus, messageStatuses } from "./message/message.ts";
+import { claimedMessageText } from "./message/message.ts";
+import { type MailboxStatus, mailboxStatuses } from "../items/eventStatuses.ts";
 import { readMessage } from "./view/readMessage.ts";
 import { maxRedriven, redriveMessages } from "./finish/redriveMessages.ts";
 import { changeRefusal, claimRefusal } from "./claimErrors.ts";
@@ -55,7 +56,7 @@ function viewRoutes(deps: MailboxRouteDeps): Record<"list" | "stats" | "redrive"
         description: `Without \`status\` it lists what is UNREAD or CLAIMED. Changes nothing.`,
         params: MailboxParams,
         querystring: Type.Object({
-          status: Type.Optional(Type.String({ description: messageStatuses.join(", ") })),
+          status: Type.Optional(Type.String({ description: mailboxStatuses.join(", ") })),
           limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
           after: Type.Optional(Type.String({ description: "The id of the message before the page" })),
         }),
@@ -215,10 +216,10 @@ async function acknowledgeOne(
   return { status: 200, text: `{"id":"${messageId}","status":"ACKNOWLEDGED"}` };
 }
 
-function readStatus(text: string | undefined): MessageStatus | undefined {
+function readStatus(text: string | undefined): MailboxStatus | undefined {
   if (text === undefined) return undefined;
-  const status = messageStatuses.find((known) => known === text);
-  if (status === undefined) throw new ApiError(400, `status must be one of ${messageStatuses.join(", ")}`);
+  const status = mailboxStatuses.find((known) => known === text);
+  if (status === undefined) throw new ApiError(400, `status must be one of ${mailboxStatuses.join(", ")}`);
   return status;
 }
 

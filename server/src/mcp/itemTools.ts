@@ -5,6 +5,7 @@ import { maxPayloadBytes, readPayloadPart } from "./payloadPart.ts";
 import {
   closed,
   Id,
+  itemFilter,
   MaybeMoment,
   Moment,
   Name,
@@ -76,12 +77,8 @@ function listItems(): Tool {
       annotations: reads("List items"),
       inputSchema: Type.Object(
         {
-          target_id: Type.Optional(Id("Only items of this target")),
+          ...itemFilter,
           status: Type.Optional(Status),
-          event_type: Type.Optional(Name("Only items of exactly this type")),
-          correlation_id: Type.Optional(Name("Only items with this one")),
-          created_after: Type.Optional(Moment),
-          created_before: Type.Optional(Moment),
           before: Type.Optional(Id("Only items older than this one: the next page")),
           limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: "20 unless said" })),
         },

@@ -1,22 +1,8 @@
 import { Type } from "typebox";
 import { callJson } from "./interfaceCall.ts";
-import { closed, Id, Moment, Name, Text } from "./schemas.ts";
+import { rates } from "../replays/schemas.ts";
+import { closed, EndedStatus, Id, itemFilter, Text } from "./schemas.ts";
 import { changes, defineTool, type Tool, type ToolContext } from "./tool.ts";
-
-const ended = ["DELIVERED", "FAILED", "FILTERED", "CANCELED", "ACKNOWLEDGED", "DEAD"] as const;
-const EndedStatus = Type.Unsafe<(typeof ended)[number]>({
-  type: "string",
-  enum: [...ended],
-  description: "Only items that ended so",
-});
-
-const ReplayFilter = {
-  target_id: Type.Optional(Id("Only items of this target")),
-  status: Type.Optional(EndedStatus),
-  event_type: Type.Optional(Name("Only items of exactly this type")),
-  created_after: Type.Optional(Moment),
-  created_before: Type.Optional(Moment),
-};
 
 interface DryRun {
   count: number;
@@ -53,8 +39,9 @@ export function replayTools(): Tool[] {
         annotations: changes("Replay many items", { destructiveHint: true, openWorldHint: true }),
         inputSchema: Type.Object(
           {
-            ...ReplayFilter,
-            rate_per_second: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000 })),
+            ...itemFilter,
+            status: Type.Optional(EndedStatus),
+            rate_per_second: Type.Optional(Type.Integer({ minimum: rates.least, maximum: rates.most })),
             confirm_count: Type.Optional(
               Type.Integer({ minimum: 0, description: "The count that a call without it has just answered" }),
             ),

@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import { inSnapshot } from "../events/listEvents.ts";
 import { readEvents } from "../events/store.ts";
-import type { EventStatus } from "../events/statuses.ts";
+import type { EventStatus } from "../items/eventStatuses.ts";
 import { idTimeMs } from "../postgres/ids.ts";
 import type { Queries } from "../postgres/tables.ts";
 

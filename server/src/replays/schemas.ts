@@ -1,16 +1,6 @@
 import { Type } from "typebox";
 import { Id, NullableTimestamp, Timestamp } from "../http/contract/schemas.ts";
-import type { EventStatus } from "../events/statuses.ts";
-
-/** Statuses that events keep: a set of what still waits would change while it is replayed. */
-export const replayableStatuses = [
-  "DELIVERED",
-  "FAILED",
-  "FILTERED",
-  "CANCELED",
-  "ACKNOWLEDGED",
-  "DEAD",
-] as const satisfies readonly EventStatus[];
+import { replayableStatuses } from "../items/eventStatuses.ts";
 
 export const rates = { least: 1, most: 1_000, default: 50 } as const;
 

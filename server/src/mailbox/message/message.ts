@@ -1,16 +1,12 @@
+import type { MailboxStatus } from "../../items/eventStatuses.ts";
 import { idTimeMs } from "../../postgres/ids.ts";
 import { type TraceContext, traceparentOf } from "../../telemetry/traceContext.ts";
-
-/** What a message can be. `DEAD` stands beside the contract's four: rejected, or claimed too often. */
-export const messageStatuses = ["UNREAD", "CLAIMED", "ACKNOWLEDGED", "EXPIRED", "DEAD"] as const;
-
-export type MessageStatus = (typeof messageStatuses)[number];
 
 /** A message as the interface answers it; moments are Unix seconds. */
 export interface Message {
   id: string;
   mailbox_id: string;
-  status: MessageStatus;
+  status: MailboxStatus;
   event_type: string | null;
   correlation_id: string | null;
   ordering_key: string | null;

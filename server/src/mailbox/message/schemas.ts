@@ -1,8 +1,8 @@
 import { type TSchema, Type } from "typebox";
 import { Id, NullableString, NullableTimestamp, Timestamp } from "../../http/contract/schemas.ts";
-import { type MessageStatus, messageStatuses } from "./message.ts";
+import { type MailboxStatus, mailboxStatuses } from "../../items/eventStatuses.ts";
 
-const Status = Type.Unsafe<MessageStatus>({ type: "string", enum: [...messageStatuses] });
+const Status = Type.Unsafe<MailboxStatus>({ type: "string", enum: [...mailboxStatuses] });
 
 const fields = {
   id: Id,

@@ -1,12 +1,13 @@
 import { isId } from "../../postgres/ids.ts";
 import { ApiError } from "../../http/contract/errors.ts";
 import type { MailboxMoment, ReadDeps } from "../message/findMailbox.ts";
-import type { Message, MessageStatus } from "../message/message.ts";
+import type { Message } from "../message/message.ts";
+import type { MailboxStatus } from "../../items/eventStatuses.ts";
 import { messageColumns, messageOf, type MessageRow } from "./readMessage.ts";
 
 export interface ListRequest {
   /** Undefined lists what is neither acknowledged nor dead nor expired. */
-  status: MessageStatus | undefined;
+  status: MailboxStatus | undefined;
   limit: number;
   /** The message after which the page begins. */
   after: string | undefined;
@@ -107,7 +108,7 @@ const dead = `(
   limit $7
 )`;
 
-function waiting(...statuses: MessageStatus[]): string {
+function waiting(...statuses: MailboxStatus[]): string {
   return `(
     select m.id, m.position as sort_key
     from messages m
@@ -128,7 +129,7 @@ function merged(...parts: string[]): Page {
   };
 }
 
-const pages: Record<MessageStatus | "ACTIVE", Page> = {
+const pages: Record<MailboxStatus | "ACTIVE", Page> = {
   ACTIVE: merged(ready, waiting("UNREAD", "CLAIMED")),
   UNREAD: merged(ready, waiting("UNREAD")),
   CLAIMED: merged(waiting("CLAIMED")),

@@ -1,13 +1,14 @@
 import { isId } from "../../postgres/ids.ts";
 import { notFound } from "../../http/contract/errors.ts";
 import { findMailbox, type MailboxMoment, type ReadDeps } from "../message/findMailbox.ts";
-import { type Message, type MessageStatus, messageTimes, withPayload } from "../message/message.ts";
+import { type Message, messageTimes, withPayload } from "../message/message.ts";
+import type { MailboxStatus } from "../../items/eventStatuses.ts";
 
 /** A message's row beside its item's; `status` is null for one that neither table holds. */
 export interface MessageRow {
   id: string;
   mailbox_id: string;
-  status: MessageStatus | null;
+  status: MailboxStatus | null;
   event_type: string | null;
   correlation_id: string | null;
   ordering_key: string | null;
