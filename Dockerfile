@@ -16,7 +16,8 @@ RUN --mount=type=secret,id=npmrc,target=/root/.npmrc \
   && npm ci --omit=dev --workspace server --no-audit --no-fund --prefer-offline \
   && cp -a node_modules /image/app/ \
   && if [ -d server/node_modules ]; then cp -a server/node_modules /image/app/server/; fi \
-  && find /image/app \( -xtype l -o -type f -regex '.*\.\(d\.[cm]?ts\|map\)' \) -delete \
+  && find /image/app \( -xtype l -o -type f -regex '.*\.\([cm]?ts\|map\|md\|markdown\|flow\)' ! -iname 'license*' \) -delete \
+  && find /image/app/node_modules -depth -type d -regex '.*/\(tests?\|__tests__\|docs\|examples?\|benchmarks?\)' -exec rm -r {} + \
   && rm -rf /root/.npm
 
 # What Node and PostgreSQL are linked against, and what PostgreSQL's start and its guard call: sh and sleep.
