@@ -12,7 +12,10 @@ exports.load = function load() {
   return isOfTheService ? import("../src/process/cli.ts") : import("../../cli/src/run.ts");
 };
 
-/** An agent's tools talk to a service that may be anywhere, with the credential of a client. */
+/**
+ * An agent's tools talk to a service that may be anywhere, with the credential of a client.
+ * @param {readonly string[]} args
+ */
 async function serveAgent(args) {
   const { provideConnection } = await import("../../cli/src/profile/provideConnection.ts");
   if (await provideConnection(args, process)) await import("../src/process/cli.ts");

@@ -209,7 +209,7 @@ describe("the client that follows", () => {
       fetch: async (input, init) => {
         if (service === undefined) throw new TypeError("fetch failed");
         const signal = AbortSignal.any([cutting.signal, ...(init?.signal ? [init.signal] : [])]);
-        return fetch(String(input).replace(urls[0], service), { ...init, signal });
+        return fetch(new Request(input).url.replace(urls[0], service), { ...init, signal });
       },
     });
     const ending = new AbortController();
