@@ -18,7 +18,7 @@ export async function packOne(name: PackageName, destination: string): Promise<s
   const staging = await mkdtemp(join(tmpdir(), "postrider-pack-"));
   try {
     const manifest = await packages[name](staging);
-    await writeJson(join(staging, "package.json"), { ...manifest, ...published });
+    await writeJson(join(staging, "package.json"), { ...manifest, ...publishedFrom(process.env) });
     await copyFile(join(root, "LICENSE"), join(staging, "LICENSE"));
     const { stdout } = await run("npm", ["pack", "--json", "--pack-destination", destination], {
       cwd: staging,
@@ -31,10 +31,20 @@ export async function packOne(name: PackageName, destination: string): Promise<s
   }
 }
 
-const published = {
-  repository: { type: "git", url: "git+https://github.com/postrider/postrider.git" },
-  publishConfig: { access: "public", provenance: true },
-};
+/**
+ * npm takes a package with provenance only if it names the repository whose workflow builds it; which one that is, the
+ * workflow alone knows. Packed elsewhere, a package names none.
+ */
+export function publishedFrom({
+  GITHUB_SERVER_URL: server = "https://github.com",
+  GITHUB_REPOSITORY: name = "",
+}: NodeJS.ProcessEnv): Manifest {
+  if (name === "") return { publishConfig: { access: "public" } };
+  return {
+    repository: { type: "git", url: `git+${server}/${name}.git` },
+    publishConfig: { access: "public", provenance: true },
+  };
+}
 
 async function layOutService(staging: string): Promise<Manifest> {
   await compile(join(root, "server/tsconfig.build.json"), staging);

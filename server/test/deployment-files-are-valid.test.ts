@@ -20,6 +20,7 @@ const modules = {
   Service: "v1",
 };
 const hasSystemd = spawnSync("systemd-analyze", ["--version"]).status === 0;
+const hasKubectl = spawnSync("kubectl", ["version", "--client"]).status === 0;
 /** What the service takes for a stop at most, before it ends its database. */
 const stopLimitSeconds = 25;
 
@@ -61,6 +62,17 @@ describe("the manifests for Kubernetes", async () => {
     for (const { files, kustomization } of manifests) {
       const local = (kustomization.resources as string[]).filter((name) => !name.startsWith(".."));
       expect(local.sort()).toEqual(files.filter((name) => name !== "kustomization.yaml").sort());
+    }
+  });
+
+  it.runIf(hasKubectl)("are put together by kustomize", async () => {
+    for (const name of ["postgres", "embedded"]) {
+      const { stdout } = await run("kubectl", ["kustomize", join(kubernetes, name)]);
+      const built = parseAllDocuments(stdout).map((document) => document.toJS() as Manifest);
+      expect(built.map(({ kind }) => kind)).toContain("Service");
+      const workload = built.find(({ spec }) => spec.template !== undefined)!;
+      const service = built.find(({ kind }) => kind === "Service")!;
+      expect(workload.spec.template.metadata.labels).toMatchObject(service.spec.selector);
     }
   });
 

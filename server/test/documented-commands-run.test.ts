@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { glob, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Agent, startAgent } from "./support/agent/startAgent.ts";
@@ -9,27 +9,19 @@ import { blocksOf, type DocumentedBlock, root, runBlocks } from "./support/docum
 import { type Receiver, startReceiver } from "./support/receiver.ts";
 import { createTestNode, signUp, type TestNode } from "./support/testNode.ts";
 
-/**
- * Every page whose commands are held to what stands behind their `sh`; add a page when it has commands. Those of the command line and
- * of backups are run by `cli/test/documented-commands-work.test.ts`.
- */
-const pages = [
-  "README.md",
-  "CONTRIBUTING.md",
-  "bench/README.md",
-  "faults/README.md",
-  "docs/a2a.md",
-  "docs/billing.md",
-  "docs/deploying.md",
-  "docs/erasure.md",
-  "docs/mailboxes.md",
-  "docs/members.md",
-  "docs/operational-events.md",
-  "docs/operations.md",
-  "docs/replaying-canceling-testing.md",
-  "docs/seeing-what-happens.md",
-];
-const blocks = (await Promise.all(pages.map(blocksOf))).flat();
+/** Every page: their commands are held to what stands behind `sh`. */
+const pages = (
+  await Array.fromAsync(
+    glob("**/*.md", { cwd: root, exclude: (path) => /(^|\/)(node_modules|dist|data|\.[^/]+)$/.test(path) }),
+  )
+)
+  .map((path) => path.replaceAll("\\", "/"))
+  .sort();
+/** These are run by `cli/test/documented-commands-work.test.ts`. */
+const ofCommandLine = ["docs/backup.md", "docs/command-line.md"];
+const blocks = (
+  await Promise.all(pages.filter((page) => !ofCommandLine.includes(page)).map(blocksOf))
+).flat();
 const toRun = Map.groupBy(
   blocks.filter(({ mark }) => mark.startsWith("run")),
   ({ page }) => page,
