@@ -1,6 +1,6 @@
 import { execFile, spawnSync } from "node:child_process";
 import { createServer } from "node:http";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -53,12 +53,49 @@ createClient({ baseUrl: "http://127.0.0.1:2", maxAttempts: 1 }).listTargets().ca
   console.log(failure instanceof PostriderError, refusal instanceof WebhookVerificationError, typeof consumeMailbox);
 });`;
 
+const typed = `
+import { type Client, createClient, PostriderError, type Target } from "@postrider/sdk";
+import { consumeMailbox, RejectMessage } from "@postrider/sdk/mailbox";
+import { verifyWebhook, WebhookVerificationError } from "@postrider/sdk/webhook";
+
+const client: Client = createClient({ baseUrl: "http://127.0.0.1:1", maxAttempts: 1 });
+const failure: unknown = await client.listTargets().catch((error: unknown) => error);
+const refusal: unknown = await verifyWebhook("whsec_AA==", {}, "").catch((error: unknown) => error);
+export const name = (target: Target): string => target.name;
+export const said: [boolean, boolean, string] = [
+  failure instanceof PostriderError && failure.status === 0,
+  refusal instanceof WebhookVerificationError,
+  typeof consumeMailbox + new RejectMessage("no").message,
+];
+`;
+
+/** What the compiler says about the program; empty when it is content. */
+async function typeCheck(...options: string[]): Promise<string> {
+  const always = ["--strict", "--noEmit", "--target", "es2022", ...options, "program.mts"];
+  const compiler = join(root, "node_modules/typescript/bin/tsc");
+  const failed = (error: { stdout: string }): { stdout: string } => error;
+  const folder = { cwd: join(tree, "typed") };
+  const { stdout } = await run(process.execPath, [compiler, ...always], folder).catch(failed);
+  return stdout;
+}
+
 describe("the published client", () => {
   it.each(nodes)("runs as a module and as CommonJS in Node %s", async (_version, node) => {
     for (const file of ["module.mjs", "common.cjs"]) {
       const { stdout } = await run(node, [join(tree, file)], { cwd: tree });
       expect(stdout).toBe("true true function\n");
     }
+  });
+
+  it("has types for Node, and for browsers", async () => {
+    // Below what is installed, which stays as npm left it.
+    mkdirSync(join(tree, "typed/node_modules"), { recursive: true });
+    writeFileSync(join(tree, "typed/program.mts"), typed);
+    symlinkSync(join(root, "node_modules/@types"), join(tree, "typed/node_modules/@types"));
+    const node = ["--module", "nodenext", "--types", "node", "--lib", "es2022"];
+    const browser = ["--module", "esnext", "--moduleResolution", "bundler", "--types", ""];
+    expect(await typeCheck(...node)).toBe("");
+    expect(await typeCheck(...browser, "--lib", "es2022,dom,dom.iterable")).toBe("");
   });
 
   it("runs in a browser", async () => {

@@ -56,9 +56,7 @@ export async function withSnapshot<T>(source: Source, use: (contents: Contents) 
 }
 
 async function describe(client: pg.Client, source: Source): Promise<Manifest> {
-  const { rows } = await client.query<Manifest["migrations"][number]>(
-    "select version, name, checksum from schema_changes order by version",
-  );
+  const rows = await readMigrations(client);
   const unknown = rows.find(({ version }) => migrations.every((known) => known.version !== version));
   if (unknown !== undefined) {
     throw new Error(
@@ -73,6 +71,19 @@ async function describe(client: pg.Client, source: Source): Promise<Manifest> {
     migrations: rows,
     tables: await ownTables(client),
   };
+}
+
+/** Those of the list that the database has: versions that knew ten migrations or fewer had another. */
+async function readMigrations(client: pg.Client): Promise<Manifest["migrations"]> {
+  const lists = await client.query<{ list: string | null }>(
+    "select coalesce(to_regclass('schema_changes'), to_regclass('schema_migrations'))::text as list",
+  );
+  const list = lists.rows[0]!.list;
+  if (list === null) throw new Error("the database has no tables of Postrider: there is nothing to read");
+  const { rows } = await client.query<Manifest["migrations"][number]>(
+    `select version, name, checksum from ${list} order by version`,
+  );
+  return rows;
 }
 
 async function* readAll(
