@@ -25,6 +25,7 @@ export async function main(args: readonly string[], around: Surroundings): Promi
   const out = createOutput(around, args.includes("--json"), around.env);
   try {
     if (args.some((word) => word.includes("ak_live_"))) throw new UsageError(keyInArguments);
+    if (isHelp && isUnknown(found)) throw new UsageError(whatIsMissing(found));
     if (isHelp || (found.path.length === 0 && found.args.length === 0)) {
       out.raw(helpOf(found.command, found.path));
       return exitCodes.done;
@@ -51,11 +52,16 @@ function read(args: readonly string[]): { found: Found; isHelp: boolean } {
   return { found: findCommand(commands, words), isHelp };
 }
 
+/** Whether a word is left where only commands can follow. */
+function isUnknown({ command, args }: Found): boolean {
+  return command.run === undefined && args[0] !== undefined && !args[0].startsWith("-");
+}
+
 function whatIsMissing({ command, path, args }: Found): string {
   const [word] = args;
   const name = path.join(" ");
   if (word?.startsWith("-") === true)
-    return `options come after the command: postrider ${name} <command> ${word}`;
+    return `options come after the command: ${["postrider", ...path, "<command>", word].join(" ")}`;
   if (word !== undefined) return `there is no command "${[...path, word].join(" ")}"`;
   return `say what to do: ${command.commands!.map((one) => `${name} ${one.name}`).join(", ")}`;
 }

@@ -24,6 +24,17 @@ describe("help", () => {
     },
   );
 
+  it("of a command that is none says so", async () => {
+    for (const words of [
+      ["help", "sell"],
+      ["sell", "--help"],
+      ["help", "target", "sell"],
+    ]) {
+      expect(await run(words)).toMatchObject({ code: 2, err: expect.stringMatching(/no command ".*sell"/) });
+    }
+    expect((await run(["--nonsense"])).err).toMatch(/postrider <command> --nonsense/);
+  });
+
   it("has lines that a terminal of 120 columns shows whole", async () => {
     for (const path of paths(commands)) {
       const { out } = await run([...path, "--help"]);
