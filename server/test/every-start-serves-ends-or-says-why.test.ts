@@ -11,7 +11,7 @@ import { createWebhookTarget, sendItems } from "./support/items.ts";
 import { commandFile, type Program, type ProgramOptions, someKey, startProgram } from "./support/program.ts";
 import { startReceiver } from "./support/receiver.ts";
 import { startService } from "./support/serviceProcess.ts";
-import { signUp } from "./support/testNode.ts";
+import { createTestNode, signUp } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
 import { clusterFolder } from "./support/clusterFolder.ts";
 
@@ -234,10 +234,9 @@ describe.concurrent("a start on a directory", () => {
 describe.concurrent("a start with the key of another database", () => {
   it("ends with a sentence; with the former key named as such it serves", async () => {
     const database = await createTestDatabase();
-    const service = await startService({ storage: { databaseUrl: database.url } });
-    const account = await signUp(service);
-    await createWebhookTarget(service, account, "https://example.com/hook");
-    await service.stop();
+    const node = createTestNode(database);
+    await createWebhookTarget(node, await signUp(node), "https://example.com/hook");
+    await node.stop();
     const otherKey = Buffer.alloc(32, 8).toString("base64");
     const env = { DATABASE_URL: database.url, POSTRIDER_ENCRYPTION_KEY: otherKey };
     const program = start(env);
@@ -291,7 +290,8 @@ describe.concurrent("a service that is asked to stop twice", () => {
   it("ends at once, though an attempt keeps it waiting", async () => {
     const receiver = await startReceiver();
     receiver.answer = () => undefined;
-    const service = await startService({ storage: { dataDir: newPlace() } });
+    const database = await createTestDatabase();
+    const service = await startService({ storage: { databaseUrl: database.url } });
     const account = await signUp(service);
     const target = await createWebhookTarget(service, account, receiver.url);
     await sendItems(service, account, target.id, 1);
@@ -305,6 +305,7 @@ describe.concurrent("a service that is asked to stop twice", () => {
     );
     expect(await service.ended).toBeNull();
     await receiver.stop();
+    await database.drop();
   });
 });
 

@@ -1,5 +1,13 @@
 import type { Command } from "../command.ts";
-import { choicesOf, listingOf, placesOf, valuedOptions } from "./paths.ts";
+import {
+  choicesOf,
+  listingOf,
+  type Names,
+  type Place,
+  placesOf,
+  type ValuedOption,
+  valuedOptions,
+} from "./paths.ts";
 
 /** A script for fish, with what each word means beside it. */
 export function fishCompletion(root: Command): string {
@@ -7,20 +15,16 @@ export function fishCompletion(root: Command): string {
   const valued = new Map(valuedOptions(places).map((option) => [option.flag, option]));
   const deeper = places.filter(({ path }) => path !== "").map(({ path }) => quoted(path));
   const lines = places.flatMap((place) => {
-    const condition = quoted(`__postrider_at ${quoted(place.path)}`);
-    const line = (rest: string): string => `complete -c postrider -n ${condition} ${rest}`;
-    return [
-      ...choicesOf(place).map(({ word, help }) => {
-        const option = valued.get(word);
-        const what = word.startsWith("--") ? `-l ${word.slice(2)}` : `-a ${quoted(word)}`;
-        const given = option === undefined ? "" : ` -x -a ${quoted(valuesFor(option))}`;
-        return line(`${what}${given} -d ${quoted(help)}`);
-      }),
-      ...(place.names === undefined
-        ? []
-        : [line(`-a ${quoted(`(postrider ${listingOf(place.names)} 2>/dev/null)`)}`)]),
-      ...(place.takesFiles ? [line("-F")] : []),
-    ];
+    const line = (rest: string): string => `complete -c postrider -n ${conditionOf(place)} ${rest}`;
+    const lines = choicesOf(place).map(({ word, help }) => {
+      const option = valued.get(word);
+      const what = word.startsWith("--") ? `-l ${word.slice(2)}` : `-a ${quoted(word)}`;
+      const given = option === undefined ? "" : ` -x -a ${quoted(valuesFor(option))}`;
+      return line(`${what}${given} -d ${quoted(help)}`);
+    });
+    if (place.names !== undefined) lines.push(line(`-a ${quoted(asking(place.names))}`));
+    if (place.takesFiles) lines.push(line("-F"));
+    return lines;
   });
   return `# Completion of postrider for fish: postrider completion fish | source
 function __postrider_at
@@ -38,14 +42,16 @@ ${lines.join("\n")}
 `;
 }
 
-function valuesFor({
-  choices,
-  names,
-}: {
-  choices: readonly string[];
-  names: "target" | "mailbox" | undefined;
-}): string {
-  return names === undefined ? choices.join(" ") : `(postrider ${listingOf(names)} 2>/dev/null)`;
+function conditionOf({ path }: Place): string {
+  return quoted(`__postrider_at ${quoted(path)}`);
+}
+
+function valuesFor({ choices, names }: ValuedOption): string {
+  return names === undefined ? choices.join(" ") : asking(names);
+}
+
+function asking(names: Names): string {
+  return `(postrider ${listingOf(names)} 2>/dev/null)`;
 }
 
 /** fish knows \\' and \\\\ within single quotes. */

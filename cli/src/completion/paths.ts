@@ -1,7 +1,7 @@
 import { type Command, type Option, optionsOf, type Options } from "../command.ts";
 
 /** What the words of a command can be, beside its options: the names of targets, of which it may take one kind. */
-type Names = "target" | "mailbox";
+export type Names = "target" | "mailbox";
 
 /** A place in the tree of commands, and what may stand there. */
 export interface Place {
