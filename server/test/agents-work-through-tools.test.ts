@@ -258,7 +258,8 @@ describe("a call over HTTP that is given up behind a balancer", () => {
     const otherUrl = await other.listen();
     const agent = await connectAgent("HTTP", baseUrl, account.api_key, {
       fetch: (input, init) => {
-        const isGivenUp = (init?.body as string).includes("notifications/cancelled");
+        const body = init?.body;
+        const isGivenUp = typeof body === "string" && body.includes("notifications/cancelled");
         return fetch(new Request(input).url.replace(baseUrl, isGivenUp ? otherUrl : baseUrl), init);
       },
     });
