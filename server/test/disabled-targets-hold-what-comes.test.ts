@@ -9,13 +9,6 @@ import { file, startedNodeTest } from "./support/fixtures.ts";
 
 const it = startedNodeTest()
   .extend(
-    "call",
-    file,
-    ({ node, account }) =>
-      (method: "GET" | "POST" | "PATCH", path: string, body?: unknown, headers = {}): Promise<Answer> =>
-        node.call(method, path, { key: account.api_key, ...(body !== undefined && { body }), headers }),
-  )
-  .extend(
     "patch",
     file,
     ({ call }) =>
@@ -40,13 +33,6 @@ const it = startedNodeTest()
     ({ receiver }) =>
       (path: string): string[] =>
         receiver.at(path).map((one) => one.id),
-  )
-  .extend(
-    "statusOf",
-    file,
-    ({ node, account }) =>
-      async (id: string): Promise<string> =>
-        (await readEvent(node, account, id)).event.status,
   )
   /** An item that is delivered after all that was due before it, so that what has not arrived by then is held. */
   .extend("letOthersPass", file, ({ node, account, receiver, statusOf }) => async (): Promise<void> => {
