@@ -1,67 +1,60 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type pg from "pg";
-import { createPool } from "../src/postgres/pool.ts";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { describe, expect } from "vitest";
 import { until } from "./support/until.ts";
 import { createWebhookTarget, sendItem, sendItems, type WebhookTarget } from "./support/items.ts";
-import { answerOk, type Receiver, startReceiver } from "./support/receiver.ts";
-import { startService, type ServiceProcess } from "./support/serviceProcess.ts";
+import { answerOk, startReceiver } from "./support/receiver.ts";
+import type { ServiceProcess } from "./support/serviceProcess.ts";
 import { hotRows, storeDueItems } from "./support/storedItems.ts";
 import { type Account, signUp } from "./support/testNode.ts";
+import { stageTest } from "./support/fixtures.ts";
 
 /*
  * Attempts end after the default 15 s here, so whatever waits for a hanging one is late by that much. What must not
  * wait has to arrive within a third of it, however busy the machine is.
  */
 const promptMs = 5_000;
-let database: TestDatabase;
-let pool: pg.Pool;
 let service: ServiceProcess;
-let receiver: Receiver;
 let account: Account;
 
-beforeEach(async () => {
-  database = await createTestDatabase();
-  pool = createPool({ connection: database.connection, size: 2, onError: () => undefined });
-  // Paths that begin with /hang are never answered.
-  receiver = await startReceiver((received, response) => {
-    if (!received.path.startsWith("/hang")) answerOk(received, response);
-  });
-});
-
-afterEach(async () => {
-  service.kill("SIGKILL");
-  await service.ended;
-  await receiver.stop();
-  await pool.end();
-  await database.drop();
-});
-
-async function start(env: Record<string, string> = {}): Promise<void> {
-  service = await startService({ storage: { databaseUrl: database.url }, env });
-  account = await signUp(service);
-}
-
-function targetAt(path: string): Promise<WebhookTarget> {
-  return createWebhookTarget(service, account, receiver.url + path);
-}
-
-function targetsAt(path: string, count: number): Promise<WebhookTarget[]> {
-  return Promise.all(Array.from({ length: count }, (_, index) => targetAt(`${path}/${index}`)));
-}
-
-/** Items sent one after the other each arrive before the next is sent. */
-async function expectPrompt(target: WebhookTarget, path: string, count: number): Promise<void> {
-  const before = receiver.at(path).length;
-  for (let sent = 1; sent <= count; sent++) {
-    await sendItem(service, account, target.id);
-    await receiver.arrivals(before + sent, { path, limitMs: promptMs });
-  }
-}
+const it = stageTest
+  .extend("begin", ({ start }) => async (env: Record<string, string> = {}): Promise<void> => {
+    service = await start(env);
+    account = await signUp(service);
+  })
+  .extend("targetAt", ({ receiver }) => {
+    // Paths that begin with /hang are never answered.
+    receiver.answer = (received, response) => {
+      if (!received.path.startsWith("/hang")) answerOk(received, response);
+    };
+    return (path: string) => createWebhookTarget(service, account, receiver.url + path);
+  })
+  .extend(
+    "targetsAt",
+    ({ targetAt }) =>
+      (path: string, count: number) =>
+        Promise.all(Array.from({ length: count }, (_, index) => targetAt(`${path}/${index}`))),
+  )
+  /** Items sent one after the other each arrive before the next is sent. */
+  .extend(
+    "expectPrompt",
+    ({ receiver }) =>
+      async (target: WebhookTarget, path: string, count: number): Promise<void> => {
+        const before = receiver.at(path).length;
+        for (let sent = 1; sent <= count; sent++) {
+          await sendItem(service, account, target.id);
+          await receiver.arrivals(before + sent, { path, limitMs: promptMs });
+        }
+      },
+  );
 
 describe("a healthy target's item arrives at once", () => {
-  it("while 40 targets hang, each with items waiting, and few requests may be under way", async () => {
-    await start({ POSTRIDER_MAX_IN_FLIGHT: "64" });
+  it("while 40 targets hang, each with items waiting, and few requests may be under way", async ({
+    begin,
+    targetsAt,
+    targetAt,
+    receiver,
+    expectPrompt,
+  }) => {
+    await begin({ POSTRIDER_MAX_IN_FLIGHT: "64" });
     const hanging = await targetsAt("/hang", 40);
     const healthy = await targetAt("/healthy");
     for (const { id } of hanging) await sendItems(service, account, id, 20);
@@ -72,8 +65,14 @@ describe("a healthy target's item arrives at once", () => {
     expect(isHanging()).toBeLessThan(64);
   });
 
-  it("while targets hang that were healthy and busy until a moment ago", async () => {
-    await start({ POSTRIDER_MAX_IN_FLIGHT: "64" });
+  it("while targets hang that were healthy and busy until a moment ago", async ({
+    begin,
+    receiver,
+    targetsAt,
+    targetAt,
+    expectPrompt,
+  }) => {
+    await begin({ POSTRIDER_MAX_IN_FLIGHT: "64" });
     let isDown = false;
     receiver.answer = (received, response) => {
       if (!isDown || !received.path.startsWith("/hang")) answerOk(received, response);
@@ -87,8 +86,15 @@ describe("a healthy target's item arrives at once", () => {
     await expectPrompt(healthy, "/healthy", 20);
   });
 
-  it("while 400 hanging targets have more waiting than memory holds", async () => {
-    await start({ POSTRIDER_ROLES: "api" });
+  it("while 400 hanging targets have more waiting than memory holds", async ({
+    begin,
+    targetsAt,
+    targetAt,
+    pool,
+    receiver,
+    expectPrompt,
+  }) => {
+    await begin({ POSTRIDER_ROLES: "api" });
     const hanging = await targetsAt("/hang", 400);
     const healthy = await targetAt("/healthy");
     for (const { id } of hanging) {
@@ -96,14 +102,20 @@ describe("a healthy target's item arrives at once", () => {
     }
     await service.stop();
     const login = account;
-    await start();
+    await begin();
     account = login;
     await until(() => receiver.received.length > 100, Boolean, promptMs);
     await expectPrompt(healthy, "/healthy", 20);
   });
 
-  it("while another has 20,000 items waiting, and a third is refused every connection", async () => {
-    await start();
+  it("while another has 20,000 items waiting, and a third is refused every connection", async ({
+    begin,
+    targetAt,
+    pool,
+    receiver,
+    expectPrompt,
+  }) => {
+    await begin();
     const [busy, healthy] = [await targetAt("/busy"), await targetAt("/healthy")];
     const gone = await startReceiver();
     const refused = await createWebhookTarget(service, account, gone.url);
@@ -123,8 +135,14 @@ describe("a healthy target's item arrives at once", () => {
   });
 });
 
-it("a target whose secret cannot be read gets the reason on record, and delays no other", async () => {
-  await start();
+it("a target whose secret cannot be read gets the reason on record, and delays no other", async ({
+  begin,
+  targetAt,
+  pool,
+  receiver,
+  expectPrompt,
+}) => {
+  await begin();
   const [unreadable, healthy] = [await targetAt("/unreadable"), await targetAt("/healthy")];
   await pool.query("update targets set secret = '\\x00', version = version + 1 where id = $1", [
     unreadable.id,

@@ -1,7 +1,7 @@
 import { describe, expect } from "vitest";
 import { createAgentTarget } from "./support/agentTargets.ts";
 import { startAgent } from "./support/agent/startAgent.ts";
-import { acceptedEvents, createWebhookTarget, readEvent, sendItem, sendItems } from "./support/items.ts";
+import { acceptedEvents, createWebhookTarget, sendItem, sendItems } from "./support/items.ts";
 import { storeDueItems } from "./support/storedItems.ts";
 import { type Answer, createTestNode } from "./support/testNode.ts";
 import { until } from "./support/until.ts";

@@ -1,49 +1,38 @@
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, onTestFinished } from "vitest";
 import { createAgentTarget } from "./support/agentTargets.ts";
 import { answerJson, startCardServer, wholeCard } from "./support/cardServer.ts";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { openEventStream } from "./support/eventStream.ts";
 import { acceptedEvents, createWebhookTarget, readEvent, sendItem, sendItems } from "./support/items.ts";
 import { createMailbox } from "./support/mailbox.ts";
-import { answerOk, type Receiver, startReceiver } from "./support/receiver.ts";
-import { type Account, type Answer, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+import { answerOk } from "./support/receiver.ts";
+import { type Answer, signUp } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
+import { file, startedNodeTest } from "./support/fixtures.ts";
 
-let database: TestDatabase;
-let receiver: Receiver;
-let node: TestNode;
-let account: Account;
-let url: string;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  receiver = await startReceiver();
-  node = createTestNode(database, {
-    POSTRIDER_ALLOW_HTTP_TARGETS: "true",
-    POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8",
-  });
-  url = await node.listen();
-  node.service.start();
-  account = await signUp(node);
-});
-
-afterAll(async () => {
-  await node?.stop();
-  await receiver?.stop();
-  await database?.drop();
-});
-
-function call(method: "GET" | "POST" | "PATCH" | "DELETE", path: string, body?: unknown): Promise<Answer> {
-  return node.call(method, path, { key: account.api_key, ...(body !== undefined && { body }) });
-}
-
-function cancel(id: string): Promise<Answer> {
-  return call("POST", `/api/v1/events/${id}/cancel`);
-}
-
-async function statusOf(id: string): Promise<string> {
-  return (await readEvent(node, account, id)).event.status;
-}
+const it = startedNodeTest()
+  .extend(
+    "cancel",
+    file,
+    ({ call }) =>
+      (id: string): Promise<Answer> =>
+        call("POST", `/api/v1/events/${id}/cancel`),
+  )
+  .extend(
+    "newTarget",
+    file,
+    ({ node, account, receiver }) =>
+      async (fields: Record<string, unknown> = {}): Promise<{ id: string; path: string }> => {
+        const path = `/cancel-${++count}`;
+        return { ...(await createWebhookTarget(node, account, receiver.url + path, fields)), path };
+      },
+  )
+  .extend(
+    "setEnabled",
+    file,
+    ({ call }) =>
+      (id: string, enabled: boolean): Promise<Answer> =>
+        call("PATCH", `/api/v1/targets/${id}`, { enabled }),
+  );
 
 function refusalOf({ status, headers }: Answer): unknown {
   return [status, headers["x-error-code"]];
@@ -57,17 +46,17 @@ function aroundNow(): string {
 
 let count = 0;
 
-async function newTarget(fields: Record<string, unknown> = {}): Promise<{ id: string; path: string }> {
-  const path = `/cancel-${++count}`;
-  return { ...(await createWebhookTarget(node, account, receiver.url + path, fields)), path };
-}
-
-function setEnabled(id: string, enabled: boolean): Promise<Answer> {
-  return call("PATCH", `/api/v1/targets/${id}`, { enabled });
-}
-
 describe("an event that waits", () => {
-  it("alone or in a row with others is canceled, and those others are delivered", async () => {
+  it("alone or in a row with others is canceled, and those others are delivered", async ({
+    newTarget,
+    setEnabled,
+    node,
+    account,
+    cancel,
+    statusOf,
+    call,
+    receiver,
+  }) => {
     const { id: targetId, path } = await newTarget();
     await setEnabled(targetId, false);
     const ids = await sendItems(node, account, targetId, 40);
@@ -88,7 +77,15 @@ describe("an event that waits", () => {
     expect(await acceptedEvents(node, account)).toBe(billed);
   });
 
-  it("for its retry is canceled, and keeps the attempts it had", async () => {
+  it("for its retry is canceled, and keeps the attempts it had", async ({
+    receiver,
+    newTarget,
+    node,
+    account,
+    statusOf,
+    cancel,
+    call,
+  }) => {
     receiver.answer = (_received, response) => response.writeHead(500).end();
     const { id: targetId } = await newTarget({ retry_interval_seconds: 3600 });
     const id = await sendItem(node, account, targetId);
@@ -104,7 +101,14 @@ describe("an event that waits", () => {
     expect((await call("POST", `/api/v1/events/${id}/replay`)).status).toBe(202);
   });
 
-  it("adds nothing to the statistics when it is canceled", async () => {
+  it("adds nothing to the statistics when it is canceled", async ({
+    newTarget,
+    setEnabled,
+    node,
+    account,
+    cancel,
+    call,
+  }) => {
     const { id: targetId } = await newTarget();
     await setEnabled(targetId, false);
     const id = await sendItem(node, account, targetId);
@@ -113,7 +117,7 @@ describe("an event that waits", () => {
     expect(body.totals).toMatchObject({ accepted: 1, delivered: 0, retried: 0, failed: 0 });
   });
 
-  it("is told of by the stream", async () => {
+  it("is told of by the stream", async ({ url, account, newTarget, setEnabled, node, cancel }) => {
     const stream = await openEventStream(url, { authorization: `Bearer ${account.api_key}` });
     onTestFinished(() => stream.close());
     const { id: targetId } = await newTarget();
@@ -128,7 +132,13 @@ describe("an event that waits", () => {
 });
 
 describe("an event is not canceled", () => {
-  it("when it has ended: 409, and it stays as it is", async () => {
+  it("when it has ended: 409, and it stays as it is", async ({
+    newTarget,
+    node,
+    account,
+    statusOf,
+    cancel,
+  }) => {
     const { id: targetId } = await newTarget();
     const id = await sendItem(node, account, targetId);
     await until(
@@ -141,7 +151,7 @@ describe("an event is not canceled", () => {
     expect(await statusOf(id)).toBe("DELIVERED");
   });
 
-  it("twice", async () => {
+  it("twice", async ({ newTarget, setEnabled, node, account, cancel }) => {
     const { id: targetId } = await newTarget();
     await setEnabled(targetId, false);
     const id = await sendItem(node, account, targetId);
@@ -150,7 +160,14 @@ describe("an event is not canceled", () => {
     expect(refusalOf(await cancel(id))).toEqual([409, "event_ended"]);
   });
 
-  it("while it is being sent: 409, and it is delivered", async () => {
+  it("while it is being sent: 409, and it is delivered", async ({
+    receiver,
+    newTarget,
+    node,
+    account,
+    cancel,
+    statusOf,
+  }) => {
     let release: (() => void) | undefined;
     receiver.answer = (received, response) => {
       release = () => answerOk(received, response);
@@ -167,7 +184,7 @@ describe("an event is not canceled", () => {
     );
   });
 
-  it("of another organization: 404", async () => {
+  it("of another organization: 404", async ({ newTarget, setEnabled, node, account, statusOf }) => {
     const { id: targetId } = await newTarget();
     await setEnabled(targetId, false);
     const id = await sendItem(node, account, targetId);
@@ -178,7 +195,15 @@ describe("an event is not canceled", () => {
 });
 
 describe("a handoff", () => {
-  it("that was not sent is canceled; one whose message may have arrived is not", async () => {
+  it("that was not sent is canceled; one whose message may have arrived is not", async ({
+    receiver,
+    node,
+    account,
+    statusOf,
+    cancel,
+    setEnabled,
+    call,
+  }) => {
     const cards = await startCardServer();
     onTestFinished(() => cards.stop());
     cards.answer = (response) => answerJson(response, wholeCard(`${receiver.url}/a2a`));
@@ -202,7 +227,12 @@ describe("a handoff", () => {
 });
 
 describe("a mailbox's message", () => {
-  it("that nobody has claimed is taken out, and the mailbox counts it no more", async () => {
+  it("that nobody has claimed is taken out, and the mailbox counts it no more", async ({
+    node,
+    account,
+    cancel,
+    statusOf,
+  }) => {
     const box = await createMailbox(node, {}, account);
     const [first, second] = [await box.send({ n: 1 }), await box.send({ n: 2 })];
     expect(await cancel(first)).toMatchObject({ status: 200, body: { status: "CANCELED" } });
@@ -217,7 +247,7 @@ describe("a mailbox's message", () => {
     expect(refusalOf(await cancel(second))).toEqual([409, "event_ended"]);
   });
 
-  it("lets the next of its ordering key be claimed", async () => {
+  it("lets the next of its ordering key be claimed", async ({ node, account, cancel }) => {
     const box = await createMailbox(node, {}, account);
     const key = { "x-ordering-key": "one" };
     const ids = [await box.send({ n: 1 }, key), await box.send({ n: 2 }, key)];

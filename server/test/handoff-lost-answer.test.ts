@@ -1,69 +1,60 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import type { AgentOptions } from "./support/agent/agentOptions.ts";
 import { type AnswerProxy, startAnswerProxy } from "./support/agent/answerProxy.ts";
 import { type Agent, startAgent } from "./support/agent/startAgent.ts";
 import { createAgentTarget, untilEnded, untilHandedOver } from "./support/agentTargets.ts";
-import { answerJson, type CardServer, startCardServer, wholeCard } from "./support/cardServer.ts";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { answerJson, wholeCard } from "./support/cardServer.ts";
 import { sendItem } from "./support/items.ts";
-import { startService, type ServiceProcess } from "./support/serviceProcess.ts";
-import { type Account, signUp } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
+import { stagedTest } from "./support/fixtures.ts";
 
 /** Two thirds of it for the message, one third for finding out what became of it. */
 const env = { POSTRIDER_DELIVERY_TIMEOUT_MS: "3000" };
-let database: TestDatabase;
-let service: ServiceProcess;
-let account: Account;
 let agent: Agent;
 let proxy: AnswerProxy;
-let cards: CardServer;
-let folder: string;
 
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "agent-"));
-  database = await createTestDatabase();
-  service = await startService({ storage: { databaseUrl: database.url }, env });
-  account = await signUp(service);
-  cards = await startCardServer();
-});
-
-afterEach(async () => {
-  await service.stop();
-  await proxy.stop();
-  await agent.kill();
-  await cards.stop();
-  await database.drop();
-  await rm(folder, { recursive: true });
-});
-
-/** An agent that is reached through a proxy, and a target for it that is tried again after a second. */
-async function begin(options: AgentOptions = {}): Promise<string> {
-  agent = await startAgent({ ...options, storePath: join(folder, "tasks.json") });
-  proxy = await startAnswerProxy(agent.port);
-  cards.answer = (response) => answerJson(response, wholeCard(`${proxy.url}/a2a`));
-  return createAgentTarget(service, account, cards.url, { retry_interval_seconds: 1 });
-}
-
-function untilDone(id: string): ReturnType<typeof untilEnded> {
-  return untilEnded(service, account, id);
-}
+const it = stagedTest(env)
+  /** An agent that is reached through a proxy, and a target for it that is tried again after a second. */
+  .extend("begin", ({ folder, cards, service, account }, { onCleanup }) => {
+    onCleanup(async () => {
+      await proxy.stop();
+      await agent.kill();
+    });
+    return async (options: AgentOptions = {}): Promise<string> => {
+      agent = await startAgent({ ...options, storePath: join(folder, "tasks.json") });
+      proxy = await startAnswerProxy(agent.port);
+      cards.answer = (response) => answerJson(response, wholeCard(`${proxy.url}/a2a`));
+      return createAgentTarget(service, account, cards.url, { retry_interval_seconds: 1 });
+    };
+  })
+  /** Sends an item whose answer gets lost, and gives its id when that has happened. */
+  .extend(
+    "loseAnswer",
+    ({ service, account }) =>
+      async (targetId: string, loss: "reset" | "swallow"): Promise<string> => {
+        proxy.answers = loss;
+        const id = await sendItem(service, account, targetId, "complete");
+        await until(
+          () => proxy.lost,
+          (lost) => lost > 0,
+        );
+        return id;
+      },
+  );
 
 async function tasksMade(): Promise<number> {
   return (await agent.report()).tasks.length;
 }
 
 describe("an answer that was lost after the message had arrived", () => {
-  it.each(["reset", "swallow"] as const)(
+  it.for(["reset", "swallow"] as const)(
     "makes no second task when it was %s: the agent's task list shows the first",
-    async (loss) => {
+    async (loss, { begin, service, account }) => {
       const targetId = await begin();
       proxy.answers = loss;
       const id = await sendItem(service, account, targetId, "complete");
-      const seen = await untilDone(id);
+      const seen = await untilEnded(service, account, id);
       expect(proxy.lost).toBeGreaterThan(0);
       expect(await tasksMade()).toBe(1);
       expect(await agent.messages()).toHaveLength(1);
@@ -79,14 +70,14 @@ describe("an answer that was lost after the message had arrived", () => {
     },
   );
 
-  it("makes no second task when the agent goes away meanwhile, and comes back with its tasks", async () => {
+  it("makes no second task when the agent goes away meanwhile, and comes back with its tasks", async ({
+    begin,
+    loseAnswer,
+    service,
+    account,
+  }) => {
     const targetId = await begin();
-    proxy.answers = "swallow";
-    const id = await sendItem(service, account, targetId, "complete");
-    await until(
-      () => proxy.lost,
-      (lost) => lost > 0,
-    );
+    const id = await loseAnswer(targetId, "swallow");
     const [taskId] = (await agent.report()).tasks;
     await agent.kill();
     proxy.answers = "pass";
@@ -100,34 +91,34 @@ describe("an answer that was lost after the message had arrived", () => {
     expect(await agent.messages()).toHaveLength(0);
   });
 
-  it("makes no second task when the service is killed while it waits", async () => {
+  it("makes no second task when the service is killed while it waits", async ({
+    begin,
+    loseAnswer,
+    service,
+    account,
+    again,
+  }) => {
     const targetId = await begin();
-    proxy.answers = "swallow";
-    const id = await sendItem(service, account, targetId, "complete");
-    await until(
-      () => proxy.lost,
-      (lost) => lost > 0,
-    );
+    const id = await loseAnswer(targetId, "swallow");
     service.kill("SIGKILL");
     await service.ended;
     proxy.answers = "pass";
-    service = await startService({ storage: { databaseUrl: database.url }, env });
-    const seen = await untilDone(id);
+    const seen = await untilEnded(await again(), account, id);
     expect(seen.handoff).toMatchObject({ outcome: "COMPLETED", possible_duplicate: false });
     expect(await tasksMade()).toBe(1);
     expect(await agent.messages()).toHaveLength(1);
   });
 
-  it("may make a second where the agent has no task list, and says so", async () => {
+  it("may make a second where the agent has no task list, and says so", async ({
+    begin,
+    loseAnswer,
+    service,
+    account,
+  }) => {
     const targetId = await begin({ taskList: "absent" });
-    proxy.answers = "reset";
-    const id = await sendItem(service, account, targetId, "complete");
-    await until(
-      () => proxy.lost,
-      (lost) => lost > 0,
-    );
+    const id = await loseAnswer(targetId, "reset");
     proxy.answers = "pass";
-    const seen = await untilDone(id);
+    const seen = await untilEnded(service, account, id);
     expect(seen.delivery_attempts[0]!.error).toContain(
       "it cannot be known whether the agent took the message",
     );
@@ -139,7 +130,12 @@ describe("an answer that was lost after the message had arrived", () => {
   });
 });
 
-it("a message that never reached the agent is sent again without being looked for", async () => {
+it("a message that never reached the agent is sent again without being looked for", async ({
+  begin,
+  service,
+  account,
+  cards,
+}) => {
   const targetId = await begin();
   await agent.kill();
   await proxy.stop();
@@ -150,7 +146,7 @@ it("a message that never reached the agent is sent again without being looked fo
   await agent.restart();
   cards.answer = (response) => answerJson(response, wholeCard(`http://127.0.0.1:${agent.port}/a2a`));
   await service.call("POST", `/api/v1/targets/${targetId}/refresh`, { key: account.api_key });
-  const seen = await untilDone(id);
+  const seen = await untilEnded(service, account, id);
   expect(seen.handoff).toMatchObject({ outcome: "COMPLETED", possible_duplicate: false });
   expect((await agent.report()).requests.filter(({ path }) => path.endsWith("/tasks"))).toEqual([]);
 });

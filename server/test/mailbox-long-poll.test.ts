@@ -1,27 +1,11 @@
 import { connect } from "node:net";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { describe, expect } from "vitest";
 import { createMailbox, type TestMailbox } from "./support/mailbox.ts";
 import { type Answer, createTestNode, type TestNode } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
+import { startedNodeTest } from "./support/fixtures.ts";
 
-let database: TestDatabase;
-let node: TestNode;
-let other: TestNode;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  node = createTestNode(database, { POSTRIDER_ROLES: "api" });
-  other = createTestNode(database, { POSTRIDER_ROLES: "api" });
-  node.service.start();
-  other.service.start();
-});
-
-afterAll(async () => {
-  await node.stop();
-  await other.stop();
-  await database.drop();
-});
+const it = startedNodeTest({ POSTRIDER_ROLES: "api" });
 
 /** The same mailbox through another node. */
 function through(box: TestMailbox, on: TestNode): Pick<TestMailbox, "post"> {
@@ -45,7 +29,7 @@ function waiting(on: TestNode, count: number): Promise<number> {
 }
 
 describe("a claim that waits", () => {
-  it("is answered by an accept on this node or another, not by the next poll", async () => {
+  it("is answered by an accept on this node or another, not by the next poll", async ({ node, other }) => {
     const box = await createMailbox(node);
     const { api_key: key } = box.account;
     for (const accepting of [node, other]) {
@@ -65,7 +49,7 @@ describe("a claim that waits", () => {
     }
   });
 
-  it("is answered empty when its time is up, not before", async () => {
+  it("is answered empty when its time is up, not before", async ({ node }) => {
     const box = await createMailbox(node);
     const startedAtMs = performance.now();
     const { status, body } = await box.post("claim", { wait_seconds: 1 });
@@ -74,7 +58,10 @@ describe("a claim that waits", () => {
     expect(performance.now() - startedAtMs).toBeGreaterThan(990);
   });
 
-  it("is answered when a delay or a lease ends, and when a message is given back", async () => {
+  it("is answered when a delay or a lease ends, and when a message is given back", async ({
+    node,
+    other,
+  }) => {
     const box = await createMailbox(node);
     const id = await box.send({});
     const first = await box.post("claim", { lease_seconds: 5 });
@@ -99,7 +86,7 @@ describe("a claim that waits", () => {
     expect(performance.now() - startedAtMs).toBeLessThan(8_000);
   });
 
-  it("costs no queries while nothing arrives, however many wait", async () => {
+  it("costs no queries while nothing arrives, however many wait", async ({ node }) => {
     const boxes = [await createMailbox(node), await createMailbox(node)];
     const count = 1_000;
     const claims = Array.from({ length: count }, (_, n) =>
@@ -125,7 +112,7 @@ describe("a claim that waits", () => {
     expect(new Set(ids).size).toBe(count);
   });
 
-  it("shares what arrives among those who wait on all nodes", async () => {
+  it("shares what arrives among those who wait on all nodes", async ({ node, other }) => {
     const box = await createMailbox(node);
     const claims = Array.from({ length: 40 }, (_, n) =>
       through(box, n % 2 ? node : other).post("claim", { max: 5, wait_seconds: 20 }),
@@ -141,7 +128,7 @@ describe("a claim that waits", () => {
     expect(claimed.every((id) => ids.has(id))).toBe(true);
   });
 
-  it("claims nothing for a connection that has closed", async () => {
+  it("claims nothing for a connection that has closed", async ({ node }) => {
     const box = await createMailbox(node);
     const url = new URL(await node.listen());
     const body = JSON.stringify({ max: 10, wait_seconds: 30 });
@@ -156,7 +143,7 @@ describe("a claim that waits", () => {
     expect((await box.read(id)).body).toMatchObject({ status: "UNREAD", claim_count: 0 });
   });
 
-  it("is answered with what there is when the node stops", async () => {
+  it("is answered with what there is when the node stops", async ({ database }) => {
     const leaving = createTestNode(database, { POSTRIDER_ROLES: "api" });
     leaving.service.start();
     const box = await createMailbox(leaving);
@@ -167,7 +154,7 @@ describe("a claim that waits", () => {
     await stopped;
   });
 
-  it("keeps working when the listening connection is lost", async () => {
+  it("keeps working when the listening connection is lost", async ({ node, other }) => {
     const box = await createMailbox(node);
     await node.pool.query(
       "select pg_terminate_backend(pid) from pg_stat_activity where query like 'listen %' and datname = current_database()",
@@ -181,7 +168,7 @@ describe("a claim that waits", () => {
 });
 
 describe("Claim-Id", () => {
-  it("gives the same claim again, and a new one under another id or key", async () => {
+  it("gives the same claim again, and a new one under another id or key", async ({ node, other }) => {
     const box = await createMailbox(node);
     for (let n = 0; n < 6; n++) await box.send({ n });
     const headers = { "claim-id": "job 7" };
@@ -203,7 +190,7 @@ describe("Claim-Id", () => {
     expect(idsOf(await box.post("claim", { max: 2 }, { headers }))).toEqual(idsOf(first).slice(1));
   });
 
-  it("gives concurrent repeats one claim, on several nodes", async () => {
+  it("gives concurrent repeats one claim, on several nodes", async ({ node, other }) => {
     const box = await createMailbox(node);
     for (let round = 0; round < 5; round++) {
       for (let n = 0; n < 4; n++) await box.send({ n });
@@ -222,7 +209,7 @@ describe("Claim-Id", () => {
     }
   });
 
-  it.each(["", "x".repeat(256)])("refuses a header of the wrong length", async (claimId) => {
+  it.for(["", "x".repeat(256)])("refuses a header of the wrong length", async (claimId, { node }) => {
     const box = await createMailbox(node);
     const { status, body } = await box.post("claim", {}, { headers: { "claim-id": claimId } });
     expect([status, body.error]).toEqual([400, expect.stringContaining("Claim-Id")]);

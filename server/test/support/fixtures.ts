@@ -9,7 +9,7 @@ import { type Agent, startAgent } from "./agent/startAgent.ts";
 import { startCardServer } from "./cardServer.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";
 import { startDatabaseProxy } from "./databaseProxy.ts";
-import { readEvent } from "./items.ts";
+import { createWebhookTarget, readEvent } from "./items.ts";
 import { isPlain } from "./plain.ts";
 import { startReceiver } from "./receiver.ts";
 import { type ServiceProcess, startService } from "./serviceProcess.ts";
@@ -77,24 +77,28 @@ export function startedNodeTest(settings: Settings = {}) {
 }
 
 function nodesWith(create: (database: TestDatabase, more: Settings) => TestNode) {
-  return databaseTest()
-    .extend("newNode", file, ({ database }, { onCleanup }) => {
-      const nodes: TestNode[] = [];
-      onCleanup(async () => {
-        await Promise.all(nodes.map((node) => node.stop()));
-      });
-      return (more: Settings = {}): TestNode => {
-        const node = create(database, more);
-        nodes.push(node);
-        return node;
-      };
-    })
-    .extend("node", file, ({ newNode }) => newNode())
-    .extend("other", file, ({ newNode }) => newNode())
-    .extend("url", file, ({ node }) => node.listen())
-    .extend("account", file, ({ node }) => signUp(node))
-    .extend("call", file, ({ node, account }) => callsOf(node, account))
-    .extend("statusOf", file, ({ node, account }) => statusesBy(node, account));
+  return (
+    databaseTest()
+      /** Beside those of the file; for what is known once something else runs. */
+      .extend("settings", file, ({}): Settings => ({}))
+      .extend("newNode", file, ({ database, settings }, { onCleanup }) => {
+        const nodes: TestNode[] = [];
+        onCleanup(async () => {
+          await Promise.all(nodes.map((node) => node.stop()));
+        });
+        return (more: Settings = {}): TestNode => {
+          const node = create(database, { ...settings, ...more });
+          nodes.push(node);
+          return node;
+        };
+      })
+      .extend("node", file, ({ newNode }) => newNode())
+      .extend("other", file, ({ newNode }) => newNode())
+      .extend("url", file, ({ node }) => node.listen())
+      .extend("account", file, ({ node }) => signUp(node))
+      .extend("call", file, ({ node, account }) => callsOf(node, account))
+      .extend("statusOf", file, ({ node, account }) => statusesBy(node, account))
+  );
 }
 
 /**
@@ -134,6 +138,22 @@ export const stageTest = test
   })
   .extend("newAgent", async ({}, { onCleanup }) => newAgents(onCleanup))
   .extend("folder", async ({}, { onCleanup }) => newFolder(onCleanup));
+
+/** Each test also has a `service` with these settings, more of them by `again`, an `account`, and a `target` at the receiver. */
+export function stagedTest(settings: Settings = {}) {
+  return stageTest
+    .extend(
+      "again",
+      ({ start }) =>
+        (databaseUrl?: string) =>
+          start(settings, databaseUrl),
+    )
+    .extend("service", ({ again }) => again())
+    .extend("account", ({ service }) => signUp(service))
+    .extend("target", ({ service, account, receiver }) =>
+      createWebhookTarget(service, account, receiver.url),
+    );
+}
 
 type Settings = Record<string, string>;
 type OnCleanup = (cleanUp: () => Promise<void>) => void;

@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { bucketOf } from "../../src/postgres/ids.ts";
+import { until } from "./until.ts";
 
 export interface StoredItems {
   orgId: string;
@@ -51,4 +52,13 @@ export async function hotRows(pool: pg.Pool): Promise<HotRows> {
      from deliveries`,
   );
   return rows[0]!;
+}
+
+/** Waits until the hot table holds nothing: all that was due has ended. */
+export async function untilNothingIsDue(pool: pg.Pool, limitMs?: number): Promise<void> {
+  await until(
+    () => hotRows(pool),
+    ({ waiting, leased }) => waiting + leased === 0,
+    limitMs,
+  );
 }
