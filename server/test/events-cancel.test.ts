@@ -2,12 +2,13 @@ import { describe, expect, onTestFinished } from "vitest";
 import { createAgentTarget } from "./support/agentTargets.ts";
 import { answerJson, startCardServer, wholeCard } from "./support/cardServer.ts";
 import { openEventStream } from "./support/eventStream.ts";
-import { acceptedEvents, createWebhookTarget, readEvent, sendItem, sendItems } from "./support/items.ts";
+import { acceptedEvents, readEvent, sendItem, sendItems } from "./support/items.ts";
 import { createMailbox } from "./support/mailbox.ts";
 import { answerOk } from "./support/receiver.ts";
 import { type Answer, signUp } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
 import { file, startedNodeTest } from "./support/fixtures.ts";
+import { aroundNow } from "./support/aroundNow.ts";
 
 const it = startedNodeTest()
   .extend(
@@ -16,15 +17,6 @@ const it = startedNodeTest()
     ({ call }) =>
       (id: string): Promise<Answer> =>
         call("POST", `/api/v1/events/${id}/cancel`),
-  )
-  .extend(
-    "newTarget",
-    file,
-    ({ node, account, receiver }) =>
-      async (fields: Record<string, unknown> = {}): Promise<{ id: string; path: string }> => {
-        const path = `/cancel-${++count}`;
-        return { ...(await createWebhookTarget(node, account, receiver.url + path, fields)), path };
-      },
   )
   .extend(
     "setEnabled",
@@ -37,14 +29,6 @@ const it = startedNodeTest()
 function refusalOf({ status, headers }: Answer): unknown {
   return [status, headers["x-error-code"]];
 }
-
-/** A range of statistics that no full minute ends. */
-function aroundNow(): string {
-  const now = Math.floor(Date.now() / 1000);
-  return `from=${now - 3600}&to=${now + 3600}`;
-}
-
-let count = 0;
 
 describe("an event that waits", () => {
   it("alone or in a row with others is canceled, and those others are delivered", async ({

@@ -1,39 +1,17 @@
 import { describe, expect } from "vitest";
-import { acceptedEvents, createWebhookTarget, readEvent, sendItem } from "./support/items.ts";
+import { acceptedEvents, readEvent, sendItem } from "./support/items.ts";
 import { answerOk } from "./support/receiver.ts";
 import { type Answer, createTestNode } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
 import { file, startedNodeTest } from "./support/fixtures.ts";
 
-const it = startedNodeTest()
-  .extend(
-    "replay",
-    file,
-    ({ node, account }) =>
-      (id: string): Promise<Answer> =>
-        node.call("POST", `/api/v1/events/${id}/replay`, { key: account.api_key }),
-  )
-  .extend(
-    "settled",
-    file,
-    ({ node, account }) =>
-      (id: string, status: string) =>
-        until(
-          () => readEvent(node, account, id),
-          ({ event }) => event.status === status,
-        ),
-  )
-  .extend(
-    "newTarget",
-    file,
-    ({ node, account, receiver }) =>
-      async (fields: Record<string, unknown> = {}): Promise<{ id: string; path: string }> => {
-        const path = `/replay-${++targetCount}`;
-        return { ...(await createWebhookTarget(node, account, receiver.url + path, fields)), path };
-      },
-  );
-
-let targetCount = 0;
+const it = startedNodeTest().extend(
+  "replay",
+  file,
+  ({ node, account }) =>
+    (id: string): Promise<Answer> =>
+      node.call("POST", `/api/v1/events/${id}/replay`, { key: account.api_key }),
+);
 
 describe("a replay", () => {
   it("delivers the same bytes as a new event that points to its source, and bills nothing", async ({

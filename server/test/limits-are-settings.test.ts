@@ -16,7 +16,7 @@ const it = nodeTest({ POSTRIDER_ROLES: "api" })
       },
   )
   .extend(
-    "newTarget",
+    "changesOf",
     file,
     ({ post, node, account }) =>
       async (fields: Record<string, unknown> = {}): Promise<(body: unknown) => Promise<Answer>> => {
@@ -27,17 +27,17 @@ const it = nodeTest({ POSTRIDER_ROLES: "api" })
 
 const none = { rate_limit_per_second: null, rate_limit_burst: null, max_concurrency: null };
 
-it("are null unless told, and are read as they were set", async ({ post, newTarget }) => {
+it("are null unless told, and are read as they were set", async ({ post, changesOf }) => {
   expect((await post({})).body).toMatchObject(none);
   const set = { rate_limit_per_second: 0.5, rate_limit_burst: 3, max_concurrency: 256 };
   expect((await post(set)).body).toMatchObject(set);
-  const patch = await newTarget();
+  const patch = await changesOf();
   expect((await patch(set)).body).toMatchObject(set);
   expect((await patch({ max_concurrency: 1 })).body).toMatchObject({ ...set, max_concurrency: 1 });
 });
 
-it("end with null, the burst with its rate", async ({ newTarget }) => {
-  const patch = await newTarget({ rate_limit_per_second: 7, rate_limit_burst: 3, max_concurrency: 2 });
+it("end with null, the burst with its rate", async ({ changesOf }) => {
+  const patch = await changesOf({ rate_limit_per_second: 7, rate_limit_burst: 3, max_concurrency: 2 });
   expect((await patch({ rate_limit_burst: null })).body).toMatchObject({
     rate_limit_per_second: 7,
     rate_limit_burst: null,
@@ -62,8 +62,8 @@ it.for<[string, unknown]>([
   ["max_concurrency", 0],
   ["max_concurrency", 257],
   ["max_concurrency", true],
-])("%s of %j is refused by its name", async ([field, value], { newTarget, post }) => {
-  const patch = await newTarget({ rate_limit_per_second: 1 });
+])("%s of %j is refused by its name", async ([field, value], { changesOf, post }) => {
+  const patch = await changesOf({ rate_limit_per_second: 1 });
   for (const answer of [
     await post({ rate_limit_per_second: 1, [field]: value }),
     await patch({ [field]: value }),

@@ -12,7 +12,7 @@ const it = serviceTest({ LOG_LEVEL: "trace" })
   /** Everything the service answered. */
   .extend("answers", file, ({ service }) => keepAnswers(service))
   .extend(
-    "newTarget",
+    "targetWith",
     file,
     ({ service, account, receiver }) =>
       async (headers: unknown, path = "/echo"): Promise<string> =>
@@ -39,12 +39,12 @@ const shown = { Authorization: "***", "X-Tenant": { value: "shop-7", secret: fal
 
 describe("headers of a target's own", () => {
   it("go out with each attempt, and the receiver sees no other difference", async ({
-    newTarget,
+    targetWith,
     service,
     account,
     receiver,
   }) => {
-    const id = await newTarget(both);
+    const id = await targetWith(both);
     const eventId = await sendItem(service, account, id);
     const [received] = await until(
       () => receiver.received.filter((one) => one.id === eventId),
@@ -60,13 +60,13 @@ describe("headers of a target's own", () => {
   });
 
   it("are shown on the target and on the attempts that carried them, secret values never", async ({
-    newTarget,
+    targetWith,
     call,
     service,
     account,
     attemptsOf,
   }) => {
-    const id = await newTarget(both);
+    const id = await targetWith(both);
     expect((await call("GET", `/api/v1/targets/${id}`)).body.headers).toEqual(shown);
     const first = await sendItem(service, account, id);
     await attemptsOf(first);
@@ -94,16 +94,16 @@ describe("headers of a target's own", () => {
   });
 
   it("are shown on failed attempts, and on those that were recorded together", async ({
-    newTarget,
+    targetWith,
     service,
     account,
     attemptsOf,
   }) => {
-    const failing = await newTarget(both, "/refuses");
+    const failing = await targetWith(both, "/refuses");
     const failed = await sendItem(service, account, failing);
     const [attempt] = await attemptsOf(failed);
     expect(attempt).toMatchObject({ status_code: 500, request_headers: { Authorization: "***" } });
-    const id = await newTarget({ "X-Tenant": { value: "shop-8", secret: false } });
+    const id = await targetWith({ "X-Tenant": { value: "shop-8", secret: false } });
     const sent = await Promise.all(Array.from({ length: 40 }, () => sendItem(service, account, id)));
     for (const eventId of sent) {
       expect((await attemptsOf(eventId))[0]).toMatchObject({ request_headers: { "X-Tenant": "shop-8" } });
@@ -111,14 +111,14 @@ describe("headers of a target's own", () => {
   });
 
   it("stay as they are when what was read is sent back", async ({
-    newTarget,
+    targetWith,
     call,
     service,
     account,
     attemptsOf,
     receiver,
   }) => {
-    const id = await newTarget(both);
+    const id = await targetWith(both);
     const { headers } = (await call("GET", `/api/v1/targets/${id}`)).body;
     const changed = await call("PATCH", `/api/v1/targets/${id}`, {
       headers: { ...headers, "X-More": "more-of-it" },
@@ -132,8 +132,8 @@ describe("headers of a target's own", () => {
     expect(unknown).toMatchObject({ status: 400, body: { error: expect.stringContaining("headers.X-New") } });
   });
 
-  it("go to no other origin than they were given for", async ({ newTarget, call, receiver }) => {
-    const id = await newTarget(both);
+  it("go to no other origin than they were given for", async ({ targetWith, call, receiver }) => {
+    const id = await targetWith(both);
     const elsewhere = "http://127.0.0.2:9/hooks";
     const patch = (body: unknown) => call("PATCH", `/api/v1/targets/${id}`, body);
     const refused = await patch({ url: elsewhere });
@@ -208,7 +208,7 @@ it.for([
 
 it("mailboxes and agents have none, and neither has the older interface", async ({
   call,
-  newTarget,
+  targetWith,
   receiver,
 }) => {
   const mailbox = await call("POST", "/api/v1/targets", {
@@ -220,7 +220,7 @@ it("mailboxes and agents have none, and neither has the older interface", async 
     status: 400,
     body: { error: "headers does not apply to a mailbox target" },
   });
-  const id = await newTarget(both);
+  const id = await targetWith(both);
   const endpoint = (await call("GET", `/api/v1/endpoints/${id}`)).body.endpoint;
   expect(endpoint).not.toHaveProperty("headers");
   // Unknown there, and so ignored.

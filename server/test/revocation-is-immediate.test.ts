@@ -15,7 +15,7 @@ const it = serviceTest()
         through.call("POST", `/t/${target.id}`, { key, body: {} }),
   )
   .extend(
-    "newTarget",
+    "servedTarget",
     file,
     ({ service, account, receiver, other }) =>
       async (path: string): Promise<WebhookTarget> => {
@@ -77,13 +77,13 @@ const rounds = Array.from({ length: 5 }, (_, round) => round + 1);
 
 describe.each(rounds)("round %i", (round) => {
   it("a deleted key sends nothing and reads nothing, on any node", async ({
-    newTarget,
+    servedTarget,
     service,
     account,
     other,
     send,
   }) => {
-    const target = await newTarget(`/key-${round}`);
+    const target = await servedTarget(`/key-${round}`);
     const created = await service.call("POST", "/api/v1/keys", {
       session: account.session_token,
       body: { name: "k" },
@@ -108,18 +108,18 @@ describe.each(rounds)("round %i", (round) => {
   });
 
   it("a disabled target is sent nothing, and is sent what came when enabled", async ({
-    newTarget,
+    servedTarget,
     change,
     service,
     send,
     other,
     receiver,
   }) => {
-    const target = await newTarget(`/disabled-${round}`);
+    const target = await servedTarget(`/disabled-${round}`);
     await change(service, target, { enabled: false });
     const held = await send(other, target);
     expect(held).toMatchObject({ status: 202, body: { status: "QUEUED" } });
-    await newTarget(`/after-disabled-${round}`);
+    await servedTarget(`/after-disabled-${round}`);
     expect(receiver.at(`/disabled-${round}`)).toHaveLength(2);
     await change(other, target, { enabled: true });
     expect((await send(service, target)).status).toBe(202);
@@ -127,21 +127,21 @@ describe.each(rounds)("round %i", (round) => {
     expect(arrived.map((one) => one.id)).toContain(held.body.id);
   });
 
-  it("a deleted target takes nothing", async ({ newTarget, service, account, send, other }) => {
-    const target = await newTarget(`/deleted-${round}`);
+  it("a deleted target takes nothing", async ({ servedTarget, service, account, send, other }) => {
+    const target = await servedTarget(`/deleted-${round}`);
     await service.call("DELETE", `/api/v1/targets/${target.id}`, { key: account.api_key });
     expect((await send(other, target)).status).toBe(404);
   });
 
   it("a rotated secret signs the next item, and a deleted one does not", async ({
-    newTarget,
+    servedTarget,
     service,
     account,
     other,
     receiver,
   }) => {
     const path = `/rotated-${round}`;
-    const target = await newTarget(path);
+    const target = await servedTarget(path);
     const call = (method: "POST" | "DELETE", what: string) =>
       service.call(method, `/api/v1/targets/${target.id}/signing-secret/${what}`, { key: account.api_key });
     const { secret } = (await call("POST", "rotate")).body;
@@ -155,14 +155,14 @@ describe.each(rounds)("round %i", (round) => {
   });
 
   it("a changed URL is where the next item goes", async ({
-    newTarget,
+    servedTarget,
     change,
     service,
     receiver,
     other,
     account,
   }) => {
-    const target = await newTarget(`/moved-${round}`);
+    const target = await servedTarget(`/moved-${round}`);
     await change(service, target, { url: `${receiver.url}/moved-here-${round}` });
     const id = await sendItem(other, account, target.id);
     const [arrived] = await receiver.arrivals(1, { path: `/moved-here-${round}` });
@@ -170,14 +170,14 @@ describe.each(rounds)("round %i", (round) => {
   });
 
   it("a changed event_types list and max_payload_bytes hold for the next item", async ({
-    newTarget,
+    servedTarget,
     change,
     service,
     send,
     other,
     account,
   }) => {
-    const target = await newTarget(`/narrowed-${round}`);
+    const target = await servedTarget(`/narrowed-${round}`);
     await change(service, target, { max_payload_bytes: 1 });
     expect((await send(other, target)).status).toBe(413);
     await change(service, target, { max_payload_bytes: 100, event_types: ["wanted"] });
@@ -197,7 +197,7 @@ describe("what waits for a target", () => {
     account,
     statuses,
     sentTo,
-    newTarget,
+    servedTarget,
   }) => {
     const { target, ids, release } = await busyTarget("/canceled");
     await other.call("DELETE", `/api/v1/targets/${target.id}`, { key: account.api_key });
@@ -207,7 +207,7 @@ describe("what waits for a target", () => {
     const underWay = sentTo("/canceled");
     release();
     // A later item of another target shows that the nodes have gone on.
-    await newTarget("/after-canceled");
+    await servedTarget("/after-canceled");
     expect(await statuses(ids)).toEqual(new Map([["CANCELED", 30]]));
     expect([underWay < 30, sentTo("/canceled")]).toEqual([true, underWay]);
   });
@@ -217,7 +217,7 @@ describe("what waits for a target", () => {
     change,
     other,
     sentTo,
-    newTarget,
+    servedTarget,
     receiver,
   }) => {
     const { target, ids, release } = await busyTarget("/held");
@@ -226,7 +226,7 @@ describe("what waits for a target", () => {
     await until(() => Date.now() - disabledAtMs > trustMs, Boolean, 5_000);
     const underWay = sentTo("/held");
     release();
-    await newTarget("/after-held");
+    await servedTarget("/after-held");
     expect([underWay < 30, sentTo("/held")]).toEqual([true, underWay]);
     await change(other, target, { enabled: true });
     const arrived = await receiver.arrivals(30, { path: "/held" });

@@ -1,19 +1,18 @@
 import { expect } from "vitest";
 import { createWebhookTarget, sendItem } from "./support/items.ts";
 import { answerOk } from "./support/receiver.ts";
-import { signUp, type TestNode } from "./support/testNode.ts";
+import { type Answer, signUp, type TestNode } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
 import { file, startedNodeTest } from "./support/fixtures.ts";
 
 const it = startedNodeTest()
   /** Another process, which sends nothing: what it says of circuits it has from the first. */
   .extend("other", file, ({ newNode }) => newNode({ POSTRIDER_ROLES: "api" }))
-  // oxlint-disable-next-line typescript/no-explicit-any -- tests assert what is in it
   .extend(
     "health",
     file,
     ({ other, account }) =>
-      async (targetId: string, of: TestNode = other): Promise<any> => {
+      async (targetId: string, of: TestNode = other): Promise<Answer["body"]> => {
         const answer = await of.call("GET", `/api/v1/targets/${targetId}/health`, { key: account.api_key });
         expect(answer.status).toBe(200);
         return answer.body;

@@ -9,12 +9,13 @@ import { type Agent, startAgent } from "./agent/startAgent.ts";
 import { startCardServer } from "./cardServer.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";
 import { startDatabaseProxy } from "./databaseProxy.ts";
-import { createWebhookTarget, readEvent } from "./items.ts";
+import { createWebhookTarget } from "./items.ts";
 import { isPlain } from "./plain.ts";
 import { startReceiver } from "./receiver.ts";
 import { type ServiceProcess, startService } from "./serviceProcess.ts";
 import { startStandIn } from "./stripeStandIn/client.ts";
-import { type Account, type Answer, createTestNode, signUp, type TestNode } from "./testNode.ts";
+import { createTestNode, signUp, type TestNode } from "./testNode.ts";
+import { workspaceOf } from "./workspace.ts";
 
 /*
  * What tests need, by name: `const it = nodeTest(); it("…", async ({ node, account }) => …)`. A part is made when a test
@@ -61,7 +62,8 @@ export const loopbackTargets = {
 
 /**
  * A `node` with these settings and its `url`, more of them on the same database (`other`, or `newNode` with settings beside
- * those), somebody who is signed up (`account`), and what they ask: `call`, `statusOf`.
+ * those), and somebody who is signed up: the `account`, and of its `workspace` what tests use most. Each test has a workspace
+ * of its `own`, too. What is known only once something else runs goes into `settings`.
  */
 export function nodeTest(settings: Settings = {}) {
   return nodesWith((database, more) => createTestNode(database, { ...settings, ...more }));
@@ -77,33 +79,34 @@ export function startedNodeTest(settings: Settings = {}) {
 }
 
 function nodesWith(create: (database: TestDatabase, more: Settings) => TestNode) {
-  return (
-    databaseTest()
-      /** Beside those of the file; for what is known once something else runs. */
-      .extend("settings", file, ({}): Settings => ({}))
-      .extend("newNode", file, ({ database, settings }, { onCleanup }) => {
-        const nodes: TestNode[] = [];
-        onCleanup(async () => {
-          await Promise.all(nodes.map((node) => node.stop()));
-        });
-        return (more: Settings = {}): TestNode => {
-          const node = create(database, { ...settings, ...more });
-          nodes.push(node);
-          return node;
-        };
-      })
-      .extend("node", file, ({ newNode }) => newNode())
-      .extend("other", file, ({ newNode }) => newNode())
-      .extend("url", file, ({ node }) => node.listen())
-      .extend("account", file, ({ node }) => signUp(node))
-      .extend("call", file, ({ node, account }) => callsOf(node, account))
-      .extend("statusOf", file, ({ node, account }) => statusesBy(node, account))
-  );
+  return databaseTest()
+    .extend("settings", file, ({}): Settings => ({}))
+    .extend("newNode", file, ({ database, settings }, { onCleanup }) => {
+      const nodes: TestNode[] = [];
+      onCleanup(async () => {
+        await Promise.all(nodes.map((node) => node.stop()));
+      });
+      return (more: Settings = {}): TestNode => {
+        const node = create(database, { ...settings, ...more });
+        nodes.push(node);
+        return node;
+      };
+    })
+    .extend("node", file, ({ newNode }) => newNode())
+    .extend("other", file, ({ newNode }) => newNode())
+    .extend("url", file, ({ node }) => node.listen())
+    .extend("account", file, ({ node }) => signUp(node))
+    .extend("workspace", file, ({ node, account, receiver }) => workspaceOf(node, account, receiver))
+    .extend("call", file, ({ workspace }) => workspace.call)
+    .extend("statusOf", file, ({ workspace }) => workspace.statusOf)
+    .extend("settled", file, ({ workspace }) => workspace.settled)
+    .extend("newTarget", file, ({ workspace }) => workspace.newTarget)
+    .extend("own", async ({ node, receiver }) => workspaceOf(node, await signUp(node), receiver));
 }
 
 /**
  * A `service` of its own process with these settings, more on the same database (`other`, or `newService` with settings
- * beside those), an `account`, and what it asks.
+ * beside those), and an `account` with its `workspace`, as `nodeTest` has them.
  */
 export function serviceTest(settings: Settings = {}) {
   return databaseTest()
@@ -115,8 +118,12 @@ export function serviceTest(settings: Settings = {}) {
     .extend("service", file, ({ newService }) => newService())
     .extend("other", file, ({ newService }) => newService())
     .extend("account", file, ({ service }) => signUp(service))
-    .extend("call", file, ({ service, account }) => callsOf(service, account))
-    .extend("statusOf", file, ({ service, account }) => statusesBy(service, account))
+    .extend("workspace", file, ({ service, account, receiver }) => workspaceOf(service, account, receiver))
+    .extend("call", file, ({ workspace }) => workspace.call)
+    .extend("statusOf", file, ({ workspace }) => workspace.statusOf)
+    .extend("settled", file, ({ workspace }) => workspace.settled)
+    .extend("newTarget", file, ({ workspace }) => workspace.newTarget)
+    .extend("own", async ({ service, receiver }) => workspaceOf(service, await signUp(service), receiver))
     .extend("newAgent", async ({}, { onCleanup }) => newAgents(onCleanup))
     .extend("folder", async ({}, { onCleanup }) => newFolder(onCleanup));
 }
@@ -173,21 +180,6 @@ async function stopping<T extends { stop(): Promise<void> }>(
   const started = await starting;
   onCleanup(() => started.stop());
   return started;
-}
-
-/** Requests with an account's key. */
-function callsOf({ call }: Pick<TestNode, "call">, { api_key: key }: Account) {
-  return (
-    method: "GET" | "POST" | "PATCH" | "DELETE",
-    path: string,
-    body?: unknown,
-    headers: Record<string, string> = {},
-  ): Promise<Answer> => call(method, path, { key, ...(body !== undefined && { body }), headers });
-}
-
-/** Reads an event's status. */
-function statusesBy(service: Pick<TestNode, "call">, account: Account) {
-  return async (id: string): Promise<string> => (await readEvent(service, account, id)).event.status;
 }
 
 /** Starts services, which are killed in the end. */
