@@ -46,7 +46,6 @@ const it = serviceTest(env)
           status_code: statusCode,
           error: expect.stringContaining(error),
         });
-        expect(attempt!.duration_ms).toBeLessThan(3_000);
         return view;
       },
   )

@@ -27,12 +27,15 @@ const it = stageTest
     };
     return (path: string) => createWebhookTarget(service, account, receiver.url + path);
   })
-  .extend(
-    "targetsAt",
-    ({ targetAt }) =>
-      (path: string, count: number) =>
-        Promise.all(Array.from({ length: count }, (_, index) => targetAt(`${path}/${index}`))),
-  )
+  /** A few at a time: they are to be there, not to be a load. */
+  .extend("targetsAt", ({ targetAt }) => async (path: string, count: number): Promise<WebhookTarget[]> => {
+    const made: WebhookTarget[] = [];
+    while (made.length < count) {
+      const next = Array.from({ length: Math.min(8, count - made.length) }, (_, n) => made.length + n);
+      made.push(...(await Promise.all(next.map((index) => targetAt(`${path}/${index}`)))));
+    }
+    return made;
+  })
   /** Items sent one after the other each arrive before the next is sent. */
   .extend(
     "expectPrompt",

@@ -250,7 +250,7 @@ describe("the payment processor's webhook with live billing", () => {
 describe("the judge of the answers", () => {
   const headers = { "x-request-id": "1", "content-length": "9", "x-content-type-options": "nosniff" };
   const about = (status: number, body: string): string | undefined =>
-    complaintAbout({ status, headers, body, durationMs: 1 });
+    complaintAbout({ status, headers, body });
 
   it.each([
     [500, '{"error":"internal error"}'],
