@@ -14,7 +14,8 @@ const maxInFlight = 64;
  */
 const unprovenLimit = 32 + 1;
 const hangingLimit = 8;
-const hangingTargets = 100;
+/** More than may be under way to them. */
+const hangingTargets = 48;
 const limitMs = 30_000;
 /** Requests to paths that begin with /hang, which are never answered: under way now, and the most at once. */
 let open = 0;
