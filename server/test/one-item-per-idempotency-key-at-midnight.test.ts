@@ -2,7 +2,6 @@ import { readFile } from "node:fs/promises";
 import { setImmediate as turn } from "node:timers/promises";
 import type pg from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { hashCredential } from "../src/http/contract/credentials.ts";
 import { bucketOf, newId, newRootId } from "../src/postgres/ids.ts";
 import { ensurePartitions } from "../src/postgres/partitions.ts";
 import { createPool } from "../src/postgres/pool.ts";
@@ -11,6 +10,7 @@ import type { Acceptance } from "../src/items/item.ts";
 import { createRandom } from "./support/billing/random.ts";
 import { createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { until } from "./support/until.ts";
+import { storeOrganization, storeTarget, storeApiKey } from "./support/storedItems.ts";
 
 /*
  * Keys are partitioned by day, so around midnight one key belongs to two days. Here each session has a clock of its
@@ -78,20 +78,9 @@ beforeAll(async () => {
   );
   await admin.query(clocked);
   await ensurePartitions(admin, Date.now() + dayMs);
-  const orgId = newRootId(Date.now());
-  await admin.query(
-    "insert into organizations (id, name, slug, billing_status, created_at) values ($1, 'o', 'o', 'active', 0)",
-    [orgId],
-  );
-  await admin.query(
-    "insert into api_keys (id, org_id, name, key_hash, prefix, created_at) values ($1, $2, 'k', $3, 'ak_live_aaaa', 0)",
-    [newRootId(Date.now()), orgId, hashCredential(apiKey)],
-  );
-  await admin.query(
-    `insert into targets (id, org_id, kind, name, url, secret, created_at, updated_at)
-     values ($1, $2, 'webhook', 't', 'https://example.com', 'x', 0, 0)`,
-    [targetId, orgId],
-  );
+  const orgId = await storeOrganization(admin);
+  await storeApiKey(admin, orgId, apiKey);
+  await storeTarget(admin, orgId, { id: targetId });
   for (let count = 0; count < 4; count++) {
     sessions.push(
       new Session(createPool({ connection: database.connection, size: 1, onError: () => undefined })),

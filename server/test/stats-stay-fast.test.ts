@@ -6,6 +6,7 @@ import { readStats } from "../src/stats/readStats.ts";
 import { stepsKept } from "../src/stats/steps.ts";
 import { blocksOf, type ExplainRow, explaining, type Plan, planIn, wholeReads } from "./support/plans.ts";
 import { file, databaseTest } from "./support/fixtures.ts";
+import { storeOrganization, storeTarget } from "./support/storedItems.ts";
 
 /*
  * What statistics and health read of the database where many targets were busy for as long as steps are kept, and one has
@@ -36,15 +37,8 @@ const it = databaseTest({ poolSize: 1 })
   );
 
 it.beforeAll(async ({ pool }) => {
-  await pool.query(
-    "insert into organizations (id, name, slug, billing_status, created_at) values ($1, 'o', 'o', 'active', 1)",
-    [orgId],
-  );
-  await pool.query(
-    `insert into targets (id, org_id, kind, name, url, secret, created_at, updated_at)
-     values ($1, $2, 'webhook', 't', 'https://8.8.8.8/', '\\x00', 1, 1)`,
-    [targetId, orgId],
-  );
+  await storeOrganization(pool, orgId);
+  await storeTarget(pool, orgId, { id: targetId });
   for (const { seconds } of stepsKept) {
     await pool.query(
       `insert into activity_steps (

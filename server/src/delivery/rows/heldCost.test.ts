@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { storeDueItems } from "../../../test/support/storedItems.ts";
+import { storeDueItems, storeOrganization, storeTarget } from "../../../test/support/storedItems.ts";
 import { newRootId } from "../../postgres/ids.ts";
 import { ensurePartitions } from "../../postgres/partitions.ts";
 import { claimDeliveries, firstCursor } from "./store.ts";
@@ -12,15 +12,13 @@ import { file, databaseTest } from "../../../test/support/fixtures.ts";
 
 const it = databaseTest({ poolSize: 1 })
   .extend("org", file, ({}) => newRootId(Date.now()))
-  .extend("newTarget", file, ({ pool, org }) => async (enabled: boolean): Promise<string> => {
-    const id = newRootId(Date.now());
-    await pool.query(
-      `insert into targets (id, org_id, kind, name, enabled, url, secret, created_at, updated_at)
-     values ($1, $2, 'webhook', 't', $3, 'https://example.com', 'x', 0, 0)`,
-      [id, org, enabled],
-    );
-    return id;
-  })
+  .extend(
+    "newTarget",
+    file,
+    ({ pool, org }) =>
+      (enabled: boolean) =>
+        storeTarget(pool, org, { enabled }),
+  )
   .extend("tuplesSoFar", file, ({ pool }) => async (): Promise<number> => {
     const { rows } = await pool.query<{ tuples: number }>(
       `select (
@@ -59,10 +57,7 @@ const it = databaseTest({ poolSize: 1 })
 
 it.beforeAll(async ({ pool, org }) => {
   await ensurePartitions(pool, Date.now());
-  await pool.query(
-    "insert into organizations (id, name, slug, billing_status, created_at) values ($1, 'o', $2, 'active', 0)",
-    [org, org],
-  );
+  await storeOrganization(pool, org);
 });
 
 it("a claim reads as much with 40,000 held items of disabled targets as without", async ({

@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import { bucketOf, newId, newRootId } from "../../postgres/ids.ts";
+import { bucketOf, newId } from "../../postgres/ids.ts";
 import { ensurePartitions } from "../../postgres/partitions.ts";
 import { changeClaims } from "../finish/changeClaims.ts";
 import { type ClaimDeps, claimMessages } from "./claimMessages.ts";
@@ -7,6 +7,7 @@ import { claimNamedMessages } from "./claimNamedMessages.ts";
 import { closeMessages } from "../finish/closeMessages.ts";
 import { createWatermarks } from "./watermarks.ts";
 import { file, databaseTest } from "../../../test/support/fixtures.ts";
+import { storeOrganization, storeTarget, storeApiKey } from "../../../test/support/storedItems.ts";
 
 /*
  * What a call reads must follow from what it claims or ends, not from what the mailbox holds. Tuples read are
@@ -16,21 +17,9 @@ import { file, databaseTest } from "../../../test/support/fixtures.ts";
 
 const it = databaseTest({ poolSize: 1 })
   .extend("createMailbox", file, ({ pool }) => async (): Promise<Mailbox> => {
-    const [org, keyId, id] = [newRootId(Date.now()), newRootId(Date.now()), newRootId(Date.now())];
-    await pool.query(
-      `insert into organizations (id, name, slug, billing_status, created_at) values ($1, 'o', $2, 'active', 0)`,
-      [org, org],
-    );
-    await pool.query(
-      `insert into api_keys (id, org_id, name, key_hash, prefix, created_at)
-     values ($1, $2, 'k', sha256(convert_to($3, 'UTF8')), 'ak', 0)
-     on conflict (key_hash) do update set org_id = excluded.org_id`,
-      [keyId, org, key],
-    );
-    await pool.query(
-      `insert into targets (id, org_id, kind, name, created_at, updated_at) values ($1, $2, 'mailbox', 'b', 0, 0)`,
-      [id, org],
-    );
+    const org = await storeOrganization(pool);
+    await storeApiKey(pool, org, key);
+    const id = await storeTarget(pool, org, { kind: "mailbox" });
     const deps = {
       pool,
       retentionMs: 604_800_000,
