@@ -11,7 +11,6 @@ import { type ClaimedReplay, claimReplay } from "./claimReplay.ts";
 import { followReplayed } from "./followReplayed.ts";
 import { type BatchDeps, replayBatch } from "./replayBatch.ts";
 import { insertReplay } from "./store.ts";
-import { until } from "../../test/support/until.ts";
 
 const items = 60;
 
