@@ -1,4 +1,4 @@
-import { createWebhookTarget, type EventView, readEvent, type WebhookTarget } from "./items.ts";
+import { createWebhookTarget, type EventView, readEvent, sendItem, type WebhookTarget } from "./items.ts";
 import type { Account, Answer, TestNode } from "./testNode.ts";
 import { until } from "./until.ts";
 
@@ -13,6 +13,10 @@ export interface Workspace {
     body?: unknown,
     headers?: Record<string, string>,
   ) => Promise<Answer>;
+  /** Sends an item that must be accepted, and gives its id. */
+  send: (targetId: string, body?: unknown) => Promise<string>;
+  /** An event with its attempts. */
+  read: (id: string) => Promise<EventView>;
   /** An event's status. */
   statusOf: (id: string) => Promise<string>;
   /** Waits until an event has the status, and gives it. */
@@ -34,6 +38,8 @@ export function workspaceOf(service: Service, account: Account, receiver: { url:
     account,
     call: (method, path, body, headers = {}) =>
       service.call(method, path, { key, ...(body !== undefined && { body }), headers }),
+    send: (targetId, body) => sendItem(service, account, targetId, body),
+    read: (id) => readEvent(service, account, id),
     statusOf: async (id) => (await readEvent(service, account, id)).event.status,
     settled: (id, status) =>
       until(
