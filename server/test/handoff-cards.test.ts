@@ -8,11 +8,6 @@ import { type Answer, createTestNode, signUp } from "./support/testNode.ts";
 import { file, loopbackTargets, nodeTest } from "./support/fixtures.ts";
 
 const it = nodeTest(loopbackTargets)
-  .extend("cards", async ({}, { onCleanup }) => {
-    const cards = await startCardServer();
-    onCleanup(() => cards.stop());
-    return cards;
-  })
   .extend(
     "create",
     ({ node, account, cards }) =>

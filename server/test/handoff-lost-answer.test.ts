@@ -12,7 +12,7 @@ import { until } from "./support/until.ts";
 import { file, serviceTest, stagedTest } from "./support/fixtures.ts";
 
 /** Two thirds of it for the message, one third for finding out what became of it. */
-const env = { POSTRIDER_DELIVERY_TIMEOUT_MS: "3000" };
+const env = { POSTRIDER_DELIVERY_TIMEOUT_MS: "6000" };
 
 interface Owner {
   service: ServiceProcess;

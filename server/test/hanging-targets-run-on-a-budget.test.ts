@@ -44,10 +44,15 @@ const it = stageTest
     "storeHanging",
     ({ receiver, pool }) =>
       async (service: ServiceProcess, account: Account): Promise<void> => {
-        for (let n = 0; n < hangingTargets; n++) {
-          const { id } = await createWebhookTarget(service, account, `${receiver.url}/hang/${n}`);
-          await storeDueItems(pool, { orgId: account.user.org_id, targetId: id, count: 3 });
-        }
+        let next = 0;
+        const store = async (): Promise<void> => {
+          while (next < hangingTargets) {
+            const url = `${receiver.url}/hang/${next++}`;
+            const { id } = await createWebhookTarget(service, account, url);
+            await storeDueItems(pool, { orgId: account.user.org_id, targetId: id, count: 3 });
+          }
+        };
+        await Promise.all(Array.from({ length: 4 }, store));
       },
   )
   /** New targets of the organization, with items that are all delivered while the others hang. */

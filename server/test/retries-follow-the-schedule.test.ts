@@ -28,14 +28,14 @@ const it = serviceTest({ POSTRIDER_DELIVERY_TIMEOUT_MS: "1000" })
   .extend("waitMsAfter", file, ({ pool }) => async (id: string, attempt: number): Promise<number> => {
     const waits = await until(
       async () => {
-        const { rows } = await pool.query<{ wait_ms: number; due_at: number }>(
-          `select d.due_at - a.attempted_at - a.duration_ms as wait_ms
+        const { rows } = await pool.query<{ wait_ms: number }>(
+          `select d.due_at - attempt.attempted_at - attempt.duration_ms as wait_ms
            from deliveries d
-           join ${everyAttempt} a on a.event_id = d.event_ids[1]
+           join ${everyAttempt} on attempt.event_id = d.event_ids[1]
            where d.event_ids = array[$1::uuid]
              and d.attempts = $2
              and d.lease_until is null
-           order by a.attempted_at desc
+           order by attempt.attempted_at desc
            limit 1`,
           [id, attempt],
         );

@@ -33,7 +33,7 @@ export function testPool({ connection }: TestDatabase, size: number): pg.Pool {
 
 /**
  * A `database` of the file's own, a `pool` of `poolSize` connections to it, a `proxy` in front of it, and what the service
- * talks to: a `receiver` that answers 200, an `agent`, a server of `cards` and the payment processor's `standIn`.
+ * talks to: a `receiver` that answers 200, an `agent`, the payment processor's `standIn`, and for each test a server of `cards`.
  */
 export function databaseTest({ poolSize = 2 }: { poolSize?: number } = {}) {
   return test
@@ -45,7 +45,7 @@ export function databaseTest({ poolSize = 2 }: { poolSize?: number } = {}) {
     })
     .extend("proxy", file, ({ database }, { onCleanup }) => stopping(onCleanup, startDatabaseProxy(database)))
     .extend("receiver", file, ({}, { onCleanup }) => stopping(onCleanup, startReceiver()))
-    .extend("cards", file, ({}, { onCleanup }) => stopping(onCleanup, startCardServer()))
+    .extend("cards", ({}, { onCleanup }) => stopping(onCleanup, startCardServer()))
     .extend("agent", file, async ({}, { onCleanup }) => {
       const agent = await startAgent();
       onCleanup(() => agent.kill());
