@@ -4,6 +4,7 @@ import { newRootId } from "../../postgres/ids.ts";
 import { ensurePartitions } from "../../postgres/partitions.ts";
 import { claimDeliveries, firstCursor } from "./store.ts";
 import { file, databaseTest } from "../../../test/support/fixtures.ts";
+import { tuplesRead } from "../../../test/support/tuplesRead.ts";
 
 /*
  * Tuples read are counted by the database, which is exact where times are not. The plans of the functions are cached
@@ -19,17 +20,13 @@ const it = databaseTest({ poolSize: 1 })
       (enabled: boolean) =>
         storeTarget(pool, org, { enabled }),
   )
-  .extend("tuplesSoFar", file, ({ pool }) => async (): Promise<number> => {
-    const { rows } = await pool.query<{ tuples: number }>(
-      `select (
-       idx_tup_fetch + seq_tup_read
-       + (select sum(pg_stat_get_xact_tuples_returned(indexrelid)) from pg_index where indrelid = relid)
-     )::integer as tuples
-     from pg_stat_xact_user_tables
-     where relname = 'deliveries'`,
-    );
-    return rows[0]!.tuples;
-  })
+  .extend(
+    "tuplesSoFar",
+    file,
+    ({ pool }) =>
+      () =>
+        tuplesRead(pool, "deliveries"),
+  )
   /** A whole circle; what it brought, and how many tuples of `deliveries` it read. */
   .extend(
     "claim",

@@ -8,6 +8,7 @@ import { closeMessages } from "../finish/closeMessages.ts";
 import { createWatermarks } from "./watermarks.ts";
 import { file, databaseTest } from "../../../test/support/fixtures.ts";
 import { storeOrganization, storeTarget, storeApiKey } from "../../../test/support/storedItems.ts";
+import { tuplesRead } from "../../../test/support/tuplesRead.ts";
 
 /*
  * What a call reads must follow from what it claims or ends, not from what the mailbox holds. Tuples read are
@@ -55,21 +56,13 @@ const it = databaseTest({ poolSize: 1 })
         return ids;
       },
   )
-  /**
-   * Rows and index entries; a scan that makes a bitmap reads entries whose rows it never looks at. Includes what earlier
-   * transactions of the session have not reported yet.
-   */
-  .extend("tuplesSoFar", file, ({ pool }) => async (): Promise<number> => {
-    const { rows } = await pool.query<{ tuples: number }>(
-      `select (
-       idx_tup_fetch + seq_tup_read
-       + (select sum(pg_stat_get_xact_tuples_returned(indexrelid)) from pg_index where indrelid = relid)
-     )::integer as tuples
-     from pg_stat_xact_user_tables
-     where relname = 'messages'`,
-    );
-    return rows[0]!.tuples;
-  })
+  .extend(
+    "tuplesSoFar",
+    file,
+    ({ pool }) =>
+      () =>
+        tuplesRead(pool, "messages"),
+  )
   /** All messages so far, each until a moment of its own. */
   .extend("leaseAll", file, ({ pool }) => async (): Promise<void> => {
     await pool.query(
