@@ -8,7 +8,7 @@ import { closeMessages } from "../finish/closeMessages.ts";
 import { createWatermarks } from "./watermarks.ts";
 import { file, databaseTest } from "../../../test/support/fixtures.ts";
 import { storeOrganization, storeTarget, storeApiKey } from "../../../test/support/storedItems.ts";
-import { tuplesRead } from "../../../test/support/tuplesRead.ts";
+import { tuplesRead, vacuum } from "../../../test/support/tuplesRead.ts";
 
 /*
  * What a call reads must follow from what it claims or ends, not from what the mailbox holds. Tuples read are
@@ -73,7 +73,7 @@ const it = databaseTest({ poolSize: 1 })
        claim_token = id`,
     );
     // What the update left behind is read once more by whoever comes next.
-    await pool.query("vacuum messages");
+    await vacuum(pool, "messages");
   })
   /** Does something in a transaction of its own, and says how many tuples of `messages` that read. */
   .extend(
