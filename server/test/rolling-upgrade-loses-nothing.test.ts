@@ -35,13 +35,19 @@ const it = databaseTest()
     onCleanup(() => rm(tree, { recursive: true, force: true }));
     return installPackage(versionBefore, tree);
   })
-  .extend("start", file, ({ database }) => async (command?: string): Promise<ServiceProcess> => {
-    const service = await startService({
-      storage: { databaseUrl: database.url },
-      ...(command !== undefined && { command }),
+  .extend("start", file, ({ database }, { onCleanup }) => {
+    onCleanup(async () => {
+      for (const service of started) service.kill("SIGKILL");
+      await Promise.all(started.map((service) => service.ended));
     });
-    started.push(service);
-    return service;
+    return async (command?: string): Promise<ServiceProcess> => {
+      const service = await startService({
+        storage: { databaseUrl: database.url },
+        ...(command !== undefined && { command }),
+      });
+      started.push(service);
+      return service;
+    };
   })
   /** Starts a process, gives it its turns, and waits until all in the rotation have served with it. */
   .extend(
