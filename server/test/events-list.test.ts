@@ -41,7 +41,6 @@ const it = nodeTest({ POSTRIDER_ROLES: "api" })
         everyPage(node, `limit=100&order=asc${filter}`, "after"),
   );
 
-/** The key by which all pages are read. */
 let key: string;
 
 async function everyPage(node: TestNode, query: string, from: "before" | "after"): Promise<Summary[]> {

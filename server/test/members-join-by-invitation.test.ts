@@ -12,24 +12,14 @@ import {
 } from "./support/testNode.ts";
 import { file, nodeTest } from "./support/fixtures.ts";
 
-interface Listed {
-  id: string;
-  role: string;
-}
-
 const it = nodeTest()
   .extend("other", file, ({ newNode }) => newNode({ POSTRIDER_PUBLIC_URL: "https://example.com/hooks" }))
   .extend("admin", file, ({ node }) => signUp(node))
-  .extend(
-    "invite",
-    file,
-    ({ admin, node }) =>
-      async (body: object = { role: "member" }, by: Account = admin): Promise<Answer["body"]> => {
-        const answer = await node.call("POST", "/api/v1/invitations", { session: by.session_token, body });
-        expect(answer.status).toBe(200);
-        return answer.body;
-      },
-  )
+  .extend("invite", file, ({ admin, node }) => async (body: object = { role: "member" }, by = admin) => {
+    const answer = await node.call("POST", "/api/v1/invitations", { session: by.session_token, body });
+    expect(answer.status).toBe(200);
+    return answer.body;
+  })
   .extend(
     "accept",
     file,
@@ -50,7 +40,7 @@ const it = nodeTest()
     "members",
     file,
     ({ node }) =>
-      async (account: Account): Promise<Listed[]> =>
+      async (account: Account): Promise<{ id: string; role: string }[]> =>
         (await node.call("GET", "/api/v1/members", { key: account.api_key })).body.members,
   );
 
