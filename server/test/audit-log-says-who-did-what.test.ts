@@ -1,24 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { forgetEntries } from "../src/audit/store.ts";
 import { createSecretWebhook, entries, type Entry } from "./support/auditLog.ts";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
-import { type Answer, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+import { type Answer, signUp } from "./support/testNode.ts";
+import { nodeTest } from "./support/fixtures.ts";
 
-let database: TestDatabase;
-let node: TestNode;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  node = createTestNode(database, { POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8" });
-});
-
-afterAll(async () => {
-  await node.stop();
-  await database.drop();
-});
+const it = nodeTest({ POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8" });
 
 describe("an entry", () => {
-  it("says who, what, from where and when", async () => {
+  it("says who, what, from where and when", async ({ node }) => {
     const account = await signUp(node);
     const id = await createSecretWebhook(node, account);
     const changed = await node.call("PATCH", `/api/v1/targets/${id}`, {
@@ -50,7 +39,7 @@ describe("an entry", () => {
     expect(Math.abs(entry!.at - Date.now() / 1000)).toBeLessThan(120);
   });
 
-  it("of a key names the key, also when the key is gone", async () => {
+  it("of a key names the key, also when the key is gone", async ({ node }) => {
     const account = await signUp(node);
     const { body } = await node.call("POST", "/api/v1/keys", {
       session: account.session_token,
@@ -66,7 +55,7 @@ describe("an entry", () => {
     });
   });
 
-  it("of a signup is the organization's first", async () => {
+  it("of a signup is the organization's first", async ({ node }) => {
     const account = await signUp(node);
     expect(await entries(node, account)).toMatchObject([
       {
@@ -77,7 +66,7 @@ describe("an entry", () => {
     ]);
   });
 
-  it("of a refused login stands with the account, and without one with nobody", async () => {
+  it("of a refused login stands with the account, and without one with nobody", async ({ node }) => {
     const account = await signUp(node);
     const logIn = (email: string): Promise<Answer> =>
       node.call("POST", "/api/v1/auth/login", {
@@ -101,7 +90,7 @@ describe("an entry", () => {
     expect(rows).toEqual([{ org_id: null, object_id: null, object_name: null, before: null, after: null }]);
   });
 
-  it("of a refused change of the password is kept", async () => {
+  it("of a refused change of the password is kept", async ({ node }) => {
     const account = await signUp(node);
     await node.call("POST", "/api/v1/auth/password", {
       session: account.session_token,
@@ -110,7 +99,7 @@ describe("an entry", () => {
     expect((await entries(node, account))[0]).toMatchObject({ action: "password.change_refused" });
   });
 
-  it("is not written for what changes nothing", async () => {
+  it("is not written for what changes nothing", async ({ node }) => {
     const account = await signUp(node);
     const id = await createSecretWebhook(node, account);
     const before = await entries(node, account);
@@ -128,7 +117,7 @@ describe("an entry", () => {
 });
 
 describe("the log", () => {
-  it("is read newest first, page by page, and by action, actor, object and time", async () => {
+  it("is read newest first, page by page, and by action, actor, object and time", async ({ node }) => {
     const account = await signUp(node);
     const [first, second] = [
       await createSecretWebhook(node, account),
@@ -171,7 +160,7 @@ describe("the log", () => {
     expect(await entries(node, account, "?actor_id=nobody")).toEqual([]);
   });
 
-  it("refuses a filter that can match nothing", async () => {
+  it("refuses a filter that can match nothing", async ({ node }) => {
     const account = await signUp(node);
     for (const query of ["?action=target.painted", "?actions=key.created", "?limit=0", "?created_after=x"]) {
       const { status } = await node.call("GET", `/api/v1/audit-log${query}`, { key: account.api_key });
@@ -179,14 +168,14 @@ describe("the log", () => {
     }
   });
 
-  it("shows an organization its own entries alone", async () => {
+  it("shows an organization its own entries alone", async ({ node }) => {
     const [account, stranger] = [await signUp(node), await signUp(node)];
     const id = await createSecretWebhook(node, stranger);
     expect(await entries(node, account, `?object_id=${id}`)).toEqual([]);
     expect(await entries(node, account, `?before=${(await entries(node, stranger))[0]!.id}`)).toHaveLength(1);
   });
 
-  it("forgets what is past its retention, and nothing else", async () => {
+  it("forgets what is past its retention, and nothing else", async ({ node }) => {
     const account = await signUp(node);
     const before = await entries(node, account);
     expect(await forgetEntries(node.pool, { retentionDays: 365, nowMs: Date.now() })).toBe(0);

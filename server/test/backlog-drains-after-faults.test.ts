@@ -1,84 +1,55 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type pg from "pg";
-import { createPool } from "../src/postgres/pool.ts";
+import { describe, expect } from "vitest";
 import { expectNothingLost } from "./support/afterwards.ts";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
-import { type DatabaseProxy, startDatabaseProxy } from "./support/databaseProxy.ts";
 import { isRunning } from "./support/embeddedProcess.ts";
 import { until } from "./support/until.ts";
-import { createWebhookTarget, readEvent, sendItems, type WebhookTarget } from "./support/items.ts";
+import { createWebhookTarget, readEvent, sendItems } from "./support/items.ts";
 import { type Load, startLoad } from "./support/load.ts";
-import { answerOk, type Receiver, startReceiver } from "./support/receiver.ts";
-import { startService, type ServiceProcess } from "./support/serviceProcess.ts";
-import { hotRows } from "./support/storedItems.ts";
+import { answerOk } from "./support/receiver.ts";
+import { hotRows, untilNothingIsDue } from "./support/storedItems.ts";
 import { everyAttempt } from "./support/everyAttempt.ts";
-import { type Account, signUp } from "./support/testNode.ts";
+import { stagedTest } from "./support/fixtures.ts";
 
-let database: TestDatabase;
-let proxy: DatabaseProxy;
-let pool: pg.Pool;
-let service: ServiceProcess;
-let receiver: Receiver;
-let account: Account;
-let targets: WebhookTarget[];
 let load: Load;
 
-beforeEach(async () => {
-  database = await createTestDatabase();
-  pool = createPool({ connection: database.connection, size: 2, onError: () => undefined });
-  proxy = await startDatabaseProxy(database);
-  receiver = await startReceiver();
-  service = await startService({
-    storage: { databaseUrl: proxy.url },
-    env: { POSTRIDER_DELIVERY_TIMEOUT_MS: "1000" },
-  });
-  account = await signUp(service);
-  targets = await Promise.all(
-    Array.from({ length: 8 }, (_, index) =>
-      createWebhookTarget(service, account, `${receiver.url}/${index}`),
+const it = stagedTest({ POSTRIDER_DELIVERY_TIMEOUT_MS: "1000" })
+  .extend("service", ({ again, proxy }) => again(proxy.url))
+  .extend("targetIds", ({ service, account, receiver }) =>
+    Promise.all(
+      Array.from(
+        { length: 8 },
+        async (_, index) => (await createWebhookTarget(service, account, `${receiver.url}/${index}`)).id,
+      ),
     ),
-  );
-});
-
-afterEach(async () => {
-  service.kill("SIGKILL");
-  await service.ended;
-  await receiver.stop();
-  await proxy.stop();
-  await pool.end();
-  await database.drop();
-});
-
-function beginLoad(through = service): void {
-  load = startLoad({
-    service: () => through,
-    account,
-    targetIds: targets.map(({ id }) => id),
-    senders: 16,
+  )
+  .extend("beginLoad", ({ service, account, targetIds }) => (through = service): void => {
+    load = startLoad({ service: () => through, account, targetIds, senders: 16 });
+  })
+  /** Ends every session of the service's, as an administrator or a failover does. */
+  .extend("terminateSessions", ({ pool }) => async (): Promise<void> => {
+    await pool.query(
+      `select pg_terminate_backend(pid)
+       from pg_stat_activity
+       where datname = current_database()
+         and application_name = 'postrider'
+         and pid <> pg_backend_pid()`,
+    );
   });
-}
 
 async function acknowledgedReach(count: number): Promise<void> {
   await until(() => load.acknowledged().length >= count);
 }
 
-/** Ends every session of the service's, as an administrator or a failover does. */
-async function terminateSessions(): Promise<number> {
-  const { rowCount } = await pool.query(
-    `select pg_terminate_backend(pid)
-     from pg_stat_activity
-     where datname = current_database()
-       and application_name = 'postrider'
-       and pid <> pg_backend_pid()`,
-  );
-  return rowCount ?? 0;
-}
-
 describe("the service goes on, and nothing is lost, when its database", () => {
-  it("ends its sessions again and again under load", async () => {
+  it("ends its sessions again and again under load", async ({
+    beginLoad,
+    terminateSessions,
+    service,
+    pool,
+    receiver,
+  }) => {
     beginLoad();
     await acknowledgedReach(200);
-    for (let round = 1; round <= 25; round++) {
+    for (let round = 1; round <= 12; round++) {
       await terminateSessions();
       await acknowledgedReach(load.acknowledged().length + 40);
     }
@@ -88,16 +59,19 @@ describe("the service goes on, and nothing is lost, when its database", () => {
     await expectNothingLost({ pool, load, receiver });
   });
 
-  it("loses answers after the commit, again and again", async () => {
+  it("loses answers after the commit, again and again", async ({
+    start,
+    beginLoad,
+    proxy,
+    pool,
+    receiver,
+  }) => {
     // What this node accepts it does not dispatch, so that everything goes through a claim.
-    const front = await startService({
-      storage: { databaseUrl: proxy.url },
-      env: { POSTRIDER_ROLES: "api" },
-    });
+    const front = await start({ POSTRIDER_ROLES: "api" }, proxy.url);
     beginLoad(front);
     await acknowledgedReach(100);
     const statements = ["accept_items", "claim_deliveries", "finish_deliveries"];
-    for (const statement of [...statements, ...statements, "claim_deliveries"]) {
+    for (const statement of [...statements, "claim_deliveries"]) {
       await proxy.swallowAnswerOf(statement);
       await acknowledgedReach(load.acknowledged().length + 50);
     }
@@ -106,7 +80,14 @@ describe("the service goes on, and nothing is lost, when its database", () => {
     await expectNothingLost({ pool, load, receiver });
   });
 
-  it("is away for a while, and comes back", async () => {
+  it("is away for a while, and comes back", async ({
+    beginLoad,
+    proxy,
+    service,
+    account,
+    pool,
+    receiver,
+  }) => {
     beginLoad();
     await acknowledgedReach(200);
     proxy.accepts = false;
@@ -135,7 +116,12 @@ describe("the service goes on, and nothing is lost, when its database", () => {
 });
 
 describe("a backlog drains, and the hot table is empty, when a receiver", () => {
-  it("was down, and is back: each item once more, in no particular order, none forgotten", async () => {
+  it("was down, and is back: each item once more, in no particular order, none forgotten", async ({
+    service,
+    account,
+    receiver,
+    pool,
+  }) => {
     const schedule = { retry_interval_seconds: 1, max_retries: 20 };
     const target = await createWebhookTarget(service, account, `${receiver.url}/down`, schedule);
     receiver.answer = (_received, response) => response.writeHead(503).end();
@@ -143,14 +129,7 @@ describe("a backlog drains, and the hot table is empty, when a receiver", () => 
     await until(async () => (await hotRows(pool)).waiting > 0, Boolean, 10_000);
     await receiver.arrivals(10, { path: "/down" });
     receiver.answer = answerOk;
-    await until(
-      async () => {
-        const { waiting, leased } = await hotRows(pool);
-        return waiting + leased === 0;
-      },
-      Boolean,
-      40_000,
-    );
+    await untilNothingIsDue(pool, 40_000);
     for (const id of ids.slice(0, 20)) {
       expect((await readEvent(service, account, id)).event.status).toBe("DELIVERED");
     }

@@ -1,26 +1,50 @@
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import type pg from "pg";
-import { createPool } from "../src/postgres/pool.ts";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { expect, onTestFinished } from "vitest";
 import { createWebhookTarget } from "./support/items.ts";
 import { answerOk, type Receiver, startReceiver } from "./support/receiver.ts";
 import { type ServiceProcess, startService } from "./support/serviceProcess.ts";
 import { hotRows, storeDueItems } from "./support/storedItems.ts";
 import { signUp } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
+import { databaseTest, file } from "./support/fixtures.ts";
 
-let database: TestDatabase;
-let pool: pg.Pool;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = createPool({ connection: database.connection, size: 1, onError: () => undefined });
-});
-
-afterAll(async () => {
-  await pool.end();
-  await database.drop();
-});
+const it = databaseTest()
+  /** A service whose second thread has been lent a part of a backlog that goes on. */
+  .extend("lendBacklog", file, ({ database, pool }) => async (): Promise<Stage> => {
+    const receiver = await startReceiver();
+    onTestFinished(() => receiver.stop());
+    const service = await startService({
+      storage: { databaseUrl: database.url },
+      env: {
+        LOG_LEVEL: "info",
+        POSTRIDER_SENDING_THREADS: "2",
+        POSTRIDER_TARGET_CONCURRENCY: String(concurrency),
+      },
+    });
+    onTestFinished(async () => {
+      service.kill("SIGKILL");
+      await service.ended;
+    });
+    const account = await signUp(service);
+    const target = await createWebhookTarget(service, account, receiver.url);
+    let stored = 0;
+    await until(
+      async () => {
+        // Who is busy enough to lend depends on the machine, so there is more to do until somebody is.
+        if ((await hotRows(pool)).waiting < batch / 2) {
+          await storeDueItems(pool, { orgId: account.user.org_id, targetId: target.id, count: batch });
+          stored += batch;
+        }
+        return metric(service, "postrider_targets_lent_total");
+      },
+      (lent) => lent > 0,
+      limit,
+    );
+    return { service, receiver, stored: () => stored };
+  })
+  .extend("waiting", file, ({ pool }) => async (): Promise<number> => {
+    const rows = await hotRows(pool);
+    return rows.waiting + rows.leased;
+  });
 
 const concurrency = 24;
 const batch = 20_000;
@@ -33,52 +57,16 @@ interface Stage {
   stored: () => number;
 }
 
-/** A service whose second thread has been lent a part of a backlog that goes on. */
-async function lendBacklog(): Promise<Stage> {
-  const receiver = await startReceiver();
-  onTestFinished(() => receiver.stop());
-  const service = await startService({
-    storage: { databaseUrl: database.url },
-    env: {
-      LOG_LEVEL: "info",
-      POSTRIDER_SENDING_THREADS: "2",
-      POSTRIDER_TARGET_CONCURRENCY: String(concurrency),
-    },
-  });
-  onTestFinished(async () => {
-    service.kill("SIGKILL");
-    await service.ended;
-  });
-  const account = await signUp(service);
-  const target = await createWebhookTarget(service, account, receiver.url);
-  let stored = 0;
-  await until(
-    async () => {
-      // Who is busy enough to lend depends on the machine, so there is more to do until somebody is.
-      if ((await hotRows(pool)).waiting < batch / 2) {
-        await storeDueItems(pool, { orgId: account.user.org_id, targetId: target.id, count: batch });
-        stored += batch;
-      }
-      return metric(service, "postrider_targets_lent_total");
-    },
-    (lent) => lent > 0,
-    limit,
-  );
-  return { service, receiver, stored: () => stored };
-}
-
 async function metric(service: ServiceProcess, name: string): Promise<number> {
   const text = await (await fetch(`${service.url}/metrics`)).text();
   const values = text.matchAll(new RegExp(String.raw`^${name}(?:\{[^}]*\})? (\S+)$`, "gm"));
   return [...values].reduce((sum, [, value]) => sum + Number(value), 0);
 }
 
-async function waiting(): Promise<number> {
-  const rows = await hotRows(pool);
-  return rows.waiting + rows.leased;
-}
-
-test("both threads keep a target's limit together, deliver each item once, and count and log all of them", async () => {
+it("both threads keep a target's limit together, deliver each item once, and count and log all of them", async ({
+  lendBacklog,
+  waiting,
+}) => {
   const { service, receiver, stored } = await lendBacklog();
   let most = 0;
   let held: (() => void)[] = [];
@@ -110,7 +98,10 @@ test("both threads keep a target's limit together, deliver each item once, and c
   expect(service.output()).not.toMatch(/"level":[456]0/);
 });
 
-test("a service that is stopped while both send has finished, or given back, all that they had", async () => {
+it("a service that is stopped while both send has finished, or given back, all that they had", async ({
+  lendBacklog,
+  pool,
+}) => {
   const { service, receiver, stored } = await lendBacklog();
   expect(await service.stop()).toBe(0);
   const { waiting: due, leased } = await hotRows(pool);

@@ -1,52 +1,77 @@
 import { connect } from "node:net";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type pg from "pg";
-import { createPool } from "../src/postgres/pool.ts";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
-import { acceptedEvents, createWebhookTarget, type WebhookTarget } from "./support/items.ts";
-import { startReceiver, type Receiver } from "./support/receiver.ts";
-import { startService, type ServiceProcess } from "./support/serviceProcess.ts";
-import { type Account, type Answer, signUp } from "./support/testNode.ts";
+import { describe, expect } from "vitest";
+import { acceptedEvents, createMailboxTarget, createWebhookTarget } from "./support/items.ts";
+import { type Answer, signUp } from "./support/testNode.ts";
+import { file, serviceTest } from "./support/fixtures.ts";
 
 const limitBytes = 1_048_576;
-let database: TestDatabase;
-let pool: pg.Pool;
-let service: ServiceProcess;
-let receiver: Receiver;
-let account: Account;
-let neighbour: Account;
-let target: WebhookTarget;
-let neighboursTarget: WebhookTarget;
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = createPool({ connection: database.connection, size: 1, onError: () => undefined });
-  receiver = await startReceiver();
-  service = await startService({ storage: { databaseUrl: database.url } });
-  [account, neighbour] = [await signUp(service), await signUp(service)];
-  target = await createWebhookTarget(service, account, receiver.url);
-  neighboursTarget = await createWebhookTarget(service, neighbour, receiver.url);
-});
-
-afterAll(async () => {
-  await service?.stop();
-  await receiver?.stop();
-  await pool?.end();
-  await database?.drop();
-});
-
-/** An item's request; everything that is not said is right. */
-function send(
-  change: {
-    path?: string;
-    key?: string | null;
-    payload?: string | Buffer;
-    headers?: Record<string, string>;
-  } = {},
-): Promise<Answer> {
-  const { path = `/t/${target.id}`, key = account.api_key, payload = "{}", headers } = change;
-  return service.call("POST", path, { key: key ?? undefined, payload, headers });
-}
+const it = serviceTest()
+  .extend("neighbour", file, ({ service }) => signUp(service))
+  .extend("target", file, ({ service, account, receiver }) =>
+    createWebhookTarget(service, account, receiver.url),
+  )
+  .extend("neighboursTarget", file, ({ service, neighbour, receiver }) =>
+    createWebhookTarget(service, neighbour, receiver.url),
+  )
+  /** An item's request; everything that is not said is right. */
+  .extend(
+    "send",
+    file,
+    ({ target, account, service }) =>
+      (
+        change: {
+          path?: string;
+          key?: string | null;
+          payload?: string | Buffer;
+          headers?: Record<string, string>;
+        } = {},
+      ): Promise<Answer> => {
+        const { path = `/t/${target.id}`, key = account.api_key, payload = "{}", headers } = change;
+        return service.call("POST", path, { key: key ?? undefined, payload, headers });
+      },
+  )
+  /** A request as bytes on a socket, and the head and body of its answer once the service closes or answers. */
+  .extend("sendRaw", file, ({ service }) => async (...pieces: string[]): Promise<string> => {
+    const socket = connect(service.port, "127.0.0.1");
+    socket.on("error", () => undefined);
+    for (const piece of pieces) socket.write(piece);
+    let answer = "";
+    socket.setEncoding("latin1");
+    socket.on("data", (text: string) => {
+      answer += text;
+      if (/\r\n\r\n[^]*\}$/.test(answer)) socket.destroy();
+    });
+    await new Promise((resolve) => socket.once("close", resolve));
+    return answer;
+  })
+  .extend(
+    "head",
+    file,
+    ({ account }) =>
+      (path: string, ...lines: string[]): string =>
+        [
+          `POST ${path} HTTP/1.1`,
+          "host: localhost",
+          `authorization: Bearer ${account.api_key}`,
+          ...lines,
+          "\r\n",
+        ].join("\r\n"),
+  )
+  .extend(
+    "sendIn",
+    file,
+    ({ service, receiver, pool, send }) =>
+      async (status: string, graceSeconds: number | null): Promise<Answer> => {
+        const other = await signUp(service);
+        const { id } = await createWebhookTarget(service, other, receiver.url);
+        await pool.query(
+          "update organizations set billing_status = $2, billing_grace_ends_at = extract(epoch from now())::bigint + $3 where id = $1",
+          [other.user.org_id, status, graceSeconds],
+        );
+        return send({ path: `/t/${id}`, key: other.api_key });
+      },
+  );
 
 async function expectRefused(answer: Answer, status: number, message: string): Promise<void> {
   expect([answer.status, answer.body.error]).toEqual([status, expect.stringContaining(message)]);
@@ -54,54 +79,32 @@ async function expectRefused(answer: Answer, status: number, message: string): P
   expect(answer.headers["x-request-id"]).toMatch(/./);
 }
 
-/** A request as bytes on a socket, and the head and body of its answer once the service closes or answers. */
-async function sendRaw(...pieces: string[]): Promise<string> {
-  const socket = connect(service.port, "127.0.0.1");
-  socket.on("error", () => undefined);
-  for (const piece of pieces) socket.write(piece);
-  let answer = "";
-  socket.setEncoding("latin1");
-  socket.on("data", (text: string) => {
-    answer += text;
-    if (/\r\n\r\n[^]*\}$/.test(answer)) socket.destroy();
-  });
-  await new Promise((resolve) => socket.once("close", resolve));
-  return answer;
-}
-
-function head(path: string, ...lines: string[]): string {
-  return [
-    `POST ${path} HTTP/1.1`,
-    "host: localhost",
-    `authorization: Bearer ${account.api_key}`,
-    ...lines,
-    "\r\n",
-  ].join("\r\n");
-}
-
 describe("an item for a target that is not there", () => {
-  it.each([
-    ["an unknown target", () => "/t/0192f1c3a5b87abc8def0123456789ab"],
-    ["another organization's target", () => `/t/${neighboursTarget.id}`],
-    ["an id in capitals", () => `/t/${target.id.toUpperCase()}`],
-    ["an id with dashes", () => "/t/0192f1c3-a5b8-7abc-8def-0123456789ab"],
-    ["what is no id", () => "/t/nothing"],
-    ["a NUL", () => "/t/%00"],
-    ["a quote", () => "/t/'%20or%201=1--"],
-    ["another organization's endpoint", () => `/e/${neighboursTarget.id}`],
-  ])("%s: 404, as for one that never was", async (_what, path) => {
-    await expectRefused(await send({ path: path() }), 404, "not found");
+  it.for([
+    ["an unknown target", "/t/0192f1c3a5b87abc8def0123456789ab"],
+    ["another organization's target", "/t/<neighbour's>"],
+    ["an id in capitals", "/t/<OWN>"],
+    ["an id with dashes", "/t/0192f1c3-a5b8-7abc-8def-0123456789ab"],
+    ["what is no id", "/t/nothing"],
+    ["a NUL", "/t/%00"],
+    ["a quote", "/t/'%20or%201=1--"],
+    ["another organization's endpoint", "/e/<neighbour's>"],
+  ] as const)(
+    "%s: 404, as for one that never was",
+    async ([_what, path], { neighboursTarget, target, send }) => {
+      const whole = path
+        .replace("<neighbour's>", neighboursTarget.id)
+        .replace("<OWN>", target.id.toUpperCase());
+      await expectRefused(await send({ path: whole }), 404, "not found");
+    },
+  );
+
+  it("a mailbox at /e/, where only webhooks are found: 404", async ({ service, account, send }) => {
+    const mailbox = await createMailboxTarget(service, account);
+    await expectRefused(await send({ path: `/e/${mailbox}` }), 404, "not found");
   });
 
-  it("a mailbox at /e/, where only webhooks are found: 404", async () => {
-    const { body: mailbox } = await service.call("POST", "/api/v1/targets", {
-      key: account.api_key,
-      body: { kind: "mailbox", name: "inbox" },
-    });
-    await expectRefused(await send({ path: `/e/${mailbox.id}` }), 404, "not found");
-  });
-
-  it("a deleted target: 404", async () => {
+  it("a deleted target: 404", async ({ service, account, receiver, send }) => {
     const gone = await createWebhookTarget(service, account, receiver.url);
     await service.call("DELETE", `/api/v1/targets/${gone.id}`, { key: account.api_key });
     await expectRefused(await send({ path: `/t/${gone.id}` }), 404, "not found");
@@ -110,7 +113,7 @@ describe("an item for a target that is not there", () => {
 
 describe("an item without the right credential", () => {
   const unknownKey = `ak_live_${"0".repeat(64)}`;
-  it.each([
+  it.for<[string, Record<string, string>]>([
     ["none", {}],
     ["an unknown key", { authorization: `Bearer ${unknownKey}` }],
     ["a short key", { authorization: "Bearer ak_live_123" }],
@@ -118,11 +121,11 @@ describe("an item without the right credential", () => {
     ["another scheme", { authorization: `Basic ${unknownKey}` }],
     ["an empty header", { authorization: "" }],
     ["an unknown session", { "x-session-token": "nobody" }],
-  ])("%s: 401", async (_what, headers) => {
+  ])("%s: 401", async ([_what, headers], { send }) => {
     await expectRefused(await send({ key: null, headers }), 401, "unauthorized");
   });
 
-  it("a revoked key: 401", async () => {
+  it("a revoked key: 401", async ({ service, account, send }) => {
     const { body: second } = await service.call("POST", "/api/v1/keys", {
       session: account.session_token,
       body: { name: "second" },
@@ -132,7 +135,7 @@ describe("an item without the right credential", () => {
     await expectRefused(await send({ key: second.key }), 401, "unauthorized");
   });
 
-  it("a session: 403, naming what is needed", async () => {
+  it("a session: 403, naming what is needed", async ({ account, send, target }) => {
     const headers = { "x-session-token": account.session_token };
     await expectRefused(await send({ key: null, headers }), 403, "API key in Authorization: Bearer");
     await expectRefused(
@@ -144,7 +147,7 @@ describe("an item without the right credential", () => {
 });
 
 describe("an item whose body is wrong", () => {
-  it.each([
+  it.for([
     ["nothing", ""],
     ["blanks", " \n"],
     ["half a document", '{"a":'],
@@ -154,48 +157,47 @@ describe("an item whose body is wrong", () => {
     ["a NaN", '{"a":NaN}'],
     ["a byte order mark", "\ufeff{}"],
     ["a control character in a string", '{"a":"\u0001"}'],
-  ])("%s: 400", async (_what, payload) => {
+  ])("%s: 400", async ([_what, payload], { send }) => {
     await expectRefused(await send({ payload }), 400, "the body ");
   });
 
-  it("no body and no content type: 400", async () => {
+  it("no body and no content type: 400", async ({ sendRaw, head, target }) => {
     const answer = await sendRaw(head(`/t/${target.id}`));
     expect(answer).toMatch(/^HTTP\/1.1 400 [^]*the body is empty/);
   });
 
-  it.each([
+  it.for([
     ["a lone continuation byte", Buffer.from([0x22, 0x80, 0x22])],
     ["half a character", Buffer.from([0x22, 0xc3, 0x22])],
     ["an overlong slash", Buffer.from([0x22, 0xc0, 0xaf, 0x22])],
     ["a surrogate", Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22])],
     ["UTF-16", Buffer.from("\ufeff{}", "utf16le")],
-  ])("invalid UTF-8, %s: 400", async (_what, payload) => {
+  ])("invalid UTF-8, %s: 400", async ([_what, payload], { send }) => {
     await expectRefused(await send({ payload }), 400, "the body is not valid UTF-8");
   });
 
-  it.each([
-    "text/plain",
-    "application/x-www-form-urlencoded",
-    "application/jsonp",
-    "application/xml",
-    "json",
-  ])("content type %s: 415", async (type) => {
-    await expectRefused(await send({ headers: { "content-type": type } }), 415, "application/json");
-  });
+  it.for(["text/plain", "application/x-www-form-urlencoded", "application/jsonp", "application/xml", "json"])(
+    "content type %s: 415",
+    async (type, { send }) => {
+      await expectRefused(await send({ headers: { "content-type": type } }), 415, "application/json");
+    },
+  );
 
-  it("no content type: 415", async () => {
+  it("no content type: 415", async ({ sendRaw, head, target }) => {
     const answer = await sendRaw(head(`/t/${target.id}`, "content-length: 2"), "{}");
     expect(answer).toMatch(/^HTTP\/1.1 415 /);
   });
 
-  it.each(["application/json; charset=utf-8", "Application/JSON"])(
+  it.for(["application/json; charset=utf-8", "Application/JSON"])(
     "content type %s is right",
-    async (type) => {
+    async (type, { send }) => {
       expect((await send({ headers: { "content-type": type } })).status).toBe(202);
     },
   );
 
-  it("event_type of another type, empty, long or with control characters: 400 that names it", async () => {
+  it("event_type of another type, empty, long or with control characters: 400 that names it", async ({
+    send,
+  }) => {
     for (const value of [7, true, [], {}, "", "x".repeat(257), "a\nb", "ü", "\u0000"]) {
       const payload = JSON.stringify({ event_type: value });
       await expectRefused(await send({ payload }), 400, "event_type must be ");
@@ -219,19 +221,27 @@ describe("an item that is too large", () => {
     return `"${"x".repeat(size - 2)}"`;
   }
 
-  it("by one byte: 413; at the limit: accepted", async () => {
+  it("by one byte: 413; at the limit: accepted", async ({ send }) => {
     expect((await send({ payload: ofBytes(limitBytes) })).status).toBe(202);
     await expectRefused(await send({ payload: ofBytes(limitBytes + 1) }), 413, "the body is larger");
   });
 
-  it("is refused by its announced length, before a byte of it was sent", async () => {
+  it("is refused by its announced length, before a byte of it was sent", async ({
+    sendRaw,
+    head,
+    target,
+  }) => {
     const announced = ["content-type: application/json", `content-length: ${100 * limitBytes}`];
     const answer = await sendRaw(head(`/t/${target.id}`, ...announced));
     expect(answer).toMatch(/^HTTP\/1.1 413 [^]*the body is larger/);
     expect(answer).toMatch(/^connection: close/im);
   });
 
-  it("is refused without an announced length once it passes the limit, and read no further", async () => {
+  it("is refused without an announced length once it passes the limit, and read no further", async ({
+    service,
+    head,
+    target,
+  }) => {
     const socket = connect(service.port, "127.0.0.1");
     socket.on("error", () => undefined);
     socket.write(head(`/t/${target.id}`, "content-type: application/json", "transfer-encoding: chunked"));
@@ -249,7 +259,12 @@ describe("an item that is too large", () => {
     expect(socket.bytesWritten).toBeLessThan(64 * limitBytes);
   });
 
-  it("for its target's max_payload_bytes: 413 that names the field", async () => {
+  it("for its target's max_payload_bytes: 413 that names the field", async ({
+    service,
+    account,
+    receiver,
+    send,
+  }) => {
     const small = await createWebhookTarget(service, account, receiver.url, { max_payload_bytes: 20 });
     const path = `/t/${small.id}`;
     expect((await send({ path, payload: ofBytes(20) })).status).toBe(202);
@@ -258,7 +273,7 @@ describe("an item that is too large", () => {
 });
 
 describe("an item whose headers are wrong", () => {
-  it.each([
+  it.for<[string, string, string]>([
     ["Idempotency-Key", "of 0 characters", ""],
     ["Idempotency-Key", "of 256 characters", "k".repeat(256)],
     ["Idempotency-Key", "quoted, of 0", '""'],
@@ -271,67 +286,56 @@ describe("an item whose headers are wrong", () => {
     ["X-Event-Type", "of 0 characters", ""],
     ["X-Event-Type", "of 257 characters", "t".repeat(257)],
     ["X-Event-Type", "beyond ASCII", "é"],
-  ])("%s %s: 400 that names it", async (name, _what, value) => {
+  ])("%s %s: 400 that names it", async ([name, _what, value], { target, send }) => {
     for (const path of [`/t/${target.id}`, `/e/${target.id}`]) {
       await expectRefused(await send({ path, headers: { [name]: value } }), 400, `${name} must be 1 to `);
     }
   });
 
-  it.each([
+  it.for<[string, string, string]>([
     ["Idempotency-Key", "of 1 character", "k"],
     ["Idempotency-Key", "of 255 characters", "k".repeat(255)],
     ["Idempotency-Key", "quoted, of 255", `"${"k".repeat(255)}"`],
     ["X-Correlation-ID", "of 128 characters", "c".repeat(128)],
     ["X-Correlation-ID", "of every kind of character", "A-b_9"],
     ["X-Event-Type", "of 256 characters", "t".repeat(256)],
-  ])("%s %s is right", async (name, _what, value) => {
+  ])("%s %s is right", async ([name, _what, value], { send }) => {
     expect((await send({ headers: { [name]: value } })).status).toBe(202);
   });
 });
 
 describe("an item that may not come in now", () => {
-  it("for a disabled mailbox: 409, until it is enabled again", async () => {
-    const mailbox = { key: account.api_key, body: { kind: "mailbox", name: "inbox" } };
-    const { body: paused } = await service.call("POST", "/api/v1/targets", mailbox);
-    const path = `/t/${paused.id}`;
+  it("for a disabled mailbox: 409, until it is enabled again", async ({ service, account, send }) => {
+    const paused = await createMailboxTarget(service, account);
+    const path = `/t/${paused}`;
     const enable = (enabled: boolean): Promise<Answer> =>
-      service.call("PATCH", `/api/v1/targets/${paused.id}`, { key: account.api_key, body: { enabled } });
+      service.call("PATCH", `/api/v1/targets/${paused}`, { key: account.api_key, body: { enabled } });
     await enable(false);
     await expectRefused(await send({ path }), 409, "the mailbox is disabled");
     await enable(true);
     expect((await send({ path })).status).toBe(202);
   });
 
-  async function sendIn(status: string, graceSeconds: number | null): Promise<Answer> {
-    const other = await signUp(service);
-    const { id } = await createWebhookTarget(service, other, receiver.url);
-    await pool.query(
-      "update organizations set billing_status = $2, billing_grace_ends_at = extract(epoch from now())::bigint + $3 where id = $1",
-      [other.user.org_id, status, graceSeconds],
-    );
-    return send({ path: `/t/${id}`, key: other.api_key });
-  }
-
-  it.each([
+  it.for<[string, number | null, number, string]>([
     ["suspended", null, 402, "suspended"],
     ["pending", null, 403, "pending"],
     ["grace", -1, 402, "suspended"],
   ])(
     "for a workspace that is %s (its grace ends in %s s): %s",
-    async (status, graceSeconds, code, message) => {
+    async ([status, graceSeconds, code, message], { sendIn }) => {
       await expectRefused(await sendIn(status, graceSeconds), code, message);
     },
   );
 
-  it.each([
+  it.for<[string, number | null]>([
     ["grace", 60],
     ["exempt", null],
-  ])("unless its workspace is only in %s (that ends in %s s)", async (status, graceSeconds) => {
+  ])("unless its workspace is only in %s (that ends in %s s)", async ([status, graceSeconds], { sendIn }) => {
     expect((await sendIn(status, graceSeconds)).status).toBe(202);
   });
 });
 
-it("refusals store nothing, cost nothing and reach nobody", async () => {
+it("refusals store nothing, cost nothing and reach nobody", async ({ service, receiver, send, account }) => {
   const other = await signUp(service);
   const { id } = await createWebhookTarget(service, other, `${receiver.url}/quiet`, {
     max_payload_bytes: 100,
@@ -351,6 +355,6 @@ it("refusals store nothing, cost nothing and reach nobody", async () => {
   expect(await acceptedEvents(service, other)).toBe(1);
 });
 
-it("nothing of all this was the service's fault", () => {
+it("nothing of all this was the service's fault", ({ service }) => {
   expect(service.output()).not.toContain("request failed");
 });

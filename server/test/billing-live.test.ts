@@ -1,72 +1,75 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { describe, expect, vi } from "vitest";
 import { billingSettings } from "./support/billing/settings.ts";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
-import { type StandIn, type StandInAccount, startStandIn } from "./support/stripeStandIn/client.ts";
-import { type Account, type Answer, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+import { type Account, type Answer, createTestNode, signUp } from "./support/testNode.ts";
+import { file, nodeTest } from "./support/fixtures.ts";
 
-let database: TestDatabase;
-let standIn: StandIn;
-let processor: StandInAccount;
-let node: TestNode;
+const it = nodeTest()
+  .extend("processor", file, ({ standIn }) => standIn.account("live"))
+  .extend("settings", file, ({ processor }) => billingSettings(processor))
+  .extend(
+    "checkout",
+    file,
+    ({ node }) =>
+      ({ session_token: session }: Account, body?: unknown): Promise<Answer> =>
+        node.call("POST", "/api/v1/billing/checkout", { session, body }),
+  )
+  .extend(
+    "read",
+    file,
+    ({ node }) =>
+      ({ session_token: session }: Account, path = ""): Promise<Answer> =>
+        node.call("GET", `/api/v1/billing${path}`, { session }),
+  )
+  /** A workspace that has been through the payment page. */
+  .extend(
+    "subscribe",
+    file,
+    ({ node, checkout, processor, read }) =>
+      async (): Promise<Account & { customer: string }> => {
+        const account = await signUp(node);
+        const { status, body } = await checkout(account);
+        expect(status).toBe(200);
+        await processor.control({ action: "pay page", session: body.url.split("/").pop() });
+        await vi.waitFor(async () => expect((await read(account)).body.status).toBe("active"), {
+          timeout: 10_000,
+        });
+        const key = await node.call("POST", "/api/v1/keys", {
+          session: account.session_token,
+          body: { name: "k" },
+        });
+        expect(key.status).toBe(200);
+        const { customers } = await processor.state();
+        const customer = customers.find(({ metadata }) => metadata["org_id"] === account.user.org_id)!.id;
+        return { ...account, api_key: key.body.key, customer };
+      },
+  )
+  .extend(
+    "sendItems",
+    file,
+    ({ node }) =>
+      async ({ api_key: key }: Account, count: number): Promise<void> => {
+        const target = await node.call("POST", "/api/v1/targets", {
+          key,
+          body: { kind: "mailbox", name: "inbox" },
+        });
+        for (let item = 0; item < count; item++) {
+          expect((await node.call("POST", `/t/${target.body.id}`, { key, body: { item } })).status).toBe(202);
+        }
+      },
+  );
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  standIn = await startStandIn();
-  processor = standIn.account("live");
-  node = createTestNode(database, billingSettings(processor));
-  const url = `${await node.listen()}/api/v1/billing/webhook`;
+it.beforeAll(async ({ node, url, processor }) => {
   await processor.control({
     action: "webhooks",
-    url,
+    url: `${url}/api/v1/billing/webhook`,
     secrets: processor.config.webhookSecrets,
     mode: "send",
   });
   node.service.start();
 });
 
-afterAll(async () => {
-  await node.stop();
-  await database.drop();
-  await standIn.stop();
-});
-
-function checkout({ session_token: session }: Account, body?: unknown): Promise<Answer> {
-  return node.call("POST", "/api/v1/billing/checkout", { session, body });
-}
-
-function read({ session_token: session }: Account, path = ""): Promise<Answer> {
-  return node.call("GET", `/api/v1/billing${path}`, { session });
-}
-
-/** A workspace that has been through the payment page. */
-async function subscribe(): Promise<Account & { customer: string }> {
-  const account = await signUp(node);
-  const { status, body } = await checkout(account);
-  expect(status).toBe(200);
-  await processor.control({ action: "pay page", session: body.url.split("/").pop() });
-  await vi.waitFor(async () => expect((await read(account)).body.status).toBe("active"), { timeout: 10_000 });
-  const key = await node.call("POST", "/api/v1/keys", {
-    session: account.session_token,
-    body: { name: "k" },
-  });
-  expect(key.status).toBe(200);
-  const { customers } = await processor.state();
-  const customer = customers.find(({ metadata }) => metadata["org_id"] === account.user.org_id)!.id;
-  return { ...account, api_key: key.body.key, customer };
-}
-
-async function sendItems({ api_key: key }: Account, count: number): Promise<void> {
-  const target = await node.call("POST", "/api/v1/targets", {
-    key,
-    body: { kind: "mailbox", name: "inbox" },
-  });
-  for (let item = 0; item < count; item++) {
-    expect((await node.call("POST", `/t/${target.body.id}`, { key, body: { item } })).status).toBe(202);
-  }
-}
-
 describe("setting up payment", () => {
-  it("starts from a pending workspace without a key, which may only read", async () => {
+  it("starts from a pending workspace without a key, which may only read", async ({ node, read }) => {
     const account = await signUp(node);
     expect(account.api_key).toBeUndefined();
     expect((await read(account)).body).toMatchObject({
@@ -83,7 +86,11 @@ describe("setting up payment", () => {
     expect((await read(account, "/invoices")).body).toEqual({ invoices: [], billing_enabled: true });
   });
 
-  it("leads to one hosted page, whose price and addresses the body cannot change", async () => {
+  it("leads to one hosted page, whose price and addresses the body cannot change", async ({
+    node,
+    checkout,
+    processor,
+  }) => {
     const account = await signUp(node);
     const first = await checkout(account);
     const overriding = { price: "price_free", success_url: "https://evil.example", line_items: [] };
@@ -107,7 +114,12 @@ describe("setting up payment", () => {
     expect(ofOrganization).toHaveLength(1);
   });
 
-  it("makes the workspace active, and a second subscription impossible", async () => {
+  it("makes the workspace active, and a second subscription impossible", async ({
+    subscribe,
+    read,
+    checkout,
+    node,
+  }) => {
     const account = await subscribe();
     expect((await read(account)).body).toMatchObject({ status: "active", has_payment_method: true });
     expect((await checkout(account)).status).toBe(409);
@@ -123,7 +135,12 @@ describe("setting up payment", () => {
     ]);
   });
 
-  it("goes on after the customer was deleted at the processor", async () => {
+  it("goes on after the customer was deleted at the processor", async ({
+    node,
+    checkout,
+    processor,
+    read,
+  }) => {
     const account = await signUp(node);
     await checkout(account);
     const { customers } = await processor.state();
@@ -139,7 +156,12 @@ describe("setting up payment", () => {
 });
 
 describe("usage with live billing", () => {
-  it("is exported by itself and reconciles with the processor", async () => {
+  it("is exported by itself and reconciles with the processor", async ({
+    subscribe,
+    sendItems,
+    read,
+    node,
+  }) => {
     const account = await subscribe();
     await sendItems(account, 5);
     await vi.waitFor(
@@ -160,7 +182,12 @@ describe("usage with live billing", () => {
     expect(body.usage).toMatchObject({ accepted_events: 5, pending_meter_events: 0 });
   });
 
-  it("is pending, not lost, while the processor has not counted it yet", async () => {
+  it("is pending, not lost, while the processor has not counted it yet", async ({
+    subscribe,
+    processor,
+    sendItems,
+    read,
+  }) => {
     const account = await subscribe();
     await processor.control({ action: "lag", seconds: 3600 });
     await sendItems(account, 2);
@@ -183,32 +210,35 @@ describe("usage with live billing", () => {
 });
 
 describe("a processor in trouble", () => {
-  it.each([
+  it.for([
     ["reset", 503],
     ["error_before", 503],
     ["limit", 503],
-  ] as const)("that answers with %s makes the routes answer %d, with words", async (kind, status) => {
-    const account = await subscribe();
-    await processor.control({ action: "faults", faults: [{ match: "/v1/", kind, times: 1000 }] });
-    try {
-      for (const path of ["/portal", "/invoices", "/reconciliation"]) {
-        const answer = await read(account, path);
-        expect(answer.status).toBe(status);
-        expect(answer.body).toEqual({ error: "the payment processor does not answer: try again" });
-        expect(answer.headers["retry-after"]).toBe("5");
+  ] as const)(
+    "that answers with %s makes the routes answer %d, with words",
+    async ([kind, status], { subscribe, processor, read, checkout, sendItems }) => {
+      const account = await subscribe();
+      await processor.control({ action: "faults", faults: [{ match: "/v1/", kind, times: 1000 }] });
+      try {
+        for (const path of ["/portal", "/invoices", "/reconciliation"]) {
+          const answer = await read(account, path);
+          expect(answer.status).toBe(status);
+          expect(answer.body).toEqual({ error: "the payment processor does not answer: try again" });
+          expect(answer.headers["retry-after"]).toBe("5");
+        }
+        expect((await checkout(account)).status).toBe(status);
+        // What needs no processor goes on.
+        expect((await read(account)).status).toBe(200);
+        await sendItems(account, 1);
+      } finally {
+        await processor.control({ action: "faults", faults: [] });
       }
-      expect((await checkout(account)).status).toBe(status);
-      // What needs no processor goes on.
-      expect((await read(account)).status).toBe(200);
-      await sendItems(account, 1);
-    } finally {
-      await processor.control({ action: "faults", faults: [] });
-    }
-  });
+    },
+  );
 
-  it.each(["lose", "error_after", "error_before", "reset", "limit"] as const)(
+  it.for(["lose", "error_after", "error_before", "reset", "limit"] as const)(
     "cannot make a second customer or page by answering a checkout with %s",
-    async (kind) => {
+    async (kind, { node, processor, checkout }) => {
       const account = await signUp(node);
       for (const match of ["POST /v1/customers", "POST /v1/checkout/sessions"]) {
         await processor.control({ action: "faults", faults: [{ match, kind, times: 2 }] });
@@ -228,7 +258,7 @@ describe("a processor in trouble", () => {
     },
   );
 
-  it("that refuses the key answers 502", async () => {
+  it("that refuses the key answers 502", async ({ database, processor }) => {
     const other = createTestNode(database, {
       ...billingSettings(processor),
       STRIPE_SECRET_KEY: "rk-not-a-key",

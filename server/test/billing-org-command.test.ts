@@ -1,27 +1,28 @@
-import type pg from "pg";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect } from "vitest";
 import { createPasswords } from "../src/accounts/passwords.ts";
 import { OrgUsageError, readOrgCommand } from "../src/billing/orgCommand.ts";
 import { periodOf } from "../src/billing/period.ts";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
-import { createTestNode, newEmail, type TestNode } from "./support/testNode.ts";
+import { newEmail } from "./support/testNode.ts";
+import { file, nodeTest } from "./support/fixtures.ts";
 
-let database: TestDatabase;
-let node: TestNode;
-let pool: pg.Pool;
 let printed: string[];
 let audited: string[];
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  node = createTestNode(database);
-  pool = node.pool;
-});
-
-afterAll(async () => {
-  await node.stop();
-  await database.drop();
-});
+const it = nodeTest()
+  /** Runs a command and gives what it prints. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests assert what is in it
+  .extend("org", file, ({ node }) => async (...args: string[]): Promise<any> => {
+    printed = [];
+    await readOrgCommand(args)({
+      pool: node.pool,
+      passwords,
+      nowMs: Date.now,
+      operator: "ada",
+      print: (text) => printed.push(text),
+      audit: (line) => audited.push(line),
+    });
+    return args[0] === "list" ? printed.map((line) => JSON.parse(line)) : JSON.parse(printed.join("\n"));
+  });
 
 beforeEach(() => {
   printed = [];
@@ -30,23 +31,8 @@ beforeEach(() => {
 
 const passwords = createPasswords();
 
-/** Runs a command and gives what it prints. */
-// oxlint-disable-next-line typescript/no-explicit-any -- tests assert what is in it
-async function org(...args: string[]): Promise<any> {
-  printed = [];
-  await readOrgCommand(args)({
-    pool,
-    passwords,
-    nowMs: Date.now,
-    operator: "ada",
-    print: (text) => printed.push(text),
-    audit: (line) => audited.push(line),
-  });
-  return args[0] === "list" ? printed.map((line) => JSON.parse(line)) : JSON.parse(printed.join("\n"));
-}
-
 describe("postrider org", () => {
-  it("creates an exempt workspace with a key that works at once", async () => {
+  it("creates an exempt workspace with a key that works at once", async ({ org, node }) => {
     const created = await org("create", "Founders", "--exempt");
     expect(created).toMatchObject({ name: "Founders", billing_status: "exempt" });
     const { status, body } = await node.call("GET", "/api/v1/usage", { key: created.api_key });
@@ -63,7 +49,7 @@ describe("postrider org", () => {
     ]);
   });
 
-  it("creates an owner who can log in with the password shown", async () => {
+  it("creates an owner who can log in with the password shown", async ({ org, node }) => {
     const email = newEmail();
     const { owner } = await org("create", "Acme", "--email", email);
     const login = await node.call("POST", "/api/v1/auth/login", { body: owner });
@@ -71,7 +57,7 @@ describe("postrider org", () => {
     await expect(org("create", "Acme again", "--email", email)).rejects.toThrow(/has an account/);
   });
 
-  it("sets a state, with the reason on record", async () => {
+  it("sets a state, with the reason on record", async ({ org, node }) => {
     const { id, api_key: key } = await org("create", "Acme");
     expect(await org("set-state", id, "suspended", "--reason", "unpaid invoice 7")).toEqual({
       id,
@@ -111,9 +97,9 @@ describe("postrider org", () => {
     expect((await node.call("POST", `/t/${target.body.id}`, { key, body: {} })).status).toBe(202);
   });
 
-  it("lists workspaces by the state they are in now", async () => {
+  it("lists workspaces by the state they are in now", async ({ org, node }) => {
     const { id } = await org("create", "Lapsed");
-    await pool.query(
+    await node.pool.query(
       "update organizations set billing_status = 'grace', billing_grace_ends_at = 1 where id = $1",
       [id],
     );
@@ -123,19 +109,22 @@ describe("postrider org", () => {
     expect(inGrace.map((organization) => organization.id)).not.toContain(id);
   });
 
-  it("shows usage and what waits for an operator, and settles it", async () => {
+  it("shows usage and what waits for an operator, and settles it", async ({ org, node }) => {
     const { id } = await org("create", "Stuck");
     const period = periodOf(Date.now());
-    await pool.query("insert into usage_totals (org_id, period, items) values ($1, $2, 50)", [id, period]);
-    await pool.query("insert into meter_counters (org_id, period, batches, batched) values ($1, $2, 2, 50)", [
+    await node.pool.query("insert into usage_totals (org_id, period, items) values ($1, $2, 50)", [
       id,
       period,
     ]);
+    await node.pool.query(
+      "insert into meter_counters (org_id, period, batches, batched) values ($1, $2, 2, 50)",
+      [id, period],
+    );
     for (const [identifier, value] of [
       ["one", 20],
       ["two", 30],
     ]) {
-      await pool.query(
+      await node.pool.query(
         `insert into meter_batches
            (identifier, org_id, customer_id, period, value, event_timestamp, status, created_at, due_at, unsafe_at)
          values ($1, $2, $1, $3, $4, 1, 'attention', 1, 1, 1)`,
@@ -148,7 +137,7 @@ describe("postrider org", () => {
     });
     await org("settle-batch", "one", "exported");
     await org("settle-batch", "two", "resend");
-    const { rows: settled } = await pool.query(
+    const { rows: settled } = await node.pool.query(
       `select object_name, after
        from audit_log
        where org_id = $1
@@ -167,7 +156,7 @@ describe("postrider org", () => {
     await expect(org("settle-batch", "one", "exported")).rejects.toThrow("no unsettled batch one");
   });
 
-  it.each([
+  it.for<[string[]]>([
     [[]],
     [["destroy"]],
     [["create"]],
@@ -179,11 +168,11 @@ describe("postrider org", () => {
     [["list", "--state", "rich"]],
     [["show", "x", "--verbose"]],
     [["settle-batch", "x", "forget"]],
-  ])("refuses %j with words", async (args) => {
+  ])("refuses %j with words", async ([args], { org }) => {
     await expect(org(...args)).rejects.toThrow(OrgUsageError);
   });
 
-  it("says when there is no such organization", async () => {
+  it("says when there is no such organization", async ({ org }) => {
     await expect(org("show", "nobody")).rejects.toThrow("there is no organization nobody");
     await expect(org("set-state", "0".repeat(32), "active")).rejects.toThrow("there is no organization");
   });

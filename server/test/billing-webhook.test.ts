@@ -1,59 +1,81 @@
 import { createHmac } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { describe, expect, vi } from "vitest";
 import { billingSettings } from "./support/billing/settings.ts";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
-import { type StandIn, type StandInAccount, startStandIn } from "./support/stripeStandIn/client.ts";
-import { type Account, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+import { type Account, createTestNode, signUp } from "./support/testNode.ts";
+import { file, nodeTest } from "./support/fixtures.ts";
 
-let database: TestDatabase;
-let standIn: StandIn;
-let processor: StandInAccount;
-/** A node whose billing worker rests: it stores notices as a process does that dies right after. */
-let node: TestNode;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  standIn = await startStandIn();
-  processor = standIn.account("webhook");
-  node = createTestNode(database, billingSettings(processor));
-});
-
-afterAll(async () => {
-  await node.stop();
-  await database.drop();
-  await standIn.stop();
-});
+const it = nodeTest()
+  // A node whose billing worker rests: it stores notices as a process does that dies right after.
+  .extend("processor", file, ({ standIn }) => standIn.account("webhook"))
+  .extend("settings", file, ({ processor }) => billingSettings(processor))
+  .extend(
+    "postSigned",
+    file,
+    ({ node }) =>
+      async (payload: string, signature: string | undefined): Promise<Notice> => {
+        const response = await node.service.app.inject({
+          method: "POST",
+          url: "/api/v1/billing/webhook",
+          headers: {
+            "content-type": "application/json; charset=utf-8",
+            ...(signature !== undefined && { "stripe-signature": signature }),
+          },
+          payload,
+        });
+        return { status: response.statusCode, body: response.json() };
+      },
+  )
+  .extend("waiting", file, ({ node }) => async (): Promise<string[]> => {
+    const { rows } = await node.pool.query<{ id: string }>(
+      "select id from billing_events where processed_at is null order by id",
+    );
+    return rows.map(({ id }) => id);
+  })
+  /** POSTs the bytes as they are, with a signature over them by each secret. */
+  .extend(
+    "post",
+    file,
+    ({ postSigned }) =>
+      async (
+        payload: string,
+        secrets: string[],
+        atSeconds = Math.floor(Date.now() / 1000),
+      ): Promise<Notice> => {
+        const signatures = secrets.map(
+          (secret) => `v1=${createHmac("sha256", secret).update(`${atSeconds}.${payload}`).digest("hex")}`,
+        );
+        return postSigned(payload, [`t=${atSeconds}`, ...signatures].join(","));
+      },
+  )
+  /** Goes through the payment page and hands the notices of it to the node. */
+  .extend(
+    "pay",
+    file,
+    ({ node, processor, post }) =>
+      async ({ session_token: session, user }: Account): Promise<{ customer: string }> => {
+        const { body } = await node.call("POST", "/api/v1/billing/checkout", { session });
+        await processor.control({ action: "pay page", session: body.url.split("/").pop() });
+        const { customers, subscriptions } = await processor.state();
+        const customer = customers.find(({ metadata }) => metadata["org_id"] === user.org_id)!.id;
+        const { id } = subscriptions.find((subscription) => subscription.customer === customer)!;
+        const object = { id, object: "subscription", customer };
+        expect((await post(eventOf("customer.subscription.created", object), [current])).status).toBe(200);
+        return { customer };
+      },
+  )
+  .extend(
+    "billingStatusOf",
+    file,
+    ({ node }) =>
+      async ({ session_token: session }: Account): Promise<string> =>
+        (await node.call("GET", "/api/v1/billing", { session })).body.status,
+  );
 
 const [current, previous] = ["whsec_current", "whsec_previous"];
 
 interface Notice {
   status: number;
   body: { error?: string };
-}
-
-/** POSTs the bytes as they are, with a signature over them by each secret. */
-async function post(
-  payload: string,
-  secrets: string[],
-  atSeconds = Math.floor(Date.now() / 1000),
-): Promise<Notice> {
-  const signatures = secrets.map(
-    (secret) => `v1=${createHmac("sha256", secret).update(`${atSeconds}.${payload}`).digest("hex")}`,
-  );
-  return postSigned(payload, [`t=${atSeconds}`, ...signatures].join(","));
-}
-
-async function postSigned(payload: string, signature: string | undefined): Promise<Notice> {
-  const response = await node.service.app.inject({
-    method: "POST",
-    url: "/api/v1/billing/webhook",
-    headers: {
-      "content-type": "application/json; charset=utf-8",
-      ...(signature !== undefined && { "stripe-signature": signature }),
-    },
-    payload,
-  });
-  return { status: response.statusCode, body: response.json() };
 }
 
 let events = 0;
@@ -63,52 +85,52 @@ function eventOf(type: string, object: object, id = `evt_own_${events++}`): stri
   return JSON.stringify({ id, object: "event", type, created: 1, data: { object } }, null, "\t");
 }
 
-async function waiting(): Promise<string[]> {
-  const { rows } = await node.pool.query<{ id: string }>(
-    "select id from billing_events where processed_at is null order by id",
-  );
-  return rows.map(({ id }) => id);
-}
-
 const updated = { id: "sub_1", object: "subscription", customer: "cus_nobody" };
 
 describe("the signature", () => {
-  it("by either secret opens the door, also beside a wrong one", async () => {
+  it("by either secret opens the door, also beside a wrong one", async ({ post }) => {
     for (const secrets of [[current], [previous], ["whsec_wrong", previous]]) {
       const answer = await post(eventOf("customer.subscription.updated", updated), secrets);
       expect(answer).toEqual({ status: 200, body: { received: true } });
     }
   });
 
-  it.each([
-    ["by another secret", (payload: string) => post(payload, ["whsec_wrong"])],
-    ["six minutes old", (payload: string) => post(payload, [current], Math.floor(Date.now() / 1000) - 360)],
-    ["missing", (payload: string) => postSigned(payload, undefined)],
-    ["nonsense", (payload: string) => postSigned(payload, "t=x,v1=\u007f, ,v1")],
-    ["over other bytes", (payload: string) => postSigned(`${payload} `, "t=1,v1=00")],
-    ["of an empty body", () => postSigned("", "t=1,v1=00")],
-  ])("that is %s is refused, and nothing is stored", async (_, send) => {
+  it("is refused by another secret, too old, missing, nonsense, or over other bytes; nothing is stored", async ({
+    waiting,
+    post,
+    postSigned,
+  }) => {
     const before = await waiting();
-    const answer = await send(eventOf("customer.subscription.updated", updated));
-    expect(answer.status).toBe(400);
-    expect(answer.body.error).toMatch(/signature/);
+    const payload = eventOf("customer.subscription.updated", updated);
+    for (const send of [
+      () => post(payload, ["whsec_wrong"]),
+      () => post(payload, [current], Math.floor(Date.now() / 1000) - 360),
+      () => postSigned(payload, undefined),
+      () => postSigned(payload, "t=x,v1=\u007f, ,v1"),
+      () => postSigned(`${payload} `, "t=1,v1=00"),
+      () => postSigned("", "t=1,v1=00"),
+    ]) {
+      const answer = await send();
+      expect(answer.status).toBe(400);
+      expect(answer.body.error).toMatch(/signature/);
+    }
     expect(await waiting()).toEqual(before);
   });
 
-  it("over bytes that are not an event is refused", async () => {
+  it("over bytes that are not an event is refused", async ({ post }) => {
     expect((await post("{", [current])).status).toBe(400);
   });
 });
 
 describe("a notice", () => {
-  it("is stored once, however often and at the same time it comes", async () => {
+  it("is stored once, however often and at the same time it comes", async ({ post, waiting }) => {
     const payload = eventOf("customer.subscription.updated", updated, "evt_repeated");
     const answers = await Promise.all(Array.from({ length: 8 }, () => post(payload, [current])));
     expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => 200));
     expect((await waiting()).filter((id) => id === "evt_repeated")).toHaveLength(1);
   });
 
-  it("of a type that is not known, or about nothing, is accepted and ignored", async () => {
+  it("of a type that is not known, or about nothing, is accepted and ignored", async ({ waiting, post }) => {
     const before = await waiting();
     for (const payload of [
       eventOf("customer.tax_id.created", updated),
@@ -121,32 +143,47 @@ describe("a notice", () => {
     expect(await waiting()).toEqual(before);
   });
 
-  it("is answered at once while the processor's interface hangs", async () => {
+  it("is answered at once while the processor's interface hangs", async ({ processor, post }) => {
     await processor.control({
       action: "faults",
       faults: [{ match: "/v1/", kind: "hang_before", times: 1000 }],
     });
-    const startedAt = performance.now();
+    const { requests: before } = await processor.state();
     expect((await post(eventOf("invoice.paid", { ...updated, id: "in_1" }), [current])).status).toBe(200);
-    expect(performance.now() - startedAt).toBeLessThan(1000);
+    // It was answered without asking the processor anything, whose answer would not have come.
+    expect((await processor.state()).requests).toEqual(before);
     await processor.control({ action: "faults", faults: [] });
   });
 
-  it("that a dead process had stored is processed by the next one", async () => {
+  it("that a dead process had stored is processed by the next one", async ({
+    node,
+    pay,
+    billingStatusOf,
+    database,
+    processor,
+    waiting,
+  }) => {
     const account = await signUp(node);
     await pay(account);
-    expect(await statusOf(account)).toBe("pending");
+    expect(await billingStatusOf(account)).toBe("pending");
     const next = createTestNode(database, billingSettings(processor));
     try {
       next.service.start();
-      await vi.waitFor(async () => expect(await statusOf(account)).toBe("active"), { timeout: 10_000 });
+      await vi.waitFor(async () => expect(await billingStatusOf(account)).toBe("active"), {
+        timeout: 10_000,
+      });
       await vi.waitFor(async () => expect(await waiting()).toEqual([]), { timeout: 10_000 });
     } finally {
       await next.stop();
     }
   });
 
-  it("of a new invoice is refused until the invoice is held, so that the processor keeps it open", async () => {
+  it("of a new invoice is refused until the invoice is held, so that the processor keeps it open", async ({
+    node,
+    pay,
+    processor,
+    post,
+  }) => {
     const account = await signUp(node);
     const { customer } = await pay(account);
     const { subscriptions } = await processor.state();
@@ -166,19 +203,3 @@ describe("a notice", () => {
     expect(held).toMatchObject({ status: "draft", autoAdvance: false });
   });
 });
-
-/** Goes through the payment page and hands the notices of it to the node. */
-async function pay({ session_token: session, user }: Account): Promise<{ customer: string }> {
-  const { body } = await node.call("POST", "/api/v1/billing/checkout", { session });
-  await processor.control({ action: "pay page", session: body.url.split("/").pop() });
-  const { customers, subscriptions } = await processor.state();
-  const customer = customers.find(({ metadata }) => metadata["org_id"] === user.org_id)!.id;
-  const { id } = subscriptions.find((subscription) => subscription.customer === customer)!;
-  const object = { id, object: "subscription", customer };
-  expect((await post(eventOf("customer.subscription.created", object), [current])).status).toBe(200);
-  return { customer };
-}
-
-async function statusOf({ session_token: session }: Account): Promise<string> {
-  return (await node.call("GET", "/api/v1/billing", { session })).body.status;
-}

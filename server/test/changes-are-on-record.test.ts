@@ -1,37 +1,21 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import type { actions } from "../src/audit/actions.ts";
 import { createAgentTarget } from "./support/agentTargets.ts";
 import { createSecretWebhook, entries, secretUrl } from "./support/auditLog.ts";
-import { type CardServer, startCardServer } from "./support/cardServer.ts";
+import type { CardServer } from "./support/cardServer.ts";
 import { openApi } from "./support/contract.ts";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { join } from "./support/members.ts";
-import {
-  type Account,
-  type Answer,
-  createTestNode,
-  newEmail,
-  signUp,
-  type TestNode,
-} from "./support/testNode.ts";
+import { type Account, type Answer, newEmail, signUp, type TestNode } from "./support/testNode.ts";
+import { nodeTest, loopbackTargets } from "./support/fixtures.ts";
 
-let database: TestDatabase;
+/** What the changes below are asked of, and where their agents' cards are. */
 let node: TestNode;
 let cards: CardServer;
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  cards = await startCardServer();
-  node = createTestNode(database, {
-    POSTRIDER_ALLOW_HTTP_TARGETS: "true",
-    POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8",
-  });
-});
+const it = nodeTest(loopbackTargets);
 
-afterAll(async () => {
-  await node.stop();
-  await cards.stop();
-  await database.drop();
+it.beforeEach(({ node: one, cards: own }) => {
+  [node, cards] = [one, own];
 });
 
 const asKey = (method: "POST" | "PATCH" | "DELETE", path: string, body?: object) => (account: Account) =>

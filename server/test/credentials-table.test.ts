@@ -1,30 +1,25 @@
 import { pagePaths } from "../src/http/dashboard.ts";
 import { readFile } from "node:fs/promises";
 import { join as joinPath } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect } from "vitest";
 import { type AppDeps, interfaceTable } from "../src/app.ts";
 import { loadConfig } from "../src/config/config.ts";
 import { leastRole, type Role, roles } from "../src/http/contract/roles.ts";
 import { openApi } from "./support/contract.ts";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { join } from "./support/members.ts";
 import { sampleOf } from "./support/samples.ts";
-import {
-  type Account,
-  type Answer,
-  type CallOptions,
-  createTestNode,
-  signUp,
-  type TestNode,
-} from "./support/testNode.ts";
+import { type Account, type Answer, type CallOptions, signUp, type TestNode } from "./support/testNode.ts";
 import { templatePath } from "../src/http/openapi.ts";
+import { nodeTest } from "./support/fixtures.ts";
 
-let database: TestDatabase;
+/** What the table's calls are asked of; `other` is another process of the service: what it revokes is revoked here. */
 let node: TestNode;
-/** Another process of the service: what it revokes is revoked here. */
 let other: TestNode;
 let caller: Account;
 let revoked: { key: string; session: string };
+
+// Nothing is delivered, so that what an organization has changes by requests alone.
+const it = nodeTest({ POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8", POSTRIDER_ROLES: "api" });
 
 const rows = interfaceTable({ config: loadConfig({}) } as AppDeps).map(
   (row) => ({ method: row[0], path: row[1], credential: row[2], least: leastRole(row) }) as const,
@@ -52,20 +47,9 @@ const refused: Record<Row["credential"], ("key" | "session")[]> = {
 const nobodysId = "0".repeat(32);
 const wrong = { key: `ak_live_${"0".repeat(64)}`, session: `ses_${"0".repeat(64)}` };
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  // Nothing is delivered, so that what an organization has changes by requests alone.
-  const env = { POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8", POSTRIDER_ROLES: "api" };
-  node = createTestNode(database, env);
-  other = createTestNode(database, env);
-  caller = await signUp(node);
+it.beforeAll(async ({ node: one, other: another, account }) => {
+  [node, other, caller] = [one, another, account];
   revoked = await makeAndRevoke(caller);
-});
-
-afterAll(async () => {
-  await node.stop();
-  await other.stop();
-  await database.drop();
 });
 
 /** A key and a session that were valid on this node and were ended on another. */

@@ -1,20 +1,13 @@
 import { describe, expect } from "vitest";
 import { createAgentTarget } from "./support/agentTargets.ts";
 import { startAgent } from "./support/agent/startAgent.ts";
-import { acceptedEvents, createWebhookTarget, readEvent, sendItem, sendItems } from "./support/items.ts";
+import { acceptedEvents, createWebhookTarget, sendItem, sendItems } from "./support/items.ts";
 import { storeDueItems } from "./support/storedItems.ts";
 import { type Answer, createTestNode } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
 import { file, startedNodeTest } from "./support/fixtures.ts";
 
 const it = startedNodeTest()
-  .extend(
-    "call",
-    file,
-    ({ node, account }) =>
-      (method: "GET" | "POST" | "PATCH", path: string, body?: unknown, headers = {}): Promise<Answer> =>
-        node.call(method, path, { key: account.api_key, ...(body !== undefined && { body }), headers }),
-  )
   .extend(
     "patch",
     file,
@@ -40,13 +33,6 @@ const it = startedNodeTest()
     ({ receiver }) =>
       (path: string): string[] =>
         receiver.at(path).map((one) => one.id),
-  )
-  .extend(
-    "statusOf",
-    file,
-    ({ node, account }) =>
-      async (id: string): Promise<string> =>
-        (await readEvent(node, account, id)).event.status,
   )
   /** An item that is delivered after all that was due before it, so that what has not arrived by then is held. */
   .extend("letOthersPass", file, ({ node, account, receiver, statusOf }) => async (): Promise<void> => {

@@ -1,42 +1,28 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { type Agent, startAgent } from "./support/agent/startAgent.ts";
+import { expect } from "vitest";
 import { createAgentTarget, readHandedOver, untilEnded, untilHandedOver } from "./support/agentTargets.ts";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { sendItem } from "./support/items.ts";
 import { createMailbox } from "./support/mailbox.ts";
 import { placesOfText } from "./support/placesOfText.ts";
-import { type Account, type Answer, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+import type { Answer } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
+import { file, startedNodeTest } from "./support/fixtures.ts";
 
 /* What an agent said of an erased item goes with it, and what it says later is not written down. */
 
-let database: TestDatabase;
-let node: TestNode;
-let agent: Agent;
-let account: Account;
+const it = startedNodeTest().extend(
+  "erase",
+  file,
+  ({ node, account }) =>
+    (id: string): Promise<Answer> =>
+      node.call("POST", `/api/v1/events/${id}/erase`, { key: account.api_key }),
+);
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  node = createTestNode(database, {
-    POSTRIDER_ALLOW_HTTP_TARGETS: "true",
-    POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8",
-  });
-  node.service.start();
-  agent = await startAgent();
-  account = await signUp(node);
-});
-
-afterAll(async () => {
-  await agent?.kill();
-  await node?.stop();
-  await database?.drop();
-});
-
-function erase(id: string): Promise<Answer> {
-  return node.call("POST", `/api/v1/events/${id}/erase`, { key: account.api_key });
-}
-
-it("a task that has ended loses its messages and artifacts, and the result that travelled on", async () => {
+it("a task that has ended loses its messages and artifacts, and the result that travelled on", async ({
+  node,
+  account,
+  agent,
+  erase,
+}) => {
   const words = "erase-result-1";
   const box = await createMailbox(node, {}, account);
   const target = await createAgentTarget(node, account, agent.cardUrl, { result_target_id: box.id });
@@ -65,7 +51,7 @@ it("a task that has ended loses its messages and artifacts, and the result that 
   expect(ofResult.status).toBe("CANCELED");
 });
 
-it("a task that is under way is followed no more", async () => {
+it("a task that is under way is followed no more", async ({ node, account, agent, erase }) => {
   const words = "erase-task-2";
   const target = await createAgentTarget(node, account, agent.cardUrl);
   const id = await sendItem(node, account, target, { do: "slow 1500", words });
@@ -80,7 +66,7 @@ it("a task that is under way is followed no more", async () => {
   expect(rowCount).toBe(0);
 });
 
-it("an answer that comes after the erasure is not written down", async () => {
+it("an answer that comes after the erasure is not written down", async ({ node, account, agent, erase }) => {
   const words = "erase-answer-3";
   const target = await createAgentTarget(node, account, agent.cardUrl);
   agent.freeze();

@@ -1,62 +1,57 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { describe, expect } from "vitest";
 import { createWebhookTarget, readEvent, sendItem } from "./support/items.ts";
 import { createMailbox } from "./support/mailbox.ts";
-import { answerOk, type Receiver, startReceiver } from "./support/receiver.ts";
-import { type Account, type Answer, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+import { answerOk } from "./support/receiver.ts";
+import { type Answer, signUp, type TestNode } from "./support/testNode.ts";
 import { placesOfText } from "./support/placesOfText.ts";
 import { until } from "./support/until.ts";
+import { file, startedNodeTest } from "./support/fixtures.ts";
 
 /* What was erased is in no table any more, whatever the item came to be. */
 
 const secret = "erase-me-4711";
 
-let database: TestDatabase;
-/** Does everything by itself. */
-let node: TestNode;
-/** Takes requests only. */
-let idle: TestNode;
-let receiver: Receiver;
-let account: Account;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  const env = { POSTRIDER_ALLOW_HTTP_TARGETS: "true", POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8" };
-  node = createTestNode(database, env);
-  idle = createTestNode(database, { ...env, POSTRIDER_ROLES: "api" });
-  node.service.start();
-  receiver = await startReceiver();
-  account = await signUp(node);
-});
-
-afterAll(async () => {
-  await node?.stop();
-  await idle?.stop();
-  await receiver?.stop();
-  await database?.drop();
-});
-
-function erase(id: string, by: TestNode = node): Promise<Answer> {
-  return by.call("POST", `/api/v1/events/${id}/erase`, { session: account.session_token });
-}
-
-function read(path: string): Promise<Answer> {
-  return node.call("GET", path, { key: account.api_key });
-}
-
-function placesOf(text: string): Promise<string[]> {
-  return placesOfText(node.pool, text);
-}
-
-async function untilStatus(id: string, wanted: string): Promise<void> {
-  await until(
-    async () => (await readEvent(node, account, id)).event.status,
-    (status) => status === wanted,
-  );
-}
+const it = startedNodeTest()
+  /** Takes requests only. */
+  .extend("idle", file, ({ newNode }) => newNode({ POSTRIDER_ROLES: "api" }))
+  .extend(
+    "erase",
+    file,
+    ({ node, account }) =>
+      (id: string, by: TestNode = node): Promise<Answer> =>
+        by.call("POST", `/api/v1/events/${id}/erase`, { session: account.session_token }),
+  )
+  .extend(
+    "read",
+    file,
+    ({ node, account }) =>
+      (path: string): Promise<Answer> =>
+        node.call("GET", path, { key: account.api_key }),
+  )
+  .extend(
+    "placesOf",
+    file,
+    ({ node }) =>
+      (text: string): Promise<string[]> =>
+        placesOfText(node.pool, text),
+  )
+  .extend("untilStatus", file, ({ node, account }) => async (id: string, wanted: string): Promise<void> => {
+    await until(
+      async () => (await readEvent(node, account, id)).event.status,
+      (status) => status === wanted,
+    );
+  });
 
 describe("one event", () => {
-  it("that was delivered loses payload and answers at once; what is left is that it was", async () => {
+  it("that was delivered loses payload and answers at once; what is left is that it was", async ({
+    receiver,
+    node,
+    account,
+    untilStatus,
+    placesOf,
+    erase,
+    read,
+  }) => {
     const words = `${secret}-delivered`;
     receiver.answer = (_received, response) => response.writeHead(200).end(`thanks for ${words}`);
     const target = await createWebhookTarget(node, account, `${receiver.url}/a`);
@@ -83,7 +78,15 @@ describe("one event", () => {
     expect((await read(`/api/v1/erasures/${answer.body.id}`)).body).toEqual(answer.body);
   });
 
-  it("of several in one row leaves the others what they have", async () => {
+  it("of several in one row leaves the others what they have", async ({
+    receiver,
+    node,
+    account,
+    erase,
+    untilStatus,
+    placesOf,
+    read,
+  }) => {
     receiver.answer = (received, response) => response.writeHead(200).end(`got ${String(received.body)}`);
     const target = await createWebhookTarget(node, account, `${receiver.url}/group`, { enabled: true });
     await node.call("PATCH", `/api/v1/targets/${target.id}`, {
@@ -111,7 +114,7 @@ describe("one event", () => {
     expect(receiver.received.filter(({ id }) => id === ids[3])).toEqual([]);
   });
 
-  it("that waits is canceled, and is not sent", async () => {
+  it("that waits is canceled, and is not sent", async ({ node, account, receiver, erase, idle }) => {
     const target = await createWebhookTarget(node, account, `${receiver.url}/never`);
     await node.call("PATCH", `/api/v1/targets/${target.id}`, {
       key: account.api_key,
@@ -124,7 +127,14 @@ describe("one event", () => {
     expect(rowCount).toBe(0);
   });
 
-  it("that is being sent is erased all the same, and its answer is not written down", async () => {
+  it("that is being sent is erased all the same, and its answer is not written down", async ({
+    receiver,
+    node,
+    account,
+    erase,
+    untilStatus,
+    placesOf,
+  }) => {
     const words = `${secret}-sent`;
     let finish: (() => void) | undefined;
     receiver.answer = (_received, response) => {
@@ -143,7 +153,14 @@ describe("one event", () => {
     expect(await placesOf(words)).toEqual([]);
   });
 
-  it("that is to be retried loses what its receiver said, and is not tried again", async () => {
+  it("that is to be retried loses what its receiver said, and is not tried again", async ({
+    receiver,
+    node,
+    account,
+    untilStatus,
+    erase,
+    placesOf,
+  }) => {
     const words = `${secret}-retry`;
     receiver.answer = (_received, response) => response.writeHead(500).end(words);
     const target = await createWebhookTarget(node, account, `${receiver.url}/retry`);
@@ -157,7 +174,7 @@ describe("one event", () => {
     expect(await placesOf(words)).toEqual([]);
   });
 
-  it("takes its replays with it, and theirs", async () => {
+  it("takes its replays with it, and theirs", async ({ node, account, erase, placesOf }) => {
     const words = `${secret}-copies`;
     const box = await createMailbox(node, {}, account);
     const id = await box.send({ words });
@@ -170,7 +187,13 @@ describe("one event", () => {
     expect(await box.list()).toEqual([]);
   });
 
-  it("loses what the receiver for first steps has kept of it, and its key's digest", async () => {
+  it("loses what the receiver for first steps has kept of it, and its key's digest", async ({
+    node,
+    account,
+    untilStatus,
+    placesOf,
+    erase,
+  }) => {
     const words = `${secret}-tryout`;
     const url = `https://tryout.postrider.invalid/${"0af3".repeat(8)}`;
     const target = await createWebhookTarget(node, account, url);
@@ -194,7 +217,7 @@ describe("one event", () => {
     expect(again).toMatchObject({ status: 409, headers: { "x-error-code": "idempotency_conflict" } });
   });
 
-  it("of a stranger is not found", async () => {
+  it("of a stranger is not found", async ({ node, account }) => {
     const stranger = await signUp(node);
     const box = await createMailbox(node, {}, account);
     const id = await box.send({ words: "kept" });
@@ -210,9 +233,9 @@ describe("one event", () => {
 });
 
 describe("a message", () => {
-  it.each(["unread", "claimed", "acknowledged", "dead", "rejected by hand"])(
+  it.for(["unread", "claimed", "acknowledged", "dead", "rejected by hand"])(
     "that is %s is gone, and what waits behind it goes on",
-    async (state) => {
+    async (state, { node, account, erase, placesOf }) => {
       const words = `${secret}-${state.replaceAll(" ", "-")}`;
       const box = await createMailbox(node, {}, account);
       const headers = { "x-ordering-key": "k" };
@@ -246,7 +269,12 @@ describe("a message", () => {
 });
 
 describe("a correlation id", () => {
-  it("is erased in the background with progress, over pages, and nothing else", async () => {
+  it("is erased in the background with progress, over pages, and nothing else", async ({
+    node,
+    account,
+    read,
+    placesOf,
+  }) => {
     const words = `${secret}-all`;
     const box = await createMailbox(node, {}, account);
     const headers = { "x-correlation-id": "customer-7" };
@@ -272,7 +300,11 @@ describe("a correlation id", () => {
     expect(rest.body.erasures.map(({ id }: { id: string }) => id)).not.toContain(body.id);
   });
 
-  it("that nothing has is done as soon as it was looked for, and is not another workspace's", async () => {
+  it("that nothing has is done as soon as it was looked for, and is not another workspace's", async ({
+    node,
+    account,
+    read,
+  }) => {
     const stranger = await signUp(node);
     const box = await createMailbox(node, {}, account);
     const id = await box.send({ words: "kept" }, { "x-correlation-id": "shared" });

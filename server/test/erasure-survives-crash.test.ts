@@ -1,28 +1,18 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
-import type pg from "pg";
-import { createPool } from "../src/postgres/pool.ts";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { expect } from "vitest";
 import { placesOfText } from "./support/placesOfText.ts";
 import { startService } from "./support/serviceProcess.ts";
 import { signUp } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
+import { databaseTest } from "./support/fixtures.ts";
 
-let database: TestDatabase;
-let pool: pg.Pool;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = createPool({ connection: database.connection, size: 2, onError: () => undefined });
-});
-
-afterAll(async () => {
-  await pool?.end();
-  await database?.drop();
-});
+const it = databaseTest();
 
 const words = "erase-after-crash";
 
-it("an erasure goes on where it was after kill -9, counts each event once and leaves none", async () => {
+it("an erasure goes on where it was after kill -9, counts each event once and leaves none", async ({
+  database,
+  pool,
+}) => {
   let service = await startService({ storage: { databaseUrl: database.url } });
   const { api_key: key } = await signUp(service);
   const { body: box } = await service.call("POST", "/api/v1/targets", {

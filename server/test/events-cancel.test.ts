@@ -1,124 +1,96 @@
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, onTestFinished } from "vitest";
 import { createAgentTarget } from "./support/agentTargets.ts";
 import { answerJson, startCardServer, wholeCard } from "./support/cardServer.ts";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { openEventStream } from "./support/eventStream.ts";
-import { acceptedEvents, createWebhookTarget, readEvent, sendItem, sendItems } from "./support/items.ts";
+import { acceptedEvents, sendItems } from "./support/items.ts";
 import { createMailbox } from "./support/mailbox.ts";
-import { answerOk, type Receiver, startReceiver } from "./support/receiver.ts";
-import { type Account, type Answer, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+import { answerOk } from "./support/receiver.ts";
+import { type Answer, signUp } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
+import { file, startedNodeTest } from "./support/fixtures.ts";
+import { aroundNow } from "./support/aroundNow.ts";
 
-let database: TestDatabase;
-let receiver: Receiver;
-let node: TestNode;
-let account: Account;
-let url: string;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  receiver = await startReceiver();
-  node = createTestNode(database, {
-    POSTRIDER_ALLOW_HTTP_TARGETS: "true",
-    POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8",
-  });
-  url = await node.listen();
-  node.service.start();
-  account = await signUp(node);
-});
-
-afterAll(async () => {
-  await node?.stop();
-  await receiver?.stop();
-  await database?.drop();
-});
-
-function call(method: "GET" | "POST" | "PATCH" | "DELETE", path: string, body?: unknown): Promise<Answer> {
-  return node.call(method, path, { key: account.api_key, ...(body !== undefined && { body }) });
-}
-
-function cancel(id: string): Promise<Answer> {
-  return call("POST", `/api/v1/events/${id}/cancel`);
-}
-
-async function statusOf(id: string): Promise<string> {
-  return (await readEvent(node, account, id)).event.status;
-}
+const it = startedNodeTest()
+  .extend(
+    "cancel",
+    file,
+    ({ call }) =>
+      (id: string): Promise<Answer> =>
+        call("POST", `/api/v1/events/${id}/cancel`),
+  )
+  .extend(
+    "setEnabled",
+    file,
+    ({ call }) =>
+      (id: string, enabled: boolean): Promise<Answer> =>
+        call("PATCH", `/api/v1/targets/${id}`, { enabled }),
+  );
 
 function refusalOf({ status, headers }: Answer): unknown {
   return [status, headers["x-error-code"]];
 }
 
-/** A range of statistics that no full minute ends. */
-function aroundNow(): string {
-  const now = Math.floor(Date.now() / 1000);
-  return `from=${now - 3600}&to=${now + 3600}`;
-}
-
-let count = 0;
-
-async function newTarget(fields: Record<string, unknown> = {}): Promise<{ id: string; path: string }> {
-  const path = `/cancel-${++count}`;
-  return { ...(await createWebhookTarget(node, account, receiver.url + path, fields)), path };
-}
-
-function setEnabled(id: string, enabled: boolean): Promise<Answer> {
-  return call("PATCH", `/api/v1/targets/${id}`, { enabled });
-}
-
 describe("an event that waits", () => {
-  it("alone or in a row with others is canceled, and those others are delivered", async () => {
-    const { id: targetId, path } = await newTarget();
+  it("alone or in a row with others is canceled, and those others are delivered", async ({
+    workspace,
+    setEnabled,
+    node,
+    cancel,
+    receiver,
+  }) => {
+    const { id: targetId, path } = await workspace.newTarget();
     await setEnabled(targetId, false);
-    const ids = await sendItems(node, account, targetId, 40);
-    const billed = await acceptedEvents(node, account);
+    const ids = await sendItems(node, workspace.account, targetId, 40);
+    const billed = await acceptedEvents(node, workspace.account);
     const canceled = ids.filter((_id, index) => index % 3 === 0);
     for (const id of canceled) {
       expect(await cancel(id)).toMatchObject({ status: 200, body: { id, status: "CANCELED" } });
-      expect(await statusOf(id)).toBe("CANCELED");
+      expect(await workspace.statusOf(id)).toBe("CANCELED");
     }
-    expect((await call("GET", `/api/v1/targets/${targetId}/health`)).body.held).toBe(40 - canceled.length);
+    expect((await workspace.call("GET", `/api/v1/targets/${targetId}/health`)).body.held).toBe(
+      40 - canceled.length,
+    );
     expect((await setEnabled(targetId, true)).body.held_items).toBe(40 - canceled.length);
     const arrived = await receiver.arrivals(40 - canceled.length, { path });
     const others = ids.filter((id) => !canceled.includes(id));
     expect(arrived.map(({ id }) => id).sort()).toEqual(others.sort());
-    const listed = await call("GET", `/api/v1/events?target_id=${targetId}&status=CANCELED`);
+    const listed = await workspace.call("GET", `/api/v1/events?target_id=${targetId}&status=CANCELED`);
     const shown = listed.body.events.map(({ id }: { id: string }) => id);
     expect(shown.sort()).toEqual(canceled.sort());
-    expect(await acceptedEvents(node, account)).toBe(billed);
+    expect(await acceptedEvents(node, workspace.account)).toBe(billed);
   });
 
-  it("for its retry is canceled, and keeps the attempts it had", async () => {
+  it("for its retry is canceled, and keeps the attempts it had", async ({ workspace, receiver, cancel }) => {
     receiver.answer = (_received, response) => response.writeHead(500).end();
-    const { id: targetId } = await newTarget({ retry_interval_seconds: 3600 });
-    const id = await sendItem(node, account, targetId);
+    const { id: targetId } = await workspace.newTarget({ retry_interval_seconds: 3600 });
+    const id = await workspace.send(targetId);
     await until(
-      () => statusOf(id),
+      () => workspace.statusOf(id),
       (status) => status === "RETRYING",
     );
     receiver.answer = answerOk;
     expect((await cancel(id)).status).toBe(200);
-    const { event, delivery_attempts: attempts } = await readEvent(node, account, id);
+    const { event, delivery_attempts: attempts } = await workspace.read(id);
     expect(event).toMatchObject({ status: "CANCELED", next_attempt_at: null, held: false });
     expect(attempts).toHaveLength(1);
-    expect((await call("POST", `/api/v1/events/${id}/replay`)).status).toBe(202);
+    expect((await workspace.call("POST", `/api/v1/events/${id}/replay`)).status).toBe(202);
   });
 
-  it("adds nothing to the statistics when it is canceled", async () => {
-    const { id: targetId } = await newTarget();
+  it("adds nothing to the statistics when it is canceled", async ({ workspace, setEnabled, cancel }) => {
+    const { id: targetId } = await workspace.newTarget();
     await setEnabled(targetId, false);
-    const id = await sendItem(node, account, targetId);
+    const id = await workspace.send(targetId);
     await cancel(id);
-    const { body } = await call("GET", `/api/v1/stats?target_id=${targetId}&${aroundNow()}`);
+    const { body } = await workspace.call("GET", `/api/v1/stats?target_id=${targetId}&${aroundNow()}`);
     expect(body.totals).toMatchObject({ accepted: 1, delivered: 0, retried: 0, failed: 0 });
   });
 
-  it("is told of by the stream", async () => {
-    const stream = await openEventStream(url, { authorization: `Bearer ${account.api_key}` });
+  it("is told of by the stream", async ({ workspace, url, setEnabled, cancel }) => {
+    const stream = await openEventStream(url, { authorization: `Bearer ${workspace.account.api_key}` });
     onTestFinished(() => stream.close());
-    const { id: targetId } = await newTarget();
+    const { id: targetId } = await workspace.newTarget();
     await setEnabled(targetId, false);
-    const id = await sendItem(node, account, targetId, { event_type: "order.made" });
+    const id = await workspace.send(targetId, { event_type: "order.made" });
     await cancel(id);
     const told = await stream.next(
       ({ event, data }) => event === "item" && data.id === id && data.status === "CANCELED",
@@ -128,85 +100,95 @@ describe("an event that waits", () => {
 });
 
 describe("an event is not canceled", () => {
-  it("when it has ended: 409, and it stays as it is", async () => {
-    const { id: targetId } = await newTarget();
-    const id = await sendItem(node, account, targetId);
+  it("when it has ended: 409, and it stays as it is", async ({ workspace, cancel }) => {
+    const { id: targetId } = await workspace.newTarget();
+    const id = await workspace.send(targetId);
     await until(
-      () => statusOf(id),
+      () => workspace.statusOf(id),
       (status) => status === "DELIVERED",
     );
     const refused = await cancel(id);
     expect(refusalOf(refused)).toEqual([409, "event_ended"]);
     expect(refused.body.error).toContain("DELIVERED");
-    expect(await statusOf(id)).toBe("DELIVERED");
+    expect(await workspace.statusOf(id)).toBe("DELIVERED");
   });
 
-  it("twice", async () => {
-    const { id: targetId } = await newTarget();
+  it("twice", async ({ workspace, setEnabled, cancel }) => {
+    const { id: targetId } = await workspace.newTarget();
     await setEnabled(targetId, false);
-    const id = await sendItem(node, account, targetId);
+    const id = await workspace.send(targetId);
     const answers = await Promise.all([cancel(id), cancel(id), cancel(id)]);
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409, 409]);
     expect(refusalOf(await cancel(id))).toEqual([409, "event_ended"]);
   });
 
-  it("while it is being sent: 409, and it is delivered", async () => {
+  it("while it is being sent: 409, and it is delivered", async ({ workspace, receiver, cancel }) => {
     let release: (() => void) | undefined;
     receiver.answer = (received, response) => {
       release = () => answerOk(received, response);
     };
-    const { id: targetId, path } = await newTarget();
-    const id = await sendItem(node, account, targetId);
+    const { id: targetId, path } = await workspace.newTarget();
+    const id = await workspace.send(targetId);
     await receiver.arrivals(1, { path });
     expect(refusalOf(await cancel(id))).toEqual([409, "being_sent"]);
     receiver.answer = answerOk;
     release!();
     await until(
-      () => statusOf(id),
+      () => workspace.statusOf(id),
       (status) => status === "DELIVERED",
     );
   });
 
-  it("of another organization: 404", async () => {
-    const { id: targetId } = await newTarget();
+  it("of another organization: 404", async ({ workspace, setEnabled, node }) => {
+    const { id: targetId } = await workspace.newTarget();
     await setEnabled(targetId, false);
-    const id = await sendItem(node, account, targetId);
+    const id = await workspace.send(targetId);
     const { api_key: key } = await signUp(node);
     expect((await node.call("POST", `/api/v1/events/${id}/cancel`, { key })).status).toBe(404);
-    expect(await statusOf(id)).toBe("QUEUED");
+    expect(await workspace.statusOf(id)).toBe("QUEUED");
   });
 });
 
 describe("a handoff", () => {
-  it("that was not sent is canceled; one whose message may have arrived is not", async () => {
+  it("that was not sent is canceled; one whose message may have arrived is not", async ({
+    workspace,
+    receiver,
+    node,
+    cancel,
+    setEnabled,
+  }) => {
     const cards = await startCardServer();
     onTestFinished(() => cards.stop());
     cards.answer = (response) => answerJson(response, wholeCard(`${receiver.url}/a2a`));
     receiver.answer = (_received, response) => response.destroy();
-    const id = await createAgentTarget(node, account, cards.url, { retry_interval_seconds: 3600 });
-    const sent = await sendItem(node, account, id, "anything");
+    const id = await createAgentTarget(node, workspace.account, cards.url, { retry_interval_seconds: 3600 });
+    const sent = await workspace.send(id, "anything");
     await until(
-      () => statusOf(sent),
+      () => workspace.statusOf(sent),
       (status) => status === "RETRYING",
     );
     receiver.answer = answerOk;
     expect(refusalOf(await cancel(sent))).toEqual([409, "task_begun"]);
-    expect(await statusOf(sent)).toBe("RETRYING");
+    expect(await workspace.statusOf(sent)).toBe("RETRYING");
     await setEnabled(id, false);
-    const held = await sendItem(node, account, id, "anything");
+    const held = await workspace.send(id, "anything");
     expect((await cancel(held)).status).toBe(200);
-    expect(await statusOf(held)).toBe("CANCELED");
-    const test = await call("POST", `/api/v1/targets/${id}/test`);
+    expect(await workspace.statusOf(held)).toBe("CANCELED");
+    const test = await workspace.call("POST", `/api/v1/targets/${id}/test`);
     expect(test).toMatchObject({ status: 400, body: { error: expect.stringContaining("refresh") } });
   });
 });
 
 describe("a mailbox's message", () => {
-  it("that nobody has claimed is taken out, and the mailbox counts it no more", async () => {
-    const box = await createMailbox(node, {}, account);
+  it("that nobody has claimed is taken out, and the mailbox counts it no more", async ({
+    workspace,
+    node,
+    cancel,
+  }) => {
+    const box = await createMailbox(node, {}, workspace.account);
     const [first, second] = [await box.send({ n: 1 }), await box.send({ n: 2 })];
     expect(await cancel(first)).toMatchObject({ status: 200, body: { status: "CANCELED" } });
-    expect(await statusOf(first)).toBe("CANCELED");
+    expect(await workspace.statusOf(first)).toBe("CANCELED");
     expect(await box.stats()).toMatchObject({ ready: 1 });
     expect((await box.one(first, "claim")).status).toBe(409);
     expect((await box.read(first)).status).toBe(404);
@@ -217,8 +199,8 @@ describe("a mailbox's message", () => {
     expect(refusalOf(await cancel(second))).toEqual([409, "event_ended"]);
   });
 
-  it("lets the next of its ordering key be claimed", async () => {
-    const box = await createMailbox(node, {}, account);
+  it("lets the next of its ordering key be claimed", async ({ workspace, node, cancel }) => {
+    const box = await createMailbox(node, {}, workspace.account);
     const key = { "x-ordering-key": "one" };
     const ids = [await box.send({ n: 1 }, key), await box.send({ n: 2 }, key)];
     const claim = async (): Promise<{ id: string; claim_token: string }[]> =>

@@ -1,26 +1,60 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { bucketOf, newId } from "../src/postgres/ids.ts";
 import { dayMs, ensurePartitions } from "../src/postgres/partitions.ts";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { createWebhookTarget, sendItem } from "./support/items.ts";
 import { storeManyEvents } from "./support/manyEvents.ts";
-import { type Account, type Answer, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+import { type Account, type Answer, signUp, type TestNode } from "./support/testNode.ts";
+import { file, nodeTest } from "./support/fixtures.ts";
 
-let database: TestDatabase;
-let node: TestNode;
-let account: Account;
+const it = nodeTest({ POSTRIDER_ROLES: "api" })
+  .extend(
+    "list",
+    file,
+    ({ account, node }) =>
+      (query = "", { api_key: key }: Account = account): Promise<Answer> =>
+        node.call("GET", `/api/v1/events${query}`, { key }),
+  )
+  .extend(
+    "listed",
+    file,
+    ({ account, list }) =>
+      async (query: string, owner: Account = account): Promise<Summary[]> => {
+        const answer = await list(query, owner);
+        expect(answer.status).toBe(200);
+        return answer.body.events;
+      },
+  )
+  /** Every event that a filter lists, page by page. */
+  .extend(
+    "everyPage",
+    file,
+    ({ node }) =>
+      (filter: string) =>
+        everyPage(node, `limit=100${filter}`, "before"),
+  )
+  /** The same with the oldest first. */
+  .extend(
+    "everyPageUp",
+    file,
+    ({ node }) =>
+      (filter: string) =>
+        everyPage(node, `limit=100&order=asc${filter}`, "after"),
+  );
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  node = createTestNode(database, { POSTRIDER_ROLES: "api" });
-  await ensurePartitions(node.pool, Date.now());
-  account = await signUp(node);
-});
+let key: string;
 
-afterAll(async () => {
-  await node?.stop();
-  await database?.drop();
-});
+async function everyPage(node: TestNode, query: string, from: "before" | "after"): Promise<Summary[]> {
+  const events: Summary[] = [];
+  for (;;) {
+    const last = events.length === 0 ? "" : `&${from}=${events.at(-1)!.id}`;
+    const answer = await node.call("GET", `/api/v1/events?${query}${last}`, { key });
+    expect(answer.status).toBe(200);
+    events.push(...answer.body.events);
+    if (answer.body.events.length < 100) return events;
+  }
+}
+
+it.beforeAll(({ node }) => ensurePartitions(node.pool, Date.now()));
 
 interface Summary {
   id: string;
@@ -31,18 +65,8 @@ interface Summary {
   updated_at: number;
 }
 
-function list(query = "", { api_key: key }: Account = account): Promise<Answer> {
-  return node.call("GET", `/api/v1/events${query}`, { key });
-}
-
-async function listed(query: string, owner: Account = account): Promise<Summary[]> {
-  const answer = await list(query, owner);
-  expect(answer.status).toBe(200);
-  return answer.body.events;
-}
-
 describe("the list of events", () => {
-  it("has the fields of the contract and no others, newest first", async () => {
+  it("has the fields of the contract and no others, newest first", async ({ node }) => {
     const owner = await signUp(node);
     const { id: targetId } = await createWebhookTarget(node, owner, "https://8.8.8.8/");
     const first = await sendItem(node, owner, targetId, { event_type: "a" });
@@ -61,7 +85,10 @@ describe("the list of events", () => {
     }
   });
 
-  it("is paged by offset or by the last event seen, 50 at a time unless told otherwise", async () => {
+  it("is paged by offset or by the last event seen, 50 at a time unless told otherwise", async ({
+    node,
+    listed,
+  }) => {
     const owner = await signUp(node);
     const { id: targetId } = await createWebhookTarget(node, owner, "https://8.8.8.8/");
     const ids = Array.from({ length: 120 }, (_, index) => newId(bucketOf(targetId), Date.now() - index * 10));
@@ -84,7 +111,7 @@ describe("the list of events", () => {
     expect(await idsOf(`?before=${"f".repeat(32)}&limit=1`)).toEqual([ids[0]]);
   });
 
-  it.each([
+  it.for<[string, string]>([
     ["limit=0", "limit must be at least 1"],
     ["limit=101", "limit must be at most 100"],
     ["limit=-1", "limit must be at least 1"],
@@ -116,14 +143,14 @@ describe("the list of events", () => {
     ["fields=attempts,colour", "fields takes attempts, last_status_code, next_attempt_at, duration_ms"],
     ["fields=", "fields takes"],
     [`endpoint_id=${"0".repeat(32)}&target_id=${"1".repeat(32)}`, "endpoint_id and target_id"],
-  ])("refuses ?%s with 400", async (query, message) => {
+  ])("refuses ?%s with 400", async ([query, message], { list }) => {
     expect(await list(`?${query}`)).toMatchObject({
       status: 400,
       body: { error: expect.stringContaining(message) },
     });
   });
 
-  it.each([
+  it.for([
     "endpoint_id=x",
     "target_id=%00",
     `endpoint_id=${"0".repeat(32)}`,
@@ -132,11 +159,11 @@ describe("the list of events", () => {
     "handoff_state=WORKING",
     "created_before=0",
     "created_after=253402300799",
-  ])("has nothing for ?%s in a workspace without such events", async (query) => {
+  ])("has nothing for ?%s in a workspace without such events", async (query, { list }) => {
     expect(await list(`?${query}`)).toMatchObject({ status: 200, body: { events: [] } });
   });
 
-  it("never shows another organization's events, under any filter", async () => {
+  it("never shows another organization's events, under any filter", async ({ node, listed }) => {
     const [owner, other] = [await signUp(node), await signUp(node)];
     const { id: targetId } = await createWebhookTarget(node, owner, "https://8.8.8.8/");
     const headers = { "x-correlation-id": "shared" };
@@ -167,11 +194,10 @@ describe("the list of events", () => {
 });
 
 describe("over events of every status", () => {
-  let key: string;
   let all: Summary[];
   let correlated: Set<string>;
 
-  beforeAll(async () => {
+  it.beforeAll(async ({ node, everyPage }) => {
     const many = await storeManyEvents(node.pool, 6_000);
     // The organization gets a key of an account that has signed up.
     const owner = await signUp(node);
@@ -186,30 +212,6 @@ describe("over events of every status", () => {
     ]);
     correlated = new Set(rows.map((row) => row.id));
   });
-
-  /** Every event that a filter lists, page by page. */
-  async function everyPage(filter: string): Promise<Summary[]> {
-    const events: Summary[] = [];
-    for (;;) {
-      const before = events.length === 0 ? "" : `&before=${events.at(-1)!.id}`;
-      const answer = await node.call("GET", `/api/v1/events?limit=100${filter}${before}`, { key });
-      expect(answer.status).toBe(200);
-      events.push(...answer.body.events);
-      if (answer.body.events.length < 100) return events;
-    }
-  }
-
-  /** The same with the oldest first. */
-  async function everyPageUp(filter: string): Promise<Summary[]> {
-    const events: Summary[] = [];
-    for (;;) {
-      const after = events.length === 0 ? "" : `&after=${events.at(-1)!.id}`;
-      const answer = await node.call("GET", `/api/v1/events?limit=70&order=asc${filter}${after}`, { key });
-      expect(answer.status).toBe(200);
-      events.push(...answer.body.events);
-      if (answer.body.events.length < 70) return events;
-    }
-  }
 
   const statuses = [
     "QUEUED",
@@ -232,19 +234,22 @@ describe("over events of every status", () => {
     expect([...new Set(all.map((event) => event.status))].sort()).toEqual(statuses.toSorted());
   });
 
-  it.each(statuses)("the list of %s is what reads as that, alone and with a target", async (status) => {
-    const expected = all.filter((event) => event.status === status);
-    expect(await everyPage(`&status=${status}`)).toEqual(expected);
-    const targetIds = [...new Set(expected.map((event) => event.endpoint_id))].slice(0, 2);
-    for (const targetId of targetIds) {
-      const ofTarget = expected.filter((event) => event.endpoint_id === targetId);
-      expect(await everyPage(`&status=${status}&target_id=${targetId}`)).toEqual(ofTarget);
-    }
-    const ofCorrelation = expected.filter((event) => correlated.has(event.id));
-    expect(await everyPage(`&status=${status}&correlation_id=c-10`)).toEqual(ofCorrelation);
-  });
+  it.for(statuses)(
+    "the list of %s is what reads as that, alone and with a target",
+    async (status, { everyPage }) => {
+      const expected = all.filter((event) => event.status === status);
+      expect(await everyPage(`&status=${status}`)).toEqual(expected);
+      const targetIds = [...new Set(expected.map((event) => event.endpoint_id))].slice(0, 2);
+      for (const targetId of targetIds) {
+        const ofTarget = expected.filter((event) => event.endpoint_id === targetId);
+        expect(await everyPage(`&status=${status}&target_id=${targetId}`)).toEqual(ofTarget);
+      }
+      const ofCorrelation = expected.filter((event) => correlated.has(event.id));
+      expect(await everyPage(`&status=${status}&correlation_id=c-10`)).toEqual(ofCorrelation);
+    },
+  );
 
-  it("a target, a correlation and both list what they name", async () => {
+  it("a target, a correlation and both list what they name", async ({ everyPage }) => {
     const targetIds = [...new Set(all.map((event) => event.endpoint_id))];
     expect(targetIds).toHaveLength(10);
     for (const targetId of targetIds) {
@@ -256,17 +261,20 @@ describe("over events of every status", () => {
     expect(await everyPage("&correlation_id=c-10")).toEqual(all.filter((event) => correlated.has(event.id)));
   });
 
-  it.each(statuses)("%s reads the other way round when the oldest come first", async (status) => {
-    const expected = all.filter((event) => event.status === status).reverse();
-    expect(await everyPageUp(`&status=${status}`)).toEqual(expected);
-    const { endpoint_id: targetId } = expected[0]!;
-    const ofTarget = expected.filter((event) => event.endpoint_id === targetId);
-    expect(await everyPageUp(`&status=${status}&target_id=${targetId}`)).toEqual(ofTarget);
-    const ofCorrelation = expected.filter((event) => correlated.has(event.id));
-    expect(await everyPageUp(`&status=${status}&correlation_id=c-10`)).toEqual(ofCorrelation);
-  });
+  it.for(statuses)(
+    "%s reads the other way round when the oldest come first",
+    async (status, { everyPageUp }) => {
+      const expected = all.filter((event) => event.status === status).reverse();
+      expect(await everyPageUp(`&status=${status}`)).toEqual(expected);
+      const { endpoint_id: targetId } = expected[0]!;
+      const ofTarget = expected.filter((event) => event.endpoint_id === targetId);
+      expect(await everyPageUp(`&status=${status}&target_id=${targetId}`)).toEqual(ofTarget);
+      const ofCorrelation = expected.filter((event) => correlated.has(event.id));
+      expect(await everyPageUp(`&status=${status}&correlation_id=c-10`)).toEqual(ofCorrelation);
+    },
+  );
 
-  it("an event type is one condition more", async () => {
+  it("an event type is one condition more", async ({ everyPage, everyPageUp }) => {
     const types = [...new Set(all.map((event) => event.event_type))].sort();
     expect(types).toEqual(["order.made", "order.rare"]);
     for (const type of types) {
@@ -287,7 +295,10 @@ describe("over events of every status", () => {
     }
   });
 
-  it("a range of time holds what was accepted in it, its beginning included", async () => {
+  it("a range of time holds what was accepted in it, its beginning included", async ({
+    everyPage,
+    everyPageUp,
+  }) => {
     const [from, until] = [all[1_400]!.created_at, all[700]!.created_at];
     const expected = all.filter(({ created_at: at }) => at >= from && at < until);
     expect(expected.length).toBeGreaterThan(600);
@@ -301,7 +312,11 @@ describe("over events of every status", () => {
     }
   });
 
-  it("the state of a handoff is found alone, with a target, and with what else is asked for", async () => {
+  it("the state of a handoff is found alone, with a target, and with what else is asked for", async ({
+    node,
+    everyPage,
+    everyPageUp,
+  }) => {
     const agent = newId(7, Date.now());
     const [{ org_id: orgId }] = (
       await node.pool.query<{ org_id: string }>("select org_id from api_keys where key_hash = sha256($1)", [
@@ -352,7 +367,7 @@ describe("over events of every status", () => {
     await node.pool.query("delete from attempts where target_id = $1", [agent]);
   });
 
-  it("an offset skips the same events that pages before it have", async () => {
+  it("an offset skips the same events that pages before it have", async ({ node }) => {
     for (const status of ["QUEUED", "RETRYING", "DELIVERED", "FAILED", "UNREAD", "ACKNOWLEDGED"]) {
       const expected = all.filter((event) => event.status === status).slice(3, 8);
       const answer = await node.call("GET", `/api/v1/events?status=${status}&offset=3&limit=5`, { key });
@@ -360,7 +375,7 @@ describe("over events of every status", () => {
     }
   });
 
-  it("more unread messages than are sorted are listed all the same", async () => {
+  it("more unread messages than are sorted are listed all the same", async ({ node }) => {
     const mailbox = all.find((event) => event.status === "UNREAD")!.endpoint_id;
     const unread = all.filter((event) => event.status === "UNREAD");
     const newest = unread.filter((event) => event.endpoint_id === mailbox);

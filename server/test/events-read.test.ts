@@ -13,7 +13,7 @@ const it = startedNodeTest()
     return answer.body;
   })
   .extend(
-    "settled",
+    "untilStatus",
     file,
     ({ read }) =>
       (id: string, status: string) =>
@@ -30,14 +30,14 @@ describe("an event", () => {
     node,
     account,
     receiver,
-    settled,
+    untilStatus,
     read,
   }) => {
     const { id: targetId } = await createWebhookTarget(node, account, `${receiver.url}/read`);
     const headers = { "x-correlation-id": "order-7" };
     const body = { event_type: "order.made" };
     const { id } = (await node.call("POST", `/e/${targetId}`, { key: account.api_key, body, headers })).body;
-    const story = await settled(id, "DELIVERED");
+    const story = await untilStatus(id, "DELIVERED");
     expect(story).toEqual({
       event: {
         id,
@@ -83,7 +83,7 @@ describe("an event", () => {
     receiver,
     node,
     account,
-    settled,
+    untilStatus,
   }) => {
     receiver.answer = (_received, response) => response.writeHead(503).end("busy \u{1f4a4}");
     const { id: targetId } = await createWebhookTarget(node, account, `${receiver.url}/busy`, {
@@ -91,12 +91,12 @@ describe("an event", () => {
       retry_interval_seconds: 1,
     });
     const id = await sendItem(node, account, targetId);
-    const { event } = await settled(id, "RETRYING");
+    const { event } = await untilStatus(id, "RETRYING");
     expect(event).toMatchObject({ retry_count: 0, max_retries: 1 });
     expect(event.next_attempt_at).toBeGreaterThanOrEqual(event.created_at);
     expect(event).toMatchObject({ attempts: 1, max_attempts: 2, last_status_code: 503, held: false });
     expect(event.last_error).toContain("503");
-    const { event: failed, delivery_attempts: attempts } = await settled(id, "FAILED");
+    const { event: failed, delivery_attempts: attempts } = await untilStatus(id, "FAILED");
     expect(failed).toMatchObject({ retry_count: 1, next_attempt_at: null });
     expect(attempts).toMatchObject([
       { status_code: 503, error: expect.stringContaining("503"), response_body: "busy \u{1f4a4}" },
@@ -107,12 +107,12 @@ describe("an event", () => {
     expect(failed.updated_at).toBeGreaterThanOrEqual(attempts[1].attempted_at);
   });
 
-  it("has status_code 0 and a reason where nobody answered", async ({ node, account, settled }) => {
+  it("has status_code 0 and a reason where nobody answered", async ({ node, account, untilStatus }) => {
     const port = await freePort();
     const url = `http://127.0.0.1:${port}/`;
     const { id: targetId } = await createWebhookTarget(node, account, url, { max_retries: 0 });
     const id = await sendItem(node, account, targetId);
-    const { delivery_attempts: attempts } = await settled(id, "FAILED");
+    const { delivery_attempts: attempts } = await untilStatus(id, "FAILED");
     expect(attempts).toMatchObject([
       { status_code: 0, error: expect.stringMatching(/\S/), response_body: null },
     ]);
@@ -122,13 +122,13 @@ describe("an event", () => {
     receiver,
     node,
     account,
-    settled,
+    untilStatus,
     read,
   }) => {
     receiver.answer = (_received, response) => response.writeHead(500).end();
     const { id: targetId } = await createWebhookTarget(node, account, `${receiver.url}/held`);
     const id = await sendItem(node, account, targetId);
-    expect((await settled(id, "RETRYING")).event.next_attempt_at).toEqual(expect.any(Number));
+    expect((await untilStatus(id, "RETRYING")).event.next_attempt_at).toEqual(expect.any(Number));
     const key = account.api_key;
     await node.call("PATCH", `/api/v1/targets/${targetId}`, { key, body: { enabled: false } });
     const { event } = await until(
@@ -142,7 +142,7 @@ describe("an event", () => {
     account,
     receiver,
     node,
-    settled,
+    untilStatus,
   }) => {
     const key = account.api_key;
     receiver.answer = ({ path }, response) => response.writeHead(path === "/bad" ? 418 : 200).end();
@@ -152,11 +152,11 @@ describe("an event", () => {
       await node.call("POST", "/api/v1/targets", { key, body: { kind: "mailbox", name: "fields" } })
     ).body as { id: string };
     const alone = await sendItem(node, account, good.id);
-    await settled(alone, "DELIVERED");
+    await untilStatus(alone, "DELIVERED");
     const together = await Promise.all(Array.from({ length: 12 }, () => sendItem(node, account, good.id)));
-    for (const id of together) await settled(id, "DELIVERED");
+    for (const id of together) await untilStatus(id, "DELIVERED");
     const refused = await sendItem(node, account, bad.id);
-    await settled(refused, "RETRYING");
+    await untilStatus(refused, "RETRYING");
     const message = await sendItem(node, account, box.id);
     const fields = "attempts,last_status_code,next_attempt_at,duration_ms";
     const answer = await node.call("GET", `/api/v1/events?limit=15&fields=${fields}`, { key });

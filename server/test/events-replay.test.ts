@@ -1,56 +1,32 @@
 import { describe, expect } from "vitest";
-import { acceptedEvents, createWebhookTarget, readEvent, sendItem } from "./support/items.ts";
+import { acceptedEvents, readEvent, sendItem } from "./support/items.ts";
 import { answerOk } from "./support/receiver.ts";
 import { type Answer, createTestNode } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
 import { file, startedNodeTest } from "./support/fixtures.ts";
 
-const it = startedNodeTest()
-  .extend(
-    "replay",
-    file,
-    ({ node, account }) =>
-      (id: string): Promise<Answer> =>
-        node.call("POST", `/api/v1/events/${id}/replay`, { key: account.api_key }),
-  )
-  .extend(
-    "settled",
-    file,
-    ({ node, account }) =>
-      (id: string, status: string) =>
-        until(
-          () => readEvent(node, account, id),
-          ({ event }) => event.status === status,
-        ),
-  )
-  .extend(
-    "newTarget",
-    file,
-    ({ node, account, receiver }) =>
-      async (fields: Record<string, unknown> = {}): Promise<{ id: string; path: string }> => {
-        const path = `/replay-${++targetCount}`;
-        return { ...(await createWebhookTarget(node, account, receiver.url + path, fields)), path };
-      },
-  );
-
-let targetCount = 0;
+const it = startedNodeTest().extend(
+  "replay",
+  file,
+  ({ node, account }) =>
+    (id: string): Promise<Answer> =>
+      node.call("POST", `/api/v1/events/${id}/replay`, { key: account.api_key }),
+);
 
 describe("a replay", () => {
   it("delivers the same bytes as a new event that points to its source, and bills nothing", async ({
-    newTarget,
-    account,
+    workspace,
     node,
-    settled,
     replay,
     receiver,
   }) => {
-    const { id: targetId, path } = await newTarget();
+    const { id: targetId, path } = await workspace.newTarget();
     const headers = { "x-correlation-id": "order-7" };
     const body = { event_type: "order.made", text: "grüße" };
-    const key = account.api_key;
+    const key = workspace.account.api_key;
     const { id: source } = (await node.call("POST", `/t/${targetId}`, { key, body, headers })).body;
-    const before = await settled(source, "DELIVERED");
-    const billed = await acceptedEvents(node, account);
+    const before = await workspace.settled(source, "DELIVERED");
+    const billed = await acceptedEvents(node, workspace.account);
 
     const answer = await replay(source);
     expect(answer).toMatchObject({ status: 202 });
@@ -69,30 +45,23 @@ describe("a replay", () => {
       "x-source-event-id": source,
     });
     expect(first!.headers).not.toHaveProperty("x-source-event-id");
-    expect((await settled(id, "DELIVERED")).event).toMatchObject({
+    expect((await workspace.settled(id, "DELIVERED")).event).toMatchObject({
       is_replay: 1,
       source_event_id: source,
       event_type: "order.made",
       correlation_id: "order-7",
       endpoint_id: targetId,
     });
-    expect(await readEvent(node, account, source)).toEqual(before);
-    expect(await acceptedEvents(node, account)).toBe(billed);
+    expect(await workspace.read(source)).toEqual(before);
+    expect(await acceptedEvents(node, workspace.account)).toBe(billed);
   });
 
-  it("of a replay points to the event that was asked for", async ({
-    newTarget,
-    node,
-    account,
-    settled,
-    replay,
-    receiver,
-  }) => {
-    const { id: targetId, path } = await newTarget();
-    const first = await sendItem(node, account, targetId);
-    await settled(first, "DELIVERED");
+  it("of a replay points to the event that was asked for", async ({ workspace, replay, receiver }) => {
+    const { id: targetId, path } = await workspace.newTarget();
+    const first = await workspace.send(targetId);
+    await workspace.settled(first, "DELIVERED");
     const second = (await replay(first)).body.id;
-    await settled(second, "DELIVERED");
+    await workspace.settled(second, "DELIVERED");
     const third = await replay(second);
     expect(third.body.source_event_id).toBe(second);
     const arrived = await receiver.arrivals(3, { path });
@@ -101,50 +70,36 @@ describe("a replay", () => {
   });
 
   it("of a failed event gets the full schedule again, as the target has it now", async ({
+    workspace,
     receiver,
-    newTarget,
     node,
-    account,
-    settled,
     replay,
   }) => {
     receiver.answer = (_received, response) => response.writeHead(500).end();
-    const { id: targetId } = await newTarget({ max_retries: 0 });
-    const source = await sendItem(node, account, targetId);
-    await settled(source, "FAILED");
-    const change = { key: account.api_key, body: { max_retries: 5, retry_interval_seconds: 1 } };
+    const { id: targetId } = await workspace.newTarget({ max_retries: 0 });
+    const source = await workspace.send(targetId);
+    await workspace.settled(source, "FAILED");
+    const change = { key: workspace.account.api_key, body: { max_retries: 5, retry_interval_seconds: 1 } };
     await node.call("PATCH", `/api/v1/targets/${targetId}`, change);
     const { id } = (await replay(source)).body;
-    expect((await settled(id, "RETRYING")).event.max_retries).toBe(5);
+    expect((await workspace.settled(id, "RETRYING")).event.max_retries).toBe(5);
     receiver.answer = answerOk;
-    await settled(id, "DELIVERED");
-    expect((await readEvent(node, account, source)).event.status).toBe("FAILED");
+    await workspace.settled(id, "DELIVERED");
+    expect((await workspace.read(source)).event.status).toBe("FAILED");
   });
 
-  it("of a filtered event is delivered: it was asked for", async ({
-    newTarget,
-    node,
-    account,
-    settled,
-    replay,
-  }) => {
-    const { id: targetId } = await newTarget({ event_types: ["a"] });
-    const source = await sendItem(node, account, targetId, { event_type: "b" });
-    await settled((await replay(source)).body.id, "DELIVERED");
-    expect((await readEvent(node, account, source)).event.status).toBe("FILTERED");
+  it("of a filtered event is delivered: it was asked for", async ({ workspace, replay }) => {
+    const { id: targetId } = await workspace.newTarget({ event_types: ["a"] });
+    const source = await workspace.send(targetId, { event_type: "b" });
+    await workspace.settled((await replay(source)).body.id, "DELIVERED");
+    expect((await workspace.read(source)).event.status).toBe("FILTERED");
   });
 
-  it("to a deleted target is 409, and makes no event", async ({
-    newTarget,
-    node,
-    account,
-    settled,
-    replay,
-  }) => {
-    const { id: targetId } = await newTarget();
-    const source = await sendItem(node, account, targetId);
-    await settled(source, "DELIVERED");
-    const key = account.api_key;
+  it("to a deleted target is 409, and makes no event", async ({ workspace, node, replay }) => {
+    const { id: targetId } = await workspace.newTarget();
+    const source = await workspace.send(targetId);
+    await workspace.settled(source, "DELIVERED");
+    const key = workspace.account.api_key;
     await node.call("DELETE", `/api/v1/targets/${targetId}`, { key });
     expect(await replay(source)).toMatchObject({
       status: 409,
@@ -154,10 +109,10 @@ describe("a replay", () => {
     expect(body.events.map((event: { id: string }) => event.id)).toEqual([source]);
   });
 
-  it("names its source on every attempt", async ({ newTarget, node, account, settled, receiver, replay }) => {
-    const { id: targetId, path } = await newTarget({ retry_interval_seconds: 1 });
-    const source = await sendItem(node, account, targetId);
-    await settled(source, "DELIVERED");
+  it("names its source on every attempt", async ({ workspace, receiver, replay }) => {
+    const { id: targetId, path } = await workspace.newTarget({ retry_interval_seconds: 1 });
+    const source = await workspace.send(targetId);
+    await workspace.settled(source, "DELIVERED");
     receiver.answer = (_received, response) => response.writeHead(500).end();
     await replay(source);
     const arrived = await receiver.arrivals(3, { path });
@@ -166,26 +121,24 @@ describe("a replay", () => {
   });
 
   it("of an event that still waits is 409, says what it waits for, and makes no event", async ({
+    workspace,
     receiver,
-    newTarget,
     node,
-    account,
-    settled,
     replay,
   }) => {
     receiver.answer = (_received, response) => response.writeHead(500).end();
-    const { id: targetId } = await newTarget({ retry_interval_seconds: 3600 });
-    const source = await sendItem(node, account, targetId);
-    await settled(source, "RETRYING");
+    const { id: targetId } = await workspace.newTarget({ retry_interval_seconds: 3600 });
+    const source = await workspace.send(targetId);
+    await workspace.settled(source, "RETRYING");
     receiver.answer = answerOk;
     const refused = await replay(source);
     expect([refused.status, refused.headers["x-error-code"]]).toEqual([409, "still_retrying"]);
     expect(refused.body.error).toMatch(
       /^the event is still RETRYING: its next attempt is due at \d{4}-\d\d-\d\dT/,
     );
-    const key = account.api_key;
+    const key = workspace.account.api_key;
     await node.call("PATCH", `/api/v1/targets/${targetId}`, { key, body: { enabled: false } });
-    const held = await sendItem(node, account, targetId);
+    const held = await workspace.send(targetId);
     for (const id of [source, held]) {
       expect((await replay(id)).body.error).toContain("held until its target is enabled");
     }
@@ -194,35 +147,35 @@ describe("a replay", () => {
     expect(body.events.map((event: { id: string }) => event.id)).toEqual([held, source]);
   });
 
-  it("of a mailbox item is a new message", async ({ account, node, replay }) => {
-    const key = account.api_key;
+  it("of a mailbox item is a new message", async ({ workspace, node, replay }) => {
+    const key = workspace.account.api_key;
     const mailbox = { kind: "mailbox", name: "inbox" };
     const { id: mailboxId } = (await node.call("POST", "/api/v1/targets", { key, body: mailbox })).body;
-    const source = await sendItem(node, account, mailboxId, { n: 1 });
+    const source = await workspace.send(mailboxId, { n: 1 });
     await node.call("POST", `/api/v1/mailbox-messages/${source}/claim`, { key });
     await node.call("POST", `/api/v1/mailbox-messages/${source}/ack`, { key });
-    const billed = await acceptedEvents(node, account);
+    const billed = await acceptedEvents(node, workspace.account);
     const answer = await replay(source);
     expect(answer).toMatchObject({ status: 202, body: { status: "UNREAD", source_event_id: source } });
     const message = await node.call("GET", `/api/v1/mailbox-messages/${answer.body.id}`, { key });
     expect(message).toMatchObject({ status: 200, body: { payload: { n: 1 }, status: "UNREAD" } });
     const claim = await node.call("POST", `/api/v1/mailbox-messages/${answer.body.id}/claim`, { key });
     expect(claim.status).toBe(200);
-    expect((await readEvent(node, account, source)).event.status).toBe("ACKNOWLEDGED");
-    expect(await acceptedEvents(node, account)).toBe(billed);
+    expect((await workspace.read(source)).event.status).toBe("ACKNOWLEDGED");
+    expect(await acceptedEvents(node, workspace.account)).toBe(billed);
   });
 });
 
 describe("the message of a mailbox past its retention", () => {
-  it("is not replayed: its payload is gone", async ({ database, account }) => {
+  it("is not replayed: its payload is gone", async ({ workspace, database }) => {
     const short = createTestNode(database, { POSTRIDER_MAILBOX_RETENTION_SECONDS: "1" });
     try {
-      const key = account.api_key;
+      const key = workspace.account.api_key;
       const mailbox = { kind: "mailbox", name: "inbox" };
       const { id: mailboxId } = (await short.call("POST", "/api/v1/targets", { key, body: mailbox })).body;
-      const source = await sendItem(short, account, mailboxId);
+      const source = await sendItem(short, workspace.account, mailboxId);
       await until(
-        () => readEvent(short, account, source),
+        () => readEvent(short, workspace.account, source),
         ({ event }) => event.status === "EXPIRED",
       );
       const answer = await short.call("POST", `/api/v1/events/${source}/replay`, { key });

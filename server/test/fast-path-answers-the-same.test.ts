@@ -1,9 +1,6 @@
-import type pg from "pg";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { createPool } from "../src/postgres/pool.ts";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { describe, expect, onTestFinished } from "vitest";
 import { startDatabaseProxy } from "./support/databaseProxy.ts";
-import { createWebhookTarget } from "./support/items.ts";
+import { createWebhookTarget, createMailboxTarget } from "./support/items.ts";
 import {
   type ItemParts,
   itemBytes,
@@ -13,79 +10,83 @@ import {
   requestBytes,
 } from "./support/plainRequest.ts";
 import { openRawConnection, type RawConnection, type WireAnswer } from "./support/rawConnection.ts";
-import { startReceiver, type Receiver } from "./support/receiver.ts";
-import { type ServiceProcess, startService } from "./support/serviceProcess.ts";
+import { startService } from "./support/serviceProcess.ts";
 import { type Account, signUp } from "./support/testNode.ts";
+import { file, serviceTest } from "./support/fixtures.ts";
 
-let database: TestDatabase;
-let pool: pg.Pool;
-let service: ServiceProcess;
-let receiver: Receiver;
-let account: Account;
 /** Ids by what they are of. */
 const ids: Record<string, string> = {};
 const keys: Record<string, string> = {};
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = createPool({ connection: database.connection, size: 2, onError: () => undefined });
-  receiver = await startReceiver();
-  service = await startService({ storage: { databaseUrl: database.url } });
-  account = await signUp(service);
+const it = serviceTest()
+  .extend("makeTargets", file, ({ service, receiver, account, pool }) => async (): Promise<void> => {
+    const make = async (owner: Account, fields?: Record<string, unknown>): Promise<string> =>
+      (await createWebhookTarget(service, owner, receiver.url, fields)).id;
+    const { api_key: key } = account;
+    ids["webhook"] = await make(account);
+    ids["small"] = await make(account, { max_payload_bytes: 20 });
+    ids["disabled"] = await make(account);
+    ids["disabled mailbox"] = await createMailboxTarget(service, account);
+    for (const disabled of ["disabled", "disabled mailbox"]) {
+      await service.call("PATCH", `/api/v1/targets/${ids[disabled]}`, { key, body: { enabled: false } });
+    }
+    ids["mailbox"] = await createMailboxTarget(service, account);
+    ids["empty"] = await createMailboxTarget(service, account);
+    ids["unknown"] = "0192f1c3a5b87abc8def0123456789ab";
+    for (const status of ["foreign", "suspended", "pending"]) {
+      const other = await signUp(service);
+      keys[status] = other.api_key;
+      ids[status] = await make(other);
+      if (status === "foreign") continue;
+      await pool.query("update organizations set billing_status = $2 where id = $1", [
+        other.user.org_id,
+        status,
+      ]);
+    }
+  })
+  .extend("makeKeys", file, ({ account, service }) => async (): Promise<void> => {
+    keys["own"] = account.api_key;
+    keys["unknown"] = `ak_live_${"0".repeat(64)}`;
+    const { body } = await service.call("POST", "/api/v1/keys", {
+      session: account.session_token,
+      body: { name: "second" },
+    });
+    keys["revoked"] = body.key;
+    await service.call("DELETE", `/api/v1/keys/${body.id}`, { key: account.api_key });
+  })
+  .extend("open", file, ({ service }) => async (): Promise<RawConnection> => {
+    const connection = await openRawConnection(service.port);
+    onTestFinished(() => connection.destroy());
+    return connection;
+  })
+  .extend("exchange", file, ({ open }) => async (request: Buffer | string): Promise<WireAnswer> => {
+    const connection = await open();
+    await connection.write(request);
+    return connection.answer();
+  })
+  .extend(
+    "ask",
+    file,
+    ({ exchange }) =>
+      async (way: typeof onFastPath, asked: Asked): Promise<WireAnswer> => {
+        const { path, body, more = [], key = "own" } = asked;
+        const line = `POST /api/v1/${path} HTTP/1.1`;
+        const request = requestBytes({ line, headers: headersWith(keys[key]!), more, body });
+        return withoutChance(await exchange(way(request)));
+      },
+  );
+
+it.beforeAll(async ({ makeTargets, makeKeys }) => {
   await makeTargets();
   await makeKeys();
 });
 
-afterAll(async () => {
-  await service?.stop();
-  await receiver?.stop();
-  await pool?.end();
-  await database?.drop();
-});
-
-async function makeTargets(): Promise<void> {
-  const make = async (owner: Account, fields?: Record<string, unknown>): Promise<string> =>
-    (await createWebhookTarget(service, owner, receiver.url, fields)).id;
-  const { api_key: key } = account;
-  ids["webhook"] = await make(account);
-  ids["small"] = await make(account, { max_payload_bytes: 20 });
-  ids["disabled"] = await make(account);
-  ids["disabled mailbox"] = await makeMailbox();
-  for (const disabled of ["disabled", "disabled mailbox"]) {
-    await service.call("PATCH", `/api/v1/targets/${ids[disabled]}`, { key, body: { enabled: false } });
-  }
-  ids["mailbox"] = await makeMailbox();
-  ids["empty"] = await makeMailbox();
-  ids["unknown"] = "0192f1c3a5b87abc8def0123456789ab";
-  for (const status of ["foreign", "suspended", "pending"]) {
-    const other = await signUp(service);
-    keys[status] = other.api_key;
-    ids[status] = await make(other);
-    if (status === "foreign") continue;
-    await pool.query("update organizations set billing_status = $2 where id = $1", [
-      other.user.org_id,
-      status,
-    ]);
-  }
-}
-
-async function makeMailbox(): Promise<string> {
-  const { body } = await service.call("POST", "/api/v1/targets", {
-    key: account.api_key,
-    body: { kind: "mailbox", name: "inbox" },
-  });
-  return body.id;
-}
-
-async function makeKeys(): Promise<void> {
-  keys["own"] = account.api_key;
-  keys["unknown"] = `ak_live_${"0".repeat(64)}`;
-  const { body } = await service.call("POST", "/api/v1/keys", {
-    session: account.session_token,
-    body: { name: "second" },
-  });
-  keys["revoked"] = body.key;
-  await service.call("DELETE", `/api/v1/keys/${body.id}`, { key: account.api_key });
+interface Asked {
+  path: string;
+  body: string;
+  more?: string[];
+  /** By the names in `keys`. */
+  key?: string;
 }
 
 interface Item extends Pick<ItemParts, "path" | "body" | "more"> {
@@ -97,18 +98,6 @@ interface Item extends Pick<ItemParts, "path" | "body" | "more"> {
 /** An item's request; everything that is not said is right. */
 function bytesOf({ target = "webhook", key = "own", ...item }: Item = {}): Buffer {
   return itemBytes({ targetId: ids[target]!, key: keys[key]!, ...item });
-}
-
-async function open(): Promise<RawConnection> {
-  const connection = await openRawConnection(service.port);
-  onTestFinished(() => connection.destroy());
-  return connection;
-}
-
-async function exchange(request: Buffer | string): Promise<WireAnswer> {
-  const connection = await open();
-  await connection.write(request);
-  return connection.answer();
 }
 
 /** What is different in any two answers, made the same; everything else stays as it came. */
@@ -189,7 +178,7 @@ const cases: [what: string, status: number, item: Item][] = [
 ];
 
 describe("an answer is the same whichever way its request took", () => {
-  it.each(cases)("%s: %i", async (_what, status, item) => {
+  it.for(cases)("%s: %i", async ([_what, status, item], { exchange }) => {
     const request = bytesOf(item);
     const fast = await exchange(onFastPath(request));
     const framework = await exchange(onFrameworkPath(request));
@@ -197,10 +186,10 @@ describe("an answer is the same whichever way its request took", () => {
     expect(withoutChance(fast)).toEqual(withoutChance(framework));
   });
 
-  it.each([
+  it.for<[string, number, string]>([
     ["the same body: replayed", 202, "{}"],
     ["another body: 409", 409, "[]"],
-  ])("an Idempotency-Key that came before, with %s", async (what, status, body) => {
+  ])("an Idempotency-Key that came before, with %s", async ([what, status, body], { exchange }) => {
     const more = [`Idempotency-Key: ${what}`];
     const first = await exchange(bytesOf({ more }));
     const fast = await exchange(onFastPath(bytesOf({ more, body })));
@@ -213,14 +202,14 @@ describe("an answer is the same whichever way its request took", () => {
     expect(fast.headers).toContainEqual(["idempotency-replayed", "true"]);
   });
 
-  it("one key that goes one way first and the other then is one item", async () => {
+  it("one key that goes one way first and the other then is one item", async ({ exchange }) => {
     const more = ["Idempotency-Key: both ways \u00e9\u00a0"];
     const framework = await exchange(onFrameworkPath(bytesOf({ more })));
     const fast = await exchange(onFastPath(bytesOf({ more })));
     expect(fast.body).toBe(framework.body);
   });
 
-  it("a request that is chunked, or in two pieces", async () => {
+  it("a request that is chunked, or in two pieces", async ({ exchange, open }) => {
     const request = bytesOf().toString("latin1");
     const chunked = request
       .replace("Content-Length: 2", "Transfer-Encoding: chunked")
@@ -235,7 +224,7 @@ describe("an answer is the same whichever way its request took", () => {
     expect(withoutChance(await connection.answer())).toEqual(fast);
   });
 
-  it("an item while the database is away", async () => {
+  it("an item while the database is away", async ({ database }) => {
     const proxy = await startDatabaseProxy(database);
     onTestFinished(() => proxy.stop());
     const cut = await startService({ storage: { databaseUrl: proxy.url } });
@@ -261,22 +250,8 @@ describe("an answer is the same whichever way its request took", () => {
 
 describe("what consumers of a mailbox are answered is the same, too", () => {
   const unknownClaim = `{"id":"${"0".repeat(32)}","claim_token":"${"0".repeat(32)}"}`;
-  interface Asked {
-    path: string;
-    body: string;
-    more?: string[];
-    /** By the names in `keys`. */
-    key?: string;
-  }
 
-  async function ask(way: typeof onFastPath, asked: Asked): Promise<WireAnswer> {
-    const { path, body, more = [], key = "own" } = asked;
-    const line = `POST /api/v1/${path} HTTP/1.1`;
-    const request = requestBytes({ line, headers: headersWith(keys[key]!), more, body });
-    return withoutChance(await exchange(way(request)));
-  }
-
-  it.each<[number, string, string, Pick<Asked, "more" | "key">?]>([
+  it.for<[number, string, string, Pick<Asked, "more" | "key">?]>([
     [200, "mailboxes/empty/claim", "{}"],
     [200, "mailboxes/empty/claim", "null"],
     [200, "mailboxes/empty/claim", '{"max":100,"wait_seconds":0,"lease_seconds":60}'],
@@ -303,16 +278,16 @@ describe("what consumers of a mailbox are answered is the same, too", () => {
     [404, "mailbox-messages/unknown/ack", "{}"],
     [404, "mailbox-messages/unknown/ack", '{"claim_token":"x"}'],
     [400, "mailbox-messages/unknown/ack", '{"claim_token":1}'],
-  ])("%i for %s with %s %j", async (status, named, body, others) => {
+  ])("%i for %s with %s %j", async ([status, named, body, others], { ask }) => {
     const path = named.replace(/(?<=\/)\w+(?=\/)/, (name) => ids[name]!);
     const fast = await ask(onFastPath, { path, body, ...others });
     expect(fast.status).toBe(status);
     expect(fast).toEqual(await ask(onFrameworkPath, { path, body, ...others }));
   });
 
-  it("from a message's claim to its acknowledgement", async () => {
+  it("from a message's claim to its acknowledgement", async ({ service, account, exchange, ask }) => {
     const live = async (way: typeof onFastPath): Promise<WireAnswer[]> => {
-      const mailbox = await makeMailbox();
+      const mailbox = await createMailboxTarget(service, account);
       ids["own mailbox"] = mailbox;
       for (const body of ["1", "2"]) await exchange(way(bytesOf({ target: "own mailbox", body })));
       const claim = await ask(way, { path: `mailboxes/${mailbox}/claim`, body: "{}", more: ["Claim-Id: c"] });
@@ -347,6 +322,6 @@ describe("what consumers of a mailbox are answered is the same, too", () => {
   });
 });
 
-it("nothing of all this was the service's fault", () => {
+it("nothing of all this was the service's fault", ({ service }) => {
   expect(service.output()).not.toContain("request failed");
 });

@@ -1,54 +1,16 @@
 import { connect, type Socket } from "node:net";
-import { describe, expect, it, type TestContext } from "vitest";
+import { describe, expect } from "vitest";
 import type pg from "pg";
-import { createPool } from "../src/postgres/pool.ts";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
-import { startDatabaseProxy } from "./support/databaseProxy.ts";
 import { until } from "./support/until.ts";
-import { acceptedEvents, createWebhookTarget, sendItems, type WebhookTarget } from "./support/items.ts";
-import { answerOk, type Receiver, startReceiver } from "./support/receiver.ts";
-import { startService, type ServiceProcess } from "./support/serviceProcess.ts";
-import { hotRows, storeDueItems } from "./support/storedItems.ts";
+import { acceptedEvents, sendItems } from "./support/items.ts";
+import { answerOk, type Receiver } from "./support/receiver.ts";
+import { hotRows, storeDueItems, untilNothingIsDue } from "./support/storedItems.ts";
 import { everyAttempt } from "./support/everyAttempt.ts";
-import { type Account, signUp } from "./support/testNode.ts";
+import { stagedTest } from "./support/fixtures.ts";
 
-interface Stage {
-  /** Starts another process on the same database. */
-  start: (databaseUrl?: string) => Promise<ServiceProcess>;
-  database: TestDatabase;
-  pool: pg.Pool;
-  receiver: Receiver;
-  service: ServiceProcess;
-  account: Account;
-  target: WebhookTarget;
-}
+/* A service, a receiver and a target of its own for each test, because a stopping service takes its time. */
 
-/** A service, a receiver and a target of its own for each test, because a stopping service takes its time. */
-async function setStage({ onTestFinished }: TestContext): Promise<Stage> {
-  const database = await createTestDatabase();
-  const pool = createPool({ connection: database.connection, size: 1, onError: () => undefined });
-  const receiver = await startReceiver();
-  onTestFinished(async () => {
-    await receiver.stop();
-    await pool.end();
-    await database.drop();
-  });
-  async function start(databaseUrl = database.url): Promise<ServiceProcess> {
-    const started = await startService({
-      storage: { databaseUrl },
-      env: { POSTRIDER_DELIVERY_TIMEOUT_MS: "3000" },
-    });
-    onTestFinished(async () => {
-      started.kill("SIGKILL");
-      await started.ended;
-    });
-    return started;
-  }
-  const service = await start();
-  const account = await signUp(service);
-  const target = await createWebhookTarget(service, account, receiver.url);
-  return { start, database, pool, receiver, service, account, target };
-}
+const it = stagedTest({ POSTRIDER_DELIVERY_TIMEOUT_MS: "3000" });
 
 /** Answers that wait to be let go. */
 function holdAnswers(receiver: Receiver): { count: () => number; letGo: () => void } {
@@ -63,11 +25,8 @@ function holdAnswers(receiver: Receiver): { count: () => number; letGo: () => vo
   };
 }
 
-async function expectAllDelivered({ pool, receiver }: Stage, ids: Set<string>): Promise<void> {
-  await until(async () => {
-    const { waiting, leased } = await hotRows(pool);
-    return waiting + leased === 0;
-  });
+async function expectAllDelivered(pool: pg.Pool, receiver: Receiver, ids: Set<string>): Promise<void> {
+  await untilNothingIsDue(pool);
   const seen = receiver.received.map((one) => one.id);
   expect(ids.difference(new Set(seen))).toEqual(new Set());
   // Nothing crashed, so nothing had to be sent twice.
@@ -75,9 +34,14 @@ async function expectAllDelivered({ pool, receiver }: Stage, ids: Set<string>): 
 }
 
 describe.concurrent("a service that is told to stop", () => {
-  it("under load answers each request whole or does not take it, and each item is delivered once", async (context) => {
-    const stage = await setStage(context);
-    const { service, account, target, pool } = stage;
+  it("under load answers each request whole or does not take it, and each item is delivered once", async ({
+    service,
+    account,
+    target,
+    pool,
+    receiver,
+    again,
+  }) => {
     const accepted = new Set<string>();
     const unexpected: unknown[] = [];
     let isRefused = false;
@@ -99,14 +63,19 @@ describe.concurrent("a service that is told to stop", () => {
     expect(await stopped).toBe(0);
     expect(unexpected).toEqual([]);
     expect((await hotRows(pool)).leased).toBe(0);
-    const next = await stage.start();
-    await expectAllDelivered(stage, accepted);
+    const next = await again();
+    await expectAllDelivered(pool, receiver, accepted);
     expect(await acceptedEvents(next, account)).toBe(accepted.size);
   });
 
-  it("with a backlog ends and records what is under way, and gives the rest back", async (context) => {
-    const stage = await setStage(context);
-    const { service, account, target, pool, receiver } = stage;
+  it("with a backlog ends and records what is under way, and gives the rest back", async ({
+    service,
+    account,
+    target,
+    pool,
+    receiver,
+    again,
+  }) => {
     const held = holdAnswers(receiver);
     await storeDueItems(pool, { orgId: account.user.org_id, targetId: target.id, count: 500 });
     await receiver.arrivals(1);
@@ -117,14 +86,19 @@ describe.concurrent("a service that is told to stop", () => {
     const { rows } = await pool.query(`select count(*) as count from ${everyAttempt} where outcome = 1`);
     expect(rows[0].count).toBe(receiver.received.length);
     expect(await hotRows(pool)).toEqual({ waiting: 500 - receiver.received.length, leased: 0 });
-    await stage.start();
-    await expectAllDelivered(stage, new Set());
+    await again();
+    await expectAllDelivered(pool, receiver, new Set());
     expect(receiver.received).toHaveLength(500);
   });
 
-  it("with clients that do not finish their requests cuts them off, and the rest goes on in order", async (context) => {
-    const stage = await setStage(context);
-    const { service, account, target } = stage;
+  it("with clients that do not finish their requests cuts them off, and the rest goes on in order", async ({
+    service,
+    account,
+    target,
+    pool,
+    receiver,
+    again,
+  }) => {
     const clients: Socket[] = [];
     for (let count = 0; count < 5; count++) {
       const socket = connect(service.port, "127.0.0.1");
@@ -137,15 +111,19 @@ describe.concurrent("a service that is told to stop", () => {
     const ids = await sendItems(service, account, target.id, 20);
     expect(await service.stop()).toBe(0);
     for (const socket of clients) expect(socket.destroyed || socket.readableEnded).toBe(true);
-    await stage.start();
-    await expectAllDelivered(stage, new Set(ids));
+    await again();
+    await expectAllDelivered(pool, receiver, new Set(ids));
   });
 
-  it("with its database out of reach ends all the same, and nothing is lost", async (context) => {
-    const { start, account, target, pool, receiver, database } = await setStage(context);
-    const proxy = await startDatabaseProxy(database);
-    context.onTestFinished(() => proxy.stop());
-    const cut = await start(proxy.url);
+  it("with its database out of reach ends all the same, and nothing is lost", async ({
+    again,
+    account,
+    target,
+    pool,
+    receiver,
+    proxy,
+  }) => {
+    const cut = await again(proxy.url);
     const held = holdAnswers(receiver);
     const ids = await sendItems(cut, account, target.id, 10);
     await receiver.arrivals(1);
@@ -156,14 +134,7 @@ describe.concurrent("a service that is told to stop", () => {
     // Stopping took all the time it may take, and then it was over.
     await stopped;
     expect(cut.output()).toContain("stopping took too long");
-    await until(
-      async () => {
-        const { waiting, leased } = await hotRows(pool);
-        return waiting + leased === 0;
-      },
-      Boolean,
-      45_000,
-    );
+    await untilNothingIsDue(pool, 45_000);
     expect(new Set(receiver.received.map((one) => one.id))).toEqual(new Set(ids));
   });
 });

@@ -1,54 +1,30 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
-import type pg from "pg";
-import { createPool } from "../src/postgres/pool.ts";
-import { type Agent, startAgent } from "./support/agent/startAgent.ts";
+import { expect } from "vitest";
+import { startAgent } from "./support/agent/startAgent.ts";
 import { createAgentTarget, untilEnded, untilHandedOver } from "./support/agentTargets.ts";
-import { answerJson, type CardServer, startCardServer, wholeCard } from "./support/cardServer.ts";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { answerJson, wholeCard } from "./support/cardServer.ts";
 import { sendItem } from "./support/items.ts";
-import { startService, type ServiceCall, type ServiceProcess } from "./support/serviceProcess.ts";
-import { type Account, signUp } from "./support/testNode.ts";
+import { file, serviceTest } from "./support/fixtures.ts";
+import { keepAnswers } from "./support/keepAnswers.ts";
 
 const token = 'bearer-that-"nobody"-may-see';
 const otherToken = "another-bearer-that-nobody-may-see";
-let database: TestDatabase;
-let pool: pg.Pool;
-let service: ServiceProcess;
-let account: Account;
-let agent: Agent;
-let cards: CardServer;
-/** Everything the service answered. */
-const answers: string[] = [];
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = createPool({ connection: database.connection, size: 1, onError: () => undefined });
-  const started = await startService({
-    storage: { databaseUrl: database.url },
-    env: { LOG_LEVEL: "trace" },
-  });
-  service = {
-    ...started,
-    async call(method, path, options?: ServiceCall) {
-      const answer = await started.call(method, path, options);
-      answers.push(JSON.stringify([answer.body, answer.headers]));
-      return answer;
-    },
-  };
-  account = await signUp(service);
-  agent = await startAgent({ token });
-  cards = await startCardServer();
-});
+const it = serviceTest({ LOG_LEVEL: "trace" })
+  .extend("agent", file, async ({}, { onCleanup }) => {
+    const agent = await startAgent({ token });
+    onCleanup(() => agent.kill());
+    return agent;
+  })
+  /** Everything the service answered. */
+  .extend("answers", file, ({ service }) => keepAnswers(service));
 
-afterAll(async () => {
-  await agent.kill();
-  await cards.stop();
-  await service.stop();
-  await pool.end();
-  await database.drop();
-});
-
-it("the bearer goes to the agent and nowhere else, even when the agent repeats it", async () => {
+it("the bearer goes to the agent and nowhere else, even when the agent repeats it", async ({
+  account,
+  service,
+  agent,
+  answers,
+  pool,
+}) => {
   const key = account.api_key;
   const targetId = await createAgentTarget(service, account, agent.cardUrl, {
     auth: { type: "bearer", token },
@@ -97,8 +73,13 @@ it("the bearer goes to the agent and nowhere else, even when the agent repeats i
   }
 });
 
-it("the bearer does not follow the agent to another origin before its owner says so", async () => {
-  service = await startService({ storage: { databaseUrl: database.url } });
+it("the bearer does not follow the agent to another origin before its owner says so", async ({
+  newService,
+  cards,
+  agent,
+  account,
+}) => {
+  const service = await newService();
   const elsewhere = await startAgent();
   cards.answer = (response) => answerJson(response, wholeCard(`http://127.0.0.1:${agent.port}/a2a`));
   const targetId = await createAgentTarget(service, account, cards.url, {

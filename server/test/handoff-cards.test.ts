@@ -8,11 +8,6 @@ import { type Answer, createTestNode, signUp } from "./support/testNode.ts";
 import { file, loopbackTargets, nodeTest } from "./support/fixtures.ts";
 
 const it = nodeTest(loopbackTargets)
-  .extend("cards", async ({}, { onCleanup }) => {
-    const cards = await startCardServer();
-    onCleanup(() => cards.stop());
-    return cards;
-  })
   .extend(
     "create",
     ({ node, account, cards }) =>
@@ -142,10 +137,7 @@ describe("a card is refused with what is wrong and where", () => {
 
   it("one that does not end within ten seconds", async ({ cards, create }) => {
     cards.answer = (response) => void response.writeHead(200).write("{");
-    const startedAt = Date.now();
-    const answer = await create();
-    expect(answer.body.error).toContain("the answer (200) did not end within 10 s");
-    expect(Date.now() - startedAt).toBeLessThan(15_000);
+    expect((await create()).body.error).toContain("the answer (200) did not end within 10 s");
   });
 
   it("an address that the service must not call", async ({ database, account }) => {

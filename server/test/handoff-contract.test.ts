@@ -3,18 +3,12 @@ import { examineCard } from "../src/handoff/card/examineCard.ts";
 import { parseNetworks } from "../src/outbound/addressGuard.ts";
 import { createOutbound } from "../src/outbound/outbound.ts";
 import { requestAgentTarget } from "./support/agentTargets.ts";
-import { answerJson, startCardServer, wholeCard } from "./support/cardServer.ts";
+import { answerJson, wholeCard } from "./support/cardServer.ts";
 import { signUp } from "./support/testNode.ts";
-import { file, nodeTest } from "./support/fixtures.ts";
+import { nodeTest } from "./support/fixtures.ts";
+import { loopbackTargets } from "./support/fixtures.ts";
 
-const it = nodeTest({
-  POSTRIDER_ALLOW_HTTP_TARGETS: "true",
-  POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8",
-}).extend("cards", file, async ({}, { onCleanup }) => {
-  const cards = await startCardServer();
-  onCleanup(() => cards.stop());
-  return cards;
-});
+const it = nodeTest(loopbackTargets);
 
 describe("an a2a target", () => {
   it("keeps its bearer token encrypted, in no column as it is", async ({ node, cards }) => {

@@ -1,71 +1,89 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import type { AgentOptions } from "./support/agent/agentOptions.ts";
 import { type AnswerProxy, startAnswerProxy } from "./support/agent/answerProxy.ts";
 import { type Agent, startAgent } from "./support/agent/startAgent.ts";
 import { createAgentTarget, untilEnded, untilHandedOver } from "./support/agentTargets.ts";
 import { answerJson, type CardServer, startCardServer, wholeCard } from "./support/cardServer.ts";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { sendItem } from "./support/items.ts";
-import { startService, type ServiceProcess } from "./support/serviceProcess.ts";
-import { type Account, signUp } from "./support/testNode.ts";
+import type { ServiceProcess } from "./support/serviceProcess.ts";
+import type { Account } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
+import { file, serviceTest, stagedTest } from "./support/fixtures.ts";
 
 /** Two thirds of it for the message, one third for finding out what became of it. */
-const env = { POSTRIDER_DELIVERY_TIMEOUT_MS: "3000" };
-let database: TestDatabase;
-let service: ServiceProcess;
-let account: Account;
-let agent: Agent;
-let proxy: AnswerProxy;
-let cards: CardServer;
-let folder: string;
+const env = { POSTRIDER_DELIVERY_TIMEOUT_MS: "6000" };
 
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "agent-"));
-  database = await createTestDatabase();
-  service = await startService({ storage: { databaseUrl: database.url }, env });
-  account = await signUp(service);
-  cards = await startCardServer();
-});
-
-afterEach(async () => {
-  await service.stop();
-  await proxy.stop();
-  await agent.kill();
-  await cards.stop();
-  await database.drop();
-  await rm(folder, { recursive: true });
-});
+interface Owner {
+  service: ServiceProcess;
+  account: Account;
+}
 
 /** An agent that is reached through a proxy, and a target for it that is tried again after a second. */
-async function begin(options: AgentOptions = {}): Promise<string> {
-  agent = await startAgent({ ...options, storePath: join(folder, "tasks.json") });
-  proxy = await startAnswerProxy(agent.port);
-  cards.answer = (response) => answerJson(response, wholeCard(`${proxy.url}/a2a`));
-  return createAgentTarget(service, account, cards.url, { retry_interval_seconds: 1 });
+interface Reached {
+  agent: Agent;
+  proxy: AnswerProxy;
+  cards: CardServer;
+  targetId: string;
 }
 
-function untilDone(id: string): ReturnType<typeof untilEnded> {
-  return untilEnded(service, account, id);
+type Begin = (owner: Owner, options?: AgentOptions) => Promise<Reached>;
+
+function beginner(folder: string, onCleanup: (cleanUp: () => Promise<void>) => void): Begin {
+  return async ({ service, account }, options = {}) => {
+    const agent = await startAgent({ ...options, storePath: join(folder, "tasks.json") });
+    const proxy = await startAnswerProxy(agent.port);
+    const cards = await startCardServer();
+    onCleanup(async () => {
+      await proxy.stop();
+      await agent.kill();
+      await cards.stop();
+    });
+    cards.answer = (response) => answerJson(response, wholeCard(`${proxy.url}/a2a`));
+    const targetId = await createAgentTarget(service, account, cards.url, { retry_interval_seconds: 1 });
+    return { agent, proxy, cards, targetId };
+  };
 }
 
-async function tasksMade(): Promise<number> {
+const it = serviceTest(env)
+  .extend("owner", file, ({ service, account }) => ({ service, account }))
+  .extend("begin", ({ folder }, { onCleanup }) => beginner(folder, onCleanup));
+
+/** With a service of its own, which is killed. */
+const itAlone = stagedTest(env)
+  .extend("owner", ({ service, account }) => ({ service, account }))
+  .extend("begin", ({ folder }, { onCleanup }) => beginner(folder, onCleanup));
+
+/** Sends an item whose answer gets lost, and gives its id when that has happened. */
+async function loseAnswer(
+  owner: Owner,
+  { proxy, targetId }: Reached,
+  loss: "reset" | "swallow",
+): Promise<string> {
+  proxy.answers = loss;
+  const id = await sendItem(owner.service, owner.account, targetId, "complete");
+  await until(
+    () => proxy.lost,
+    (lost) => lost > 0,
+  );
+  return id;
+}
+
+async function tasksMade({ agent }: Reached): Promise<number> {
   return (await agent.report()).tasks.length;
 }
 
-describe("an answer that was lost after the message had arrived", () => {
-  it.each(["reset", "swallow"] as const)(
+describe.concurrent("an answer that was lost after the message had arrived", () => {
+  it.for(["reset", "swallow"] as const)(
     "makes no second task when it was %s: the agent's task list shows the first",
-    async (loss) => {
-      const targetId = await begin();
+    async (loss, { begin, owner }) => {
+      const reached = await begin(owner);
+      const { agent, proxy } = reached;
       proxy.answers = loss;
-      const id = await sendItem(service, account, targetId, "complete");
-      const seen = await untilDone(id);
+      const id = await sendItem(owner.service, owner.account, reached.targetId, "complete");
+      const seen = await untilEnded(owner.service, owner.account, id);
       expect(proxy.lost).toBeGreaterThan(0);
-      expect(await tasksMade()).toBe(1);
+      expect(await tasksMade(reached)).toBe(1);
       expect(await agent.messages()).toHaveLength(1);
       expect(seen).toMatchObject({
         event: { status: "DELIVERED" },
@@ -79,78 +97,89 @@ describe("an answer that was lost after the message had arrived", () => {
     },
   );
 
-  it("makes no second task when the agent goes away meanwhile, and comes back with its tasks", async () => {
-    const targetId = await begin();
-    proxy.answers = "swallow";
-    const id = await sendItem(service, account, targetId, "complete");
-    await until(
-      () => proxy.lost,
-      (lost) => lost > 0,
-    );
+  it("makes no second task when the agent goes away meanwhile, and comes back with its tasks", async ({
+    begin,
+    owner,
+  }) => {
+    const reached = await begin(owner);
+    const { agent, proxy } = reached;
+    const id = await loseAnswer(owner, reached, "swallow");
     const [taskId] = (await agent.report()).tasks;
     await agent.kill();
     proxy.answers = "pass";
-    const waiting = await untilHandedOver(service, account, id, (seen) => seen.delivery_attempts.length > 1);
+    const waiting = await untilHandedOver(
+      owner.service,
+      owner.account,
+      id,
+      (seen) => seen.delivery_attempts.length > 1,
+    );
     expect(waiting.delivery_attempts[0]!.error).toContain("its task is looked for before it is sent again");
     expect(waiting.delivery_attempts[1]!.error).toContain("an earlier message was not answered");
     await agent.restart();
     // Whether the agent got to the end of its work before it went away is its own affair.
-    const seen = await untilHandedOver(service, account, id, ({ event }) => event.status === "DELIVERED");
+    const seen = await untilHandedOver(
+      owner.service,
+      owner.account,
+      id,
+      ({ event }) => event.status === "DELIVERED",
+    );
     expect(seen.handoff).toMatchObject({ task_id: taskId, possible_duplicate: false });
     expect(await agent.messages()).toHaveLength(0);
   });
 
-  it("makes no second task when the service is killed while it waits", async () => {
-    const targetId = await begin();
-    proxy.answers = "swallow";
-    const id = await sendItem(service, account, targetId, "complete");
-    await until(
-      () => proxy.lost,
-      (lost) => lost > 0,
-    );
-    service.kill("SIGKILL");
-    await service.ended;
-    proxy.answers = "pass";
-    service = await startService({ storage: { databaseUrl: database.url }, env });
-    const seen = await untilDone(id);
-    expect(seen.handoff).toMatchObject({ outcome: "COMPLETED", possible_duplicate: false });
-    expect(await tasksMade()).toBe(1);
-    expect(await agent.messages()).toHaveLength(1);
-  });
+  itAlone(
+    "makes no second task when the service is killed while it waits",
+    async ({ begin, owner, service, again }) => {
+      const reached = await begin(owner);
+      const { agent, proxy } = reached;
+      const id = await loseAnswer(owner, reached, "swallow");
+      service.kill("SIGKILL");
+      await service.ended;
+      proxy.answers = "pass";
+      const seen = await untilEnded(await again(), owner.account, id);
+      expect(seen.handoff).toMatchObject({ outcome: "COMPLETED", possible_duplicate: false });
+      expect(await tasksMade(reached)).toBe(1);
+      expect(await agent.messages()).toHaveLength(1);
+    },
+  );
 
-  it("may make a second where the agent has no task list, and says so", async () => {
-    const targetId = await begin({ taskList: "absent" });
-    proxy.answers = "reset";
-    const id = await sendItem(service, account, targetId, "complete");
-    await until(
-      () => proxy.lost,
-      (lost) => lost > 0,
-    );
+  it("may make a second where the agent has no task list, and says so", async ({ begin, owner }) => {
+    const reached = await begin(owner, { taskList: "absent" });
+    const { agent, proxy } = reached;
+    const id = await loseAnswer(owner, reached, "reset");
     proxy.answers = "pass";
-    const seen = await untilDone(id);
+    const seen = await untilEnded(owner.service, owner.account, id);
     expect(seen.delivery_attempts[0]!.error).toContain(
       "it cannot be known whether the agent took the message",
     );
     expect(seen.delivery_attempts[0]!.error).toContain("sending it again may make a second task");
     expect(seen.handoff).toMatchObject({ outcome: "COMPLETED", possible_duplicate: true });
-    expect(await tasksMade()).toBe(2);
+    expect(await tasksMade(reached)).toBe(2);
     const ids = (await agent.messages()).map(({ body }) => body?.message?.messageId);
     expect(ids).toEqual([id, id]);
   });
 });
 
-it("a message that never reached the agent is sent again without being looked for", async () => {
-  const targetId = await begin();
+it("a message that never reached the agent is sent again without being looked for", async ({
+  begin,
+  owner,
+}) => {
+  const { agent, proxy, cards, targetId } = await begin(owner);
   await agent.kill();
   await proxy.stop();
-  const id = await sendItem(service, account, targetId, "complete");
-  const failing = await untilHandedOver(service, account, id, (seen) => seen.delivery_attempts.length > 0);
+  const id = await sendItem(owner.service, owner.account, targetId, "complete");
+  const failing = await untilHandedOver(
+    owner.service,
+    owner.account,
+    id,
+    (seen) => seen.delivery_attempts.length > 0,
+  );
   expect(failing).toMatchObject({ event: { status: "RETRYING" }, handoff: null });
   expect(failing.delivery_attempts[0]!.error).toBe("connection refused");
   await agent.restart();
   cards.answer = (response) => answerJson(response, wholeCard(`http://127.0.0.1:${agent.port}/a2a`));
-  await service.call("POST", `/api/v1/targets/${targetId}/refresh`, { key: account.api_key });
-  const seen = await untilDone(id);
+  await owner.service.call("POST", `/api/v1/targets/${targetId}/refresh`, { key: owner.account.api_key });
+  const seen = await untilEnded(owner.service, owner.account, id);
   expect(seen.handoff).toMatchObject({ outcome: "COMPLETED", possible_duplicate: false });
   expect((await agent.report()).requests.filter(({ path }) => path.endsWith("/tasks"))).toEqual([]);
 });

@@ -10,17 +10,11 @@ import { claimPolls, firstPollCursor, postponePoll, sweepPolls } from "../src/ha
 import { noChanges } from "../src/items/changes.ts";
 import { readSendAnswer, type TaskView } from "../src/handoff/agent/readTask.ts";
 import { createAgentTarget } from "./support/agentTargets.ts";
-import { startCardServer } from "./support/cardServer.ts";
 import { sendItem } from "./support/items.ts";
 import { createMailbox } from "./support/mailbox.ts";
 import { file, loopbackTargets, nodeTest } from "./support/fixtures.ts";
 
 const it = nodeTest({ ...loopbackTargets, POSTRIDER_ROLES: "api" })
-  .extend("cards", file, async ({}, { onCleanup }) => {
-    const cards = await startCardServer();
-    onCleanup(() => cards.stop());
-    return cards;
-  })
   .extend("mailbox", ({ node, account }) => createMailbox(node, {}, account))
   .extend("targetId", ({ node, account, cards, mailbox }) =>
     createAgentTarget(node, account, cards.url, { result_target_id: mailbox.id }),

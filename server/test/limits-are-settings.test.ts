@@ -1,48 +1,43 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
-import { type Account, type Answer, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+import { expect } from "vitest";
+import type { Answer } from "./support/testNode.ts";
+import { file, nodeTest } from "./support/fixtures.ts";
 
-let database: TestDatabase;
-let node: TestNode;
-let account: Account;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  node = createTestNode(database, { POSTRIDER_ROLES: "api" });
-  account = await signUp(node);
-});
-
-afterAll(async () => {
-  await node?.stop();
-  await database?.drop();
-});
+const it = nodeTest({ POSTRIDER_ROLES: "api" })
+  .extend(
+    "post",
+    file,
+    ({ node, account }) =>
+      (fields: Record<string, unknown>, kind = "webhook"): Promise<Answer> => {
+        const url = kind === "webhook" ? { url: "https://8.8.8.8/" } : {};
+        return node.call("POST", "/api/v1/targets", {
+          key: account.api_key,
+          body: { kind, name: "t", ...url, ...fields },
+        });
+      },
+  )
+  .extend(
+    "changesOf",
+    file,
+    ({ post, node, account }) =>
+      async (fields: Record<string, unknown> = {}): Promise<(body: unknown) => Promise<Answer>> => {
+        const { id } = (await post(fields)).body;
+        return (body) => node.call("PATCH", `/api/v1/targets/${id}`, { key: account.api_key, body });
+      },
+  );
 
 const none = { rate_limit_per_second: null, rate_limit_burst: null, max_concurrency: null };
 
-function post(fields: Record<string, unknown>, kind = "webhook"): Promise<Answer> {
-  const url = kind === "webhook" ? { url: "https://8.8.8.8/" } : {};
-  return node.call("POST", "/api/v1/targets", {
-    key: account.api_key,
-    body: { kind, name: "t", ...url, ...fields },
-  });
-}
-
-async function newTarget(fields: Record<string, unknown> = {}): Promise<(body: unknown) => Promise<Answer>> {
-  const { id } = (await post(fields)).body;
-  return (body) => node.call("PATCH", `/api/v1/targets/${id}`, { key: account.api_key, body });
-}
-
-it("are null unless told, and are read as they were set", async () => {
+it("are null unless told, and are read as they were set", async ({ post, changesOf }) => {
   expect((await post({})).body).toMatchObject(none);
   const set = { rate_limit_per_second: 0.5, rate_limit_burst: 3, max_concurrency: 256 };
   expect((await post(set)).body).toMatchObject(set);
-  const patch = await newTarget();
+  const patch = await changesOf();
   expect((await patch(set)).body).toMatchObject(set);
   expect((await patch({ max_concurrency: 1 })).body).toMatchObject({ ...set, max_concurrency: 1 });
 });
 
-it("end with null, the burst with its rate", async () => {
-  const patch = await newTarget({ rate_limit_per_second: 7, rate_limit_burst: 3, max_concurrency: 2 });
+it("end with null, the burst with its rate", async ({ changesOf }) => {
+  const patch = await changesOf({ rate_limit_per_second: 7, rate_limit_burst: 3, max_concurrency: 2 });
   expect((await patch({ rate_limit_burst: null })).body).toMatchObject({
     rate_limit_per_second: 7,
     rate_limit_burst: null,
@@ -57,7 +52,7 @@ it("end with null, the burst with its rate", async () => {
   expect((await patch({ max_concurrency: null })).body).toMatchObject(none);
 });
 
-it.each([
+it.for<[string, unknown]>([
   ["rate_limit_per_second", 0],
   ["rate_limit_per_second", -1],
   ["rate_limit_per_second", 10_001],
@@ -67,8 +62,8 @@ it.each([
   ["max_concurrency", 0],
   ["max_concurrency", 257],
   ["max_concurrency", true],
-])("%s of %j is refused by its name", async (field, value) => {
-  const patch = await newTarget({ rate_limit_per_second: 1 });
+])("%s of %j is refused by its name", async ([field, value], { changesOf, post }) => {
+  const patch = await changesOf({ rate_limit_per_second: 1 });
   for (const answer of [
     await post({ rate_limit_per_second: 1, [field]: value }),
     await patch({ [field]: value }),
@@ -77,7 +72,7 @@ it.each([
   }
 });
 
-it("do not apply to mailboxes, which nothing is sent to", async () => {
+it("do not apply to mailboxes, which nothing is sent to", async ({ post }) => {
   expect(await post({ max_concurrency: 3 }, "mailbox")).toMatchObject({
     status: 400,
     body: { error: "max_concurrency does not apply to a mailbox target" },

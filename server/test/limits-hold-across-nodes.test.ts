@@ -1,45 +1,27 @@
-import { afterEach, beforeEach, expect, it } from "vitest";
-import type pg from "pg";
-import { createPool } from "../src/postgres/pool.ts";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { expect } from "vitest";
 import { everyAttempt } from "./support/everyAttempt.ts";
 import { createWebhookTarget, sendItem, sendItems } from "./support/items.ts";
-import { answerOk, type Received, type Receiver, startReceiver } from "./support/receiver.ts";
-import { startService, type ServiceProcess } from "./support/serviceProcess.ts";
-import { hotRows, storeDueItems } from "./support/storedItems.ts";
-import { type Account, signUp } from "./support/testNode.ts";
+import { answerOk } from "./support/receiver.ts";
+import { hotRows, storeDueItems, untilNothingIsDue } from "./support/storedItems.ts";
 import { until } from "./support/until.ts";
+import { stagedTest } from "./support/fixtures.ts";
 
-let database: TestDatabase;
-let pool: pg.Pool;
-let nodes: ServiceProcess[];
-let receiver: Receiver;
-let account: Account;
-
-beforeEach(async () => {
-  database = await createTestDatabase();
-  pool = createPool({ connection: database.connection, size: 2, onError: () => undefined });
-  receiver = await startReceiver();
-  nodes = await Promise.all([1, 2].map(() => startService({ storage: { databaseUrl: database.url } })));
-  account = await signUp(nodes[0]!);
-});
-
-afterEach(async () => {
-  for (const node of nodes) node.kill("SIGKILL");
-  await Promise.all(nodes.map((node) => node.ended));
-  await receiver.stop();
-  await pool.end();
-  await database.drop();
-});
-
-function arrivedAt(path: string): Received[] {
-  return receiver.received.filter((one) => one.path === path);
-}
-
-/** Sends through both nodes in turn. */
-async function sendThroughBoth(targetId: string, count: number): Promise<void> {
-  await Promise.all(nodes.map((node) => sendItems(node, account, targetId, count / 2)));
-}
+const it = stagedTest()
+  .extend("nodes", async ({ service, again }) => [service, await again()] as const)
+  .extend(
+    "arrivedAt",
+    ({ receiver }) =>
+      (path: string) =>
+        receiver.at(path),
+  )
+  /** Sends through both nodes in turn. */
+  .extend(
+    "sendThroughBoth",
+    ({ nodes, account }) =>
+      async (targetId: string, count: number): Promise<void> => {
+        await Promise.all(nodes.map((node) => sendItems(node, account, targetId, count / 2)));
+      },
+  );
 
 /**
  * Attempts that are late by up to 0.25 s may be made up for at once, and a machine that stands still for a moment brings
@@ -69,7 +51,14 @@ function mostOverRate(momentsMs: readonly number[], limits: Rate): number {
   return most;
 }
 
-it("a target gets no more than its rate from two nodes, retries among it, and a neighbour is not held up", async () => {
+it("a target gets no more than its rate from two nodes, retries among it, and a neighbour is not held up", async ({
+  pool,
+  receiver,
+  nodes,
+  account,
+  sendThroughBoth,
+  arrivedAt,
+}) => {
   const limits = { rate: 50, burst: 5 };
   const tried = new Set<string>();
   receiver.answer = (received, response) => {
@@ -79,25 +68,18 @@ it("a target gets no more than its rate from two nodes, retries among it, and a 
     if (isFirst && received.path === "/limited" && tried.size % 5 === 0) response.writeHead(500).end();
     else answerOk(received, response);
   };
-  const limited = await createWebhookTarget(nodes[0]!, account, `${receiver.url}/limited`, {
+  const limited = await createWebhookTarget(nodes[0], account, `${receiver.url}/limited`, {
     rate_limit_per_second: limits.rate,
     rate_limit_burst: limits.burst,
     retry_interval_seconds: 1,
   });
-  const neighbour = await createWebhookTarget(nodes[0]!, account, `${receiver.url}/neighbour`);
+  const neighbour = await createWebhookTarget(nodes[0], account, `${receiver.url}/neighbour`);
   await storeDueItems(pool, { orgId: account.user.org_id, targetId: limited.id, count: 300 });
   await sendThroughBoth(limited.id, 100);
   await sendThroughBoth(neighbour.id, 100);
   await receiver.arrivals(100, { path: "/neighbour" });
   expect(new Set(arrivedAt("/limited").map(({ id }) => id)).size).toBeLessThan(400);
-  await until(
-    async () => {
-      const { waiting, leased } = await hotRows(pool);
-      return waiting + leased;
-    },
-    (count) => count === 0,
-    60_000,
-  );
+  await untilNothingIsDue(pool, 60_000);
   const arrivals = arrivedAt("/limited");
   expect(new Set(arrivals.map(({ id }) => id)).size).toBe(400);
   expect(arrivals.length).toBeGreaterThanOrEqual(450);
@@ -113,9 +95,16 @@ it("a target gets no more than its rate from two nodes, retries among it, and a 
   expect(arrivals.length).toBeLessThanOrEqual(allowedIn(seconds, limits));
 });
 
-it("a rate of less than one in ten seconds holds neither its items nor its node up", async () => {
+it("a rate of less than one in ten seconds holds neither its items nor its node up", async ({
+  receiver,
+  pool,
+  nodes,
+  account,
+  sendThroughBoth,
+  arrivedAt,
+}) => {
   const [node] = nodes;
-  const limited = await createWebhookTarget(node!, account, `${receiver.url}/limited`, {
+  const limited = await createWebhookTarget(node, account, `${receiver.url}/limited`, {
     rate_limit_per_second: 0.01,
   });
   await sendThroughBoth(limited.id, 40);
@@ -125,20 +114,26 @@ it("a rate of less than one in ten seconds holds neither its items nor its node 
     () => hotRows(pool),
     ({ waiting, leased }) => waiting === 39 && leased === 0,
   );
-  const neighbour = await createWebhookTarget(node!, account, `${receiver.url}/neighbour`);
+  const neighbour = await createWebhookTarget(node, account, `${receiver.url}/neighbour`);
   for (let sent = 1; sent <= 10; sent++) {
-    await sendItem(node!, account, neighbour.id);
+    await sendItem(node, account, neighbour.id);
     await receiver.arrivals(sent, { path: "/neighbour" });
   }
   expect(arrivedAt("/limited")).toHaveLength(1);
-  await node!.call("PATCH", `/api/v1/targets/${limited.id}`, {
+  await node.call("PATCH", `/api/v1/targets/${limited.id}`, {
     key: account.api_key,
     body: { rate_limit_per_second: null },
   });
   await receiver.arrivals(40, { path: "/limited" });
 });
 
-it("a target has no more requests under way than it may, on both nodes together", async () => {
+it("a target has no more requests under way than it may, on both nodes together", async ({
+  receiver,
+  pool,
+  nodes,
+  account,
+  sendThroughBoth,
+}) => {
   const most = 3;
   let underWay = 0;
   const seen: number[] = [];
@@ -149,7 +144,7 @@ it("a target has no more requests under way than it may, on both nodes together"
       answerOk(received, response);
     }, 20);
   };
-  const limited = await createWebhookTarget(nodes[0]!, account, `${receiver.url}/limited`, {
+  const limited = await createWebhookTarget(nodes[0], account, `${receiver.url}/limited`, {
     max_concurrency: most,
   });
   await storeDueItems(pool, { orgId: account.user.org_id, targetId: limited.id, count: 150 });

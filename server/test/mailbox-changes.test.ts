@@ -165,10 +165,13 @@ describe("batch acknowledge, extend, release and reject", () => {
     const now = Math.floor(Date.now() / 1000);
     expect(body.results[0]).toMatchObject({ id, ok: true, status: 200 });
     expect(body.results[0].claim_expires_at - now).toBeGreaterThan(27);
-    const overAtMs = Date.now() + 1_200;
+    // Another message, leased by the same node for as long as this one was at first, and whose lease is over.
+    const other = await createMailbox(hasty);
+    const lapsing = await other.send({});
+    await claim(other, 1);
     await until(
-      () => Date.now(),
-      (nowMs) => nowMs > overAtMs,
+      async () => (await other.read(lapsing)).body,
+      ({ status }) => status === "UNREAD",
     );
     expect((await box.read(id)).body).toMatchObject({
       status: "CLAIMED",

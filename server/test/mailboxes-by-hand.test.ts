@@ -1,27 +1,30 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { describe, expect } from "vitest";
 import { createMailbox, type TestMailbox } from "./support/mailbox.ts";
-import { type Answer, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+import { type Answer, signUp } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
+import { file, nodeTest } from "./support/fixtures.ts";
 
 /* A person may step in where consumers do not get on: over their heads, and on record. */
 
-let database: TestDatabase;
-let node: TestNode;
-let hasty: TestNode;
+const it = nodeTest()
+  .extend("hasty", file, ({ newNode }) => newNode({ POSTRIDER_MAILBOX_LEASE_SECONDS: "1" }))
+  .extend(
+    "force",
+    file,
+    ({ node }) =>
+      (
+        box: TestMailbox,
+        messageId: string,
+        verb: "force-release" | "force-reject",
+        body?: object,
+      ): Promise<Answer> =>
+        node.call("POST", `/api/v1/mailboxes/${box.id}/messages/${messageId}/${verb}`, {
+          session: box.account.session_token,
+          ...(body && { body }),
+        }),
+  );
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  node = createTestNode(database);
-  hasty = createTestNode(database, { POSTRIDER_MAILBOX_LEASE_SECONDS: "1" });
-  node.service.mailboxes.start();
-});
-
-afterAll(async () => {
-  await node.stop();
-  await hasty.stop();
-  await database.drop();
-});
+it.beforeAll(({ node }) => node.service.mailboxes.start());
 
 interface Claim {
   id: string;
@@ -32,20 +35,8 @@ async function claim(box: TestMailbox, fields: object = {}): Promise<Claim[]> {
   return (await box.post("claim", { max: 100, ...fields })).body.messages;
 }
 
-function force(
-  box: TestMailbox,
-  messageId: string,
-  verb: "force-release" | "force-reject",
-  body?: object,
-): Promise<Answer> {
-  return node.call("POST", `/api/v1/mailboxes/${box.id}/messages/${messageId}/${verb}`, {
-    session: box.account.session_token,
-    ...(body && { body }),
-  });
-}
-
 describe("a claimed message that a person takes away", () => {
-  it("is UNREAD at once, and its consumer's claim is worth nothing", async () => {
+  it("is UNREAD at once, and its consumer's claim is worth nothing", async ({ node, force }) => {
     const box = await createMailbox(node);
     const id = await box.send({ n: 1 });
     const [stale] = await claim(box);
@@ -64,7 +55,7 @@ describe("a claimed message that a person takes away", () => {
     expect(await box.stats()).toMatchObject({ ready: 0, claimed: 0, dead: 0 });
   });
 
-  it("is on record with the address of who did it and the key that had it", async () => {
+  it("is on record with the address of who did it and the key that had it", async ({ node, force }) => {
     const box = await createMailbox(node);
     const id = await box.send({});
     expect((await box.read(id)).body.interventions).toEqual([]);
@@ -82,7 +73,7 @@ describe("a claimed message that a person takes away", () => {
     expect(body).toMatchObject({ status: "DEAD", dead_reason: "nobody can do it" });
   });
 
-  it("wakes a consumer that waits", async () => {
+  it("wakes a consumer that waits", async ({ node, force }) => {
     const box = await createMailbox(node);
     const id = await box.send({});
     await claim(box);
@@ -95,7 +86,7 @@ describe("a claimed message that a person takes away", () => {
     expect((await waiting).map((one) => one.id)).toEqual([id]);
   });
 
-  it("is dead when that was the last claim that its mailbox allows", async () => {
+  it("is dead when that was the last claim that its mailbox allows", async ({ node, force }) => {
     const box = await createMailbox(node, { max_claims: 1 });
     const id = await box.send({});
     await claim(box);
@@ -109,24 +100,30 @@ describe("a claimed message that a person takes away", () => {
 });
 
 describe("a message that a person rejects", () => {
-  it.each(["claimed", "unread", "delayed"])("is dead when it is %s, and can be redriven", async (state) => {
-    const box = await createMailbox(node);
-    const id = await box.send({});
-    const claims = state === "unread" ? [] : await claim(box);
-    if (state === "delayed") await box.post("release", { messages: claims, delay_seconds: 600 });
-    expect((await force(box, id, "force-reject", { reason: "no" })).body).toMatchObject({
-      id,
-      status: "DEAD",
-      dead_reason: "no",
-    });
-    expect(await claim(box)).toEqual([]);
-    for (const late of claims) expect((await box.one(late.id, "ack", late)).status).toBe(409);
-    expect(await box.stats()).toMatchObject({ ready: 0, claimed: 0, delayed: 0, dead: 1 });
-    expect((await box.post("redrive", {})).body).toEqual({ redriven: 1 });
-    expect((await claim(box)).map((one) => one.id)).toEqual([id]);
-  });
+  it.for(["claimed", "unread", "delayed"])(
+    "is dead when it is %s, and can be redriven",
+    async (state, { node, force }) => {
+      const box = await createMailbox(node);
+      const id = await box.send({});
+      const claims = state === "unread" ? [] : await claim(box);
+      if (state === "delayed") await box.post("release", { messages: claims, delay_seconds: 600 });
+      expect((await force(box, id, "force-reject", { reason: "no" })).body).toMatchObject({
+        id,
+        status: "DEAD",
+        dead_reason: "no",
+      });
+      expect(await claim(box)).toEqual([]);
+      for (const late of claims) expect((await box.one(late.id, "ack", late)).status).toBe(409);
+      expect(await box.stats()).toMatchObject({ ready: 0, claimed: 0, delayed: 0, dead: 1 });
+      expect((await box.post("redrive", {})).body).toEqual({ redriven: 1 });
+      expect((await claim(box)).map((one) => one.id)).toEqual([id]);
+    },
+  );
 
-  it("lets the next of its ordering key be claimed, whether it was the claimed one or waited behind it", async () => {
+  it("lets the next of its ordering key be claimed, whether it was the claimed one or waited behind it", async ({
+    node,
+    force,
+  }) => {
     const box = await createMailbox(node);
     const ids: string[] = [];
     for (const n of [1, 2, 3]) ids.push(await box.send({ n }, { "x-ordering-key": "k" }));
@@ -139,7 +136,7 @@ describe("a message that a person rejects", () => {
   });
 });
 
-it("of many who step in while consumers acknowledge, one ends each message", async () => {
+it("of many who step in while consumers acknowledge, one ends each message", async ({ node, force }) => {
   const box = await createMailbox(node);
   const ids: string[] = [];
   for (let n = 0; n < 40; n++) ids.push(await box.send({ n }, { "x-ordering-key": `k${n % 20}` }));
@@ -158,7 +155,7 @@ it("of many who step in while consumers acknowledge, one ends each message", asy
 });
 
 describe("nothing to be done by hand", () => {
-  it("with what nobody has claimed, or no longer, or what has ended", async () => {
+  it("with what nobody has claimed, or no longer, or what has ended", async ({ hasty, force }) => {
     const box = await createMailbox(hasty);
     const id = await box.send({});
     const unclaimed = { status: 409, headers: { "x-error-code": "message_unclaimed" } };
@@ -181,7 +178,7 @@ describe("nothing to be done by hand", () => {
     expect((await box.read(id)).body.interventions).toEqual([]);
   });
 
-  it("by an API key, by another workspace, or in another mailbox", async () => {
+  it("by an API key, by another workspace, or in another mailbox", async ({ node, force }) => {
     const box = await createMailbox(node);
     const other = await createMailbox(node, {}, box.account);
     const stranger = await signUp(node);

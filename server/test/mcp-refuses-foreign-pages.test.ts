@@ -1,34 +1,23 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
-import { type Account, type Answer, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+import { describe, expect } from "vitest";
+import type { Answer } from "./support/testNode.ts";
+import { file, nodeTest } from "./support/fixtures.ts";
 
-let database: TestDatabase;
-let node: TestNode;
-let account: Account;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  node = createTestNode(database, {
-    POSTRIDER_PUBLIC_URL: "https://hooks.example.com",
-    POSTRIDER_MCP_HOSTS: "postrider, Agents.internal",
-  });
-  account = await signUp(node);
-});
-
-afterAll(async () => {
-  await node.stop();
-  await database.drop();
-});
+const it = nodeTest({
+  POSTRIDER_PUBLIC_URL: "https://hooks.example.com",
+  POSTRIDER_MCP_HOSTS: "postrider, Agents.internal",
+}).extend(
+  "post",
+  file,
+  ({ node, account }) =>
+    (headers: Record<string, string> = {}, body: unknown = list): Promise<Answer> =>
+      node.call("POST", "/mcp", { key: account.api_key, headers: { accept, ...headers }, body }),
+);
 
 const accept = "application/json, text/event-stream";
 const list = { jsonrpc: "2.0", id: 1, method: "tools/list" };
 
-function post(headers: Record<string, string> = {}, body: unknown = list): Promise<Answer> {
-  return node.call("POST", "/mcp", { key: account.api_key, headers: { accept, ...headers }, body });
-}
-
 describe("POST /mcp", () => {
-  it.each([
+  it.for([
     "localhost:8080",
     "127.0.0.1:8080",
     "[::1]:8080",
@@ -37,37 +26,41 @@ describe("POST /mcp", () => {
     "HOOKS.example.com:443",
     "postrider:8080",
     "agents.internal",
-  ])("is served under %s", async (host) => {
+  ])("is served under %s", async (host, { post }) => {
     expect((await post({ host })).status).toBe(200);
   });
 
-  it.each([
+  it.for([
     "evil.example",
     "localhost.evil.example",
     "127.0.0.1.nip.example",
     "a b",
     "hooks.example.com.evil",
-  ])("is refused under %s, which anybody could make lead here", async (host) => {
+  ])("is refused under %s, which anybody could make lead here", async (host, { post }) => {
     const { status, headers } = await post({ host });
     expect([status, headers["x-error-code"]]).toEqual([403, "host_refused"]);
   });
 
-  it("is served to pages of its own, and to whoever sends no Origin", async () => {
+  it("is served to pages of its own, and to whoever sends no Origin", async ({ post }) => {
     for (const origin of ["https://hooks.example.com", "http://localhost:3000"]) {
       expect((await post({ host: "localhost", origin })).status).toBe(200);
     }
     expect((await post({ host: "localhost" })).status).toBe(200);
   });
 
-  it.each(["https://evil.example", "null", "", "https://hooks.example.com.evil.example", "file://"])(
+  it.for(["https://evil.example", "null", "", "https://hooks.example.com.evil.example", "file://"])(
     'is refused to pages of "%s"',
-    async (origin) => {
+    async (origin, { post }) => {
       const { status, headers } = await post({ host: "localhost", origin });
       expect([status, headers["x-error-code"]]).toEqual([403, "origin_refused"]);
     },
   );
 
-  it("refuses what is no message, a batch and a client that takes no JSON, and serves no stream", async () => {
+  it("refuses what is no message, a batch and a client that takes no JSON, and serves no stream", async ({
+    post,
+    node,
+    account,
+  }) => {
     expect((await post({}, [list])).status).toBe(400);
     expect((await post({}, { jsonrpc: "2.0" })).status).toBe(400);
     expect((await post({}, { ...list, id: {} })).status).toBe(400);

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { sweepInvitations } from "../src/members/invitationStore.ts";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { createTestDatabase } from "./support/database.ts";
 import { join } from "./support/members.ts";
 import {
   type Account,
@@ -10,44 +10,51 @@ import {
   signUp,
   type TestNode,
 } from "./support/testNode.ts";
+import { file, nodeTest } from "./support/fixtures.ts";
 
-let database: TestDatabase;
-let node: TestNode;
-let other: TestNode;
-let admin: Account;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  node = createTestNode(database);
-  other = createTestNode(database, { POSTRIDER_PUBLIC_URL: "https://example.com/hooks" });
-  admin = await signUp(node);
-});
-
-afterAll(async () => {
-  await Promise.all([node.stop(), other.stop()]);
-  await database.drop();
-});
-
-async function invite(body: object = { role: "member" }, by: Account = admin): Promise<Answer["body"]> {
-  const answer = await node.call("POST", "/api/v1/invitations", { session: by.session_token, body });
-  expect(answer.status).toBe(200);
-  return answer.body;
-}
-
-function accept(token: string, body: object = {}, on: TestNode = node, from?: string): Promise<Answer> {
-  const whole = { token, email: newEmail(), password: "correct horse", ...body };
-  return on.call("POST", "/api/v1/invitations/accept", { body: whole, ...(from !== undefined && { from }) });
-}
-
-async function listed(id: string): Promise<Answer["body"]> {
-  const { body } = await node.call("GET", "/api/v1/invitations", { session: admin.session_token });
-  return body.invitations.find((one: { id: string }) => one.id === id);
-}
+const it = nodeTest()
+  .extend("other", file, ({ newNode }) => newNode({ POSTRIDER_PUBLIC_URL: "https://example.com/hooks" }))
+  .extend("admin", file, ({ node }) => signUp(node))
+  .extend("invite", file, ({ admin, node }) => async (body: object = { role: "member" }, by = admin) => {
+    const answer = await node.call("POST", "/api/v1/invitations", { session: by.session_token, body });
+    expect(answer.status).toBe(200);
+    return answer.body;
+  })
+  .extend(
+    "accept",
+    file,
+    ({ node }) =>
+      (token: string, body: object = {}, on: TestNode = node, from?: string): Promise<Answer> => {
+        const whole = { token, email: newEmail(), password: "correct horse", ...body };
+        return on.call("POST", "/api/v1/invitations/accept", {
+          body: whole,
+          ...(from !== undefined && { from }),
+        });
+      },
+  )
+  .extend("listed", file, ({ node, admin }) => async (id: string): Promise<Answer["body"]> => {
+    const { body } = await node.call("GET", "/api/v1/invitations", { session: admin.session_token });
+    return body.invitations.find((one: { id: string }) => one.id === id);
+  })
+  .extend(
+    "members",
+    file,
+    ({ node }) =>
+      async (account: Account): Promise<{ id: string; role: string }[]> =>
+        (await node.call("GET", "/api/v1/members", { key: account.api_key })).body.members,
+  );
 
 const gone = { status: 410, headers: expect.objectContaining({ "x-error-code": "invitation_gone" }) };
 
 describe("an invitation", () => {
-  it("makes whoever has it a user of the organization with its role, and is listed as accepted", async () => {
+  it("makes whoever has it a user of the organization with its role, and is listed as accepted", async ({
+    invite,
+    listed,
+    admin,
+    accept,
+    other,
+    node,
+  }) => {
     const { id, token, expires_at, created_at, url } = await invite({ role: "viewer" });
     expect(expires_at - created_at).toBe(7 * 86_400);
     expect(url).toBeNull();
@@ -64,7 +71,7 @@ describe("an invitation", () => {
     expect(login.body.user).toEqual(body.user);
   });
 
-  it("is shown once, with the page to accept it at, and stored as a hash", async () => {
+  it("is shown once, with the page to accept it at, and stored as a hash", async ({ other, admin, node }) => {
     const { body } = await other.call("POST", "/api/v1/invitations", {
       session: admin.session_token,
       body: { role: "admin" },
@@ -79,7 +86,12 @@ describe("an invitation", () => {
     expect(JSON.stringify(rows)).not.toContain(body.token.slice(4));
   });
 
-  it("works once, also when it is accepted ten times at the same moment on two nodes", async () => {
+  it("works once, also when it is accepted ten times at the same moment on two nodes", async ({
+    invite,
+    accept,
+    node,
+    other,
+  }) => {
     const { token } = await invite();
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, index) => accept(token, {}, index % 2 === 0 ? node : other)),
@@ -89,7 +101,14 @@ describe("an invitation", () => {
     expect(await accept(token)).toMatchObject(gone);
   });
 
-  it("that is revoked, has expired or never was is gone", async () => {
+  it("that is revoked, has expired or never was is gone", async ({
+    invite,
+    admin,
+    node,
+    accept,
+    other,
+    listed,
+  }) => {
     const { id, token } = await invite();
     const session = admin.session_token;
     expect((await node.call("DELETE", `/api/v1/invitations/${id}`, { session })).body).toEqual({
@@ -112,14 +131,14 @@ describe("an invitation", () => {
     expect(await accept(`inv_${"0".repeat(64)}`)).toMatchObject(gone);
   });
 
-  it("that was accepted cannot be revoked", async () => {
+  it("that was accepted cannot be revoked", async ({ invite, accept, admin, node }) => {
     const { id, token } = await invite();
     await accept(token);
     const session = admin.session_token;
     expect((await node.call("DELETE", `/api/v1/invitations/${id}`, { session })).status).toBe(409);
   });
 
-  it("for an address is for that address alone, however it is written", async () => {
+  it("for an address is for that address alone, however it is written", async ({ invite, accept }) => {
     const email = newEmail();
     const { token } = await invite({ role: "member", email });
     const wrong = await accept(token);
@@ -131,7 +150,7 @@ describe("an invitation", () => {
     expect(body.user.email).toBe(email.toUpperCase());
   });
 
-  it("for an address needs none to be accepted, and one for anybody does", async () => {
+  it("for an address needs none to be accepted, and one for anybody does", async ({ invite, accept }) => {
     const email = newEmail();
     const { token } = await invite({ role: "member", email });
     expect((await accept(token, { email: undefined })).body.user.email).toBe(email);
@@ -142,7 +161,12 @@ describe("an invitation", () => {
     });
   });
 
-  it("says of an address with an account what signup says, and stays open", async () => {
+  it("says of an address with an account what signup says, and stays open", async ({
+    node,
+    invite,
+    accept,
+    admin,
+  }) => {
     const stranger = await signUp(node);
     const { token } = await invite();
     const signup = await node.call("POST", "/api/v1/auth/signup", {
@@ -156,13 +180,13 @@ describe("an invitation", () => {
     expect((await accept(token)).body.user.org_id).toBe(admin.user.org_id);
   });
 
-  it("is refused for an address that is a member's", async () => {
+  it("is refused for an address that is a member's", async ({ admin, node }) => {
     const body = { role: "member", email: admin.user.email };
     const { status } = await node.call("POST", "/api/v1/invitations", { session: admin.session_token, body });
     expect(status).toBe(409);
   });
 
-  it("needs a role that there is", async () => {
+  it("needs a role that there is", async ({ node, admin }) => {
     for (const role of ["owner", "", 1, null]) {
       const { status, body } = await node.call("POST", "/api/v1/invitations", {
         session: admin.session_token,
@@ -172,7 +196,7 @@ describe("an invitation", () => {
     }
   });
 
-  it("is accepted as often from one address as logins are allowed", async () => {
+  it("is accepted as often from one address as logins are allowed", async ({ database, invite, accept }) => {
     const limited = createTestNode(database, { POSTRIDER_LOGIN_LIMIT: "5" });
     try {
       const { token } = await invite();
@@ -190,7 +214,7 @@ describe("an invitation", () => {
     }
   });
 
-  it("is one of a hundred that may be open", async () => {
+  it("is one of a hundred that may be open", async ({ node, invite }) => {
     const busy = await signUp(node);
     for (let index = 0; index < 100; index++) await invite({ role: "member" }, busy);
     const session = busy.session_token;
@@ -201,7 +225,7 @@ describe("an invitation", () => {
     await invite({ role: "member" }, busy);
   });
 
-  it("is listed newest first, page by page", async () => {
+  it("is listed newest first, page by page", async ({ node, invite }) => {
     const owner = await signUp(node);
     const ids: string[] = [];
     for (let index = 0; index < 5; index++) ids.unshift((await invite({ role: "member" }, owner)).id);
@@ -217,7 +241,7 @@ describe("an invitation", () => {
     expect(new Set(seen).size).toBe(5);
   });
 
-  it("is forgotten weeks after it is over", async () => {
+  it("is forgotten weeks after it is over", async ({ invite, node, listed }) => {
     const { id } = await invite();
     await node.pool.query("update invitations set expires_at = expires_at - 38 * 86400 where id = $1", [id]);
     expect(await sweepInvitations(node.pool)).toBe(1);
@@ -226,16 +250,7 @@ describe("an invitation", () => {
 });
 
 describe("members", () => {
-  interface Listed {
-    id: string;
-    role: string;
-  }
-
-  async function members(account: Account): Promise<Listed[]> {
-    return (await node.call("GET", "/api/v1/members", { key: account.api_key })).body.members;
-  }
-
-  it("are listed with their roles, the first to come first, page by page", async () => {
+  it("are listed with their roles, the first to come first, page by page", async ({ node, members }) => {
     const owner = await signUp(node);
     const [member, viewer] = [await join(node, owner, "member"), await join(node, owner, "viewer")];
     const all = await members(owner);
@@ -251,7 +266,7 @@ describe("members", () => {
     expect([...first.body.members, ...rest.body.members]).toEqual(all);
   });
 
-  it("may do what their new role says from their next request on, on every node", async () => {
+  it("may do what their new role says from their next request on, on every node", async ({ node, other }) => {
     const owner = await signUp(node);
     const member = await join(node, owner, "viewer");
     const create = (): Promise<Answer> =>
@@ -271,7 +286,11 @@ describe("members", () => {
     expect(await create()).toMatchObject({ status: 403, headers: { "x-error-code": "role_too_low" } });
   });
 
-  it("are out at once when they are removed, on every node, and their address is free", async () => {
+  it("are out at once when they are removed, on every node, and their address is free", async ({
+    node,
+    other,
+    members,
+  }) => {
     const owner = await signUp(node);
     const member = await join(node, owner, "admin");
     const path = `/api/v1/members/${member.user.id}`;
@@ -288,7 +307,7 @@ describe("members", () => {
     expect((await signUp(node, email)).user.org_id).not.toBe(owner.user.org_id);
   });
 
-  it("keep an admin: the last one is neither removed nor given another role", async () => {
+  it("keep an admin: the last one is neither removed nor given another role", async ({ node }) => {
     const owner = await signUp(node);
     await join(node, owner, "member");
     const session = owner.session_token;
@@ -304,7 +323,11 @@ describe("members", () => {
     expect(again).toMatchObject(lastAdmin);
   });
 
-  it("keep an admin also when two admins demote each other at the same moment", async () => {
+  it("keep an admin also when two admins demote each other at the same moment", async ({
+    node,
+    other,
+    members,
+  }) => {
     for (let round = 0; round < 5; round++) {
       const first = await signUp(node);
       const second = await join(node, first, "admin");
@@ -320,7 +343,7 @@ describe("members", () => {
     }
   });
 
-  it("of another organization are not found", async () => {
+  it("of another organization are not found", async ({ node }) => {
     const [owner, stranger] = [await signUp(node), await signUp(node)];
     const path = `/api/v1/members/${stranger.user.id}`;
     for (const id of [path, "/api/v1/members/x", `/api/v1/invitations/${stranger.user.id}`]) {
@@ -333,7 +356,7 @@ describe("members", () => {
     expect(changed.status).toBe(404);
   });
 
-  it("are changed by sessions alone: a leaked key makes no member", async () => {
+  it("are changed by sessions alone: a leaked key makes no member", async ({ node }) => {
     const owner = await signUp(node);
     const key = owner.api_key;
     const invitation = await node.call("POST", "/api/v1/invitations", { key, body: { role: "admin" } });

@@ -1,59 +1,43 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
-import { type Account, createTestNode, newEmail, signUp, type TestNode } from "./support/testNode.ts";
+import { describe, expect } from "vitest";
+import { newEmail } from "./support/testNode.ts";
+import { file, nodeTest } from "./support/fixtures.ts";
+import { createMailboxTarget, createWebhookTarget } from "./support/items.ts";
 
-let database: TestDatabase;
-let node: TestNode;
-let account: Account;
-let ids: Record<"webhook" | "mailbox", string>;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  node = createTestNode(database, { POSTRIDER_ROLES: "api" });
-  account = await signUp(node);
-  ids = { webhook: await create({ kind: "webhook", url }), mailbox: await create({ kind: "mailbox" }) };
-});
-
-afterAll(async () => {
-  await node?.stop();
-  await database?.drop();
-});
+const it = nodeTest({ POSTRIDER_ROLES: "api" })
+  .extend("ids", file, async ({ node, account }) => ({
+    webhook: (await createWebhookTarget(node, account, url)).id,
+    mailbox: await createMailboxTarget(node, account),
+  }))
+  .extend("ask", file, ({ account, ids, node }) => (method: "POST" | "PATCH", path: string, body: object) => {
+    const credential = path.endsWith("/keys") ? { session: account.session_token } : { key: account.api_key };
+    const whole = path.replace("<mailbox>", ids.mailbox).replace("<webhook>", ids.webhook);
+    return node.call(method, whole, { ...(path.includes("/auth/") ? {} : credential), body });
+  });
 
 const url = "https://8.8.8.8/hooks";
 
-async function create(fields: object): Promise<string> {
-  const body = { name: "plain", ...fields };
-  return (await node.call("POST", "/api/v1/targets", { key: account.api_key, body })).body.id;
-}
-
 /** Every route that takes a name or a description, with a body that has one. */
-const routes: [name: string, method: "POST" | "PATCH", path: () => string, body: (text: string) => object][] =
+const routes: [name: string, method: "POST" | "PATCH", path: string, body: (text: string) => object][] = [
+  ["a new webhook", "POST", "/api/v1/targets", (name) => ({ kind: "webhook", name, url })],
+  ["a new mailbox", "POST", "/api/v1/targets", (name) => ({ kind: "mailbox", name })],
+  ["a target", "PATCH", "/api/v1/targets/<mailbox>", (name) => ({ name })],
+  ["a new endpoint", "POST", "/api/v1/endpoints", (name) => ({ name, url })],
+  ["an endpoint", "PATCH", "/api/v1/endpoints/<webhook>", (name) => ({ name })],
+  ["an API key", "POST", "/api/v1/keys", (name) => ({ name })],
+  ["the organization", "PATCH", "/api/v1/orgs", (name) => ({ name })],
   [
-    ["a new webhook", "POST", () => "/api/v1/targets", (name) => ({ kind: "webhook", name, url })],
-    ["a new mailbox", "POST", () => "/api/v1/targets", (name) => ({ kind: "mailbox", name })],
-    ["a target", "PATCH", () => `/api/v1/targets/${ids.mailbox}`, (name) => ({ name })],
-    ["a new endpoint", "POST", () => "/api/v1/endpoints", (name) => ({ name, url })],
-    ["an endpoint", "PATCH", () => `/api/v1/endpoints/${ids.webhook}`, (name) => ({ name })],
-    ["an API key", "POST", () => "/api/v1/keys", (name) => ({ name })],
-    ["the organization", "PATCH", () => "/api/v1/orgs", (name) => ({ name })],
-    [
-      "a new account",
-      "POST",
-      () => "/api/v1/auth/signup",
-      (name) => ({ name, email: newEmail(), password: "long enough" }),
-    ],
-  ];
-
-function call(method: "POST" | "PATCH", path: string, body: object) {
-  const credential = path.endsWith("/keys") ? { session: account.session_token } : { key: account.api_key };
-  return node.call(method, path, { ...(path.includes("/auth/") ? {} : credential), body });
-}
+    "a new account",
+    "POST",
+    "/api/v1/auth/signup",
+    (name) => ({ name, email: newEmail(), password: "long enough" }),
+  ],
+];
 
 describe.each(routes)("the name of %s", (_name, method, path, bodyOf) => {
-  it.each(["a\nb", "a\tb", "a\u007f", "a\u0085b", "a\u202etxt.exe", "\u2066a\u2069", "a\u200f", "a\u2028b"])(
+  it.for(["a\nb", "a\tb", "a\u007f", "a\u0085b", "a\u202etxt.exe", "\u2066a\u2069", "a\u200f", "a\u2028b"])(
     "is not %j",
-    async (text) => {
-      expect(await call(method, path(), bodyOf(text))).toMatchObject({
+    async (text, { ask }) => {
+      expect(await ask(method, path, bodyOf(text))).toMatchObject({
         status: 400,
         body: { error: "name must not have control or bidirectional characters" },
       });
@@ -61,15 +45,15 @@ describe.each(routes)("the name of %s", (_name, method, path, bodyOf) => {
   );
 });
 
-it("names of every script, and emoji of several parts, are taken", async () => {
+it("names of every script, and emoji of several parts, are taken", async ({ ask, ids }) => {
   for (const name of ["Zoë's Küche", "注文", "طلبات", "הזמנות", "👩‍👩‍👧 orders", "नमस्ते"]) {
-    const answer = await call("PATCH", `/api/v1/targets/${ids.mailbox}`, { name });
+    const answer = await ask("PATCH", `/api/v1/targets/${ids.mailbox}`, { name });
     expect(answer).toMatchObject({ status: 200, body: { name } });
   }
 });
 
-it("a description may have several lines, and nothing that hides or turns them", async () => {
-  const change = (description: string) => call("PATCH", `/api/v1/targets/${ids.mailbox}`, { description });
+it("a description may have several lines, and nothing that hides or turns them", async ({ ask, ids }) => {
+  const change = (description: string) => ask("PATCH", `/api/v1/targets/${ids.mailbox}`, { description });
   expect((await change("one\r\n\ttwo")).body).toMatchObject({ description: "one\r\n\ttwo" });
   for (const text of ["a\u001b[2J", "a\u202eb", "a\u0008"]) {
     expect(await change(text)).toMatchObject({

@@ -1,16 +1,15 @@
 import { readFile } from "node:fs/promises";
 import { setImmediate as turn } from "node:timers/promises";
 import type pg from "pg";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { hashCredential } from "../src/http/contract/credentials.ts";
+import { expect } from "vitest";
 import { bucketOf, newId, newRootId } from "../src/postgres/ids.ts";
 import { ensurePartitions } from "../src/postgres/partitions.ts";
-import { createPool } from "../src/postgres/pool.ts";
 import { acceptItems } from "../src/intake/acceptItems.ts";
 import type { Acceptance } from "../src/items/item.ts";
 import { createRandom } from "./support/billing/random.ts";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { until } from "./support/until.ts";
+import { storeOrganization, storeTarget, storeApiKey } from "./support/storedItems.ts";
+import { databaseTest, testPool } from "./support/fixtures.ts";
 
 /*
  * Keys are partitioned by day, so around midnight one key belongs to two days. Here each session has a clock of its
@@ -21,9 +20,11 @@ const dayMs = 86_400_000;
 const midnightMs = (Math.floor(Date.now() / dayMs) + 1) * dayMs;
 const apiKey = `ak_live_${"a".repeat(64)}`;
 const targetId = newRootId(Date.now());
-let database: TestDatabase;
+/** Connections with the clock of the database. */
 let admin: pg.Pool;
 const sessions: Session[] = [];
+
+const it = databaseTest({ poolSize: 4 });
 
 /** A connection whose clock stands still where it is set. */
 class Session {
@@ -61,9 +62,8 @@ class Session {
   }
 }
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  admin = createPool({ connection: database.connection, size: 4, onError: () => undefined });
+it.beforeAll(async ({ database, pool }) => {
+  admin = pool;
   const source = await readFile(
     new URL("../src/postgres/sql/intake/accept_items.sql", import.meta.url),
     "utf8",
@@ -78,31 +78,15 @@ beforeAll(async () => {
   );
   await admin.query(clocked);
   await ensurePartitions(admin, Date.now() + dayMs);
-  const orgId = newRootId(Date.now());
-  await admin.query(
-    "insert into organizations (id, name, slug, billing_status, created_at) values ($1, 'o', 'o', 'active', 0)",
-    [orgId],
-  );
-  await admin.query(
-    "insert into api_keys (id, org_id, name, key_hash, prefix, created_at) values ($1, $2, 'k', $3, 'ak_live_aaaa', 0)",
-    [newRootId(Date.now()), orgId, hashCredential(apiKey)],
-  );
-  await admin.query(
-    `insert into targets (id, org_id, kind, name, url, secret, created_at, updated_at)
-     values ($1, $2, 'webhook', 't', 'https://example.com', 'x', 0, 0)`,
-    [targetId, orgId],
-  );
+  const orgId = await storeOrganization(admin);
+  await storeApiKey(admin, orgId, apiKey);
+  await storeTarget(admin, orgId, { id: targetId });
   for (let count = 0; count < 4; count++) {
-    sessions.push(
-      new Session(createPool({ connection: database.connection, size: 1, onError: () => undefined })),
-    );
+    sessions.push(new Session(testPool(database, 1)));
   }
 });
 
-afterAll(async () => {
-  await Promise.all([...sessions.map(({ pool }) => pool.end()), admin?.end()]);
-  await database?.drop();
-});
+it.afterAll(() => Promise.all(sessions.map(({ pool }) => pool.end())));
 
 /** How often each key was accepted, by the record: an event per acceptance, and the id that replays name. */
 async function expectOneItem(

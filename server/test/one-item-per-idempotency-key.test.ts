@@ -1,53 +1,33 @@
 import { randomInt } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
-import { type DatabaseProxy, startDatabaseProxy } from "./support/databaseProxy.ts";
-import { acceptedEvents, createWebhookTarget, type WebhookTarget } from "./support/items.ts";
-import { startReceiver, type Receiver } from "./support/receiver.ts";
-import { startService, type ServiceProcess } from "./support/serviceProcess.ts";
-import { type Account, type Answer, signUp } from "./support/testNode.ts";
+import { describe, expect } from "vitest";
+import { acceptedEvents, createWebhookTarget } from "./support/items.ts";
+import type { ServiceProcess } from "./support/serviceProcess.ts";
+import { type Answer, signUp } from "./support/testNode.ts";
+import { file, serviceTest } from "./support/fixtures.ts";
 
-let database: TestDatabase;
-let proxy: DatabaseProxy;
-let service: ServiceProcess;
-let other: ServiceProcess;
-let receiver: Receiver;
-let account: Account;
-let target: WebhookTarget;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  proxy = await startDatabaseProxy(database);
-  receiver = await startReceiver();
-  [service, other] = await Promise.all([
-    startService({ storage: { databaseUrl: database.url } }),
-    startService({ storage: { databaseUrl: proxy.url } }),
-  ]);
-  account = await signUp(service);
-  target = await createWebhookTarget(service, account, receiver.url);
-});
-
-afterAll(async () => {
-  await Promise.all([service?.stop(), other?.stop()]);
-  await receiver?.stop();
-  await proxy?.stop();
-  await database?.drop();
-});
-
-function send(
-  node: ServiceProcess,
-  idempotencyKey: string,
-  { payload = '{"n":1}', path = `/t/${target.id}`, key = account.api_key } = {},
-): Promise<Answer> {
-  return node.call("POST", path, { key, payload, headers: { "idempotency-key": idempotencyKey } });
-}
+const it = serviceTest()
+  .extend("other", file, ({ newService, proxy }) => newService({}, proxy.url))
+  .extend("target", file, ({ service, account, receiver }) =>
+    createWebhookTarget(service, account, receiver.url),
+  )
+  .extend(
+    "send",
+    file,
+    ({ target, account }) =>
+      (
+        node: ServiceProcess,
+        idempotencyKey: string,
+        { payload = '{"n":1}', path = `/t/${target.id}`, key = account.api_key } = {},
+      ): Promise<Answer> =>
+        node.call("POST", path, { key, payload, headers: { "idempotency-key": idempotencyKey } }),
+  );
 
 function newKey(): string {
   return `key-${randomInt(2 ** 47)}`;
 }
 
 describe("the same key", () => {
-  it("with the same body answers with the first item, and says so", async () => {
+  it("with the same body answers with the first item, and says so", async ({ send, service, other }) => {
     const key = newKey();
     const first = await send(service, key);
     expect(first.status).toBe(202);
@@ -57,7 +37,7 @@ describe("the same key", () => {
     expect(again.headers["idempotency-replayed"]).toBe("true");
   });
 
-  it("with another body is refused, a blank more included", async () => {
+  it("with another body is refused, a blank more included", async ({ send, service, other }) => {
     const key = newKey();
     await send(service, key);
     for (const payload of ['{"n":2}', '{"n": 1}']) {
@@ -66,14 +46,23 @@ describe("the same key", () => {
     }
   });
 
-  it("in quotes, as the draft has it, is the same as bare; at /e/ it is the same as at /t/", async () => {
+  it("in quotes, as the draft has it, is the same as bare; at /e/ it is the same as at /t/", async ({
+    send,
+    service,
+    target,
+  }) => {
     const key = newKey();
     const { body: first } = await send(service, key);
     expect((await send(service, `"${key}"`)).body.id).toBe(first.id);
     expect((await send(service, key, { path: `/e/${target.id}` })).body.id).toBe(first.id);
   });
 
-  it("for another target, or by another organization, is another item", async () => {
+  it("for another target, or by another organization, is another item", async ({
+    service,
+    account,
+    receiver,
+    send,
+  }) => {
     const key = newKey();
     const neighbour = await signUp(service);
     const second = await createWebhookTarget(service, account, receiver.url);
@@ -86,7 +75,7 @@ describe("the same key", () => {
     expect(new Set(ids).size).toBe(3);
   });
 
-  it("of an item that was refused is free again", async () => {
+  it("of an item that was refused is free again", async ({ send, service, account, receiver }) => {
     const key = newKey();
     expect((await send(service, key, { payload: "{" })).status).toBe(400);
     const small = await createWebhookTarget(service, account, receiver.url, { max_payload_bytes: 10 });
@@ -96,7 +85,13 @@ describe("the same key", () => {
     expect([answer.status, answer.headers["idempotency-replayed"]]).toEqual([202, undefined]);
   });
 
-  it("stays with its item after the target was disabled, enabled and changed", async () => {
+  it("stays with its item after the target was disabled, enabled and changed", async ({
+    service,
+    account,
+    receiver,
+    send,
+    other,
+  }) => {
     const changing = await createWebhookTarget(service, account, receiver.url);
     const [key, path] = [newKey(), `/t/${changing.id}`];
     const first = await send(service, key, { path });
@@ -107,7 +102,12 @@ describe("the same key", () => {
   });
 });
 
-it("sent a hundred times at once to two processes is one item, one usage record and one delivery", async () => {
+it("sent a hundred times at once to two processes is one item, one usage record and one delivery", async ({
+  service,
+  receiver,
+  send,
+  other,
+}) => {
   const fresh = await signUp(service);
   const own = await createWebhookTarget(service, fresh, `${receiver.url}/once`);
   const keys = Array.from({ length: 12 }, newKey);
@@ -135,7 +135,11 @@ it("sent a hundred times at once to two processes is one item, one usage record 
   expect(receiver.received.filter((one) => one.path === "/once")).toHaveLength(keys.length);
 });
 
-it("sent twice at once with different bodies is the one item whose sender was told so", async () => {
+it("sent twice at once with different bodies is the one item whose sender was told so", async ({
+  send,
+  service,
+  other,
+}) => {
   for (let round = 0; round < 20; round++) {
     const key = newKey();
     const answers = await Promise.all(
@@ -151,7 +155,13 @@ it("sent twice at once with different bodies is the one item whose sender was to
 });
 
 describe("when the connection to the database breaks after the commit and before the answer", () => {
-  it("the client gets 503, and its retry gets the item that was stored", async () => {
+  it("the client gets 503, and its retry gets the item that was stored", async ({
+    service,
+    receiver,
+    send,
+    other,
+    proxy,
+  }) => {
     const fresh = await signUp(service);
     const own = await createWebhookTarget(service, fresh, `${receiver.url}/swallowed`);
     const [key, path] = [newKey(), `/t/${own.id}`];

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
-import { until } from "./support/until.ts";
-import { acceptedEvents, createWebhookTarget, readEvent, sendItem, sendItems } from "./support/items.ts";
+import { acceptedEvents, createWebhookTarget, sendItem, sendItems } from "./support/items.ts";
 import { type Answer, signUp } from "./support/testNode.ts";
+import { workspaceOf } from "./support/workspace.ts";
 import { serviceTest } from "./support/fixtures.ts";
 
 const it = serviceTest()
@@ -82,13 +82,7 @@ it("counts an item that is filtered, fails, is retried or canceled like any othe
   const schedule = { retry_interval_seconds: 1, max_retries: 1 };
   const broken = await createWebhookTarget(service, owner, `${receiver.url}/broken`, schedule);
   const failing = await sendItem(service, owner, broken.id);
-  await until(
-    async () => {
-      return (await readEvent(service, owner, failing)).event.status === "FAILED";
-    },
-    Boolean,
-    15_000,
-  );
+  await workspaceOf(service, owner, receiver).settled(failing, "FAILED");
   const waiting = await createWebhookTarget(service, owner, `${receiver.url}/broken`);
   await sendItem(service, owner, waiting.id);
   await service.call("DELETE", `/api/v1/targets/${waiting.id}`, { key: owner.api_key });
@@ -98,13 +92,7 @@ it("counts an item that is filtered, fails, is retried or canceled like any othe
 it("counts no replay and no read", async ({ service, owner, receiver, expectUsage }) => {
   const webhook = await createWebhookTarget(service, owner, `${receiver.url}/replayed`);
   const id = await sendItem(service, owner, webhook.id);
-  await until(
-    async () => {
-      return (await readEvent(service, owner, id)).event.status === "DELIVERED";
-    },
-    Boolean,
-    10_000,
-  );
+  await workspaceOf(service, owner, receiver).settled(id, "DELIVERED");
   for (let replay = 0; replay < 3; replay++) {
     const answer = await service.call("POST", `/api/v1/events/${id}/replay`, { key: owner.api_key });
     expect(answer.status).toBe(202);

@@ -1,57 +1,56 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { Webhook } from "standardwebhooks";
-import { type Agent, startAgent } from "./support/agent/startAgent.ts";
 import { createAgentTarget } from "./support/agentTargets.ts";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { createTestDatabase } from "./support/database.ts";
 import { acceptedEvents, createWebhookTarget, sendItem, sendItems } from "./support/items.ts";
 import { createMailbox, type TestMailbox } from "./support/mailbox.ts";
-import { type Receiver, startReceiver } from "./support/receiver.ts";
 import { startService } from "./support/serviceProcess.ts";
-import { type Account, type Answer, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+import { type Account, type Answer, signUp } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
+import { file, startedNodeTest } from "./support/fixtures.ts";
 
 /* What an organization has to look at reaches the targets that it named: once, and without going in a circle. */
 
-const env = { POSTRIDER_ALLOW_HTTP_TARGETS: "true", POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8" };
+const it = startedNodeTest()
+  .extend(
+    "listen",
+    file,
+    ({ node }) =>
+      (account: Account, targetId: string, eventTypes?: string[]): Promise<Answer> =>
+        node.call("POST", "/api/v1/notification-targets", {
+          key: account.api_key,
+          body: { target_id: targetId, ...(eventTypes && { event_types: eventTypes }) },
+        }),
+  )
+  /** A mailbox that hears of everything, with its account. */
+  .extend("listeningMailbox", file, ({ node, listen }) => async (account?: Account): Promise<TestMailbox> => {
+    const box = await createMailbox(node, {}, account);
+    expect((await listen(box.account, box.id)).status).toBe(200);
+    return box;
+  })
+  /** As if the minute were over in which more of the same is gathered. */
+  .extend("endPaces", file, ({ node }) => async (): Promise<void> => {
+    await node.pool.query("delete from notification_paces");
+  })
+  /** Waits until what was noted so far has been told, or was none. */
+  .extend("untilNothingIsNoted", file, ({ endPaces, node }) => async (): Promise<void> => {
+    await until(
+      async () => {
+        await endPaces();
+        return (await node.pool.query("select from operational_events")).rowCount;
+      },
+      (count) => count === 0,
+    );
+  });
 
-let database: TestDatabase;
-let node: TestNode;
-let agent: Agent;
-/** Answers as its path says, with 200 unless it begins with a status; below `/half` it fails every second item. */
-let receiver: Receiver;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  node = createTestNode(database, env);
-  node.service.start();
-  agent = await startAgent();
-  receiver = await startReceiver(({ path, body }, response) => {
+/** It answers as its path says, with 200 unless it begins with a status; below `/half` it fails every second item. */
+it.beforeAll(({ receiver }) => {
+  receiver.answer = ({ path, body }, response) => {
     // Ten failures in a row would open the circuit.
     const isHalf = path === "/half" && (JSON.parse(String(body)) as { number: number }).number % 2 === 0;
     response.writeHead(isHalf ? 500 : Number(/^\/(\d{3})/.exec(path)?.[1] ?? "200")).end();
-  });
+  };
 });
-
-afterAll(async () => {
-  await agent?.kill();
-  await node?.stop();
-  await receiver?.stop();
-  await database?.drop();
-});
-
-function listen(account: Account, targetId: string, eventTypes?: string[]): Promise<Answer> {
-  return node.call("POST", "/api/v1/notification-targets", {
-    key: account.api_key,
-    body: { target_id: targetId, ...(eventTypes && { event_types: eventTypes }) },
-  });
-}
-
-/** A mailbox that hears of everything, with its account. */
-async function listeningMailbox(account?: Account): Promise<TestMailbox> {
-  const box = await createMailbox(node, {}, account);
-  expect((await listen(box.account, box.id)).status).toBe(200);
-  return box;
-}
 
 interface Told {
   event_type: string;
@@ -77,24 +76,12 @@ async function untilTold(box: TestMailbox, count: number): Promise<Told[]> {
   return told;
 }
 
-/** As if the minute were over in which more of the same is gathered. */
-async function endPaces(): Promise<void> {
-  await node.pool.query("delete from notification_paces");
-}
-
-/** Waits until what was noted so far has been told, or was none. */
-async function untilNothingIsNoted(): Promise<void> {
-  await until(
-    async () => {
-      await endPaces();
-      return (await node.pool.query("select from operational_events")).rowCount;
-    },
-    (count) => count === 0,
-  );
-}
-
 describe("an organization that named targets hears", () => {
-  it("of a target that is disabled and enabled, signed, as items that cost nothing", async () => {
+  it("of a target that is disabled and enabled, signed, as items that cost nothing", async ({
+    node,
+    receiver,
+    listen,
+  }) => {
     const account = await signUp(node);
     const listener = await createWebhookTarget(node, account, `${receiver.url}/ops`);
     await listen(account, listener.id, ["target.disabled", "target.recovered"]);
@@ -129,7 +116,12 @@ describe("an organization that named targets hears", () => {
     expect(await acceptedEvents(node, account)).toBe(before);
   });
 
-  it("of a target that takes deliveries again after more than five minutes, not of one that stumbled", async () => {
+  it("of a target that takes deliveries again after more than five minutes, not of one that stumbled", async ({
+    listeningMailbox,
+    node,
+    receiver,
+    untilNothingIsNoted,
+  }) => {
     const box = await listeningMailbox();
     const target = await createWebhookTarget(node, box.account, `${receiver.url}/again`);
     const fail = (sinceSeconds: number): Promise<unknown> =>
@@ -154,7 +146,13 @@ describe("an organization that named targets hears", () => {
     }
   });
 
-  it("of many failed events in few items that count them", async () => {
+  it("of many failed events in few items that count them", async ({
+    listeningMailbox,
+    node,
+    receiver,
+    untilNothingIsNoted,
+    endPaces,
+  }) => {
     const box = await listeningMailbox();
     const target = await createWebhookTarget(node, box.account, `${receiver.url}/half`, { max_retries: 0 });
     const ids = await sendItems(node, box.account, target.id, 80);
@@ -191,9 +189,9 @@ describe("an organization that named targets hears", () => {
     for (const id of last!.event_ids) expect(more).toContain(id);
   });
 
-  it.each(["rejected", "claimed too often", "rejected by hand"])(
+  it.for(["rejected", "claimed too often", "rejected by hand"])(
     "of a message that is dead because it was %s",
-    async (how) => {
+    async (how, { listeningMailbox, node }) => {
       const box = await listeningMailbox();
       const jobs = await createMailbox(node, { max_claims: 1 }, box.account);
       const id = await jobs.send({});
@@ -212,7 +210,7 @@ describe("an organization that named targets hears", () => {
     },
   );
 
-  it("of an agent that waits for input", async () => {
+  it("of an agent that waits for input", async ({ listeningMailbox, node, agent }) => {
     const box = await listeningMailbox();
     const target = await createAgentTarget(node, box.account, agent.cardUrl);
     const id = await sendItem(node, box.account, target, "input");
@@ -221,7 +219,12 @@ describe("an organization that named targets hears", () => {
     ]);
   });
 
-  it("of what it asked for, at each target, and of nothing once that is taken back", async () => {
+  it("of what it asked for, at each target, and of nothing once that is taken back", async ({
+    listeningMailbox,
+    node,
+    listen,
+    receiver,
+  }) => {
     const box = await listeningMailbox();
     const { account } = box;
     const other = await createMailbox(node, {}, account);
@@ -246,7 +249,13 @@ describe("an organization that named targets hears", () => {
 });
 
 describe("nothing goes in a circle", () => {
-  it("when operational events fail themselves, or disable the target that hears them", async () => {
+  it("when operational events fail themselves, or disable the target that hears them", async ({
+    listeningMailbox,
+    node,
+    receiver,
+    listen,
+    untilNothingIsNoted,
+  }) => {
     const box = await listeningMailbox();
     const { account } = box;
     const key = account.api_key;
@@ -271,7 +280,12 @@ describe("nothing goes in a circle", () => {
     expect(body.events).toHaveLength(4);
   });
 
-  it("when a message that tells of something is rejected, or replayed and rejected", async () => {
+  it("when a message that tells of something is rejected, or replayed and rejected", async ({
+    listeningMailbox,
+    node,
+    receiver,
+    untilNothingIsNoted,
+  }) => {
     const box = await listeningMailbox();
     const other = await listeningMailbox(box.account);
     const target = await createWebhookTarget(node, box.account, `${receiver.url}/500`, { max_retries: 0 });
@@ -290,7 +304,12 @@ describe("nothing goes in a circle", () => {
     expect(await takeTold(other)).toEqual([]);
   });
 
-  it("when a target that hears of everything fails: it is not told of itself", async () => {
+  it("when a target that hears of everything fails: it is not told of itself", async ({
+    node,
+    receiver,
+    listen,
+    untilNothingIsNoted,
+  }) => {
     const account = await signUp(node);
     const target = await createWebhookTarget(node, account, `${receiver.url}/410/own`);
     await listen(account, target.id);
@@ -306,7 +325,9 @@ describe("nothing goes in a circle", () => {
 });
 
 describe("what was noted", () => {
-  it("is told once though its process is killed before it is told, by several that tell at the same time", async () => {
+  it("is told once though its process is killed before it is told, by several that tell at the same time", async ({
+    receiver,
+  }) => {
     const own = await createTestDatabase();
     try {
       const sender = await startService({
@@ -344,7 +365,7 @@ describe("what was noted", () => {
     }
   });
 
-  it("is nothing while nobody is to hear of it", async () => {
+  it("is nothing while nobody is to hear of it", async ({ node, receiver }) => {
     const account = await signUp(node);
     const target = await createWebhookTarget(node, account, `${receiver.url}/410`, { max_retries: 0 });
     await sendItem(node, account, target.id);
@@ -360,7 +381,7 @@ describe("what was noted", () => {
   });
 });
 
-it("agents, others' targets and too many of them are refused", async () => {
+it("agents, others' targets and too many of them are refused", async ({ node, agent, listen }) => {
   const account = await signUp(node);
   const agentTarget = await createAgentTarget(node, account, agent.cardUrl);
   const stranger = await createMailbox(node);

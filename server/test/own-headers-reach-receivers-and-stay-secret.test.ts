@@ -1,67 +1,50 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { describe, expect } from "vitest";
 import { createWebhookTarget, sendItem } from "./support/items.ts";
-import { type Receiver, startReceiver } from "./support/receiver.ts";
-import { startService, type ServiceCall, type ServiceProcess } from "./support/serviceProcess.ts";
-import { type Account, type Answer, signUp } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
+import { file, serviceTest } from "./support/fixtures.ts";
+import { keepAnswers } from "./support/keepAnswers.ts";
 
 const secret = "Bearer s3cr3t-that-nobody-may-read";
 const credential = "s3cr3t-that-nobody-may-read";
 const other = 'second-"secret"-value';
-let database: TestDatabase;
-let service: ServiceProcess;
-let account: Account;
-let receiver: Receiver;
-/** Everything the service answered. */
-const answers: string[] = [];
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  const started = await startService({
-    storage: { databaseUrl: database.url },
-    env: { LOG_LEVEL: "trace" },
-  });
-  service = {
-    ...started,
-    async call(method, path, options?: ServiceCall) {
-      const answer = await started.call(method, path, options);
-      answers.push(JSON.stringify([answer.body, answer.headers]));
-      return answer;
-    },
-  };
-  account = await signUp(service);
-  // Repeats what it gets, as echo services do.
-  receiver = await startReceiver((received, response) =>
-    response.writeHead(received.path === "/refuses" ? 500 : 200).end(JSON.stringify(received.headers)),
+const it = serviceTest({ LOG_LEVEL: "trace" })
+  /** Everything the service answered. */
+  .extend("answers", file, ({ service }) => keepAnswers(service))
+  .extend(
+    "targetWith",
+    file,
+    ({ service, account, receiver }) =>
+      async (headers: unknown, path = "/echo"): Promise<string> =>
+        (await createWebhookTarget(service, account, receiver.url + path, { headers, max_retries: 0 })).id,
+  )
+  .extend(
+    "attemptsOf",
+    file,
+    ({ call }) =>
+      async (eventId: string, count = 1): Promise<Record<string, unknown>[]> => {
+        const read = async () => (await call("GET", `/api/v1/events/${eventId}`)).body.delivery_attempts;
+        return until(read, (attempts) => attempts.length === count);
+      },
   );
+
+it.beforeAll(({ receiver, answers: _kept }) => {
+  // Repeats what it gets, as echo services do.
+  receiver.answer = (received, response) =>
+    response.writeHead(received.path === "/refuses" ? 500 : 200).end(JSON.stringify(received.headers));
 });
-
-afterAll(async () => {
-  await service.stop();
-  await receiver.stop();
-  await database.drop();
-});
-
-function call(method: "GET" | "POST" | "PATCH" | "DELETE", path: string, body?: unknown): Promise<Answer> {
-  return service.call(method, path, { key: account.api_key, ...(body !== undefined && { body }) });
-}
-
-async function newTarget(headers: unknown, path = "/echo"): Promise<string> {
-  return (await createWebhookTarget(service, account, receiver.url + path, { headers, max_retries: 0 })).id;
-}
-
-async function attemptsOf(eventId: string, count = 1): Promise<Record<string, unknown>[]> {
-  const read = async () => (await call("GET", `/api/v1/events/${eventId}`)).body.delivery_attempts;
-  return until(read, (attempts) => attempts.length === count);
-}
 
 const both = { Authorization: secret, "X-Tenant": { value: "shop-7", secret: false }, "x-other": other };
 const shown = { Authorization: "***", "X-Tenant": { value: "shop-7", secret: false }, "x-other": "***" };
 
 describe("headers of a target's own", () => {
-  it("go out with each attempt, and the receiver sees no other difference", async () => {
-    const id = await newTarget(both);
+  it("go out with each attempt, and the receiver sees no other difference", async ({
+    targetWith,
+    service,
+    account,
+    receiver,
+  }) => {
+    const id = await targetWith(both);
     const eventId = await sendItem(service, account, id);
     const [received] = await until(
       () => receiver.received.filter((one) => one.id === eventId),
@@ -76,8 +59,14 @@ describe("headers of a target's own", () => {
     });
   });
 
-  it("are shown on the target and on the attempts that carried them, secret values never", async () => {
-    const id = await newTarget(both);
+  it("are shown on the target and on the attempts that carried them, secret values never", async ({
+    targetWith,
+    call,
+    service,
+    account,
+    attemptsOf,
+  }) => {
+    const id = await targetWith(both);
     expect((await call("GET", `/api/v1/targets/${id}`)).body.headers).toEqual(shown);
     const first = await sendItem(service, account, id);
     await attemptsOf(first);
@@ -104,20 +93,32 @@ describe("headers of a target's own", () => {
     expect(before!["response_body"]).toContain('"x-tenant":"shop-7"');
   });
 
-  it("are shown on failed attempts, and on those that were recorded together", async () => {
-    const failing = await newTarget(both, "/refuses");
+  it("are shown on failed attempts, and on those that were recorded together", async ({
+    targetWith,
+    service,
+    account,
+    attemptsOf,
+  }) => {
+    const failing = await targetWith(both, "/refuses");
     const failed = await sendItem(service, account, failing);
     const [attempt] = await attemptsOf(failed);
     expect(attempt).toMatchObject({ status_code: 500, request_headers: { Authorization: "***" } });
-    const id = await newTarget({ "X-Tenant": { value: "shop-8", secret: false } });
+    const id = await targetWith({ "X-Tenant": { value: "shop-8", secret: false } });
     const sent = await Promise.all(Array.from({ length: 40 }, () => sendItem(service, account, id)));
     for (const eventId of sent) {
       expect((await attemptsOf(eventId))[0]).toMatchObject({ request_headers: { "X-Tenant": "shop-8" } });
     }
   });
 
-  it("stay as they are when what was read is sent back", async () => {
-    const id = await newTarget(both);
+  it("stay as they are when what was read is sent back", async ({
+    targetWith,
+    call,
+    service,
+    account,
+    attemptsOf,
+    receiver,
+  }) => {
+    const id = await targetWith(both);
     const { headers } = (await call("GET", `/api/v1/targets/${id}`)).body;
     const changed = await call("PATCH", `/api/v1/targets/${id}`, {
       headers: { ...headers, "X-More": "more-of-it" },
@@ -131,8 +132,8 @@ describe("headers of a target's own", () => {
     expect(unknown).toMatchObject({ status: 400, body: { error: expect.stringContaining("headers.X-New") } });
   });
 
-  it("go to no other origin than they were given for", async () => {
-    const id = await newTarget(both);
+  it("go to no other origin than they were given for", async ({ targetWith, call, receiver }) => {
+    const id = await targetWith(both);
     const elsewhere = "http://127.0.0.2:9/hooks";
     const patch = (body: unknown) => call("PATCH", `/api/v1/targets/${id}`, body);
     const refused = await patch({ url: elsewhere });
@@ -146,7 +147,7 @@ describe("headers of a target's own", () => {
   });
 });
 
-it.each([
+it.for<[string, string]>([
   ["Host", "a"],
   ["content-length", "1"],
   ["Content-Type", "text/plain"],
@@ -173,7 +174,7 @@ it.each([
   ["X-A", "a\t"],
   ["X-A", ""],
   ["X-A", "v".repeat(4_097)],
-])("refuses the header %j with %j, and names it", async (name, value) => {
+])("refuses the header %j with %j, and names it", async ([name, value], { call, receiver }) => {
   for (const given of [value, { value, secret: false }]) {
     const answer = await call("POST", "/api/v1/targets", {
       kind: "webhook",
@@ -188,14 +189,14 @@ it.each([
   }
 });
 
-it.each([
+it.for([
   ["more than 20", Object.fromEntries(Array.from({ length: 21 }, (_, n) => [`X-${n}`, "v"]))],
   ["two of one name", { "X-A": "1", "x-a": "2" }],
   ["more bytes than receivers take", { "X-A": "v".repeat(4_000), "X-B": "v".repeat(4_000) }],
   ["a list", ["X-A", "v"]],
   ["a number as value", { "X-A": 1 }],
   ["a value that is missing", { "X-A": { secret: true } }],
-])("refuses %s", async (_what, headers) => {
+])("refuses %s", async ([_what, headers], { call, receiver }) => {
   const answer = await call("POST", "/api/v1/targets", {
     kind: "webhook",
     name: "t",
@@ -205,7 +206,11 @@ it.each([
   expect(answer).toMatchObject({ status: 400, body: { error: expect.stringMatching(/^headers/) } });
 });
 
-it("mailboxes and agents have none, and neither has the older interface", async () => {
+it("mailboxes and agents have none, and neither has the older interface", async ({
+  call,
+  targetWith,
+  receiver,
+}) => {
   const mailbox = await call("POST", "/api/v1/targets", {
     kind: "mailbox",
     name: "m",
@@ -215,7 +220,7 @@ it("mailboxes and agents have none, and neither has the older interface", async 
     status: 400,
     body: { error: "headers does not apply to a mailbox target" },
   });
-  const id = await newTarget(both);
+  const id = await targetWith(both);
   const endpoint = (await call("GET", `/api/v1/endpoints/${id}`)).body.endpoint;
   expect(endpoint).not.toHaveProperty("headers");
   // Unknown there, and so ignored.
@@ -233,7 +238,14 @@ it("mailboxes and agents have none, and neither has the older interface", async 
   expect((await call("GET", `/api/v1/targets/${id}`)).body).toMatchObject({ name: "f", headers: shown });
 });
 
-it("no answer and no line of the log has a secret value", async () => {
+it("no answer and no line of the log has a secret value", async ({
+  call,
+  receiver,
+  attemptsOf,
+  service,
+  account,
+  answers,
+}) => {
   await call("GET", "/api/v1/targets");
   await call("GET", "/api/v1/events");
   await call("POST", "/api/v1/targets", {

@@ -1,49 +1,65 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { describe, expect } from "vitest";
 import { join } from "./support/members.ts";
 import { commandFile, someKey } from "./support/program.ts";
 import { type Account, type Answer, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+import { file, nodeTest } from "./support/fixtures.ts";
 
-let database: TestDatabase;
-let node: TestNode;
-let other: TestNode;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  node = createTestNode(database);
-  other = createTestNode(database);
-});
-
-afterAll(async () => {
-  await Promise.all([node.stop(), other.stop()]);
-  await database.drop();
-});
+const it = nodeTest()
+  .extend(
+    "change",
+    file,
+    ({ node }) =>
+      (session: string, current: string, next: string = wanted, on: TestNode = node): Promise<Answer> => {
+        const body = { current_password: current, new_password: next };
+        return on.call("POST", "/api/v1/auth/password", { session, body });
+      },
+  )
+  .extend(
+    "logIn",
+    file,
+    ({ node }) =>
+      ({ user }: Pick<Account, "user">, password: string): Promise<Answer> =>
+        node.call("POST", "/api/v1/auth/login", { body: { email: user.email, password } }),
+  )
+  .extend(
+    "isValid",
+    file,
+    ({ other }) =>
+      async (session: string): Promise<boolean> =>
+        (await other.call("GET", "/api/v1/auth/me", { session })).status === 200,
+  )
+  .extend(
+    "reset",
+    file,
+    ({ database }) =>
+      async (args: string[], input: string): Promise<{ code: number; out: string; said: string }> => {
+        const child = spawn(process.execPath, [commandFile, "reset-password", ...args], {
+          env: {
+            PATH: process.env["PATH"],
+            DATABASE_URL: database.url,
+            POSTRIDER_ENCRYPTION_KEY: someKey,
+          },
+        });
+        const [out, said] = [text(child.stdout), text(child.stderr)];
+        child.stdin.on("error", () => undefined);
+        child.stdin.end(input);
+        const [code] = (await once(child, "close")) as [number];
+        return { code, out: await out, said: await said };
+      },
+  );
 
 const wanted = "a new horse with staples";
 
-function change(
-  session: string,
-  current: string,
-  next: string = wanted,
-  on: TestNode = node,
-): Promise<Answer> {
-  const body = { current_password: current, new_password: next };
-  return on.call("POST", "/api/v1/auth/password", { session, body });
-}
-
-function logIn({ user }: Pick<Account, "user">, password: string): Promise<Answer> {
-  return node.call("POST", "/api/v1/auth/login", { body: { email: user.email, password } });
-}
-
-async function isValid(session: string): Promise<boolean> {
-  return (await other.call("GET", "/api/v1/auth/me", { session })).status === 200;
-}
-
 describe("changing the password", () => {
-  it("ends the user's other sessions at once on every node, keeps the one that asked, and leaves keys", async () => {
+  it("ends the user's other sessions at once on every node, keeps the one that asked, and leaves keys", async ({
+    node,
+    logIn,
+    change,
+    isValid,
+  }) => {
     const account = await signUp(node);
     const colleague = await join(node, account, "viewer");
     const second = (await logIn(account, account.password)).body.session_token;
@@ -57,7 +73,12 @@ describe("changing the password", () => {
     expect((await logIn(account, wanted)).status).toBe(200);
   });
 
-  it("needs the present one, and says so without ending the session", async () => {
+  it("needs the present one, and says so without ending the session", async ({
+    node,
+    change,
+    isValid,
+    logIn,
+  }) => {
     const account = await signUp(node);
     const refused = await change(account.session_token, "wrong horse");
     expect(refused).toMatchObject({
@@ -69,16 +90,22 @@ describe("changing the password", () => {
     expect((await logIn(account, account.password)).status).toBe(200);
   });
 
-  it.each([
+  it.for([
     ["short", "new_password must be at least 8 characters"],
     ["x".repeat(129), "new_password must be at most 128 characters"],
-  ])("refuses %s", async (next, message) => {
+  ])("refuses %s", async ([next, message], { node, change }) => {
     const account = await signUp(node);
     const { status, body } = await change(account.session_token, account.password, next);
     expect([status, body.error]).toEqual([400, message]);
   });
 
-  it("lets no login with the old password through that overtakes it", async () => {
+  it("lets no login with the old password through that overtakes it", async ({
+    node,
+    logIn,
+    change,
+    other,
+    isValid,
+  }) => {
     const account = await signUp(node);
     const logins = Array.from({ length: 8 }, () => logIn(account, account.password));
     const changed = await change(account.session_token, account.password, wanted, other);
@@ -90,7 +117,7 @@ describe("changing the password", () => {
     }
   });
 
-  it("is tried as often by one user as logins are from one address", async () => {
+  it("is tried as often by one user as logins are from one address", async ({ database, change }) => {
     const limited = createTestNode(database, { POSTRIDER_LOGIN_LIMIT: "5" });
     try {
       const account = await signUp(limited);
@@ -110,22 +137,12 @@ describe("changing the password", () => {
 });
 
 describe("postrider reset-password", () => {
-  async function reset(args: string[], input: string): Promise<{ code: number; out: string; said: string }> {
-    const child = spawn(process.execPath, [commandFile, "reset-password", ...args], {
-      env: {
-        PATH: process.env["PATH"],
-        DATABASE_URL: database.url,
-        POSTRIDER_ENCRYPTION_KEY: someKey,
-      },
-    });
-    const [out, said] = [text(child.stdout), text(child.stderr)];
-    child.stdin.on("error", () => undefined);
-    child.stdin.end(input);
-    const [code] = (await once(child, "close")) as [number];
-    return { code, out: await out, said: await said };
-  }
-
-  it("sets the password that it reads, ends the user's sessions, and is on record", async () => {
+  it("sets the password that it reads, ends the user's sessions, and is on record", async ({
+    node,
+    reset,
+    isValid,
+    logIn,
+  }) => {
     const account = await signUp(node);
     const { code, out, said } = await reset([account.user.email.toUpperCase()], `${wanted}\n`);
     expect({ code, said }).toEqual({ code: 0, said: expect.stringContaining('"audit":"reset-password"') });
@@ -149,7 +166,7 @@ describe("postrider reset-password", () => {
     ]);
   });
 
-  it.each([
+  it.for<[string, { args: string[]; input: string }, number, RegExp]>([
     ["no address", { args: [], input: wanted }, 2, /<email> is missing/],
     [
       "a password as an argument",
@@ -162,7 +179,7 @@ describe("postrider reset-password", () => {
     ["two lines", { args: ["a@example.com"], input: `${wanted}\n${wanted}\n` }, 1, /more than one line/],
     ["a short password", { args: ["a@example.com"], input: "short\n" }, 1, /8 to 128 characters, and not 5/],
     ["an unknown address", { args: ["nobody@example.com"], input: wanted }, 1, /no account has this address/],
-  ])("refuses %s", async (_what, { args, input }, expected, message) => {
+  ])("refuses %s", async ([_what, { args, input }, expected, message], { reset }) => {
     const { code, out, said } = await reset(args, input);
     expect({ code, out, said }).toEqual({ code: expected, out: "", said: expect.stringMatching(message) });
     expect(said).not.toContain(wanted);

@@ -1,48 +1,77 @@
 import pg from "pg";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
-import { type DatabaseProxy, startDatabaseProxy } from "./support/databaseProxy.ts";
-import { createWebhookTarget, type WebhookTarget } from "./support/items.ts";
-import { type Receiver, startReceiver } from "./support/receiver.ts";
-import { type ServiceProcess, startService } from "./support/serviceProcess.ts";
-import { type Account, signUp } from "./support/testNode.ts";
+import { describe, expect } from "vitest";
+import { createMailboxTarget, createWebhookTarget } from "./support/items.ts";
 import { until } from "./support/until.ts";
+import { file, serviceTest } from "./support/fixtures.ts";
 
-let database: TestDatabase;
-let proxy: DatabaseProxy;
-let receiver: Receiver;
-let service: ServiceProcess;
-let account: Account;
-let target: WebhookTarget;
-let mailboxId: string;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  proxy = await startDatabaseProxy(database);
-  receiver = await startReceiver();
-  service = await startService({
-    storage: { databaseUrl: proxy.url },
-    env: { POSTRIDER_DATABASE_TIMEOUT_MS: "1500" },
+const it = serviceTest()
+  .extend("service", file, ({ newService, proxy }) =>
+    newService({ POSTRIDER_DATABASE_TIMEOUT_MS: "1500" }, proxy.url),
+  )
+  .extend("target", file, ({ service, account, receiver }) =>
+    createWebhookTarget(service, account, receiver.url),
+  )
+  .extend("mailboxId", file, ({ service, account }) => createMailboxTarget(service, account))
+  /** One request; rejects when it is not answered by then. */
+  .extend(
+    "answerWithin",
+    file,
+    ({ service }) =>
+      async (limitMs: number, path: string, options: RequestInit = {}): Promise<Told> => {
+        const response = await fetch(service.url + path, {
+          ...options,
+          signal: AbortSignal.timeout(limitMs),
+        });
+        const { error } = (await response.json()) as { error?: string };
+        return [response.status, error ?? ""];
+      },
+  )
+  .extend(
+    "item",
+    file,
+    ({ answerWithin, account }) =>
+      (targetId: string, headers?: Record<string, string>): Promise<Told> =>
+        answerWithin(8_000, `/t/${targetId}`, json({ hello: 1 }, account.api_key, headers)),
+  )
+  .extend(
+    "send",
+    file,
+    ({ item, target }) =>
+      (): Promise<Told> =>
+        item(target.id),
+  )
+  .extend("untilNotReady", file, ({ answerWithin }) => async (reason: RegExp): Promise<void> => {
+    await until(
+      () => answerWithin(3_000, "/readyz"),
+      ([status, error]) => status === 503 && reason.test(error),
+      20_000,
+    );
+  })
+  /** Ready means that an item is accepted. */
+  .extend("untilAccepted", file, ({ answerWithin, send }) => async (): Promise<void> => {
+    await until(
+      () => answerWithin(3_000, "/readyz"),
+      ([status]) => status === 200,
+      20_000,
+    );
+    expect(await send()).toEqual([202, ""]);
+  })
+  .extend("inDatabase", file, ({ database }) => async (sql: string): Promise<unknown[]> => {
+    const client = new pg.Client({ connectionString: database.url });
+    await client.connect();
+    const { rows } = await client.query(sql);
+    await client.end();
+    return rows;
   });
-  account = await signUp(service);
-  target = await createWebhookTarget(service, account, receiver.url);
-  const mailbox = await service.call("POST", "/api/v1/targets", {
-    key: account.api_key,
-    body: { kind: "mailbox", name: "inbox" },
-  });
-  mailboxId = mailbox.body.id;
-});
-
-afterAll(async () => {
-  service.kill("SIGKILL");
-  await service.ended;
-  await receiver.stop();
-  await proxy.stop();
-  await database.drop();
-});
 
 describe("a database that is read-only", () => {
-  it("is told by /readyz and by the refusal of an item, and is served again when it is not any more", async () => {
+  it("is told by /readyz and by the refusal of an item, and is served again when it is not any more", async ({
+    inDatabase,
+    proxy,
+    untilNotReady,
+    send,
+    untilAccepted,
+  }) => {
     // The sessions that are open keep what they began with.
     await inDatabase(alterDatabase("set default_transaction_read_only = on"));
     proxy.sever();
@@ -55,7 +84,7 @@ describe("a database that is read-only", () => {
 });
 
 describe("a database whose disk is full", () => {
-  it("is called that in the refusal of an item", async () => {
+  it("is called that in the refusal of an item", async ({ inDatabase, send, untilAccepted }) => {
     await inDatabase(`
       create function refuse_growth() returns trigger language plpgsql as $$
         begin raise exception 'could not extend file "base/1/2": No space left on device' using errcode = '53100'; end
@@ -68,7 +97,15 @@ describe("a database whose disk is full", () => {
 });
 
 describe("a database that is frozen", () => {
-  it("lets nobody wait: every way in is answered with 503 in time, and all goes on when it thaws", async () => {
+  it("lets nobody wait: every way in is answered with 503 in time, and all goes on when it thaws", async ({
+    proxy,
+    account,
+    answerWithin,
+    item,
+    target,
+    mailboxId,
+    untilAccepted,
+  }) => {
     proxy.frozen = true;
     const key = account.api_key;
     // Three rounds, so that connections that were given up and batches that queue behind others count too.
@@ -97,7 +134,12 @@ describe("a database that is frozen", () => {
     await untilAccepted();
   });
 
-  it("answers items with one idempotency key once, whatever became of the one that was given up", async () => {
+  it("answers items with one idempotency key once, whatever became of the one that was given up", async ({
+    proxy,
+    item,
+    mailboxId,
+    inDatabase,
+  }) => {
     const headers = { "idempotency-key": "order-1" };
     proxy.frozen = true;
     const [status, text] = await item(mailboxId, headers);
@@ -116,13 +158,6 @@ describe("a database that is frozen", () => {
 
 type Told = [status: number, error: string];
 
-/** One request; rejects when it is not answered by then. */
-async function answerWithin(limitMs: number, path: string, options: RequestInit = {}): Promise<Told> {
-  const response = await fetch(service.url + path, { ...options, signal: AbortSignal.timeout(limitMs) });
-  const { error } = (await response.json()) as { error?: string };
-  return [response.status, error ?? ""];
-}
-
 function bearer(key: string): Record<string, string> {
   return { authorization: `Bearer ${key}` };
 }
@@ -135,40 +170,6 @@ function json(body: unknown, key?: string, headers: Record<string, string> = {})
   };
 }
 
-function item(targetId: string, headers?: Record<string, string>): Promise<Told> {
-  return answerWithin(8_000, `/t/${targetId}`, json({ hello: 1 }, account.api_key, headers));
-}
-
-function send(): Promise<Told> {
-  return item(target.id);
-}
-
-async function untilNotReady(reason: RegExp): Promise<void> {
-  await until(
-    () => answerWithin(3_000, "/readyz"),
-    ([status, error]) => status === 503 && reason.test(error),
-    20_000,
-  );
-}
-
-/** Ready means that an item is accepted. */
-async function untilAccepted(): Promise<void> {
-  await until(
-    () => answerWithin(3_000, "/readyz"),
-    ([status]) => status === 200,
-    20_000,
-  );
-  expect(await send()).toEqual([202, ""]);
-}
-
 function alterDatabase(change: string): string {
   return `do $$ begin execute format('alter database %I ${change}', current_database()); end $$`;
-}
-
-async function inDatabase(sql: string): Promise<unknown[]> {
-  const client = new pg.Client({ connectionString: database.url });
-  await client.connect();
-  const { rows } = await client.query(sql);
-  await client.end();
-  return rows;
 }

@@ -1,37 +1,26 @@
-import { expect, it, onTestFinished } from "vitest";
-import { createPool } from "../src/postgres/pool.ts";
-import { createTestDatabase } from "./support/database.ts";
+import { expect } from "vitest";
 import { until } from "./support/until.ts";
 import { createWebhookTarget, sendItems } from "./support/items.ts";
-import { answerOk, startReceiver } from "./support/receiver.ts";
-import { startService, type ServiceProcess } from "./support/serviceProcess.ts";
-import { hotRows } from "./support/storedItems.ts";
+import { answerOk } from "./support/receiver.ts";
+import type { ServiceProcess } from "./support/serviceProcess.ts";
 import { signUp } from "./support/testNode.ts";
+import { stageTest } from "./support/fixtures.ts";
+import { untilNothingIsDue } from "./support/storedItems.ts";
+
+const it = stageTest;
 
 const items = 600;
 const kills = 6;
 /** A batch whose node died is another's after 15 s; one that is slow to start takes as long. */
 const limitMs = 120_000;
 
-it("a replay of many makes one event of each, whichever of two nodes is killed in the middle of its work", async () => {
-  const database = await createTestDatabase();
-  const pool = createPool({ connection: database.connection, size: 2, onError: () => undefined });
-  const receiver = await startReceiver();
-  const start = (): Promise<ServiceProcess> =>
-    startService({
-      storage: { databaseUrl: database.url },
-      env: { POSTRIDER_DELIVERY_TIMEOUT_MS: "2000" },
-    });
+it("a replay of many makes one event of each, whichever of two nodes is killed in the middle of its work", async ({
+  pool,
+  receiver,
+  start: startWith,
+}) => {
+  const start = (): Promise<ServiceProcess> => startWith({ POSTRIDER_DELIVERY_TIMEOUT_MS: "2000" });
   const nodes = await Promise.all([start(), start()]);
-  onTestFinished(async () => {
-    for (const node of nodes) {
-      node.kill("SIGKILL");
-      await node.ended;
-    }
-    await receiver.stop();
-    await pool.end();
-    await database.drop();
-  });
   const account = await signUp(nodes[0]);
   const key = account.api_key;
   const targets = await Promise.all(
@@ -39,11 +28,7 @@ it("a replay of many makes one event of each, whichever of two nodes is killed i
   );
   const sources: string[] = [];
   for (const { id } of targets) sources.push(...(await sendItems(nodes[0], account, id, items / 2)));
-  const waiting = async (): Promise<number> => {
-    const rows = await hotRows(pool);
-    return rows.waiting + rows.leased;
-  };
-  await until(waiting, (rows) => rows === 0);
+  await untilNothingIsDue(pool);
 
   const filter = { status: "DELIVERED" };
   const asked = await nodes[0].call("POST", "/api/v1/replays", {
@@ -77,7 +62,7 @@ it("a replay of many makes one event of each, whichever of two nodes is killed i
   }
   expect(killedAtWork).toBeGreaterThan(2);
   await until(progress, ({ status }) => status === "DONE", limitMs);
-  await until(waiting, (rows) => rows === 0, limitMs);
+  await untilNothingIsDue(pool, limitMs);
 
   const made = await pool.query<{ source: string; times: number }>(
     "select source_event_id as source, count(*)::int as times from events where replay_id = $1 group by 1",

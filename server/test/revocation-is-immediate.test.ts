@@ -1,108 +1,149 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { describe, expect } from "vitest";
 import { until } from "./support/until.ts";
 import { createWebhookTarget, sendItem, sendItems, type WebhookTarget } from "./support/items.ts";
-import { answerOk, isSignedWith, type Receiver, startReceiver } from "./support/receiver.ts";
-import { startService, type ServiceProcess } from "./support/serviceProcess.ts";
-import { type Account, type Answer, signUp } from "./support/testNode.ts";
+import { answerOk, isSignedWith } from "./support/receiver.ts";
+import type { ServiceProcess } from "./support/serviceProcess.ts";
+import type { Answer } from "./support/testNode.ts";
+import { file, serviceTest } from "./support/fixtures.ts";
 
-/*
- * What one node revokes, the other refuses with the very next request: nothing here waits between the two.
- * Requests go to both nodes before, so that whatever a node might remember, it remembers.
- */
-let database: TestDatabase;
-let node: ServiceProcess;
-let other: ServiceProcess;
-let receiver: Receiver;
-let account: Account;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  receiver = await startReceiver();
-  [node, other] = await Promise.all([
-    startService({ storage: { databaseUrl: database.url } }),
-    startService({ storage: { databaseUrl: database.url } }),
-  ]);
-  account = await signUp(node);
-});
-
-afterAll(async () => {
-  await Promise.all([node?.stop(), other?.stop()]);
-  await receiver?.stop();
-  await database?.drop();
-});
+const it = serviceTest()
+  .extend(
+    "send",
+    file,
+    ({ account }) =>
+      (through: ServiceProcess, target: WebhookTarget, key = account.api_key): Promise<Answer> =>
+        through.call("POST", `/t/${target.id}`, { key, body: {} }),
+  )
+  .extend(
+    "servedTarget",
+    file,
+    ({ service, account, receiver, other }) =>
+      async (path: string): Promise<WebhookTarget> => {
+        const target = await createWebhookTarget(service, account, receiver.url + path);
+        await Promise.all([sendItem(service, account, target.id), sendItem(other, account, target.id)]);
+        await receiver.arrivals(2, { path });
+        return target;
+      },
+  )
+  .extend(
+    "change",
+    file,
+    ({ account }) =>
+      (through: ServiceProcess, target: WebhookTarget, body: Record<string, unknown>): Promise<Answer> =>
+        through.call("PATCH", `/api/v1/targets/${target.id}`, { key: account.api_key, body }),
+  )
+  /** A target whose receiver holds its answers back, with items under way and items waiting in memory. */
+  .extend(
+    "busyTarget",
+    file,
+    ({ receiver, service, account }) =>
+      async (path: string): Promise<{ target: WebhookTarget; ids: string[]; release: () => void }> => {
+        let isHeld = true;
+        const held: (() => void)[] = [];
+        receiver.answer = (received, response) => {
+          if (isHeld && received.path === path) held.push(() => answerOk(received, response));
+          else answerOk(received, response);
+        };
+        const target = await createWebhookTarget(service, account, receiver.url + path);
+        const ids = await sendItems(service, account, target.id, 30);
+        await receiver.arrivals(1, { path });
+        return {
+          target,
+          ids,
+          release() {
+            isHeld = false;
+            for (const answer of held) answer();
+          },
+        };
+      },
+  )
+  .extend("statuses", file, ({ other, account }) => async (ids: string[]): Promise<Map<string, number>> => {
+    const counts = new Map<string, number>();
+    for (const id of ids) {
+      const { body } = await other.call("GET", `/api/v1/events/${id}`, { key: account.api_key });
+      counts.set(body.event.status, (counts.get(body.event.status) ?? 0) + 1);
+    }
+    return counts;
+  })
+  .extend(
+    "sentTo",
+    file,
+    ({ receiver }) =>
+      (path: string): number =>
+        receiver.at(path).length,
+  );
 
 const rounds = Array.from({ length: 5 }, (_, round) => round + 1);
 
-function send(through: ServiceProcess, target: WebhookTarget, key = account.api_key): Promise<Answer> {
-  return through.call("POST", `/t/${target.id}`, { key, body: {} });
-}
-
-async function newTarget(path: string): Promise<WebhookTarget> {
-  const target = await createWebhookTarget(node, account, receiver.url + path);
-  await Promise.all([sendItem(node, account, target.id), sendItem(other, account, target.id)]);
-  await receiver.arrivals(2, { path });
-  return target;
-}
-
-function change(
-  through: ServiceProcess,
-  target: WebhookTarget,
-  body: Record<string, unknown>,
-): Promise<Answer> {
-  return through.call("PATCH", `/api/v1/targets/${target.id}`, { key: account.api_key, body });
-}
-
 describe.each(rounds)("round %i", (round) => {
-  it("a deleted key sends nothing and reads nothing, on any node", async () => {
-    const target = await newTarget(`/key-${round}`);
-    const created = await node.call("POST", "/api/v1/keys", {
+  it("a deleted key sends nothing and reads nothing, on any node", async ({
+    servedTarget,
+    service,
+    account,
+    other,
+    send,
+  }) => {
+    const target = await servedTarget(`/key-${round}`);
+    const created = await service.call("POST", "/api/v1/keys", {
       session: account.session_token,
       body: { name: "k" },
     });
     const { id, key } = created.body;
-    for (const one of [node, other]) expect((await send(one, target, key)).status).toBe(202);
-    await node.call("DELETE", `/api/v1/keys/${id}`, { key: account.api_key });
+    for (const one of [service, other]) expect((await send(one, target, key)).status).toBe(202);
+    await service.call("DELETE", `/api/v1/keys/${id}`, { key: account.api_key });
     expect((await send(other, target, key)).status).toBe(401);
     expect((await other.call("GET", "/api/v1/targets", { key })).status).toBe(401);
-    expect((await send(node, target, key)).status).toBe(401);
+    expect((await send(service, target, key)).status).toBe(401);
   });
 
-  it("a session that was logged out is nobody, on any node", async () => {
+  it("a session that was logged out is nobody, on any node", async ({ account, service, other }) => {
     const { email } = account.user;
-    const { body } = await node.call("POST", "/api/v1/auth/login", {
+    const { body } = await service.call("POST", "/api/v1/auth/login", {
       body: { email, password: account.password },
     });
     const { session_token: session } = body;
     expect((await other.call("GET", "/api/v1/auth/me", { session })).status).toBe(200);
-    await node.call("POST", "/api/v1/auth/logout", { session });
+    await service.call("POST", "/api/v1/auth/logout", { session });
     expect((await other.call("GET", "/api/v1/auth/me", { session })).status).toBe(401);
   });
 
-  it("a disabled target is sent nothing, and is sent what came when enabled", async () => {
-    const target = await newTarget(`/disabled-${round}`);
-    await change(node, target, { enabled: false });
+  it("a disabled target is sent nothing, and is sent what came when enabled", async ({
+    servedTarget,
+    change,
+    service,
+    send,
+    other,
+    receiver,
+  }) => {
+    const target = await servedTarget(`/disabled-${round}`);
+    await change(service, target, { enabled: false });
     const held = await send(other, target);
     expect(held).toMatchObject({ status: 202, body: { status: "QUEUED" } });
-    await newTarget(`/after-disabled-${round}`);
+    await servedTarget(`/after-disabled-${round}`);
     expect(receiver.at(`/disabled-${round}`)).toHaveLength(2);
     await change(other, target, { enabled: true });
-    expect((await send(node, target)).status).toBe(202);
+    expect((await send(service, target)).status).toBe(202);
     const arrived = await receiver.arrivals(4, { path: `/disabled-${round}` });
     expect(arrived.map((one) => one.id)).toContain(held.body.id);
   });
 
-  it("a deleted target takes nothing", async () => {
-    const target = await newTarget(`/deleted-${round}`);
-    await node.call("DELETE", `/api/v1/targets/${target.id}`, { key: account.api_key });
+  it("a deleted target takes nothing", async ({ servedTarget, service, account, send, other }) => {
+    const target = await servedTarget(`/deleted-${round}`);
+    await service.call("DELETE", `/api/v1/targets/${target.id}`, { key: account.api_key });
     expect((await send(other, target)).status).toBe(404);
   });
 
-  it("a rotated secret signs the next item, and a deleted one does not", async () => {
+  it("a rotated secret signs the next item, and a deleted one does not", async ({
+    servedTarget,
+    service,
+    account,
+    other,
+    receiver,
+  }) => {
     const path = `/rotated-${round}`;
-    const target = await newTarget(path);
+    const target = await servedTarget(path);
     const call = (method: "POST" | "DELETE", what: string) =>
-      node.call(method, `/api/v1/targets/${target.id}/signing-secret/${what}`, { key: account.api_key });
+      service.call(method, `/api/v1/targets/${target.id}/signing-secret/${what}`, { key: account.api_key });
     const { secret } = (await call("POST", "rotate")).body;
     await sendItem(other, account, target.id);
     const rotated = (await receiver.arrivals(3, { path }))[2]!;
@@ -113,19 +154,33 @@ describe.each(rounds)("round %i", (round) => {
     expect([isSignedWith(target.secret, deleted), isSignedWith(secret, deleted)]).toEqual([false, true]);
   });
 
-  it("a changed URL is where the next item goes", async () => {
-    const target = await newTarget(`/moved-${round}`);
-    await change(node, target, { url: `${receiver.url}/moved-here-${round}` });
+  it("a changed URL is where the next item goes", async ({
+    servedTarget,
+    change,
+    service,
+    receiver,
+    other,
+    account,
+  }) => {
+    const target = await servedTarget(`/moved-${round}`);
+    await change(service, target, { url: `${receiver.url}/moved-here-${round}` });
     const id = await sendItem(other, account, target.id);
     const [arrived] = await receiver.arrivals(1, { path: `/moved-here-${round}` });
     expect(arrived!.id).toBe(id);
   });
 
-  it("a changed event_types list and max_payload_bytes hold for the next item", async () => {
-    const target = await newTarget(`/narrowed-${round}`);
-    await change(node, target, { max_payload_bytes: 1 });
+  it("a changed event_types list and max_payload_bytes hold for the next item", async ({
+    servedTarget,
+    change,
+    service,
+    send,
+    other,
+    account,
+  }) => {
+    const target = await servedTarget(`/narrowed-${round}`);
+    await change(service, target, { max_payload_bytes: 1 });
     expect((await send(other, target)).status).toBe(413);
-    await change(node, target, { max_payload_bytes: 100, event_types: ["wanted"] });
+    await change(service, target, { max_payload_bytes: 100, event_types: ["wanted"] });
     const id = await sendItem(other, account, target.id, { event_type: "unwanted" });
     const { body } = await other.call("GET", `/api/v1/events/${id}`, { key: account.api_key });
     expect(body.event.status).toBe("FILTERED");
@@ -133,46 +188,17 @@ describe.each(rounds)("round %i", (round) => {
 });
 
 describe("what waits for a target", () => {
-  /** A target whose receiver holds its answers back, with items under way and items waiting in memory. */
-  async function busyTarget(
-    path: string,
-  ): Promise<{ target: WebhookTarget; ids: string[]; release: () => void }> {
-    let isHeld = true;
-    const held: (() => void)[] = [];
-    receiver.answer = (received, response) => {
-      if (isHeld && received.path === path) held.push(() => answerOk(received, response));
-      else answerOk(received, response);
-    };
-    const target = await createWebhookTarget(node, account, receiver.url + path);
-    const ids = await sendItems(node, account, target.id, 30);
-    await receiver.arrivals(1, { path });
-    return {
-      target,
-      ids,
-      release() {
-        isHeld = false;
-        for (const answer of held) answer();
-      },
-    };
-  }
-
-  async function statuses(ids: string[]): Promise<Map<string, number>> {
-    const counts = new Map<string, number>();
-    for (const id of ids) {
-      const { body } = await other.call("GET", `/api/v1/events/${id}`, { key: account.api_key });
-      counts.set(body.event.status, (counts.get(body.event.status) ?? 0) + 1);
-    }
-    return counts;
-  }
-
   /** Longer than a node trusts what it knows of a target that nobody sends to. */
   const trustMs = 400;
 
-  function sentTo(path: string): number {
-    return receiver.at(path).length;
-  }
-
-  it("is CANCELED when the target is deleted, at once, even what is under way; and is not sent", async () => {
+  it("is CANCELED when the target is deleted, at once, even what is under way; and is not sent", async ({
+    busyTarget,
+    other,
+    account,
+    statuses,
+    sentTo,
+    servedTarget,
+  }) => {
     const { target, ids, release } = await busyTarget("/canceled");
     await other.call("DELETE", `/api/v1/targets/${target.id}`, { key: account.api_key });
     const deletedAtMs = Date.now();
@@ -181,19 +207,26 @@ describe("what waits for a target", () => {
     const underWay = sentTo("/canceled");
     release();
     // A later item of another target shows that the nodes have gone on.
-    await newTarget("/after-canceled");
+    await servedTarget("/after-canceled");
     expect(await statuses(ids)).toEqual(new Map([["CANCELED", 30]]));
     expect([underWay < 30, sentTo("/canceled")]).toEqual([true, underWay]);
   });
 
-  it("is held when the target is disabled, and sent when it is enabled", async () => {
+  it("is held when the target is disabled, and sent when it is enabled", async ({
+    busyTarget,
+    change,
+    other,
+    sentTo,
+    servedTarget,
+    receiver,
+  }) => {
     const { target, ids, release } = await busyTarget("/held");
     await change(other, target, { enabled: false });
     const disabledAtMs = Date.now();
     await until(() => Date.now() - disabledAtMs > trustMs, Boolean, 5_000);
     const underWay = sentTo("/held");
     release();
-    await newTarget("/after-held");
+    await servedTarget("/after-held");
     expect([underWay < 30, sentTo("/held")]).toEqual([true, underWay]);
     await change(other, target, { enabled: true });
     const arrived = await receiver.arrivals(30, { path: "/held" });

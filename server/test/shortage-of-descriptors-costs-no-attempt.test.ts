@@ -1,49 +1,27 @@
 import { execFileSync } from "node:child_process";
 import { readdir } from "node:fs/promises";
-import { afterEach, beforeEach, expect, it } from "vitest";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { expect } from "vitest";
 import { createWebhookTarget, readEvent, sendItem } from "./support/items.ts";
-import { answerOk, type Receiver, startReceiver } from "./support/receiver.ts";
-import { startService, type ServiceProcess } from "./support/serviceProcess.ts";
-import { type Account, signUp } from "./support/testNode.ts";
+import { answerOk } from "./support/receiver.ts";
 import { until } from "./support/until.ts";
+import { file, serviceTest } from "./support/fixtures.ts";
 
 const items = 60;
 const limitMs = 30_000;
-let database: TestDatabase;
-let service: ServiceProcess;
-let receiver: Receiver;
-let account: Account;
 
-beforeEach(async () => {
-  database = await createTestDatabase();
-  receiver = await startReceiver();
-  service = await startService({
-    storage: { databaseUrl: database.url },
-    env: { POSTRIDER_SENDING_THREADS: "1" },
+const it = serviceTest({ POSTRIDER_SENDING_THREADS: "1" })
+  /** Lets the running service open so many descriptors more than it has: new ones get the lowest free numbers. */
+  .extend("leaveDescriptors", file, ({ service }) => async (count: number): Promise<void> => {
+    const used = new Set((await readdir(`/proc/${service.pid}/fd`)).map(Number));
+    let limit = 0;
+    for (let free = 0; free < count; limit++) if (!used.has(limit)) free++;
+    execFileSync("prlimit", ["--pid", String(service.pid), `--nofile=${limit}`]);
   });
-  account = await signUp(service);
-});
-
-afterEach(async () => {
-  service.kill("SIGKILL");
-  await service.ended;
-  await receiver.stop();
-  await database.drop();
-});
-
-/** Lets the running service open so many descriptors more than it has: new ones get the lowest free numbers. */
-async function leaveDescriptors(count: number): Promise<void> {
-  const used = new Set((await readdir(`/proc/${service.pid}/fd`)).map(Number));
-  let limit = 0;
-  for (let free = 0; free < count; limit++) if (!used.has(limit)) free++;
-  execFileSync("prlimit", ["--pid", String(service.pid), `--nofile=${limit}`]);
-}
 
 // The limits of another process can be changed on Linux alone.
 it.runIf(process.platform === "linux")(
   "what cannot be sent for want of file descriptors is sent later, and nothing is held against its target",
-  async () => {
+  async ({ service, account, receiver, leaveDescriptors }) => {
     const { id: target } = await createWebhookTarget(service, account, receiver.url);
     const ids: string[] = [];
     // Until the target is known to answer, and may have many requests under way.

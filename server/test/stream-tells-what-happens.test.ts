@@ -1,56 +1,41 @@
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, onTestFinished } from "vitest";
 import { createClient, type StreamEvent } from "../../sdk/src/client.ts";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { type EventStream, openEventStream, type Told } from "./support/eventStream.ts";
 import { createWebhookTarget, sendItem, sendItems } from "./support/items.ts";
 import { createMailbox } from "./support/mailbox.ts";
-import { type Receiver, startReceiver } from "./support/receiver.ts";
-import { type Account, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+import { startReceiver } from "./support/receiver.ts";
+import { type Account, createTestNode, signUp } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
-
-let database: TestDatabase;
-let receiver: Receiver;
-let node: TestNode;
-let other: TestNode;
-let urls: [string, string];
+import { file, startedNodeTest } from "./support/fixtures.ts";
 
 const env = { POSTRIDER_ALLOW_HTTP_TARGETS: "true", POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8" };
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  receiver = await startReceiver();
+const it = startedNodeTest()
   // Only the first delivers, so that who sees what is certain.
-  node = createTestNode(database, env);
-  other = createTestNode(database, { ...env, POSTRIDER_ROLES: "api" });
-  urls = [await node.listen(), await other.listen()];
-  node.service.start();
-  other.service.start();
-});
-
-afterAll(async () => {
-  await node.stop();
-  await other.stop();
-  await receiver.stop();
-  await database.drop();
-});
-
-async function follow(
-  account: Account,
-  options: { at?: 0 | 1; query?: string; lastId?: string; session?: boolean } = {},
-): Promise<EventStream> {
-  const stream = await openEventStream(
-    urls[options.at ?? 0],
-    {
-      ...(options.session
-        ? { "x-session-token": account.session_token }
-        : { authorization: `Bearer ${account.api_key}` }),
-      ...(options.lastId !== undefined && { "last-event-id": options.lastId }),
-    },
-    options.query,
+  .extend("other", file, ({ newNode }) => newNode({ POSTRIDER_ROLES: "api" }))
+  .extend("urls", file, async ({ node, other }) => [await node.listen(), await other.listen()] as const)
+  .extend(
+    "follow",
+    file,
+    ({ urls }) =>
+      async (
+        account: Account,
+        options: { at?: 0 | 1; query?: string; lastId?: string; session?: boolean } = {},
+      ): Promise<EventStream> => {
+        const stream = await openEventStream(
+          urls[options.at ?? 0],
+          {
+            ...(options.session
+              ? { "x-session-token": account.session_token }
+              : { authorization: `Bearer ${account.api_key}` }),
+            ...(options.lastId !== undefined && { "last-event-id": options.lastId }),
+          },
+          options.query,
+        );
+        onTestFinished(() => stream.close());
+        return stream;
+      },
   );
-  onTestFinished(() => stream.close());
-  return stream;
-}
 
 function of(event: string, id: string): (told: Told) => boolean {
   return (told) =>
@@ -58,7 +43,11 @@ function of(event: string, id: string): (told: Told) => boolean {
 }
 
 describe("a stream", () => {
-  it("tells of an item, its attempt and its target, with a key or a session", async () => {
+  it("tells of an item, its attempt and its target, with a key or a session", async ({
+    node,
+    follow,
+    receiver,
+  }) => {
     const account = await signUp(node);
     const streams = [await follow(account), await follow(account, { session: true })];
     const target = await createWebhookTarget(node, account, receiver.url);
@@ -88,7 +77,7 @@ describe("a stream", () => {
     }
   });
 
-  it("tells when a failed attempt is repeated", async () => {
+  it("tells when a failed attempt is repeated", async ({ node, follow }) => {
     const account = await signUp(node);
     const failing = await startReceiver((_request, response) => void response.writeHead(503).end());
     onTestFinished(() => failing.stop());
@@ -101,7 +90,7 @@ describe("a stream", () => {
     expect(stream.told.filter(({ event }) => event !== "attempt")).toEqual([]);
   });
 
-  it("tells of mailboxes as messages come, are claimed and acknowledged", async () => {
+  it("tells of mailboxes as messages come, are claimed and acknowledged", async ({ node, follow }) => {
     const box = await createMailbox(node);
     const stream = await follow(box.account, { query: "?types=mailbox" });
     await box.send({});
@@ -122,7 +111,7 @@ describe("a stream", () => {
     expect(stream.told.every(of("mailbox", box.id))).toBe(true);
   });
 
-  it("tells nothing of another organization", async () => {
+  it("tells nothing of another organization", async ({ node, follow, receiver }) => {
     const [account, stranger] = [await signUp(node), await signUp(node)];
     const [stream, strangers] = [await follow(account), await follow(stranger)];
     const target = await createWebhookTarget(node, account, receiver.url);
@@ -133,7 +122,7 @@ describe("a stream", () => {
     expect(strangers.told.map(({ data }) => data.id)).toEqual([own.id]);
   });
 
-  it("on another node tells what this one does", async () => {
+  it("on another node tells what this one does", async ({ node, receiver, follow }) => {
     const account = await signUp(node);
     const target = await createWebhookTarget(node, account, receiver.url);
     const stream = await follow(account, { at: 1 });
@@ -146,7 +135,7 @@ describe("a stream", () => {
     expect(stream.told.map(({ data }) => data.target_id)).toContain(target.id);
   });
 
-  it("tells numbers in place of items when there are too many", async () => {
+  it("tells numbers in place of items when there are too many", async ({ node, receiver, follow }) => {
     const account = await signUp(node);
     const target = await createWebhookTarget(node, account, receiver.url);
     const stream = await follow(account, { query: "?types=item,attempt" });
@@ -174,7 +163,7 @@ describe("a stream", () => {
 });
 
 describe("a stream that comes back", () => {
-  it("goes on where it broke", async () => {
+  it("goes on where it broke", async ({ node, receiver, follow }) => {
     const account = await signUp(node);
     const target = await createWebhookTarget(node, account, receiver.url);
     const stream = await follow(account);
@@ -189,7 +178,7 @@ describe("a stream that comes back", () => {
     expect(again.told.some(({ event }) => event === "reset")).toBe(false);
   });
 
-  it("is told to read again when what it missed is not known", async () => {
+  it("is told to read again when what it missed is not known", async ({ node, follow }) => {
     const account = await signUp(node);
     const stream = await follow(account, { lastId: "1700000000000-0123abcd" });
     expect((await stream.next(({ event }) => event === "reset")).data).toEqual({ reason: "unknown" });
@@ -197,7 +186,12 @@ describe("a stream that comes back", () => {
 });
 
 describe("the client that follows", () => {
-  it("goes on where its connection was cut, and says so when the service was started anew meanwhile", async () => {
+  it("goes on where its connection was cut, and says so when the service was started anew meanwhile", async ({
+    node,
+    receiver,
+    database,
+    urls,
+  }) => {
     const account = await signUp(node);
     const target = await createWebhookTarget(node, account, receiver.url);
     let service: string | undefined = urls[0];
@@ -250,7 +244,12 @@ describe("the client that follows", () => {
 });
 
 describe("the end of a stream", () => {
-  it("comes at once when its key is revoked on another node, and nothing is told after", async () => {
+  it("comes at once when its key is revoked on another node, and nothing is told after", async ({
+    node,
+    receiver,
+    follow,
+    other,
+  }) => {
     const account = await signUp(node);
     const target = await createWebhookTarget(node, account, receiver.url);
     const { body } = await node.call("POST", "/api/v1/keys", {
@@ -266,7 +265,7 @@ describe("the end of a stream", () => {
     expect(stream.told.some(of("item", id))).toBe(false);
   });
 
-  it("comes when its session logs out", async () => {
+  it("comes when its session logs out", async ({ node, follow, other }) => {
     const account = await signUp(node);
     const stream = await follow(account, { session: true });
     await other.call("POST", "/api/v1/auth/logout", { session: account.session_token });
@@ -274,7 +273,7 @@ describe("the end of a stream", () => {
     expect(stream.told.at(-1)).toMatchObject({ event: "end", data: { reason: "unauthorized" } });
   });
 
-  it("comes when the service stops, which does not wait for clients", async () => {
+  it("comes when the service stops, which does not wait for clients", async ({ database, node }) => {
     const stopping = createTestNode(database, env);
     const url = await stopping.listen();
     const account = await signUp(node);
@@ -285,17 +284,17 @@ describe("the end of a stream", () => {
 });
 
 describe("what is refused", () => {
-  it.each([
+  it.for<[string, number, string | RegExp]>([
     ["?types=item,orders", 400, /types: "orders" is none of/],
     ["?types=", 400, /types/],
-  ])("%s", async (query, status, message) => {
+  ])("%s", async ([query, status, message], { node }) => {
     const account = await signUp(node);
     const answer = await node.call("GET", `/api/v1/stream${query}`, { key: account.api_key });
     expect(answer.status).toBe(status);
     expect(answer.body.error).toMatch(message);
   });
 
-  it("a Last-Event-ID that is none", async () => {
+  it("a Last-Event-ID that is none", async ({ node }) => {
     const { api_key: key } = await signUp(node);
     const headers = { "last-event-id": "abc" };
     expect((await node.call("GET", "/api/v1/stream", { key, headers })).status).toBe(400);

@@ -1,48 +1,36 @@
-import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { expect } from "vitest";
 import { createWebhookTarget, sendItem } from "./support/items.ts";
-import { answerOk, type Receiver, startReceiver } from "./support/receiver.ts";
-import { type Account, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+import { answerOk } from "./support/receiver.ts";
+import { type Answer, signUp, type TestNode } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
+import { file, startedNodeTest } from "./support/fixtures.ts";
 
-let database: TestDatabase;
-let receiver: Receiver;
-let node: TestNode;
-/** Another process, which sends nothing: what it says of circuits it has from the first. */
-let other: TestNode;
-let account: Account;
+const it = startedNodeTest()
+  /** Another process, which sends nothing: what it says of circuits it has from the first. */
+  .extend("other", file, ({ newNode }) => newNode({ POSTRIDER_ROLES: "api" }))
+  .extend(
+    "health",
+    file,
+    ({ other, account }) =>
+      async (targetId: string, of: TestNode = other): Promise<Answer["body"]> => {
+        const answer = await of.call("GET", `/api/v1/targets/${targetId}/health`, { key: account.api_key });
+        expect(answer.status).toBe(200);
+        return answer.body;
+      },
+  );
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  receiver = await startReceiver();
-  const env = { POSTRIDER_ALLOW_HTTP_TARGETS: "true", POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8" };
-  node = createTestNode(database, env);
-  other = createTestNode(database, { ...env, POSTRIDER_ROLES: "api" });
-  node.service.start();
-  account = await signUp(node);
-});
-
-beforeEach(() => {
+it.beforeEach(({ receiver }) => {
   receiver.answer = answerOk;
 });
 
-afterAll(async () => {
-  await node?.stop();
-  await other?.stop();
-  await receiver?.stop();
-  await database?.drop();
-});
-
-// oxlint-disable-next-line typescript/no-explicit-any -- tests assert what is in it
-async function health(targetId: string, of: TestNode = other): Promise<any> {
-  const answer = await of.call("GET", `/api/v1/targets/${targetId}/health`, { key: account.api_key });
-  expect(answer.status).toBe(200);
-  return answer.body;
-}
-
 const seconds = expect.closeTo(Date.now() / 1000, -2);
 
-it("of a target that nothing was sent to is blank, and of one that answers well", async () => {
+it("of a target that nothing was sent to is blank, and of one that answers well", async ({
+  node,
+  account,
+  receiver,
+  health,
+}) => {
   const { id } = await createWebhookTarget(node, account, `${receiver.url}/well`);
   const blank = {
     target_id: id,
@@ -70,7 +58,12 @@ it("of a target that nothing was sent to is blank, and of one that answers well"
   expect(well).toEqual({ ...blank, success_rate_24h: 1, last_attempt_at: seconds, last_success_at: seconds });
 });
 
-it("has an open circuit on every node while the target fails steadily, and a closed one once it answers", async () => {
+it("has an open circuit on every node while the target fails steadily, and a closed one once it answers", async ({
+  receiver,
+  node,
+  account,
+  health,
+}) => {
   receiver.answer = (_received, response) => response.writeHead(500).end();
   const { id } = await createWebhookTarget(node, account, `${receiver.url}/fails`, {
     retry_interval_seconds: 1,
@@ -94,7 +87,12 @@ it("has an open circuit on every node while the target fails steadily, and a clo
   expect(closed).toMatchObject({ failing_since: null, last_success_at: seconds });
 });
 
-it("counts what is under way, and what is held while the target is disabled", async () => {
+it("counts what is under way, and what is held while the target is disabled", async ({
+  account,
+  receiver,
+  node,
+  health,
+}) => {
   const key = account.api_key;
   const hanging: (() => void)[] = [];
   receiver.answer = (received, response) => void hanging.push(() => answerOk(received, response));
@@ -115,7 +113,7 @@ it("counts what is under way, and what is held while the target is disabled", as
   expect(held.oldest_due_seconds).toBeGreaterThanOrEqual(0);
 });
 
-it("of a mailbox has what its stats have", async () => {
+it("of a mailbox has what its stats have", async ({ account, node, health }) => {
   const key = account.api_key;
   const body = { kind: "mailbox", name: "box" };
   const { id } = (await node.call("POST", "/api/v1/targets", { key, body })).body;
@@ -133,7 +131,7 @@ it("of a mailbox has what its stats have", async () => {
   expect(await health(id)).not.toHaveProperty("circuit");
 });
 
-it("is nobody else's", async () => {
+it("is nobody else's", async ({ node, account, receiver }) => {
   const { id } = await createWebhookTarget(node, account, `${receiver.url}/mine`);
   const stranger = await signUp(node);
   for (const path of [id, "0".repeat(32), "x", "%00"]) {

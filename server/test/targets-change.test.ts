@@ -4,7 +4,7 @@ import { type Answer } from "./support/testNode.ts";
 import { file, nodeTest } from "./support/fixtures.ts";
 
 const it = nodeTest({ POSTRIDER_ROLES: "api" })
-  .extend("newTarget", file, ({ node, account }) => async (kind: "webhook" | "mailbox"): Promise<string> => {
+  .extend("targetOf", file, ({ node, account }) => async (kind: "webhook" | "mailbox"): Promise<string> => {
     const url = kind === "webhook" ? { url: "https://8.8.8.8/first" } : {};
     const body = { kind, name: "first", ...url };
     return (await node.call("POST", "/api/v1/targets", { key: account.api_key, body })).body.id;
@@ -63,8 +63,8 @@ describe("a change", () => {
     ["retry_interval_seconds", 7],
   ] as const)(
     "of %s to %j leaves the rest, and every node learns of it",
-    async ([field, value], { newTarget, node, read, versionOf, patch }) => {
-      const id = await newTarget("webhook");
+    async ([field, value], { targetOf, node, read, versionOf, patch }) => {
+      const id = await targetOf("webhook");
       await node.pool.query("update targets set updated_at = 1 where id = $1", [id]);
       const [before, version] = [await read(id), await versionOf(id)];
       const answer = await patch(id, { [field]: value, colour: "red" });
@@ -84,8 +84,8 @@ describe("a change", () => {
     ["enabled as text", { enabled: "false" }],
     ["a url inside the network", { url: "https://10.0.0.1/" }],
     ["one bad field among good ones", { name: "x", max_retries: 51 }],
-  ] as const)("to %s is 400 and changes nothing", async ([_what, body], { newTarget, read, patch }) => {
-    const id = await newTarget("webhook");
+  ] as const)("to %s is 400 and changes nothing", async ([_what, body], { targetOf, read, patch }) => {
+    const id = await targetOf("webhook");
     const before = await read(id);
     expect(await patch(id, body)).toMatchObject({ status: 400, body: { error: expect.any(String) } });
     expect(await read(id)).toEqual(before);
@@ -98,8 +98,8 @@ describe("a change", () => {
     ["result_target_id", null],
   ] as const)(
     "of a mailbox's %s, which it does not have, is 400 and changes nothing",
-    async ([field, value], { newTarget, read, patch }) => {
-      const id = await newTarget("mailbox");
+    async ([field, value], { targetOf, read, patch }) => {
+      const id = await targetOf("mailbox");
       const before = await read(id);
       for (const changes of [{ [field]: value }, { [field]: value, name: "second" }]) {
         const refused = await patch(id, changes);
@@ -118,14 +118,14 @@ interface Waiting {
 
 describe("enabling a target again", () => {
   it("clears its record and gives everything that waits the full schedule, at once", async ({
-    newTarget,
+    targetOf,
     node,
     read,
     storeWaiting,
     patch,
     waiting,
   }) => {
-    const id = await newTarget("webhook");
+    const id = await targetOf("webhook");
     await node.pool.query(
       `update targets
        set enabled = false,
@@ -153,12 +153,12 @@ describe("enabling a target again", () => {
   });
 
   it("leaves the schedule of a target that was enabled all along, and that of others", async ({
-    newTarget,
+    targetOf,
     storeWaiting,
     waiting,
     patch,
   }) => {
-    const [id, other] = [await newTarget("webhook"), await newTarget("webhook")];
+    const [id, other] = [await targetOf("webhook"), await targetOf("webhook")];
     await storeWaiting(id, 3, 2, 3_600_000);
     await storeWaiting(other, 3, 2, 3_600_000);
     const before = [await waiting(id), await waiting(other)];
@@ -170,8 +170,8 @@ describe("enabling a target again", () => {
     expect((await waiting(id)).map((row) => row.schedule_attempts)).toEqual([0, 0, 0]);
   });
 
-  it("has its answer say how many wait", async ({ newTarget, patch, storeWaiting }) => {
-    const id = await newTarget("webhook");
+  it("has its answer say how many wait", async ({ targetOf, patch, storeWaiting }) => {
+    const id = await targetOf("webhook");
     await patch(id, { enabled: false });
     await storeWaiting(id, 3, 2, 3_600_000);
     await storeWaiting(id, 4, 0, -1_000);

@@ -14,13 +14,6 @@ const it = startedNodeTest()
         node.call("DELETE", `/api/v1/targets/${id}`, { key: account.api_key }),
   )
   .extend(
-    "statusOf",
-    file,
-    ({ node, account }) =>
-      async (id: string): Promise<string> =>
-        (await readEvent(node, account, id)).event.status,
-  )
-  .extend(
     "listed",
     file,
     ({ node, account }) =>

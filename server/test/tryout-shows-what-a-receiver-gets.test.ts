@@ -8,7 +8,7 @@ import { file, serviceTest } from "./support/fixtures.ts";
 // As in production: neither http nor any private network is let through.
 const it = serviceTest({ POSTRIDER_ALLOW_HTTP_TARGETS: "false", POSTRIDER_ALLOWED_NETWORKS: "" })
   .extend(
-    "newTarget",
+    "targetAt",
     file,
     ({ service, account }) =>
       async (url: string): Promise<{ id: string; secret: string }> => {
@@ -54,13 +54,13 @@ function tryoutUrl(): string {
 }
 
 it("shows the exact bytes and headers, whose signature any receiver would verify", async ({
-  newTarget,
+  targetAt,
   send,
   received,
   service,
   account,
 }) => {
-  const target = await newTarget(tryoutUrl());
+  const target = await targetAt(tryoutUrl());
   const payload = '{"event_type": "order.created", "total": 12345678901234567890.10}';
   const id = await send(target.id, payload);
   const [request] = await until(
@@ -79,14 +79,14 @@ it("shows the exact bytes and headers, whose signature any receiver would verify
 });
 
 it("answers as its URL says, so that a failure and its mending can be tried", async ({
-  newTarget,
+  targetAt,
   send,
   service,
   account,
   received,
 }) => {
   const url = tryoutUrl();
-  const target = await newTarget(`${url}?answer=503`);
+  const target = await targetAt(`${url}?answer=503`);
   const id = await send(target.id, "{}");
   const failed = await until(
     () => service.call("GET", `/api/v1/events/${id}`, { key: account.api_key }),
@@ -97,13 +97,13 @@ it("answers as its URL says, so that a failure and its mending can be tried", as
 });
 
 it("keeps the last fifty of a flood, all of which were delivered", async ({
-  newTarget,
+  targetAt,
   send,
   service,
   account,
   received,
 }) => {
-  const target = await newTarget(tryoutUrl());
+  const target = await targetAt(tryoutUrl());
   const ids = await Promise.all(Array.from({ length: 200 }, () => send(target.id, '{"n":1}')));
   await until(
     () => service.call("GET", `/api/v1/events/${ids.at(-1)}`, { key: account.api_key }),
@@ -117,8 +117,8 @@ it("keeps the last fifty of a flood, all of which were delivered", async ({
   expect(list.every((one) => ids.includes(one.event_id))).toBe(true);
 });
 
-it("cuts a large body and says so", async ({ newTarget, send, received }) => {
-  const target = await newTarget(tryoutUrl());
+it("cuts a large body and says so", async ({ targetAt, send, received }) => {
+  const target = await targetAt(tryoutUrl());
   await send(target.id, JSON.stringify({ text: "x".repeat(100_000) }));
   const [request] = await until(
     () => received(target.id),
@@ -128,8 +128,8 @@ it("cuts a large body and says so", async ({ newTarget, send, received }) => {
   expect(request!.body).toHaveLength(64 * 1024);
 });
 
-it("is closed to other organizations", async ({ newTarget, service }) => {
-  const target = await newTarget(tryoutUrl());
+it("is closed to other organizations", async ({ targetAt, service }) => {
+  const target = await targetAt(tryoutUrl());
   const stranger = await signUp(service);
   const { status } = await service.call("GET", `/api/v1/targets/${target.id}/tryout`, {
     key: stranger.api_key,

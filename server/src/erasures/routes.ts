@@ -4,7 +4,7 @@ import { type Config, mailboxRetentionMs } from "../config/config.ts";
 import type { Caller } from "../http/contract/credentials.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";
 import { type RouteDefinition, route } from "../http/contract/route.ts";
-import { Id, IdParams, NullableTimestamp, Timestamp } from "../http/contract/schemas.ts";
+import { Id, IdParams, pageBefore, NullableTimestamp, Timestamp } from "../http/contract/schemas.ts";
 import type { Mailboxes } from "../mailbox/mailboxes.ts";
 import { isId, newRootId } from "../postgres/ids.ts";
 import { eraseOne } from "./eraseEvent.ts";
@@ -90,15 +90,7 @@ function readingRoutes(deps: ErasureRouteDeps): Record<"list" | "read", RouteDef
     list: route(
       {
         summary: "List what was asked to be erased, newest first",
-        querystring: Type.Object({
-          limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
-          before: Type.Optional(
-            Type.String({
-              pattern: "^[0-9a-f]{32}$",
-              description: "Only erasures older than the one with this id",
-            }),
-          ),
-        }),
+        querystring: pageBefore("erasures"),
         response: { 200: Type.Object({ erasures: Type.Array(Erasure) }) },
       },
       async ({ caller, query: { limit, before = null } }) => ({

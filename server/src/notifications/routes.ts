@@ -3,7 +3,7 @@ import { Type } from "typebox";
 import { originOf } from "../audit/origin.ts";
 import { notFound } from "../http/contract/errors.ts";
 import { type RouteDefinition, route } from "../http/contract/route.ts";
-import { Deleted, Id, IdParams, Timestamp } from "../http/contract/schemas.ts";
+import { Deleted, Id, IdParams, pageBefore, Timestamp } from "../http/contract/schemas.ts";
 import { isId, newRootId } from "../postgres/ids.ts";
 import type { Queries } from "../postgres/tables.ts";
 import { type OperationalEventType, operationalEventTypes } from "./eventTypes.ts";
@@ -34,15 +34,7 @@ export function notificationRoutes(
     list: route(
       {
         summary: "List the targets that hear of operational events, newest first",
-        querystring: Type.Object({
-          limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
-          before: Type.Optional(
-            Type.String({
-              pattern: "^[0-9a-f]{32}$",
-              description: "Only those older than the one with this id",
-            }),
-          ),
-        }),
+        querystring: pageBefore("those"),
         response: { 200: Type.Object({ notification_targets: Type.Array(NotificationTarget) }) },
       },
       async ({ caller, query: { limit, before = null } }) => ({

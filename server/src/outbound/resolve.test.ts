@@ -65,9 +65,9 @@ test("one family is enough, and a silent answer for the other does not hold it u
   const onlyV6 = await startNameServer({ [typeA]: [], [typeAaaa]: [ipv6] });
   expect(await createResolve({ servers: [onlyV6.server] })("six.example")).toEqual(["2001:db8::7"]);
   const silentV6 = await startNameServer({ [typeA]: [ipv4] });
-  const startedAtMs = performance.now();
   expect(await createResolve({ servers: [silentV6.server] })("four.example")).toEqual(["192.0.2.7"]);
-  expect(performance.now() - startedAtMs).toBeLessThan(1500);
+  // A question that is not answered is asked twice: whoever waited for that would have seen three.
+  expect(silentV6.questions).toHaveLength(2);
 });
 
 test("either family may answer first, and with nothing", async () => {

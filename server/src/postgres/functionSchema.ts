@@ -38,6 +38,7 @@ export const innerFunctions = [
   "count_within_bytes",
   "left_in_mailbox",
   "store_replays",
+  "cancel_locked_deliveries",
   "cancel_message",
   "lock_message",
   "withdraw_message",

@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../test/support/database.ts";
-import { storeDueItems } from "../../test/support/storedItems.ts";
+import { storeDueItems, storeOrganization, storeTarget } from "../../test/support/storedItems.ts";
 import { noChanges } from "../items/changes.ts";
 import { firstIdAt, newRootId } from "../postgres/ids.ts";
 import { ensurePartitions } from "../postgres/partitions.ts";
@@ -46,15 +46,8 @@ beforeEach(async () => {
   await pool.query("truncate replays cascade; truncate deliveries, events, settlements");
   orgId = newRootId(Date.now());
   targetId = newRootId(Date.now());
-  await pool.query(
-    "insert into organizations (id, name, slug, billing_status, created_at) values ($1, 'o', $2, 'active', 0)",
-    [orgId, orgId],
-  );
-  await pool.query(
-    `insert into targets (id, org_id, kind, name, url, secret, created_at, updated_at)
-     values ($1, $2, 'webhook', 't', 'https://example.com', 'x', 0, 0)`,
-    [targetId, orgId],
-  );
+  await storeOrganization(pool, orgId);
+  await storeTarget(pool, orgId, { id: targetId });
   await storeDueItems(pool, { orgId, targetId, count: items });
   await pool.query(
     `insert into settlements (bucket, status, event_id, org_id, target_id, settled_at)

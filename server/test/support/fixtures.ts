@@ -6,12 +6,16 @@ import { test } from "vitest";
 import { createPool } from "../../src/postgres/pool.ts";
 import type { AgentOptions } from "./agent/agentOptions.ts";
 import { type Agent, startAgent } from "./agent/startAgent.ts";
+import { startCardServer } from "./cardServer.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";
+import { startDatabaseProxy } from "./databaseProxy.ts";
+import { createWebhookTarget } from "./items.ts";
 import { isPlain } from "./plain.ts";
 import { startReceiver } from "./receiver.ts";
 import { type ServiceProcess, startService } from "./serviceProcess.ts";
 import { startStandIn } from "./stripeStandIn/client.ts";
 import { createTestNode, signUp, type TestNode } from "./testNode.ts";
+import { workspaceOf } from "./workspace.ts";
 
 /*
  * What tests need, by name: `const it = nodeTest(); it("…", async ({ node, account }) => …)`. A part is made when a test
@@ -28,36 +32,26 @@ export function testPool({ connection }: TestDatabase, size: number): pg.Pool {
 }
 
 /**
- * A `database` of the file's own, a `pool` of `poolSize` connections to it, and what the service talks to: a `receiver` that
- * answers 200, an `agent` and the payment processor's `standIn`.
+ * A `database` of the file's own, a `pool` of `poolSize` connections to it, a `proxy` in front of it, and what the service
+ * talks to: a `receiver` that answers 200, an `agent`, the payment processor's `standIn`, and for each test a server of `cards`.
  */
 export function databaseTest({ poolSize = 2 }: { poolSize?: number } = {}) {
   return test
-    .extend("database", file, async ({}, { onCleanup }) => {
-      const database = await createTestDatabase();
-      onCleanup(() => database.drop());
-      return database;
-    })
+    .extend("database", file, ({}, { onCleanup }) => newDatabase(onCleanup))
     .extend("pool", file, ({ database }, { onCleanup }) => {
       const pool = testPool(database, poolSize);
       onCleanup(() => pool.end());
       return pool;
     })
-    .extend("receiver", file, async ({}, { onCleanup }) => {
-      const receiver = await startReceiver();
-      onCleanup(() => receiver.stop());
-      return receiver;
-    })
+    .extend("proxy", file, ({ database }, { onCleanup }) => stopping(onCleanup, startDatabaseProxy(database)))
+    .extend("receiver", file, ({}, { onCleanup }) => stopping(onCleanup, startReceiver()))
+    .extend("cards", ({}, { onCleanup }) => stopping(onCleanup, startCardServer()))
     .extend("agent", file, async ({}, { onCleanup }) => {
       const agent = await startAgent();
       onCleanup(() => agent.kill());
       return agent;
     })
-    .extend("standIn", file, async ({}, { onCleanup }) => {
-      const standIn = await startStandIn();
-      onCleanup(() => standIn.stop());
-      return standIn;
-    });
+    .extend("standIn", file, ({}, { onCleanup }) => stopping(onCleanup, startStandIn()));
 }
 
 /** Settings of a node or a process under which it may deliver to loopback over plain HTTP. */
@@ -66,87 +60,140 @@ export const loopbackTargets = {
   POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8",
 };
 
-/** A `node` with these settings, another on the same database (`other`), and somebody who is signed up (`account`). */
-export function nodeTest(settings: Record<string, string> = {}) {
-  return nodesWith((database) => createTestNode(database, settings));
+/**
+ * A `node` with these settings and its `url`, more of them on the same database (`other`, or `newNode` with settings beside
+ * those), and somebody who is signed up: the `account`, and of its `workspace` what tests use most. Each test has a workspace
+ * of its `own`, too. What is known only once something else runs goes into `settings`.
+ */
+export function nodeTest(settings: Settings = {}) {
+  return nodesWith((database, more) => createTestNode(database, { ...settings, ...more }));
 }
 
 /** The same with nodes that dispatch and maintain, as their roles say, and may deliver to loopback. */
-export function startedNodeTest(settings: Record<string, string> = {}) {
-  return nodesWith((database) => {
-    const node = createTestNode(database, { ...loopbackTargets, ...settings });
+export function startedNodeTest(settings: Settings = {}) {
+  return nodesWith((database, more) => {
+    const node = createTestNode(database, { ...loopbackTargets, ...settings, ...more });
     node.service.start();
     return node;
   });
 }
 
-function nodesWith(create: (database: TestDatabase) => TestNode) {
+function nodesWith(create: (database: TestDatabase, more: Settings) => TestNode) {
   return databaseTest()
-    .extend("node", file, ({ database }, { onCleanup }) => {
-      const node = create(database);
-      onCleanup(() => node.stop());
-      return node;
+    .extend("settings", file, ({}): Settings => ({}))
+    .extend("newNode", file, ({ database, settings }, { onCleanup }) => {
+      const nodes: TestNode[] = [];
+      onCleanup(async () => {
+        await Promise.all(nodes.map((node) => node.stop()));
+      });
+      return (more: Settings = {}): TestNode => {
+        const node = create(database, { ...settings, ...more });
+        nodes.push(node);
+        return node;
+      };
     })
-    .extend("other", file, ({ database }, { onCleanup }) => {
-      const other = create(database);
-      onCleanup(() => other.stop());
-      return other;
-    })
-    .extend("account", file, ({ node }: { node: TestNode }) => signUp(node));
+    .extend("node", file, ({ newNode }) => newNode())
+    .extend("other", file, ({ newNode }) => newNode())
+    .extend("url", file, ({ node }) => node.listen())
+    .extend("account", file, ({ node }) => signUp(node))
+    .extend("workspace", file, ({ node, account, receiver }) => workspaceOf(node, account, receiver))
+    .extend("call", file, ({ workspace }) => workspace.call)
+    .extend("statusOf", file, ({ workspace }) => workspace.statusOf)
+    .extend("settled", file, ({ workspace }) => workspace.settled)
+    .extend("newTarget", file, ({ workspace }) => workspace.newTarget)
+    .extend("own", async ({ node, receiver }) => workspaceOf(node, await signUp(node), receiver));
 }
 
-/** A `service` of its own process with these settings, another on the same database (`other`), and an `account`. */
-export function serviceTest(env: Record<string, string> = {}) {
+/**
+ * A `service` of its own process with these settings, more on the same database (`other`, or `newService` with settings
+ * beside those), and an `account` with its `workspace`, as `nodeTest` has them.
+ */
+export function serviceTest(settings: Settings = {}) {
   return databaseTest()
-    .extend("service", file, async ({ database }, { onCleanup }) => {
-      const service = await startService({ storage: { databaseUrl: database.url }, env });
-      onCleanup(() => killAll([service]));
-      return service;
+    .extend("newService", file, ({ database }, { onCleanup }) => {
+      const newService = services(onCleanup);
+      return (more: Settings = {}, databaseUrl = database.url) =>
+        newService({ ...settings, ...more }, databaseUrl);
     })
-    .extend("other", file, async ({ database }, { onCleanup }) => {
-      const other = await startService({ storage: { databaseUrl: database.url }, env });
-      onCleanup(() => killAll([other]));
-      return other;
-    })
-    .extend("account", file, ({ service }: { service: ServiceProcess }) => signUp(service))
+    .extend("service", file, ({ newService }) => newService())
+    .extend("other", file, ({ newService }) => newService())
+    .extend("account", file, ({ service }) => signUp(service))
+    .extend("workspace", file, ({ service, account, receiver }) => workspaceOf(service, account, receiver))
+    .extend("call", file, ({ workspace }) => workspace.call)
+    .extend("statusOf", file, ({ workspace }) => workspace.statusOf)
+    .extend("settled", file, ({ workspace }) => workspace.settled)
+    .extend("newTarget", file, ({ workspace }) => workspace.newTarget)
+    .extend("own", async ({ service, receiver }) => workspaceOf(service, await signUp(service), receiver))
     .extend("newAgent", async ({}, { onCleanup }) => newAgents(onCleanup))
     .extend("folder", async ({}, { onCleanup }) => newFolder(onCleanup));
 }
 
 /** Each test has a `database`, a `pool`, a `receiver` and, by `start`, services of its own; they are killed at its end. */
 export const stageTest = test
-  .extend("database", async ({}, { onCleanup }) => {
-    const database = await createTestDatabase();
-    onCleanup(() => database.drop());
-    return database;
-  })
+  .extend("database", ({}, { onCleanup }) => newDatabase(onCleanup))
   .extend("pool", ({ database }, { onCleanup }) => {
     const pool = testPool(database, 2);
     onCleanup(() => pool.end());
     return pool;
   })
-  .extend("receiver", async ({}, { onCleanup }) => {
-    const receiver = await startReceiver();
-    onCleanup(() => receiver.stop());
-    return receiver;
-  })
+  .extend("proxy", ({ database }, { onCleanup }) => stopping(onCleanup, startDatabaseProxy(database)))
+  .extend("receiver", ({}, { onCleanup }) => stopping(onCleanup, startReceiver()))
+  .extend("cards", ({}, { onCleanup }) => stopping(onCleanup, startCardServer()))
   .extend("start", ({ database }, { onCleanup }) => {
-    const started: ServiceProcess[] = [];
-    onCleanup(() => killAll(started));
-    return async (env: Record<string, string> = {}, databaseUrl = database.url): Promise<ServiceProcess> => {
-      const service = await startService({ storage: { databaseUrl }, env });
-      started.push(service);
-      return service;
-    };
+    const newService = services(onCleanup);
+    return (env: Settings = {}, databaseUrl = database.url) => newService(env, databaseUrl);
   })
   .extend("newAgent", async ({}, { onCleanup }) => newAgents(onCleanup))
   .extend("folder", async ({}, { onCleanup }) => newFolder(onCleanup));
 
+/** Each test also has a `service` with these settings, more of them by `again`, an `account`, and a `target` at the receiver. */
+export function stagedTest(settings: Settings = {}) {
+  return stageTest
+    .extend(
+      "again",
+      ({ start }) =>
+        (databaseUrl?: string) =>
+          start(settings, databaseUrl),
+    )
+    .extend("service", ({ again }) => again())
+    .extend("account", ({ service }) => signUp(service))
+    .extend("target", ({ service, account, receiver }) =>
+      createWebhookTarget(service, account, receiver.url),
+    );
+}
+
+type Settings = Record<string, string>;
 type OnCleanup = (cleanUp: () => Promise<void>) => void;
 
-async function killAll(services: readonly ServiceProcess[]): Promise<void> {
-  for (const service of services) service.kill("SIGKILL");
-  await Promise.all(services.map((service) => service.ended));
+/** A database of its own. */
+async function newDatabase(onCleanup: OnCleanup): Promise<TestDatabase> {
+  const database = await createTestDatabase();
+  onCleanup(() => database.drop());
+  return database;
+}
+
+/** What is started, and stopped in the end. */
+async function stopping<T extends { stop(): Promise<void> }>(
+  onCleanup: OnCleanup,
+  starting: Promise<T>,
+): Promise<T> {
+  const started = await starting;
+  onCleanup(() => started.stop());
+  return started;
+}
+
+/** Starts services, which are killed in the end. */
+function services(onCleanup: OnCleanup): (env: Settings, databaseUrl: string) => Promise<ServiceProcess> {
+  const started: ServiceProcess[] = [];
+  onCleanup(async () => {
+    for (const service of started) service.kill("SIGKILL");
+    await Promise.all(started.map((service) => service.ended));
+  });
+  return async (env, databaseUrl) => {
+    const service = await startService({ storage: { databaseUrl }, env });
+    started.push(service);
+    return service;
+  };
 }
 
 /** Starts agents of a test; they end with it. */

@@ -23,6 +23,18 @@ export async function createWebhookTarget(
   return { id: answer.body.id, secret: answer.body.secret };
 }
 
+/** Makes a mailbox target, and gives its id. */
+export async function createMailboxTarget(
+  service: Caller,
+  { api_key: key }: Pick<Account, "api_key">,
+  fields: Record<string, unknown> = {},
+): Promise<string> {
+  const body = { kind: "mailbox", name: "inbox", ...fields };
+  const answer = await service.call("POST", "/api/v1/targets", { key, body });
+  if (answer.status !== 200) throw new Error(`target: ${answer.status} ${JSON.stringify(answer.body)}`);
+  return answer.body.id;
+}
+
 /** Sends an item that must be accepted, and gives its id. */
 export async function sendItem(
   service: Caller,

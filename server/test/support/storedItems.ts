@@ -1,5 +1,53 @@
 import type pg from "pg";
-import { bucketOf } from "../../src/postgres/ids.ts";
+import { hashCredential } from "../../src/http/contract/credentials.ts";
+import { bucketOf, newRootId } from "../../src/postgres/ids.ts";
+import { until } from "./until.ts";
+
+/** Stores an organization whose bills are in order, and gives its id. */
+export async function storeOrganization(pool: pg.Pool, id: string = newRootId(Date.now())): Promise<string> {
+  await pool.query(
+    "insert into organizations (id, name, slug, billing_status, created_at) values ($1, 'o', $2, 'active', 0)",
+    [id, id],
+  );
+  return id;
+}
+
+/** Stores an API key of an organization. */
+export async function storeApiKey(pool: pg.Pool, orgId: string, key: string): Promise<string> {
+  const id = newRootId(Date.now());
+  await pool.query(
+    `insert into api_keys (id, org_id, name, key_hash, prefix, created_at)
+     values ($1, $2, 'k', $3, 'ak_live_aaaa', 0)
+     on conflict (key_hash) do update set org_id = excluded.org_id`,
+    [id, orgId, hashCredential(key)],
+  );
+  return id;
+}
+
+/** Stores a webhook target unless its columns say otherwise, and gives its id. */
+export async function storeTarget(
+  pool: pg.Pool,
+  orgId: string,
+  columns: Readonly<Record<string, unknown>> = {},
+): Promise<string> {
+  const isWebhook = (columns["kind"] ?? "webhook") === "webhook";
+  const row: Record<string, unknown> = {
+    id: newRootId(Date.now()),
+    org_id: orgId,
+    kind: "webhook",
+    name: "t",
+    created_at: 0,
+    updated_at: 0,
+    ...(isWebhook && { url: "https://example.com/", secret: Buffer.of(0) }),
+    ...columns,
+  };
+  const names = Object.keys(row);
+  await pool.query(
+    `insert into targets (${names.join(", ")}) values (${names.map((_name, n) => `$${n + 1}`).join(", ")})`,
+    Object.values(row),
+  );
+  return row["id"] as string;
+}
 
 export interface StoredItems {
   orgId: string;
@@ -51,4 +99,13 @@ export async function hotRows(pool: pg.Pool): Promise<HotRows> {
      from deliveries`,
   );
   return rows[0]!;
+}
+
+/** Waits until the hot table holds nothing: all that was due has ended. */
+export async function untilNothingIsDue(pool: pg.Pool, limitMs?: number): Promise<void> {
+  await until(
+    () => hotRows(pool),
+    ({ waiting, leased }) => waiting + leased === 0,
+    limitMs,
+  );
 }

@@ -6,18 +6,15 @@ import { createDeliveryMetrics } from "../../telemetry/deliveryMetrics.ts";
 import { createLog } from "../../telemetry/log.ts";
 import { createClaimLoop } from "./claimLoop.ts";
 import { file, databaseTest } from "../../../test/support/fixtures.ts";
+import { storeOrganization, storeTarget } from "../../../test/support/storedItems.ts";
 
 const it = databaseTest()
   /** A target with as many due items, each in a row of its own. */
   .extend("makeBacklog", file, ({ pool }) => async (): Promise<string> => {
     const org = newId(0, Date.now());
     const target = newId(7, Date.now());
-    await pool.query("insert into organizations values ($1, 'o', 'o', 'active', null, 0)", [org]);
-    await pool.query(
-      `insert into targets (id, org_id, kind, name, url, secret, created_at, updated_at)
-     values ($1, $2, 'webhook', 't', 'https://example.com/', '\\x00', 0, 0)`,
-      [target, org],
-    );
+    await storeOrganization(pool, org);
+    await storeTarget(pool, org, { id: target });
     await pool.query(
       `with made as (
        insert into events (bucket, kind, max_retries, billable, target_id, id, org_id, payload)

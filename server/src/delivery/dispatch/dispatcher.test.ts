@@ -1,6 +1,6 @@
 import { Registry } from "prom-client";
 import { expect, onTestFinished } from "vitest";
-import { storeDueItems } from "../../../test/support/storedItems.ts";
+import { storeDueItems, storeOrganization, storeTarget } from "../../../test/support/storedItems.ts";
 import { until } from "../../../test/support/until.ts";
 import { loadConfig } from "../../config/config.ts";
 import { newId } from "../../postgres/ids.ts";
@@ -36,11 +36,7 @@ const it = databaseTest({ poolSize: 4 })
   /** A target with five due items; nobody can open its signing secret. */
   .extend("makeTarget", file, ({ pool }) => async (bucket: number, kind: 1 | 3): Promise<string> => {
     const id = newId(bucket, Date.now());
-    await pool.query(
-      `insert into targets (id, org_id, kind, name, url, secret, created_at, updated_at)
-     values ($1, $2, 'webhook', 't', 'https://example.com/', '\\x00', 0, 0)`,
-      [id, orgId],
-    );
+    await storeTarget(pool, orgId, { id: id });
     await storeDueItems(pool, { orgId, targetId: id, count: 5 });
     await pool.query("update deliveries set kind = $2 where target_id = $1", [id, kind]);
     return id;
@@ -65,7 +61,7 @@ const it = databaseTest({ poolSize: 4 })
 
 it.beforeAll(async ({ pool }) => {
   await ensurePartitions(pool, Date.now());
-  await pool.query("insert into organizations values ($1, 'o', 'o', 'active', null, 0)", [orgId]);
+  await storeOrganization(pool, orgId);
 });
 
 const taken: AttemptResult = {

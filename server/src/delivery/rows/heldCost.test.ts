@@ -1,9 +1,10 @@
 import { expect } from "vitest";
-import { storeDueItems } from "../../../test/support/storedItems.ts";
+import { storeDueItems, storeOrganization, storeTarget } from "../../../test/support/storedItems.ts";
 import { newRootId } from "../../postgres/ids.ts";
 import { ensurePartitions } from "../../postgres/partitions.ts";
 import { claimDeliveries, firstCursor } from "./store.ts";
 import { file, databaseTest } from "../../../test/support/fixtures.ts";
+import { tuplesRead } from "../../../test/support/tuplesRead.ts";
 
 /*
  * Tuples read are counted by the database, which is exact where times are not. The plans of the functions are cached
@@ -12,26 +13,20 @@ import { file, databaseTest } from "../../../test/support/fixtures.ts";
 
 const it = databaseTest({ poolSize: 1 })
   .extend("org", file, ({}) => newRootId(Date.now()))
-  .extend("newTarget", file, ({ pool, org }) => async (enabled: boolean): Promise<string> => {
-    const id = newRootId(Date.now());
-    await pool.query(
-      `insert into targets (id, org_id, kind, name, enabled, url, secret, created_at, updated_at)
-     values ($1, $2, 'webhook', 't', $3, 'https://example.com', 'x', 0, 0)`,
-      [id, org, enabled],
-    );
-    return id;
-  })
-  .extend("tuplesSoFar", file, ({ pool }) => async (): Promise<number> => {
-    const { rows } = await pool.query<{ tuples: number }>(
-      `select (
-       idx_tup_fetch + seq_tup_read
-       + (select sum(pg_stat_get_xact_tuples_returned(indexrelid)) from pg_index where indrelid = relid)
-     )::integer as tuples
-     from pg_stat_xact_user_tables
-     where relname = 'deliveries'`,
-    );
-    return rows[0]!.tuples;
-  })
+  .extend(
+    "newTarget",
+    file,
+    ({ pool, org }) =>
+      (enabled: boolean) =>
+        storeTarget(pool, org, { enabled }),
+  )
+  .extend(
+    "tuplesSoFar",
+    file,
+    ({ pool }) =>
+      () =>
+        tuplesRead(pool, "deliveries"),
+  )
   /** A whole circle; what it brought, and how many tuples of `deliveries` it read. */
   .extend(
     "claim",
@@ -59,10 +54,7 @@ const it = databaseTest({ poolSize: 1 })
 
 it.beforeAll(async ({ pool, org }) => {
   await ensurePartitions(pool, Date.now());
-  await pool.query(
-    "insert into organizations (id, name, slug, billing_status, created_at) values ($1, 'o', $2, 'active', 0)",
-    [org, org],
-  );
+  await storeOrganization(pool, org);
 });
 
 it("a claim reads as much with 40,000 held items of disabled targets as without", async ({

@@ -4,6 +4,7 @@ import { createTestDatabase, type TestDatabase } from "../../../test/support/dat
 import { newId } from "../../postgres/ids.ts";
 import { createPool } from "../../postgres/pool.ts";
 import { type PermitGrant, type PermitWish, returnShares, sweepPermits, takePermits } from "./permits.ts";
+import { storeOrganization, storeTarget } from "../../../test/support/storedItems.ts";
 
 let database: TestDatabase;
 let pool: pg.Pool;
@@ -13,7 +14,7 @@ const [one, other] = [newId(0, Date.now()), newId(0, Date.now())];
 beforeAll(async () => {
   database = await createTestDatabase();
   pool = createPool({ connection: database.connection, size: 4, onError: () => undefined });
-  await pool.query("insert into organizations values ($1, 'o', 'o', 'active', null, 0)", [orgId]);
+  await storeOrganization(pool, orgId);
 });
 
 afterAll(async () => {
@@ -29,12 +30,12 @@ interface Limits {
 
 async function makeTarget({ perSecond, burst, maxConcurrency }: Limits): Promise<string> {
   const id = newId(3, Date.now());
-  await pool.query(
-    `insert into targets (id, org_id, kind, name, url, secret, created_at, updated_at,
-       rate_limit_per_second, rate_limit_burst, max_concurrency)
-     values ($1, $2, 'webhook', 't', 'https://example.com/', '\\x00', 0, 0, $3, $4, $5)`,
-    [id, orgId, perSecond, burst, maxConcurrency],
-  );
+  await storeTarget(pool, orgId, {
+    id,
+    rate_limit_per_second: perSecond,
+    rate_limit_burst: burst,
+    max_concurrency: maxConcurrency,
+  });
   return id;
 }
 

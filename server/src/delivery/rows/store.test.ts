@@ -3,6 +3,7 @@ import { bucketOf, newId } from "../../postgres/ids.ts";
 import { ensurePartitions } from "../../postgres/partitions.ts";
 import { type Claim, claimDeliveries, type DeliveryClaimRequest, firstCursor } from "./store.ts";
 import { file, databaseTest } from "../../../test/support/fixtures.ts";
+import { storeOrganization, storeTarget } from "../../../test/support/storedItems.ts";
 
 const orgId = newId(0, Date.now());
 
@@ -10,12 +11,7 @@ const it = databaseTest()
   /** Makes a target whose place in the circle over all targets follows from its bucket. */
   .extend("makeTarget", file, ({ pool }) => async (bucket: number, version = 0): Promise<string> => {
     const id = newId(bucket, Date.now());
-    await pool.query(
-      `insert into targets (id, org_id, kind, name, url, secret, created_at, updated_at, version)
-     values ($1, $2, 'webhook', 't', 'https://example.com/', '\\x00', 0, 0, $3)`,
-      [id, orgId, version],
-    );
-    return id;
+    return storeTarget(pool, orgId, { id, version });
   })
   /** Stores a due item and gives its id. */
   .extend("store", file, ({ pool }) => async (targetId: string, item: Item = {}): Promise<string> => {
@@ -54,7 +50,7 @@ const it = databaseTest()
 
 it.beforeAll(async ({ pool }) => {
   await ensurePartitions(pool, Date.now());
-  await pool.query("insert into organizations values ($1, 'o', 'o', 'active', null, 0)", [orgId]);
+  await storeOrganization(pool, orgId);
 });
 
 it.beforeEach(async ({ pool }) => {

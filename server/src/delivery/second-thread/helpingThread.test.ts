@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { expect, onTestFinished, vi } from "vitest";
 import { startCollector } from "../../../test/support/collector.ts";
 import { answerOk, startReceiver } from "../../../test/support/receiver.ts";
-import { hotRows, storeDueItems } from "../../../test/support/storedItems.ts";
+import { hotRows, storeDueItems, storeOrganization, storeTarget } from "../../../test/support/storedItems.ts";
 import { until } from "../../../test/support/until.ts";
 import { noChanges } from "../../items/changes.ts";
 import { loadConfig } from "../../config/config.ts";
@@ -31,11 +31,8 @@ const it = databaseTest()
     ({ pool }) =>
       async (bucket: number, url: string, count: number): Promise<string> => {
         const id = newId(bucket, Date.now());
-        await pool.query(
-          `insert into targets (id, org_id, kind, name, url, secret, created_at, updated_at)
-     values ($1, $2, 'webhook', 't', $3, $4, 0, 0)`,
-          [id, orgId, url, sealSigningSecret(box, id, newSigningSecret(randomBytes))],
-        );
+        const secret = sealSigningSecret(box, id, newSigningSecret(randomBytes));
+        await storeTarget(pool, orgId, { id, url, secret });
         await storeDueItems(pool, { orgId, targetId: id, count });
         return id;
       },
@@ -68,7 +65,7 @@ const it = databaseTest()
 
 it.beforeAll(async ({ pool }) => {
   await ensurePartitions(pool, Date.now());
-  await pool.query("insert into organizations values ($1, 'o', 'o', 'active', null, 0)", [orgId]);
+  await storeOrganization(pool, orgId);
 });
 
 function counted(metrics: MetricValues[][], name: string): number {

@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import { bucketOf, newId, newRootId } from "../../postgres/ids.ts";
+import { bucketOf, newId } from "../../postgres/ids.ts";
 import { ensurePartitions } from "../../postgres/partitions.ts";
 import { changeClaims } from "../finish/changeClaims.ts";
 import { type ClaimDeps, claimMessages } from "./claimMessages.ts";
@@ -7,6 +7,8 @@ import { claimNamedMessages } from "./claimNamedMessages.ts";
 import { closeMessages } from "../finish/closeMessages.ts";
 import { createWatermarks } from "./watermarks.ts";
 import { file, databaseTest } from "../../../test/support/fixtures.ts";
+import { storeOrganization, storeTarget, storeApiKey } from "../../../test/support/storedItems.ts";
+import { tuplesRead, vacuum } from "../../../test/support/tuplesRead.ts";
 
 /*
  * What a call reads must follow from what it claims or ends, not from what the mailbox holds. Tuples read are
@@ -16,21 +18,9 @@ import { file, databaseTest } from "../../../test/support/fixtures.ts";
 
 const it = databaseTest({ poolSize: 1 })
   .extend("createMailbox", file, ({ pool }) => async (): Promise<Mailbox> => {
-    const [org, keyId, id] = [newRootId(Date.now()), newRootId(Date.now()), newRootId(Date.now())];
-    await pool.query(
-      `insert into organizations (id, name, slug, billing_status, created_at) values ($1, 'o', $2, 'active', 0)`,
-      [org, org],
-    );
-    await pool.query(
-      `insert into api_keys (id, org_id, name, key_hash, prefix, created_at)
-     values ($1, $2, 'k', sha256(convert_to($3, 'UTF8')), 'ak', 0)
-     on conflict (key_hash) do update set org_id = excluded.org_id`,
-      [keyId, org, key],
-    );
-    await pool.query(
-      `insert into targets (id, org_id, kind, name, created_at, updated_at) values ($1, $2, 'mailbox', 'b', 0, 0)`,
-      [id, org],
-    );
+    const org = await storeOrganization(pool);
+    await storeApiKey(pool, org, key);
+    const id = await storeTarget(pool, org, { kind: "mailbox" });
     const deps = {
       pool,
       retentionMs: 604_800_000,
@@ -66,21 +56,13 @@ const it = databaseTest({ poolSize: 1 })
         return ids;
       },
   )
-  /**
-   * Rows and index entries; a scan that makes a bitmap reads entries whose rows it never looks at. Includes what earlier
-   * transactions of the session have not reported yet.
-   */
-  .extend("tuplesSoFar", file, ({ pool }) => async (): Promise<number> => {
-    const { rows } = await pool.query<{ tuples: number }>(
-      `select (
-       idx_tup_fetch + seq_tup_read
-       + (select sum(pg_stat_get_xact_tuples_returned(indexrelid)) from pg_index where indrelid = relid)
-     )::integer as tuples
-     from pg_stat_xact_user_tables
-     where relname = 'messages'`,
-    );
-    return rows[0]!.tuples;
-  })
+  .extend(
+    "tuplesSoFar",
+    file,
+    ({ pool }) =>
+      () =>
+        tuplesRead(pool, "messages"),
+  )
   /** All messages so far, each until a moment of its own. */
   .extend("leaseAll", file, ({ pool }) => async (): Promise<void> => {
     await pool.query(
@@ -91,7 +73,7 @@ const it = databaseTest({ poolSize: 1 })
        claim_token = id`,
     );
     // What the update left behind is read once more by whoever comes next.
-    await pool.query("vacuum messages");
+    await vacuum(pool, "messages");
   })
   /** Does something in a transaction of its own, and says how many tuples of `messages` that read. */
   .extend(

@@ -30,8 +30,8 @@ const maxNotifiedIds = 200;
 const pollIntervalMs = 5_000;
 
 /**
- * One LISTEN connection per node. Notifications are the fast way; a poll that costs one statement, however many
- * wait, is the floor. While nobody waits there is no poll.
+ * One LISTEN connection per node. Waiters are woken by NOTIFY; as a notification may get lost, a poll asks for all of them
+ * in one statement every five seconds. While nobody waits there is no poll.
  */
 export function createWakeups(deps: WakeupsDeps): Wakeups {
   const nodeId = randomBytes(8).toString("hex");

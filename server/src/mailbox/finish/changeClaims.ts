@@ -1,8 +1,8 @@
-import { int4Array, textArray, uuidArray } from "../../postgres/hot/binaryArray.ts";
+import { int4Array } from "../../postgres/hot/binaryArray.ts";
 import { callFunction } from "../../postgres/hot/callFunction.ts";
-import { idsOf, numberKeys } from "../message/batchKeys.ts";
+import { idsOf } from "../message/batchKeys.ts";
 import type { ClaimDeps } from "../claim/claimMessages.ts";
-import { type ChangeResult, orderById, readResults } from "./closeMessages.ts";
+import { type ChangeResult, namedClaims, orderById, readResults } from "./closeMessages.ts";
 
 /** One claimed message whose holder needs it longer, or gives it back. */
 export interface ClaimChange {
@@ -85,18 +85,11 @@ async function changeDistinct(
 ): Promise<ClaimChangeOutcome[]> {
   const order = orderById(requests);
   const sorted = order.map((index) => requests[index]!);
-  const { keyHashes, keyNumbers } = numberKeys(sorted);
   const rows = await callFunction(deps.pool, "change_claims", {
-    p_retention_ms: deps.retentionMs,
-    p_key_hashes: keyHashes,
-    p_keys: keyNumbers,
-    p_ids: uuidArray(sorted.map((request) => request.messageId)),
-    p_mailbox_ids: uuidArray(sorted.map((request) => request.mailboxId)),
-    p_claim_tokens: uuidArray(sorted.map((request) => request.claimToken)),
+    ...namedClaims(deps, sorted),
     // −1 stands for null, which these arrays do not carry.
     p_leases_ms: int4Array(sorted.map((request) => request.leaseMs ?? -1)),
     p_delays_ms: int4Array(sorted.map((request) => request.delayMs)),
-    p_reasons: textArray(sorted.map((request) => request.reason)),
     p_unclaimed: isUnclaimed,
   });
   const { codes, freed_mailbox_ids: freed, now_ms: nowMs } = rows[0]!;

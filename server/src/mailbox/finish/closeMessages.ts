@@ -50,16 +50,7 @@ export async function closeMessages(
 ): Promise<ChangeResult[]> {
   const order = orderById(requests);
   const sorted = order.map((index) => requests[index]!);
-  const { keyHashes, keyNumbers } = numberKeys(sorted);
-  const rows = await callFunction(deps.pool, "close_messages", {
-    p_retention_ms: deps.retentionMs,
-    p_key_hashes: keyHashes,
-    p_keys: keyNumbers,
-    p_ids: uuidArray(sorted.map((request) => request.messageId)),
-    p_mailbox_ids: uuidArray(sorted.map((request) => request.mailboxId)),
-    p_claim_tokens: uuidArray(sorted.map((request) => request.claimToken)),
-    p_reasons: textArray(sorted.map((request) => request.reason)),
-  });
+  const rows = await callFunction(deps.pool, "close_messages", namedClaims(deps, sorted));
   const { codes, freed_mailbox_ids: freed } = rows[0]!;
   if (freed !== null) deps.onMessagesReady(idsOf(freed));
   const sortedResults = readResults(codes!);
@@ -69,6 +60,20 @@ export async function closeMessages(
     if (results[index] !== "unauthorized") deps.onKeyUsed(requests[index]!.key);
   });
   return results;
+}
+
+/** What close_messages and change_claims take alike: whose requests, which claims, and why. */
+export function namedClaims({ retentionMs }: ClaimDeps, requests: readonly CloseRequest[]) {
+  const { keyHashes, keyNumbers } = numberKeys(requests);
+  return {
+    p_retention_ms: retentionMs,
+    p_key_hashes: keyHashes,
+    p_keys: keyNumbers,
+    p_ids: uuidArray(requests.map((request) => request.messageId)),
+    p_mailbox_ids: uuidArray(requests.map((request) => request.mailboxId)),
+    p_claim_tokens: uuidArray(requests.map((request) => request.claimToken)),
+    p_reasons: textArray(requests.map((request) => request.reason)),
+  };
 }
 
 /** The indexes of requests in the order of their messages' ids, which all transactions that lock messages share. */

@@ -7,6 +7,7 @@ import {
   sweepExpiredMessages,
 } from "./sweepMessages.ts";
 import { file, databaseTest } from "../../../test/support/fixtures.ts";
+import { storeOrganization, storeTarget } from "../../../test/support/storedItems.ts";
 
 const it = databaseTest({ poolSize: 4 })
   .extend(
@@ -67,14 +68,8 @@ describe("sweeping", () => {
     await pool.query("truncate mailbox_activity, mailbox_minutes");
     const org = newRootId(Date.now());
     const box = newRootId(Date.now());
-    await pool.query(
-      `insert into organizations (id, name, slug, billing_status, created_at) values ($1, 'o', $2, 'active', 0)`,
-      [org, org],
-    );
-    await pool.query(
-      `insert into targets (id, org_id, kind, name, created_at, updated_at) values ($1, $2, 'mailbox', 'b', 0, 0)`,
-      [box, org],
-    );
+    await storeOrganization(pool, org);
+    await storeTarget(pool, org, { id: box, kind: "mailbox" });
     const minute = Math.floor(Date.now() / 60_000);
     for (const [at, accepted, acknowledged] of [
       [minute, 5, 2],

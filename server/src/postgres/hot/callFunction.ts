@@ -23,7 +23,7 @@ export function callFunction<N extends FunctionName>(
   });
 }
 
-/** Runs a named statement the fast way, or the plain one where that is switched off. */
+/** Runs a named statement as a hot call, or by the driver alone where `POSTRIDER_FAST_SQL` is off. */
 export function runCall<R extends pg.QueryResultRow>(pool: pg.Pool, call: FunctionCall): Promise<R[]> {
   return isTapped(pool) ? callHot(pool, call) : callPlain(pool, call);
 }

@@ -6,7 +6,6 @@ export interface RawAnswer {
   status: number;
   headers: Record<string, string>;
   body: string;
-  durationMs: number;
 }
 
 /** What is sent: bytes in pieces with pauses between them, and whether our side then closes. */
@@ -23,17 +22,13 @@ export interface RawRequest {
  * @throws {Error} when neither happened within the limit.
  */
 export function sendRaw(port: number, request: RawRequest, limitMs: number): Promise<RawAnswer> {
-  const startedAtMs = performance.now();
   return new Promise((resolve, reject) => {
     const socket = connect({ port, host: "127.0.0.1", noDelay: true });
     let received = Buffer.alloc(0);
-    const finish = (answer: Omit<RawAnswer, "durationMs"> | undefined): void => {
+    const finish = (answer: RawAnswer | undefined): void => {
       clearTimeout(timer);
       socket.destroy();
-      resolve({
-        ...(answer ?? { status: 0, headers: {}, body: "" }),
-        durationMs: performance.now() - startedAtMs,
-      });
+      resolve(answer ?? { status: 0, headers: {}, body: "" });
     };
     const timer = setTimeout(() => {
       socket.destroy();
@@ -63,7 +58,7 @@ async function writePieces(
 }
 
 /** The answer in the bytes so far; undefined while it is not whole. An interim answer (1xx) is skipped. */
-function parseAnswer(bytes: Buffer, isLast: boolean): Omit<RawAnswer, "durationMs"> | undefined {
+function parseAnswer(bytes: Buffer, isLast: boolean): RawAnswer | undefined {
   const text = bytes.toString("latin1");
   const head = /^HTTP\/1\.1 (\d{3})[^\r]*\r\n((?:[^\r]+\r\n)*)\r\n/.exec(text);
   if (head === null) return undefined;

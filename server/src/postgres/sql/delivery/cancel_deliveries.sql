@@ -5,57 +5,34 @@ create function cancel_deliveries(
   p_target uuid,
   p_limit integer
 )
-returns integer
-language plpgsql
-as $$
-declare
-  v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
-  v_count integer;
+returns integer language plpgsql as $$
 begin
-  with first as (
-    select f.tid
+  return cancel_locked_deliveries(p_bucket, p_target, array(
+    select d.id
     from (
       select
-        d.ctid as tid,
-        cardinality(d.event_ids) as items,
-        sum(cardinality(d.event_ids)) over (order by d.due_at rows unbounded preceding) as total
+        w.ctid as tid,
+        cardinality(w.event_ids) as items,
+        sum(cardinality(w.event_ids)) over (order by w.due_at rows unbounded preceding) as total
       from (
-        select w.ctid, w.event_ids, w.due_at
-        from deliveries w
-        where w.bucket = p_bucket
-          and w.target_id = p_target
-          and w.lease_until is null
-        order by w.due_at
+        select x.ctid, x.event_ids, x.due_at
+        from deliveries x
+        where x.bucket = p_bucket
+          and x.target_id = p_target
+          and x.lease_until is null
+        order by x.due_at
         limit p_limit
-      ) d
-    ) f
-    where f.total - f.items < p_limit
-  ),
-  waiting as (
-    select d.id
-    from first
+      ) w
+    ) first
     cross join lateral (
-      select w.id
-      from deliveries w
-      where w.ctid = first.tid
-        and w.bucket = p_bucket
-        and w.lease_until is null
+      select l.id
+      from deliveries l
+      where l.ctid = first.tid
+        and l.bucket = p_bucket
+        and l.lease_until is null
       for update skip locked
     ) d
-  ),
-  gone as (
-    delete from deliveries d
-    using waiting
-    where d.bucket = p_bucket
-      and d.id = waiting.id
-    returning d.event_ids, d.org_id
-  )
-  insert into settlements (bucket, status, event_id, org_id, target_id, settled_at)
-  select p_bucket, 'CANCELED', i.id, gone.org_id, p_target, v_now_ms
-  from gone
-  cross join unnest(gone.event_ids) as i (id)
-  on conflict do nothing;
-  get diagnostics v_count = row_count;
-  return v_count;
+    where first.total - first.items < p_limit
+  ));
 end
 $$;

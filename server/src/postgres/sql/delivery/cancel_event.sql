@@ -12,9 +12,7 @@ create function cancel_event(
   out target_id uuid,
   out event_type text,
   out mailbox_is_freed boolean
-)
-language plpgsql
-as $$
+) language plpgsql as $$
 declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
   v_bucket smallint := get_byte(uuid_send(p_id), 15);
@@ -105,9 +103,7 @@ create function cancel_message(
   p_expired_before uuid,
   out code text,
   out is_freed boolean
-)
-language plpgsql
-as $$
+) language plpgsql as $$
 declare
   v_bucket smallint := get_byte(uuid_send(p_id), 15);
   v_message record;

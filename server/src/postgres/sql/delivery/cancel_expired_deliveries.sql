@@ -6,16 +6,12 @@ create function cancel_expired_deliveries(
   p_before uuid,
   p_limit integer
 )
-returns integer
-language plpgsql
-as $$
+returns integer language plpgsql as $$
 declare
-  v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
   v_place record;
   v_bucket smallint := -1;
   v_target uuid := '00000000-0000-0000-0000-000000000000';
   v_tried integer;
-  v_items integer;
   v_count integer := 0;
 begin
   while v_count < p_limit loop
@@ -32,7 +28,7 @@ begin
 
     -- Each half is in the order of the items' ids in deliveries_listed.
     for v_tried in 0..1 loop
-      with expired as (
+      v_count := v_count + cancel_locked_deliveries(v_bucket, v_target, array(
         select d.id
         from deliveries d
         where d.bucket = v_bucket
@@ -44,21 +40,7 @@ begin
         order by d.event_ids[cardinality(d.event_ids)]
         limit p_limit
         for update skip locked
-      ),
-      gone as (
-        delete from deliveries d
-        using expired
-        where d.bucket = v_bucket
-          and d.id = expired.id
-        returning d.event_ids, d.org_id
-      )
-      insert into settlements (bucket, status, event_id, org_id, target_id, settled_at)
-      select v_bucket, 'CANCELED', i.id, gone.org_id, v_target, v_now_ms
-      from gone
-      cross join unnest(gone.event_ids) as i (id)
-      on conflict do nothing;
-      get diagnostics v_items = row_count;
-      v_count := v_count + v_items;
+      ));
     end loop;
   end loop;
   return v_count;

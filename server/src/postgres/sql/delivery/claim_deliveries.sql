@@ -43,9 +43,7 @@ returns table (
   correlation_ids text[],
   payloads bytea[],
   trace_contexts bytea[]
-)
-language plpgsql
-as $$
+) language plpgsql as $$
 #variable_conflict use_column
 declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;

@@ -26,9 +26,7 @@ create function finish_deliveries(
   p_latencies smallint[],
   p_header_sets integer[]
 )
-returns text
-language plpgsql
-as $$
+returns text language plpgsql as $$
 declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
   v_matched text;

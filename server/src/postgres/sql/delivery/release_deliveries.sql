@@ -8,9 +8,7 @@ create function release_deliveries(
   p_spare_ids uuid[],
   p_event_ids uuid[]
 )
-returns integer
-language plpgsql
-as $$
+returns integer language plpgsql as $$
 declare
   v_count integer;
 begin

@@ -10,9 +10,7 @@ create function replay_event(
   out code text,
   out kind smallint,
   out target_id uuid
-)
-language plpgsql
-as $$
+) language plpgsql as $$
 declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
   v_bucket smallint := get_byte(uuid_send(p_id), 15);

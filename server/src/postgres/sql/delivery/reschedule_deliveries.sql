@@ -9,9 +9,7 @@ create function reschedule_deliveries(
   p_limit integer,
   out changed integer,
   out last_due_at bigint
-)
-language plpgsql
-as $$
+) language plpgsql as $$
 begin
   with waiting as materialized (
     select d.id, d.due_at

@@ -1,9 +1,7 @@
 -- Ends the leases that have lapsed, whose node died or stalled: their items are due again. Rows that another transaction
 -- has locked are being finished and skipped. Gives how many items there were.
 create function sweep_deliveries()
-returns integer
-language plpgsql
-as $$
+returns integer language plpgsql as $$
 declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
   v_count integer;

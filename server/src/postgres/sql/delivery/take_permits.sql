@@ -24,9 +24,7 @@ returns table (
   interval_us double precision,
   burst integer,
   requests integer
-)
-language plpgsql
-as $$
+) language plpgsql as $$
 declare
   v_target record;
   v_bucket smallint;

@@ -10,9 +10,7 @@ create function erase_answers(
   p_id uuid,
   p_now_ms bigint
 )
-returns void
-language plpgsql
-as $$
+returns void language plpgsql as $$
 begin
   -- Each half is served by its own partial index.
   update attempts a

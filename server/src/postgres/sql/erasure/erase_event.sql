@@ -11,9 +11,7 @@ create function erase_event(
   p_retention_ms bigint,
   out code text,
   out mailbox_id uuid
-)
-language plpgsql
-as $$
+) language plpgsql as $$
 declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
   v_event record;

@@ -7,9 +7,7 @@ create function withdraw_delivery(
   p_id uuid,
   out is_busy boolean,
   out is_withdrawn boolean
-)
-language plpgsql
-as $$
+) language plpgsql as $$
 declare
   v_row_id uuid;
   v_event_ids uuid[];

@@ -8,9 +8,7 @@ create function withdraw_message(
   p_expired_before uuid,
   out is_busy boolean,
   out is_withdrawn boolean
-)
-language plpgsql
-as $$
+) language plpgsql as $$
 declare
   v_message record;
 begin

@@ -10,9 +10,7 @@ create function begin_handoff(
   p_lease_token bigint,
   out code text,
   out unanswered_since bigint
-)
-language plpgsql
-as $$
+) language plpgsql as $$
 declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
   v_bucket smallint := get_byte(uuid_send(p_event_id), 15);

@@ -24,9 +24,7 @@ returns table (
   fingerprint text,
   follow_error text,
   is_circle_closed boolean
-)
-language plpgsql
-as $$
+) language plpgsql as $$
 #variable_conflict use_column
 declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
@@ -141,9 +139,7 @@ create function abandon_handoffs(
   p_target uuid,
   p_limit integer
 )
-returns integer
-language plpgsql
-as $$
+returns integer language plpgsql as $$
 declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
   v_count integer;
@@ -180,9 +176,7 @@ $$;
 
 -- Takes over the polls that a dead or stalled node held.
 create function sweep_handoff_polls()
-returns integer
-language plpgsql
-as $$
+returns integer language plpgsql as $$
 declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
   v_count integer;

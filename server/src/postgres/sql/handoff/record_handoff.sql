@@ -29,9 +29,7 @@ create function record_handoff(
   p_result_type text,
   p_result_payload bytea
 )
-returns text
-language plpgsql
-as $$
+returns text language plpgsql as $$
 declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
   v_bucket smallint := get_byte(uuid_send(p_event_id), 15);

@@ -40,9 +40,7 @@ create function accept_items(
   out pair_versions bigint[],
   out pair_kinds smallint[],
   out pair_held boolean[]
-)
-language plpgsql
-as $$
+) language plpgsql as $$
 declare
   v_pair_codes text[];
   v_pair_orgs uuid[];

@@ -5,9 +5,7 @@ create function cancel_messages(
   p_mailbox uuid,
   p_limit integer
 )
-returns integer
-language plpgsql
-as $$
+returns integer language plpgsql as $$
 declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
   v_count integer;

@@ -17,9 +17,7 @@ create function change_claims(
   out codes text,
   out freed_mailbox_ids uuid[],
   out now_ms bigint
-)
-language plpgsql
-as $$
+) language plpgsql as $$
 declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
   v_expired_before uuid := first_id_at(v_now_ms - p_retention_ms);

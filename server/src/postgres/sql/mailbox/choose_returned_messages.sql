@@ -10,9 +10,7 @@ create function choose_returned_messages(
   p_now_ms bigint,
   p_expired_before uuid
 )
-returns chosen_messages
-language plpgsql
-as $$
+returns chosen_messages language plpgsql as $$
 declare
   v_max_returned constant integer := 1000;
   v_ids uuid[];

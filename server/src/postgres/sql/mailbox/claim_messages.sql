@@ -34,9 +34,7 @@ returns table (
   correlation_id text,
   payload text,
   trace_context bytea
-)
-language plpgsql
-as $$
+) language plpgsql as $$
 #variable_conflict use_column
 declare
   -- The database's own clock, because those of the nodes disagree.

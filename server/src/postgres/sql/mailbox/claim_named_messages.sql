@@ -25,9 +25,7 @@ returns table (
   correlation_id text,
   payload text,
   trace_context bytea
-)
-language plpgsql
-as $$
+) language plpgsql as $$
 #variable_conflict use_column
 declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;

@@ -4,9 +4,7 @@
 -- that two calls cannot deadlock.
 -- Called from functions that steer the planner, as all in this file, and inherits that.
 create function lock_claim_ids(p_digests bytea[], p_mailbox_ids uuid[])
-returns void
-language plpgsql
-as $$
+returns void language plpgsql as $$
 begin
   perform pg_advisory_xact_lock(l.number)
   from (
@@ -27,9 +25,7 @@ create function repeated_requests(
   p_keys smallint[],
   p_digests bytea[]
 )
-returns integer[]
-language plpgsql
-as $$
+returns integer[] language plpgsql as $$
 begin
   return array(
     select n
@@ -64,9 +60,7 @@ returns table (
   correlation_id text,
   payload text,
   trace_context bytea
-)
-language plpgsql
-as $$
+) language plpgsql as $$
 #variable_conflict use_column
 begin
   return query
@@ -118,9 +112,7 @@ create function remember_claims(
   p_leases_ms integer[],
   p_now_ms bigint
 )
-returns void
-language plpgsql
-as $$
+returns void language plpgsql as $$
 declare
   -- How long the answer to a Claim-Id is kept past the end of its lease.
   v_keep_ms constant integer := 60000;

@@ -14,9 +14,7 @@ create function close_messages(
   p_reasons text[],
   out codes text,
   out freed_mailbox_ids uuid[]
-)
-language plpgsql
-as $$
+) language plpgsql as $$
 declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
   v_expired_before uuid := first_id_at(v_now_ms - p_retention_ms);

@@ -16,9 +16,7 @@ create function force_message(
   p_user uuid,
   p_intervention uuid
 )
-returns text
-language plpgsql
-as $$
+returns text language plpgsql as $$
 declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
   v_expired_before uuid := first_id_at(v_now_ms - p_retention_ms);

@@ -12,9 +12,7 @@ create function left_in_mailbox(
   p_now_ms bigint,
   p_expired_before uuid
 )
-returns mailbox_rest
-language plpgsql
-as $$
+returns mailbox_rest language plpgsql as $$
 declare
   v_max_counted constant integer := 100;
 begin

@@ -14,9 +14,7 @@ create function lock_message(
   out message_position bigint,
   out claimed_by uuid,
   out ordering_key text
-)
-language plpgsql
-as $$
+) language plpgsql as $$
 declare
   v_message record;
   v_key text;

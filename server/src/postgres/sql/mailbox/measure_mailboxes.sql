@@ -7,9 +7,7 @@ create function measure_mailboxes(
   out claimed bigint,
   out dead bigint,
   out oldest_seconds double precision
-)
-language plpgsql
-as $$
+) language plpgsql as $$
 declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
   v_expired_before uuid := first_id_at(v_now_ms - p_retention_ms);

@@ -13,9 +13,7 @@ $$;
 
 -- Locks what can be locked at once; gives those keys.
 create function try_lock_message_keys(p_mailbox uuid, p_keys text[])
-returns text[]
-language plpgsql
-as $$
+returns text[] language plpgsql as $$
 begin
   return array(
     select k.ordering_key
@@ -27,9 +25,7 @@ $$;
 
 -- Waits for all the keys, in an order that all callers share.
 create function lock_message_keys(p_mailbox uuid, p_keys text[])
-returns void
-language plpgsql
-as $$
+returns void language plpgsql as $$
 begin
   perform pg_advisory_xact_lock(l.number)
   from (
@@ -49,9 +45,7 @@ create function unpark_messages(
   p_now_ms bigint,
   p_expired_before uuid
 )
-returns integer
-language plpgsql
-as $$
+returns integer language plpgsql as $$
 declare
   v_count integer;
 begin
@@ -104,9 +98,7 @@ create function choose_keyed_messages(
   out ids uuid[],
   out skipped boolean,
   out unparked boolean
-)
-language plpgsql
-as $$
+) language plpgsql as $$
 declare
   v_park_ms constant integer := 600000;
   v_keys text[] := array(select distinct k from unnest(p_keys) as k where k is not null);

@@ -15,9 +15,7 @@ create function message_refusal(
   p_now_ms bigint,
   p_expired_before uuid
 )
-returns text
-language plpgsql
-as $$
+returns text language plpgsql as $$
 declare
   v_bucket smallint := get_byte(uuid_send(p_id), 15);
   v_item record;

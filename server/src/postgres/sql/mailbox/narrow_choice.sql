@@ -11,9 +11,7 @@ create function narrow_choice(
   p_now_ms bigint,
   p_expired_before uuid
 )
-returns chosen_messages
-language plpgsql
-as $$
+returns chosen_messages language plpgsql as $$
 declare
   v_choice chosen_messages := p_choice;
   v_keyed record;
@@ -46,9 +44,7 @@ $$;
 
 -- How many of these messages, from the first, have at most p_max_bytes of payloads together.
 create function count_within_bytes(p_ids uuid[], p_max_bytes bigint)
-returns integer
-language plpgsql
-as $$
+returns integer language plpgsql as $$
 begin
   return count(*) filter (where s.total <= p_max_bytes)
   from (

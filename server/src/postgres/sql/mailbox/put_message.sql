@@ -6,9 +6,7 @@ create function put_message(
   p_id uuid,
   p_now_ms bigint
 )
-returns void
-language plpgsql
-as $$
+returns void language plpgsql as $$
 declare
   v_bucket smallint := get_byte(uuid_send(p_id), 15);
 begin

@@ -12,9 +12,7 @@ create function bury_messages(
   p_now_ms bigint,
   p_expired_before uuid
 )
-returns integer
-language plpgsql
-as $$
+returns integer language plpgsql as $$
 declare
   v_keys text[] := array(select distinct k from unnest(p_keys) as k where k is not null);
   v_locked text[];
@@ -81,9 +79,7 @@ create function return_messages(
   p_expired_before uuid,
   p_limit integer
 )
-returns integer
-language plpgsql
-as $$
+returns integer language plpgsql as $$
 declare
   v_ids uuid[];
   v_poison_ids uuid[];
@@ -131,9 +127,7 @@ create function return_message_of_key(
   p_now_ms bigint,
   p_expired_before uuid
 )
-returns void
-language plpgsql
-as $$
+returns void language plpgsql as $$
 declare
   v_lapsed record;
 begin

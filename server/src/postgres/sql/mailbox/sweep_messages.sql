@@ -4,9 +4,7 @@ create function sweep_messages(
   p_retention_ms bigint,
   p_limit integer
 )
-returns integer
-language plpgsql
-as $$
+returns integer language plpgsql as $$
 declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
   v_expired_before uuid := first_id_at(v_now_ms - p_retention_ms);

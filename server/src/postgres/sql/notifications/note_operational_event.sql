@@ -10,9 +10,7 @@ create function note_operational_event(
   p_event_ids uuid[],
   p_reason text
 )
-returns boolean
-language plpgsql
-as $$
+returns boolean language plpgsql as $$
 declare
   v_ids uuid[];
 begin
@@ -54,9 +52,7 @@ $$;
 
 -- The same for messages of one mailbox that became dead.
 create function note_dead_messages(p_mailbox uuid, p_ids uuid[])
-returns void
-language plpgsql
-as $$
+returns void language plpgsql as $$
 begin
   perform note_operational_event('mailbox.message_dead', t.org_id, t.id, p_ids, null)
   from targets t

@@ -8,9 +8,7 @@ returns table (
   listener_kind text,
   event_type text,
   status text
-)
-language plpgsql
-as $$
+) language plpgsql as $$
 #variable_conflict use_column
 declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
@@ -105,9 +103,7 @@ returns table (
   listener_id uuid,
   listener_kind text,
   status text
-)
-language plpgsql
-as $$
+) language plpgsql as $$
 #variable_conflict use_column
 declare
   v_listener record;

@@ -21,9 +21,7 @@ create function advance_replay(
   out code text,
   out made_ids uuid[],
   out is_finished boolean
-)
-language plpgsql
-as $$
+) language plpgsql as $$
 declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
   v_bucket smallint := get_byte(uuid_send(p_target), 15);
@@ -132,9 +130,7 @@ create function store_replays(
   p_from_id uuid,
   p_now_ms bigint
 )
-returns uuid[]
-language plpgsql
-as $$
+returns uuid[] language plpgsql as $$
 declare
   v_bucket smallint := get_byte(uuid_send(p_target), 15);
   v_low uuid := p_source_ids[1];

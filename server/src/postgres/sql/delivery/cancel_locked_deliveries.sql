@@ -1,0 +1,26 @@
+-- Cancels rows of one target, which the caller has locked: their items are settled, and leases' tokens go with the rows.
+-- Gives how many items there were.
+create function cancel_locked_deliveries(
+  p_bucket smallint,
+  p_target uuid,
+  p_ids uuid[]
+)
+returns integer language plpgsql as $$
+declare
+  v_count integer;
+begin
+  with gone as (
+    delete from deliveries d
+    where d.bucket = p_bucket
+      and d.id = any (p_ids)
+    returning d.event_ids, d.org_id
+  )
+  insert into settlements (bucket, status, event_id, org_id, target_id, settled_at)
+  select p_bucket, 'CANCELED', i.id, gone.org_id, p_target, extract(epoch from clock_timestamp()) * 1000
+  from gone
+  cross join unnest(gone.event_ids) as i (id)
+  on conflict do nothing;
+  get diagnostics v_count = row_count;
+  return v_count;
+end
+$$;

@@ -1,0 +1,33 @@
+/** A part of a plan, as EXPLAIN gives it in JSON. */
+export interface Plan {
+  "Node Type": string;
+  "Relation Name"?: string;
+  "Shared Hit Blocks": number;
+  "Shared Read Blocks": number;
+  Plans?: Plan[];
+}
+
+/** What a statement is preceded by, so that its only row has its plan: see {@link planIn}. */
+export const explaining = "explain (analyze, buffers, timing off, format json)";
+
+export interface ExplainRow {
+  "QUERY PLAN": [{ Plan: Plan }];
+}
+
+export function planIn(rows: readonly ExplainRow[]): Plan {
+  return rows[0]!["QUERY PLAN"][0].Plan;
+}
+
+/** Tables that were read from end to end, of those with these names. An empty one, as the partition of a day ahead is, costs nothing. */
+export function wholeReads(plan: Plan, tables: RegExp): string[] {
+  const below = (plan.Plans ?? []).flatMap((part) => wholeReads(part, tables));
+  const table = plan["Relation Name"] ?? "";
+  return plan["Node Type"] === "Seq Scan" && blocksOf([plan]) > 0 && tables.test(table)
+    ? [...below, table]
+    : below;
+}
+
+/** Pages of the database that were read, in memory or not. */
+export function blocksOf(plans: readonly Plan[]): number {
+  return plans.reduce((sum, plan) => sum + plan["Shared Hit Blocks"] + plan["Shared Read Blocks"], 0);
+}

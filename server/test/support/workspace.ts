@@ -1,0 +1,54 @@
+import { createWebhookTarget, type EventView, readEvent, sendItem, type WebhookTarget } from "./items.ts";
+import type { Account, Answer, TestNode } from "./testNode.ts";
+import { until } from "./until.ts";
+
+type Service = Pick<TestNode, "call">;
+
+/** Requests with an account's key, and what they show. */
+export interface Workspace {
+  account: Account;
+  call: (
+    method: "GET" | "POST" | "PATCH" | "DELETE",
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ) => Promise<Answer>;
+  /** Sends an item that must be accepted, and gives its id. */
+  send: (targetId: string, body?: unknown) => Promise<string>;
+  /** An event with its attempts. */
+  read: (id: string) => Promise<EventView>;
+  /** An event's status. */
+  statusOf: (id: string) => Promise<string>;
+  /** Waits until an event has the status, and gives it. */
+  settled: (id: string, status: string) => Promise<EventView>;
+  /** A webhook target at a path of its own. */
+  newTarget: (fields?: Record<string, unknown>) => Promise<NewTarget>;
+}
+
+export interface NewTarget extends WebhookTarget {
+  path: string;
+}
+
+let targets = 0;
+
+/** An account's workspace, as `service` shows it; its targets are at the receiver. */
+export function workspaceOf(service: Service, account: Account, receiver: { url: string }): Workspace {
+  const { api_key: key } = account;
+  return {
+    account,
+    call: (method, path, body, headers = {}) =>
+      service.call(method, path, { key, ...(body !== undefined && { body }), headers }),
+    send: (targetId, body) => sendItem(service, account, targetId, body),
+    read: (id) => readEvent(service, account, id),
+    statusOf: async (id) => (await readEvent(service, account, id)).event.status,
+    settled: (id, status) =>
+      until(
+        () => readEvent(service, account, id),
+        ({ event }) => event.status === status,
+      ),
+    newTarget: async (fields = {}) => {
+      const path = `/target-${++targets}`;
+      return { ...(await createWebhookTarget(service, account, receiver.url + path, fields)), path };
+    },
+  };
+}
