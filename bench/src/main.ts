@@ -1,5 +1,6 @@
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
+import { dashboardFigures } from "./dashboard/dashboard.ts";
 import { drainFigures } from "./drain.ts";
 import type { BenchSize, Figure } from "./figures.ts";
 import { inAndOutFigures } from "./inAndOut.ts";
@@ -11,7 +12,7 @@ import { mailboxFigures, mailboxStoredFigures } from "./mailbox.ts";
 import { storedFigures } from "./stored.ts";
 
 /*
- * npm run bench [-- --quick] [intake] [in-and-out] [latency] [drain] [neighbours] [stored] [mailbox] [mailbox-stored] [layers]
+ * npm run bench [-- --quick] [intake] [in-and-out] [latency] [drain] [neighbours] [stored] [mailbox] [mailbox-stored] [layers] [dashboard]
  * Each figure is measured against its own ceiling in the same run, because machines and their noise differ;
  * compare ratios, not absolute figures.
  */
@@ -25,9 +26,10 @@ const scenarios: Record<string, (size: BenchSize) => Promise<Figure[]>> = {
   mailbox: mailboxFigures,
   "mailbox-stored": mailboxStoredFigures,
   layers: layerFigures,
+  dashboard: dashboardFigures,
 };
-/** Compares the service with itself, and so runs only when it is asked for. */
-const onRequest = "layers";
+/** One compares the service with itself, the other takes a browser: they run only when they are asked for. */
+const onRequest = ["layers", "dashboard"];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -37,7 +39,7 @@ const size: BenchSize = values.quick
   ? { durationMs: 7_500, warmupMs: 3_000, drainItems: 20_000 }
   : { durationMs: 15_000, warmupMs: 6_000, drainItems: 50_000 };
 const chosen =
-  positionals.length > 0 ? positionals : Object.keys(scenarios).filter((name) => name !== onRequest);
+  positionals.length > 0 ? positionals : Object.keys(scenarios).filter((name) => !onRequest.includes(name));
 const unknown = chosen.find((name) => scenarios[name] === undefined);
 if (unknown !== undefined) {
   throw new Error(`there is no scenario "${unknown}": choose from ${Object.keys(scenarios).join(", ")}`);

@@ -2,12 +2,13 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
-import { isPassing } from "./api/problem.ts";
+import { isPassing, Problem } from "./api/problem.ts";
 import { Toasts } from "./controls/Toasts.tsx";
 import { router } from "./router.tsx";
 import "./style.css";
 
 const retries = 2;
+const firstRetryMs = 300;
 
 const queries = new QueryClient({
   defaultOptions: {
@@ -16,7 +17,10 @@ const queries = new QueryClient({
       // The stream and `useRefreshMs` say when to read again; a paused page reads nothing.
       refetchOnWindowFocus: false,
       refetchOnReconnect: false,
-      retry: (count, error) => count < retries && isPassing(error),
+      // What came too often waits for as long as the service says; the card counts down.
+      retry: (count, error) =>
+        count < retries && isPassing(error) && !(error instanceof Problem && error.status === 429),
+      retryDelay: (count) => firstRetryMs * 2 ** count,
     },
   },
 });

@@ -3,6 +3,7 @@ import { type Agent, startAgent } from "../../server/test/support/agent/startAge
 import { createAgentTarget, untilHandedOver } from "../../server/test/support/agentTargets.ts";
 import { sendItem } from "../../server/test/support/items.ts";
 import type { Account } from "../../server/test/support/testNode.ts";
+import { visit } from "./support/browser.ts";
 import { type Dashboard, startDashboard } from "./support/dashboard.ts";
 
 let dashboard: Dashboard;
@@ -103,6 +104,44 @@ it("brings dead letters back", async () => {
       return body.ready;
     })
     .toBe(1);
+  expect(problems).toEqual([]);
+});
+
+it("tells a mailbox what somebody should look at, from its choice to its removal", async () => {
+  const mailboxId = await newMailbox("what to look at");
+  const watched = await newMailbox("watched");
+  const { page, problems } = await dashboard.openAs(account);
+  await page.goto("/settings?tab=notifications");
+  await page.getByLabel("Target to tell").selectOption({ label: "what to look at" });
+  await page.getByLabel("a target answers again").uncheck();
+  await page.getByRole("button", { name: "Tell it" }).click();
+  await page.getByText("event.failed, mailbox.message_dead", { exact: false }).waitFor();
+  await sendItem(dashboard.service, account, watched, { event_type: "ticket.opened" });
+  await dashboard.service.call("POST", `/api/v1/mailboxes/${watched}/reject`, {
+    key: account.api_key,
+    body: { messages: [await claim(watched)], reason: "the customer is unknown" },
+  });
+  await visit(page, `/mailboxes/${mailboxId}`);
+  await page.getByRole("button", { name: /mailbox\.message_dead/ }).click();
+  await page.getByRole("dialog").getByRole("group", { name: "Payload" }).waitFor();
+  await page.goto("/settings?tab=notifications");
+  await page.getByRole("button", { name: "Remove what to look at" }).click();
+  await page.getByText("what to look at hears of nothing any more.").waitFor();
+  await expect.poll(() => page.getByRole("button", { name: "Remove what to look at" }).count()).toBe(0);
+  expect(problems).toEqual([]);
+});
+
+it("takes a message back before a consumer has it", async () => {
+  const mailboxId = await newMailbox("taken back");
+  const id = await sendItem(dashboard.service, account, mailboxId, { event_type: "ticket.mistaken" });
+  const { page, problems } = await dashboard.openAs(account);
+  await page.goto(`/items/${id}`);
+  await page.getByRole("button", { name: "Cancel…" }).click();
+  await page.getByText("It is taken out of the mailbox.", { exact: false }).waitFor();
+  await page.getByRole("button", { name: "Cancel the item" }).click();
+  await page.getByText("CANCELED", { exact: true }).waitFor();
+  await visit(page, `/mailboxes/${mailboxId}`);
+  await page.getByText("Nothing waits").waitFor();
   expect(problems).toEqual([]);
 });
 

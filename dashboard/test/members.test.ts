@@ -7,7 +7,8 @@ import { type Dashboard, startDashboard } from "./support/dashboard.ts";
 let dashboard: Dashboard;
 
 beforeAll(async () => {
-  dashboard = await startDashboard();
+  // Below a proxy's path, which every address, link and request of the page then has.
+  dashboard = await startDashboard({ POSTRIDER_PUBLIC_URL: "https://example.com/hooks" });
 });
 
 afterAll(() => dashboard.stop());
@@ -18,7 +19,7 @@ it("invites a viewer, who reads everything and is offered no change, until the r
   const item = await sendItem(dashboard.service, admin, target.id, { event_type: "seen.too" });
   const first = await dashboard.openAs(admin);
   const email = newEmail();
-  await first.page.goto("/settings?tab=members");
+  await first.page.goto("/hooks/settings?tab=members");
   await first.page.getByLabel("Email").fill(email);
   await first.page.getByLabel("As", { exact: true }).selectOption("viewer");
   await first.page.getByRole("button", { name: "Invite" }).click();
@@ -48,8 +49,13 @@ it("invites a viewer, who reads everything and is offered no change, until the r
     ["/settings?tab=members", "(you)"],
     ["/settings?tab=notifications", "hear of what somebody should look at"],
     ["/settings?tab=erasures", "Payloads, answers"],
+    ["/targets/new", "Your role does not allow this"],
+    ["/start", "Your role does not allow this"],
+    ["/handoffs", "No handoffs yet"],
+    ["/replays", "No replays yet"],
+    ["/items", "seen.too"],
   ] as const) {
-    await visit(page, path);
+    await visit(page, `/hooks${path}`);
     await page.getByRole("main").getByText(shown).first().waitFor();
     const main = page.getByRole("main");
     const offered = await main
@@ -58,19 +64,28 @@ it("invites a viewer, who reads everything and is offered no change, until the r
       .allTextContents();
     expect([path, offered]).toEqual([path, []]);
   }
-  await visit(page, "/settings?tab=audit");
+  // A key that would change something is refused before it is asked for.
+  await page.keyboard.press("j");
+  await page.keyboard.press("r");
+  await page.getByText("Your role does not allow replays").waitFor();
+  await page.keyboard.press("Control+k");
+  await page.getByLabel("Page, or an id of anything").fill("target");
+  await page.getByRole("option", { name: "Targets" }).waitFor();
+  expect(await page.getByRole("option", { name: "New target" }).count()).toBe(0);
+  await page.keyboard.press("Escape");
+  await visit(page, "/hooks/settings?tab=audit");
   await page.getByText("Your role does not allow this").waitFor();
 
-  await visit(first.page, "/settings");
-  await visit(first.page, "/settings?tab=members");
+  await visit(first.page, "/hooks/settings");
+  await visit(first.page, "/hooks/settings?tab=members");
   await first.page.getByLabel(`Role of ${email}`).selectOption("member");
   await first.page.getByText(`${email} is Member now.`).waitFor();
-  await page.goto(`/targets/${target.id}`);
+  await page.goto(`/hooks/targets/${target.id}`);
   await page.getByRole("button", { name: "Pause", exact: true }).waitFor();
 
-  await visit(first.page, "/settings?tab=audit");
+  await visit(first.page, "/hooks/settings?tab=audit");
   await first.page.getByText("member.role_changed").filter({ visible: true }).first().waitFor();
-  await visit(first.page, "/settings?tab=members");
+  await visit(first.page, "/hooks/settings?tab=members");
   await first.page.getByRole("button", { name: `Remove ${email}` }).click();
   await first.page.getByLabel(`Type ${email} to go on`).fill(email);
   await first.page.getByRole("button", { name: "Remove", exact: true }).click();
@@ -79,4 +94,23 @@ it("invites a viewer, who reads everything and is offered no change, until the r
   await page.getByRole("button", { name: "Sign in" }).waitFor();
   expect(problems).toEqual([]);
   expect(first.problems).toEqual([]);
+});
+
+it("revokes an invitation, whose link then leads nowhere", async () => {
+  const admin = await dashboard.newAccount();
+  const { page, problems } = await dashboard.openAs(admin);
+  await page.goto("/hooks/settings?tab=members");
+  await page.getByRole("button", { name: "Invite" }).click();
+  const link = (await page.getByLabel("invitation link", { exact: true }).textContent())!;
+  await page.getByRole("button", { name: "Done" }).click();
+  await page.getByRole("button", { name: "Revoke the invitation of whoever has the link" }).click();
+  await page.getByText("The invitation was revoked.").waitFor();
+  await page.getByText("revoked", { exact: false }).nth(1).waitFor();
+  const stranger = await dashboard.open();
+  await stranger.page.goto(new URL(link).pathname + new URL(link).hash);
+  await stranger.page.getByLabel("Email").fill(newEmail());
+  await stranger.page.getByLabel("Password").fill("correct horse battery");
+  await stranger.page.getByRole("button", { name: "Join" }).click();
+  await stranger.page.getByText("This invitation is unknown, was used or revoked, or has expired.").waitFor();
+  expect([...problems, ...stranger.problems]).toEqual([]);
 });

@@ -36,6 +36,35 @@ it("makes a key that works, shows it once, and revokes it while its client runs"
   expect(problems).toEqual([]);
 });
 
+it("changes the password for who knows the present one, and ends the other sessions", async () => {
+  const account = await dashboard.newAccount();
+  const [{ page, problems }, other] = await Promise.all([
+    dashboard.openAs(account),
+    dashboard.service.call("POST", "/api/v1/auth/login", {
+      body: { email: account.user.email, password: account.password },
+    }),
+  ]);
+  await page.goto("/settings");
+  const next = "a better horse battery";
+  for (const [present, shown] of [
+    ["not the one", "The present password is wrong."],
+    [account.password, "Changed. Your other sessions have ended."],
+  ] as const) {
+    await page.getByLabel("Present password").fill(present);
+    await page.getByLabel("New password").fill(next);
+    await page.getByRole("button", { name: "Change the password" }).click();
+    await page.getByText(shown).first().waitFor();
+  }
+  const { status } = await dashboard.service.call("GET", "/api/v1/auth/me", {
+    session: other.body.session_token,
+  });
+  expect(status).toBe(401);
+  // This session goes on.
+  await page.reload();
+  await page.getByText(`Signed in as ${account.user.email}`).waitFor();
+  expect(problems).toEqual([]);
+});
+
 it("asks for a sign-in when the session ends under an open page, and goes on there", async () => {
   const account = await dashboard.newAccount();
   const { page } = await dashboard.openAs(account);
@@ -50,6 +79,30 @@ it("asks for a sign-in when the session ends under an open page, and goes on the
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("heading", { name: "Usage" }).waitFor();
   expect(page.url()).toMatch(/\/usage$/);
+});
+
+it("reads nothing while it is paused, and shows what came meanwhile once it goes on", async () => {
+  const account = await dashboard.newAccount();
+  const target = await createWebhookTarget(dashboard.service, account, "http://127.0.0.1:9/");
+  await sendItem(dashboard.service, account, target.id, { event_type: "before" });
+  const { page, problems } = await dashboard.openAs(account);
+  await page.goto("/items");
+  await page.getByRole("link", { name: "before" }).waitFor();
+  await page.getByRole("button", { name: /^Live/ }).waitFor();
+  await page.keyboard.press("p");
+  await page.getByRole("button", { name: /^Paused/ }).waitFor();
+  const calls: string[] = [];
+  page.on("request", (request) => calls.push(request.url()));
+  await sendItem(dashboard.service, account, target.id, { event_type: "meanwhile" });
+  expect(calls).toEqual([]);
+  await page.keyboard.press("p");
+  await page.getByRole("button", { name: "1 new" }).click();
+  await page.getByRole("link", { name: "meanwhile" }).waitFor();
+  await page.keyboard.press("Control+k");
+  await page.getByLabel("Page, or an id of anything").fill(`see ${target.id}`);
+  await page.keyboard.press("Enter");
+  await page.getByText("Latest items").waitFor();
+  expect(problems).toEqual([]);
 });
 
 it("keeps what it shows while the service restarts, and goes on after it", async () => {

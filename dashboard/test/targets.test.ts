@@ -156,6 +156,30 @@ it("cancels an item that waits, and erases one for who types it", async () => {
   expect(problems).toEqual([]);
 });
 
+it("erases what all items of a correlation id held", async () => {
+  const target = await createWebhookTarget(dashboard.service, account, `${receiver.url}/erased`);
+  const { body } = await dashboard.service.call("POST", `/t/${target.id}`, {
+    key: account.api_key,
+    headers: { "x-correlation-id": "customer-7" },
+    body: { planted: "to be forgotten" },
+  });
+  const { page, problems } = await dashboard.openAs(account);
+  await page.goto("/settings?tab=erasures");
+  const erase = page.getByRole("button", { name: "Erase all its items…" });
+  await page.getByLabel("Correlation id").fill("customer 7");
+  await page.getByText("Letters, digits, _ and -").waitFor();
+  expect(await erase.isDisabled()).toBe(true);
+  await page.getByLabel("Correlation id").fill("customer-7");
+  await erase.click();
+  await page.getByLabel("Type customer-7 to go on").fill("customer-7");
+  await page.getByRole("button", { name: "Erase", exact: true }).click();
+  await page.getByText(/Done, 1 of 1 erased/).waitFor();
+  await page.getByRole("link", { name: "customer-7" }).click();
+  await page.locator(`main a[href*='${body.id}']`).click();
+  await page.getByText("The payload was erased, or is past its retention.").waitFor();
+  expect(problems).toEqual([]);
+});
+
 it("rotates a secret without losing a delivery", async () => {
   const target = await createWebhookTarget(dashboard.service, account, `${receiver.url}/rotated`, {
     name: "rotated",

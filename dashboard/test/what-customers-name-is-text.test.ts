@@ -3,11 +3,13 @@ import { type Agent, startAgent } from "../../server/test/support/agent/startAge
 import { createAgentTarget, untilHandedOver } from "../../server/test/support/agentTargets.ts";
 import { sendItem } from "../../server/test/support/items.ts";
 import { type Receiver, startReceiver } from "../../server/test/support/receiver.ts";
-import { type Account, newEmail } from "../../server/test/support/testNode.ts";
+import { type Account, newEmail, signUp } from "../../server/test/support/testNode.ts";
 import { visit } from "./support/browser.ts";
 import { type Dashboard, startDashboard } from "./support/dashboard.ts";
 
 const markup = `<img src=x onerror="window.planted=1"><script>window.planted=1</script>`;
+/** The same where no space is allowed. */
+const tight = `<img/src=x/onerror=window.planted=1>`;
 
 let dashboard: Dashboard;
 let receiver: Receiver;
@@ -17,10 +19,10 @@ let account: Account;
 beforeAll(async () => {
   [dashboard, agent, receiver] = await Promise.all([
     startDashboard(),
-    startAgent(),
+    startAgent({ card: { name: markup, version: markup } }),
     startReceiver((_received, response) => void response.writeHead(503).end(markup)),
   ]);
-  account = await dashboard.newAccount();
+  account = await signUp(dashboard.service, `${tight}@example.com`);
 });
 
 afterAll(async () => {
@@ -45,12 +47,25 @@ async function rejectByHand(mailbox: string, item: unknown): Promise<string> {
   return id;
 }
 
+/** A message that a key of this name holds. */
+async function claimAs(name: string, mailbox: string): Promise<string> {
+  const made = await dashboard.service.call("POST", "/api/v1/keys", {
+    session: account.session_token,
+    body: { name },
+  });
+  const { body } = await dashboard.service.call("POST", `/api/v1/mailboxes/${mailbox}/claim`, {
+    key: made.body.key,
+    body: { max: 1 },
+  });
+  return body.messages[0].id;
+}
+
 /** Somebody of this name joins the organization. */
 async function joinAs(name: string): Promise<void> {
-  const { body } = await dashboard.service.call("POST", "/api/v1/invitations", {
-    session: account.session_token,
-    body: { role: "viewer" },
-  });
+  const invite = (body: object) =>
+    dashboard.service.call("POST", "/api/v1/invitations", { session: account.session_token, body });
+  await invite({ role: "member", email: `${tight}@example.org` });
+  const { body } = await invite({ role: "viewer" });
   const joining = { token: body.token, email: newEmail(), password: "correct horse battery", name };
   await dashboard.service.call("POST", "/api/v1/invitations/accept", { body: joining });
 }
@@ -65,11 +80,19 @@ it("shows markup in names, types, payloads, answers and agents' words as the tex
     headers: { "x-planted": { value: markup, secret: false } },
   });
   const mailbox = await make("/api/v1/targets", { kind: "mailbox", name: markup });
-  await make("/api/v1/keys", { name: markup });
+  const tryout = await make("/api/v1/targets", {
+    kind: "webhook",
+    name: "tryout",
+    url: `https://tryout.postrider.invalid/${"ab".repeat(16)}`,
+  });
+  const told = await make("/api/v1/targets", { kind: "mailbox", name: "told" });
+  await make("/api/v1/notification-targets", { target_id: told });
   await dashboard.service.call("PATCH", "/api/v1/orgs", { key: account.api_key, body: { name: markup } });
   const item = { event_type: markup, [markup]: markup };
   const id = await sendItem(dashboard.service, account, target, item);
   await sendItem(dashboard.service, account, mailbox, item);
+  await sendItem(dashboard.service, account, tryout, item);
+  const claimed = await claimAs(markup, mailbox);
   const rejected = await rejectByHand(mailbox, item);
   const replay = await make("/api/v1/replays", { filter: { target_id: target, event_type: markup } });
   await make("/api/v1/notification-targets", { target_id: target });
@@ -96,19 +119,39 @@ it("shows markup in names, types, payloads, answers and agents' words as the tex
     "/handoffs": markup,
     [`/handoffs?open=${handedOver}`]: markup,
     [`/mailboxes/${mailbox}?open=${rejected}`]: markup,
+    [`/mailboxes/${mailbox}?open=${claimed}`]: "Held by",
+    [`/mailboxes/${told}`]: "event.failed",
+    [`/targets/${tryout}?tab=received`]: "Signature verified",
+    [`/items?${new URLSearchParams({ type: markup, correlation: "none" }).toString()}`]: `type: ${markup}`,
+    [`/items?${new URLSearchParams({ status: markup, time: markup }).toString()}`]: `status: ${markup}`,
+    [`/targets?${new URLSearchParams({ name: markup }).toString()}`]: markup,
+    [`/handoffs?${new URLSearchParams({ state: markup }).toString()}`]: "Handoffs",
     "/replays": markup,
     [`/replays/${replay}`]: markup,
     "/usage": markup,
     "/settings": markup,
-    "/settings?tab=members": markup,
+    "/settings?tab=members": `${tight}@example.org`,
     "/settings?tab=notifications": markup,
+    "/settings?tab=erasures": "Erasures",
     "/settings?tab=audit": markup,
   };
   await page.goto("/");
   for (const [path, shown] of Object.entries(pages)) {
     await visit(page, path);
     await page.getByText(shown).filter({ visible: true }).first().waitFor();
+    // What is folded, such as what changed in the audit log, or the headers of a delivery.
+    await page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true");
   }
+  await visit(page, `/mailboxes/${told}`);
+  await page
+    .getByRole("button", { name: /event.failed/ })
+    .first()
+    .click();
+  await page.getByRole("dialog").getByRole("group", { name: "Payload" }).waitFor();
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Control+k");
+  await page.getByLabel("Page, or an id of anything").fill(markup);
+  await page.getByText("No page has this name.").waitFor();
   expect(await page.evaluate("window.planted")).toBeUndefined();
   expect(problems).toEqual([]);
 });
@@ -123,8 +166,16 @@ it("shows a sentence and a way on for links that lead nowhere", async () => {
     await page.getByText("There is nothing with this id in your organization.").waitFor();
     await page.getByRole("link", { name: "See all items" }).waitFor();
   }
-  await page.goto("/items?status=NONSENSE");
-  await page.getByRole("alert").waitFor();
+  for (const [filter, said] of [
+    ["status=NONSENSE", /status/i],
+    ["time=yesterday", "Time must be 1h, 24h, 7d, 30d"],
+    ["target=nonsense", "No item matches"],
+  ] as const) {
+    await page.goto(`/items?${filter}`);
+    await page.getByRole("alert").or(page.getByText("No item matches")).filter({ hasText: said }).waitFor();
+    await page.getByRole("button", { name: "Clear the filters" }).click();
+    await page.getByText("No items yet").waitFor();
+  }
   await page.goto("/no/such/page");
   await page.getByRole("link", { name: "Go to the overview" }).waitFor();
   expect(problems).toEqual([]);

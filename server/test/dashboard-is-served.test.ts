@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect } from "vitest";
 import { buildIfStale } from "../../dashboard/test/support/build.ts";
+import { pagePaths } from "../src/http/dashboard.ts";
 import { createTestNode, type TestNode } from "./support/testNode.ts";
 import { file, databaseTest } from "./support/fixtures.ts";
 
@@ -24,13 +25,16 @@ afterAll(async () => {
   await Promise.all(nodes.map((node) => node.stop()));
 });
 
+/** Every page, by an address that it has. */
+const paths = pagePaths.map((path) => path.replace("*", "0123"));
+
 const page = { headers: { accept: "text/html,application/xhtml+xml" } };
 
 it("answers with the page at each of its paths, and lets it load nothing from elsewhere", async ({
   listen,
 }) => {
   const url = await listen();
-  for (const path of ["/", "/items", "/items/0123", "/targets/new", "/mailboxes/0123", "/billing", "/demo"]) {
+  for (const path of paths) {
     const response = await fetch(url + path);
     expect(response.status, path).toBe(200);
     expect(response.headers.get("content-type")).toBe("text/html; charset=utf-8");
@@ -70,15 +74,17 @@ it("answers people with a page and programs with JSON where there is nothing", a
 
 it("is left out by POSTRIDER_DASHBOARD=false", async ({ listen }) => {
   const url = await listen({ POSTRIDER_DASHBOARD: "false" });
-  const answer = await fetch(url, page);
-  expect([answer.status, await answer.json()]).toEqual([404, { error: "not found" }]);
+  for (const path of paths) {
+    const answer = await fetch(url + path, page);
+    expect([answer.status, await answer.json()], path).toEqual([404, { error: "not found" }]);
+  }
   expect((await fetch(`${url}/healthz`)).status).toBe(200);
 });
 
 it("works below a proxy's prefix, whether the proxy takes it off or not", async ({ listen }) => {
   const url = await listen({ POSTRIDER_PUBLIC_URL: "https://example.com/hooks/postrider/" });
   const prefix = "/hooks/postrider";
-  for (const path of ["/", "/items/0123", prefix, `${prefix}/`, `${prefix}/targets/new`]) {
+  for (const path of [...paths, prefix, ...paths.map((one) => prefix + one)]) {
     const text = await (await fetch(url + path)).text();
     expect(text, path).toContain(`src="${prefix}/theme.js"`);
   }

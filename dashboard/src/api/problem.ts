@@ -23,6 +23,7 @@ export class Problem extends Error {
 /** What went wrong as a sentence for a person, whatever was thrown. */
 export function sentenceOf(error: unknown): string {
   if (!(error instanceof Problem)) return "Something unexpected happened in this page.";
+  if (error.code === "password_wrong") return "The present password is wrong.";
   switch (error.status) {
     case 0:
       return "The service cannot be reached. It may be restarting, or the network is down.";

@@ -15,7 +15,10 @@ export const meQuery = queryOptions({
  * offering what it would refuse.
  */
 export function useMay(least: Exclude<Role, "viewer">): boolean {
-  const user = useQuery(meQuery).data?.user;
-  const role = user !== undefined && "role" in user ? user.role : "viewer";
+  return mayAs(useQuery(meQuery).data?.user, least);
+}
+
+export function mayAs(user: object | undefined, least: Exclude<Role, "viewer">): boolean {
+  const role = user !== undefined && "role" in user ? (user.role as Role) : "viewer";
   return ranks[role] >= ranks[least];
 }

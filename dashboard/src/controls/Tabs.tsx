@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 /** Tabs that are links: which one is open stands in the URL. */
 export function Tabs({ tabs, open }: { tabs: readonly { id: string; name: string }[]; open: string }) {
   return (
-    <nav aria-label="Sections" className="flex gap-4 overflow-x-auto border-b">
+    <nav aria-label="Sections" className="flex gap-x-2.5 overflow-x-auto border-b md:gap-x-4">
       {tabs.map(({ id, name }) => (
         <Link
           key={id}

@@ -105,7 +105,7 @@ function SceneCard({ scene }: { scene: Scene }) {
         <pre
           tabIndex={0}
           aria-label={scene.title}
-          className="overflow-x-auto rounded-control bg-sunken p-3 text-meta"
+          className="rounded-control bg-sunken p-3 text-meta wrap-anywhere whitespace-pre-wrap"
         >
           {scene.lines.join("\n")}
         </pre>

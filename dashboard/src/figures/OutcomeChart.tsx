@@ -21,29 +21,36 @@ export function OutcomeChart({ stats, onRange }: OutcomeChartProps) {
   const theme = useTheme();
   const zone = useTimeZone();
   const onRangeNow = useRef(onRange);
+  const plotted = useRef<uPlot>(undefined);
+  const { step } = stats;
   useEffect(() => {
     onRangeNow.current = onRange;
   });
   useEffect(() => {
     const element = frame.current;
     if (element === null) return undefined;
-    const columns = chartColumns(stats);
     const plot = new uPlot(
       {
-        ...options(element.clientWidth, stats.step, zone),
+        ...options(element.clientWidth, step, zone),
         // Fractional milliseconds would move a UTC date; uPlot wants the date to draw.
         ...(zone === "UTC" && { tzDate: (at: number) => uPlot.tzDate(new Date(at * 1000), "Etc/UTC") }),
-        hooks: { setSelect: [(chart) => tellRange(chart, stats.step, onRangeNow.current)] },
+        hooks: { setSelect: [(chart) => tellRange(chart, step, onRangeNow.current)] },
       },
-      [columns.at, columns.failed, columns.retried, columns.delivered, columns.p95],
+      undefined,
       element,
     );
+    plotted.current = plot;
     const watcher = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height }));
     watcher.observe(element);
     return () => {
       watcher.disconnect();
       plot.destroy();
     };
+  }, [step, theme, zone]);
+  // Live figures are put into the chart that is there.
+  useEffect(() => {
+    const { at, failed, retried, delivered, p95 } = chartColumns(stats);
+    plotted.current?.setData([at, failed, retried, delivered, p95]);
   }, [stats, theme, zone]);
   return (
     <div className="grid min-w-0 gap-2">
@@ -89,7 +96,7 @@ function options(width: number, step: number, zone: TimeZone): Omit<uPlot.Option
       ms: { range: (_chart, _min, max) => [0, Math.max(1, max * 1.1)] },
     },
     axes: [
-      { ...axis, values: (_chart, ticks) => ticks.map((tick) => tickName(tick, step, zone)) },
+      { ...axis, size: 28, values: (_chart, ticks) => ticks.map((tick) => tickName(tick, step, zone)) },
       { ...axis, size: 48 },
       {
         ...axis,
@@ -97,7 +104,9 @@ function options(width: number, step: number, zone: TimeZone): Omit<uPlot.Option
         side: 1,
         size: 64,
         grid: { show: false },
-        values: (_chart, ticks) => ticks.map((tick) => `${tick} ms`),
+        // No figures where nothing was delivered.
+        values: ({ data }, ticks) =>
+          ticks.map((tick) => (data[4]?.some((ms) => typeof ms === "number") === true ? `${tick} ms` : "")),
       },
     ],
     series: [

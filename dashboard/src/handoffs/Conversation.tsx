@@ -1,4 +1,3 @@
-import { For } from "../controls/For.tsx";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Bot, TriangleAlert, User } from "lucide-react";
 import { type ReactNode, useState } from "react";
@@ -7,6 +6,8 @@ import type { Handoff } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
 import { Confirm } from "../controls/Confirm.tsx";
 import { TextArea } from "../controls/Field.tsx";
+import { For } from "../controls/For.tsx";
+import { Form } from "../controls/Form.tsx";
 import { toast } from "../controls/toasts.ts";
 import { ProblemCard } from "../states/ProblemCard.tsx";
 import { Moment } from "../time/Moment.tsx";
@@ -108,10 +109,9 @@ function AnswerForm({ eventId }: { eventId: string }) {
     },
   });
   return (
-    <form
+    <Form
       className="grid gap-2"
-      onSubmit={(event) => {
-        event.preventDefault();
+      onSubmit={() => {
         if (text.trim() !== "") send.mutate();
       }}
     >
@@ -126,7 +126,7 @@ function AnswerForm({ eventId }: { eventId: string }) {
           Send the answer
         </Button>
       </div>
-    </form>
+    </Form>
   );
 }
 
@@ -147,17 +147,17 @@ function CancelTask({ eventId }: { eventId: string }) {
       <Button look="danger" onClick={() => setAsks(true)}>
         Cancel the task…
       </Button>
-      <Confirm
-        title="Cancel this task?"
-        open={asks}
-        onClose={() => setAsks(false)}
-        action="Cancel the task"
-        busy={cancel.isPending}
-        onConfirm={() => cancel.mutate()}
-        error={cancel.isError && <ProblemCard error={cancel.error} />}
-      >
-        <p>The agent is asked to stop. What it has done already stays done.</p>
-      </Confirm>
+      {asks && (
+        <Confirm
+          title="Cancel this task?"
+          onClose={() => setAsks(false)}
+          action="Cancel the task"
+          doing={cancel}
+          onConfirm={() => cancel.mutate()}
+        >
+          <p>The agent is asked to stop. What it has done already stays done.</p>
+        </Confirm>
+      )}
     </div>
   );
 }

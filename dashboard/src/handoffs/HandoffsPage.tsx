@@ -3,10 +3,12 @@ import { Link } from "@tanstack/react-router";
 import { TriangleAlert } from "lucide-react";
 import { targetName, targetsQuery } from "../api/queries.ts";
 import { Button, buttonLook } from "../controls/Button.tsx";
+import { For } from "../controls/For.tsx";
 import { SelectField } from "../controls/Field.tsx";
 import { ItemDrawer } from "../items/ItemDrawer.tsx";
 import { StatusPill } from "../items/StatusPill.tsx";
 import { useRefreshMs } from "../live/liveState.ts";
+import { useSteadyRows } from "../live/useSteadyRows.ts";
 import { useUrlState } from "../shell/useUrlState.ts";
 import { Empty } from "../states/Empty.tsx";
 import { Loaded } from "../states/Loaded.tsx";
@@ -18,7 +20,11 @@ import { handoffStates, isWaitingForInput, stateName } from "./handoffWords.ts";
 export function HandoffsPage() {
   const [search, change] = useUrlState();
   const query = useQuery({ ...handoffsQuery(search["state"]), refetchInterval: useRefreshMs(5000, 10_000) });
-  const rows = sorted(query.data ?? []);
+  const { rows, hold } = useSteadyRows(
+    search["state"] ?? "",
+    sorted(query.data ?? []),
+    ({ event }) => event.id,
+  );
   return (
     <div className="grid gap-4">
       <div className="flex flex-wrap items-end justify-between gap-2">
@@ -44,7 +50,7 @@ export function HandoffsPage() {
             {rows.length === 0 ? (
               <NoHandoffs state={search["state"]} onClear={() => change({ state: undefined })} />
             ) : (
-              <ul>
+              <ul {...hold}>
                 {rows.map((row) => (
                   <Row key={row.event.id} row={row} onOpen={(id) => change({ open: id }, "push")} />
                 ))}
@@ -74,9 +80,11 @@ function NoHandoffs({ state, onClear }: { state: string | undefined; onClear: ()
     <Empty
       title="No handoffs yet"
       action={
-        <Link to="/targets/new" search={{ kind: "a2a" }} className={buttonLook("primary")}>
-          Add an agent
-        </Link>
+        <For least="member">
+          <Link to="/targets/new" search={{ kind: "a2a" }} className={buttonLook("primary")}>
+            Add an agent
+          </Link>
+        </For>
       }
     >
       Items posted to an agent's target become messages to it; what it answers shows up here.

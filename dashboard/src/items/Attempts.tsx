@@ -49,7 +49,7 @@ function Answer({ text }: { text: string }) {
       <summary className="text-meta text-muted">Answer, first KiB</summary>
       <pre
         tabIndex={0}
-        className="mt-1 max-h-40 overflow-auto rounded-control bg-sunken p-2 text-meta break-all whitespace-pre-wrap"
+        className="mt-1 max-h-40 overflow-auto rounded-control bg-sunken p-2 text-meta wrap-anywhere whitespace-pre-wrap"
       >
         {text}
       </pre>

@@ -4,7 +4,7 @@ import type { Target } from "../api/shapes.ts";
 import { targetName } from "../api/queries.ts";
 import { type TimeZone, useTimeZone } from "../time/timeZone.ts";
 import { shortTime } from "../time/wording.ts";
-import { type FilterKey, filterKeys, type ItemFilter, timeRange } from "./filter.ts";
+import { type FilterKey, filterKeys, type ItemFilter } from "./filter.ts";
 import { type Suggestion, suggestions } from "./suggestions.ts";
 
 interface FilterBarProps {
@@ -157,6 +157,7 @@ function chipValue(
   zone: TimeZone,
 ): string {
   if (key === "target") return targetName(targets, value);
-  const { from, to } = key === "time" ? timeRange(value, Date.now()) : {};
-  return from === undefined || to === undefined ? value : `${shortTime(from, zone)} – ${shortTime(to, zone)}`;
+  const [, from, to] = (key === "time" && /^(\d+)-(\d+)$/.exec(value)) || [];
+  if (from === undefined || to === undefined) return value;
+  return `${shortTime(Number(from), zone)} – ${shortTime(Number(to), zone)}`;
 }

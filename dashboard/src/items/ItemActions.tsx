@@ -6,7 +6,6 @@ import type { ItemEvent } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
 import { Confirm } from "../controls/Confirm.tsx";
 import { toast } from "../controls/toasts.ts";
-import { ProblemCard } from "../states/ProblemCard.tsx";
 
 /** What is done to an item rarely, and cannot be undone: each asks first. */
 export function ItemActions({ event }: { event: ItemEvent }) {
@@ -47,12 +46,10 @@ function CancelItem({ event, onClose }: AskProps) {
   return (
     <Confirm
       title="Cancel this item?"
-      open
       onClose={onClose}
       action="Cancel the item"
-      busy={cancel.isPending}
+      doing={cancel}
       onConfirm={() => cancel.mutate()}
-      error={cancel.isError && <ProblemCard error={cancel.error} />}
     >
       <p>
         It is {event.target_kind === "mailbox" ? "taken out of the mailbox" : "not sent any more"}. It was
@@ -78,13 +75,11 @@ function EraseItem({ event, onClose }: AskProps) {
   return (
     <Confirm
       title="Erase what this item held?"
-      open
       onClose={onClose}
       action="Erase"
       typed="erase"
-      busy={erase.isPending}
+      doing={erase}
       onConfirm={() => erase.mutate()}
-      error={erase.isError && <ProblemCard error={erase.error} />}
     >
       <p>
         The payload, the answers of receivers and what agents said are removed, here and in its replays. An

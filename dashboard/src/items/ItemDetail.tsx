@@ -1,10 +1,10 @@
-import { For } from "../controls/For.tsx";
 import { useQuery } from "@tanstack/react-query";
 import { RotateCcw } from "lucide-react";
 import { itemQuery } from "../api/queries.ts";
 import type { Attempt, Handoff, ItemEvent } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
 import { Card, Facts } from "../controls/Card.tsx";
+import { For } from "../controls/For.tsx";
 import { copyText } from "../controls/copyText.ts";
 import { toast } from "../controls/toasts.ts";
 import { Conversation } from "../handoffs/Conversation.tsx";
@@ -16,9 +16,9 @@ import { useNow } from "../time/useNow.ts";
 import { Attempts } from "./Attempts.tsx";
 import { ItemActions } from "./ItemActions.tsx";
 import { ItemFacts } from "./ItemFacts.tsx";
+import { StatusPill } from "./StatusPill.tsx";
 import { nextStep } from "./nextStep.ts";
 import { sentHeaders } from "./sentHeaders.ts";
-import { StatusPill } from "./StatusPill.tsx";
 import { statusLooks } from "./statuses.ts";
 import { useReplay } from "./useReplay.ts";
 

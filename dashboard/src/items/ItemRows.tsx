@@ -1,6 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useRef } from "react";
+import { memo, useEffect, useRef } from "react";
 import { targetName } from "../api/queries.ts";
 import type { Target } from "../api/shapes.ts";
 import { Moment } from "../time/Moment.tsx";
@@ -49,10 +49,18 @@ export function ItemRows(props: ItemRowsProps) {
           <div
             key={rows[index]!.id}
             role="presentation"
-            className="absolute inset-x-0 top-0"
+            className="absolute inset-x-0 top-0 contain-strict"
             style={{ transform: `translateY(${start - virtual.options.scrollMargin}px)`, height: size }}
           >
-            <Row {...props} index={index} row={rows[index]!} />
+            <Row
+              row={rows[index]!}
+              index={index}
+              targets={props.targets}
+              isSelected={props.selected.has(rows[index]!.id)}
+              isMarked={index === props.marked}
+              onToggle={props.onToggle}
+              onOpen={props.onOpen}
+            />
           </div>
         ))}
       </div>
@@ -76,22 +84,21 @@ function HeaderRow() {
   );
 }
 
-function Row({
-  row,
-  index,
-  targets,
-  selected,
-  marked,
-  onToggle,
-  onOpen,
-}: ItemRowsProps & { row: ItemRow; index: number }) {
-  const isSelected = selected.has(row.id);
+interface RowProps extends Pick<ItemRowsProps, "targets" | "onToggle" | "onOpen"> {
+  row: ItemRow;
+  index: number;
+  isSelected: boolean;
+  isMarked: boolean;
+}
+
+/** Kept while the list is scrolled: only the rows that come into view are made. */
+const Row = memo(function Row({ row, index, targets, isSelected, isMarked, onToggle, onOpen }: RowProps) {
   return (
     <div
       role="row"
       aria-rowindex={index + 2}
       aria-selected={isSelected}
-      data-marked={index === marked}
+      data-marked={isMarked}
       className={`grid h-full items-center gap-2 border-b px-3 hover:bg-sunken aria-selected:bg-claimed-bg data-[marked=true]:shadow-[inset_2px_0_0_var(--accent)] ${columns}`}
     >
       <span role="gridcell" className="flex">
@@ -106,7 +113,7 @@ function Row({
       <Cells row={row} targets={targets} onOpen={onOpen} />
     </div>
   );
-}
+});
 
 function Cells({ row, targets, onOpen }: Pick<ItemRowsProps, "targets" | "onOpen"> & { row: ItemRow }) {
   const figure = "figures text-right text-muted max-md:hidden";

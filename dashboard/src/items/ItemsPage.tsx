@@ -54,6 +54,7 @@ export function ItemsPage() {
         query={list}
         isEmpty={items.rows.length === 0}
         empty={<NoItems filter={filter} onClear={clearFilter} />}
+        wayOn={isFiltered(filter) ? <Button onClick={clearFilter}>Clear the filters</Button> : undefined}
       >
         <SelectionBar selection={selection} filter={filter} pageIds={ids} />
         {items.newCount > 0 && <NewItems count={items.newCount} onShow={items.showNew} />}

@@ -1,11 +1,11 @@
-import { For } from "../controls/For.tsx";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { sentenceOf } from "../api/problem.ts";
 import { Button } from "../controls/Button.tsx";
+import { For } from "../controls/For.tsx";
 import { toast } from "../controls/toasts.ts";
+import { ReplayAllMatching } from "../replays/ReplayAllMatching.tsx";
 import type { ItemFilter } from "./filter.ts";
 import { replayItems } from "./replayItems.ts";
-import { ReplayAllMatching } from "../replays/ReplayAllMatching.tsx";
 import type { useSelection } from "./useSelection.ts";
 
 interface SelectionBarProps {

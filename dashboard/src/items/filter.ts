@@ -1,3 +1,4 @@
+import { Problem } from "../api/problem.ts";
 import type { Search } from "../shell/useUrlState.ts";
 
 /** What the list of items is narrowed to; every part stands in the URL under its own name. */
@@ -28,14 +29,19 @@ export function isFiltered(filter: ItemFilter): boolean {
   return filterKeys.some((key) => filter[key] !== undefined);
 }
 
-/** From (inclusive) and to (exclusive) in Unix seconds; nothing for a time that makes no sense. */
-export function timeRange(time: string | undefined, nowMs: number): { from?: number; to?: number } {
+/** From (inclusive) and to (exclusive) in Unix seconds. @throws {Problem} 400 for a time that makes no sense. */
+function timeRange(time: string | undefined, nowMs: number): { from?: number; to?: number } {
   if (time === undefined) return {};
   const span = spans[time];
   // Whole minutes, so that the same filter is the same request for a while.
   if (span !== undefined) return { from: Math.floor(nowMs / 60_000) * 60 - span };
   const range = /^(\d{9,11})-(\d{9,11})$/.exec(time);
-  return range === null ? {} : { from: Number(range[1]), to: Number(range[2]) };
+  if (range === null)
+    throw new Problem(
+      400,
+      `time must be ${spanNames.join(", ")}, or two times in Unix seconds with a - between`,
+    );
+  return { from: Number(range[1]), to: Number(range[2]) };
 }
 
 /** The filter as the list of items takes it. */

@@ -18,6 +18,8 @@ export function useItemList(filter: ItemFilter) {
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 30_000,
     placeholderData: (previous) => previous,
+    // Comparing all pages with what they were, at each one more, is what stops a list of 100,000.
+    structuralSharing: false,
   });
   const head = useQuery({
     queryKey: ["items", "head", filter],

@@ -16,14 +16,18 @@ const staleAfter: Record<string, readonly string[]> = {
   target: ["targets", "health"],
   mailbox: ["mailboxes", "health"],
   handoff: ["handoffs", "items"],
+  // What happened between reading the page and following it, or while it was paused or hidden, is told by nobody.
+  begin: ["items", "stats", "mailboxes", "handoffs"],
   reset: ["items", "stats", "health", "targets", "mailboxes", "handoffs"],
 };
 
 const refreshMs = 1000;
+/** What is asked for target by target is read again less often: with 50 targets, once a second would be load. */
+const refreshAfterMs: Record<string, number> = { health: 5000, mailboxes: 2000, targets: 2000 };
 /** The service sends a comment every 15 s; a connection silent for longer is dead. */
 const silenceMs = 40_000;
 const firstRetryMs = 1000;
-const longestRetryMs = 15_000;
+const longestRetryMs = 5000;
 /** A service without the stream is asked again only now and then. */
 const withoutStreamMs = 60_000;
 
@@ -33,11 +37,16 @@ export function followStream(queries: QueryClient): () => void {
   const follower = new Follower((type) => {
     for (const key of staleAfter[type] ?? []) stale.add(key);
   });
+  const readAtMs = new Map<string, number>();
   const refresh = setInterval(() => {
-    if (stale.size === 0 || liveState() === "Paused" || document.hidden) return;
-    const keys = [...stale];
-    stale.clear();
-    for (const key of keys) void queries.invalidateQueries({ queryKey: [key] }, { cancelRefetch: false });
+    if (liveState() === "Paused" || document.hidden) return;
+    for (const key of stale) {
+      const now = performance.now();
+      if (now - (readAtMs.get(key) ?? Number.NEGATIVE_INFINITY) < (refreshAfterMs[key] ?? 0)) continue;
+      stale.delete(key);
+      readAtMs.set(key, now);
+      void queries.invalidateQueries({ queryKey: [key] }, { cancelRefetch: false });
+    }
   }, refreshMs);
   const followOrStop = (): void => {
     if (document.hidden || liveState() === "Paused") follower.stop();
@@ -61,6 +70,7 @@ class Follower {
   #retry: ReturnType<typeof setTimeout> | undefined;
   #lastId: string | undefined;
   #failures = 0;
+  #hasFollowed = false;
 
   constructor(onEvent: (type: string) => void) {
     this.#onEvent = onEvent;
@@ -94,6 +104,8 @@ class Follower {
       });
       setConnection("Live");
       this.#failures = 0;
+      this.#onEvent(this.#hasFollowed ? "reset" : "begin");
+      this.#hasFollowed = true;
       if (response.body !== null) await readStream(response.body, (event) => this.#take(event), heard);
       this.#again(connection, firstRetryMs);
     } catch (error) {

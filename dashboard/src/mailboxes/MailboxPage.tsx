@@ -1,22 +1,22 @@
-import { For } from "../controls/For.tsx";
 import { useQuery } from "@tanstack/react-query";
-import { usePathId } from "../shell/usePathId.ts";
 import { useState } from "react";
 import { targetQuery } from "../api/queries.ts";
 import type { MailboxStats, Target } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
 import { Figure } from "../controls/Card.tsx";
 import { Id } from "../controls/Copy.tsx";
+import { For } from "../controls/For.tsx";
 import { Tabs } from "../controls/Tabs.tsx";
 import { useRefreshMs } from "../live/liveState.ts";
+import { usePathId } from "../shell/usePathId.ts";
 import { useUrlState } from "../shell/useUrlState.ts";
 import { Loaded } from "../states/Loaded.tsx";
 import { SendSnippet } from "../targets/SendSnippet.tsx";
 import { TargetSettings } from "../targets/TargetSettings.tsx";
 import { duration } from "../time/wording.ts";
-import { mailboxStatsQuery } from "./mailboxQueries.ts";
 import { Messages } from "./Messages.tsx";
 import { Redrive } from "./Redrive.tsx";
+import { mailboxStatsQuery } from "./mailboxQueries.ts";
 
 /** One mailbox: what it holds, how fast it moves, and its messages. */
 export function MailboxPage() {
@@ -98,7 +98,7 @@ function Figures({ stats, mailbox }: { stats: MailboxStats; mailbox: Target }) {
         name="In / out a minute"
         value={`${rate(stats.accepted_per_minute)} / ${rate(stats.acknowledged_per_minute)}`}
       />
-      <Redrive mailboxId={mailbox.id} dead={stats.dead} open={asks} onClose={() => setAsks(false)} />
+      {asks && <Redrive mailboxId={mailbox.id} dead={stats.dead} onClose={() => setAsks(false)} />}
     </div>
   );
 }

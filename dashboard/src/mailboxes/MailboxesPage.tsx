@@ -1,12 +1,14 @@
-import { For } from "../controls/For.tsx";
 import { useQueries, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
+import { useState } from "react";
 import { targetsQuery } from "../api/queries.ts";
 import type { MailboxStats, Target } from "../api/shapes.ts";
 import { buttonLook } from "../controls/Button.tsx";
+import { For } from "../controls/For.tsx";
 import { useRefreshMs } from "../live/liveState.ts";
 import { Empty } from "../states/Empty.tsx";
 import { Loaded } from "../states/Loaded.tsx";
+import { MoreRows } from "../states/PagedList.tsx";
 import { duration } from "../time/wording.ts";
 import { mailboxStatsQuery } from "./mailboxQueries.ts";
 
@@ -30,8 +32,13 @@ export function MailboxesPage() {
   );
 }
 
-function Mailboxes({ mailboxes }: { mailboxes: readonly Target[] }) {
+/** More than these are shown on request: each asks for figures of its own. */
+const atATime = 60;
+
+function Mailboxes({ mailboxes: all }: { mailboxes: readonly Target[] }) {
   const refetchInterval = useRefreshMs(5000, 15_000);
+  const [most, setMost] = useState(atATime);
+  const mailboxes = all.slice(0, most);
   const stats = useQueries({
     queries: mailboxes.map(({ id }) => ({ ...mailboxStatsQuery(id), refetchInterval })),
   });
@@ -44,21 +51,24 @@ function Mailboxes({ mailboxes }: { mailboxes: readonly Target[] }) {
       </div>
     );
   return (
-    <ul className="grid gap-4 md:grid-cols-2 xl:grid-cols-3">
-      {mailboxes.map((mailbox, index) => (
-        <li key={mailbox.id}>
-          <Link
-            to="/mailboxes/$id"
-            params={{ id: mailbox.id }}
-            search={{}}
-            className="grid gap-3 rounded-card border bg-surface p-4 hover:bg-sunken"
-          >
-            <span className="truncate text-section font-semibold">{mailbox.name}</span>
-            <Numbers stats={stats[index]?.data} />
-          </Link>
-        </li>
-      ))}
-    </ul>
+    <>
+      <ul className="grid gap-4 md:grid-cols-2 xl:grid-cols-3">
+        {mailboxes.map((mailbox, index) => (
+          <li key={mailbox.id}>
+            <Link
+              to="/mailboxes/$id"
+              params={{ id: mailbox.id }}
+              search={{}}
+              className="grid gap-3 rounded-card border bg-surface p-4 hover:bg-sunken"
+            >
+              <span className="truncate text-section font-semibold">{mailbox.name}</span>
+              <Numbers stats={stats[index]?.data} />
+            </Link>
+          </li>
+        ))}
+      </ul>
+      <MoreRows shown={mailboxes.length} of={all.length} onMore={() => setMost(most + atATime)} />
+    </>
   );
 }
 

@@ -72,12 +72,10 @@ function ForceRelease({ message, mailboxId, onClose }: ForceProps) {
   return (
     <Confirm
       title="Take this message from its holder?"
-      open
       onClose={onClose}
       action="Force release"
-      busy={release.isPending}
+      doing={release}
       onConfirm={() => release.mutate()}
-      error={release.isError && <ProblemCard error={release.error} />}
     >
       <p>
         It can be claimed again at once. Its holder's claim ends: if it is still working on it, the work may
@@ -107,13 +105,11 @@ function ForceReject({ message, mailboxId, onClose }: ForceProps) {
   return (
     <Confirm
       title="Make this message dead?"
-      open
       onClose={onClose}
       action="Reject"
-      busy={reject.isPending}
       mayConfirm={reason.trim() !== ""}
+      doing={reject}
       onConfirm={() => reject.mutate()}
-      error={reject.isError && <ProblemCard error={reject.error} />}
     >
       <p>Nobody can claim it any more until it is redriven. The reason stays on record, with your address.</p>
       <TextField

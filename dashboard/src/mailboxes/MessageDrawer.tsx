@@ -1,4 +1,3 @@
-import { For } from "../controls/For.tsx";
 import { useQuery } from "@tanstack/react-query";
 import { X } from "lucide-react";
 import { keysQuery } from "../api/queries.ts";
@@ -6,14 +5,15 @@ import type { Message, ReadMessage } from "../api/shapes.ts";
 import { IconButton } from "../controls/Button.tsx";
 import { Card, Facts } from "../controls/Card.tsx";
 import { Id } from "../controls/Copy.tsx";
+import { For } from "../controls/For.tsx";
 import { Drawer } from "../controls/Modal.tsx";
 import { StatusPill } from "../items/StatusPill.tsx";
 import { useRefreshMs } from "../live/liveState.ts";
 import { PayloadText } from "../payload/Payload.tsx";
 import { Loaded } from "../states/Loaded.tsx";
 import { Countdown, Moment } from "../time/Moment.tsx";
-import { messageQuery } from "./mailboxQueries.ts";
 import { MessageActions } from "./MessageActions.tsx";
+import { messageQuery } from "./mailboxQueries.ts";
 
 interface MessageDrawerProps {
   id: string | undefined;

@@ -7,6 +7,7 @@ import { Button } from "../controls/Button.tsx";
 import { SelectField } from "../controls/Field.tsx";
 import { StatusPill } from "../items/StatusPill.tsx";
 import { useRefreshMs } from "../live/liveState.ts";
+import { useSteadyRows } from "../live/useSteadyRows.ts";
 import { useUrlState } from "../shell/useUrlState.ts";
 import { Empty } from "../states/Empty.tsx";
 import { PagedList } from "../states/PagedList.tsx";
@@ -35,6 +36,7 @@ export function Messages({ mailboxId, status, openId }: MessagesProps) {
     refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 3 ? false : refetchInterval),
   });
   const rows = list.data?.pages.flat() ?? [];
+  const steady = useSteadyRows(`${mailboxId} ${status ?? ""}`, rows, ({ id }) => id);
   return (
     <div className="grid gap-3">
       <div className="flex flex-wrap items-end justify-between gap-2">
@@ -58,8 +60,17 @@ export function Messages({ mailboxId, status, openId }: MessagesProps) {
         query={list}
         isEmpty={rows.length === 0}
         empty={<NoMessages status={status} onClear={() => change({ status: undefined })} />}
+        wayOn={
+          status === undefined ? undefined : (
+            <Button onClick={() => change({ status: undefined })}>Show what waits</Button>
+          )
+        }
       >
-        {rows.length > 0 && <MessageRows rows={rows} onOpen={(id) => change({ open: id }, "push")} />}
+        {rows.length > 0 && (
+          <div {...steady.hold}>
+            <MessageRows rows={steady.rows} onOpen={(id) => change({ open: id }, "push")} />
+          </div>
+        )}
       </PagedList>
       <MessageDrawer
         listed={rows.find(({ id }) => id === openId)}
@@ -90,9 +101,10 @@ function MessageRows({ rows, onOpen }: { rows: readonly Message[]; onOpen: (id: 
   useEffect(() => {
     offset.current = frame.current?.offsetTop ?? 0;
   });
+  const isNarrow = window.matchMedia("(max-width: 767px)").matches;
   const virtual = useWindowVirtualizer({
     count: rows.length,
-    estimateSize: () => (window.matchMedia("(max-width: 767px)").matches ? 56 : 36),
+    estimateSize: () => (isNarrow ? 56 : 36),
     overscan: 12,
     scrollMargin: offset.current,
   });

@@ -2,17 +2,15 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { answer, client } from "../api/client.ts";
 import { Confirm } from "../controls/Confirm.tsx";
 import { toast } from "../controls/toasts.ts";
-import { ProblemCard } from "../states/ProblemCard.tsx";
 
 interface RedriveProps {
   mailboxId: string;
   dead: number;
-  open: boolean;
   onClose: () => void;
 }
 
 /** Brings dead messages back, oldest first. */
-export function Redrive({ mailboxId, dead, open, onClose }: RedriveProps) {
+export function Redrive({ mailboxId, dead, onClose }: RedriveProps) {
   const queries = useQueryClient();
   const redrive = useMutation({
     mutationFn: () => redriveMessages(mailboxId),
@@ -25,12 +23,10 @@ export function Redrive({ mailboxId, dead, open, onClose }: RedriveProps) {
   return (
     <Confirm
       title={`Bring ${dead.toLocaleString("en")} dead ${dead === 1 ? "message" : "messages"} back?`}
-      open={open}
       onClose={onClose}
       action="Redrive"
-      busy={redrive.isPending}
+      doing={redrive}
       onConfirm={() => redrive.mutate()}
-      error={redrive.isError && <ProblemCard error={redrive.error} />}
     >
       <p>
         They are UNREAD again, in their old place, as if they had never been claimed. Up to 1,000 at a time,

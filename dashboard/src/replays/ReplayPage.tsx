@@ -1,4 +1,3 @@
-import { For } from "../controls/For.tsx";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
@@ -8,10 +7,10 @@ import { Button, buttonLook } from "../controls/Button.tsx";
 import { Card, Facts, Figure } from "../controls/Card.tsx";
 import { Confirm } from "../controls/Confirm.tsx";
 import { Id } from "../controls/Copy.tsx";
+import { For } from "../controls/For.tsx";
 import { useRefreshMs } from "../live/liveState.ts";
 import { usePathId } from "../shell/usePathId.ts";
 import { Loaded } from "../states/Loaded.tsx";
-import { ProblemCard } from "../states/ProblemCard.tsx";
 import { Moment } from "../time/Moment.tsx";
 import { useTimeZone } from "../time/timeZone.ts";
 import { useNow } from "../time/useNow.ts";
@@ -106,17 +105,17 @@ function CancelReplay({ job }: { job: ReplayJob }) {
       <Button look="danger" onClick={() => setAsks(true)}>
         Cancel…
       </Button>
-      <Confirm
-        title="Cancel this replay?"
-        open={asks}
-        onClose={() => setAsks(false)}
-        action="Cancel the replay"
-        busy={cancel.isPending}
-        onConfirm={() => cancel.mutate()}
-        error={cancel.isError && <ProblemCard error={cancel.error} />}
-      >
-        <p>What was replayed already is still delivered; the rest is not replayed.</p>
-      </Confirm>
+      {asks && (
+        <Confirm
+          title="Cancel this replay?"
+          onClose={() => setAsks(false)}
+          action="Cancel the replay"
+          doing={cancel}
+          onConfirm={() => cancel.mutate()}
+        >
+          <p>What was replayed already is still delivered; the rest is not replayed.</p>
+        </Confirm>
+      )}
     </>
   );
 }

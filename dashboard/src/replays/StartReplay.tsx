@@ -4,7 +4,6 @@ import { type ReactNode, useState } from "react";
 import { Confirm } from "../controls/Confirm.tsx";
 import { TextField } from "../controls/Field.tsx";
 import type { ItemFilter } from "../items/filter.ts";
-import { ProblemCard } from "../states/ProblemCard.tsx";
 import { countMatching, highestRate, startReplay, usualRate } from "./replayJobs.ts";
 
 interface StartReplayProps {
@@ -35,17 +34,14 @@ export function StartReplay({ title, filter, onClose, children }: StartReplayPro
     total === undefined
       ? ""
       : `${total.toLocaleString("en")}${count.data?.count_is_exact === false ? " or more" : ""}`;
-  const problem = start.error ?? count.error;
   return (
     <Confirm
       title={title}
-      open
       onClose={onClose}
       action={total === undefined ? "Replay" : `Replay ${many}`}
-      busy={start.isPending || count.isFetching}
+      doing={{ isPending: start.isPending || count.isFetching, error: start.error ?? count.error }}
       mayConfirm={isRate && total !== undefined && total > 0}
       onConfirm={() => start.mutate()}
-      error={problem !== null && <ProblemCard error={problem} />}
     >
       {children}
       <p role="status">

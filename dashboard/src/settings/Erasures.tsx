@@ -1,4 +1,3 @@
-import { For } from "../controls/For.tsx";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
@@ -8,9 +7,10 @@ import { Button } from "../controls/Button.tsx";
 import { Card } from "../controls/Card.tsx";
 import { Confirm } from "../controls/Confirm.tsx";
 import { TextField } from "../controls/Field.tsx";
+import { For } from "../controls/For.tsx";
+import { Form } from "../controls/Form.tsx";
 import { useRefreshMs } from "../live/liveState.ts";
 import { Loaded } from "../states/Loaded.tsx";
-import { ProblemCard } from "../states/ProblemCard.tsx";
 import { Ago } from "../time/Moment.tsx";
 
 const queryKey = ["erasures"];
@@ -31,10 +31,8 @@ export function Erasures() {
   const isId = /^[A-Za-z0-9_-]{1,128}$/.test(id);
   return (
     <Card title="Erasures">
-      <form
-        className="grid gap-4"
-        onSubmit={(event) => {
-          event.preventDefault();
+      <Form
+        onSubmit={() => {
           if (isId) setAsks(true);
         }}
       >
@@ -57,15 +55,19 @@ export function Erasures() {
           </div>
         </For>
         <Loaded query={query}>
-          {(list) => (
-            <ul>
-              {list.map((erasure) => (
-                <Row key={erasure.id} erasure={erasure} />
-              ))}
-            </ul>
-          )}
+          {(list) =>
+            list.length === 0 ? (
+              <p className="text-muted">Nothing was erased yet.</p>
+            ) : (
+              <ul>
+                {list.map((erasure) => (
+                  <Row key={erasure.id} erasure={erasure} />
+                ))}
+              </ul>
+            )
+          }
         </Loaded>
-      </form>
+      </Form>
       {asks && <EraseAll correlationId={id} onClose={() => setAsks(false)} onDone={() => setId("")} />}
     </Card>
   );
@@ -116,13 +118,11 @@ function EraseAll({ correlationId, onClose, onDone }: EraseAllProps) {
   return (
     <Confirm
       title="Erase what these items held?"
-      open
       onClose={onClose}
       action="Erase"
       typed={correlationId}
-      busy={erase.isPending}
+      doing={erase}
       onConfirm={() => erase.mutate()}
-      error={erase.isError && <ProblemCard error={erase.error} />}
     >
       <p>
         Every item that was accepted with this correlation id, and its replays, lose payload and answers; what

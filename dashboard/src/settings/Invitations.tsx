@@ -1,12 +1,13 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { answer, client } from "../api/client.ts";
 import { serviceUrl } from "../api/basePath.ts";
+import { answer, client } from "../api/client.ts";
 import type { Invitation, Role } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
 import { Card } from "../controls/Card.tsx";
 import { Snippet } from "../controls/Copy.tsx";
 import { SelectField, TextField } from "../controls/Field.tsx";
+import { Form } from "../controls/Form.tsx";
 import { Modal } from "../controls/Modal.tsx";
 import { toast } from "../controls/toasts.ts";
 import { Loaded } from "../states/Loaded.tsx";
@@ -57,13 +58,7 @@ function Invite() {
   });
   const made = invite.data;
   return (
-    <form
-      className="grid gap-3"
-      onSubmit={(event) => {
-        event.preventDefault();
-        invite.mutate();
-      }}
-    >
+    <Form className="grid gap-3" onSubmit={() => invite.mutate()}>
       <div className="grid gap-3 md:grid-cols-2">
         <TextField
           label="Email"
@@ -102,7 +97,7 @@ function Invite() {
           </Button>
         </div>
       </Modal>
-    </form>
+    </Form>
   );
 }
 

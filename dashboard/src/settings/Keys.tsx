@@ -1,4 +1,3 @@
-import { For } from "../controls/For.tsx";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Plus } from "lucide-react";
 import { useState } from "react";
@@ -8,9 +7,9 @@ import type { ApiKey } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
 import { Card } from "../controls/Card.tsx";
 import { Confirm } from "../controls/Confirm.tsx";
+import { For } from "../controls/For.tsx";
 import { toast } from "../controls/toasts.ts";
 import { Loaded } from "../states/Loaded.tsx";
-import { ProblemCard } from "../states/ProblemCard.tsx";
 import { Ago, Moment } from "../time/Moment.tsx";
 import { NewKey } from "./NewKey.tsx";
 
@@ -107,12 +106,10 @@ function RevokeKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void })
   return (
     <Confirm
       title={`Revoke ${apiKey.name}?`}
-      open
       onClose={onClose}
       action="Revoke"
-      busy={revoke.isPending}
+      doing={revoke}
       onConfirm={() => revoke.mutate()}
-      error={revoke.isError && <ProblemCard error={revoke.error} />}
     >
       <p>
         Programs that use <code>{apiKey.prefix}…</code> are refused at once. Messages that it has claimed come

@@ -111,13 +111,11 @@ function RemoveMember({ member, onClose }: { member: Member; onClose: () => void
   return (
     <Confirm
       title={`Remove ${member.name}?`}
-      open
       onClose={onClose}
       action="Remove"
       typed={member.email}
-      busy={remove.isPending}
+      doing={remove}
       onConfirm={() => remove.mutate()}
-      error={remove.isError && <ProblemCard error={remove.error} />}
     >
       <p>
         Their sessions end at once. API keys belong to the organization and stay: revoke those that they know.

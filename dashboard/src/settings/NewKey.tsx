@@ -2,9 +2,10 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { answer, client } from "../api/client.ts";
 import { Button } from "../controls/Button.tsx";
-import { CopyWithWords } from "../controls/Copy.tsx";
 import { TextField } from "../controls/Field.tsx";
+import { Form } from "../controls/Form.tsx";
 import { Modal } from "../controls/Modal.tsx";
+import { ShownOnce } from "../controls/ShownOnce.tsx";
 import { ProblemCard } from "../states/ProblemCard.tsx";
 
 /** Makes a key and shows it this once; the dialog closes only after it was copied or declared saved. */
@@ -19,13 +20,7 @@ export function NewKey({ onClose }: { onClose: () => void }) {
   if (made !== undefined) return <ShownKey name={made.name} value={made.key} onClose={onClose} />;
   return (
     <Modal title="New API key" open onClose={onClose}>
-      <form
-        className="grid gap-4"
-        onSubmit={(event) => {
-          event.preventDefault();
-          create.mutate();
-        }}
-      >
+      <Form onSubmit={() => create.mutate()}>
         <TextField
           label="Name"
           required
@@ -41,34 +36,16 @@ export function NewKey({ onClose }: { onClose: () => void }) {
             Make the key
           </Button>
         </div>
-      </form>
+      </Form>
     </Modal>
   );
 }
 
 function ShownKey({ name, value, onClose }: { name: string; value: string; onClose: () => void }) {
-  const [isSaved, setSaved] = useState(false);
   return (
     <Modal title={`${name}: the key, shown this once`} open onClose={onClose} dismissible={false}>
       <p>It cannot be read again. Copy it, or say that you saved it.</p>
-      <div className="flex flex-wrap items-center gap-2 rounded-control border bg-sunken p-3">
-        <code className="min-w-0 flex-1 break-all">{value}</code>
-        <CopyWithWords text={value} name="Copy" onCopied={() => setSaved(true)} />
-      </div>
-      <label className="flex items-center gap-2">
-        <input
-          type="checkbox"
-          className="size-4 accent-accent"
-          checked={isSaved}
-          onChange={(event) => setSaved(event.target.checked)}
-        />
-        I saved it
-      </label>
-      <div className="flex justify-end">
-        <Button look="primary" disabled={!isSaved} onClick={onClose}>
-          Done
-        </Button>
-      </div>
+      <ShownOnce secret={value} action="Done" onDone={onClose} />
     </Modal>
   );
 }

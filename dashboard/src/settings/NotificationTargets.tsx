@@ -1,4 +1,3 @@
-import { For } from "../controls/For.tsx";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { answer, client } from "../api/client.ts";
@@ -6,7 +5,10 @@ import { targetName, targetsQuery } from "../api/queries.ts";
 import type { NotificationTarget } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
 import { Card } from "../controls/Card.tsx";
+import { Checkbox } from "../controls/Checkbox.tsx";
 import { SelectField } from "../controls/Field.tsx";
+import { For } from "../controls/For.tsx";
+import { Form } from "../controls/Form.tsx";
 import { toast } from "../controls/toasts.ts";
 import { Loaded } from "../states/Loaded.tsx";
 import { ProblemCard } from "../states/ProblemCard.tsx";
@@ -40,13 +42,17 @@ export function NotificationTargets() {
           billed.
         </p>
         <Loaded query={query}>
-          {(list) => (
-            <ul className="grid gap-2">
-              {list.map((one) => (
-                <Row key={one.id} one={one} name={targetName(targets.data, one.target_id)} />
-              ))}
-            </ul>
-          )}
+          {(list) =>
+            list.length === 0 ? (
+              <p className="text-muted">None of them hears of it yet.</p>
+            ) : (
+              <ul className="grid gap-2">
+                {list.map((one) => (
+                  <Row key={one.id} one={one} name={targetName(targets.data, one.target_id)} />
+                ))}
+              </ul>
+            )
+          }
         </Loaded>
         <For least="member">
           <Add heard={(query.data ?? []).map(({ target_id: id }) => id)} />
@@ -106,13 +112,7 @@ function Add({ heard }: { heard: readonly string[] }) {
   });
   const choices = (targets.data ?? []).filter(({ id, kind }) => kind !== "a2a" && !heard.includes(id));
   return (
-    <form
-      className="grid gap-3"
-      onSubmit={(event) => {
-        event.preventDefault();
-        add.mutate();
-      }}
-    >
+    <Form className="grid gap-3" onSubmit={() => add.mutate()}>
       <SelectField
         label="Target to tell"
         value={targetId}
@@ -129,17 +129,14 @@ function Add({ heard }: { heard: readonly string[] }) {
         <fieldset className="grid gap-1.5">
           <legend className="mb-1 font-medium">It hears when</legend>
           {tellings.map(([type, text]) => (
-            <label key={type} className="flex items-center gap-2">
-              <input
-                type="checkbox"
-                className="size-4 accent-accent"
-                checked={types.includes(type)}
-                onChange={(event) =>
-                  setTypes(event.target.checked ? [...types, type] : types.filter((other) => other !== type))
-                }
-              />
-              {text}
-            </label>
+            <Checkbox
+              key={type}
+              text={text}
+              isChecked={types.includes(type)}
+              onChange={(isChecked) =>
+                setTypes(isChecked ? [...types, type] : types.filter((other) => other !== type))
+              }
+            />
           ))}
         </fieldset>
       )}
@@ -149,6 +146,6 @@ function Add({ heard }: { heard: readonly string[] }) {
           Tell it
         </Button>
       </div>
-    </form>
+    </Form>
   );
 }

@@ -1,14 +1,15 @@
-import { useMay } from "../api/role.ts";
-import { For } from "../controls/For.tsx";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { answer, client } from "../api/client.ts";
 import { organizationQuery } from "../api/queries.ts";
+import { useMay } from "../api/role.ts";
 import type { Organization } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
 import { Card, Facts } from "../controls/Card.tsx";
 import { Id } from "../controls/Copy.tsx";
 import { TextField } from "../controls/Field.tsx";
+import { For } from "../controls/For.tsx";
+import { Form } from "../controls/Form.tsx";
 import { toast } from "../controls/toasts.ts";
 import { Loaded } from "../states/Loaded.tsx";
 import { ProblemCard } from "../states/ProblemCard.tsx";
@@ -37,13 +38,7 @@ function NameForm({ organization }: { organization: Organization }) {
     },
   });
   return (
-    <form
-      className="grid gap-4"
-      onSubmit={(event) => {
-        event.preventDefault();
-        rename.mutate();
-      }}
-    >
+    <Form onSubmit={() => rename.mutate()}>
       <TextField
         label="Name"
         required
@@ -55,14 +50,16 @@ function NameForm({ organization }: { organization: Organization }) {
       <Facts facts={[["Id", <Id key="id" id={organization.id} />]]} />
       {rename.isError && <ProblemCard error={rename.error} />}
       <For least="admin">
-        <Button
-          type="submit"
-          busy={rename.isPending}
-          disabled={name.trim() === "" || name === organization.name}
-        >
-          Rename
-        </Button>
+        <div>
+          <Button
+            type="submit"
+            busy={rename.isPending}
+            disabled={name.trim() === "" || name === organization.name}
+          >
+            Rename
+          </Button>
+        </div>
       </For>
-    </form>
+    </Form>
   );
 }

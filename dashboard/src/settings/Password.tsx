@@ -3,7 +3,8 @@ import { useState } from "react";
 import { answer, client } from "../api/client.ts";
 import { Button } from "../controls/Button.tsx";
 import { Card } from "../controls/Card.tsx";
-import { TextField } from "../controls/Field.tsx";
+import { Form } from "../controls/Form.tsx";
+import { NewPasswordField, PasswordField } from "../controls/SignInFields.tsx";
 import { toast } from "../controls/toasts.ts";
 import { ProblemCard } from "../states/ProblemCard.tsx";
 
@@ -24,34 +25,10 @@ export function Password() {
   });
   return (
     <Card title="Password">
-      <form
-        className="grid gap-3"
-        onSubmit={(event) => {
-          event.preventDefault();
-          change.mutate();
-        }}
-      >
+      <Form className="grid gap-3" onSubmit={() => change.mutate()}>
         <div className="grid gap-3 md:grid-cols-2">
-          <TextField
-            label="Present password"
-            type="password"
-            autoComplete="current-password"
-            required
-            maxLength={128}
-            value={present}
-            onChange={(event) => setPresent(event.target.value)}
-          />
-          <TextField
-            label="New password"
-            type="password"
-            autoComplete="new-password"
-            required
-            minLength={8}
-            maxLength={128}
-            hint="8 to 128 characters"
-            value={next}
-            onChange={(event) => setNext(event.target.value)}
-          />
+          <PasswordField label="Present password" value={present} onChange={setPresent} />
+          <NewPasswordField label="New password" value={next} onChange={setNext} />
         </div>
         {change.isError && <ProblemCard error={change.error} />}
         <div>
@@ -59,7 +36,7 @@ export function Password() {
             Change the password
           </Button>
         </div>
-      </form>
+      </Form>
     </Card>
   );
 }

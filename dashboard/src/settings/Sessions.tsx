@@ -5,7 +5,6 @@ import { endSession, useSession } from "../api/session.ts";
 import { Button } from "../controls/Button.tsx";
 import { Card } from "../controls/Card.tsx";
 import { Confirm } from "../controls/Confirm.tsx";
-import { ProblemCard } from "../states/ProblemCard.tsx";
 
 /** Signing out, here or everywhere. */
 export function Sessions() {
@@ -35,17 +34,17 @@ export function Sessions() {
           Sign out everywhere…
         </Button>
       </div>
-      <Confirm
-        title="Sign out everywhere?"
-        open={asks}
-        onClose={() => setAsks(false)}
-        action="Sign out everywhere"
-        busy={everywhere.isPending}
-        onConfirm={() => everywhere.mutate()}
-        error={everywhere.isError && <ProblemCard error={everywhere.error} />}
-      >
-        <p>Every session of yours ends at once, this one included. API keys go on working.</p>
-      </Confirm>
+      {asks && (
+        <Confirm
+          title="Sign out everywhere?"
+          onClose={() => setAsks(false)}
+          action="Sign out everywhere"
+          doing={everywhere}
+          onConfirm={() => everywhere.mutate()}
+        >
+          <p>Every session of yours ends at once, this one included. API keys go on working.</p>
+        </Confirm>
+      )}
     </Card>
   );
 }

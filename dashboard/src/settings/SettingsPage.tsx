@@ -24,7 +24,7 @@ const tabs: readonly Tab[] = [
   { id: "notifications", name: "Notifications", Content: NotificationsTab },
   { id: "erasures", name: "Erasures", Content: ErasuresTab },
 ];
-const auditLog: Tab = { id: "audit", name: "Audit log", Content: AuditLogTab };
+const auditLog: Tab = { id: "audit", name: "Audit", Content: AuditLogTab };
 
 /** What belongs to the organization and to who is signed in. */
 export function SettingsPage() {

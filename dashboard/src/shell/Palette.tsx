@@ -1,6 +1,8 @@
 import { Dialog } from "@base-ui/react/dialog";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
+import { sentenceOf } from "../api/problem.ts";
+import { useMay } from "../api/role.ts";
 import { findById, idIn } from "./findById.ts";
 import { pages } from "./pages.ts";
 
@@ -13,7 +15,7 @@ interface Choice {
 export function Palette({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState("");
   const [marked, setMarked] = useState(0);
-  const { choices, notFound } = useChoices(text, onClose);
+  const { choices, problem } = useChoices(text, onClose);
   const at = Math.min(marked, choices.length - 1);
   function press(event: React.KeyboardEvent): void {
     const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
@@ -65,11 +67,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
             ))}
           </ul>
           <p role="status" className="px-5 pb-3 text-muted empty:hidden">
-            {notFound
-              ? "Nothing in your organization has this id."
-              : choices.length === 0
-                ? "No page has this name."
-                : ""}
+            {problem ?? (choices.length === 0 ? "No page has this name." : "")}
           </p>
         </Dialog.Popup>
       </Dialog.Portal>
@@ -77,25 +75,30 @@ export function Palette({ onClose }: { onClose: () => void }) {
   );
 }
 
-function useChoices(text: string, onClose: () => void): { choices: Choice[]; notFound: boolean } {
+function useChoices(text: string, onClose: () => void): { choices: Choice[]; problem?: string | undefined } {
   const navigate = useNavigate();
-  const [notFound, setNotFound] = useState(false);
+  const mayMake = useMay("member");
+  const [problem, setProblem] = useState<string>();
   const id = idIn(text);
   if (id !== undefined) {
     const open = async (): Promise<void> => {
-      const path = await findById(id);
-      if (path === undefined) {
-        setNotFound(true);
-        return;
+      try {
+        const path = await findById(id);
+        if (path === undefined) {
+          setProblem("Nothing in your organization has this id.");
+          return;
+        }
+        onClose();
+        await navigate({ to: path, search: {} });
+      } catch (error) {
+        setProblem(sentenceOf(error));
       }
-      onClose();
-      await navigate({ to: path, search: {} });
     };
-    return { choices: [{ name: `Open ${id}`, go: () => void open() }], notFound };
+    return { choices: [{ name: `Open ${id}`, go: () => void open() }], problem };
   }
   const all = [
     ...pages,
-    { path: "/targets/new", name: "New target" },
+    ...(mayMake ? [{ path: "/targets/new", name: "New target" }] : []),
     { path: "/start", name: "Get started" },
     { path: "/demo", name: "Demo" },
   ];
@@ -109,5 +112,5 @@ function useChoices(text: string, onClose: () => void): { choices: Choice[]; not
         void navigate({ to: path, search: {} });
       },
     }));
-  return { choices, notFound: false };
+  return { choices };
 }

@@ -18,6 +18,10 @@ export async function findById(id: string): Promise<string | undefined> {
       const target = await answer(client.GET("/api/v1/targets/{id}", { params: { path } }));
       return target.kind === "mailbox" ? `/mailboxes/${id}` : `/targets/${id}`;
     },
+    async () => {
+      const replay = await answer(client.GET("/api/v1/replays/{id}", { params: { path } }));
+      return `/replays/${replay.id}`;
+    },
   ];
   for (const place of places) {
     try {

@@ -29,3 +29,13 @@ export function useRetryAfter(error: unknown): { secondsLeft: number } {
   const untilMs = error.atMs + (error.retryAfterSeconds ?? 60) * 1000;
   return { secondsLeft: Math.max(0, Math.ceil((untilMs - now) / 1000)) };
 }
+
+/** What the service says in place of a session, the same for an email that is taken and one that is not. */
+export function NeutralAnswer({ to }: { to: object | undefined }) {
+  if (to === undefined || !("message" in to) || typeof to.message !== "string") return null;
+  return (
+    <p role="status" className="rounded-control bg-claimed-bg p-3 text-claimed">
+      {to.message.charAt(0).toUpperCase() + to.message.slice(1)}
+    </p>
+  );
+}

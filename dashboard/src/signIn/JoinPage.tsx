@@ -6,8 +6,10 @@ import { Problem } from "../api/problem.ts";
 import { startSession } from "../api/session.ts";
 import { Button } from "../controls/Button.tsx";
 import { TextField } from "../controls/Field.tsx";
+import { Form } from "../controls/Form.tsx";
+import { NewPasswordField, OwnEmailField } from "../controls/SignInFields.tsx";
 import { AuthCard } from "./AuthCard.tsx";
-import { AuthProblem, useRetryAfter } from "./AuthProblem.tsx";
+import { AuthProblem, NeutralAnswer, useRetryAfter } from "./AuthProblem.tsx";
 
 /** Takes the token out of the address at once, so that it stays in no history. */
 function takeToken(): string {
@@ -57,51 +59,26 @@ function JoinForm({ token, onGone }: { token: string; onGone: () => void }) {
   const { secondsLeft } = useRetryAfter(join.error);
   const field = (name: keyof typeof typed) => ({
     value: typed[name],
-    onChange: (event: { target: { value: string } }) => setTyped({ ...typed, [name]: event.target.value }),
+    onChange: (value: string) => setTyped({ ...typed, [name]: value }),
   });
   return (
-    <form
-      className="grid gap-3"
-      onSubmit={(event) => {
-        event.preventDefault();
-        join.mutate(typed);
-      }}
-    >
-      <TextField
-        label="Email"
-        type="email"
-        autoComplete="username"
-        required
-        maxLength={256}
-        {...field("email")}
-      />
+    <Form className="grid gap-3" onSubmit={() => join.mutate(typed)}>
+      <OwnEmailField {...field("email")} />
       <TextField
         label="Name"
         autoComplete="name"
         maxLength={256}
         hint="Others see it; it can be left empty"
-        {...field("name")}
+        value={typed.name}
+        onChange={(event) => field("name").onChange(event.target.value)}
       />
-      <TextField
-        label="Password"
-        type="password"
-        autoComplete="new-password"
-        required
-        minLength={8}
-        maxLength={128}
-        hint="8 to 128 characters"
-        {...field("password")}
-      />
+      <NewPasswordField {...field("password")} />
       <AuthProblem error={join.error} />
-      {join.data !== undefined && "message" in join.data && (
-        <p role="status" className="rounded-control bg-claimed-bg p-3 text-claimed">
-          {join.data.message.charAt(0).toUpperCase() + join.data.message.slice(1)}
-        </p>
-      )}
+      <NeutralAnswer to={join.data} />
       <Button type="submit" look="primary" busy={join.isPending} disabled={secondsLeft > 0}>
         Join
       </Button>
-    </form>
+    </Form>
   );
 }
 

@@ -4,7 +4,9 @@ import { useState } from "react";
 import { answer, client } from "../api/client.ts";
 import { startSession } from "../api/session.ts";
 import { Button } from "../controls/Button.tsx";
-import { TextField } from "../controls/Field.tsx";
+import { Checkbox } from "../controls/Checkbox.tsx";
+import { Form } from "../controls/Form.tsx";
+import { OwnEmailField, PasswordField } from "../controls/SignInFields.tsx";
 import { type Search, useUrlState } from "../shell/useUrlState.ts";
 import { AuthCard } from "./AuthCard.tsx";
 import { AuthProblem, useRetryAfter } from "./AuthProblem.tsx";
@@ -27,43 +29,15 @@ export function SignInPage() {
   return (
     <AuthCard title="Sign in" foot={<OtherWays />}>
       {search["next"] !== undefined && <p className="text-muted">Sign in to go on where you were.</p>}
-      <form
-        className="grid gap-3"
-        onSubmit={(event) => {
-          event.preventDefault();
-          logIn.mutate();
-        }}
-      >
-        <TextField
-          label="Email"
-          type="email"
-          autoComplete="username"
-          required
-          value={email}
-          onChange={(event) => setEmail(event.target.value)}
-        />
-        <TextField
-          label="Password"
-          type="password"
-          autoComplete="current-password"
-          required
-          value={password}
-          onChange={(event) => setPassword(event.target.value)}
-        />
-        <label className="flex items-center gap-2">
-          <input
-            type="checkbox"
-            className="size-4 accent-accent"
-            checked={stays}
-            onChange={(event) => setStays(event.target.checked)}
-          />
-          Stay signed in on this machine
-        </label>
+      <Form className="grid gap-3" onSubmit={() => logIn.mutate()}>
+        <OwnEmailField value={email} onChange={setEmail} />
+        <PasswordField value={password} onChange={setPassword} />
+        <Checkbox text="Stay signed in on this machine" isChecked={stays} onChange={setStays} />
         <AuthProblem error={logIn.error} />
         <Button type="submit" look="primary" busy={logIn.isPending} disabled={secondsLeft > 0}>
           Sign in
         </Button>
-      </form>
+      </Form>
     </AuthCard>
   );
 }

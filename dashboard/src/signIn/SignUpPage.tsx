@@ -4,10 +4,11 @@ import { useState } from "react";
 import { answer, client } from "../api/client.ts";
 import { startSession } from "../api/session.ts";
 import { Button } from "../controls/Button.tsx";
-import { TextField } from "../controls/Field.tsx";
+import { Form } from "../controls/Form.tsx";
+import { NewPasswordField, OwnEmailField } from "../controls/SignInFields.tsx";
 import { keepFirstKey } from "../start/firstKey.ts";
 import { AuthCard } from "./AuthCard.tsx";
-import { AuthProblem, useRetryAfter } from "./AuthProblem.tsx";
+import { AuthProblem, NeutralAnswer, useRetryAfter } from "./AuthProblem.tsx";
 
 /** Sign up. A taken email is answered in the same neutral words, so that nobody learns who has an account. */
 export function SignUpPage() {
@@ -36,43 +37,15 @@ export function SignUpPage() {
         </>
       }
     >
-      <form
-        className="grid gap-3"
-        onSubmit={(event) => {
-          event.preventDefault();
-          signUp.mutate();
-        }}
-      >
-        <TextField
-          label="Email"
-          type="email"
-          autoComplete="username"
-          required
-          maxLength={256}
-          value={email}
-          onChange={(event) => setEmail(event.target.value)}
-        />
-        <TextField
-          label="Password"
-          type="password"
-          autoComplete="new-password"
-          required
-          minLength={8}
-          maxLength={128}
-          hint="8 to 128 characters"
-          value={password}
-          onChange={(event) => setPassword(event.target.value)}
-        />
+      <Form className="grid gap-3" onSubmit={() => signUp.mutate()}>
+        <OwnEmailField value={email} onChange={setEmail} />
+        <NewPasswordField value={password} onChange={setPassword} />
         <AuthProblem error={signUp.error} />
-        {signUp.data !== undefined && "message" in signUp.data && (
-          <p role="status" className="rounded-control bg-claimed-bg p-3 text-claimed">
-            {signUp.data.message.charAt(0).toUpperCase() + signUp.data.message.slice(1)}
-          </p>
-        )}
+        <NeutralAnswer to={signUp.data} />
         <Button type="submit" look="primary" busy={signUp.isPending} disabled={secondsLeft > 0}>
           Sign up
         </Button>
-      </form>
+      </Form>
     </AuthCard>
   );
 }

@@ -1,21 +1,23 @@
-import { For } from "../controls/For.tsx";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Check } from "lucide-react";
 import { lazy, type ReactNode, Suspense, useState } from "react";
 import { answer, client } from "../api/client.ts";
 import { keysQuery, targetsQuery } from "../api/queries.ts";
+import { useMay } from "../api/role.ts";
 import type { Target } from "../api/shapes.ts";
 import { Button, buttonLook } from "../controls/Button.tsx";
 import { Card } from "../controls/Card.tsx";
 import { CopyWithWords } from "../controls/Copy.tsx";
+import { For } from "../controls/For.tsx";
 import { useUrlState } from "../shell/useUrlState.ts";
 import { Loaded } from "../states/Loaded.tsx";
 import { ProblemCard } from "../states/ProblemCard.tsx";
+import { OrRoleTooLow } from "../states/OrRoleTooLow.tsx";
 import { CreateTarget } from "../targets/CreateTarget.tsx";
 import { SecretOnce } from "../targets/SecretOnce.tsx";
-import { keepFirstKey, keptFirstKey } from "./firstKey.ts";
 import { SendStep } from "./SendStep.tsx";
+import { keepFirstKey, keptFirstKey } from "./firstKey.ts";
 
 const WatchStep = lazy(async () => ({ default: (await import("./WatchStep.tsx")).WatchStep }));
 
@@ -37,6 +39,7 @@ export function StartPage() {
 
 function Steps({ targets }: { targets: readonly Target[] }) {
   const [search, change] = useUrlState();
+  const mayMake = useMay("member");
   const [secret, setSecret] = useState<string>();
   const [key, setKey] = useState(keptFirstKey);
   const target = targets.find(({ id }) => id === search["target"]);
@@ -50,7 +53,9 @@ function Steps({ targets }: { targets: readonly Target[] }) {
         {target === undefined ? (
           <>
             {targets.length > 0 && <ChooseTarget targets={targets} onChoose={takeTarget} />}
-            <CreateTarget onMade={takeTarget} />
+            <OrRoleTooLow least="member">
+              <CreateTarget onMade={takeTarget} />
+            </OrRoleTooLow>
           </>
         ) : (
           <p>
@@ -60,7 +65,7 @@ function Steps({ targets }: { targets: readonly Target[] }) {
               className="text-accent underline"
               onClick={() => change({ target: undefined, item: undefined })}
             >
-              Make another
+              {mayMake ? "Make another" : "Choose another"}
             </button>
           </p>
         )}

@@ -21,17 +21,24 @@ interface PagedListProps {
   query: PagedQuery;
   isEmpty: boolean;
   empty: ReactNode;
+  /** Beside why it cannot be read: a way on. */
+  wayOn?: ReactNode;
   children: ReactNode;
 }
 
 /** Rows read page by page, in each of their states, with a way to the next page. */
-export function PagedList({ query, isEmpty, empty, children }: PagedListProps) {
+export function PagedList({ query, isEmpty, empty, wayOn, children }: PagedListProps) {
   return (
     <div className="relative min-w-0 rounded-card border bg-surface">
       {query.isFetching && <FetchingBar />}
       {query.isError && !isEmpty && <AsOf query={query} />}
       {query.isPending && <SkeletonRows rows={10} />}
-      {query.isError && isEmpty && <ProblemCard error={query.error} onRetry={() => void query.refetch()} />}
+      {query.isError && isEmpty && (
+        <>
+          <ProblemCard error={query.error} onRetry={() => void query.refetch()} />
+          {wayOn !== undefined && <div className="p-4">{wayOn}</div>}
+        </>
+      )}
       {query.isSuccess && isEmpty ? empty : children}
       {query.hasNextPage && (
         <div className="p-3 text-center">
@@ -40,6 +47,19 @@ export function PagedList({ query, isEmpty, empty, children }: PagedListProps) {
           </Button>
         </div>
       )}
+    </div>
+  );
+}
+
+/** A way to the rest of a list that is there as a whole; nothing where all of it is shown. */
+export function MoreRows({ shown, of, onMore }: { shown: number; of: number; onMore: () => void }) {
+  if (shown >= of) return null;
+  const number = (value: number): string => value.toLocaleString("en");
+  return (
+    <div className="p-3 text-center">
+      <Button onClick={onMore}>
+        Show more: {number(shown)} of {number(of)}
+      </Button>
     </div>
   );
 }

@@ -3,6 +3,7 @@ import { CircleAlert } from "lucide-react";
 import { Problem, sentenceOf } from "../api/problem.ts";
 import { Button, buttonLook } from "../controls/Button.tsx";
 import { Countdown } from "../time/Moment.tsx";
+import { RoleTooLow } from "./RoleTooLow.tsx";
 
 /** What went wrong, where it went wrong: a sentence, the request's id for the operator, and a way on. */
 export function ProblemCard({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
@@ -48,15 +49,7 @@ function WayOn({ status, code }: { status: number | undefined; code: string | un
         keys do not. <UsageLink />
       </p>
     );
-  if (status === 403 && code === "role_too_low")
-    return (
-      <p>
-        Your role does not allow this; an admin of the organization can change it.{" "}
-        <Link to="/settings" search={{ tab: "members" }} className="underline">
-          See members
-        </Link>
-      </p>
-    );
+  if (status === 403 && code === "role_too_low") return <RoleTooLow />;
   if (status === 403 && code === "password_wrong") return null;
   if (status === 403)
     return (
@@ -88,12 +81,12 @@ function UsageLink() {
 /** A whole page that is not there. */
 export function NotFoundPage() {
   return (
-    <div className="grid justify-items-start gap-3 p-6">
+    <main className="grid justify-items-start gap-3 p-6">
       <h1 className="text-page font-semibold">There is no page at this address</h1>
       <p className="text-muted">The link may be mistyped or from a newer version.</p>
       <Link to="/" className={buttonLook("primary")}>
         Go to the overview
       </Link>
-    </div>
+    </main>
   );
 }

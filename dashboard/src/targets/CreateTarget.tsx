@@ -1,4 +1,3 @@
-import { For } from "../controls/For.tsx";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Bot, FlaskConical, Inbox, type LucideIcon, Webhook } from "lucide-react";
 import { useState } from "react";
@@ -7,6 +6,7 @@ import { Problem } from "../api/problem.ts";
 import type { NewTarget, Target } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
 import { SelectField, TextField } from "../controls/Field.tsx";
+import { Form } from "../controls/Form.tsx";
 import { ProblemCard } from "../states/ProblemCard.tsx";
 import { newTryoutUrl } from "../tryout/tryoutUrl.ts";
 
@@ -57,13 +57,7 @@ export function CreateTarget({
     },
   });
   return (
-    <form
-      className="grid gap-4"
-      onSubmit={(event) => {
-        event.preventDefault();
-        create.mutate();
-      }}
-    >
+    <Form onSubmit={() => create.mutate()}>
       <KindChoice
         choice={choice}
         onChange={(next) => {
@@ -78,14 +72,12 @@ export function CreateTarget({
         onChange={(changes) => setInputs({ ...inputs, ...changes })}
       />
       {create.isError && fieldOf(create.error) === undefined && <ProblemCard error={create.error} />}
-      <For least="member">
-        <div>
-          <Button type="submit" look="primary" busy={create.isPending}>
-            Make the target
-          </Button>
-        </div>
-      </For>
-    </form>
+      <div>
+        <Button type="submit" look="primary" busy={create.isPending}>
+          Make the target
+        </Button>
+      </div>
+    </Form>
   );
 }
 
@@ -131,7 +123,7 @@ function KindChoice({ choice, onChange }: { choice: Choice; onChange: (choice: C
             onChange={() => onChange(id)}
           />
           <Icon size={16} className="mt-0.5 shrink-0" aria-hidden />
-          <span className="grid">
+          <span className="grid content-start">
             <span className="font-medium">{name}</span>
             <span className="text-meta text-muted">{detail}</span>
           </span>

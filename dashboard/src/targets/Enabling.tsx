@@ -6,7 +6,6 @@ import type { Target } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
 import { Confirm } from "../controls/Confirm.tsx";
 import { toast } from "../controls/toasts.ts";
-import { ProblemCard } from "../states/ProblemCard.tsx";
 import { healthQuery } from "./health.ts";
 import { useEnabling, useTargetChange } from "./useTargetChange.ts";
 
@@ -66,13 +65,11 @@ function EnableWithHeld({ target, held, onClose }: EnableWithHeldProps) {
   return (
     <Confirm
       title={`Enable ${target.name}?`}
-      open
       onClose={onClose}
       action={discards ? `Enable and discard ${held.toLocaleString("en")}` : "Enable"}
       {...(discards && { typed: "discard" })}
-      busy={change.isPending}
+      doing={change}
       onConfirm={enable}
-      error={change.isError && <ProblemCard error={change.error} />}
     >
       <fieldset className="grid gap-2">
         <legend className="mb-2">{many} for it.</legend>

@@ -6,6 +6,7 @@ import { useUrlState } from "../shell/useUrlState.ts";
 import { CreateTarget } from "./CreateTarget.tsx";
 import { pathOf } from "./kinds.ts";
 import { SecretOnce } from "./SecretOnce.tsx";
+import { OrRoleTooLow } from "../states/OrRoleTooLow.tsx";
 
 /** The wizard that makes a target of any kind. */
 export function NewTargetPage() {
@@ -21,10 +22,12 @@ export function NewTargetPage() {
         <SecretOnce secret={made.secret} onDone={() => open(made)} />
       ) : (
         <Card>
-          <CreateTarget
-            choice={search["kind"]}
-            onMade={(target) => (target.secret === undefined ? open(target) : setMade(target))}
-          />
+          <OrRoleTooLow least="member">
+            <CreateTarget
+              choice={search["kind"]}
+              onMade={(target) => (target.secret === undefined ? open(target) : setMade(target))}
+            />
+          </OrRoleTooLow>
         </Card>
       )}
     </div>

@@ -47,7 +47,7 @@ export function SendTest({ targetId }: { targetId: string }) {
               <pre
                 tabIndex={0}
                 aria-label="Answer, first KiB"
-                className="max-h-60 overflow-auto rounded-control bg-sunken p-2 text-meta break-all whitespace-pre-wrap"
+                className="max-h-60 overflow-auto rounded-control bg-sunken p-2 text-meta wrap-anywhere whitespace-pre-wrap"
               >
                 {attempt.response_body}
               </pre>

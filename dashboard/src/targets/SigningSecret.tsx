@@ -1,4 +1,3 @@
-import { For } from "../controls/For.tsx";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { answer, client } from "../api/client.ts";
@@ -7,6 +6,7 @@ import { Button } from "../controls/Button.tsx";
 import { Card } from "../controls/Card.tsx";
 import { Confirm } from "../controls/Confirm.tsx";
 import { Snippet } from "../controls/Copy.tsx";
+import { For } from "../controls/For.tsx";
 import { toast } from "../controls/toasts.ts";
 import { ProblemCard } from "../states/ProblemCard.tsx";
 import { SecretOnce } from "./SecretOnce.tsx";
@@ -93,20 +93,21 @@ function RotateStep({ target, onSecret }: { target: Target; onSecret: (secret: s
       >
         {isRotating ? "Make another…" : "Make a new secret"}
       </Button>
-      {rotate.isError && <ProblemCard error={rotate.error} />}
-      <Confirm
-        title="Rotate again before this rotation ended?"
-        open={asks}
-        onClose={() => setAsks(false)}
-        action="Make another"
-        busy={rotate.isPending}
-        onConfirm={() => rotate.mutate()}
-      >
-        <p>
-          The oldest of the three secrets stops signing at once. A receiver that still verifies with it
-          refuses deliveries.
-        </p>
-      </Confirm>
+      {rotate.isError && !asks && <ProblemCard error={rotate.error} />}
+      {asks && (
+        <Confirm
+          title="Rotate again before this rotation ended?"
+          onClose={() => setAsks(false)}
+          action="Make another"
+          doing={rotate}
+          onConfirm={() => rotate.mutate()}
+        >
+          <p>
+            The oldest of the three secrets stops signing at once. A receiver that still verifies with it
+            refuses deliveries.
+          </p>
+        </Confirm>
+      )}
     </Step>
   );
 }
@@ -138,20 +139,20 @@ function EndStep({ target }: { target: Target }) {
       <Button disabled={!isRotating} onClick={() => setAsks(true)}>
         Delete the previous secret…
       </Button>
-      <Confirm
-        title="Delete the previous secret?"
-        open={asks}
-        onClose={() => setAsks(false)}
-        action="Delete it"
-        busy={end.isPending}
-        onConfirm={() => end.mutate()}
-        error={end.isError && <ProblemCard error={end.error} />}
-      >
-        <p>
-          Deliveries are signed with the new secret alone. A receiver that still verifies with the previous
-          one refuses them.
-        </p>
-      </Confirm>
+      {asks && (
+        <Confirm
+          title="Delete the previous secret?"
+          onClose={() => setAsks(false)}
+          action="Delete it"
+          doing={end}
+          onConfirm={() => end.mutate()}
+        >
+          <p>
+            Deliveries are signed with the new secret alone. A receiver that still verifies with the previous
+            one refuses them.
+          </p>
+        </Confirm>
+      )}
     </Step>
   );
 }

@@ -1,5 +1,5 @@
-import { For } from "../controls/For.tsx";
 import type { Target } from "../api/shapes.ts";
+import { For } from "../controls/For.tsx";
 import { ReplayFailures } from "../replays/ReplayFailures.tsx";
 import { Enabling } from "./Enabling.tsx";
 import { SendTest } from "./SendTest.tsx";

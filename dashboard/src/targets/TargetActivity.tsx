@@ -7,6 +7,7 @@ import { ItemDrawer } from "../items/ItemDrawer.tsx";
 import { listItems } from "../items/listItems.ts";
 import { StatusPill } from "../items/StatusPill.tsx";
 import { useRefreshMs } from "../live/liveState.ts";
+import { useSteadyRows } from "../live/useSteadyRows.ts";
 import { useUrlState } from "../shell/useUrlState.ts";
 import { Empty } from "../states/Empty.tsx";
 import { Loaded } from "../states/Loaded.tsx";
@@ -22,7 +23,8 @@ export function TargetActivity({ target }: { target: Target }) {
     queryFn: ({ signal }) => listItems({ target: target.id }, { limit: shown, signal }),
     refetchInterval: useRefreshMs(),
   });
-  const ids = (query.data ?? []).map(({ id }) => id);
+  const steady = useSteadyRows(target.id, query.data ?? [], ({ id }) => id);
+  const ids = steady.rows.map(({ id }) => id);
   return (
     <Card
       flush
@@ -34,8 +36,8 @@ export function TargetActivity({ target }: { target: Target }) {
       }
     >
       <Loaded query={query}>
-        {(rows) =>
-          rows.length === 0 ? (
+        {() =>
+          steady.rows.length === 0 ? (
             <Empty
               title="No items yet"
               action={
@@ -45,8 +47,8 @@ export function TargetActivity({ target }: { target: Target }) {
               }
             />
           ) : (
-            <ul>
-              {rows.map((row) => (
+            <ul {...steady.hold}>
+              {steady.rows.map((row) => (
                 <li key={row.id} className="border-b last:border-0">
                   <button
                     type="button"

@@ -3,6 +3,7 @@ import { Link } from "@tanstack/react-router";
 import type { Target } from "../api/shapes.ts";
 import { Sparkline } from "../figures/Sparkline.tsx";
 import { statsQuery } from "../figures/stats.ts";
+import { useRefreshMs } from "../live/liveState.ts";
 import { EnabledPill } from "./EnabledPill.tsx";
 import { type Health, percent } from "./health.ts";
 import { hostOf, kindIcons, kindNames, pathOf } from "./kinds.ts";
@@ -58,6 +59,13 @@ export function TargetRow({ target, health, isSelected, isMarked, onToggle }: Ta
 }
 
 function TargetSparkline({ id }: { id: string }) {
-  const stats = useQuery({ ...statsQuery("24h", id), retry: false, staleTime: 60_000 });
+  // Under a key of its own: the stream tells of each item, and an hour's bar is not worth a request a second.
+  const { queryFn } = statsQuery("24h", id);
+  const stats = useQuery({
+    queryKey: ["sparkline", id],
+    queryFn: queryFn!,
+    retry: false,
+    refetchInterval: useRefreshMs(60_000, 60_000),
+  });
   return stats.data === undefined ? null : <Sparkline stats={stats.data} />;
 }

@@ -1,21 +1,22 @@
-import { For } from "../controls/For.tsx";
-import { useMay } from "../api/role.ts";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { answer, client } from "../api/client.ts";
 import { Problem } from "../api/problem.ts";
+import { useMay } from "../api/role.ts";
 import type { Target, TargetChanges } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
 import { Card } from "../controls/Card.tsx";
 import { Confirm } from "../controls/Confirm.tsx";
 import { TextField } from "../controls/Field.tsx";
+import { For } from "../controls/For.tsx";
+import { Form } from "../controls/Form.tsx";
 import { toast } from "../controls/toasts.ts";
 import { ProblemCard } from "../states/ProblemCard.tsx";
 import { isTryout } from "../tryout/tryoutUrl.ts";
 import { HeaderFields } from "./HeaderFields.tsx";
-import { headersChange, headersOf, headersProblem } from "./headersDraft.ts";
 import { RetryAxis } from "./RetryAxis.tsx";
+import { headersChange, headersOf, headersProblem } from "./headersDraft.ts";
 import { type Draft, draftOf, problemOf, toChanges } from "./settingsDraft.ts";
 import { useTargetChange } from "./useTargetChange.ts";
 
@@ -48,10 +49,9 @@ function SettingsForm({ target }: { target: Target }) {
     onChange: (event) => setDraft({ ...draft, [name]: event.target.value }),
   });
   return (
-    <form
+    <Form
       className="max-w-160"
-      onSubmit={(event) => {
-        event.preventDefault();
+      onSubmit={() => {
         if (hasChanges) change.mutate(changes, { onSuccess: () => toast({ text: "Saved." }) });
       }}
     >
@@ -78,7 +78,7 @@ function SettingsForm({ target }: { target: Target }) {
           </div>
         )}
       </fieldset>
-    </form>
+    </Form>
   );
 }
 
@@ -189,23 +189,23 @@ function DeleteTarget({ target }: { target: Target }) {
           Delete this target…
         </Button>
       </div>
-      <Confirm
-        title={`Delete ${target.name}?`}
-        open={asks}
-        onClose={() => setAsks(false)}
-        action="Delete"
-        typed={target.name}
-        busy={remove.isPending}
-        onConfirm={() => remove.mutate()}
-        error={remove.isError && <ProblemCard error={remove.error} />}
-      >
-        <p>
-          {target.kind === "mailbox"
-            ? "Messages that wait in it are gone for its consumers, claimed ones included."
-            : "Items that wait for it, retries included, become CANCELED and are not sent."}{" "}
-          Posting to it is refused from then on. This cannot be undone.
-        </p>
-      </Confirm>
+      {asks && (
+        <Confirm
+          title={`Delete ${target.name}?`}
+          onClose={() => setAsks(false)}
+          action="Delete"
+          typed={target.name}
+          doing={remove}
+          onConfirm={() => remove.mutate()}
+        >
+          <p>
+            {target.kind === "mailbox"
+              ? "Messages that wait in it are gone for its consumers, claimed ones included."
+              : "Items that wait for it, retries included, become CANCELED and are not sent."}{" "}
+            Posting to it is refused from then on. This cannot be undone.
+          </p>
+        </Confirm>
+      )}
     </Card>
   );
 }

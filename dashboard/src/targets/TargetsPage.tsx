@@ -1,4 +1,3 @@
-import { For } from "../controls/For.tsx";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
@@ -7,6 +6,7 @@ import { sentenceOf } from "../api/problem.ts";
 import { targetsQuery } from "../api/queries.ts";
 import type { Target } from "../api/shapes.ts";
 import { Button, buttonLook } from "../controls/Button.tsx";
+import { For } from "../controls/For.tsx";
 import { useSelection } from "../items/useSelection.ts";
 import { useRefreshMs } from "../live/liveState.ts";
 import { useTargetHealths } from "../overview/useTargetHealths.ts";
@@ -14,8 +14,12 @@ import { useKeys } from "../shell/useKeys.ts";
 import { useUrlState } from "../shell/useUrlState.ts";
 import { Empty } from "../states/Empty.tsx";
 import { Loaded } from "../states/Loaded.tsx";
+import { MoreRows } from "../states/PagedList.tsx";
 import { targetColumns, TargetRow } from "./TargetRow.tsx";
 import { useEnabling } from "./useTargetChange.ts";
+
+/** More rows than these are shown on request: each asks for figures of its own. */
+const atATime = 100;
 
 /** Where items go, and how each place does. */
 export function TargetsPage() {
@@ -58,9 +62,11 @@ function NoTargets() {
 function TargetList({ targets }: { targets: readonly Target[] }) {
   const [search, change] = useUrlState();
   const wanted = (search["name"] ?? "").toLowerCase();
-  const shown = targets.filter(({ name, id, url }) =>
+  const matching = targets.filter(({ name, id, url }) =>
     `${name} ${id} ${url ?? ""}`.toLowerCase().includes(wanted),
   );
+  const [most, setMost] = useState(atATime);
+  const shown = matching.slice(0, most);
   const selection = useSelection(shown.map(({ id }) => id));
   const healths = useTargetHealths(shown);
   const input = useRef<HTMLInputElement>(null);
@@ -104,6 +110,7 @@ function TargetList({ targets }: { targets: readonly Target[] }) {
                 />
               ))}
             </ul>
+            <MoreRows shown={shown.length} of={matching.length} onMore={() => setMost(most + atATime)} />
           </>
         )}
       </div>

@@ -9,21 +9,40 @@ export function shortTime(atSeconds: number, zone: TimeZone, nowMs: number = Dat
 
 /** Whole, for a tooltip. */
 export function fullTime(atSeconds: number, zone: TimeZone): string {
-  const at = new Date(atSeconds * 1000);
-  const text = at.toLocaleString("en-GB", { ...options(zone), dateStyle: "full", timeStyle: "medium" });
-  return `${text} ${zone === "UTC" ? "UTC" : Intl.DateTimeFormat().resolvedOptions().timeZone}`;
+  return `${formats(zone).full.format(atSeconds * 1000)} ${zone === "UTC" ? "UTC" : localZone}`;
 }
 
 function clock(at: Date, zone: TimeZone): string {
-  return at.toLocaleTimeString("en-GB", options(zone));
+  return formats(zone).clock.format(at);
 }
 
 function day(at: Date, zone: TimeZone): string {
-  return at.toLocaleDateString("en-GB", { ...options(zone), day: "numeric", month: "short" });
+  return formats(zone).day.format(at);
 }
 
-function options(zone: TimeZone): Intl.DateTimeFormatOptions {
-  return zone === "UTC" ? { timeZone: "UTC" } : {};
+const localZone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+
+interface Formats {
+  clock: Intl.DateTimeFormat;
+  day: Intl.DateTimeFormat;
+  full: Intl.DateTimeFormat;
+}
+
+const made = new Map<TimeZone, Formats>();
+
+/** Made once: `toLocaleTimeString` makes one for each call, which was most of what a scrolled list cost. */
+function formats(zone: TimeZone): Formats {
+  const present = made.get(zone);
+  if (present !== undefined) return present;
+  const make = (options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat =>
+    new Intl.DateTimeFormat("en-GB", zone === "UTC" ? { ...options, timeZone: "UTC" } : options);
+  const next = {
+    clock: make({ timeStyle: "medium" }),
+    day: make({ day: "numeric", month: "short" }),
+    full: make({ dateStyle: "full", timeStyle: "medium" }),
+  };
+  made.set(zone, next);
+  return next;
 }
 
 /** A tick of a time axis: `12:05`, or the day where steps are days and at midnight. */

@@ -1,12 +1,12 @@
-import { For } from "../controls/For.tsx";
 import { useQuery } from "@tanstack/react-query";
 import { ShieldAlert, ShieldCheck } from "lucide-react";
 import type { Target } from "../api/shapes.ts";
 import { Card, Facts } from "../controls/Card.tsx";
+import { For } from "../controls/For.tsx";
 import { useRefreshMs } from "../live/liveState.ts";
 import { PayloadText } from "../payload/Payload.tsx";
-import { SendSnippet } from "../targets/SendSnippet.tsx";
 import { Loaded } from "../states/Loaded.tsx";
+import { SendSnippet } from "../targets/SendSnippet.tsx";
 import { Moment } from "../time/Moment.tsx";
 import { AnswerWith } from "./AnswerWith.tsx";
 import { type ReceivedRequest, receivedQuery } from "./received.ts";

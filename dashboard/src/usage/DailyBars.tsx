@@ -30,6 +30,11 @@ function Bars({ stats }: { stats: Stats }) {
           />
         ))}
       </div>
+      <p className="figures flex justify-between text-meta text-muted" aria-hidden>
+        <span>{dayName(days[0] ?? stats.from)}</span>
+        <span>at most {top.toLocaleString("en")} a day</span>
+        <span>{dayName(days.at(-1) ?? stats.to)}</span>
+      </p>
       <details>
         <summary className="text-meta text-muted">The same figures as a table</summary>
         <table className="figures mt-2">
@@ -51,9 +56,7 @@ function Bars({ stats }: { stats: Stats }) {
 
 /** Days of usage are UTC days, whatever clock the page shows. */
 function dayName(atSeconds: number): string {
-  return new Date(atSeconds * 1000).toLocaleDateString("en-GB", {
-    timeZone: "UTC",
-    day: "numeric",
-    month: "short",
-  });
+  return dayFormat.format(atSeconds * 1000);
 }
+
+const dayFormat = new Intl.DateTimeFormat("en-GB", { timeZone: "UTC", day: "numeric", month: "short" });

@@ -1,17 +1,17 @@
-import { For } from "../controls/For.tsx";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { answer, client } from "../api/client.ts";
 import { billingQuery, organizationQuery } from "../api/queries.ts";
 import { Button } from "../controls/Button.tsx";
 import { Card, Facts, Figure } from "../controls/Card.tsx";
+import { For } from "../controls/For.tsx";
 import { Loaded } from "../states/Loaded.tsx";
 import { ProblemCard } from "../states/ProblemCard.tsx";
 import { Moment } from "../time/Moment.tsx";
 import { BillingState } from "./BillingState.tsx";
 import { DailyBars } from "./DailyBars.tsx";
 import { Invoices } from "./Invoices.tsx";
-import { money } from "./money.ts";
 import { Reconciliation } from "./Reconciliation.tsx";
+import { money } from "./money.ts";
 
 /** What was used this month, what it costs, and how that is paid. */
 export function UsagePage() {
