@@ -39,7 +39,10 @@ export function createStreams({ pool, log, nowMs }: StreamsDeps): Streams {
     log,
     nodeId,
     hear: (orgId, frames) => tellHere(new Map([[orgId, frames]])),
-    onGap: () => hub.forgetAll(),
+    onGap() {
+      hub.forgetAll();
+      watches.renewSoon();
+    },
   });
   const hub = new StreamHub({
     pool,
