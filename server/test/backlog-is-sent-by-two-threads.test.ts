@@ -3,7 +3,7 @@ import type pg from "pg";
 import { createPool } from "../src/postgres/pool.ts";
 import { createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { createWebhookTarget } from "./support/items.ts";
-import { answerOk, type Receiver, startReceiver } from "./support/receiver.ts";
+import { answerOk, type Received, type Receiver, startReceiver } from "./support/receiver.ts";
 import { type ServiceProcess, startService } from "./support/serviceProcess.ts";
 import { hotRows, storeDueItems } from "./support/storedItems.ts";
 import { signUp } from "./support/testNode.ts";
@@ -25,6 +25,15 @@ afterAll(async () => {
 const concurrency = 24;
 const batch = 20_000;
 const limit = 20_000;
+const ownHeaders = {
+  Authorization: "Bearer of-the-receiver",
+  "X-Tenant": { value: "shop-7", secret: false },
+};
+
+/** What a request has of them, as it arrived. */
+function ownHeadersOf({ headers }: Received): unknown[] {
+  return [headers["authorization"], headers["x-tenant"]];
+}
 
 interface Stage {
   service: ServiceProcess;
@@ -50,7 +59,7 @@ async function lendBacklog(): Promise<Stage> {
     await service.ended;
   });
   const account = await signUp(service);
-  const target = await createWebhookTarget(service, account, receiver.url);
+  const target = await createWebhookTarget(service, account, receiver.url, { headers: ownHeaders });
   let stored = 0;
   await until(
     async () => {
@@ -78,7 +87,7 @@ async function waiting(): Promise<number> {
   return rows.waiting + rows.leased;
 }
 
-test("both threads keep a target's limit together, deliver each item once, and count and log all of them", async () => {
+test("both threads keep a target's limit together, deliver each item once with the target's own headers, and count and log all", async () => {
   const { service, receiver, stored } = await lendBacklog();
   let most = 0;
   let held: (() => void)[] = [];
@@ -102,6 +111,8 @@ test("both threads keep a target's limit together, deliver each item once, and c
   const ids = receiver.received.map(({ id }) => id);
   expect(ids).toHaveLength(stored());
   expect(new Set(ids).size).toBe(stored());
+  const carried = new Set(receiver.received.map((one) => JSON.stringify(ownHeadersOf(one))));
+  expect([...carried]).toEqual([JSON.stringify([ownHeaders.Authorization, ownHeaders["X-Tenant"].value])]);
   expect(await metric(service, "postrider_attempts_total")).toBe(stored());
   expect(await metric(service, "postrider_delivery_latency_seconds_count")).toBe(stored());
   expect(await service.stop()).toBe(0);

@@ -117,6 +117,7 @@ function createTurns(
     stop: () => clearTimeout(timer),
     changes: {
       isWatched: () => watches.flag[0] === 1,
+      isTargetWatched: (targetId) => watches.orgOf(targetId) !== undefined,
       publish(targetId, change) {
         const orgId = watches.orgOf(targetId);
         if (orgId !== undefined) gather(orgId).add(targetId, change);

@@ -72,6 +72,9 @@ async function stop(): Promise<void> {
   say({ say: "metrics", values: await registry.getMetricsAsJSON() });
   log.flush();
   main.close();
+  // A collector that does not answer keeps its connection, and with it the thread.
+  // oxlint-disable-next-line unicorn/no-process-exit -- in a thread, it ends the thread
+  if (telemetry !== undefined) process.exit();
 }
 
 main.on("message", (message: ToThread) => {

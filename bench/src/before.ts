@@ -1,0 +1,24 @@
+import { access } from "node:fs/promises";
+import { join } from "node:path";
+import type { BenchSize, Figure } from "./figures.ts";
+import { claims, drain, figureOf, intake } from "./layers.ts";
+
+/** How much slower than the version before a version may be. */
+const goal = 0.95;
+
+/**
+ * This version against the one before, loaded by turns in one run: the median over the rounds of this one's rate to that of the
+ * other. @param folder Where the version before is checked out, with its packages installed.
+ */
+export async function beforeFigures(size: BenchSize, folder: string): Promise<Figure[]> {
+  const cli = join(folder, "server/src/process/cli.ts");
+  await access(cli);
+  const found: Figure[] = [];
+  for (const measure of [intake, claims, drain]) {
+    process.stderr.write(`  ${measure.name} …\n`);
+    found.push(
+      figureOf(`${measure.name}, against the version before`, await measure.run(size, { cli }), goal),
+    );
+  }
+  return found;
+}
