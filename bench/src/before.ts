@@ -14,11 +14,12 @@ export async function beforeFigures(size: BenchSize, folder: string): Promise<Fi
   const cli = join(folder, "server/src/process/cli.ts");
   await access(cli);
   const found: Figure[] = [];
-  for (const measure of [intake, claims, drain]) {
+  for (const measure of [intake, drain, claims]) {
     process.stderr.write(`  ${measure.name} …\n`);
-    found.push(
-      figureOf(`${measure.name}, against the version before`, await measure.run(size, { cli }), goal),
-    );
+    const measured = await measure.run(size, { cli });
+    const figure = figureOf(`${measure.name}, this version for the one before`, measured, goal);
+    process.stderr.write(`  ${figure.ratio?.toFixed(2)}: ${figure.value}\n`);
+    found.push(figure);
   }
   return found;
 }

@@ -17,7 +17,10 @@ const auditEntries = 1_000_000;
 
 /** Fills a database with `count` events, with the statistics of their targets, and with an audit log. */
 export async function fillHistory(pool: pg.Pool, count: number): Promise<History> {
-  const many = await storeManyEvents(pool, count);
+  return addHistory(pool, await storeManyEvents(pool, count));
+}
+
+async function addHistory(pool: pg.Pool, many: ManyEvents): Promise<History> {
   const key = `ak_live_${randomBytes(32).toString("hex")}`;
   const client = await pool.connect();
   try {

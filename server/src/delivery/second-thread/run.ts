@@ -73,7 +73,6 @@ async function stop(): Promise<void> {
   log.flush();
   main.close();
   // A collector that does not answer keeps its connection, and with it the thread.
-  // oxlint-disable-next-line unicorn/no-process-exit -- in a thread, it ends the thread
   if (telemetry !== undefined) process.exit();
 }
 
