@@ -20,7 +20,7 @@ const core = [
 export default defineConfig({
   test: {
     reporters: ["default", closingLine],
-    globalSetup: ["server/test/support/globalDatabase.ts"],
+    globalSetup: ["server/test/support/globalDatabase.ts", "server/test/support/bundlePrograms.ts"],
     testTimeout: 180_000,
     // Many tests stop, kill and overload processes of their own. One that fails and then passes is shown as retried: look
     // for what it does not wait for.

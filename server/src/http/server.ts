@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import { lazyCompilers } from "./lazyCompilers.ts";
 import type { Socket } from "node:net";
 import fastify, {
   type FastifyError,
@@ -86,6 +87,7 @@ export function createServer(deps: ServerDeps): FastifyInstance {
     ajv: {
       customOptions: { coerceTypes: false, removeAdditional: false, allErrors: false, useDefaults: true },
     },
+    schemaController: { compilersFactory: lazyCompilers() },
     return503OnClosing: false,
     ...belowPrefix(pathPrefix(deps.config.publicUrl)),
     frameworkErrors: (error, request, reply) => {

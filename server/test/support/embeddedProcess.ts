@@ -2,8 +2,8 @@ import { spawn } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import pg from "pg";
+import { programFile } from "./programFile.ts";
 import type { EmbeddedConnection } from "../../src/postgres/embedded/embeddedServer.ts";
 
 export interface ToldEvent {
@@ -26,7 +26,7 @@ export interface EmbeddedProcess {
 }
 
 const eventLimitMs = 20_000;
-const main = fileURLToPath(new URL("./embeddedMain.ts", import.meta.url));
+const main = programFile("server/test/support/embeddedMain.ts");
 
 export function runEmbedded(
   dataDir: string,

@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
 import { contractProblem, documentedPath } from "./contract.ts";
 import { switches } from "./plain.ts";
+import { programFile } from "./programFile.ts";
 import type { Answer, CallOptions } from "./testNode.ts";
 
 export interface ServiceOptions {
@@ -37,8 +37,9 @@ export interface ServiceProcess {
 const startLimitMs = 60_000;
 /** Longer than the service's own limit on stopping. */
 const stopLimitMs = 40_000;
-/** Another build of the service, for the tests of the tests: the folder that holds its `cli.ts`. */
-const sources = process.env["POSTRIDER_TEST_BUILD"] ?? fileURLToPath(new URL("../../src/", import.meta.url));
+/** Another build of the service, for the tests of the tests: the folder of its sources. */
+const build = process.env["POSTRIDER_TEST_BUILD"];
+const cli = build === undefined ? programFile("server/src/process/cli.ts") : `${build}/process/cli.ts`;
 const defaults = {
   HOST: "127.0.0.1",
   PORT: "0",
@@ -54,7 +55,7 @@ const encryptionKey = Buffer.alloc(32, 7).toString("base64");
 
 /** Starts `postrider serve` on a free port and resolves once it listens; plain HTTP targets on loopback are allowed. */
 export async function startService({ storage, env = {}, command }: ServiceOptions): Promise<ServiceProcess> {
-  const child = spawn(process.execPath, [command ?? `${sources}/process/cli.ts`, "serve"], {
+  const child = spawn(process.execPath, [command ?? cli, "serve"], {
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...inherited(), ...defaults, ...storageVariables(storage), ...switches, ...env },
   });

@@ -1,4 +1,5 @@
 import type { DueTarget } from "../rows/dueTargets.ts";
+import { maxTargetsPerClaim } from "../rows/store.ts";
 import { type Admission, isUnproven, type Standing } from "./admission.ts";
 import type { Lanes } from "./lanes.ts";
 
@@ -12,9 +13,6 @@ export interface Chosen {
   lookedAt: number;
 }
 
-/** The most targets of one claim. */
-const maxChosen = 200;
-
 /** Chooses from the targets that have something due, in their order, for how many of each standing there is room. */
 export function chooseDue(lanes: Lanes, admission: Admission, due: readonly DueTarget[]): Chosen {
   const nowMs = performance.now();
@@ -22,7 +20,7 @@ export function chooseDue(lanes: Lanes, admission: Admission, due: readonly DueT
   const counts = { untried: 0, hanging: 0 };
   const ofOrgs = new Map<string, number>();
   for (const [index, target] of due.entries()) {
-    if (chosen.proven.length + chosen.unproven.length >= maxChosen) {
+    if (chosen.proven.length + chosen.unproven.length >= maxTargetsPerClaim) {
       chosen.lookedAt = index;
       break;
     }

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
+import { programFile } from "../programFile.ts";
 import type { AgentOptions, AgentReport, SeenRequest } from "./agentOptions.ts";
 
 /** A peer agent, made with the official SDK, in a process of its own. */
@@ -20,7 +20,7 @@ export interface Agent {
 }
 
 const startLimitMs = 30_000;
-const mainPath = fileURLToPath(new URL("./agentMain.ts", import.meta.url));
+const mainPath = programFile("server/test/support/agent/agentMain.ts");
 
 /** Starts an agent and resolves once it listens. */
 export async function startAgent(options: AgentOptions = {}): Promise<Agent> {

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
 import type { StripeConfig } from "../../../src/config/config.ts";
+import { programFile } from "../programFile.ts";
 import type { Control } from "./control.ts";
 import type { Customer, Invoice, MeterEvent, Session, Subscription } from "./world.ts";
 
@@ -31,7 +31,7 @@ export interface StandInState {
   requests: Record<string, number>;
 }
 
-const program = fileURLToPath(new URL("main.ts", import.meta.url));
+const program = programFile("server/test/support/stripeStandIn/main.ts");
 
 /** Starts the processor's stand-in as a process of its own. */
 export async function startStandIn(): Promise<StandIn> {
