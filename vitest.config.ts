@@ -14,6 +14,7 @@ const core = [
   "server/test/{accepted-item-survives-crash,dead-node-is-taken-over,standard-webhooks-delivery}.test.ts",
   "server/test/{one-item-per-idempotency-key,one-usage-record-per-item,events-replay}.test.ts",
   "server/test/{bad-receivers-leave-a-reason,mailbox-contract,mailbox-changes,handoff-contract}.test.ts",
+  "server/test/own-headers-reach-receivers-and-stay-secret.test.ts",
 ];
 
 export default defineConfig({

@@ -15,6 +15,8 @@ export interface BenchService {
   /** Makes another organization and gives its key. */
   signUp(): Promise<string>;
   sql<T extends pg.QueryResultRow>(text: string): Promise<T[]>;
+  /** The way into its database for whoever wants sessions of his own. */
+  connection: pg.PoolConfig;
   stop(): Promise<void>;
 }
 
@@ -27,16 +29,18 @@ export interface BenchServiceOptions {
   logLevel?: string;
   /** Further settings, by the names of their variables. */
   settings?: Readonly<Record<string, string>>;
+  /** The `cli.ts` of another version. */
+  cli?: string;
 }
 
-const cli = fileURLToPath(new URL("../../server/src/process/cli.ts", import.meta.url));
+const ownCli = fileURLToPath(new URL("../../server/src/process/cli.ts", import.meta.url));
 
 /** Starts `postrider serve` as its users do, apart from permission to deliver to this machine. */
 export async function startService(options: BenchServiceOptions): Promise<BenchService> {
   const port = await freePort();
   const child = spawn(
     process.execPath,
-    [cli, "serve", ...(options.roles ? ["--roles", options.roles] : [])],
+    [options.cli ?? ownCli, "serve", ...(options.roles ? ["--roles", options.roles] : [])],
     {
       stdio: ["ignore", "ignore", "pipe"],
       env: {
@@ -64,6 +68,7 @@ export async function startService(options: BenchServiceOptions): Promise<BenchS
   return {
     port,
     key,
+    connection,
     async createTarget(body, ownerKey = key) {
       const target = await call(`${base}/api/v1/targets`, ownerKey, body);
       return target["id"] as string;

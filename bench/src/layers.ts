@@ -1,4 +1,4 @@
-import { type BenchService, startService } from "./benchService.ts";
+import { type BenchService, type BenchServiceOptions, startService } from "./benchService.ts";
 import { runConsumers } from "./consumers.ts";
 import { sending } from "./drain.ts";
 import { atLeast, type BenchSize, type Figure, median, perSecond, type Slice } from "./figures.ts";
@@ -12,6 +12,9 @@ interface Layer {
   figures: readonly Measure[];
 }
 
+/** What the service is that this one is compared with. */
+export type Other = Pick<BenchServiceOptions, "settings" | "cli">;
+
 /** One side's turn. */
 interface Turn {
   perSecond: number;
@@ -19,25 +22,25 @@ interface Turn {
   cpuUs: number;
 }
 
-interface Round {
+export interface Round {
   with: Turn;
   without: Turn;
 }
 
-interface Measure {
+export interface Measure {
   name: string;
   /** @returns one round each, after a round that only warms up. */
-  run(size: BenchSize, off: Layer["off"]): Promise<Round[]>;
+  run(size: BenchSize, other: Other): Promise<Round[]>;
 }
 
 const rounds = 11;
 const consumers = 64;
 const batch = 50;
 
-const intake: Measure = {
+export const intake: Measure = {
   name: "intake with idempotency keys",
-  run: (size, off) =>
-    withBoth({ roles: "api,maintenance" }, off, async (services) => {
+  run: (size, other) =>
+    withBoth({ roles: "api,maintenance" }, other, async (services) => {
       const sides = await Promise.all(
         services.map(async (service) => {
           const target = await service.createTarget({
@@ -58,10 +61,10 @@ const intake: Measure = {
     }),
 };
 
-const claims: Measure = {
+export const claims: Measure = {
   name: `claim ${batch} and acknowledge ${batch}, messages`,
-  run: (size, off) =>
-    withBoth({ roles: "api,maintenance" }, off, async (services) => {
+  run: (size, other) =>
+    withBoth({ roles: "api,maintenance" }, other, async (services) => {
       const places = await Promise.all(
         services.map(async (service) => {
           const mailboxId = await service.createTarget({ kind: "mailbox", name: "b" });
@@ -79,11 +82,11 @@ const claims: Measure = {
     }),
 };
 
-const drain: Measure = {
+export const drain: Measure = {
   name: "drain of stored items",
-  async run(size, off) {
+  async run(size, other) {
     const receiver = await startProgram("./receiver.ts");
-    const measured = await withBoth({ settings: sending }, off, async (services) => {
+    const measured = await withBoth({ settings: sending }, other, async (services) => {
       const targets = await Promise.all(
         services.map((service, side) => {
           const url = `http://127.0.0.1:${receiver.port}/turns/${side}`;
@@ -123,13 +126,15 @@ export async function layerFigures(size: BenchSize): Promise<Figure[]> {
   for (const layer of layers) {
     for (const measure of layer.figures) {
       process.stderr.write(`  ${layer.name}: ${measure.name} …\n`);
-      found.push(figureOf(layer, measure, await measure.run(size, layer.off)));
+      const measured = await measure.run(size, { settings: layer.off });
+      found.push(figureOf(`${layer.name}: ${measure.name}`, measured, rent));
     }
   }
   return found;
 }
 
-function figureOf({ name }: Layer, measure: Measure, measured: readonly Round[]): Figure {
+/** The median over the rounds of the one's rate to the other's, with the quartiles and the cost of an item beside it. */
+export function figureOf(name: string, measured: readonly Round[], goal: number): Figure {
   const ratios = measured
     .map((round) => round.with.perSecond / round.without.perSecond)
     .toSorted((a, b) => a - b);
@@ -139,13 +144,13 @@ function figureOf({ name }: Layer, measure: Measure, measured: readonly Round[])
   const rates = `${perSecond(of("with", "perSecond"))} for ${perSecond(of("without", "perSecond"))}`;
   const cost = `Node ${of("with", "cpuUs").toFixed(1)} for ${of("without", "cpuUs").toFixed(1)} µs`;
   const value = `${rates}, ${quartile(0.25)} to ${quartile(0.75)}; ${cost}`;
-  return atLeast(`${name}: ${measure.name}`, median(ratios), rent, value);
+  return atLeast(name, median(ratios), goal, value);
 }
 
-/** A service with the layer, and one without it. */
+/** A service as it is, and the other. */
 function withBoth<T>(
   options: { roles?: string; settings?: Readonly<Record<string, string>> },
-  off: Layer["off"],
+  other: Other,
   work: (services: readonly BenchService[]) => Promise<T>,
 ): Promise<T> {
   return inTemporaryDirectory((withDir) =>
@@ -154,8 +159,9 @@ function withBoth<T>(
         await startService({ ...options, dataDir: withDir }),
         await startService({
           ...options,
+          ...other,
           dataDir: withoutDir,
-          settings: { ...options.settings, ...off },
+          settings: { ...options.settings, ...other.settings },
         }),
       ];
       const result = await work(services);

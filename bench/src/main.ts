@@ -1,6 +1,8 @@
 import { cpus } from "node:os";
+import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { dashboardFigures } from "./dashboard/dashboard.ts";
+import { beforeFigures } from "./before.ts";
 import { drainFigures } from "./drain.ts";
 import type { BenchSize, Figure } from "./figures.ts";
 import { inAndOutFigures } from "./inAndOut.ts";
@@ -10,9 +12,12 @@ import { neighboursFigures } from "./neighbours.ts";
 import { layerFigures } from "./layers.ts";
 import { mailboxFigures, mailboxStoredFigures } from "./mailbox.ts";
 import { storedFigures } from "./stored.ts";
+import { streamsFigures } from "./streams.ts";
+import { tenMillionFigures } from "./tenMillion.ts";
 
 /*
- * npm run bench [-- --quick] [intake] [in-and-out] [latency] [drain] [neighbours] [stored] [mailbox] [mailbox-stored] [layers] [dashboard]
+ * npm run bench [-- --quick] [intake] [in-and-out] [latency] [drain] [neighbours] [stored] [mailbox] [mailbox-stored] [layers]
+ *   [streams] [ten-million] [before --folder <checkout of the version before>] [dashboard]
  * Each figure is measured against its own ceiling in the same run, because machines and their noise differ;
  * compare ratios, not absolute figures.
  */
@@ -26,20 +31,26 @@ const scenarios: Record<string, (size: BenchSize) => Promise<Figure[]>> = {
   mailbox: mailboxFigures,
   "mailbox-stored": mailboxStoredFigures,
   layers: layerFigures,
+  streams: streamsFigures,
   dashboard: dashboardFigures,
+  "ten-million": tenMillionFigures,
+  before: (measured) => beforeFigures(measured, resolve(values.folder)),
 };
-/** One compares the service with itself, the other takes a browser: they run only when they are asked for. */
-const onRequest = ["layers", "dashboard"];
+/** What compares the service with itself, takes a browser, or takes longer than all the rest, runs only when it is asked for. */
+const onRequest = new Set(["layers", "dashboard", "streams", "ten-million", "before"]);
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { quick: { type: "boolean", default: false } },
+  options: {
+    quick: { type: "boolean", default: false },
+    folder: { type: "string", default: "../before" },
+  },
 });
 const size: BenchSize = values.quick
   ? { durationMs: 7_500, warmupMs: 3_000, drainItems: 20_000 }
   : { durationMs: 15_000, warmupMs: 6_000, drainItems: 50_000 };
 const chosen =
-  positionals.length > 0 ? positionals : Object.keys(scenarios).filter((name) => !onRequest.includes(name));
+  positionals.length > 0 ? positionals : Object.keys(scenarios).filter((name) => !onRequest.has(name));
 const unknown = chosen.find((name) => scenarios[name] === undefined);
 if (unknown !== undefined) {
   throw new Error(`there is no scenario "${unknown}": choose from ${Object.keys(scenarios).join(", ")}`);

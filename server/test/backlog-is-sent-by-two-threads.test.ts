@@ -1,6 +1,6 @@
 import { expect, onTestFinished } from "vitest";
 import { createWebhookTarget } from "./support/items.ts";
-import { answerOk, type Receiver, startReceiver } from "./support/receiver.ts";
+import { answerOk, type Received, type Receiver, startReceiver } from "./support/receiver.ts";
 import { type ServiceProcess, startService } from "./support/serviceProcess.ts";
 import { hotRows, storeDueItems } from "./support/storedItems.ts";
 import { signUp } from "./support/testNode.ts";
@@ -25,7 +25,7 @@ const it = databaseTest()
       await service.ended;
     });
     const account = await signUp(service);
-    const target = await createWebhookTarget(service, account, receiver.url);
+    const target = await createWebhookTarget(service, account, receiver.url, { headers: ownHeaders });
     let stored = 0;
     await until(
       async () => {
@@ -49,6 +49,15 @@ const it = databaseTest()
 const concurrency = 24;
 const batch = 20_000;
 const limit = 20_000;
+const ownHeaders = {
+  Authorization: "Bearer of-the-receiver",
+  "X-Tenant": { value: "shop-7", secret: false },
+};
+
+/** What a request has of them, as it arrived. */
+function ownHeadersOf({ headers }: Received): unknown[] {
+  return [headers["authorization"], headers["x-tenant"]];
+}
 
 interface Stage {
   service: ServiceProcess;
@@ -63,7 +72,7 @@ async function metric(service: ServiceProcess, name: string): Promise<number> {
   return [...values].reduce((sum, [, value]) => sum + Number(value), 0);
 }
 
-it("both threads keep a target's limit together, deliver each item once, and count and log all of them", async ({
+it("both threads keep a target's limit together, deliver each item once with the target's own headers, and count and log all", async ({
   lendBacklog,
   waiting,
 }) => {
@@ -90,6 +99,8 @@ it("both threads keep a target's limit together, deliver each item once, and cou
   const ids = receiver.received.map(({ id }) => id);
   expect(ids).toHaveLength(stored());
   expect(new Set(ids).size).toBe(stored());
+  const carried = new Set(receiver.received.map((one) => JSON.stringify(ownHeadersOf(one))));
+  expect([...carried]).toEqual([JSON.stringify([ownHeaders.Authorization, ownHeaders["X-Tenant"].value])]);
   expect(await metric(service, "postrider_attempts_total")).toBe(stored());
   expect(await metric(service, "postrider_delivery_latency_seconds_count")).toBe(stored());
   expect(await service.stop()).toBe(0);

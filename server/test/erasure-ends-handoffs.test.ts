@@ -51,6 +51,32 @@ it("a task that has ended loses its messages and artifacts, and the result that 
   expect(ofResult.status).toBe("CANCELED");
 });
 
+it("the result of a task that an older version has ended, which does not name it, is found all the same", async ({
+  node,
+  account,
+  agent,
+  erase,
+}) => {
+  const words = "erase-result-of-old";
+  const box = await createMailbox(node, {}, account);
+  const target = await createAgentTarget(node, account, agent.cardUrl, { result_target_id: box.id });
+  const ids = [await sendItem(node, account, target, { do: "complete", words })];
+  ids.push(await sendItem(node, account, target, { do: "complete", words: "of another" }));
+  for (const id of ids) await untilEnded(node, account, id);
+  await until(
+    () => box.list(),
+    (messages) => messages.length === 2,
+  );
+  const { rowCount } = await node.pool.query(
+    "update handoffs set result_event_id = null where event_id = any ($1)",
+    [ids],
+  );
+  expect(rowCount).toBe(2);
+  expect((await erase(ids[0]!)).body).toMatchObject({ status: "DONE", total: 2, erased: 2 });
+  expect(await placesOfText(node.pool, words)).toEqual([]);
+  expect(await box.list()).toHaveLength(1);
+});
+
 it("a task that is under way is followed no more", async ({ node, account, agent, erase }) => {
   const words = "erase-task-2";
   const target = await createAgentTarget(node, account, agent.cardUrl);

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { fileURLToPath } from "node:url";
-import { describe, expect } from "vitest";
+import { describe, expect, onTestFinished } from "vitest";
 import { createAgentTarget, untilEnded } from "./support/agentTargets.ts";
 import { type CollectedSpan, startCollector } from "./support/collector.ts";
 import { databaseTest, file, stageTest } from "./support/fixtures.ts";
@@ -296,4 +296,26 @@ describe("without a collector", () => {
       expect(service.output()).not.toContain(token);
     },
   );
+
+  for (const mood of ["hanging", "unavailable"] as const) {
+    stage(`neither items nor a stop wait for one that is ${mood}`, async ({ start, receiver }) => {
+      const stuck = await startCollector(mood);
+      onTestFinished(() => stuck.stop());
+      const service = await start({
+        ...stuck.env,
+        // Longer than any test: what waited for an answer would be seen.
+        OTEL_EXPORTER_OTLP_TIMEOUT: "600000",
+        OTEL_BSP_MAX_QUEUE_SIZE: "4",
+        OTEL_BSP_MAX_EXPORT_BATCH_SIZE: "2",
+      });
+      const account = await signUp(service);
+      const target = await createWebhookTarget(service, account, receiver.url);
+      await send(service, account, target.id, clientSpan());
+      await until(() => stuck.requests() > 0);
+      for (let item = 0; item < 30; item++) await send(service, account, target.id, clientSpan());
+      await receiver.arrivals(31);
+      // A stop that takes too long ends with another code.
+      expect(await service.stop()).toBe(0);
+    });
+  }
 });

@@ -90,6 +90,27 @@ describe("a stream", () => {
     expect(stream.told.filter(({ event }) => event !== "attempt")).toEqual([]);
   });
 
+  it("tells when a target's circuit opens, once that can be read", async ({ node, other, follow }) => {
+    const account = await signUp(node);
+    const failing = await startReceiver((_request, response) => void response.writeHead(500).end());
+    onTestFinished(() => failing.stop());
+    const target = await createWebhookTarget(node, account, failing.url, { retry_interval_seconds: 3600 });
+    const stream = await follow(account, { at: 1, query: "?types=target" });
+    await sendItems(node, account, target.id, 12);
+    let seen = 0;
+    await until(
+      async () => {
+        // The health is read when there is news of the target, and only then.
+        if (stream.told.length === seen) return undefined;
+        seen = stream.told.length;
+        const path = `/api/v1/targets/${target.id}/health`;
+        return (await other.call("GET", path, { key: account.api_key })).body.circuit;
+      },
+      (circuit) => circuit === "open",
+    );
+    expect(stream.told.every(of("target", target.id))).toBe(true);
+  });
+
   it("tells of mailboxes as messages come, are claimed and acknowledged", async ({ node, follow }) => {
     const box = await createMailbox(node);
     const stream = await follow(box.account, { query: "?types=mailbox" });

@@ -72,6 +72,7 @@ async function eraseEvent(
 
 /** The events that hold what these held, or what their agents made of it, erased or not. */
 async function copiesOf(pool: pg.Pool, orgId: string, ids: readonly string[]): Promise<string[]> {
+  await nameResults(pool, orgId, ids);
   const { rows } = await pool.query<{ id: string }>({
     name: "find_copies",
     text: `select e.id
@@ -87,4 +88,34 @@ async function copiesOf(pool: pg.Pool, orgId: string, ids: readonly string[]): P
     values: [orgId, ids, ids.map(bucketOf)],
   });
   return rows.map(({ id }) => id);
+}
+
+/** So far may the clock of the node that made a result be from the database's, which noted the task's end. */
+const clockToleranceMs = 10 * 60_000;
+
+/**
+ * A handoff that an older version ended does not name the result that travelled on. It is the one that names the handoff,
+ * made at the moment of its end, and not billed; it is written down before it is erased, because it cannot be told afterwards.
+ */
+async function nameResults(pool: pg.Pool, orgId: string, ids: readonly string[]): Promise<void> {
+  await pool.query({
+    name: "name_results",
+    text: `update handoffs h
+           set result_event_id = e.id
+           from unnest($2::uuid[], $3::smallint[]) as i (id, bucket), events e
+           where h.bucket = i.bucket
+             and h.event_id = i.id
+             and h.outcome is not null
+             and h.result_event_id is null
+             and e.org_id = $1
+             and e.event_type is not null
+             and e.event_type collate "C" = 'handoff.' || lower(h.outcome)
+             and e.id between first_id_at(h.updated_at - $4::bigint) and first_id_at(h.updated_at + $4::bigint)
+             and not e.billable
+             and e.source_event_id is null
+             and position(
+               convert_to('"event_id":"' || replace(h.event_id::text, '-', '') || '"', 'UTF8') in e.payload
+             ) > 0`,
+    values: [orgId, ids, ids.map(bucketOf), clockToleranceMs],
+  });
 }

@@ -2,8 +2,9 @@ import { type RawBuilder, sql } from "kysely";
 import type { Queries } from "../postgres/tables.ts";
 import { type Condition, type EventFilter, reach } from "./eventFilter.ts";
 import { missingOf, type Source, sourcesOf } from "./sources.ts";
-import { statusOf } from "./statuses.ts";
-import { isMailboxStatus } from "../items/eventStatuses.ts";
+import { hasStatus } from "./statusCondition.ts";
+import { boundsOf } from "./store.ts";
+import { type IdBounds, within } from "./statuses.ts";
 
 /** Executes a statement; a test asks for its plan besides. */
 export type Run = <Row>(statement: RawBuilder<Row>) => Promise<Row[]>;
@@ -57,26 +58,43 @@ async function goOn(
   const range = { ...filter, limit: step, offset: 0 };
   if (lastId !== undefined)
     Object.assign(range, filter.order === "desc" ? { below: lastId } : { above: lastId });
-  const fits = missingOf(source, filter).map((name) => conditionOn(name, filter));
-  const rows = await run(sql<{ id: string; fits: boolean }>`
-    select c.id, (${sql.join(fits, sql` and `)}) is true as fits
-    from (${source.page(range)}) c
-    left join lateral (
+  const ids = (await run(source.page(range))).map(({ id }) => id);
+  walk.lastId = ids.at(-1);
+  walk.isEnded = ids.length < step;
+  walk.found.push(...(await fitting(ids, missingOf(source, filter), filter, run)));
+}
+
+/** Those of a step's events that meet the conditions, in their order. Their bounds spare the planner the other days. */
+async function fitting(
+  ids: readonly string[],
+  conditions: readonly Condition[],
+  filter: EventFilter,
+  run: Run,
+): Promise<string[]> {
+  if (ids.length === 0) return [];
+  const bounds = boundsOf(ids);
+  const rows = await run(sql<{ id: string }>`
+    select i.id
+    from unnest(${ids}::uuid[]) as i (id)
+    cross join lateral (
       select e.*
       from events e
       where e.org_id = ${filter.orgId}
-        and e.id = c.id
+        and e.id = i.id
+        ${within(bounds, sql`e.id`)}
       limit 1
-    ) e on true
-    order by c.id ${sql.raw(filter.order)}
+    ) e
+    where ${sql.join(
+      conditions.map((name) => conditionOn(name, filter, bounds)),
+      sql` and `,
+    )}
   `);
-  for (const row of rows) if (row.fits) walk.found.push(row.id);
-  walk.lastId = rows.at(-1)?.id;
-  walk.isEnded = rows.length < step;
+  const found = new Set(rows.map(({ id }) => id));
+  return ids.filter((id) => found.has(id));
 }
 
 /** What an event `e` has to be, as SQL. */
-function conditionOn(name: Condition, filter: EventFilter): RawBuilder<unknown> {
+function conditionOn(name: Condition, filter: EventFilter, bounds: IdBounds): RawBuilder<unknown> {
   switch (name) {
     case "targetId":
       return sql`e.target_id = ${filter.targetId}`;
@@ -95,8 +113,6 @@ function conditionOn(name: Condition, filter: EventFilter): RawBuilder<unknown> 
           and coalesce(h.state, h.outcome) = ${filter.handoffState}
       )`;
     case "status":
-      // Of the other kinds no status need be looked up.
-      return sql`${isMailboxStatus(filter.status) ? sql`e.kind = 2 and` : sql``}
-        ${statusOf(filter.mailboxRetentionMs)} = ${filter.status}`;
+      return hasStatus(filter, filter.status!, bounds);
   }
 }

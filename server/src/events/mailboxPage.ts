@@ -29,11 +29,11 @@ export function mailboxPage(filter: EventFilter, status: MailboxStatus, unreadCo
       return unreadCount > maxSortedMessages ? walkedUnread(filter) : sortedUnread(filter);
     case "CLAIMED":
       return sorted(filter, ofStatus(filter, status, sql`m.state = 2`));
-    case "DEAD":
-      return sorted(
-        filter,
-        sql`${ofStatus(filter, status, sql`m.state = 2`)} union all ${closedDead(filter)}`,
-      );
+    case "DEAD": {
+      // Of what is claimed, only a claim that has lapsed can be: as few as wait for the next sweep.
+      const lapsed = sql`m.state = 2 and m.claimable_at <= ${databaseNowMs}`;
+      return sorted(filter, sql`${ofStatus(filter, status, lapsed)} union all ${closedDead(filter)}`);
+    }
     case "ACKNOWLEDGED":
       return firstOfEach(
         filter,

@@ -146,7 +146,7 @@ export async function ownedKind(
   return event?.org_id === orgId ? kindNames[event.kind] : undefined;
 }
 
-function boundsOf(ids: readonly string[]): IdBounds {
+export function boundsOf(ids: readonly string[]): IdBounds {
   const sorted = ids.toSorted();
   return { first: sorted[0]!, last: sorted.at(-1)! };
 }

@@ -122,6 +122,7 @@ function handOn(sink: ItemSink, items: NewItem[], acceptances: Acceptance[]): vo
 
 function report(changes: Changes, items: NewItem[], acceptances: Acceptance[]): void {
   items.forEach(({ id, targetId, eventType }, index) => {
+    if (!changes.isTargetWatched(targetId)) return;
     const status = statusOf(acceptances[index]!);
     if (status === undefined) return;
     const created = Math.floor(idTimeMs(id) / 1000);

@@ -47,6 +47,8 @@ export interface ChangeCounts {
 export interface Changes {
   /** Whether somebody watches some organization: to be asked before a change is put together. */
   isWatched(): boolean;
+  /** Whether somebody watches the organization of this target: to be asked where there is one change an item. */
+  isTargetWatched(targetId: string): boolean;
   /** Of a target whose organization the caller need not know. */
   publish(targetId: string, change: Change): void;
   /** Of a target that may have just been made. */
@@ -58,6 +60,7 @@ export interface Changes {
 /** For parts that run without a stream. */
 export const noChanges: Changes = {
   isWatched: () => false,
+  isTargetWatched: () => false,
   publish: () => undefined,
   publishTarget: () => undefined,
   count: () => undefined,

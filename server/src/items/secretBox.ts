@@ -49,6 +49,7 @@ export function createSecretBox({ current, previous = [] }: SecretBoxKeys): Secr
 
 /** Whether one of the keys is that with which `sealed` was sealed; what it holds is not looked at. */
 export function isSealedWithOneOf({ current, previous = [] }: SecretBoxKeys, sealed: Buffer): boolean {
+  if (sealed.length < nonceStart) return false;
   return [current, ...previous].some((key) => keyId(key) === sealed.readUInt32BE(1));
 }
 

@@ -70,6 +70,7 @@ export async function serve(config: Config, say: (line: string) => void, isRunBy
     await database.close();
     log.info({}, "stopped");
     log.flush();
+    if (telemetry !== undefined) endSoon();
   }
 }
 
@@ -107,6 +108,15 @@ async function openUnlessStopped(
   } finally {
     progress.end();
   }
+}
+
+/** How long what is left of a process that exports has to end by itself. */
+const lastMomentMs = 200;
+
+/** A collector that does not answer keeps its connection, and with it the process or thread that has nothing else to do. */
+function endSoon(): void {
+  // oxlint-disable-next-line unicorn/no-process-exit -- nothing else ends an exporter's request
+  setTimeout(() => process.exit(), lastMomentMs).unref();
 }
 
 /** Whatever hangs, it does not hang for ever. */

@@ -10,7 +10,7 @@ import { isId } from "../postgres/ids.ts";
 import { readHealth } from "./readHealth.ts";
 import { noStats, readStats } from "./readStats.ts";
 import { isStep, Stats, StatsQuery, TargetHealth } from "./schemas.ts";
-import { rangeOf } from "./steps.ts";
+import { rangeOf, stepsKept } from "./steps.ts";
 
 export interface StatsDeps extends MailboxRouteDeps {
   pool: pg.Pool;
@@ -32,7 +32,10 @@ export function statsRoutes(deps: StatsDeps): Record<"read" | "health", RouteDef
       async ({ caller, query }) => {
         const { target_id: targetId, from, to, step } = query;
         if (step !== undefined && !isStep(step))
-          throw new ApiError(400, "step is not one of the accepted values");
+          throw new ApiError(
+            400,
+            `step must be one of ${stepsKept.map(({ seconds }) => seconds).join(", ")}`,
+          );
         const range = rangeOf({ from, to, step }, Math.floor(deps.nowMs() / 1000));
         if (targetId !== undefined && !isId(targetId)) return { ...range, ...noStats };
         const scope = { orgId: caller.orgId, targetId };

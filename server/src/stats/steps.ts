@@ -10,6 +10,8 @@ export const stepsKept = [
 
 export type Step = (typeof stepsKept)[number]["seconds"];
 
+const longestKeptSeconds = Math.max(...stepsKept.map(({ keptSeconds: kept }) => kept));
+
 /** The most points that one answer has. */
 export const maxPoints = 1_500;
 const defaultRangeSeconds = 86_400;
@@ -44,6 +46,9 @@ export function rangeOf({ from, to, step }: Asked, nowSeconds: number): Range {
     step: chosen,
   };
   const points = (range.to - range.from) / chosen;
+  if (nowSeconds - begin > longestKeptSeconds) {
+    throw new ApiError(400, `from is too long ago: statistics are kept for ${longestKeptSeconds} s`);
+  }
   if (points > maxPoints) {
     throw new ApiError(
       400,

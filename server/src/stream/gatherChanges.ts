@@ -35,14 +35,17 @@ export class GatheredChanges {
       this.#count(targetId, { ...noCounts, accepted: change.data.status === "CANCELED" ? 0 : 1 });
     }
     if (change.type === "attempt") this.#count(targetId, { ...noCounts, [counted[change.data.outcome]]: 1 });
-    const data = JSON.stringify(change.data);
     if (change.type === "target" || change.type === "mailbox" || change.type === "handoff") {
+      const data = JSON.stringify(change.data);
       this.#subjects.set(`${change.type} ${data}`, { type: change.type, data });
-    } else if (this.#frames.length < maxChanges && data.length <= maxChangeBytes) {
-      this.#frames.push({ type: change.type, data });
-    } else {
-      this.#isSummary = true;
+      return;
     }
+    this.#isSummary ||= this.#frames.length === maxChanges;
+    // At a high rate nothing is written of each.
+    if (this.#isSummary) return;
+    const data = JSON.stringify(change.data);
+    if (data.length <= maxChangeBytes) this.#frames.push({ type: change.type, data });
+    else this.#isSummary = true;
   }
 
   count(targetId: string, counts: ChangeCounts): void {

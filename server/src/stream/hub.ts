@@ -19,7 +19,8 @@ export interface HubDeps {
 
 /** Streams of one organization, with what those who come back have missed. */
 interface Room {
-  streams: Set<OpenStream>;
+  /** With the check, of each round of them, that goes with a beat: thousands at once would hold everything else up. */
+  streams: Map<OpenStream, number>;
   ring: FrameRing;
   begun: Promise<void>;
   emptySinceMs: number | undefined;
@@ -30,7 +31,8 @@ const ringFrames = 500;
 /** How long the frames of an organization are kept for streams that come back. */
 const keptMs = 60_000;
 const checkEveryMs = 1_000;
-const beatEveryMs = 15_000;
+/** A stream hears nothing for as many checks at most, so that proxies keep it. */
+const checksPerBeat = 15;
 const maxStreamsPerOrganization = 200;
 const maxStreams = 10_000;
 
@@ -39,20 +41,22 @@ export class StreamHub {
   readonly #deps: HubDeps;
   readonly #rooms = new Map<string, Room>();
   #count = 0;
-  #timers: NodeJS.Timeout[] = [];
-  #checking: Promise<void> = Promise.resolve();
+  #timer: NodeJS.Timeout | undefined;
+  /** Checks so far, and streams. */
+  #checks = 0;
+  #opened = 0;
+  #checking: Promise<void> | undefined;
 
   constructor(deps: HubDeps) {
     this.#deps = deps;
   }
 
   start(): void {
-    this.#timers = [
-      setInterval(() => {
-        this.#checking = this.#check([...this.#rooms.values()]);
-      }, checkEveryMs),
-      setInterval(() => this.#beat(), beatEveryMs),
-    ];
+    this.#timer = setInterval(() => {
+      this.#beat();
+      // The next is skipped while a slow database keeps one waiting.
+      this.#checking ??= this.#check([...this.#rooms.values()]).finally(() => (this.#checking = undefined));
+    }, checkEveryMs);
   }
 
   size(): number {
@@ -70,7 +74,7 @@ export class StreamHub {
   async open(stream: OpenStream, resumeFrom: string | undefined): Promise<void> {
     const { orgId } = stream.caller;
     const room = this.#rooms.get(orgId) ?? this.#openRoom(orgId);
-    room.streams.add(stream);
+    room.streams.set(stream, this.#opened++ % checksPerBeat);
     room.emptySinceMs = undefined;
     this.#count++;
     stream.body.once("close", () => this.#close(room, stream));
@@ -98,7 +102,7 @@ export class StreamHub {
     }
     if (due.length === 0) return;
     await this.#check(due.map(([room]) => room));
-    for (const [room, numbered] of due) for (const stream of room.streams) stream.send(numbered);
+    for (const [room, numbered] of due) for (const stream of room.streams.keys()) stream.send(numbered);
   }
 
   /** Frames of other nodes were missed: whoever watches is to read everything again. */
@@ -106,7 +110,7 @@ export class StreamHub {
     const nowMs = this.#deps.nowMs();
     for (const room of this.#rooms.values()) {
       room.ring.forget(nowMs);
-      for (const stream of room.streams) stream.reset(room.ring.lastId(nowMs), "unknown");
+      for (const stream of room.streams.keys()) stream.reset(room.ring.lastId(nowMs), "unknown");
     }
   }
 
@@ -117,14 +121,14 @@ export class StreamHub {
   }
 
   async stop(): Promise<void> {
-    for (const timer of this.#timers) clearInterval(timer);
+    clearInterval(this.#timer);
     await this.#checking;
-    for (const { streams } of this.#rooms.values()) this.#end([...streams], "stopping");
+    for (const { streams } of this.#rooms.values()) this.#end([...streams.keys()], "stopping");
   }
 
   #openRoom(orgId: string): Room {
     const room: Room = {
-      streams: new Set(),
+      streams: new Map(),
       ring: new FrameRing(ringFrames, this.#deps.nowMs()),
       begun: this.#deps.begin(orgId),
       emptySinceMs: undefined,
@@ -144,7 +148,7 @@ export class StreamHub {
   /** Ends the streams of revoked credentials, and all of them when the database does not say which those are. */
   async #check(rooms: readonly Room[]): Promise<void> {
     this.#closeEmptyRooms();
-    const streams = rooms.flatMap((room) => [...room.streams]);
+    const streams = rooms.flatMap((room) => [...room.streams.keys()]);
     if (streams.length === 0) return;
     try {
       this.#end(await revokedCallers(this.#deps.pool, streams), "unauthorized");
@@ -176,6 +180,9 @@ export class StreamHub {
   }
 
   #beat(): void {
-    for (const { streams } of this.#rooms.values()) for (const stream of streams) stream.beat();
+    const turn = this.#checks++ % checksPerBeat;
+    for (const { streams } of this.#rooms.values()) {
+      for (const [stream, ownTurn] of streams) if (ownTurn === turn) stream.beat();
+    }
   }
 }

@@ -1,7 +1,19 @@
+import type { ServerResponse } from "node:http";
 import { PassThrough } from "node:stream";
 import type { ChangeType } from "../items/changes.ts";
 import type { Caller } from "../http/contract/credentials.ts";
 import type { NumberedFrame } from "./frameRing.ts";
+
+/** What a stream is opened with. */
+export interface StreamOptions {
+  caller: Caller;
+  /** What the client asked for; empty means everything. */
+  types: readonly ChangeType[];
+  /** Ends the ids of this node. */
+  nodeTag: string;
+  /** What the stream is sent as, which ends once all of it has left the process. */
+  response: Pick<ServerResponse, "writableFinished" | "destroy">;
+}
 
 /** One client's stream, in the form of server-sent events (WHATWG HTML, section 9.2). */
 export class OpenStream {
@@ -9,16 +21,20 @@ export class OpenStream {
   readonly body = new PassThrough({ highWaterMark: bufferBytes });
   readonly #nodeTag: string;
   readonly #types: ReadonlySet<ChangeType>;
+  readonly #response: StreamOptions["response"];
   /** The client does not read as fast as things happen, and has missed some. */
   #hasMissed = false;
+  /** The buffer was full at the last beat, and has not been emptied since. */
+  #isStuck = false;
 
-  /** @param types What the client asked for; empty means everything. @param nodeTag Ends the ids of this node. */
-  constructor(caller: Caller, types: readonly ChangeType[], nodeTag: string) {
+  constructor({ caller, types, nodeTag, response }: StreamOptions) {
     this.caller = caller;
     this.#nodeTag = nodeTag;
     this.#types = new Set(types);
+    this.#response = response;
     // The client has gone; the hub hears of it by `close`.
     this.body.on("error", () => undefined);
+    this.body.on("drain", () => (this.#isStuck = false));
   }
 
   /** Sends what the client asked for; drops it when the client's buffer is full, and says so when it has room again. */
@@ -45,14 +61,25 @@ export class OpenStream {
     this.body.write(this.#resetText(id, reason));
   }
 
-  /** A comment, so that proxies keep the connection and a vanished client is noticed. */
+  /**
+   * A comment, so that proxies keep the connection and a vanished client is noticed. A client that has read nothing
+   * since the last one, with its buffer full, is cut off: it may come back, and holds memory no longer.
+   */
   beat(): void {
     if (!this.body.writableNeedDrain) this.body.write(":\n\n");
+    else if (this.#isStuck) this.#response.destroy();
+    else this.#isStuck = true;
   }
 
-  /** @param reason Told to the client, which is not to come back with this credential when it was `unauthorized`. */
+  /**
+   * What the client does not take within a moment is not kept for it.
+   * @param reason Told to the client, which is not to come back with this credential when it was `unauthorized`.
+   */
   end(reason: "unauthorized" | "stopping"): void {
     this.body.end(`event: end\ndata: ${JSON.stringify({ reason })}\n\n`);
+    setTimeout(() => {
+      if (!this.#response.writableFinished) this.#response.destroy();
+    }, endingMs).unref();
   }
 
   #resetText(id: number, reason: ResetReason): string {
@@ -71,6 +98,8 @@ export class OpenStream {
 
 /** What a client that reads slowly may have waiting here. */
 const bufferBytes = 64 * 1024;
+/** How long the end of a stream may wait for its client. */
+const endingMs = 1_000;
 
 /** Why a client is to read everything again: where it resumes from is not known here, or it was too slow. */
 export type ResetReason = "unknown" | "slow";

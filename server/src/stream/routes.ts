@@ -52,11 +52,11 @@ export function streamRoutes(deps: StreamRouteDeps): Record<"open", RouteDefinit
       async ({ caller, query, request, reply }) => {
         const wanted = readTypes(query.types);
         if (deps.isStopping()) throw new ApiError(503, "stopping", { retryAfterSeconds: 1 });
-        const { hub } = deps.streams;
+        const { hub, nodeTag } = deps.streams;
         if (hub.isFull(caller.orgId)) {
           throw new ApiError(503, "too many streams are open", { retryAfterSeconds: 30 });
         }
-        const stream = new OpenStream(caller, wanted, deps.streams.nodeTag);
+        const stream = new OpenStream({ caller, types: wanted, nodeTag, response: reply.raw });
         // The schema lets one value through, and no list.
         await hub.open(stream, request.headers["last-event-id"] as string | undefined);
         return (

@@ -39,7 +39,10 @@ export function createStreams({ pool, log, nowMs }: StreamsDeps): Streams {
     log,
     nodeId,
     hear: (orgId, frames) => tellHere(new Map([[orgId, frames]])),
-    onGap: () => hub.forgetAll(),
+    onGap() {
+      hub.forgetAll();
+      watches.renewSoon();
+    },
   });
   const hub = new StreamHub({
     pool,
@@ -114,6 +117,7 @@ function createTurns(
     stop: () => clearTimeout(timer),
     changes: {
       isWatched: () => watches.flag[0] === 1,
+      isTargetWatched: (targetId) => watches.orgOf(targetId) !== undefined,
       publish(targetId, change) {
         const orgId = watches.orgOf(targetId);
         if (orgId !== undefined) gather(orgId).add(targetId, change);

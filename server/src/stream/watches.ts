@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { firstIdAt } from "../postgres/ids.ts";
 import type { Log } from "../telemetry/log.ts";
 
 export interface WatchesDeps {
@@ -7,13 +8,18 @@ export interface WatchesDeps {
   nodeId: string;
 }
 
+interface TargetOf {
+  id: string;
+  org_id: string;
+}
+
 /** So long after a stream begins do other nodes report what they see. */
 const lookEveryMs = 1_000;
-/** A watch is a lease: of a node that died it lapses after this. */
-const keptMs = 15_000;
-const renewEveryMs = 5_000;
+/** A watch is a lease: of a node that died it lapses after this. Until then the others tell what nobody hears. */
+const keptMs = 90_000;
+const renewEveryMs = 30_000;
 /** Clocks of nodes disagree, and the transaction that makes a target takes its time. */
-const lateSeconds = 60;
+const lateMs = 60_000;
 
 /** Which organizations somebody watches, on any node, by a table that each node looks at once a second. */
 export class Watches {
@@ -22,13 +28,16 @@ export class Watches {
   readonly #deps: WatchesDeps;
   readonly #own = new Set<string>();
   #elsewhere = new Set<string>();
-  /** The watched organizations; newer targets than this moment (Unix seconds) are still to be looked for. */
-  readonly #orgs = new Map<string, number>();
+  /** The watched organizations whose targets are known, but for those made since the last look. */
+  readonly #orgs = new Set<string>();
   /** Their targets. */
   readonly #orgOf = new Map<string, string>();
-  #renewedAtMs = 0;
+  /** Targets made before this moment (Unix milliseconds) have been looked for. */
+  #lookedUntilMs = Date.now();
+  #renewedAtMs = performance.now();
+  #removing: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
-  #looking: Promise<void> = Promise.resolve();
+  #looking: Promise<void> | undefined;
 
   constructor(deps: WatchesDeps) {
     this.#deps = deps;
@@ -57,7 +66,8 @@ export class Watches {
     this.#own.add(orgId);
     try {
       await this.#loadTargets([orgId]);
-      await this.#renew();
+      await this.#removing;
+      await this.#renew([orgId]);
     } catch (error) {
       this.#own.delete(orgId);
       throw error;
@@ -66,12 +76,18 @@ export class Watches {
 
   end(orgId: string): void {
     this.#own.delete(orgId);
-    void this.#remove("org_id = $2", orgId);
+    this.#removing = this.#remove("org_id = $2", orgId);
+  }
+
+  /** The table may have lost its rows: it is unlogged, and empty after a crash of the database. */
+  renewSoon(): void {
+    this.#renewedAtMs = Number.NEGATIVE_INFINITY;
   }
 
   start(): void {
     this.#timer = setInterval(() => {
-      this.#looking = this.#look();
+      // The next is skipped while a slow database keeps one waiting.
+      this.#looking ??= this.#look().finally(() => (this.#looking = undefined));
     }, lookEveryMs);
   }
 
@@ -93,40 +109,61 @@ export class Watches {
       });
       this.#elsewhere = new Set(rows.map((row) => row.org_id));
       this.#forgetUnwatched();
-      await this.#loadTargets([...new Set([...this.#own, ...this.#elsewhere])]);
-      if (performance.now() - this.#renewedAtMs > renewEveryMs) await this.#renew();
+      await this.#loadTargets([...this.#elsewhere].filter((orgId) => !this.#orgs.has(orgId)));
+      await this.#loadNewTargets();
+      if (performance.now() - this.#renewedAtMs > renewEveryMs) {
+        this.#renewedAtMs = performance.now();
+        await this.#renew([...this.#own]);
+      }
     } catch (error) {
       this.#deps.log.warn({ err: error }, "could not look for streams of other nodes; it is tried again");
     }
   }
 
-  async #renew(): Promise<void> {
-    this.#renewedAtMs = performance.now();
-    if (this.#own.size === 0) return;
+  async #renew(orgIds: readonly string[]): Promise<void> {
+    if (orgIds.length === 0) return;
     await this.#deps.pool.query({
       name: "renew_watches",
       text: `insert into stream_watches (org_id, node_id, until_ms)
              select w.org_id, $2, extract(epoch from clock_timestamp()) * 1000 + $3
              from unnest($1::uuid[]) as w (org_id)
              on conflict (org_id, node_id) do update set until_ms = excluded.until_ms`,
-      values: [[...this.#own], this.#deps.nodeId, keptMs],
+      values: [orgIds, this.#deps.nodeId, keptMs],
     });
   }
 
-  /** New targets only, by the second of their making; one that this node makes is noted at once. */
+  /** All targets of organizations that are watched from now on. */
   async #loadTargets(orgIds: readonly string[]): Promise<void> {
     if (orgIds.length === 0) return;
-    const { rows } = await this.#deps.pool.query<{ id: string; org_id: string }>({
+    const { rows } = await this.#deps.pool.query<TargetOf>({
       name: "load_watched_targets",
       text: `select t.id, t.org_id
-             from unnest($1::uuid[], $2::bigint[]) as w (org_id, since)
-             join targets t on t.org_id = w.org_id and t.created_at >= w.since`,
-      values: [orgIds, orgIds.map((orgId) => this.#orgs.get(orgId) ?? 0)],
+             from unnest($1::uuid[]) as w (org_id)
+             join targets t on t.org_id = w.org_id`,
+      values: [orgIds],
     });
     for (const row of rows) this.#orgOf.set(row.id, row.org_id);
-    const sinceSeconds = Math.floor(Date.now() / 1000) - lateSeconds;
-    for (const orgId of orgIds) this.#orgs.set(orgId, sinceSeconds);
+    for (const orgId of orgIds) this.#orgs.add(orgId);
     this.flag[0] = 1;
+  }
+
+  /**
+   * Targets that were made on other nodes, by the moment in their ids; of all organizations, so that the cost does not
+   * grow with how many are watched. One that this node makes is noted at once.
+   */
+  async #loadNewTargets(): Promise<void> {
+    const nowMs = Date.now();
+    if (this.#orgs.size > 0) {
+      const { rows } = await this.#deps.pool.query<TargetOf>({
+        name: "load_new_targets",
+        text: `select t.id, t.org_id
+               from targets t
+               where t.id >= $1`,
+        values: [firstIdAt(this.#lookedUntilMs - lateMs)],
+      });
+      for (const row of rows) this.noteTarget(row.org_id, row.id);
+    }
+    this.#lookedUntilMs = nowMs;
   }
 
   #forgetUnwatched(): void {

@@ -28,6 +28,8 @@ export interface Collector {
   env: Record<string, string>;
   spans: CollectedSpan[];
   metrics: CollectedMetric[];
+  /** How many requests there were so far. */
+  requests(): number;
   /** Everything that arrived, as text. */
   text(): string;
   /** The spans of one trace that `isWanted` is about, once there are `count`. */
@@ -42,11 +44,21 @@ interface Attribute {
 
 const arrivalLimitMs = 30_000;
 
-export async function startCollector(): Promise<Collector> {
+/** What a collector does with what it is sent: takes it, never answers, or says that it cannot for now. */
+export type CollectorMood = "well" | "hanging" | "unavailable";
+
+export async function startCollector(mood: CollectorMood = "well"): Promise<Collector> {
+  let requests = 0;
   const texts: string[] = [];
   const spans: CollectedSpan[] = [];
   const metrics: CollectedMetric[] = [];
   const server = createServer((request, response) => {
+    requests++;
+    if (mood !== "well") {
+      request.resume();
+      if (mood === "unavailable") response.writeHead(503, { "retry-after": "60" }).end();
+      return;
+    }
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", () => {
@@ -76,6 +88,7 @@ export async function startCollector(): Promise<Collector> {
     },
     spans,
     metrics,
+    requests: () => requests,
     text: () => texts.join("\n"),
     arrivals: (count, isWanted) =>
       until(

@@ -51,7 +51,8 @@ export function createAttemptReport(metrics: DeliveryMetrics, log: Log, changes:
         nextInMs: attempt.outcome === 2 ? attempt.delayMs : null,
       });
       if (attempt.span !== null) endAttempt(attempt.span, outcome, attempt);
-      if (isHeld && changes.isWatched()) changes.publish(target.id, changeOf(attempt));
+      if (isHeld && changes.isWatched() && changes.isTargetWatched(target.id))
+        changes.publish(target.id, changeOf(attempt));
     },
     lost(error, attempt) {
       if (attempt.span !== null) endAttempt(attempt.span, "lost", attempt);

@@ -70,7 +70,7 @@ export function createDelivery(deps: DeliveryDeps): Dispatcher {
     nodeId,
     newToken: () => randomInt(2 ** 47),
     // What a helping thread has trouble with, it gives back.
-    ...(!borrowed && { circuits: createOpenCircuits(pool, log, nodeId) }),
+    ...(!borrowed && { circuits: createOpenCircuits({ pool, log, changes: deps.changes, nodeId }) }),
     ...(helper && {
       lending: createLending({
         thread: helper,

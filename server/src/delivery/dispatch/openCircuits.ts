@@ -1,4 +1,5 @@
 import type pg from "pg";
+import type { Changes } from "../../items/changes.ts";
 import { bucketOf } from "../../postgres/ids.ts";
 import type { Log } from "../../telemetry/log.ts";
 
@@ -15,12 +16,20 @@ export interface OpenCircuits {
 /** How long changes gather before they are written: a circuit opens and closes at most once a second. */
 const gatherMs = 100;
 
+export interface OpenCircuitsDeps {
+  pool: pg.Pool;
+  log: Log;
+  /** Told of a target once its circuit can be read. */
+  changes: Changes;
+  /** Names this process, as an id. */
+  nodeId: string;
+}
+
 /**
  * Writes down what changes, in the background and each target's last state only. What could not be written is written
  * with the next change; nothing waits for it, and deliveries do not depend on it.
- * @param nodeId Names this process, as an id.
  */
-export function createOpenCircuits(pool: pg.Pool, log: Log, nodeId: string): OpenCircuits {
+export function createOpenCircuits({ pool, log, changes, nodeId }: OpenCircuitsDeps): OpenCircuits {
   /** By target: until when by the monotonic clock, or null when it is closed. */
   const changed = new Map<string, number | null>();
   let timer: NodeJS.Timeout | undefined;
@@ -45,6 +54,9 @@ export function createOpenCircuits(pool: pg.Pool, log: Log, nodeId: string): Ope
         ),
         closed: now.flatMap(([targetId, untilMs]) => (untilMs === null ? [targetId] : [])),
       });
+      if (changes.isWatched()) {
+        for (const [id] of now) changes.publish(id, { type: "target", data: { id } });
+      }
     } catch (error) {
       log.warn({ err: error }, "open circuits could not be noted");
       for (const [targetId, untilMs] of now) if (!changed.has(targetId)) changed.set(targetId, untilMs);
@@ -64,12 +76,12 @@ export function createOpenCircuits(pool: pg.Pool, log: Log, nodeId: string): Ope
   };
 }
 
-interface Changes {
+interface Changed {
   open: { targetId: string; forMs: number }[];
   closed: string[];
 }
 
-async function writeCircuits(pool: pg.Pool, nodeId: string, { open, closed }: Changes): Promise<void> {
+async function writeCircuits(pool: pg.Pool, nodeId: string, { open, closed }: Changed): Promise<void> {
   await pool.query({
     name: "write_open_circuits",
     text: `with gone as (

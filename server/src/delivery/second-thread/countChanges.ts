@@ -21,6 +21,8 @@ export function countChanges(
 
   return {
     isWatched: () => watchedFlag[0] === 1,
+    // Which organizations are watched is known to the main thread.
+    isTargetWatched: () => watchedFlag[0] === 1,
     publish(targetId, change) {
       if (change.type !== "attempt") return;
       const sum = counts.get(targetId) ?? { accepted: 0, delivered: 0, retried: 0, failed: 0 };

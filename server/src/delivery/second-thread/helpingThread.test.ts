@@ -232,3 +232,23 @@ it("traces what it claims and sends, where the process traces", async ({ makeTar
   ]);
   expect(receiver.received[0]!.headers["traceparent"]).toContain(spans[1]!.spanId);
 });
+
+it("ends when it is told to, whatever its collector does", async ({ makeTarget, helperWith, pool }) => {
+  const collector = await startCollector("hanging");
+  onTestFinished(() => collector.stop());
+  // Longer than any test.
+  const env = { ...collector.env, OTEL_EXPORTER_OTLP_TIMEOUT: "600000" };
+  for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const receiver = await startReceiver();
+  onTestFinished(() => receiver.stop());
+  const target = await makeTarget(91, `${receiver.url}/traced`, 1);
+  await pool.query("update events set trace_context = $2 where target_id = $1", [
+    target,
+    parseTraceparent(`00-${"7".repeat(32)}-${"8".repeat(16)}-01`),
+  ]);
+  const helper = helperWith([], { telemetry: telemetryChoice(loadConfig(env)) });
+  await new Promise<void>((resolve) => helper.help(target, 1, resolve));
+  await until(() => collector.requests() > 0);
+  await helper.stop();
+});

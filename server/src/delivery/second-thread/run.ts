@@ -72,6 +72,8 @@ async function stop(): Promise<void> {
   say({ say: "metrics", values: await registry.getMetricsAsJSON() });
   log.flush();
   main.close();
+  // A collector that does not answer keeps its connection, and with it the thread.
+  if (telemetry !== undefined) process.exit();
 }
 
 main.on("message", (message: ToThread) => {

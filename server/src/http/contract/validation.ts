@@ -40,8 +40,14 @@ export function describeValidation(error: FastifyError, missingFields?: string):
       return `${field} must be at least ${params.limit}`;
     case "maximum":
       return `${field} must be at most ${params.limit}`;
+    case "minItems":
+      return `${field} must have at least ${params.limit} elements`;
     case "maxItems":
       return `${field} must have at most ${params.limit} elements`;
+    case "maxProperties":
+      return `${field} must have at most ${params.limit} entries`;
+    case "uniqueItems":
+      return `${field} must not have the same element twice`;
     case "pattern":
       if (isPlainTextPattern(params.pattern)) return `${field} ${plainTextRule}`;
       return `${field} does not have the accepted form`;
@@ -49,10 +55,21 @@ export function describeValidation(error: FastifyError, missingFields?: string):
       return `${field} must be one of ${params.allowedValues?.join(", ")}`;
     case "const":
     case "anyOf":
-      return `${field} is not one of the accepted values`;
+      return `${field} ${oneOf(constantsAt(error, first.instancePath))}`;
     default:
       return `${field} ${first.message ?? "is not valid"}`;
   }
+}
+
+/** The values that a union of constants takes: each of its members has refused what came. */
+function constantsAt(error: FastifyError, path: string): unknown[] {
+  return (error.validation ?? [])
+    .filter(({ keyword, instancePath }) => keyword === "const" && instancePath === path)
+    .map(({ params }) => params["allowedValue"]);
+}
+
+function oneOf(values: readonly unknown[]): string {
+  return values.length === 0 ? "is not one of the accepted values" : `must be one of ${values.join(", ")}`;
 }
 
 function article(type: string): string {

@@ -120,6 +120,19 @@ function waiting(...statuses: MailboxStatus[]): string {
   )`;
 }
 
+/** Claimed too often, and not swept yet: only a claim that has lapsed can be, and `messages_waiting` finds those. */
+const lapsedDead = `(
+  select m.id, m.position as sort_key
+  from messages m
+  where m.state <> 1
+    and m.claimable_at <= $1
+    and $2::integer is not null
+    and ${ofMailbox}
+    and message_status(m.state, m.claimable_at, m.claim_count, $2, $1) = 'DEAD'
+  order by m.position
+  limit $7
+)`;
+
 /** Merges parts that are each in order. */
 function merged(...parts: string[]): Page {
   return {
@@ -133,7 +146,7 @@ const pages: Record<MailboxStatus | "ACTIVE", Page> = {
   ACTIVE: merged(ready, waiting("UNREAD", "CLAIMED")),
   UNREAD: merged(ready, waiting("UNREAD")),
   CLAIMED: merged(waiting("CLAIMED")),
-  DEAD: merged(dead, waiting("DEAD")),
+  DEAD: merged(dead, lapsedDead),
   ACKNOWLEDGED: {
     order: "id",
     first: lowestId,

@@ -46,7 +46,8 @@ begin
     fingerprint = null,
     follow_error = 'the event was erased',
     outcome = coalesce(h.outcome, 'UNKNOWN'),
-    updated_at = p_now_ms
+    -- Of a task that has ended, the moment of its end, at which its result was made.
+    updated_at = case when h.outcome is null then p_now_ms else h.updated_at end
   where h.bucket = p_bucket
     and h.event_id = p_id;
   delete from handoff_polls p

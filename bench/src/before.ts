@@ -1,0 +1,25 @@
+import { access } from "node:fs/promises";
+import { join } from "node:path";
+import type { BenchSize, Figure } from "./figures.ts";
+import { claims, drain, figureOf, intake } from "./layers.ts";
+
+/** How much slower than the version before a version may be. */
+const goal = 0.95;
+
+/**
+ * This version against the one before, loaded by turns in one run: the median over the rounds of this one's rate to that of the
+ * other. @param folder Where the version before is checked out, with its packages installed.
+ */
+export async function beforeFigures(size: BenchSize, folder: string): Promise<Figure[]> {
+  const cli = join(folder, "server/src/process/cli.ts");
+  await access(cli);
+  const found: Figure[] = [];
+  for (const measure of [intake, drain, claims]) {
+    process.stderr.write(`  ${measure.name} …\n`);
+    const measured = await measure.run(size, { cli });
+    const figure = figureOf(`${measure.name}, this version for the one before`, measured, goal);
+    process.stderr.write(`  ${figure.ratio?.toFixed(2)}: ${figure.value}\n`);
+    found.push(figure);
+  }
+  return found;
+}

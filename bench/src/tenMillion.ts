@@ -1,0 +1,121 @@
+import pg from "pg";
+import { type BenchService, startService } from "./benchService.ts";
+import { atMost, type BenchSize, type Figure, whole } from "./figures.ts";
+import { summarize } from "./load.ts";
+import { fillHistory, type History } from "./history.ts";
+import { inTemporaryDirectory } from "./workload.ts";
+
+const storedEvents = 10_000_000;
+const quickEvents = 1_000_000;
+/** How often each page is asked for, one request at a time. */
+const times = 25;
+const goalMs = 20;
+
+/** What a person or a program asks for, by the name under which its figure stands. */
+interface Question {
+  name: string;
+  path: string;
+}
+
+/**
+ * How long statistics, health and lists take over ten million stored events, audit entries beside them. Every question is
+ * asked once before it counts: of a day that nobody has looked at for long, the disk has a part in the first answer.
+ */
+export async function tenMillionFigures(size: BenchSize): Promise<Figure[]> {
+  // The shorter runs are for a first look.
+  const events = size.drainItems < 50_000 ? quickEvents : storedEvents;
+  return inTemporaryDirectory(async (dataDir) => {
+    // Without a dispatcher, which would send what is stored as waiting.
+    const service = await startService({ dataDir, roles: "api" });
+    const pool = new pg.Pool({ ...service.connection, max: 1 });
+    const history = await fillHistory(pool, events);
+    await pool.end();
+    const figures: Figure[] = [{ name: "stored events", value: whole(events) }];
+    for (const { name, path } of questionsOf(history)) {
+      const { p95, p50 } = await ask(service, history.key, path);
+      figures.push({
+        ...atMost(`${name}, p95`, p95, goalMs),
+        value: `${p95.toFixed(1)} ms (p50 ${p50.toFixed(1)})`,
+      });
+    }
+    await service.stop();
+    return figures;
+  });
+}
+
+function questionsOf(history: History): Question[] {
+  return [...statistics(history), ...lists(history), ...auditLog(history)];
+}
+
+function statistics({ webhookId, lateWebhookId, mailboxId, nowSeconds }: History): Question[] {
+  const last = (days: number, step: number): string => `from=${nowSeconds - days * 86_400}&step=${step}`;
+  return [
+    { name: "stats of the last day", path: "/api/v1/stats" },
+    { name: "stats, 1,440 minutes", path: `/api/v1/stats?${last(1, 60)}` },
+    { name: "stats, 1,440 hours", path: `/api/v1/stats?${last(60, 3600)}` },
+    { name: "stats, 1,000 days", path: `/api/v1/stats?${last(1_000, 86_400)}` },
+    { name: "stats of a target, 1,440 minutes", path: `/api/v1/stats?target_id=${webhookId}&${last(1, 60)}` },
+    { name: "health of a target", path: `/api/v1/targets/${webhookId}/health` },
+    { name: "health of a target with a backlog", path: `/api/v1/targets/${lateWebhookId}/health` },
+    { name: "health of a mailbox", path: `/api/v1/targets/${mailboxId}/health` },
+  ];
+}
+
+function lists(history: History): Question[] {
+  const { webhookId, lateWebhookId, mailboxId, correlationId, rareType, middleId } = history;
+  const list = (query: string): string => `/api/v1/events?${query}`;
+  return [
+    { name: "events", path: list("limit=100") },
+    { name: "DELIVERED of a target", path: list(`target_id=${webhookId}&status=DELIVERED`) },
+    { name: "the same, oldest first", path: list(`target_id=${webhookId}&status=DELIVERED&order=asc`) },
+    {
+      name: "the same, from the middle",
+      path: list(`target_id=${webhookId}&status=DELIVERED&before=${middleId}`),
+    },
+    {
+      name: "the same of a target whose newest wait",
+      path: list(`target_id=${lateWebhookId}&status=DELIVERED`),
+    },
+    { name: "a correlation id", path: list(`correlation_id=${correlationId}`) },
+    { name: "a correlation id, DELIVERED", path: list(`correlation_id=${correlationId}&status=DELIVERED`) },
+    { name: "a correlation id, FAILED", path: list(`correlation_id=${correlationId}&status=FAILED`) },
+    { name: "a correlation id, RETRYING", path: list(`correlation_id=${correlationId}&status=RETRYING`) },
+    { name: "a correlation id, FILTERED", path: list(`correlation_id=${correlationId}&status=FILTERED`) },
+    { name: "a correlation id, DEAD", path: list(`correlation_id=${correlationId}&status=DEAD`) },
+    { name: "a rare type", path: list(`event_type=${rareType}`) },
+    { name: "a rare type, FAILED", path: list(`event_type=${rareType}&status=FAILED`) },
+    { name: "DEAD of all mailboxes", path: list("status=DEAD") },
+    { name: "DEAD of a mailbox", path: list(`target_id=${mailboxId}&status=DEAD`) },
+    { name: "dead messages of a mailbox", path: `/api/v1/mailboxes/${mailboxId}/messages?status=DEAD` },
+    {
+      name: "events with all opt-in columns",
+      path: list("limit=100&fields=attempts,last_status_code,next_attempt_at,duration_ms"),
+    },
+  ];
+}
+
+function auditLog({ actorId, objectId, nowSeconds }: History): Question[] {
+  const list = (query: string): string => `/api/v1/audit-log?${query}`;
+  return [
+    { name: "audit log", path: list("limit=100") },
+    { name: "audit log by a rare action", path: list("action=key.deleted") },
+    { name: "audit log by actor", path: list(`actor_id=${actorId}`) },
+    { name: "audit log by actor and a rare action", path: list(`actor_id=${actorId}&action=key.deleted`) },
+    { name: "audit log by object", path: list(`object_id=${objectId}`) },
+    { name: "audit log of a day long ago", path: list(`created_before=${nowSeconds - 60 * 86_400}`) },
+  ];
+}
+
+async function ask(service: BenchService, key: string, path: string): Promise<{ p50: number; p95: number }> {
+  const tookMs: number[] = [];
+  for (let n = 0; n <= times; n++) {
+    const startedAt = performance.now();
+    const answer = await fetch(`http://127.0.0.1:${service.port}${path}`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
+    const text = await answer.text();
+    if (!answer.ok) throw new Error(`${path} answered ${answer.status}: ${text}`);
+    if (n > 0) tookMs.push(performance.now() - startedAt);
+  }
+  return summarize(tookMs, 0, 1);
+}

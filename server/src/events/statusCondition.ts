@@ -1,0 +1,79 @@
+import { type RawBuilder, sql } from "kysely";
+import type { EventStatus } from "../items/eventStatuses.ts";
+import type { EventFilter } from "./eventFilter.ts";
+import { databaseNowMs, type IdBounds, statusOf, within } from "./statuses.ts";
+
+/**
+ * Whether the row `e` of `events` has a status, as SQL: what `statusOf` says, with no more looked up than this status takes.
+ * Where a page is filled by walking, it is asked of thousands. @param bounds Of the ids of these.
+ */
+export function hasStatus(
+  { mailboxRetentionMs }: EventFilter,
+  status: EventStatus,
+  bounds: IdBounds,
+): RawBuilder<unknown> {
+  const notSettled = sql`not exists (${settlement(bounds)})`;
+  const expiredBefore = sql`first_id_at(${databaseNowMs} - ${mailboxRetentionMs}::bigint)`;
+  const isLive = sql`e.kind = 2 and e.id >= ${expiredBefore} and ${notSettled}`;
+  switch (status) {
+    case "CANCELED":
+      return sql`${statusOf(mailboxRetentionMs, bounds)} = ${status}`;
+    case "RETRYING":
+      return sql`e.kind <> 2 and ${retried} and ${notSettled}`;
+    case "QUEUED":
+    case "DELIVERED":
+      return sql`e.kind <> 2 and ${statusOf(mailboxRetentionMs, bounds)} = ${status}`;
+    case "FAILED":
+    case "FILTERED":
+      return sql`e.kind <> 2 and exists (${settlement(bounds)} and s.status = ${status})`;
+    case "EXPIRED":
+      return sql`e.kind = 2 and e.id < ${expiredBefore} and ${notSettled}`;
+    case "UNREAD":
+    case "CLAIMED":
+      return sql`${isLive} and ${messageStatus} = ${status}`;
+    case "ACKNOWLEDGED":
+      return sql`${isLive} and exists (${closed(bounds)} and not c.dead)`;
+    case "DEAD":
+      return sql`${isLive} and (exists (${closed(bounds)} and c.dead) or ${messageStatus} = ${status})`;
+  }
+}
+
+function settlement(bounds: IdBounds): RawBuilder<unknown> {
+  return sql`
+    select
+    from settlements s
+    where s.bucket = e.bucket
+      and s.event_id = e.id
+      ${within(bounds, sql`s.event_id`)}
+  `;
+}
+
+function closed(bounds: IdBounds): RawBuilder<unknown> {
+  return sql`
+    select
+    from closed_messages c
+    where c.bucket = e.bucket
+      and c.mailbox_id = e.target_id
+      and c.id = e.id
+      ${within(bounds, sql`c.id`)}
+  `;
+}
+
+/** A delivery that was tried has a row of its own. */
+const retried = sql`exists (
+  select
+  from deliveries d
+  join targets t on t.id = d.target_id
+  where d.bucket = e.bucket
+    and d.id = e.id
+    and d.attempts > 0
+)`;
+
+/** Of what is in its mailbox; null for what has left it. */
+const messageStatus = sql`(
+  select message_status(m.state, m.claimable_at, m.claim_count, t.max_claims, ${databaseNowMs})
+  from messages m
+  join targets t on t.id = m.mailbox_id
+  where m.bucket = e.bucket
+    and m.id = e.id
+)`;
