@@ -175,7 +175,8 @@ it("erases what all items of a correlation id held", async () => {
   await page.getByRole("button", { name: "Erase", exact: true }).click();
   await page.getByText(/Done, 1 of 1 erased/).waitFor();
   await page.getByRole("link", { name: "customer-7" }).click();
-  await page.locator(`main a[href*='${body.id}']`).click();
+  // By the keyboard: a row that is drawn again between press and release of the mouse loses its click.
+  await page.locator(`main a[href*='${body.id}']`).press("Enter");
   await page.getByText("The payload was erased, or is past its retention.").waitFor();
   expect(problems).toEqual([]);
 });

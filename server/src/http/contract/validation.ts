@@ -68,8 +68,12 @@ function constantsAt(error: FastifyError, path: string): unknown[] {
     .map(({ params }) => params["allowedValue"]);
 }
 
+/** More values than this make a sentence that nobody reads. */
+const maxNamedValues = 12;
+
 function oneOf(values: readonly unknown[]): string {
-  return values.length === 0 ? "is not one of the accepted values" : `must be one of ${values.join(", ")}`;
+  const areNamed = values.length > 0 && values.length <= maxNamedValues;
+  return areNamed ? `must be one of ${values.join(", ")}` : "is not one of the accepted values";
 }
 
 function article(type: string): string {
