@@ -139,11 +139,18 @@ export class PacedConnection {
     }
     this.#forgetAnswered();
     if (this.#endBehind !== undefined) this.#endBehind();
-    else if (this.#isPaused) {
-      this.#isPaused = false;
-      this.#socket.resume();
-    }
+    else if (this.#isPaused) setImmediate(this.#resume);
   }
+
+  /**
+   * Reads on in the next turn of the event loop: `resume` alone goes on within process.nextTick, and a thousand pipelined
+   * requests whose answers wait for no I/O would hold up every other connection until the last of them.
+   */
+  readonly #resume = (): void => {
+    if (this.#isClosing || !this.#isPaused) return;
+    this.#isPaused = false;
+    this.#socket.resume();
+  };
 }
 
 const nothing = Buffer.alloc(0);
