@@ -27,20 +27,32 @@ export async function tenMillionFigures(size: BenchSize): Promise<Figure[]> {
   return inTemporaryDirectory(async (dataDir) => {
     // Without a dispatcher, which would send what is stored as waiting.
     const service = await startService({ dataDir, roles: "api" });
-    const pool = new pg.Pool({ ...service.connection, max: 1 });
-    const history = await fillHistory(pool, events);
-    await pool.end();
-    const figures: Figure[] = [{ name: "stored events", value: whole(events) }];
-    for (const { name, path } of questionsOf(history)) {
-      const { p95, p50 } = await ask(service, history.key, path);
-      figures.push({
-        ...atMost(`${name}, p95`, p95, goalMs),
-        value: `${p95.toFixed(1)} ms (p50 ${p50.toFixed(1)})`,
-      });
+    try {
+      const pool = new pg.Pool({ ...service.connection, max: 1 });
+      const history = await fillHistory(pool, events);
+      await pool.end();
+      return [
+        { name: "stored events", value: whole(events) },
+        ...(await answersTo(questionsOf(history), service, history.key)),
+      ];
+    } finally {
+      await service.stop();
     }
-    await service.stop();
-    return figures;
   });
+}
+
+async function answersTo(
+  questions: readonly Question[],
+  service: BenchService,
+  key: string,
+): Promise<Figure[]> {
+  const figures: Figure[] = [];
+  for (const { name, path } of questions) {
+    const { p95, p50 } = await ask(service, key, path);
+    const value = `${p95.toFixed(1)} ms (p50 ${p50.toFixed(1)})`;
+    figures.push({ ...atMost(`${name}, p95`, p95, goalMs), value });
+  }
+  return figures;
 }
 
 function questionsOf(history: History): Question[] {

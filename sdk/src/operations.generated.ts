@@ -320,6 +320,8 @@ export interface MailboxStats {
   /** Behind an earlier message of their ordering key */
   blocked: number;
   dead: number;
+  /** False when the mailbox has more than 10,000 messages that were claimed or given back, or that are dead: then no more than so many of them were counted */
+  counts_are_exact: boolean;
   /** Age of the oldest message that is UNREAD */
   oldest_age_seconds: number | null;
   /** Over the last five minutes */
@@ -752,6 +754,8 @@ export interface TargetHealth {
   delayed?: number;
   blocked?: number;
   dead?: number;
+  /** Of mailboxes, as their stats have it */
+  counts_are_exact?: boolean;
   oldest_ready_seconds?: number | null;
   accepted_per_minute?: number;
   acknowledged_per_minute?: number;

@@ -329,6 +329,7 @@ describe("the live view", () => {
       delayed: 0,
       blocked: 0,
       dead: 0,
+      counts_are_exact: true,
       oldest_age_seconds: null,
       accepted_per_minute: 0,
       acknowledged_per_minute: 0,

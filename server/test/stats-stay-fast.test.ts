@@ -1,6 +1,9 @@
 import { expect } from "vitest";
 import type pg from "pg";
 import { newId } from "../src/postgres/ids.ts";
+import { findMailbox } from "../src/mailbox/message/findMailbox.ts";
+import { mailboxStats } from "../src/mailbox/view/mailboxStats.ts";
+import { dayMs, ensurePartitions } from "../src/postgres/partitions.ts";
 import { readHealth } from "../src/stats/readHealth.ts";
 import { readStats } from "../src/stats/readStats.ts";
 import { stepsKept } from "../src/stats/steps.ts";
@@ -10,11 +13,12 @@ import { storeOrganization, storeTarget } from "./support/storedItems.ts";
 
 /*
  * What statistics and health read of the database where many targets were busy for as long as steps are kept, and one has
- * a large backlog: no table from end to end, and no more of its pages than an answer can need.
+ * a large backlog, and of a mailbox of which many messages are leased and dead: no table from end to end, and no more of its pages than an answer can need.
  */
 
 const orgId = newId(3, Date.now());
 const targetId = newId(3, Date.now());
+const mailboxId = newId(3, Date.now());
 const nowSeconds = Math.floor(Date.now() / 1000);
 
 const it = databaseTest({ poolSize: 1 })
@@ -61,10 +65,37 @@ it.beforeAll(async ({ pool }) => {
      cross join lateral (select gen_random_uuid() as id where n > 0) i`,
     [targetId, orgId, nowSeconds * 1000],
   );
-  await pool.query("analyze activity_steps, deliveries, target_activity, mailbox_activity");
+  await storeTarget(pool, orgId, { id: mailboxId, kind: "mailbox" });
+  await storeMessages(pool);
+  await pool.query(
+    "analyze activity_steps, deliveries, target_activity, mailbox_activity, messages, closed_messages",
+  );
 });
 
-const large = /^(activity_steps|deliveries|events|attempts|delivered_groups)/;
+/** 15,000 messages that are claimed, and as many dead ones. */
+async function storeMessages(pool: pg.Pool): Promise<void> {
+  await ensurePartitions(pool, Date.now());
+  const ids = `
+    select n, (lpad(to_hex($2::bigint), 12, '0') || '7' || lpad(to_hex(n & 4095), 3, '0') || '8' || lpad(to_hex(n), 13, '0') || '03')::uuid as id
+    from generate_series(1, 15000) as n`;
+  const values = [mailboxId, Date.now()];
+  await pool.query(
+    `insert into messages (bucket, state, claim_count, mailbox_id, id, claimable_at, claimed_by, claim_token)
+     select 3, 2, 1, $1, i.id, $2::bigint + 3600000, i.id, i.id
+     from (${ids}) i`,
+    values,
+  );
+  await pool.query(
+    `insert into closed_messages (
+       bucket, dead, claim_count, mailbox_id, id, position, closed_at, claimed_by, claim_token, reason
+     )
+     select 3, true, 1, $1, i.id, i.n, $2, i.id, i.id, 'rejected'
+     from (${ids}) i`,
+    values,
+  );
+}
+
+const large = /^(activity_steps|deliveries|events|attempts|delivered_groups|messages|closed_messages)/;
 
 it.for(stepsKept.flatMap(({ seconds: step }) => [targetId, undefined].map((target) => ({ step, target }))))(
   "1,500 steps of $step s, of $target",
@@ -85,6 +116,16 @@ it.for(stepsKept.flatMap(({ seconds: step }) => [targetId, undefined].map((targe
 it("health counts a backlog up to its bound", async ({ plansOf }) => {
   const plans = await plansOf(async (watched) => {
     expect(await readHealth(watched, orgId, targetId)).toMatchObject({ due: 10_000, due_is_exact: false });
+  });
+  expect(plans.flatMap((plan) => wholeReads(plan, large))).toEqual([]);
+  expect(blocksOf(plans)).toBeLessThan(25_000);
+});
+
+it("a mailbox's view counts what is leased and dead up to its bound", async ({ plansOf }) => {
+  const plans = await plansOf(async (watched) => {
+    const deps = { pool: watched, retentionMs: 90 * dayMs };
+    const stats = await mailboxStats(deps, await findMailbox(deps, orgId, mailboxId));
+    expect(stats).toMatchObject({ claimed: 10_000, dead: 10_000, counts_are_exact: false });
   });
   expect(plans.flatMap((plan) => wholeReads(plan, large))).toEqual([]);
   expect(blocksOf(plans)).toBeLessThan(25_000);

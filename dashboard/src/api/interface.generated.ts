@@ -1721,6 +1721,8 @@ export interface components {
             /** @description Behind an earlier message of their ordering key */
             blocked: number;
             dead: number;
+            /** @description False when the mailbox has more than 10,000 messages that were claimed or given back, or that are dead: then no more than so many of them were counted */
+            counts_are_exact: boolean;
             /** @description Age of the oldest message that is UNREAD */
             oldest_age_seconds: number | null;
             /** @description Over the last five minutes */
@@ -2233,6 +2235,8 @@ export interface components {
             delayed?: number;
             blocked?: number;
             dead?: number;
+            /** @description Of mailboxes, as their stats have it */
+            counts_are_exact?: boolean;
             oldest_ready_seconds?: number | null;
             accepted_per_minute?: number;
             acknowledged_per_minute?: number;

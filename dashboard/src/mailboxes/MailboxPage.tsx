@@ -65,20 +65,22 @@ function Mailbox({ target }: { target: Target }) {
 function Figures({ stats, mailbox }: { stats: MailboxStats; mailbox: Target }) {
   const [asks, setAsks] = useState(false);
   const number = (value: number): string => value.toLocaleString("en");
+  const counted = (value: number): string =>
+    !stats.counts_are_exact && value > 0 ? `${number(value)} or more` : number(value);
   const rate = (value: number): string => value.toLocaleString("en", { maximumFractionDigits: 1 });
   return (
     <div className="grid grid-cols-2 gap-4 md:grid-cols-3 xl:grid-cols-6">
       <Figure
         name="Ready"
-        value={number(stats.ready)}
+        value={counted(stats.ready)}
         detail={stats.blocked > 0 ? `${number(stats.blocked)} wait for their key's turn` : undefined}
       />
-      <Figure name="Claimed" value={number(stats.claimed)} />
-      <Figure name="Delayed" value={number(stats.delayed)} />
+      <Figure name="Claimed" value={counted(stats.claimed)} />
+      <Figure name="Delayed" value={counted(stats.delayed)} />
       <div className="grid">
         <Figure
           name="Dead"
-          value={number(stats.dead)}
+          value={counted(stats.dead)}
           detail={
             stats.dead > 0 ? (
               <For least="member">
@@ -98,7 +100,14 @@ function Figures({ stats, mailbox }: { stats: MailboxStats; mailbox: Target }) {
         name="In / out a minute"
         value={`${rate(stats.accepted_per_minute)} / ${rate(stats.acknowledged_per_minute)}`}
       />
-      {asks && <Redrive mailboxId={mailbox.id} dead={stats.dead} onClose={() => setAsks(false)} />}
+      {asks && (
+        <Redrive
+          mailboxId={mailbox.id}
+          dead={stats.dead}
+          isAtLeast={!stats.counts_are_exact}
+          onClose={() => setAsks(false)}
+        />
+      )}
     </div>
   );
 }

@@ -6,11 +6,16 @@ import { toast } from "../controls/toasts.ts";
 interface RedriveProps {
   mailboxId: string;
   dead: number;
+  /** Whether there may be more than `dead`. */
+  isAtLeast: boolean;
   onClose: () => void;
 }
 
+/** As the interface brings back in one call. */
+const mostAtATime = 1_000;
+
 /** Brings dead messages back, oldest first. */
-export function Redrive({ mailboxId, dead, onClose }: RedriveProps) {
+export function Redrive({ mailboxId, dead, isAtLeast, onClose }: RedriveProps) {
   const queries = useQueryClient();
   const redrive = useMutation({
     mutationFn: () => redriveMessages(mailboxId),
@@ -22,18 +27,29 @@ export function Redrive({ mailboxId, dead, onClose }: RedriveProps) {
   });
   return (
     <Confirm
-      title={`Bring ${dead.toLocaleString("en")} dead ${dead === 1 ? "message" : "messages"} back?`}
+      title={titleOf(dead, isAtLeast)}
       onClose={onClose}
       action="Redrive"
       doing={redrive}
       onConfirm={() => redrive.mutate()}
     >
       <p>
-        They are UNREAD again, in their old place, as if they had never been claimed. Up to 1,000 at a time,
-        oldest first.
+        They are UNREAD again, in their old place, as if they had never been claimed.
+        {dead > mostAtATime && ` The oldest come first, ${number(mostAtATime)} at a time.`}
       </p>
     </Confirm>
   );
+}
+
+function titleOf(dead: number, isAtLeast: boolean): string {
+  if (dead > mostAtATime) {
+    return `Bring ${number(mostAtATime)} of ${number(dead)}${isAtLeast ? " or more" : ""} dead messages back?`;
+  }
+  return `Bring ${number(dead)} dead ${dead === 1 ? "message" : "messages"} back?`;
+}
+
+function number(value: number): string {
+  return value.toLocaleString("en");
 }
 
 /** Dead messages are UNREAD again; all of them, or those with these ids. @throws {Problem} */

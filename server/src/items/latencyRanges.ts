@@ -6,6 +6,7 @@
 const rangesPerDoubling = 8;
 /** The last range has all that took longer than some 50 days. */
 const lastRange = 256;
+const allRanges = Array.from({ length: lastRange + 1 }, (_, range) => range);
 
 /** The number of the range that a latency lies in, from 0. What seems negative, because clocks differ, is 0. */
 export function latencyRange(latencyMs: number): number {
@@ -22,15 +23,12 @@ export interface LatencyCounts {
 /** The sums of several counts. */
 export function addLatencies(parts: readonly LatencyCounts[]): LatencyCounts {
   if (parts.length === 1) return parts[0]!;
-  const sums = new Map<number, number>();
+  const sums = new Float64Array(lastRange + 1);
   for (const { ranges, counts } of parts) {
-    for (let index = 0; index < ranges.length; index++) {
-      const range = ranges[index]!;
-      sums.set(range, (sums.get(range) ?? 0) + counts[index]!);
-    }
+    for (let index = 0; index < ranges.length; index++) sums[ranges[index]!]! += counts[index]!;
   }
-  const ranges = [...sums.keys()].sort((one, other) => one - other);
-  return { ranges, counts: ranges.map((range) => sums.get(range)!) };
+  const ranges = allRanges.filter((range) => sums[range]! > 0);
+  return { ranges, counts: ranges.map((range) => sums[range]!) };
 }
 
 /**
@@ -47,11 +45,10 @@ export function percentiles({ ranges, counts }: LatencyCounts, parts: readonly n
   for (let index = 0; found.length < parts.length; index++) {
     below += counts[index]!;
     while (found.length < parts.length && below >= all * parts[found.length]!)
-      found.push(middleOf(ranges[index]!));
+      found.push(middles[ranges[index]!]!);
   }
   return found;
 }
 
-function middleOf(range: number): number {
-  return Math.round(2 ** ((range + 0.5) / rangesPerDoubling) - 1);
-}
+/** The middle of each range, in milliseconds. */
+const middles = allRanges.map((range) => Math.round(2 ** ((range + 0.5) / rangesPerDoubling) - 1));

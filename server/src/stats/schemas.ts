@@ -95,6 +95,7 @@ export const TargetHealth = Type.Object(
         delayed: Type.Integer(),
         blocked: Type.Integer(),
         dead: Type.Integer(),
+        counts_are_exact: Type.Boolean({ description: "Of mailboxes, as their stats have it" }),
         oldest_ready_seconds: Type.Union([Type.Integer(), Type.Null()]),
         accepted_per_minute: Type.Number(),
         acknowledged_per_minute: Type.Number(),

@@ -206,19 +206,19 @@ const itemStatements = [
 
 const describeSql = `
 select
-  o.org_id as "orgId",
-  o.target_id as "webhookId",
-  m.target_id as "mailboxId",
+  replace(o.org_id::text, '-', '') as "orgId",
+  replace(o.target_id::text, '-', '') as "webhookId",
+  replace(m.target_id::text, '-', '') as "mailboxId",
   'c-10' as "correlationId",
   (
-    select e.id
+    select replace(e.id::text, '-', '')
     from events e
     where e.org_id = o.org_id
     order by e.id desc
     limit 1
     offset (select count(*) / 2 from item i where i.org_id = o.org_id)
   ) as "middleId",
-  l.target_id as "lateWebhookId",
+  replace(l.target_id::text, '-', '') as "lateWebhookId",
   'order.rare' as "rareType"
 from owner o, owner m, owner l
 where o.number = 10

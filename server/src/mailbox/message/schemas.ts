@@ -83,6 +83,10 @@ export const Stats = Type.Object(
     delayed: Type.Integer({ description: "Released for a later moment" }),
     blocked: Type.Integer({ description: "Behind an earlier message of their ordering key" }),
     dead: Type.Integer(),
+    counts_are_exact: Type.Boolean({
+      description:
+        "False when the mailbox has more than 10,000 messages that were claimed or given back, or that are dead: then no more than so many of them were counted",
+    }),
     oldest_age_seconds: Type.Union([Type.Integer(), Type.Null()], {
       description: "Age of the oldest message that is UNREAD",
     }),

@@ -7,12 +7,17 @@ export interface MailboxStats {
   delayed: number;
   blocked: number;
   dead: number;
+  /** False when more than {@link maxCounted} of one of them were found, and only so many counted. */
+  counts_are_exact: boolean;
   oldest_age_seconds: number | null;
   accepted_per_minute: number;
   acknowledged_per_minute: number;
 }
 
-/** Up to here ready messages are counted one by one; beyond, they are what the ledger says is held, less the rest. */
+/**
+ * Up to here messages are counted one by one: the ready ones, those that were claimed or given back, and the dead ones.
+ * Beyond, the ready ones are what the ledger says is held, less the rest.
+ */
 const maxCounted = 10_000;
 /** Rates are over this many whole minutes and the present one. */
 const rateMinutes = 5;
@@ -33,8 +38,8 @@ interface StatsRow {
 }
 
 /**
- * The live view of a mailbox. Costs what is leased, delayed and dead, and at most {@link maxCounted} of what is
- * ready. Changes nothing.
+ * The live view of a mailbox. Looks at no more than {@link maxCounted} messages of a kind, however many there are: of
+ * those that were claimed or given back at the ones that are claimable soonest. Changes nothing.
  */
 export async function mailboxStats(deps: ReadDeps, mailbox: MailboxMoment): Promise<MailboxStats> {
   const minute = Math.floor(mailbox.nowMs / 60_000);
@@ -53,7 +58,9 @@ export async function mailboxStats(deps: ReadDeps, mailbox: MailboxMoment): Prom
   });
   const row = rows[0]!;
   const elsewhere = row.lapsed + row.claimed + row.delayed + row.blocked + row.poison;
-  const ready = row.ready < maxCounted ? row.ready : Math.max(row.held - elsewhere, row.ready);
+  const hasAllReady = row.ready < maxCounted;
+  const hasAllElsewhere = elsewhere < maxCounted;
+  const ready = hasAllReady || !hasAllElsewhere ? row.ready : Math.max(row.held - elsewhere, row.ready);
   const oldest = [row.oldest_ready, row.oldest_waiting].filter((id) => id !== null).sort()[0];
   const rateSeconds = rateMinutes * 60 + (mailbox.nowMs % 60_000) / 1000;
   return {
@@ -62,6 +69,7 @@ export async function mailboxStats(deps: ReadDeps, mailbox: MailboxMoment): Prom
     delayed: row.delayed,
     blocked: row.blocked,
     dead: row.dead + row.poison,
+    counts_are_exact: hasAllElsewhere && row.dead < maxCounted,
     oldest_age_seconds: oldest === undefined ? null : ageSeconds(oldest, mailbox.nowMs),
     accepted_per_minute: rate(row.accepted, rateSeconds),
     acknowledged_per_minute: rate(row.acknowledged, rateSeconds),
@@ -99,11 +107,16 @@ const statsText = `
         where m.state <> 2
           or m.claimable_at <= $1 and (m.claim_count >= $5) is not true
       ) as oldest
-    from messages m
-    where m.bucket = $2
-      and m.mailbox_id = $3
-      and m.state <> 1
-      and m.id >= $4
+    from (
+      select w.state, w.claimable_at, w.claim_count, w.id
+      from messages w
+      where w.bucket = $2
+        and w.mailbox_id = $3
+        and w.state <> 1
+        and w.id >= $4
+      order by w.claimable_at
+      limit $6
+    ) m
   ),
   ledger as materialized (
     select sum(l.held) as held, sum(l.accepted) filter (where l.minute >= $7) as accepted,
@@ -131,11 +144,16 @@ const statsText = `
     replace(w.oldest, '-', '') as oldest_waiting,
     (
       select count(*)
-      from closed_messages c
-      where c.bucket = $2
-        and c.mailbox_id = $3
-        and c.dead
-        and c.id >= $4
+      from (
+        select
+        from closed_messages c
+        where c.bucket = $2
+          and c.mailbox_id = $3
+          and c.dead
+          and c.id >= $4
+        order by c.position
+        limit $6
+      ) d
     ) as dead,
     coalesce(l.held, 0)::bigint as held,
     coalesce(l.accepted, 0)::bigint as accepted,
