@@ -1,12 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { serviceFile } from "./support/program.ts";
 import { newEmail } from "./support/testNode.ts";
-
-const program = fileURLToPath(new URL("../src/process/cli.ts", import.meta.url));
 
 let database: TestDatabase;
 let service: ChildProcess;
@@ -15,7 +13,7 @@ let url: string;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  service = spawn(process.execPath, [program, "serve"], {
+  service = spawn(process.execPath, [serviceFile, "serve"], {
     env: {
       PATH: process.env["PATH"],
       PORT: "0",

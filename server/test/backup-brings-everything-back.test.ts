@@ -22,7 +22,7 @@ import { applyMigrations } from "../src/postgres/applyMigrations.ts";
 import { migrations } from "../src/postgres/migrations.ts";
 import { createPool } from "../src/postgres/pool.ts";
 import { newProcessRecord, noteAlive, noteEnd } from "../src/postgres/processes.ts";
-import { commandFile, startProgram } from "./support/program.ts";
+import { serviceFile, startProgram } from "./support/program.ts";
 import { isSignedWith, type Receiver, startReceiver } from "./support/receiver.ts";
 import { type ServiceProcess, startService } from "./support/serviceProcess.ts";
 import { type Account, signUp } from "./support/testNode.ts";
@@ -65,7 +65,7 @@ beforeAll(async () => {
   );
   acknowledgedBefore = load.acknowledged();
   const backup = startProgram({
-    command: [process.execPath, commandFile, "backup", file, "--json"],
+    command: [process.execPath, serviceFile, "backup", file, "--json"],
     env: { POSTRIDER_DATA_DIR: dataDir },
   });
   if ((await backup.ended).code !== 0) throw new Error(backup.output());

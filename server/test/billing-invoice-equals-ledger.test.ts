@@ -15,9 +15,9 @@ import { file, databaseTest, testPool } from "./support/fixtures.ts";
  * answers, notices that come twice, late and out of order, and a service that dies between any two statements.
  */
 
-/** Each is another run; more of them for who changes billing. */
-const runs = Number(process.env["BILLING_RUNS"] ?? 60);
-const lanes = 6;
+/** Each is another run; `BILLING_RUNS=60` and more for who changes billing. */
+const runs = Number(process.env["BILLING_RUNS"] ?? 24);
+const lanes = 4;
 
 const it = databaseTest().extend("pools", file, async ({}, { onCleanup }) => {
   const databases = await Promise.all(Array.from({ length: lanes }, () => createTestDatabase()));

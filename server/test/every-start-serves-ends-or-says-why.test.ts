@@ -8,7 +8,7 @@ import { createEmptyTestDatabase, createTestDatabase, type TestDatabase } from "
 import { startDatabaseProxy } from "./support/databaseProxy.ts";
 import { processesSaying } from "./support/embeddedProcess.ts";
 import { createWebhookTarget, sendItems } from "./support/items.ts";
-import { commandFile, type Program, type ProgramOptions, someKey, startProgram } from "./support/program.ts";
+import { serviceFile, type Program, type ProgramOptions, someKey, startProgram } from "./support/program.ts";
 import { startReceiver } from "./support/receiver.ts";
 import { startService } from "./support/serviceProcess.ts";
 import { createTestNode, signUp } from "./support/testNode.ts";
@@ -276,7 +276,7 @@ describe.runIf(canHideUsers).concurrent("a start as root on a system without a u
           hidden,
           "sh",
           process.execPath,
-          commandFile,
+          serviceFile,
           "serve",
         ],
       },

@@ -11,7 +11,7 @@ import { type Ended, runDatabaseCommand } from "./support/databaseCommand.ts";
 import { type DatabaseProxy, startDatabaseProxy } from "./support/databaseProxy.ts";
 import { createRandom } from "./support/billing/random.ts";
 import { startLoad } from "./support/load.ts";
-import { commandFile, startProgram } from "./support/program.ts";
+import { serviceFile, startProgram } from "./support/program.ts";
 import { type Receiver, startReceiver } from "./support/receiver.ts";
 import { type ServiceProcess, startService } from "./support/serviceProcess.ts";
 import { signUp } from "./support/testNode.ts";
@@ -66,7 +66,7 @@ it("the embedded database moves under load, however often the move is interrupte
   // Killed before and after the rows are committed there: the old database stays closed.
   for (const moment of [beforeCommit, afterCommit]) {
     const killed = startProgram({
-      command: [process.execPath, commandFile, "move", "--stop-service"],
+      command: [process.execPath, serviceFile, "move", "--stop-service"],
       env: placesOfMove(),
     });
     await proxy.freezeAt(moment);

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { describe, expect } from "vitest";
 import { join } from "./support/members.ts";
-import { commandFile, someKey } from "./support/program.ts";
+import { serviceFile, someKey } from "./support/program.ts";
 import { type Account, type Answer, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
 import { file, nodeTest } from "./support/fixtures.ts";
 
@@ -36,7 +36,7 @@ const it = nodeTest()
     file,
     ({ database }) =>
       async (args: string[], input: string): Promise<{ code: number; out: string; said: string }> => {
-        const child = spawn(process.execPath, [commandFile, "reset-password", ...args], {
+        const child = spawn(process.execPath, [serviceFile, "reset-password", ...args], {
           env: {
             PATH: process.env["PATH"],
             DATABASE_URL: database.url,

@@ -1,5 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 
+/** Polls grow rarer from the first to the last of these: most waits are short, and the long ones leave the processor to others. */
+const pollsMs = { first: 5, last: 50 };
+
 /** Polls until `read` gives what is wanted, or anything true; fails after `limitMs` with what was seen last. */
 export async function until<T>(
   read: () => T | Promise<T>,
@@ -7,11 +10,11 @@ export async function until<T>(
   limitMs: number = 30_000,
 ): Promise<T> {
   const deadline = Date.now() + limitMs;
-  for (;;) {
+  for (let pauseMs = pollsMs.first; ; pauseMs = Math.min(pauseMs * 1.5, pollsMs.last)) {
     const value = await read();
     if (isWanted(value)) return value;
     if (Date.now() > deadline)
       throw new Error(`not within ${limitMs} ms, last seen: ${JSON.stringify(value)}`);
-    await delay(20);
+    await delay(pauseMs);
   }
 }
