@@ -35,16 +35,42 @@ const fastSettings = {
   max_wal_size: "512MB",
 };
 
+/** What a run started, for as many projects as use it; each project loads this module anew. */
+interface Started {
+  starting: Promise<Running>;
+  users: number;
+}
+
+interface Running {
+  postgres: ProvidedPostgres;
+  stop: () => Promise<void>;
+}
+
+const run = globalThis as { postgresOfTests?: Started };
+
 /**
  * One PostgreSQL for the whole test run: TEST_DATABASE_URL, or an embedded one in a temporary directory. Gives
- * back what ends it, which also drops the databases of the run.
+ * back what ends it with its last project, which also drops the databases of the run.
  */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const started = (run.postgresOfTests ??= { starting: start(), users: 0 });
+  started.users += 1;
+  const { postgres, stop } = await started.starting;
+  project.provide("postgres", postgres);
+  return async () => {
+    started.users -= 1;
+    if (started.users > 0) return;
+    delete run.postgresOfTests;
+    await stop();
+  };
+}
+
+async function start(): Promise<Running> {
   const prefix = `postrider_test_${randomBytes(4).toString("hex")}`;
   const url = process.env["TEST_DATABASE_URL"];
   if (url !== undefined && url !== "") {
-    project.provide("postgres", { connection: { url }, prefix });
-    return () => dropDatabases({ url }, prefix);
+    const connection = { url };
+    return { postgres: { connection, prefix }, stop: () => dropDatabases(connection, prefix) };
   }
   const dataDir = await mkdtemp(join(clusterFolder(), "postrider-test-"));
   const database = await startEmbedded({
@@ -55,10 +81,12 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
         process.stderr.write(`${message}\n`);
     },
   });
-  project.provide("postgres", { connection: database.connection, prefix });
-  return async () => {
-    await database.stop();
-    await rm(dataDir, { recursive: true, force: true });
+  return {
+    postgres: { connection: database.connection, prefix },
+    async stop() {
+      await database.stop();
+      await rm(dataDir, { recursive: true, force: true });
+    },
   };
 }
 

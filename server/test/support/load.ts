@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { ServiceProcess } from "./serviceProcess.ts";
 import type { Account } from "./testNode.ts";
 
@@ -30,6 +31,8 @@ export interface LoadOptions {
 }
 
 const retryPauseMs = 25;
+/** Between two items of a sender: a load that leaves the processor to what is killed and started again meanwhile. */
+const pauseMs = 15;
 
 /**
  * Sends items for as long as it is not stopped, as a careful client does: every second item has an idempotency key
@@ -74,9 +77,10 @@ export function startLoad({ service, account, targetIds, senders }: LoadOptions)
       };
       sent.push(item);
       while (!(await attempt(item, number))) {
-        await new Promise((resolve) => setTimeout(resolve, retryPauseMs));
+        await delay(retryPauseMs);
         if (!isKeyed) break;
       }
+      await delay(pauseMs);
     }
   }
 
