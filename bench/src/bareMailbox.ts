@@ -1,17 +1,11 @@
 import { randomBytes } from "node:crypto";
-import fastify from "fastify";
+import { createBareApp, serveBare } from "./bareApp.ts";
 
 /*
  * The ceiling of mailboxes: the same Fastify, the same bodies parsed, answers of the same form and size, and no
  * storage. Prints its port.
  */
-const app = fastify({ logger: false });
-app.removeAllContentTypeParsers();
-app.addContentTypeParser(
-  "application/json",
-  { parseAs: "buffer" },
-  async (_request: unknown, body: Buffer) => JSON.parse(body.toString("utf8")) as unknown,
-);
+const app = createBareApp((body) => JSON.parse(body.toString("utf8")));
 const id = randomBytes(16).toString("hex");
 const payload = JSON.stringify({ event_type: "order.created", data: "x".repeat(440) });
 const message = `{"id":"${id}","mailbox_id":"${id}","status":"CLAIMED","event_type":"order.created","correlation_id":null,"ordering_key":null,"claimed_by":"${id}","claim_expires_at":1790000000,"claim_count":1,"created_at":1790000000,"expires_at":1790000000,"acknowledged_at":null,"dead_reason":null,"claim_token":"${id}","payload":${payload}}`;
@@ -23,7 +17,4 @@ app.post("/api/v1/mailboxes/:id/claim", (_request, reply) =>
 app.post("/api/v1/mailbox-messages/:id/ack", (_request, reply) =>
   reply.type("application/json; charset=utf-8").send(`{"id":"${id}","status":"ACKNOWLEDGED"}`),
 );
-await app.listen({ port: 0, host: "127.0.0.1" });
-const address = app.server.address();
-process.stdout.write(`${typeof address === "object" ? address?.port : ""}\n`);
-process.once("SIGTERM", () => void app.close());
+await serveBare(app);

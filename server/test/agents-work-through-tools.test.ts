@@ -7,7 +7,7 @@ import { startAgent } from "./support/agent/startAgent.ts";
 import { createAgentTarget } from "./support/agentTargets.ts";
 import { createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { type Agent, connectAgent, type Transport } from "./support/mcpClients.ts";
-import { type Account, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+import { type Account, createTestNode, startTestNode, signUp, type TestNode } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
 
 let database: TestDatabase;
@@ -18,12 +18,8 @@ const agents: Record<Transport, Agent> = {} as never;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  node = createTestNode(database, {
-    POSTRIDER_ALLOW_HTTP_TARGETS: "true",
-    POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8",
-  });
-  baseUrl = await node.listen();
-  node.service.start();
+  const started = await startTestNode(database);
+  [node, baseUrl] = [started, started.url];
   account = await signUp(node);
   for (const way of ["HTTP", "stdio"] as const) {
     agents[way] = await connectAgent(way, baseUrl, account.api_key);

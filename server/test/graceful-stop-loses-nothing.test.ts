@@ -1,6 +1,5 @@
 import { connect, type Socket } from "node:net";
 import { describe, expect } from "vitest";
-import type pg from "pg";
 import { until } from "./support/until.ts";
 import { acceptedEvents, sendItems } from "./support/items.ts";
 import { answerOk, type Receiver } from "./support/receiver.ts";
@@ -10,7 +9,17 @@ import { stagedTest } from "./support/fixtures.ts";
 
 /* A service, a receiver and a target of its own for each test, because a stopping service takes its time. */
 
-const it = stagedTest({ POSTRIDER_DELIVERY_TIMEOUT_MS: "3000" });
+const it = stagedTest({ POSTRIDER_DELIVERY_TIMEOUT_MS: "3000" }).extend(
+  "expectAllDelivered",
+  ({ pool, receiver }) =>
+    async (ids: Set<string>): Promise<void> => {
+      await untilNothingIsDue(pool);
+      const seen = receiver.received.map((one) => one.id);
+      expect(ids.difference(new Set(seen))).toEqual(new Set());
+      // Nothing crashed, so nothing had to be sent twice.
+      expect(seen).toHaveLength(new Set(seen).size);
+    },
+);
 
 /** Answers that wait to be let go. */
 function holdAnswers(receiver: Receiver): { count: () => number; letGo: () => void } {
@@ -25,22 +34,14 @@ function holdAnswers(receiver: Receiver): { count: () => number; letGo: () => vo
   };
 }
 
-async function expectAllDelivered(pool: pg.Pool, receiver: Receiver, ids: Set<string>): Promise<void> {
-  await untilNothingIsDue(pool);
-  const seen = receiver.received.map((one) => one.id);
-  expect(ids.difference(new Set(seen))).toEqual(new Set());
-  // Nothing crashed, so nothing had to be sent twice.
-  expect(seen).toHaveLength(new Set(seen).size);
-}
-
 describe.concurrent("a service that is told to stop", () => {
   it("under load answers each request whole or does not take it, and each item is delivered once", async ({
     service,
     account,
     target,
     pool,
-    receiver,
     again,
+    expectAllDelivered,
   }) => {
     const accepted = new Set<string>();
     const unexpected: unknown[] = [];
@@ -64,7 +65,7 @@ describe.concurrent("a service that is told to stop", () => {
     expect(unexpected).toEqual([]);
     expect((await hotRows(pool)).leased).toBe(0);
     const next = await again();
-    await expectAllDelivered(pool, receiver, accepted);
+    await expectAllDelivered(accepted);
     expect(await acceptedEvents(next, account)).toBe(accepted.size);
   });
 
@@ -75,6 +76,7 @@ describe.concurrent("a service that is told to stop", () => {
     pool,
     receiver,
     again,
+    expectAllDelivered,
   }) => {
     const held = holdAnswers(receiver);
     await storeDueItems(pool, { orgId: account.user.org_id, targetId: target.id, count: 500 });
@@ -87,7 +89,7 @@ describe.concurrent("a service that is told to stop", () => {
     expect(rows[0].count).toBe(receiver.received.length);
     expect(await hotRows(pool)).toEqual({ waiting: 500 - receiver.received.length, leased: 0 });
     await again();
-    await expectAllDelivered(pool, receiver, new Set());
+    await expectAllDelivered(new Set());
     expect(receiver.received).toHaveLength(500);
   });
 
@@ -95,9 +97,8 @@ describe.concurrent("a service that is told to stop", () => {
     service,
     account,
     target,
-    pool,
-    receiver,
     again,
+    expectAllDelivered,
   }) => {
     const clients: Socket[] = [];
     for (let count = 0; count < 5; count++) {
@@ -112,7 +113,7 @@ describe.concurrent("a service that is told to stop", () => {
     expect(await service.stop()).toBe(0);
     for (const socket of clients) expect(socket.destroyed || socket.readableEnded).toBe(true);
     await again();
-    await expectAllDelivered(pool, receiver, new Set(ids));
+    await expectAllDelivered(new Set(ids));
   });
 
   it("with its database out of reach ends all the same, and nothing is lost", async ({

@@ -6,7 +6,7 @@ import { type Client, createClient } from "../../sdk/src/client.ts";
 import { consumeMailbox, RejectMessage } from "../../sdk/src/consumeMailbox.ts";
 import { verifyWebhook } from "../../sdk/src/verifyWebhook.ts";
 import { createTestDatabase, type TestDatabase } from "./support/database.ts";
-import { createTestNode, newEmail, type TestNode } from "./support/testNode.ts";
+import { startTestNode, newEmail, type TestNode } from "./support/testNode.ts";
 
 let database: TestDatabase;
 let node: TestNode;
@@ -17,12 +17,8 @@ const deliveries: { headers: IncomingHttpHeaders; body: Buffer }[] = [];
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  node = createTestNode(database, {
-    POSTRIDER_ALLOW_HTTP_TARGETS: "true",
-    POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8",
-  });
-  baseUrl = await node.listen();
-  node.service.start();
+  const started = await startTestNode(database);
+  [node, baseUrl] = [started, started.url];
   receiver = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));

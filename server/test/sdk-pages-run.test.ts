@@ -5,7 +5,7 @@ import { createClient } from "../../sdk/src/client.ts";
 import { type Agent, startAgent } from "./support/agent/startAgent.ts";
 import { createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { createSampleRunner, isAsSaid, readSamples, type Sample } from "./support/pageSamples.ts";
-import { createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+import { startTestNode, signUp, type TestNode } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
 
 const samples = await readSamples();
@@ -17,12 +17,8 @@ let runner: Awaited<ReturnType<typeof createSampleRunner>>;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  node = createTestNode(database, {
-    POSTRIDER_ALLOW_HTTP_TARGETS: "true",
-    POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8",
-  });
-  baseUrl = await node.listen();
-  node.service.start();
+  const started = await startTestNode(database);
+  [node, baseUrl] = [started, started.url];
   [agent, runner] = await Promise.all([startAgent(), createSampleRunner()]);
 });
 

@@ -65,7 +65,8 @@ export async function createTarget(
   }
 }
 
-const ofDelivery = [
+/** What every kind that is delivered to has. */
+export const ofDelivery = [
   "max_retries",
   "retry_interval_seconds",
   "rate_limit_per_second",

@@ -2,7 +2,7 @@ import type { Origin } from "../audit/origin.ts";
 import type { Updateable } from "kysely";
 import type { Queries, TargetKind, TargetRow } from "../postgres/tables.ts";
 import { ApiError } from "../http/contract/errors.ts";
-import { checkUrl, readAuth, type TargetDeps } from "./createTarget.ts";
+import { checkUrl, ofDelivery, readAuth, type TargetDeps } from "./createTarget.ts";
 import { checkEventTypes } from "./eventTypes.ts";
 import { changeHeaders, refuseOtherOrigin } from "./changeHeaders.ts";
 import { type AgentChanges, handoffTargets } from "./handoffTargets.ts";
@@ -10,14 +10,6 @@ import { rateChanges } from "./limits.ts";
 import type { TargetChanges } from "./schemas.ts";
 import { changeTarget, type StoredTarget, type TargetChange } from "./store.ts";
 import { countWaiting, discardWaiting, rescheduleWaiting } from "./waitingItems.ts";
-
-const ofDelivery = [
-  "max_retries",
-  "retry_interval_seconds",
-  "rate_limit_per_second",
-  "rate_limit_burst",
-  "max_concurrency",
-] as const;
 
 /** What a PATCH can change on each kind; an agent's `url` comes from its card, by refresh. */
 const changeable: Record<TargetKind, readonly (keyof TargetChanges)[]> = {

@@ -99,6 +99,17 @@ export function createTestNode(database: TestDatabase, env: Record<string, strin
   };
 }
 
+/** A node that may deliver to loopback, dispatches and listens. */
+export async function startTestNode(database: TestDatabase): Promise<TestNode & { url: string }> {
+  const node = createTestNode(database, {
+    POSTRIDER_ALLOW_HTTP_TARGETS: "true",
+    POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8",
+  });
+  const url = await node.listen();
+  node.service.start();
+  return { ...node, url };
+}
+
 /** JSON as its value, other text as it is. */
 function readBody(response: LightMyRequestResponse): unknown {
   if (response.body === "") return undefined;

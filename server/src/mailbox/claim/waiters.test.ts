@@ -27,13 +27,22 @@ function setUp() {
       if (outcome.kind === "claimed") undone.push(outcome);
     },
   });
+  /** The next question that the database is asked. */
+  async function next() {
+    while (asked.length === 0) await new Promise<void>((resolve) => (onAsked = resolve));
+    return asked.shift()!;
+  }
   return {
     waiters,
     undone,
-    /** The next question that the database is asked. */
-    next: async () => {
-      while (asked.length === 0) await new Promise<void>((resolve) => (onAsked = resolve));
-      return asked.shift()!;
+    next,
+    /** A claim that found nothing, waits and is woken: the second question that it asks. */
+    async askAgain(overrides: Partial<WaitingClaim> = {}) {
+      const outcome = waiters.claim(request(overrides));
+      (await next()).answer(empty());
+      await settle();
+      waiters.wake(["box"]);
+      return { outcome, second: await next() };
     },
     questions: () => asked.length,
   };
@@ -70,12 +79,8 @@ describe("waiters", () => {
   });
 
   it("do not miss a wake that comes while they ask again", async () => {
-    const { waiters, next } = setUp();
-    const outcome = waiters.claim(request());
-    (await next()).answer(empty());
-    await settle();
-    waiters.wake(["box"]);
-    const second = await next();
+    const { waiters, next, askAgain } = setUp();
+    const { outcome, second } = await askAgain();
     waiters.wake(["box"]);
     second.answer(empty());
     (await next()).answer(claimed("a"));
@@ -101,13 +106,9 @@ describe("waiters", () => {
   });
 
   it("give back what was claimed for a requester who has gone meanwhile", async () => {
-    const { waiters, next, undone } = setUp();
+    const { askAgain, undone } = setUp();
     const gone = new AbortController();
-    const outcome = waiters.claim(request({ signal: gone.signal }));
-    (await next()).answer(empty());
-    await settle();
-    waiters.wake(["box"]);
-    const second = await next();
+    const { outcome, second } = await askAgain({ signal: gone.signal });
     gone.abort();
     second.answer(claimed("a"));
     await outcome;
@@ -145,12 +146,8 @@ describe("waiters", () => {
   });
 
   it("give a claim that is under way its time when the node stops", async () => {
-    const { waiters, next } = setUp();
-    const outcome = waiters.claim(request());
-    (await next()).answer(empty());
-    await settle();
-    waiters.wake(["box"]);
-    const second = await next();
+    const { waiters, next, askAgain } = setUp();
+    const { outcome, second } = await askAgain();
     waiters.stop();
     second.answer(claimed("a"));
     expect(await outcome).toEqual(claimed("a"));

@@ -1,0 +1,49 @@
+import { randomBytes } from "node:crypto";
+import { sign } from "../../server/src/items/signature.ts";
+import { parseNetworks } from "../../server/src/outbound/addressGuard.ts";
+import { createOutbound } from "../../server/src/outbound/outbound.ts";
+
+const outbound = createOutbound({
+  allowHttp: true,
+  networks: parseNetworks("127.0.0.0/8"),
+  userAgent: "bench",
+});
+const key = randomBytes(32);
+
+/** An item to be posted, with what its request has beside it. */
+export interface BareItem {
+  id: string;
+  body: Buffer;
+  headers?: readonly string[];
+  timeoutMs?: number;
+}
+
+/** Posts an item, signed, with the service's outbound client, and waits for the answer. */
+export async function postSigned(
+  url: string,
+  { id, body, headers = [], timeoutMs }: BareItem,
+): Promise<void> {
+  const timestamp = Math.floor(Date.now() / 1000);
+  await outbound.request({
+    method: "POST",
+    url,
+    headers: [
+      "content-type",
+      "application/json",
+      "webhook-id",
+      id,
+      "webhook-timestamp",
+      String(timestamp),
+      "webhook-signature",
+      sign([key], id, timestamp, body),
+      ...headers,
+    ],
+    body,
+    ...(timeoutMs !== undefined && { timeoutMs }),
+  });
+}
+
+/** Lets the process end: nothing is posted any more. */
+export function stopPosting(): void {
+  outbound.close();
+}
