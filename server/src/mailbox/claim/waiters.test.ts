@@ -28,16 +28,16 @@ function setUp() {
     },
   });
   /** The next question that the database is asked. */
-  async function next() {
+  const next = async () => {
     while (asked.length === 0) await new Promise<void>((resolve) => (onAsked = resolve));
     return asked.shift()!;
-  }
+  };
   return {
     waiters,
     undone,
     next,
     /** A claim that found nothing, waits and is woken: the second question that it asks. */
-    async askAgain(overrides: Partial<WaitingClaim> = {}) {
+    askAgain: async (overrides: Partial<WaitingClaim> = {}) => {
       const outcome = waiters.claim(request(overrides));
       (await next()).answer(empty());
       await settle();
