@@ -63,8 +63,8 @@ async function answersTo(
 
 function questionsOf(history: History): Question[] {
   return [
-    ...statistics(history).map((question) => ({ ...question, goalMs: statisticsMs })),
-    ...[...lists(history), ...auditLog(history)].map((question) => ({ ...question, goalMs: listMs })),
+    ...statistics(history).map(({ name, path }) => ({ name, path, goalMs: statisticsMs })),
+    ...[...lists(history), ...auditLog(history)].map(({ name, path }) => ({ name, path, goalMs: listMs })),
   ];
 }
 

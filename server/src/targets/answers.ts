@@ -30,6 +30,9 @@ export function targetAnswer(
   return {
     id: target.id,
     kind: target.kind,
+    ...(target.uid !== null && { uid: target.uid }),
+    ...(target.customer_uid !== null && { customer_uid: target.customer_uid }),
+    ...(target.metadata !== null && { metadata: target.metadata }),
     name: target.name,
     description: target.description,
     enabled: target.enabled,

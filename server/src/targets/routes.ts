@@ -9,7 +9,7 @@ import { createTarget, type TargetDeps } from "./createTarget.ts";
 import { deleteTarget } from "./deleteTarget.ts";
 import { handoffTargets } from "./handoffTargets.ts";
 import { deletePreviousSecret, rotateSecret } from "./rotateSecret.ts";
-import { Consent, enabling, enablingRefusals, Target, targetInputs } from "./schemas.ts";
+import { Consent, enabling, enablingRefusals, Target, targetInputs, TargetQuery } from "./schemas.ts";
 import { listTargets, readTarget, type StoredTarget, tooManyTargets } from "./store.ts";
 import { updateTarget } from "./updateTarget.ts";
 
@@ -28,10 +28,13 @@ function collectionRoutes(
     list: route(
       {
         summary: "List targets, oldest first",
+        description: "All of them, unless `limit` asks for a page.",
+        querystring: TargetQuery,
         response: { 200: Type.Object({ targets: Type.Array(Target) }) },
       },
-      async ({ caller }) => {
-        const targets = await listTargets(deps.queries, caller.orgId);
+      async ({ caller, query: { customer_uid: customerUid, ...query } }) => {
+        const filter = { ...query, customerUid: customerUid === "" ? null : customerUid };
+        const targets = await listTargets(deps.queries, caller.orgId, filter);
         return { targets: await withAgents(deps, targets) };
       },
     ),
