@@ -2561,8 +2561,8 @@ export interface components {
     headers: {
         /** @description Names this request in the service's log */
         RequestId: string;
-        /** @description Names a refusal that a program has to tell apart from others of its status: `idempotency_conflict`: the Idempotency-Key was used with another body; `mailbox_disabled`: the mailbox is disabled; `message_unclaimed`: nobody has claimed the message; `message_ended`: the message is acknowledged, dead, canceled or expired; `payload_gone`: the item is known, its payload is not kept any more; `still_queued`: the event waits for its first attempt, or is held for its target; `still_retrying`: the event waits for its next attempt; `event_ended`: the event has ended, and cannot be canceled any more; `being_sent`: a node has the event in hand, and sends it now; `message_claimed`: a consumer has claimed the message; `task_begun`: the agent may have got the item: cancel its task; `too_many_replays`: as many replays are running as a workspace may have; `replay_ended`: the replay has replayed everything; `origin_unconfirmed`: a bearer token would go to another origin, which needs confirm_origin; `signature_unconfirmed`: a card's signature is not what it was, which needs confirm_signature; `headers_needed`: the target has secret headers for another origin, which have to be given again with the new url; `target_enabled`: the target is enabled, and holds nothing that could be discarded; `discard_unfinished`: a part of what was held is discarded, and the target is still disabled; `host_refused`: the request was sent to a name that is not the service's; `origin_refused`: a page of another site sent the request; `role_too_low`: the user's role does not allow it; `uid_taken`: another target of the organization has this uid; `last_admin`: the organization would be without an admin; `invitation_gone`: the invitation is unknown, was used or revoked, or has expired; `password_wrong`: the present password is wrong; `workspace_suspended`: an invoice has to be settled first; `workspace_pending`: payment has to be set up first */
-        ErrorCode: "idempotency_conflict" | "mailbox_disabled" | "message_unclaimed" | "message_ended" | "payload_gone" | "still_queued" | "still_retrying" | "event_ended" | "being_sent" | "message_claimed" | "task_begun" | "too_many_replays" | "replay_ended" | "origin_unconfirmed" | "signature_unconfirmed" | "headers_needed" | "target_enabled" | "discard_unfinished" | "host_refused" | "origin_refused" | "role_too_low" | "uid_taken" | "last_admin" | "invitation_gone" | "password_wrong" | "workspace_suspended" | "workspace_pending";
+        /** @description Names a refusal that a program has to tell apart from others of its status: `idempotency_conflict`: the Idempotency-Key was used with another body; `mailbox_disabled`: the mailbox is disabled; `message_unclaimed`: nobody has claimed the message; `message_ended`: the message is acknowledged, dead, canceled or expired; `payload_gone`: the item is known, its payload is not kept any more; `still_queued`: the event waits for its first attempt, or is held for its target; `still_retrying`: the event waits for its next attempt; `event_ended`: the event has ended, and cannot be canceled any more; `being_sent`: a node has the event in hand, and sends it now; `message_claimed`: a consumer has claimed the message; `task_begun`: the agent may have got the item: cancel its task; `too_many_replays`: as many replays are running as a workspace may have; `replay_ended`: the replay has replayed everything; `origin_unconfirmed`: a bearer token would go to another origin, which needs confirm_origin; `signature_unconfirmed`: a card's signature is not what it was, which needs confirm_signature; `headers_needed`: the target has secret headers for another origin, which have to be given again with the new url; `target_enabled`: the target is enabled, and holds nothing that could be discarded; `discard_unfinished`: a part of what was held is discarded, and the target is still disabled; `host_refused`: the request was sent to a name that is not the service's; `origin_refused`: a page of another site sent the request; `role_too_low`: the user's role does not allow it; `signup_closed`: not everybody may make an account here; `uid_taken`: another target of the organization has this uid; `last_admin`: the organization would be without an admin; `invitation_gone`: the invitation is unknown, was used or revoked, or has expired; `password_wrong`: the present password is wrong; `workspace_suspended`: an invoice has to be settled first; `workspace_pending`: payment has to be set up first */
+        ErrorCode: "idempotency_conflict" | "mailbox_disabled" | "message_unclaimed" | "message_ended" | "payload_gone" | "still_queued" | "still_retrying" | "event_ended" | "being_sent" | "message_claimed" | "task_begun" | "too_many_replays" | "replay_ended" | "origin_unconfirmed" | "signature_unconfirmed" | "headers_needed" | "target_enabled" | "discard_unfinished" | "host_refused" | "origin_refused" | "role_too_low" | "signup_closed" | "uid_taken" | "last_admin" | "invitation_gone" | "password_wrong" | "workspace_suspended" | "workspace_pending";
         /** @description Seconds to wait before trying again */
         RetryAfter: number;
         /** @description What is left of the limit, and seconds until it is whole (draft-ietf-httpapi-ratelimit-headers-10) */
@@ -2630,6 +2630,19 @@ export interface operations {
                 };
             };
             400: components["responses"]["Malformed"];
+            /** @description Accounts are not open to everybody here (`signup_closed`) */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             413: components["responses"]["TooLarge"];
             415: components["responses"]["NotJson"];
             /** @description Too many requests from this address */
@@ -5711,6 +5724,19 @@ export interface operations {
                     "X-Request-Id": components["headers"]["RequestId"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Only operators make accounts here (`signup_closed`) */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {

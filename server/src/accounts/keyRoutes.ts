@@ -1,20 +1,23 @@
 import { Type } from "typebox";
 import type pg from "pg";
+import type { Config } from "../config/config.ts";
 import { originOf } from "../audit/origin.ts";
 import { isId } from "../postgres/ids.ts";
 import { notFound } from "../http/contract/errors.ts";
 import { type RouteDefinition, route } from "../http/contract/route.ts";
 import { Deleted, Id, IdParams, NullableTimestamp, Timestamp } from "../http/contract/schemas.ts";
-import { createKey, deleteKey, listKeys, maxKeys } from "./keyStore.ts";
+import { createKey, deleteKey, listKeys } from "./keyStore.ts";
 import { Name, requireName } from "./name.ts";
 
 export interface KeyDeps {
   pool: pg.Pool;
   nowMs: () => number;
+  config: Pick<Config, "maxKeys">;
 }
 
 /** Creating, listing and deleting the organization's API keys. */
 export function keyRoutes(deps: KeyDeps): Record<"create" | "list" | "delete", RouteDefinition> {
+  const { maxKeys } = deps.config;
   return {
     create: route(
       {
@@ -36,7 +39,11 @@ export function keyRoutes(deps: KeyDeps): Record<"create" | "list" | "delete", R
       },
       async (call) => {
         const name = requireName(call.body.name);
-        const { id, key } = await createKey(deps.pool, originOf(call), { name, nowMs: deps.nowMs() });
+        const { id, key } = await createKey(deps.pool, originOf(call), {
+          name,
+          maxKeys,
+          nowMs: deps.nowMs(),
+        });
         return { id, name, key };
       },
     ),
