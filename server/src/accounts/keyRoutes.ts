@@ -17,36 +17,8 @@ export interface KeyDeps {
 
 /** Creating, listing and deleting the organization's API keys. */
 export function keyRoutes(deps: KeyDeps): Record<"create" | "list" | "delete", RouteDefinition> {
-  const { maxKeys } = deps.config;
   return {
-    create: route(
-      {
-        summary: "Create an API key",
-        description: `Needs a session, so that a leaked key cannot make others. At most ${maxKeys} per workspace; refused with 402 while it is suspended and 403 while it is pending.`,
-        body: Type.Object({ name: Name }),
-        response: {
-          200: Type.Object({
-            id: Id,
-            name: Type.String(),
-            key: Type.String({ pattern: "^ak_live_[0-9a-f]{64}$", description: "Shown once" }),
-          }),
-        },
-        errors: {
-          402: "The workspace is suspended",
-          403: "The workspace is pending, or the request carries an API key in place of a session",
-          409: `The workspace has ${maxKeys} keys`,
-        },
-      },
-      async (call) => {
-        const name = requireName(call.body.name);
-        const { id, key } = await createKey(deps.pool, originOf(call), {
-          name,
-          maxKeys,
-          nowMs: deps.nowMs(),
-        });
-        return { id, name, key };
-      },
-    ),
+    create: createRoute(deps),
     list: route(
       {
         summary: "List the API keys, oldest first",
@@ -88,4 +60,36 @@ export function keyRoutes(deps: KeyDeps): Record<"create" | "list" | "delete", R
       },
     ),
   };
+}
+
+function createRoute(deps: KeyDeps): RouteDefinition {
+  const { maxKeys } = deps.config;
+  return route(
+    {
+      summary: "Create an API key",
+      description: `Needs a session, so that a leaked key cannot make others. At most ${maxKeys} per workspace; refused with 402 while it is suspended and 403 while it is pending.`,
+      body: Type.Object({ name: Name }),
+      response: {
+        200: Type.Object({
+          id: Id,
+          name: Type.String(),
+          key: Type.String({ pattern: "^ak_live_[0-9a-f]{64}$", description: "Shown once" }),
+        }),
+      },
+      errors: {
+        402: "The workspace is suspended",
+        403: "The workspace is pending, or the request carries an API key in place of a session",
+        409: `The workspace has ${maxKeys} keys`,
+      },
+    },
+    async (call) => {
+      const name = requireName(call.body.name);
+      const { id, key } = await createKey(deps.pool, originOf(call), {
+        name,
+        maxKeys,
+        nowMs: deps.nowMs(),
+      });
+      return { id, name, key };
+    },
+  );
 }
