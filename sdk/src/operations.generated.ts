@@ -600,6 +600,13 @@ export interface ReplayJob {
   finished_at: number | null;
 }
 
+export interface Rotation {
+  /** Webhooks: a signing secret that receivers know already (whsec_ and 24 to 64 bytes in base64); a new one is made unless given */
+  secret?: string;
+  /** When the previous secret ends by itself, give or take a minute; unless given, when it is deleted */
+  previous_secret_ends_in_seconds?: number;
+}
+
 export interface SkippedReasons {
   /** They had not ended when the replay was started */
   still_waiting: number;
@@ -676,6 +683,8 @@ export interface Target {
   signing_scheme?: "standard-webhooks-v1";
   /** True while a rotation is in progress and both secrets sign */
   has_previous_signing_secret?: boolean;
+  /** When the previous secret ends by itself; absent otherwise */
+  previous_signing_secret_until?: number;
   /** Empty means all */
   event_types?: string[];
   max_payload_bytes?: number;
@@ -954,8 +963,8 @@ export interface Operations {
   deleteTarget(id: string, options?: CallOptions): Promise<Deleted>;
   /** Read the agent card of an a2a target again. The card is judged wholly before it takes the place of the last good one. A card that moves the agent to an origin that the bearer token was not given for waits for confirm_origin. */
   refreshTarget(id: string, body: Consent | null, options?: CallOptions): Promise<Target>;
-  /** Give a webhook target a new signing secret. Deliveries carry the signatures of both secrets until the previous one is deleted. Rotating again before that drops the oldest of the three. */
-  rotateSigningSecret(id: string, options?: CallOptions): Promise<Target>;
+  /** Give a webhook target a new signing secret. Deliveries carry the signatures of both secrets until the previous one is deleted, or ends by itself when the rotation says so. Rotating again before that drops the oldest of the three. */
+  rotateSigningSecret(id: string, body: Rotation | null, options?: CallOptions): Promise<Target>;
   /** Delete the previous signing secret, which ends a rotation. Answers the same when no rotation is in progress, so that it is safe to repeat. */
   deletePreviousSigningSecret(id: string, options?: CallOptions): Promise<Deleted>;
   /** Send a test to a webhook and see what its receiver says. One signed delivery, made at once and never again, with the header `x-postrider-test: true`. It is no item: it is not stored, billed or counted, and the target stays as it is whatever comes of it. Also for a target that is disabled. At most 10 tests a minute to one target, 30 in all. */
@@ -1226,7 +1235,7 @@ export const operationTable = {
   updateTarget: { method: "PATCH", path: "/api/v1/targets/{id}", hasBody: true, headers: {}, query: [], idempotent: true },
   deleteTarget: { method: "DELETE", path: "/api/v1/targets/{id}", hasBody: false, headers: {}, query: [], idempotent: false },
   refreshTarget: { method: "POST", path: "/api/v1/targets/{id}/refresh", hasBody: true, headers: {}, query: [], idempotent: true },
-  rotateSigningSecret: { method: "POST", path: "/api/v1/targets/{id}/signing-secret/rotate", hasBody: false, headers: {}, query: [], idempotent: false },
+  rotateSigningSecret: { method: "POST", path: "/api/v1/targets/{id}/signing-secret/rotate", hasBody: true, headers: {}, query: [], idempotent: false },
   deletePreviousSigningSecret: { method: "DELETE", path: "/api/v1/targets/{id}/signing-secret/previous", hasBody: false, headers: {}, query: [], idempotent: true },
   testTarget: { method: "POST", path: "/api/v1/targets/{id}/test", hasBody: true, headers: {}, query: [], idempotent: false },
   listTryoutRequests: { method: "GET", path: "/api/v1/targets/{id}/tryout", hasBody: false, headers: {}, query: [], idempotent: true },

@@ -1,6 +1,8 @@
 import { describe, expect } from "vitest";
 import { signUp } from "./support/testNode.ts";
 import { file, loopbackTargets, nodeTest } from "./support/fixtures.ts";
+import { createQueries } from "../src/postgres/tables.ts";
+import { endRotations } from "../src/targets/rotateSecret.ts";
 import { entries } from "./support/auditLog.ts";
 
 /** An organization's customers, and the targets that belong to them. */
@@ -218,4 +220,55 @@ describe("a signing secret that receivers know already", () => {
       body: { error: "secret does not apply to a mailbox target" },
     });
   });
+});
+
+describe("a rotation", () => {
+  it("may bring a known secret, and say when the one before ends", async ({
+    call,
+    account,
+    node,
+    receiver,
+  }) => {
+    const body = { kind: "webhook", name: "w", url: `${receiver.url}/rotated` };
+    const { id } = (await call("POST", "/api/v1/targets", body)).body;
+    const rotate = (rotation: object) =>
+      call("POST", `/api/v1/targets/${id}/signing-secret/rotate`, rotation);
+    const rotated = await rotate({ secret, previous_secret_ends_in_seconds: 3_600 });
+    expect(rotated).toMatchObject({ status: 200, body: { secret, has_previous_signing_secret: true } });
+    const { previous_signing_secret_until: until, updated_at: at } = rotated.body;
+    expect(until - at).toBe(3_600);
+
+    expect(await endRotations(createQueries(node.pool), (until - 1) * 1_000)).toBe(0);
+    expect(await endRotations(createQueries(node.pool), until * 1_000)).toBe(1);
+    const { body: after } = await call("GET", `/api/v1/targets/${id}`);
+    expect(after).toMatchObject({ has_previous_signing_secret: false });
+    expect(after).not.toHaveProperty("previous_signing_secret_until");
+    const [entry] = await entries(node, account, "?action=target.previous_secret_deleted");
+    expect(entry).toMatchObject({ actor: { kind: "service" }, object: { id } });
+  });
+
+  it("that says no end is its owner's to end", async ({ call, node, receiver }) => {
+    const body = { kind: "webhook", name: "w", url: `${receiver.url}/rotated` };
+    const { id } = (await call("POST", "/api/v1/targets", body)).body;
+    const path = `/api/v1/targets/${id}/signing-secret/rotate`;
+    await call("POST", path, { previous_secret_ends_in_seconds: 0 });
+    // A later one that says nothing takes the place of what the earlier one said.
+    await call("POST", path);
+    await endRotations(createQueries(node.pool), Date.now() + 90 * 86_400_000);
+    expect((await call("GET", `/api/v1/targets/${id}`)).body.has_previous_signing_secret).toBe(true);
+  });
+
+  it.for([-1, 2_592_001, 1.5, "60"])(
+    "that ends after %s seconds is refused",
+    async (seconds, { call, receiver }) => {
+      const body = { kind: "webhook", name: "w", url: `${receiver.url}/rotated` };
+      const { id } = (await call("POST", "/api/v1/targets", body)).body;
+      const rotation = { previous_secret_ends_in_seconds: seconds };
+      const answer = await call("POST", `/api/v1/targets/${id}/signing-secret/rotate`, rotation);
+      expect(answer).toMatchObject({
+        status: 400,
+        body: { error: expect.stringContaining("previous_secret_ends_in_seconds") },
+      });
+    },
+  );
 });

@@ -272,7 +272,7 @@ export interface paths {
         put?: never;
         /**
          * Give a webhook target a new signing secret
-         * @description Deliveries carry the signatures of both secrets until the previous one is deleted. Rotating again before that drops the oldest of the three.
+         * @description Deliveries carry the signatures of both secrets until the previous one is deleted, or ends by itself when the rotation says so. Rotating again before that drops the oldest of the three.
          */
         post: operations["rotateSigningSecret"];
         delete?: never;
@@ -2112,6 +2112,15 @@ export interface components {
             /** @description Unix seconds */
             finished_at: number | null;
         };
+        Rotation: {
+            /** @description Webhooks: a signing secret that receivers know already (whsec_ and 24 to 64 bytes in base64); a new one is made unless given */
+            secret?: string;
+            /**
+             * @description When the previous secret ends by itself, give or take a minute; unless given, when it is deleted
+             * @example 86400
+             */
+            previous_secret_ends_in_seconds?: number;
+        };
         SkippedReasons: {
             /** @description They had not ended when the replay was started */
             still_waiting: number;
@@ -2197,6 +2206,8 @@ export interface components {
             signing_scheme?: "standard-webhooks-v1";
             /** @description True while a rotation is in progress and both secrets sign */
             has_previous_signing_secret?: boolean;
+            /** @description When the previous secret ends by itself; absent otherwise */
+            previous_signing_secret_until?: number;
             /** @description Empty means all */
             event_types?: string[];
             max_payload_bytes?: number;
@@ -3514,7 +3525,11 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Rotation"] | null;
+            };
+        };
         responses: {
             /** @description Success */
             200: {

@@ -143,6 +143,8 @@ export interface TargetRow {
   header_set: number | null;
   secret: Buffer | null;
   previous_secret: Buffer | null;
+  /** Unix seconds at which it ends by itself. */
+  previous_secret_until: number | null;
   failing_since: number | null;
   version: number;
   created_at: number;

@@ -169,7 +169,7 @@ export function readAuth(auth: NewTarget["auth"], confirmOrigin: string | undefi
 }
 
 /** @throws {ApiError} 400 when it is no signing secret. */
-function importedSecret(secret: string): string {
+export function importedSecret(secret: string): string {
   try {
     parseSigningSecret(secret);
   } catch (error) {

@@ -9,7 +9,15 @@ import { createTarget, type TargetDeps } from "./createTarget.ts";
 import { deleteTarget } from "./deleteTarget.ts";
 import { handoffTargets } from "./handoffTargets.ts";
 import { deletePreviousSecret, rotateSecret } from "./rotateSecret.ts";
-import { Consent, enabling, enablingRefusals, Target, targetInputs, TargetQuery } from "./schemas.ts";
+import {
+  Consent,
+  enabling,
+  enablingRefusals,
+  RotationBody,
+  Target,
+  targetInputs,
+  TargetQuery,
+} from "./schemas.ts";
 import { listTargets, readTarget, type StoredTarget, tooManyTargets } from "./store.ts";
 import { updateTarget } from "./updateTarget.ts";
 
@@ -120,13 +128,14 @@ function secretRoutes(deps: TargetDeps): Record<"refresh" | "rotate" | "deletePr
       {
         summary: "Give a webhook target a new signing secret",
         description:
-          "Deliveries carry the signatures of both secrets until the previous one is deleted. Rotating again before that drops the oldest of the three.",
+          "Deliveries carry the signatures of both secrets until the previous one is deleted, or ends by itself when the rotation says so. Rotating again before that drops the oldest of the three.",
         params: IdParams,
+        body: RotationBody,
         response: { 200: Target },
       },
       async (call) => {
         const { id } = await findTargetOfKind(deps, call.caller.orgId, call.params.id, "webhook");
-        const { target, secret } = await rotateSecret(deps, originOf(call), id);
+        const { target, secret } = await rotateSecret(deps, originOf(call), id, call.body ?? {});
         return targetAnswer(target, { secret });
       },
     ),

@@ -127,6 +127,12 @@ export const Target = Type.Object(
     has_previous_signing_secret: Type.Optional(
       Type.Boolean({ description: "True while a rotation is in progress and both secrets sign" }),
     ),
+    previous_signing_secret_until: Type.Optional(
+      Type.Unsafe<number>({
+        ...Timestamp,
+        description: "When the previous secret ends by itself; absent otherwise",
+      }),
+    ),
     event_types: Type.Optional(Type.Array(Type.String(), { description: "Empty means all" })),
     max_payload_bytes: Type.Optional(Type.Integer()),
     max_retries: Type.Optional(Type.Integer()),
@@ -184,6 +190,28 @@ const ImportedSecret = Type.Optional(
       "Webhooks: a signing secret that receivers know already (whsec_ and 24 to 64 bytes in base64); a new one is made unless given",
   }),
 );
+
+const maxRotationSeconds = 30 * 86_400;
+
+const RotationFields = Type.Object(
+  {
+    secret: ImportedSecret,
+    previous_secret_ends_in_seconds: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: maxRotationSeconds,
+        description:
+          "When the previous secret ends by itself, give or take a minute; unless given, when it is deleted",
+        examples: [86_400],
+      }),
+    ),
+  },
+  { title: "Rotation" },
+);
+
+/** What a rotation may say; nothing is needed. */
+export const RotationBody = Type.Union([RotationFields, Type.Null()]);
+export type Rotation = Static<typeof RotationFields>;
 
 /** What an organization calls a target, and notes about it. */
 const names = {

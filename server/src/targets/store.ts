@@ -182,19 +182,35 @@ export async function changeTarget(
   return target;
 }
 
+/** A new signing secret, sealed, and when the present one ends, in Unix seconds; null when its owner ends it. */
+export interface NewSecret {
+  sealed: Buffer;
+  previousUntil: number | null;
+}
+
 /** Makes `sealed` the signing secret and the present one the previous. @throws {ApiError} 404 when it is gone. */
 export async function replaceSecret(
   queries: Queries,
   key: { origin: Origin; id: string },
-  sealed: Buffer,
+  { sealed, previousUntil }: NewSecret,
   nowSeconds: number,
 ): Promise<StoredTarget> {
   const change: TargetChange = {
     ...key,
     action: "target.secret_rotated",
-    beside: { before: {}, after: { has_previous_signing_secret: true } },
+    beside: {
+      before: {},
+      after: {
+        has_previous_signing_secret: true,
+        ...(previousUntil !== null && { previous_signing_secret_until: previousUntil }),
+      },
+    },
   };
-  const changes = { previous_secret: sql`secret` as never, secret: sealed };
+  const changes = {
+    previous_secret: sql`secret` as never,
+    previous_secret_until: previousUntil,
+    secret: sealed,
+  };
   return queries
     .transaction()
     .execute((transaction) => changeTarget(transaction, change, changes, nowSeconds));
@@ -270,5 +286,6 @@ const visibleColumns = [
   "header_set",
   "created_at",
   "updated_at",
+  "previous_secret_until",
   sql<boolean>`previous_secret is not null`.as("has_previous_secret"),
 ] as const;
