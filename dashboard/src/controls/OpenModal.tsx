@@ -1,6 +1,6 @@
 import { Dialog } from "@base-ui/react/dialog";
 import { X } from "lucide-react";
-import { useState } from "react";
+import { useEffect } from "react";
 import { IconButton } from "./Button.tsx";
 import type { ModalProps } from "./Modal.tsx";
 
@@ -8,13 +8,12 @@ type OpenProps = Omit<ModalProps, "open">;
 
 /** The dialog itself, whose code is loaded with the first one that is opened. */
 export function OpenModal({ title, onClose, children, dismissible = true, wide = false }: OpenProps) {
-  const finalFocus = useFinalFocus();
+  useFocusKept();
   return (
     <Dialog.Root open onOpenChange={(next) => (next || !dismissible ? undefined : onClose())}>
       <Dialog.Portal>
         <Dialog.Backdrop className="fixed inset-0 z-40 bg-[rgb(10_13_17/0.5)]" />
         <Dialog.Popup
-          finalFocus={finalFocus}
           className={`fixed top-1/2 left-1/2 z-40 grid max-h-[calc(100dvh-32px)] w-[calc(100vw-32px)] -translate-x-1/2 -translate-y-1/2 gap-4 overflow-y-auto rounded-card bg-surface p-6 shadow-overlay ${wide ? "max-w-180" : "max-w-120"}`}
         >
           <div className="flex items-start justify-between gap-4">
@@ -34,14 +33,13 @@ export function OpenModal({ title, onClose, children, dismissible = true, wide =
 
 /** The panel itself. */
 export function OpenDrawer({ title, onClose, children }: OpenProps) {
-  const finalFocus = useFinalFocus();
+  useFocusKept();
   return (
     <Dialog.Root open onOpenChange={(next) => (next ? undefined : onClose())} modal="trap-focus">
       <Dialog.Portal>
         <Dialog.Backdrop className="fixed inset-0 z-30 bg-[rgb(10_13_17/0.3)]" />
         <Dialog.Popup
           initialFocus={false}
-          finalFocus={finalFocus}
           className="fixed inset-y-0 right-0 z-30 flex w-full max-w-160 flex-col bg-surface shadow-overlay"
         >
           <Dialog.Title className="sr-only">{title}</Dialog.Title>
@@ -53,13 +51,19 @@ export function OpenDrawer({ title, onClose, children }: OpenProps) {
 }
 
 /**
- * Where the focus goes when the dialog closes: back to what opened it, or to the page where that is gone, such as a row that
- * left its list. Without either, the next Tab would begin at the top of the document.
+ * Where what opened the dialog is gone when it closes, such as a row that left its list, the focus goes to the page: without
+ * it, the next Tab would begin at the top of the document.
  */
-function useFinalFocus(): () => HTMLElement | null {
-  const [opener] = useState(() => document.activeElement);
-  return () =>
-    opener instanceof HTMLElement && opener !== document.body && opener.isConnected
-      ? opener
-      : document.querySelector<HTMLElement>("#page");
+function useFocusKept(): void {
+  useEffect(
+    () => () => {
+      requestAnimationFrame(() =>
+        requestAnimationFrame(() => {
+          if (document.activeElement === document.body)
+            document.querySelector<HTMLElement>("#page")?.focus({ preventScroll: true });
+        }),
+      );
+    },
+    [],
+  );
 }

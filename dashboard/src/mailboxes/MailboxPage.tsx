@@ -68,7 +68,7 @@ function Figures({ stats, mailbox }: { stats: MailboxStats; mailbox: Target }) {
   const [asks, setAsks] = useState(false);
   const number = (value: number): string => value.toLocaleString("en");
   const counted = (value: number): string =>
-    !stats.counts_are_exact && value > 0 ? `${number(value)} or more` : number(value);
+    !stats.counts_are_exact && value > 0 ? `${number(value)}+` : number(value);
   const rate = (value: number): string => value.toLocaleString("en", { maximumFractionDigits: 1 });
   return (
     <div className="grid grid-cols-2 gap-4 md:grid-cols-3 xl:grid-cols-6">

@@ -1,7 +1,7 @@
 import { useQueries, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { ArrowLeftRight, CircleCheck, CircleSlash, type LucideIcon, Skull, ZapOff } from "lucide-react";
-import type { Target } from "../api/shapes.ts";
+import type { MailboxStats, Target } from "../api/shapes.ts";
 import { Card } from "../controls/Card.tsx";
 import { handoffsQuery } from "../handoffs/handoffsQuery.ts";
 import { useRefreshMs } from "../live/liveState.ts";
@@ -77,7 +77,7 @@ function useMatters(targets: readonly Target[]): { matters: Matter[]; unread: Un
   const matters = [
     ...targets.flatMap((target) => disabledMatter(target)),
     ...[...healths.values()].flatMap((health) => circuitMatter(health, nameOf.get(health.target_id))),
-    ...mailboxes.flatMap((mailbox, index) => deadMatter(mailbox, stats[index]?.data?.dead ?? 0)),
+    ...mailboxes.flatMap((mailbox, index) => deadMatter(mailbox, stats[index]?.data)),
     ...(waiting.data ?? []).map(({ event }) => waitingMatter(event.id, nameOf.get(event.endpoint_id))),
   ];
   return { matters, unread: bothUnread(unread, others) };
@@ -98,14 +98,16 @@ function circuitMatter({ target_id: id, circuit, enabled }: Health, name = "A ta
   ];
 }
 
-function deadMatter({ id, name }: Target, dead: number): Matter[] {
-  if (dead === 0) return [];
+function deadMatter({ id, name }: Target, stats: MailboxStats | undefined): Matter[] {
+  if (stats === undefined || stats.dead === 0) return [];
+  const { dead } = stats;
+  const many = `${dead.toLocaleString("en")}${stats.counts_are_exact ? "" : " or more"}`;
   return [
     {
       key: `dead-${id}`,
       icon: Skull,
       look: "text-dead",
-      text: `${name}: ${dead.toLocaleString("en")} dead ${dead === 1 ? "message" : "messages"}`,
+      text: `${name}: ${many} dead ${dead === 1 ? "message" : "messages"}`,
       to: "/mailboxes/$id",
       id,
       search: { status: "DEAD" },
