@@ -22,7 +22,7 @@ export interface AuditEntry {
   id: string;
   /** Unix seconds */
   at: number;
-  /** `organization.created` (signed up, or made by an operator), `organization.renamed`, `session.started` (a login), `session.refused` (a login to an account with a wrong password), `session.ended` (a logout), `sessions.ended` (all sessions of a user, or of all users of the organization), `password.changed` (by the user), `password.change_refused` (the present password was wrong), `password.reset` (by an operator), `key.created`, `key.deleted`, `member.joined` (accepted an invitation), `member.role_changed`, `member.removed`, `invitation.created`, `invitation.revoked`, `target.created`, `target.updated`, `target.deleted`, `target.disabled` (by the service, with the reason), `target.secret_rotated`, `target.previous_secret_deleted`, `target.card_replaced` (an agent's card was read again and is in use), `notification_target.saved` (a target hears of operational events), `notification_target.removed`, `billing.state_changed`, `billing.batch_settled` (by an operator) */
+  /** `organization.created` (signed up, or made by an operator), `organization.renamed`, `session.started` (a login), `session.refused` (a login to an account with a wrong password), `session.ended` (a logout), `sessions.ended` (all sessions of a user, or of all users of the organization), `password.changed` (by the user), `password.change_refused` (the present password was wrong), `password.reset` (by an operator), `key.created`, `key.deleted`, `member.joined` (accepted an invitation), `member.role_changed`, `member.removed`, `invitation.created`, `invitation.revoked`, `customer.created`, `customer.updated`, `customer.deleted` (with its targets), `target.created`, `target.updated`, `target.deleted`, `target.disabled` (by the service, with the reason), `target.secret_rotated`, `target.previous_secret_deleted`, `target.card_replaced` (an agent's card was read again and is in use), `notification_target.saved` (a target hears of operational events), `notification_target.removed`, `billing.state_changed`, `billing.batch_settled` (by an operator) */
   action: string;
   actor: {
     kind: "user" | "key" | "operator" | "service" | "unknown";
@@ -116,8 +116,34 @@ export interface Consent {
   confirm_signature?: string;
 }
 
+export interface Customer {
+  /** Your own id of the customer */
+  uid: string;
+  /** The service's id, by which the audit log names it */
+  id: string;
+  name: string;
+  /** Any JSON object of up to 4 KiB; replaced whole */
+  metadata: Record<string, unknown>;
+  /** Unix seconds */
+  created_at: number;
+  /** Unix seconds */
+  updated_at: number;
+}
+
+export interface CustomerInput {
+  /** Empty unless given */
+  name?: string;
+  /** Any JSON object of up to 4 KiB; replaced whole */
+  metadata?: Record<string, unknown>;
+}
+
 export interface Deleted {
   deleted: true;
+}
+
+export interface DeletedCustomer {
+  deleted: true;
+  deleted_targets: number;
 }
 
 export interface DeliveryAttempt {
@@ -445,6 +471,8 @@ export interface NewTarget {
     /** True unless told */
     secret?: boolean;
   }>;
+  /** Webhooks: a signing secret that receivers know already (whsec_ and 24 to 64 bytes in base64); a new one is made unless given */
+  secret?: string;
   description?: string;
   /** Which event types are delivered, each compared whole: there are no wildcards. Empty means all */
   event_types?: string[];
@@ -469,6 +497,12 @@ export interface NewTarget {
   };
   /** A mailbox or webhook target that receives the end of each task as an item; null for none */
   result_target_id?: string | null;
+  /** Your own id of the target, which no other of yours has */
+  uid?: string | null;
+  /** The customer that the target belongs to, which is deleted with it */
+  customer_uid?: string | null;
+  /** Any JSON object of up to 4 KiB; replaced whole */
+  metadata?: Record<string, unknown> | null;
 }
 
 export interface NotificationTarget {
@@ -566,6 +600,13 @@ export interface ReplayJob {
   finished_at: number | null;
 }
 
+export interface Rotation {
+  /** Webhooks: a signing secret that receivers know already (whsec_ and 24 to 64 bytes in base64); a new one is made unless given */
+  secret?: string;
+  /** When the previous secret ends by itself, give or take a minute; unless given, when it is deleted */
+  previous_secret_ends_in_seconds?: number;
+}
+
 export interface SkippedReasons {
   /** They had not ended when the replay was started */
   still_waiting: number;
@@ -622,6 +663,12 @@ export interface Stats {
 export interface Target {
   id: string;
   kind: "webhook" | "mailbox" | "a2a";
+  /** Your own id of the target; absent when it has none */
+  uid?: string;
+  /** The customer that it belongs to; absent when it is no customer's */
+  customer_uid?: string;
+  /** Any JSON object of up to 4 KiB; replaced whole */
+  metadata?: Record<string, unknown>;
   name: string;
   description: string;
   enabled: boolean;
@@ -636,6 +683,8 @@ export interface Target {
   signing_scheme?: "standard-webhooks-v1";
   /** True while a rotation is in progress and both secrets sign */
   has_previous_signing_secret?: boolean;
+  /** When the previous secret ends by itself; absent otherwise */
+  previous_signing_secret_until?: number;
   /** Empty means all */
   event_types?: string[];
   max_payload_bytes?: number;
@@ -720,6 +769,12 @@ export interface TargetChanges {
   };
   /** A mailbox or webhook target that receives the end of each task as an item; null for none */
   result_target_id?: string | null;
+  /** Your own id of the target, which no other of yours has */
+  uid?: string | null;
+  /** The customer that the target belongs to, which is deleted with it */
+  customer_uid?: string | null;
+  /** Any JSON object of up to 4 KiB; replaced whole */
+  metadata?: Record<string, unknown> | null;
 }
 
 export interface TargetHealth {
@@ -884,8 +939,18 @@ export interface Operations {
   }>;
   /** Delete an API key. 409 for the last key, and for the key that authenticates the request. */
   deleteKey(id: string, options?: CallOptions): Promise<Deleted>;
-  /** List targets, oldest first. */
-  listTargets(options?: CallOptions): Promise<{
+  /** List customers, by uid. */
+  listCustomers(options?: CallOptions & { limit?: number; /** The uid of the last customer of the page before */ after?: string; /** Only customers whose uid begins with this */ prefix?: string }): Promise<{
+    customers: Customer[];
+  }>;
+  /** Make a customer, or change one. The same call makes it and changes it, so that it can be repeated. What is left out becomes empty. */
+  putCustomer(uid: string, body: CustomerInput, options?: CallOptions): Promise<Customer>;
+  /** Read a customer. */
+  readCustomer(uid: string, options?: CallOptions): Promise<Customer>;
+  /** Delete a customer and its targets; what is queued for these becomes CANCELED. */
+  deleteCustomer(uid: string, options?: CallOptions): Promise<DeletedCustomer>;
+  /** List targets, oldest first. All of them, unless `limit` asks for a page. */
+  listTargets(options?: CallOptions & { /** All unless given */ limit?: number; /** The id of the last target of the page before */ after?: string; /** Only those of this customer; empty: only those of none */ customer_uid?: string; /** Only the one that you call this */ uid?: string }): Promise<{
     targets: Target[];
   }>;
   /** Create a webhook, mailbox or a2a target. The answer of a webhook target holds its signing secret, this once. */
@@ -898,8 +963,8 @@ export interface Operations {
   deleteTarget(id: string, options?: CallOptions): Promise<Deleted>;
   /** Read the agent card of an a2a target again. The card is judged wholly before it takes the place of the last good one. A card that moves the agent to an origin that the bearer token was not given for waits for confirm_origin. */
   refreshTarget(id: string, body: Consent | null, options?: CallOptions): Promise<Target>;
-  /** Give a webhook target a new signing secret. Deliveries carry the signatures of both secrets until the previous one is deleted. Rotating again before that drops the oldest of the three. */
-  rotateSigningSecret(id: string, options?: CallOptions): Promise<Target>;
+  /** Give a webhook target a new signing secret. Deliveries carry the signatures of both secrets until the previous one is deleted, or ends by itself when the rotation says so. Rotating again before that drops the oldest of the three. */
+  rotateSigningSecret(id: string, body: Rotation | null, options?: CallOptions): Promise<Target>;
   /** Delete the previous signing secret, which ends a rotation. Answers the same when no rotation is in progress, so that it is safe to repeat. */
   deletePreviousSigningSecret(id: string, options?: CallOptions): Promise<Deleted>;
   /** Send a test to a webhook and see what its receiver says. One signed delivery, made at once and never again, with the header `x-postrider-test: true`. It is no item: it is not stored, billed or counted, and the target stays as it is whatever comes of it. Also for a target that is disabled. At most 10 tests a minute to one target, 30 in all. */
@@ -1100,7 +1165,7 @@ export interface Operations {
     message: string;
   }>;
   /** List changes of configuration, credentials and billing state, newest first. Each entry was written in the transaction of its change. None holds a secret: of addresses only the origin and a fingerprint are kept. Entries are kept for `POSTRIDER_AUDIT_RETENTION_DAYS`. */
-  listAuditLog(options?: CallOptions & { limit?: number; /** The id of the last entry of the page before */ before?: string; action?: "organization.created" | "organization.renamed" | "session.started" | "session.refused" | "session.ended" | "sessions.ended" | "password.changed" | "password.change_refused" | "password.reset" | "key.created" | "key.deleted" | "member.joined" | "member.role_changed" | "member.removed" | "invitation.created" | "invitation.revoked" | "target.created" | "target.updated" | "target.deleted" | "target.disabled" | "target.secret_rotated" | "target.previous_secret_deleted" | "target.card_replaced" | "notification_target.saved" | "notification_target.removed" | "billing.state_changed" | "billing.batch_settled"; /** A user or an API key */ actor_id?: string; /** What was changed, such as a target */ object_id?: string; /** Unix seconds, included */ created_after?: number; /** Unix seconds, not included */ created_before?: number }): Promise<{
+  listAuditLog(options?: CallOptions & { limit?: number; /** The id of the last entry of the page before */ before?: string; action?: "organization.created" | "organization.renamed" | "session.started" | "session.refused" | "session.ended" | "sessions.ended" | "password.changed" | "password.change_refused" | "password.reset" | "key.created" | "key.deleted" | "member.joined" | "member.role_changed" | "member.removed" | "invitation.created" | "invitation.revoked" | "customer.created" | "customer.updated" | "customer.deleted" | "target.created" | "target.updated" | "target.deleted" | "target.disabled" | "target.secret_rotated" | "target.previous_secret_deleted" | "target.card_replaced" | "notification_target.saved" | "notification_target.removed" | "billing.state_changed" | "billing.batch_settled"; /** A user or an API key */ actor_id?: string; /** What was changed, such as a target */ object_id?: string; /** Unix seconds, included */ created_after?: number; /** Unix seconds, not included */ created_before?: number }): Promise<{
     entries: AuditEntry[];
   }>;
   /** Erase an event's payload and answers, and those of its copies. They are gone when this is answered: of the event, of its replays, and of the result that its handoff was told by. Ids, type, status and times stay. An event that still waits is CANCELED first, also while it is being sent. The same request again is answered the same. */
@@ -1160,13 +1225,17 @@ export const operationTable = {
   createKey: { method: "POST", path: "/api/v1/keys", hasBody: true, headers: {}, query: [], idempotent: false },
   listKeys: { method: "GET", path: "/api/v1/keys", hasBody: false, headers: {}, query: [], idempotent: true },
   deleteKey: { method: "DELETE", path: "/api/v1/keys/{id}", hasBody: false, headers: {}, query: [], idempotent: false },
-  listTargets: { method: "GET", path: "/api/v1/targets", hasBody: false, headers: {}, query: [], idempotent: true },
+  listCustomers: { method: "GET", path: "/api/v1/customers", hasBody: false, headers: {}, query: ["limit", "after", "prefix"], idempotent: true },
+  putCustomer: { method: "PUT", path: "/api/v1/customers/{uid}", hasBody: true, headers: {}, query: [], idempotent: false },
+  readCustomer: { method: "GET", path: "/api/v1/customers/{uid}", hasBody: false, headers: {}, query: [], idempotent: true },
+  deleteCustomer: { method: "DELETE", path: "/api/v1/customers/{uid}", hasBody: false, headers: {}, query: [], idempotent: false },
+  listTargets: { method: "GET", path: "/api/v1/targets", hasBody: false, headers: {}, query: ["limit", "after", "customer_uid", "uid"], idempotent: true },
   createTarget: { method: "POST", path: "/api/v1/targets", hasBody: true, headers: {}, query: [], idempotent: false },
   readTarget: { method: "GET", path: "/api/v1/targets/{id}", hasBody: false, headers: {}, query: [], idempotent: true },
   updateTarget: { method: "PATCH", path: "/api/v1/targets/{id}", hasBody: true, headers: {}, query: [], idempotent: true },
   deleteTarget: { method: "DELETE", path: "/api/v1/targets/{id}", hasBody: false, headers: {}, query: [], idempotent: false },
   refreshTarget: { method: "POST", path: "/api/v1/targets/{id}/refresh", hasBody: true, headers: {}, query: [], idempotent: true },
-  rotateSigningSecret: { method: "POST", path: "/api/v1/targets/{id}/signing-secret/rotate", hasBody: false, headers: {}, query: [], idempotent: false },
+  rotateSigningSecret: { method: "POST", path: "/api/v1/targets/{id}/signing-secret/rotate", hasBody: true, headers: {}, query: [], idempotent: false },
   deletePreviousSigningSecret: { method: "DELETE", path: "/api/v1/targets/{id}/signing-secret/previous", hasBody: false, headers: {}, query: [], idempotent: true },
   testTarget: { method: "POST", path: "/api/v1/targets/{id}/test", hasBody: true, headers: {}, query: [], idempotent: false },
   listTryoutRequests: { method: "GET", path: "/api/v1/targets/{id}/tryout", hasBody: false, headers: {}, query: [], idempotent: true },

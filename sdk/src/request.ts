@@ -2,7 +2,7 @@ import { PostriderError } from "./postriderError.ts";
 
 /** How an operation travels, as the generated table says it. */
 export interface OperationRow {
-  method: "GET" | "POST" | "PATCH" | "DELETE";
+  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   path: string;
   hasBody: boolean;
   /** Options that become headers, with the headers' names. */

@@ -39,6 +39,7 @@ const layers: readonly (readonly string[])[] = [
     "handoff",
     "mailbox",
     "events",
+    "customers",
     "replays",
     "testsend",
     "erasures",

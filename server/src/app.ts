@@ -31,6 +31,7 @@ import { notificationRoutes } from "./notifications/routes.ts";
 import { endpointRoutes } from "./targets/endpointRoutes.ts";
 import { replayRoutes } from "./replays/routes.ts";
 import { statsRoutes } from "./stats/routes.ts";
+import { customerRoutes } from "./customers/routes.ts";
 import { targetRoutes } from "./targets/routes.ts";
 import { testRoutes } from "./testsend/routes.ts";
 import { tryoutRoutes } from "./tryout/routes.ts";
@@ -87,6 +88,7 @@ export function interfaceTable(deps: AppDeps): RouteRow[] {
   const auth = authRoutes(deps);
   const keys = keyRoutes(deps);
   const targets = targetRoutes(deps);
+  const customers = customerRoutes(deps);
   const intake = intakeRoutes(deps);
   const endpoints = endpointRoutes(deps);
   const events = eventRoutes(deps);
@@ -105,6 +107,11 @@ export function interfaceTable(deps: AppDeps): RouteRow[] {
     ["POST", "/api/v1/keys", "session", keys.create, "admin"],
     ["GET", "/api/v1/keys", "either", keys.list],
     ["DELETE", "/api/v1/keys/:id", "either", keys.delete, "admin"],
+
+    ["GET", "/api/v1/customers", "either", customers.list],
+    ["PUT", "/api/v1/customers/:uid", "either", customers.put],
+    ["GET", "/api/v1/customers/:uid", "either", customers.read],
+    ["DELETE", "/api/v1/customers/:uid", "either", customers.remove],
 
     ["GET", "/api/v1/targets", "either", targets.list],
     ["POST", "/api/v1/targets", "either", targets.create],

@@ -100,6 +100,17 @@ describe("creating a key", () => {
     expect((await create(account)).status).toBe(200);
   });
 
+  it("stops where the operator says", async ({ newNode }) => {
+    const node = newNode({ POSTRIDER_MAX_KEYS: "7" });
+    const { session_token: session } = await signUp(node);
+    const more = () => node.call("POST", "/api/v1/keys", { session, body: { name: "more" } });
+    for (let count = 1; count < 7; count++) expect((await more()).status).toBe(200);
+    expect(await more()).toMatchObject({
+      status: 409,
+      body: { error: expect.stringContaining("7 API keys") },
+    });
+  });
+
   it.for([
     ["no name", {}, "name is required"],
     ["no body", undefined, "the body must be an object"],

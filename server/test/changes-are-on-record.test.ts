@@ -21,8 +21,9 @@ it.beforeEach(({ node: one, cards: own }) => {
 const asKey = (method: "POST" | "PATCH" | "DELETE", path: string, body?: object) => (account: Account) =>
   node.call(method, path, { key: account.api_key, ...(body && { body }) });
 
-const asSession = (method: "POST" | "PATCH" | "DELETE", path: string, body?: object) => (account: Account) =>
-  node.call(method, path, { session: account.session_token, ...(body && { body }) });
+const asSession =
+  (method: "POST" | "PUT" | "PATCH" | "DELETE", path: string, body?: object) => (account: Account) =>
+    node.call(method, path, { session: account.session_token, ...(body && { body }) });
 
 interface Change {
   action: keyof typeof actions;
@@ -66,6 +67,17 @@ const changes: Record<string, Change> = {
     prepare: async (account) => {
       const { body } = await asSession("POST", "/api/v1/keys", { name: "worker" })(account);
       return () => asKey("DELETE", `/api/v1/keys/${body.id}`)(account);
+    },
+  },
+  "PUT /api/v1/customers/{uid}": plainly(
+    "customer.created",
+    asSession("PUT", "/api/v1/customers/shop-7", { name: "Shop", metadata: { plan: "gold" } }),
+  ),
+  "DELETE /api/v1/customers/{uid}": {
+    action: "customer.deleted",
+    prepare: async (account) => {
+      await asSession("PUT", "/api/v1/customers/shop-7", {})(account);
+      return () => asKey("DELETE", "/api/v1/customers/shop-7")(account);
     },
   },
   "POST /api/v1/targets": plainly(

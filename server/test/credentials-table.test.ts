@@ -160,7 +160,7 @@ describe.each(rows.filter(({ least }) => least !== undefined))(
 describe("roles", () => {
   it("are documented for every route", async () => {
     const page = await readFile(joinPath(import.meta.dirname, "../../docs/members.md"), "utf8");
-    const documented = [...page.matchAll(/^\| `((?:GET|POST|PATCH|DELETE) [^`]+)` *\| (\w+) *\|/gm)].map(
+    const documented = [...page.matchAll(/^\| `((?:GET|POST|PUT|PATCH|DELETE) [^`]+)` *\| (\w+) *\|/gm)].map(
       ([, route, least]) => `${route}: ${least}`,
     );
     const enforced = rows
@@ -180,7 +180,10 @@ describe("routes without a credential", () => {
 describe("ids of another organization", () => {
   interface Possessions {
     owner: Account;
-    ids: Record<"webhook" | "mailbox" | "event" | "message" | "key" | "user" | "invitation", string>;
+    ids: Record<
+      "webhook" | "mailbox" | "event" | "message" | "key" | "user" | "invitation" | "customer",
+      string
+    >;
   }
   let foreign: Possessions;
   let before: unknown;
@@ -206,7 +209,16 @@ describe("ids of another organization", () => {
       session: owner.session_token,
       body: { role: "viewer" },
     });
-    const ids = { webhook, mailbox, event, message, key: keys[0].id, user: owner.user.id };
+    await node.call("PUT", "/api/v1/customers/theirs", { key, body: { name: "theirs" } });
+    const ids = {
+      customer: "theirs",
+      webhook,
+      mailbox,
+      event,
+      message,
+      key: keys[0].id,
+      user: owner.user.id,
+    };
     return { owner, ids: { ...ids, invitation: invited.body.id } };
   }
 
@@ -225,6 +237,7 @@ describe("ids of another organization", () => {
         "audit-log",
         "erasures",
         "notification-targets",
+        "customers",
       ].map((name) => `/api/v1/${name}`),
       `/api/v1/mailboxes/${ids.mailbox}/messages`,
       `/api/v1/events/${ids.event}`,
@@ -242,7 +255,8 @@ describe("ids of another organization", () => {
     before = await contents(foreign);
   });
 
-  it.each(rows.filter(({ path }) => path.includes("/:")))(
+  // A PUT makes what it names: uids of two organizations have nothing to do with one another.
+  it.each(rows.filter(({ method, path }) => path.includes("/:") && method !== "PUT"))(
     "$method $path answers them like ids that never were",
     async (row) => {
       const options =

@@ -7,7 +7,7 @@ const it = nodeTest()
     "call",
     file,
     ({ node, account }) =>
-      (method: "GET" | "POST" | "PATCH" | "DELETE", path: string, body?: unknown): Promise<Answer> =>
+      (method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE", path: string, body?: unknown): Promise<Answer> =>
         node.call(method, `/api/v1${path}`, { key: account.api_key, body }),
   )
   .extend(

@@ -155,7 +155,7 @@ async function rotate({ out, connect }: Session, input: Input): Promise<void> {
     out.one(await client.readTarget(id));
     return;
   }
-  out.one(await client.rotateSigningSecret(id));
+  out.one(await client.rotateSigningSecret(id, null));
 }
 
 async function enable({ out, connect }: Session, input: Input): Promise<void> {

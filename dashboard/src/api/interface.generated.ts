@@ -156,6 +156,45 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/customers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List customers, by uid */
+        get: operations["listCustomers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/customers/{uid}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read a customer */
+        get: operations["readCustomer"];
+        /**
+         * Make a customer, or change one
+         * @description The same call makes it and changes it, so that it can be repeated. What is left out becomes empty.
+         */
+        put: operations["putCustomer"];
+        post?: never;
+        /** Delete a customer and its targets; what is queued for these becomes CANCELED */
+        delete: operations["deleteCustomer"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/targets": {
         parameters: {
             query?: never;
@@ -163,7 +202,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List targets, oldest first */
+        /**
+         * List targets, oldest first
+         * @description All of them, unless `limit` asks for a page.
+         */
         get: operations["listTargets"];
         put?: never;
         /**
@@ -230,7 +272,7 @@ export interface paths {
         put?: never;
         /**
          * Give a webhook target a new signing secret
-         * @description Deliveries carry the signatures of both secrets until the previous one is deleted. Rotating again before that drops the oldest of the three.
+         * @description Deliveries carry the signatures of both secrets until the previous one is deleted, or ends by itself when the rotation says so. Rotating again before that drops the oldest of the three.
          */
         post: operations["rotateSigningSecret"];
         delete?: never;
@@ -1390,7 +1432,7 @@ export interface components {
             id: string;
             /** @description Unix seconds */
             at: number;
-            /** @description `organization.created` (signed up, or made by an operator), `organization.renamed`, `session.started` (a login), `session.refused` (a login to an account with a wrong password), `session.ended` (a logout), `sessions.ended` (all sessions of a user, or of all users of the organization), `password.changed` (by the user), `password.change_refused` (the present password was wrong), `password.reset` (by an operator), `key.created`, `key.deleted`, `member.joined` (accepted an invitation), `member.role_changed`, `member.removed`, `invitation.created`, `invitation.revoked`, `target.created`, `target.updated`, `target.deleted`, `target.disabled` (by the service, with the reason), `target.secret_rotated`, `target.previous_secret_deleted`, `target.card_replaced` (an agent's card was read again and is in use), `notification_target.saved` (a target hears of operational events), `notification_target.removed`, `billing.state_changed`, `billing.batch_settled` (by an operator) */
+            /** @description `organization.created` (signed up, or made by an operator), `organization.renamed`, `session.started` (a login), `session.refused` (a login to an account with a wrong password), `session.ended` (a logout), `sessions.ended` (all sessions of a user, or of all users of the organization), `password.changed` (by the user), `password.change_refused` (the present password was wrong), `password.reset` (by an operator), `key.created`, `key.deleted`, `member.joined` (accepted an invitation), `member.role_changed`, `member.removed`, `invitation.created`, `invitation.revoked`, `customer.created`, `customer.updated`, `customer.deleted` (with its targets), `target.created`, `target.updated`, `target.deleted`, `target.disabled` (by the service, with the reason), `target.secret_rotated`, `target.previous_secret_deleted`, `target.card_replaced` (an agent's card was read again and is in use), `notification_target.saved` (a target hears of operational events), `notification_target.removed`, `billing.state_changed`, `billing.batch_settled` (by an operator) */
             action: string;
             actor: {
                 /** @enum {string} */
@@ -1490,9 +1532,55 @@ export interface components {
             /** @description unverified, invalid or none: to use a card that was verified before */
             confirm_signature?: string;
         };
+        Customer: {
+            /**
+             * @description Your own id of the customer
+             * @example customer-4711
+             */
+            uid: string;
+            /**
+             * @description The service's id, by which the audit log names it
+             * @example 0192f3a4b5c67d8e9fa0b1c2d3e4f506
+             */
+            id: string;
+            name: string;
+            /**
+             * @description Any JSON object of up to 4 KiB; replaced whole
+             * @example {
+             *       "plan": "gold",
+             *       "region": "eu"
+             *     }
+             */
+            metadata: {
+                [key: string]: unknown;
+            };
+            /** @description Unix seconds */
+            created_at: number;
+            /** @description Unix seconds */
+            updated_at: number;
+        };
+        CustomerInput: {
+            /** @description Empty unless given */
+            name?: string;
+            /**
+             * @description Any JSON object of up to 4 KiB; replaced whole
+             * @example {
+             *       "plan": "gold",
+             *       "region": "eu"
+             *     }
+             */
+            metadata?: {
+                [key: string]: unknown;
+            };
+        };
         Deleted: {
             /** @constant */
             deleted: true;
+        };
+        DeletedCustomer: {
+            /** @constant */
+            deleted: true;
+            deleted_targets: number;
         };
         DeliveryAttempt: {
             id: string;
@@ -1867,6 +1955,8 @@ export interface components {
                     secret?: boolean;
                 };
             };
+            /** @description Webhooks: a signing secret that receivers know already (whsec_ and 24 to 64 bytes in base64); a new one is made unless given */
+            secret?: string;
             description?: string;
             /** @description Which event types are delivered, each compared whole: there are no wildcards. Empty means all */
             event_types?: string[];
@@ -1900,6 +1990,26 @@ export interface components {
             };
             /** @description A mailbox or webhook target that receives the end of each task as an item; null for none */
             result_target_id?: string | null;
+            /**
+             * @description Your own id of the target, which no other of yours has
+             * @example customer-4711
+             */
+            uid?: string | null;
+            /**
+             * @description The customer that the target belongs to, which is deleted with it
+             * @example customer-4711
+             */
+            customer_uid?: string | null;
+            /**
+             * @description Any JSON object of up to 4 KiB; replaced whole
+             * @example {
+             *       "plan": "gold",
+             *       "region": "eu"
+             *     }
+             */
+            metadata?: {
+                [key: string]: unknown;
+            } | null;
         };
         NotificationTarget: {
             /** @example 0192f3a4b5c67d8e9fa0b1c2d3e4f506 */
@@ -2002,6 +2112,15 @@ export interface components {
             /** @description Unix seconds */
             finished_at: number | null;
         };
+        Rotation: {
+            /** @description Webhooks: a signing secret that receivers know already (whsec_ and 24 to 64 bytes in base64); a new one is made unless given */
+            secret?: string;
+            /**
+             * @description When the previous secret ends by itself, give or take a minute; unless given, when it is deleted
+             * @example 86400
+             */
+            previous_secret_ends_in_seconds?: number;
+        };
         SkippedReasons: {
             /** @description They had not ended when the replay was started */
             still_waiting: number;
@@ -2058,6 +2177,20 @@ export interface components {
             id: string;
             /** @enum {string} */
             kind: "webhook" | "mailbox" | "a2a";
+            /** @description Your own id of the target; absent when it has none */
+            uid?: string;
+            /** @description The customer that it belongs to; absent when it is no customer's */
+            customer_uid?: string;
+            /**
+             * @description Any JSON object of up to 4 KiB; replaced whole
+             * @example {
+             *       "plan": "gold",
+             *       "region": "eu"
+             *     }
+             */
+            metadata?: {
+                [key: string]: unknown;
+            };
             name: string;
             description: string;
             enabled: boolean;
@@ -2073,6 +2206,8 @@ export interface components {
             signing_scheme?: "standard-webhooks-v1";
             /** @description True while a rotation is in progress and both secrets sign */
             has_previous_signing_secret?: boolean;
+            /** @description When the previous secret ends by itself; absent otherwise */
+            previous_signing_secret_until?: number;
             /** @description Empty means all */
             event_types?: string[];
             max_payload_bytes?: number;
@@ -2197,6 +2332,26 @@ export interface components {
             };
             /** @description A mailbox or webhook target that receives the end of each task as an item; null for none */
             result_target_id?: string | null;
+            /**
+             * @description Your own id of the target, which no other of yours has
+             * @example customer-4711
+             */
+            uid?: string | null;
+            /**
+             * @description The customer that the target belongs to, which is deleted with it
+             * @example customer-4711
+             */
+            customer_uid?: string | null;
+            /**
+             * @description Any JSON object of up to 4 KiB; replaced whole
+             * @example {
+             *       "plan": "gold",
+             *       "region": "eu"
+             *     }
+             */
+            metadata?: {
+                [key: string]: unknown;
+            } | null;
         };
         TargetHealth: {
             /** @example 0192f3a4b5c67d8e9fa0b1c2d3e4f506 */
@@ -2417,8 +2572,8 @@ export interface components {
     headers: {
         /** @description Names this request in the service's log */
         RequestId: string;
-        /** @description Names a refusal that a program has to tell apart from others of its status: `idempotency_conflict`: the Idempotency-Key was used with another body; `mailbox_disabled`: the mailbox is disabled; `message_unclaimed`: nobody has claimed the message; `message_ended`: the message is acknowledged, dead, canceled or expired; `payload_gone`: the item is known, its payload is not kept any more; `still_queued`: the event waits for its first attempt, or is held for its target; `still_retrying`: the event waits for its next attempt; `event_ended`: the event has ended, and cannot be canceled any more; `being_sent`: a node has the event in hand, and sends it now; `message_claimed`: a consumer has claimed the message; `task_begun`: the agent may have got the item: cancel its task; `too_many_replays`: as many replays are running as a workspace may have; `replay_ended`: the replay has replayed everything; `origin_unconfirmed`: a bearer token would go to another origin, which needs confirm_origin; `signature_unconfirmed`: a card's signature is not what it was, which needs confirm_signature; `headers_needed`: the target has secret headers for another origin, which have to be given again with the new url; `target_enabled`: the target is enabled, and holds nothing that could be discarded; `discard_unfinished`: a part of what was held is discarded, and the target is still disabled; `host_refused`: the request was sent to a name that is not the service's; `origin_refused`: a page of another site sent the request; `role_too_low`: the user's role does not allow it; `last_admin`: the organization would be without an admin; `invitation_gone`: the invitation is unknown, was used or revoked, or has expired; `password_wrong`: the present password is wrong; `workspace_suspended`: an invoice has to be settled first; `workspace_pending`: payment has to be set up first */
-        ErrorCode: "idempotency_conflict" | "mailbox_disabled" | "message_unclaimed" | "message_ended" | "payload_gone" | "still_queued" | "still_retrying" | "event_ended" | "being_sent" | "message_claimed" | "task_begun" | "too_many_replays" | "replay_ended" | "origin_unconfirmed" | "signature_unconfirmed" | "headers_needed" | "target_enabled" | "discard_unfinished" | "host_refused" | "origin_refused" | "role_too_low" | "last_admin" | "invitation_gone" | "password_wrong" | "workspace_suspended" | "workspace_pending";
+        /** @description Names a refusal that a program has to tell apart from others of its status: `idempotency_conflict`: the Idempotency-Key was used with another body; `mailbox_disabled`: the mailbox is disabled; `message_unclaimed`: nobody has claimed the message; `message_ended`: the message is acknowledged, dead, canceled or expired; `payload_gone`: the item is known, its payload is not kept any more; `still_queued`: the event waits for its first attempt, or is held for its target; `still_retrying`: the event waits for its next attempt; `event_ended`: the event has ended, and cannot be canceled any more; `being_sent`: a node has the event in hand, and sends it now; `message_claimed`: a consumer has claimed the message; `task_begun`: the agent may have got the item: cancel its task; `too_many_replays`: as many replays are running as a workspace may have; `replay_ended`: the replay has replayed everything; `origin_unconfirmed`: a bearer token would go to another origin, which needs confirm_origin; `signature_unconfirmed`: a card's signature is not what it was, which needs confirm_signature; `headers_needed`: the target has secret headers for another origin, which have to be given again with the new url; `target_enabled`: the target is enabled, and holds nothing that could be discarded; `discard_unfinished`: a part of what was held is discarded, and the target is still disabled; `host_refused`: the request was sent to a name that is not the service's; `origin_refused`: a page of another site sent the request; `role_too_low`: the user's role does not allow it; `signup_closed`: not everybody may make an account here; `uid_taken`: another target of the organization has this uid; `last_admin`: the organization would be without an admin; `invitation_gone`: the invitation is unknown, was used or revoked, or has expired; `password_wrong`: the present password is wrong; `workspace_suspended`: an invoice has to be settled first; `workspace_pending`: payment has to be set up first */
+        ErrorCode: "idempotency_conflict" | "mailbox_disabled" | "message_unclaimed" | "message_ended" | "payload_gone" | "still_queued" | "still_retrying" | "event_ended" | "being_sent" | "message_claimed" | "task_begun" | "too_many_replays" | "replay_ended" | "origin_unconfirmed" | "signature_unconfirmed" | "headers_needed" | "target_enabled" | "discard_unfinished" | "host_refused" | "origin_refused" | "role_too_low" | "signup_closed" | "uid_taken" | "last_admin" | "invitation_gone" | "password_wrong" | "workspace_suspended" | "workspace_pending";
         /** @description Seconds to wait before trying again */
         RetryAfter: number;
         /** @description What is left of the limit, and seconds until it is whole (draft-ietf-httpapi-ratelimit-headers-10) */
@@ -2486,6 +2641,19 @@ export interface operations {
                 };
             };
             400: components["responses"]["Malformed"];
+            /** @description Accounts are not open to everybody here (`signup_closed`) */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             413: components["responses"]["TooLarge"];
             415: components["responses"]["NotJson"];
             /** @description Too many requests from this address */
@@ -2906,9 +3074,187 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    listTargets: {
+    listCustomers: {
+        parameters: {
+            query?: {
+                limit?: number;
+                /** @description The uid of the last customer of the page before */
+                after?: string;
+                /** @description Only customers whose uid begins with this */
+                prefix?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "customers": [
+                     *         {
+                     *           "uid": "shop-7",
+                     *           "id": "019a4b6c7d8e7f0011223344556677b3",
+                     *           "name": "Shop GmbH",
+                     *           "metadata": {
+                     *             "plan": "gold"
+                     *           },
+                     *           "created_at": 1793500000,
+                     *           "updated_at": 1793500000
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": {
+                        customers: components["schemas"]["Customer"][];
+                    };
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    readCustomer: {
         parameters: {
             query?: never;
+            header?: never;
+            path: {
+                uid: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "uid": "shop-7",
+                     *       "id": "019a4b6c7d8e7f0011223344556677b3",
+                     *       "name": "Shop GmbH",
+                     *       "metadata": {
+                     *         "plan": "gold"
+                     *       },
+                     *       "created_at": 1793500000,
+                     *       "updated_at": 1793500000
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Customer"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    putCustomer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                uid: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CustomerInput"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "uid": "shop-7",
+                     *       "id": "019a4b6c7d8e7f0011223344556677b3",
+                     *       "name": "Shop GmbH",
+                     *       "metadata": {
+                     *         "plan": "gold"
+                     *       },
+                     *       "created_at": 1793500000,
+                     *       "updated_at": 1793500000
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Customer"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["NeedsRole"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["NotJson"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteCustomer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                uid: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "deleted": true,
+                     *       "deleted_targets": 2
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DeletedCustomer"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["NeedsRole"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["NotJson"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listTargets: {
+        parameters: {
+            query?: {
+                /** @description All unless given */
+                limit?: number;
+                /** @description The id of the last target of the page before */
+                after?: string;
+                /** @description Only those of this customer; empty: only those of none */
+                customer_uid?: string;
+                /** @description Only the one that you call this */
+                uid?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -3179,7 +3525,11 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Rotation"] | null;
+            };
+        };
         responses: {
             /** @description Success */
             200: {
@@ -5395,6 +5745,19 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description Only operators make accounts here (`signup_closed`) */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description The organization is full */
             409: {
                 headers: {
@@ -5457,7 +5820,7 @@ export interface operations {
                 limit?: number;
                 /** @description The id of the last entry of the page before */
                 before?: string;
-                action?: "organization.created" | "organization.renamed" | "session.started" | "session.refused" | "session.ended" | "sessions.ended" | "password.changed" | "password.change_refused" | "password.reset" | "key.created" | "key.deleted" | "member.joined" | "member.role_changed" | "member.removed" | "invitation.created" | "invitation.revoked" | "target.created" | "target.updated" | "target.deleted" | "target.disabled" | "target.secret_rotated" | "target.previous_secret_deleted" | "target.card_replaced" | "notification_target.saved" | "notification_target.removed" | "billing.state_changed" | "billing.batch_settled";
+                action?: "organization.created" | "organization.renamed" | "session.started" | "session.refused" | "session.ended" | "sessions.ended" | "password.changed" | "password.change_refused" | "password.reset" | "key.created" | "key.deleted" | "member.joined" | "member.role_changed" | "member.removed" | "invitation.created" | "invitation.revoked" | "customer.created" | "customer.updated" | "customer.deleted" | "target.created" | "target.updated" | "target.deleted" | "target.disabled" | "target.secret_rotated" | "target.previous_secret_deleted" | "target.card_replaced" | "notification_target.saved" | "notification_target.removed" | "billing.state_changed" | "billing.batch_settled";
                 /** @description A user or an API key */
                 actor_id?: string;
                 /** @description What was changed, such as a target */

@@ -70,7 +70,10 @@ function RotateStep({ target, onSecret }: { target: Target; onSecret: (secret: s
   const rotate = useMutation({
     mutationFn: () =>
       answer(
-        client.POST("/api/v1/targets/{id}/signing-secret/rotate", { params: { path: { id: target.id } } }),
+        client.POST("/api/v1/targets/{id}/signing-secret/rotate", {
+          params: { path: { id: target.id } },
+          body: {},
+        }),
       ),
     onSuccess: ({ secret, ...rotated }) => {
       setAsks(false);

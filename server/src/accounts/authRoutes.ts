@@ -15,7 +15,7 @@ import { signUp, type SignUpDeps } from "./signUp.ts";
 import { readUser } from "./userStore.ts";
 
 export interface AuthDeps extends SignUpDeps {
-  config: Pick<Config, "billing" | "signupLimit" | "loginLimit">;
+  config: Pick<Config, "billing" | "signup" | "signupLimit" | "loginLimit">;
 }
 
 const Email = Type.String({ maxLength: maxEmailCharacters, examples: ["ada@example.com"] });
@@ -77,6 +77,16 @@ export function authRoutes(
   };
 }
 
+const closedToStrangers = "Accounts are not open to everybody here (`signup_closed`)";
+
+/** @throws {ApiError} 403 where not everybody may make an account. */
+function refuseStrangers(signup: Config["signup"]): void {
+  if (signup === "open") return;
+  const way =
+    signup === "invited" ? "have somebody who has one invite you" : "ask whoever runs this service for one";
+  throw new ApiError(403, `accounts are not open to everybody here: ${way}`, { code: "signup_closed" });
+}
+
 function signupRoute(deps: AuthDeps): RouteDefinition {
   return route(
     {
@@ -95,10 +105,11 @@ function signupRoute(deps: AuthDeps): RouteDefinition {
           Type.Object({ message: Type.String() }),
         ]),
       },
-      errors: { 429: tooMany, 503: overloaded },
+      errors: { 403: closedToStrangers, 429: tooMany, 503: overloaded },
     },
     async ({ body, request, reply }) => {
       const address = requireEmail(body.email);
+      refuseStrangers(deps.config.signup);
       deps.passwords.refuseWhenFull();
       await countRequest(deps.pool, { scope: "signup", limit: deps.config.signupLimit }, request, reply);
       const account = await signUp(

@@ -1,45 +1,24 @@
 import { Type } from "typebox";
 import type pg from "pg";
+import type { Config } from "../config/config.ts";
 import { originOf } from "../audit/origin.ts";
 import { isId } from "../postgres/ids.ts";
 import { notFound } from "../http/contract/errors.ts";
 import { type RouteDefinition, route } from "../http/contract/route.ts";
 import { Deleted, Id, IdParams, NullableTimestamp, Timestamp } from "../http/contract/schemas.ts";
-import { createKey, deleteKey, listKeys, maxKeys } from "./keyStore.ts";
+import { createKey, deleteKey, listKeys } from "./keyStore.ts";
 import { Name, requireName } from "./name.ts";
 
 export interface KeyDeps {
   pool: pg.Pool;
   nowMs: () => number;
+  config: Pick<Config, "maxKeys">;
 }
 
 /** Creating, listing and deleting the organization's API keys. */
 export function keyRoutes(deps: KeyDeps): Record<"create" | "list" | "delete", RouteDefinition> {
   return {
-    create: route(
-      {
-        summary: "Create an API key",
-        description: `Needs a session, so that a leaked key cannot make others. At most ${maxKeys} per workspace; refused with 402 while it is suspended and 403 while it is pending.`,
-        body: Type.Object({ name: Name }),
-        response: {
-          200: Type.Object({
-            id: Id,
-            name: Type.String(),
-            key: Type.String({ pattern: "^ak_live_[0-9a-f]{64}$", description: "Shown once" }),
-          }),
-        },
-        errors: {
-          402: "The workspace is suspended",
-          403: "The workspace is pending, or the request carries an API key in place of a session",
-          409: `The workspace has ${maxKeys} keys`,
-        },
-      },
-      async (call) => {
-        const name = requireName(call.body.name);
-        const { id, key } = await createKey(deps.pool, originOf(call), { name, nowMs: deps.nowMs() });
-        return { id, name, key };
-      },
-    ),
+    create: createRoute(deps),
     list: route(
       {
         summary: "List the API keys, oldest first",
@@ -81,4 +60,36 @@ export function keyRoutes(deps: KeyDeps): Record<"create" | "list" | "delete", R
       },
     ),
   };
+}
+
+function createRoute(deps: KeyDeps): RouteDefinition {
+  const { maxKeys } = deps.config;
+  return route(
+    {
+      summary: "Create an API key",
+      description: `Needs a session, so that a leaked key cannot make others. At most ${maxKeys} per workspace; refused with 402 while it is suspended and 403 while it is pending.`,
+      body: Type.Object({ name: Name }),
+      response: {
+        200: Type.Object({
+          id: Id,
+          name: Type.String(),
+          key: Type.String({ pattern: "^ak_live_[0-9a-f]{64}$", description: "Shown once" }),
+        }),
+      },
+      errors: {
+        402: "The workspace is suspended",
+        403: "The workspace is pending, or the request carries an API key in place of a session",
+        409: `The workspace has ${maxKeys} keys`,
+      },
+    },
+    async (call) => {
+      const name = requireName(call.body.name);
+      const { id, key } = await createKey(deps.pool, originOf(call), {
+        name,
+        maxKeys,
+        nowMs: deps.nowMs(),
+      });
+      return { id, name, key };
+    },
+  );
 }

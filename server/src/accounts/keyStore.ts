@@ -7,9 +7,6 @@ import { ApiError, notFound, unauthorized } from "../http/contract/errors.ts";
 import { newApiKey } from "./newCredential.ts";
 import { lockOrganization, requireBillingInOrder } from "./organizationStore.ts";
 
-/** The most API keys of a workspace. */
-export const maxKeys = 5;
-
 export interface NewKey {
   orgId: string;
   name: string;
@@ -44,12 +41,16 @@ export async function insertKey(
 
 /**
  * Creates a key; creations and deletions are serialized by a lock on the organization's row.
- * @throws {ApiError} 402 or 403 by the billing state, 409 beyond five keys.
+ * @throws {ApiError} 402 or 403 by the billing state, 409 beyond `maxKeys`.
  */
 export async function createKey(
   pool: pg.Pool,
   origin: Origin,
-  { name, nowMs }: Omit<NewKey, "orgId">,
+  {
+    name,
+    maxKeys,
+    nowMs,
+  }: Omit<NewKey, "orgId"> & { /** The most that the organization may have. */ maxKeys: number },
 ): Promise<{ id: string; key: string }> {
   const { orgId } = origin;
   return inTransaction(pool, async (client) => {

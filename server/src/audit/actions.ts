@@ -19,6 +19,9 @@ export const actions = {
   "member.removed": "",
   "invitation.created": "",
   "invitation.revoked": "",
+  "customer.created": "",
+  "customer.updated": "",
+  "customer.deleted": "with its targets",
   "target.created": "",
   "target.updated": "",
   "target.deleted": "",
@@ -35,4 +38,4 @@ export const actions = {
 export type Action = keyof typeof actions;
 
 /** The kinds of what an action is about, each an id of that kind where there is one. */
-export type ObjectKind = "organization" | "user" | "key" | "invitation" | "target" | "batch";
+export type ObjectKind = "organization" | "user" | "key" | "invitation" | "customer" | "target" | "batch";

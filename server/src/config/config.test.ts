@@ -56,6 +56,8 @@ describe("defaults", () => {
       targetConcurrency: 32,
       maxInFlight: 512,
       sendingThreads: "auto",
+      signup: "open",
+      maxKeys: 5,
       signupLimit: 3,
       loginLimit: 5,
       auditRetentionDays: 365,

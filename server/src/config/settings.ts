@@ -255,6 +255,19 @@ const agents = {
 };
 
 const accounts = {
+  signup: always({
+    name: "POSTRIDER_SIGNUP",
+    parse: oneOf(["open", "invited", "closed"]),
+    default: "open",
+    description:
+      "Who can make an account: whoever reaches the service; only who was invited to an organization; or nobody, so that operators make them with `postrider org create`.",
+  }),
+  maxKeys: always({
+    name: "POSTRIDER_MAX_KEYS",
+    parse: integer(1, 1_000),
+    default: "5",
+    description: "The most API keys of an organization. Lowering it takes none away.",
+  }),
   signupLimit: always({
     name: "POSTRIDER_SIGNUP_LIMIT",
     parse: integer(1, 1_000_000),

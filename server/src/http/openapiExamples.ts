@@ -1,3 +1,12 @@
+const customer = {
+  uid: "shop-7",
+  id: "019a4b6c7d8e7f0011223344556677b3",
+  name: "Shop GmbH",
+  metadata: { plan: "gold" },
+  created_at: 1_793_500_000,
+  updated_at: 1_793_500_000,
+};
+
 const replay = {
   id: "019a4b6c7d8e7f0011223344556677af",
   status: "RUNNING",
@@ -96,8 +105,23 @@ export const examples: Record<string, { request?: Record<string, unknown>; answe
     },
   },
   createKey: { request: { "A key for one consumer": { name: "worker 1" } } },
+  putCustomer: {
+    request: { "A customer": { name: "Shop GmbH", metadata: { plan: "gold" } } },
+    answer: customer,
+  },
+  readCustomer: { answer: customer },
+  listCustomers: { answer: { customers: [customer] } },
+  deleteCustomer: { answer: { deleted: true, deleted_targets: 2 } },
   createTarget: {
     request: {
+      "A customer's webhook, with the secret that its receiver knows": {
+        kind: "webhook",
+        name: "Orders",
+        url: "https://shop.example.com/hooks",
+        uid: "shop-7-orders",
+        customer_uid: "shop-7",
+        secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+      },
       "A webhook": { kind: "webhook", name: "Shop", url: "https://shop.example.com/hooks" },
       "A webhook with headers of its own, at most 50 attempts a second and 8 at a time": {
         kind: "webhook",

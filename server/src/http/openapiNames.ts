@@ -2,6 +2,7 @@
 export const tags = [
   { name: "Account", description: "Signup, login and sessions" },
   { name: "API keys", description: "Up to five per workspace" },
+  { name: "Customers", description: "Whom an organization sends to, by its own ids" },
   { name: "Targets", description: "Where items go: webhooks, mailboxes and agents" },
   { name: "Ingestion", description: "Handing items over" },
   { name: "Endpoints", description: "Webhook targets as older clients know them" },
@@ -30,6 +31,11 @@ export const operationNames: Record<string, readonly [tag: Tag, operationId: str
   "POST /api/v1/keys": ["API keys", "createKey"],
   "GET /api/v1/keys": ["API keys", "listKeys"],
   "DELETE /api/v1/keys/:id": ["API keys", "deleteKey"],
+
+  "GET /api/v1/customers": ["Customers", "listCustomers"],
+  "PUT /api/v1/customers/:uid": ["Customers", "putCustomer"],
+  "GET /api/v1/customers/:uid": ["Customers", "readCustomer"],
+  "DELETE /api/v1/customers/:uid": ["Customers", "deleteCustomer"],
 
   "GET /api/v1/targets": ["Targets", "listTargets"],
   "POST /api/v1/targets": ["Targets", "createTarget"],

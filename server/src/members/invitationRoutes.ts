@@ -4,7 +4,7 @@ import { countRequest } from "../accounts/rateLimit.ts";
 import { Password, RoleName, takenMessage, User } from "../accounts/schemas.ts";
 import { originOf, traceOf } from "../audit/origin.ts";
 import type { Config } from "../config/config.ts";
-import { notFound } from "../http/contract/errors.ts";
+import { ApiError, notFound } from "../http/contract/errors.ts";
 import { lineOfText } from "../http/contract/plainText.ts";
 import { type RouteDefinition, route } from "../http/contract/route.ts";
 import { Deleted, IdParams } from "../http/contract/schemas.ts";
@@ -19,7 +19,7 @@ import {
 import { Invitation, NewInvitation } from "./schemas.ts";
 
 export interface InvitationDeps extends AcceptDeps {
-  config: Pick<Config, "loginLimit" | "publicUrl">;
+  config: Pick<Config, "loginLimit" | "publicUrl" | "signup">;
 }
 
 const Email = Type.String({ maxLength: maxEmailCharacters, examples: ["grace@example.com"] });
@@ -65,6 +65,12 @@ export function invitationRoutes(
   };
 }
 
+/** @throws {ApiError} 403 where only operators make accounts. */
+function refuseWhereClosed(signup: Config["signup"]): void {
+  if (signup !== "closed") return;
+  throw new ApiError(403, "accounts are made only by whoever runs this service", { code: "signup_closed" });
+}
+
 function createRoute(deps: InvitationDeps): RouteDefinition {
   return route(
     {
@@ -78,6 +84,7 @@ function createRoute(deps: InvitationDeps): RouteDefinition {
     async (call) => {
       const { body, caller } = call;
       if (caller.kind !== "session") throw notFound();
+      refuseWhereClosed(deps.config.signup);
       const email = body.email === undefined ? null : requireEmail(body.email).email;
       const { invitation, token } = await createInvitation(deps.pool, originOf(call), {
         role: body.role,
@@ -119,6 +126,7 @@ function acceptRoute(deps: InvitationDeps): RouteDefinition {
         ]),
       },
       errors: {
+        403: "Only operators make accounts here (`signup_closed`)",
         400: "The request is malformed, or the address is another than the invitation's",
         409: "The organization is full",
         410: "The invitation is unknown, was used or revoked, or has expired (`invitation_gone`)",
@@ -127,6 +135,7 @@ function acceptRoute(deps: InvitationDeps): RouteDefinition {
       },
     },
     async ({ body, request, reply }) => {
+      refuseWhereClosed(deps.config.signup);
       deps.passwords.refuseWhenFull();
       await countRequest(deps.pool, { scope: "invitation", limit: deps.config.loginLimit }, request, reply);
       const accepted = await acceptInvitation(deps, body, traceOf(request));

@@ -47,6 +47,15 @@ export interface Tables {
   };
   rate_limits: { scope: string; subject: string; window_start: number; hits: number };
   targets: TargetRow;
+  customers: {
+    id: string;
+    org_id: string;
+    uid: string;
+    name: string;
+    metadata: Record<string, unknown>;
+    created_at: number;
+    updated_at: number;
+  };
   events: {
     bucket: number;
     kind: 1 | 2 | 3;
@@ -109,6 +118,10 @@ export interface TargetRow {
   id: string;
   org_id: string;
   kind: TargetKind;
+  /** What its organization calls it, whom it belongs to, and what is noted about it. */
+  uid: string | null;
+  customer_uid: string | null;
+  metadata: Record<string, unknown> | null;
   name: string;
   description: string;
   enabled: boolean;
@@ -130,6 +143,8 @@ export interface TargetRow {
   header_set: number | null;
   secret: Buffer | null;
   previous_secret: Buffer | null;
+  /** Unix seconds at which it ends by itself. */
+  previous_secret_until: number | null;
   failing_since: number | null;
   version: number;
   created_at: number;

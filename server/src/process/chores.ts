@@ -10,6 +10,7 @@ import {
   sweepClaimIds,
   sweepExpiredMessages,
 } from "../mailbox/finish/sweepMessages.ts";
+import { endRotations } from "../targets/rotateSecret.ts";
 import { sweepInvitations } from "../members/invitationStore.ts";
 import type { Handoffs } from "../handoff/handoffs.ts";
 import { sweepPolls } from "../handoff/follow/pollStore.ts";
@@ -234,6 +235,11 @@ function storageChores({ config, pool, nowMs }: MaintenanceDeps): Chore[] {
       runOnce: async () => ({
         sets: await sweepHeaderSets(pool, { retentionDays: config.retentionDays, nowMs: nowMs() }),
       }),
+    },
+    {
+      name: "rotations that end by themselves",
+      everyMs: minutes / 2,
+      runOnce: async () => ({ secrets: await endRotations(createQueries(pool), nowMs()) }),
     },
     {
       name: "functions of versions that are gone",

@@ -30,6 +30,9 @@ export function targetAnswer(
   return {
     id: target.id,
     kind: target.kind,
+    ...(target.uid !== null && { uid: target.uid }),
+    ...(target.customer_uid !== null && { customer_uid: target.customer_uid }),
+    ...(target.metadata !== null && { metadata: target.metadata }),
     name: target.name,
     description: target.description,
     enabled: target.enabled,
@@ -45,6 +48,9 @@ export function targetAnswer(
     ...(target.kind === "webhook" && {
       signing_scheme: signingScheme,
       has_previous_signing_secret: target.has_previous_secret,
+      ...(target.previous_secret_until !== null && {
+        previous_signing_secret_until: target.previous_secret_until,
+      }),
       event_types: target.event_types,
       ...delivery,
       headers: headersAnswer(target.headers),

@@ -7,6 +7,9 @@ import type { StoredTarget } from "./store.ts";
  */
 const auditedFields = [
   "kind",
+  "uid",
+  "customer_uid",
+  "metadata",
   "name",
   "description",
   "enabled",

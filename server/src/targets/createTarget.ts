@@ -4,13 +4,14 @@ import { newRootId } from "../postgres/ids.ts";
 import type { Queries, TargetKind } from "../postgres/tables.ts";
 import type { Changes } from "../items/changes.ts";
 import type { SecretBox } from "../items/secretBox.ts";
-import { newSigningSecret } from "../items/signature.ts";
+import { newSigningSecret, parseSigningSecret } from "../items/signature.ts";
 import { ApiError } from "../http/contract/errors.ts";
 import type { ParsedNetworks } from "../outbound/addressGuard.ts";
 import { checkTargetUrl } from "../outbound/targetUrl.ts";
 import { checkEventTypes } from "./eventTypes.ts";
 import { sealHeaders } from "./headers.ts";
 import { type HandoffAuth, type HandoffTargets, handoffTargets } from "./handoffTargets.ts";
+import { checkMetadata } from "./metadata.ts";
 import { rateChanges } from "./limits.ts";
 import type { NewEndpoint, NewTarget } from "./schemas.ts";
 import { sealSigningSecret } from "../items/signingSecret.ts";
@@ -46,6 +47,7 @@ export async function createTarget(
   input: NewTarget,
 ): Promise<CreatedTarget> {
   refuseForeign(input);
+  checkMetadata(input.metadata);
   switch (input.kind) {
     case "webhook":
       if (input.url === undefined) throw new ApiError(400, "url is required for a webhook target");
@@ -65,6 +67,9 @@ export async function createTarget(
   }
 }
 
+/** What an organization calls a target, and notes about it. */
+type Names = "uid" | "customer_uid" | "metadata";
+
 const ofDelivery = [
   "max_retries",
   "retry_interval_seconds",
@@ -75,7 +80,7 @@ const ofDelivery = [
 
 /** What a target of one kind takes at its creation, beside what all do. */
 const ofKind: Record<TargetKind, readonly (keyof NewTarget)[]> = {
-  webhook: ["url", "event_types", "headers", ...ofDelivery],
+  webhook: ["url", "event_types", "headers", "secret", ...ofDelivery],
   mailbox: ["max_claims"],
   a2a: ["agent_card_url", "auth", "confirm_origin", "result_target_id", ...ofDelivery],
 };
@@ -93,12 +98,13 @@ function refuseForeign(input: NewTarget): void {
 export async function createWebhook(
   deps: TargetDeps,
   origin: Origin,
-  input: NewEndpoint & Partial<Pick<NewTarget, "headers">>,
+  input: NewEndpoint & Partial<Pick<NewTarget, "headers" | "secret" | Names>>,
 ): Promise<Required<CreatedTarget>> {
   checkEventTypes(input.event_types);
   await checkUrl(deps, input.url);
   const row = newRow(deps, origin.orgId, "webhook", input);
-  const secret = newSigningSecret(deps.randomBytes);
+  const secret =
+    input.secret === undefined ? newSigningSecret(deps.randomBytes) : importedSecret(input.secret);
   const headers = sealHeaders({ box: deps.box, targetId: row.id, present: null }, input.headers ?? {});
   const target = await insertTarget(deps.queries, origin, {
     ...row,
@@ -162,14 +168,32 @@ export function readAuth(auth: NewTarget["auth"], confirmOrigin: string | undefi
   }
 }
 
+/** @throws {ApiError} 400 when it is no signing secret. */
+export function importedSecret(secret: string): string {
+  try {
+    parseSigningSecret(secret);
+  } catch (error) {
+    throw new ApiError(400, `secret is none: ${(error as Error).message}`);
+  }
+  return secret;
+}
+
 /** What every kind has. The schedule unless told otherwise: 8 retries, after 30 s, 90 s, 270 s and so on. */
-function newRow(deps: TargetDeps, orgId: string, kind: TargetKind, input: Omit<NewTarget, "kind">) {
+function newRow(
+  deps: TargetDeps,
+  orgId: string,
+  kind: TargetKind,
+  input: Omit<NewTarget, "kind" | "secret">,
+) {
   const nowMs = deps.nowMs();
   const nowSeconds = Math.floor(nowMs / 1000);
   return {
     id: newRootId(nowMs),
     org_id: orgId,
     kind,
+    uid: input.uid ?? null,
+    customer_uid: input.customer_uid ?? null,
+    metadata: input.metadata ?? null,
     name: input.name,
     description: input.description ?? "",
     enabled: true,

@@ -23,7 +23,7 @@ export function endpointRoutes(
         response: { 200: Type.Object({ endpoints: Type.Array(Endpoint) }) },
       },
       async ({ caller }) => {
-        const targets = await listTargets(deps.queries, caller.orgId, "webhook");
+        const targets = await listTargets(deps.queries, caller.orgId, { kind: "webhook" });
         return { endpoints: targets.map(endpointAnswer) };
       },
     ),

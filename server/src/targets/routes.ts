@@ -9,7 +9,15 @@ import { createTarget, type TargetDeps } from "./createTarget.ts";
 import { deleteTarget } from "./deleteTarget.ts";
 import { handoffTargets } from "./handoffTargets.ts";
 import { deletePreviousSecret, rotateSecret } from "./rotateSecret.ts";
-import { Consent, enabling, enablingRefusals, Target, targetInputs } from "./schemas.ts";
+import {
+  Consent,
+  enabling,
+  enablingRefusals,
+  RotationBody,
+  Target,
+  targetInputs,
+  TargetQuery,
+} from "./schemas.ts";
 import { listTargets, readTarget, type StoredTarget, tooManyTargets } from "./store.ts";
 import { updateTarget } from "./updateTarget.ts";
 
@@ -28,10 +36,13 @@ function collectionRoutes(
     list: route(
       {
         summary: "List targets, oldest first",
+        description: "All of them, unless `limit` asks for a page.",
+        querystring: TargetQuery,
         response: { 200: Type.Object({ targets: Type.Array(Target) }) },
       },
-      async ({ caller }) => {
-        const targets = await listTargets(deps.queries, caller.orgId);
+      async ({ caller, query: { customer_uid: customerUid, ...query } }) => {
+        const filter = { ...query, customerUid: customerUid === "" ? null : customerUid };
+        const targets = await listTargets(deps.queries, caller.orgId, filter);
         return { targets: await withAgents(deps, targets) };
       },
     ),
@@ -117,13 +128,14 @@ function secretRoutes(deps: TargetDeps): Record<"refresh" | "rotate" | "deletePr
       {
         summary: "Give a webhook target a new signing secret",
         description:
-          "Deliveries carry the signatures of both secrets until the previous one is deleted. Rotating again before that drops the oldest of the three.",
+          "Deliveries carry the signatures of both secrets until the previous one is deleted, or ends by itself when the rotation says so. Rotating again before that drops the oldest of the three.",
         params: IdParams,
+        body: RotationBody,
         response: { 200: Target },
       },
       async (call) => {
         const { id } = await findTargetOfKind(deps, call.caller.orgId, call.params.id, "webhook");
-        const { target, secret } = await rotateSecret(deps, originOf(call), id);
+        const { target, secret } = await rotateSecret(deps, originOf(call), id, call.body ?? {});
         return targetAnswer(target, { secret });
       },
     ),

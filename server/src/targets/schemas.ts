@@ -1,4 +1,6 @@
 import { type Static, type TSchema, Type } from "typebox";
+import { MetadataField } from "./metadata.ts";
+import { Uid } from "./uid.ts";
 import type { TargetKind } from "../postgres/tables.ts";
 import { lineOfText, linesOfText } from "../http/contract/plainText.ts";
 import { Id, NullableString, NullableTimestamp, Timestamp } from "../http/contract/schemas.ts";
@@ -105,6 +107,11 @@ export const Target = Type.Object(
   {
     id: Id,
     kind: Kind,
+    uid: Type.Optional(Type.String({ description: "Your own id of the target; absent when it has none" })),
+    customer_uid: Type.Optional(
+      Type.String({ description: "The customer that it belongs to; absent when it is no customer's" }),
+    ),
+    metadata: Type.Optional(MetadataField),
     name: Type.String(),
     description: Type.String(),
     enabled: Type.Boolean(),
@@ -119,6 +126,12 @@ export const Target = Type.Object(
     signing_scheme: Type.Optional(Type.Literal(signingScheme)),
     has_previous_signing_secret: Type.Optional(
       Type.Boolean({ description: "True while a rotation is in progress and both secrets sign" }),
+    ),
+    previous_signing_secret_until: Type.Optional(
+      Type.Unsafe<number>({
+        ...Timestamp,
+        description: "When the previous secret ends by itself; absent otherwise",
+      }),
     ),
     event_types: Type.Optional(Type.Array(Type.String(), { description: "Empty means all" })),
     max_payload_bytes: Type.Optional(Type.Integer()),
@@ -169,6 +182,43 @@ const Url = Type.String({ minLength: 1, maxLength: 2048, examples: ["https://exa
 
 const confirmedOrigin =
   "the origin that the token may go to, where the agent's interface is not of its card's own";
+
+const ImportedSecret = Type.Optional(
+  Type.String({
+    maxLength: 128,
+    description:
+      "Webhooks: a signing secret that receivers know already (whsec_ and 24 to 64 bytes in base64); a new one is made unless given",
+  }),
+);
+
+const maxRotationSeconds = 30 * 86_400;
+
+const RotationFields = Type.Object(
+  {
+    secret: ImportedSecret,
+    previous_secret_ends_in_seconds: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: maxRotationSeconds,
+        description:
+          "When the previous secret ends by itself, give or take a minute; unless given, when it is deleted",
+        examples: [86_400],
+      }),
+    ),
+  },
+  { title: "Rotation" },
+);
+
+/** What a rotation may say; nothing is needed. */
+export const RotationBody = Type.Union([RotationFields, Type.Null()]);
+export type Rotation = Static<typeof RotationFields>;
+
+/** What an organization calls a target, and notes about it. */
+const names = {
+  uid: nullable(Uid, "Your own id of the target, which no other of yours has"),
+  customer_uid: nullable(Uid, "The customer that the target belongs to, which is deleted with it"),
+  metadata: Type.Union([MetadataField, Type.Null()]),
+};
 
 /** The bodies that create and change targets; `max_payload_bytes` is bounded by the service's own limit. */
 export function targetInputs(maxBodyBytes: number) {
@@ -222,7 +272,8 @@ export function targetInputs(maxBodyBytes: number) {
         url: Type.Optional(Url),
         agent_card_url: Type.Optional(Url),
         headers: Type.Optional(HeadersInput),
-        ...allOptional({ ...options, ...limits, ...mailbox, ...agentOptions }),
+        secret: ImportedSecret,
+        ...allOptional({ ...options, ...limits, ...mailbox, ...agentOptions, ...names }),
       },
       { title: "NewTarget" },
     ),
@@ -230,7 +281,7 @@ export function targetInputs(maxBodyBytes: number) {
     targetChanges: Type.Object(
       {
         headers: Type.Optional(Type.Union([HeadersInput, Type.Null()], { description: "null: none" })),
-        ...allOptional({ ...changes, ...limits, ...mailbox, ...agentOptions }),
+        ...allOptional({ ...changes, ...limits, ...mailbox, ...agentOptions, ...names }),
       },
       { title: "TargetChanges" },
     ),
@@ -257,9 +308,28 @@ export const Consent = Type.Union([
   Type.Null(),
 ]);
 
+/** Which targets are listed. */
+export const TargetQuery = Type.Object({
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000, description: "All unless given" })),
+  after: Type.Optional(
+    Type.Unsafe<string>({ ...Id, description: "The id of the last target of the page before" }),
+  ),
+  customer_uid: Type.Optional(
+    Type.String({
+      pattern: "^[A-Za-z0-9._:-]{0,128}$",
+      description: "Only those of this customer; empty: only those of none",
+    }),
+  ),
+  uid: Type.Optional(Type.Unsafe<string>({ ...Uid, description: "Only the one that you call this" })),
+});
+
 export type NewTarget = Static<ReturnType<typeof targetInputs>["newTarget"]>;
 export type NewEndpoint = Static<ReturnType<typeof targetInputs>["newEndpoint"]>;
 export type TargetChanges = Static<ReturnType<typeof targetInputs>["targetChanges"]>;
+
+function nullable<S extends TSchema>(schema: S, description: string) {
+  return Type.Union([schema, Type.Null()], { description });
+}
 
 function allOptional<P extends Record<string, TSchema>>(properties: P) {
   return Type.Partial(Type.Object(properties)).properties;

@@ -7,6 +7,7 @@ import type { Origin } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";
 import { auditedChange, auditedTarget } from "./auditedFields.ts";
+import { holdNames } from "./holdNames.ts";
 import { endHeaderSet, noteHeaderSet } from "./headerSets.ts";
 
 /** A target as its owner may see it: no secret leaves the database this way, but for headers, which are sealed. */
@@ -45,6 +46,7 @@ export async function insertTarget(
     if (count >= maxTargetsPerOrganization) {
       throw new ApiError(409, tooManyTargets);
     }
+    await holdNames(transaction, row.org_id, row);
     const target = await transaction
       .insertInto("targets")
       .values(row)
@@ -61,18 +63,34 @@ export async function insertTarget(
   });
 }
 
+/** Which of an organization's targets are listed; all of them unless told otherwise. */
+export interface TargetFilter {
+  kind?: TargetKind | undefined;
+  uid?: string | undefined;
+  /** Null for those that are no customer's. */
+  customerUid?: string | null | undefined;
+  /** The id of the last one of the page before. */
+  after?: string | undefined;
+  limit?: number | undefined;
+}
+
 /** An organization's targets, oldest first. */
 export async function listTargets(
   queries: Queries,
   orgId: string,
-  kind?: TargetKind,
+  { kind, uid, customerUid, after, limit }: TargetFilter = {},
 ): Promise<StoredTarget[]> {
   return queries
     .selectFrom("targets")
     .select(visibleColumns)
     .where("org_id", "=", orgId)
     .$if(kind !== undefined, (query) => query.where("kind", "=", kind!))
+    .$if(uid !== undefined, (query) => query.where("uid", "=", uid!))
+    .$if(customerUid === null, (query) => query.where("customer_uid", "is", null))
+    .$if(typeof customerUid === "string", (query) => query.where("customer_uid", "=", customerUid!))
+    .$if(after !== undefined, (query) => query.where("id", ">", after!))
     .orderBy("id")
+    .$if(limit !== undefined, (query) => query.limit(limit!))
     .execute();
 }
 
@@ -129,6 +147,7 @@ export async function changeTarget(
   changes: Updateable<TargetRow>,
   nowSeconds: number,
 ): Promise<StoredTarget> {
+  await holdNames(transaction, origin.orgId, { ...changes, id });
   const present = await transaction
     .selectFrom("targets")
     .select(visibleColumns)
@@ -163,19 +182,35 @@ export async function changeTarget(
   return target;
 }
 
+/** A new signing secret, sealed, and when the present one ends, in Unix seconds; null when its owner ends it. */
+export interface NewSecret {
+  sealed: Buffer;
+  previousUntil: number | null;
+}
+
 /** Makes `sealed` the signing secret and the present one the previous. @throws {ApiError} 404 when it is gone. */
 export async function replaceSecret(
   queries: Queries,
   key: { origin: Origin; id: string },
-  sealed: Buffer,
+  { sealed, previousUntil }: NewSecret,
   nowSeconds: number,
 ): Promise<StoredTarget> {
   const change: TargetChange = {
     ...key,
     action: "target.secret_rotated",
-    beside: { before: {}, after: { has_previous_signing_secret: true } },
+    beside: {
+      before: {},
+      after: {
+        has_previous_signing_secret: true,
+        ...(previousUntil !== null && { previous_signing_secret_until: previousUntil }),
+      },
+    },
   };
-  const changes = { previous_secret: sql`secret` as never, secret: sealed };
+  const changes = {
+    previous_secret: sql`secret` as never,
+    previous_secret_until: previousUntil,
+    secret: sealed,
+  };
   return queries
     .transaction()
     .execute((transaction) => changeTarget(transaction, change, changes, nowSeconds));
@@ -196,32 +231,44 @@ export async function removeTarget(
   { origin, id }: { origin: Origin; id: string },
   nowSeconds: number,
 ): Promise<TargetKind> {
-  return queries.transaction().execute(async (transaction) => {
-    const removed = await transaction
-      .deleteFrom("targets")
-      .where("id", "=", id)
-      .where("org_id", "=", origin.orgId)
-      .returning(visibleColumns)
-      .executeTakeFirst();
-    if (removed === undefined) throw notFound();
-    await recordChange(transaction, origin, {
-      action: "target.deleted",
-      object: objectOf(removed),
-      before: auditedTarget(removed),
-    });
-    if (removed.kind !== "mailbox") {
-      await endHeaderSet(transaction, id, nowSeconds);
-      await functionQuery("cancel_leased_deliveries", { p_bucket: bucketOf(id), p_target: id }).execute(
-        transaction,
-      );
-    }
-    return removed.kind;
+  return queries
+    .transaction()
+    .execute((transaction) => removeTargetIn(transaction, { origin, id }, nowSeconds));
+}
+
+/** The same within a transaction. */
+export async function removeTargetIn(
+  transaction: Queries,
+  { origin, id }: { origin: Origin; id: string },
+  nowSeconds: number,
+): Promise<TargetKind> {
+  const removed = await transaction
+    .deleteFrom("targets")
+    .where("id", "=", id)
+    .where("org_id", "=", origin.orgId)
+    .returning(visibleColumns)
+    .executeTakeFirst();
+  if (removed === undefined) throw notFound();
+  await recordChange(transaction, origin, {
+    action: "target.deleted",
+    object: objectOf(removed),
+    before: auditedTarget(removed),
   });
+  if (removed.kind !== "mailbox") {
+    await endHeaderSet(transaction, id, nowSeconds);
+    await functionQuery("cancel_leased_deliveries", { p_bucket: bucketOf(id), p_target: id }).execute(
+      transaction,
+    );
+  }
+  return removed.kind;
 }
 
 const visibleColumns = [
   "id",
   "kind",
+  "uid",
+  "customer_uid",
+  "metadata",
   "name",
   "description",
   "enabled",
@@ -239,5 +286,6 @@ const visibleColumns = [
   "header_set",
   "created_at",
   "updated_at",
+  "previous_secret_until",
   sql<boolean>`previous_secret is not null`.as("has_previous_secret"),
 ] as const;

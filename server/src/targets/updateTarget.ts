@@ -6,10 +6,14 @@ import { checkUrl, readAuth, type TargetDeps } from "./createTarget.ts";
 import { checkEventTypes } from "./eventTypes.ts";
 import { changeHeaders, refuseOtherOrigin } from "./changeHeaders.ts";
 import { type AgentChanges, handoffTargets } from "./handoffTargets.ts";
+import { checkMetadata } from "./metadata.ts";
 import { rateChanges } from "./limits.ts";
 import type { TargetChanges } from "./schemas.ts";
 import { changeTarget, type StoredTarget, type TargetChange } from "./store.ts";
 import { countWaiting, discardWaiting, rescheduleWaiting } from "./waitingItems.ts";
+
+/** What an organization calls a target, and notes about it. */
+const names = ["uid", "customer_uid", "metadata"] as const;
 
 const ofDelivery = [
   "max_retries",
@@ -31,8 +35,9 @@ const changeable: Record<TargetKind, readonly (keyof TargetChanges)[]> = {
     ...ofDelivery,
     "headers",
     "discard_held",
+    ...names,
   ],
-  mailbox: ["name", "description", "enabled", "max_payload_bytes", "max_claims"],
+  mailbox: [...names, "name", "description", "enabled", "max_payload_bytes", "max_claims"],
   a2a: [
     "name",
     "description",
@@ -43,6 +48,7 @@ const changeable: Record<TargetKind, readonly (keyof TargetChanges)[]> = {
     "confirm_origin",
     "result_target_id",
     "discard_held",
+    ...names,
   ],
 };
 
@@ -71,6 +77,7 @@ export async function updateTarget(
     throw new ApiError(400, "discard_held goes with enabled: true");
   }
   checkEventTypes(changes.event_types);
+  checkMetadata(changes.metadata);
   if (changes.url !== undefined) await checkUrl(deps, changes.url);
   refuseOtherOrigin(present, changes);
   const { orgId } = origin;

@@ -24,7 +24,11 @@ export interface ServiceProcess {
   port: number;
   pid: number;
   /** One request; rejects when the service cannot be reached, dies meanwhile, or answers unlike its document. */
-  call(method: "GET" | "POST" | "PATCH" | "DELETE", path: string, options?: ServiceCall): Promise<Answer>;
+  call(
+    method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE",
+    path: string,
+    options?: ServiceCall,
+  ): Promise<Answer>;
   kill(signal: NodeJS.Signals): void;
   /** SIGTERM, and the exit code; null when it had to be killed. */
   stop(): Promise<number | null>;

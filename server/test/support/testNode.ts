@@ -33,7 +33,11 @@ export interface TestNode {
   pool: pg.Pool;
   service: Service;
   /** One request through the whole of the server but its socket. */
-  call(method: "GET" | "POST" | "PATCH" | "DELETE", path: string, options?: CallOptions): Promise<Answer>;
+  call(
+    method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE",
+    path: string,
+    options?: CallOptions,
+  ): Promise<Answer>;
   /** Opens a port on the loopback address; resolves to its base URL. */
   listen(): Promise<string>;
   stop(): Promise<void>;

@@ -8,7 +8,7 @@ type Service = Pick<TestNode, "call">;
 export interface Workspace {
   account: Account;
   call: (
-    method: "GET" | "POST" | "PATCH" | "DELETE",
+    method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE",
     path: string,
     body?: unknown,
     headers?: Record<string, string>,

@@ -48,6 +48,8 @@ export const errorCodes = {
   host_refused: "the request was sent to a name that is not the service's",
   origin_refused: "a page of another site sent the request",
   role_too_low: "the user's role does not allow it",
+  signup_closed: "not everybody may make an account here",
+  uid_taken: "another target of the organization has this uid",
   last_admin: "the organization would be without an admin",
   invitation_gone: "the invitation is unknown, was used or revoked, or has expired",
   password_wrong: "the present password is wrong",

@@ -11,7 +11,7 @@ import type { Credential, RouteDefinition } from "./route.ts";
  * is another than the method says, see `leastRole`.
  */
 export type RouteRow = readonly [
-  method: "GET" | "POST" | "PATCH" | "DELETE",
+  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE",
   path: string,
   credential: Credential,
   route: RouteDefinition,

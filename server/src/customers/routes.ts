@@ -1,0 +1,63 @@
+import { Type } from "typebox";
+import type pg from "pg";
+import { originOf } from "../audit/origin.ts";
+import { ApiError, notFound } from "../http/contract/errors.ts";
+import { type RouteDefinition, route } from "../http/contract/route.ts";
+import type { TargetDeps } from "../targets/createTarget.ts";
+import { checkMetadata } from "../targets/metadata.ts";
+import { isUid, UidParams } from "../targets/uid.ts";
+import { deleteCustomer } from "./deleteCustomer.ts";
+import { Customer, CustomerInput, CustomerQuery, DeletedCustomer } from "./schemas.ts";
+import { listCustomers, putCustomer, readCustomer } from "./store.ts";
+
+/** `/api/v1/customers`: whom an organization sends to, by its own ids. */
+export function customerRoutes(
+  deps: TargetDeps & { pool: pg.Pool },
+): Record<"list" | "put" | "read" | "remove", RouteDefinition> {
+  return {
+    list: route(
+      {
+        summary: "List customers, by uid",
+        querystring: CustomerQuery,
+        response: { 200: Type.Object({ customers: Type.Array(Customer) }) },
+      },
+      async ({ caller, query }) => ({ customers: await listCustomers(deps.pool, caller.orgId, query) }),
+    ),
+    put: route(
+      {
+        summary: "Make a customer, or change one",
+        description:
+          "The same call makes it and changes it, so that it can be repeated. What is left out becomes empty.",
+        params: UidParams,
+        body: CustomerInput,
+        response: { 200: Customer },
+      },
+      async (call) => {
+        const { uid } = call.params;
+        if (!isUid(uid)) throw new ApiError(400, "uid must be 1 to 128 characters of A-Z a-z 0-9 . _ : -");
+        const { name = "", metadata = {} } = call.body;
+        checkMetadata(metadata);
+        return putCustomer(deps.pool, originOf(call), { uid, name, metadata }, deps.nowMs());
+      },
+    ),
+    read: route(
+      { summary: "Read a customer", params: UidParams, response: { 200: Customer } },
+      async ({ caller, params: { uid } }) => {
+        if (!isUid(uid)) throw notFound();
+        return readCustomer(deps.pool, { orgId: caller.orgId, uid });
+      },
+    ),
+    remove: route(
+      {
+        summary: "Delete a customer and its targets; what is queued for these becomes CANCELED",
+        params: UidParams,
+        response: { 200: DeletedCustomer },
+      },
+      async (call) => {
+        const { uid } = call.params;
+        if (!isUid(uid)) throw notFound();
+        return { deleted: true, deleted_targets: await deleteCustomer(deps, originOf(call), uid) };
+      },
+    ),
+  };
+}

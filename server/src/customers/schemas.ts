@@ -1,0 +1,44 @@
+import { type Static, Type } from "typebox";
+import { lineOfText } from "../http/contract/plainText.ts";
+import { Id, Timestamp } from "../http/contract/schemas.ts";
+import { MetadataField } from "../targets/metadata.ts";
+import { Uid } from "../targets/uid.ts";
+
+export const Customer = Type.Object(
+  {
+    uid: Type.Unsafe<string>({ ...Uid, description: "Your own id of the customer" }),
+    id: Type.Unsafe<string>({ ...Id, description: "The service's id, by which the audit log names it" }),
+    name: Type.String(),
+    metadata: MetadataField,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+  },
+  { title: "Customer" },
+);
+
+export const CustomerInput = Type.Object(
+  {
+    name: Type.Optional(
+      Type.Unsafe<string>({ ...lineOfText({ maxLength: 256 }), description: "Empty unless given" }),
+    ),
+    metadata: Type.Optional(MetadataField),
+  },
+  { title: "CustomerInput" },
+);
+
+export type CustomerInput = Static<typeof CustomerInput>;
+
+export const CustomerQuery = Type.Object({
+  limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
+  after: Type.Optional(
+    Type.Unsafe<string>({ ...Uid, description: "The uid of the last customer of the page before" }),
+  ),
+  prefix: Type.Optional(
+    Type.Unsafe<string>({ ...Uid, description: "Only customers whose uid begins with this" }),
+  ),
+});
+
+export const DeletedCustomer = Type.Object(
+  { deleted: Type.Literal(true), deleted_targets: Type.Integer() },
+  { title: "DeletedCustomer" },
+);

@@ -1,0 +1,161 @@
+import type pg from "pg";
+import { differences } from "../audit/differences.ts";
+import type { Origin } from "../audit/origin.ts";
+import { recordChange } from "../audit/recordChange.ts";
+import { notFound } from "../http/contract/errors.ts";
+import { newRootId } from "../postgres/ids.ts";
+import { inTransaction } from "../postgres/pool.ts";
+import type { Metadata } from "../targets/metadata.ts";
+
+export interface StoredCustomer {
+  id: string;
+  uid: string;
+  name: string;
+  metadata: Metadata;
+  /** Unix seconds. */
+  created_at: number;
+  updated_at: number;
+}
+
+/** Names a customer of an organization. */
+export interface CustomerKey {
+  orgId: string;
+  uid: string;
+}
+
+/** Every character of a uid comes before it. */
+const afterAllUids = "~";
+
+const columns = "c.id, c.uid, c.name, c.metadata, c.created_at, c.updated_at";
+
+/** A page of an organization's customers, by uid. */
+export async function listCustomers(
+  pool: pg.Pool,
+  orgId: string,
+  {
+    after = "",
+    prefix = "",
+    limit,
+  }: { after?: string | undefined; prefix?: string | undefined; limit: number },
+): Promise<StoredCustomer[]> {
+  const { rows } = await pool.query<StoredCustomer>({
+    name: "list_customers",
+    text: `select ${columns}
+           from customers c
+           where c.org_id = $1
+             and c.uid > $2
+             and c.uid >= $3
+             and c.uid < $4
+           order by c.uid
+           limit $5`,
+    values: [orgId, after, prefix, prefix + afterAllUids, limit],
+  });
+  return rows;
+}
+
+/** @throws {ApiError} 404 when the organization has no such customer. */
+export async function readCustomer(pool: pg.Pool, { orgId, uid }: CustomerKey): Promise<StoredCustomer> {
+  const { rows } = await pool.query<StoredCustomer>({
+    name: "read_customer",
+    text: `select ${columns}
+           from customers c
+           where c.org_id = $1
+             and c.uid = $2`,
+    values: [orgId, uid],
+  });
+  const customer = rows[0];
+  if (customer === undefined) throw notFound();
+  return customer;
+}
+
+const audited = ["uid", "name", "metadata"] as const;
+
+/** What a PUT says of a customer. */
+export type CustomerFields = Pick<StoredCustomer, "uid" | "name" | "metadata">;
+
+/** Makes a customer, or makes one that there is as it is told. What is said again is no change. */
+export function putCustomer(
+  pool: pg.Pool,
+  origin: Origin,
+  fields: CustomerFields,
+  nowMs: number,
+): Promise<StoredCustomer> {
+  return inTransaction(pool, async (client) => {
+    // Again where another request made it first, and perhaps deleted it.
+    for (;;) {
+      const made = await insert(client, origin, fields, nowMs);
+      if (made !== undefined) return made;
+      const present = await lock(client, { orgId: origin.orgId, uid: fields.uid });
+      if (present !== undefined) return update(client, origin, present, { ...fields, nowMs });
+    }
+  });
+}
+
+async function insert(
+  client: pg.ClientBase,
+  origin: Origin,
+  { uid, name, metadata }: CustomerFields,
+  nowMs: number,
+): Promise<StoredCustomer | undefined> {
+  const { rows } = await client.query<StoredCustomer>({
+    name: "insert_customer",
+    text: `insert into customers as c (id, org_id, uid, name, metadata, created_at, updated_at)
+           values ($1, $2, $3, $4, $5::jsonb, $6, $6)
+           on conflict (org_id, uid) do nothing
+           returning ${columns}`,
+    values: [newRootId(nowMs), origin.orgId, uid, name, JSON.stringify(metadata), Math.floor(nowMs / 1000)],
+  });
+  const made = rows[0];
+  if (made === undefined) return undefined;
+  await recordChange(client, origin, {
+    action: "customer.created",
+    object: objectOf(made),
+    after: Object.fromEntries(audited.map((field) => [field, made[field]])),
+  });
+  return made;
+}
+
+async function update(
+  client: pg.ClientBase,
+  origin: Origin,
+  present: StoredCustomer,
+  { name, metadata, nowMs }: CustomerFields & { nowMs: number },
+): Promise<StoredCustomer> {
+  const { before, after } = differences(audited, present, { ...present, name, metadata });
+  if (Object.keys(after).length === 0) return present;
+  const { rows } = await client.query<StoredCustomer>({
+    name: "update_customer",
+    text: `update customers c
+           set name = $2,
+             metadata = $3::jsonb,
+             updated_at = $4
+           where c.id = $1
+           returning ${columns}`,
+    values: [present.id, name, JSON.stringify(metadata), Math.floor(nowMs / 1000)],
+  });
+  const updated = rows[0]!;
+  await recordChange(client, origin, {
+    action: "customer.updated",
+    object: objectOf(updated),
+    before,
+    after,
+  });
+  return updated;
+}
+
+async function lock(client: pg.ClientBase, { orgId, uid }: CustomerKey): Promise<StoredCustomer | undefined> {
+  const { rows } = await client.query<StoredCustomer>({
+    name: "lock_customer",
+    text: `select ${columns}
+           from customers c
+           where c.org_id = $1
+             and c.uid = $2
+           for update of c`,
+    values: [orgId, uid],
+  });
+  return rows[0];
+}
+
+export function objectOf({ id, uid, name }: StoredCustomer) {
+  return { kind: "customer", id, name: name === "" ? uid : name } as const;
+}

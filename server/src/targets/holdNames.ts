@@ -1,0 +1,50 @@
+import { sql } from "kysely";
+import { ApiError } from "../http/contract/errors.ts";
+import type { Queries } from "../postgres/tables.ts";
+
+interface Names {
+  id?: string | undefined;
+  uid?: string | null | undefined;
+  customer_uid?: string | null | undefined;
+}
+
+/**
+ * Before a target is stored: no other may have its uid, and its customer stays until the transaction ends. Locks are taken
+ * before the target's own, as whoever deletes a customer does, so that the two cannot deadlock.
+ * @throws {ApiError} 400 when there is no such customer, 409 when the uid is another target's.
+ */
+export async function holdNames(
+  transaction: Queries,
+  orgId: string,
+  { id, uid, customer_uid: customerUid }: Names,
+): Promise<void> {
+  if (typeof customerUid === "string") {
+    const customer = await transaction
+      .selectFrom("customers")
+      .select("id")
+      .where("org_id", "=", orgId)
+      .where("uid", "=", customerUid)
+      .forKeyShare()
+      .executeTakeFirst();
+    if (customer === undefined) {
+      throw new ApiError(
+        400,
+        "customer_uid names no customer: make it first, with PUT /api/v1/customers/:uid",
+      );
+    }
+  }
+  if (typeof uid !== "string") return;
+  // An advisory lock until the transaction ends: whoever wants the same uid at the same time waits, and then sees it.
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`target uid ${orgId} ${uid}`}, 0))`.execute(
+    transaction,
+  );
+  const other = await transaction
+    .selectFrom("targets")
+    .select("id")
+    .where("org_id", "=", orgId)
+    .where("uid", "=", uid)
+    .executeTakeFirst();
+  if (other !== undefined && other.id !== id) {
+    throw new ApiError(409, "uid is another target's already", { code: "uid_taken" });
+  }
+}

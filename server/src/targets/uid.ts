@@ -1,0 +1,18 @@
+import { Type } from "typebox";
+
+const uidPattern = "^[A-Za-z0-9._:-]{1,128}$";
+const uid = new RegExp(uidPattern);
+
+/** A name that an organization gives to something of its own, in a body or a query. */
+export const Uid = Type.String({
+  pattern: uidPattern,
+  description: "1 to 128 characters of A-Z a-z 0-9 . _ : -",
+  examples: ["customer-4711"],
+});
+
+/** In a path any text, because a uid that nobody could have is an unknown one. */
+export const UidParams = Type.Object({ uid: Type.String() });
+
+export function isUid(text: string): boolean {
+  return uid.test(text);
+}

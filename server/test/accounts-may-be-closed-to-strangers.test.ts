@@ -1,0 +1,42 @@
+import { describe, expect } from "vitest";
+import { newEmail } from "./support/testNode.ts";
+import { nodeTest } from "./support/fixtures.ts";
+
+const it = nodeTest();
+
+describe("where accounts are not open to everybody", () => {
+  const stranger = { email: "stranger@example.com", password: "correct horse" };
+
+  it("nobody signs up, and who was invited joins", async ({ newNode, node, account }) => {
+    const invited = newNode({ POSTRIDER_SIGNUP: "invited" });
+    const refused = await invited.call("POST", "/api/v1/auth/signup", { body: stranger });
+    expect(refused).toMatchObject({ status: 403, body: { error: expect.stringMatching(/invite you$/) } });
+    expect(refused.headers["x-error-code"]).toBe("signup_closed");
+    const { session_token: session } = account;
+    const { body } = await invited.call("POST", "/api/v1/invitations", { session, body: { role: "viewer" } });
+    const accept = { token: body.token, email: newEmail(), password: "correct horse" };
+    expect((await invited.call("POST", "/api/v1/invitations/accept", { body: accept })).status).toBe(200);
+    expect(
+      (await node.call("POST", "/api/v1/auth/signup", { body: { ...stranger, email: newEmail() } })).status,
+    ).toBe(200);
+  });
+
+  it("or nobody at all, but whom an operator makes", async ({ newNode, node, account }) => {
+    const closed = newNode({ POSTRIDER_SIGNUP: "closed" });
+    const { session_token: session } = account;
+    const { body } = await node.call("POST", "/api/v1/invitations", { session, body: { role: "viewer" } });
+    const accept = { token: body.token, email: newEmail(), password: "correct horse" };
+    for (const [path, options] of [
+      ["/api/v1/auth/signup", { body: stranger }],
+      ["/api/v1/invitations", { session, body: { role: "viewer" } }],
+      ["/api/v1/invitations/accept", { body: accept }],
+    ] as const) {
+      const { status, headers } = await closed.call("POST", path, options);
+      expect({ path, status, code: headers["x-error-code"] }).toEqual({
+        path,
+        status: 403,
+        code: "signup_closed",
+      });
+    }
+  });
+});
