@@ -28,7 +28,6 @@ export function NeedsAttention({ targets }: { targets: readonly Target[] }) {
   const { matters, unread } = useMatters(targets);
   return (
     <Card title="Needs attention" flush>
-      {matters.length === 0 && unread.isPending && <SkeletonRows rows={2} />}
       {unread.isRefused && (
         <div className="p-4">
           <ProblemCard error={unread.error} onRetry={unread.retry} />
@@ -59,6 +58,7 @@ export function NeedsAttention({ targets }: { targets: readonly Target[] }) {
           ))}
         </ul>
       )}
+      {unread.isPending && <SkeletonRows rows={matters.length === 0 ? 2 : 1} />}
     </Card>
   );
 }
