@@ -1,20 +1,30 @@
-import type { Route } from "playwright-core";
+import type { Page, Route } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { createMailboxTarget, createWebhookTarget, sendItem } from "../../server/test/support/items.ts";
 import type { Account } from "../../server/test/support/testNode.ts";
 import { visit } from "./support/browser.ts";
 import { type Dashboard, startDashboard } from "./support/dashboard.ts";
 
 let dashboard: Dashboard;
+/** Has nothing. */
 let account: Account;
+/** Has a target, a mailbox and an item. */
+let owner: Account;
+const owned = { target: "", mailbox: "", item: "" };
 
 beforeAll(async () => {
   dashboard = await startDashboard();
-  account = await dashboard.newAccount();
+  [account, owner] = await Promise.all([dashboard.newAccount(), dashboard.newAccount()]);
+  const { service } = dashboard;
+  owned.target = (await createWebhookTarget(service, owner, "https://receiver.invalid/")).id;
+  owned.mailbox = await createMailboxTarget(service, owner);
+  owned.item = await sendItem(service, owner, owned.target, { event_type: "order.created" });
 });
 
 afterAll(() => dashboard.stop());
 
 const id = "0123456789abcdef0123456789abcdef";
+/** Every page that reads anything, with the tabs that read what is their own. */
 const pages = [
   "/?skip=1",
   "/start",
@@ -26,6 +36,8 @@ const pages = [
   "/mailboxes",
   `/mailboxes/${id}`,
   "/handoffs",
+  `/handoffs?open=${id}`,
+  "/handoffs?state=WORKING",
   "/replays",
   `/replays/${id}`,
   "/usage",
@@ -49,65 +61,269 @@ interface Refusal {
   /** How the page says it, and the name of what leads on. */
   sentence: RegExp;
   wayOn: RegExp;
-  paths: readonly string[];
+  paths?: readonly string[];
 }
 
-/** One of each kind of page: those that are read as a whole, page by page, and in a drawer. */
-const someOfEach = ["/targets", "/items", `/items?open=${id}`];
+const roleTooLow: Refusal = {
+  answer: (route) => route.fulfill(refusal(403, { "x-error-code": "role_too_low" })),
+  sentence: /Your role does not allow this/,
+  wayOn: /See members/,
+};
 
 const refusals: Record<string, Refusal> = {
   "402": {
     answer: (route) => route.fulfill(refusal(402)),
     sentence: /suspended because an invoice was not paid/,
     wayOn: /See usage and billing/,
-    paths: someOfEach,
   },
-  "403": {
-    answer: (route) => route.fulfill(refusal(403, { "x-error-code": "role_too_low" })),
-    sentence: /Your role does not allow this/,
-    wayOn: /See members/,
-    paths: pages,
+  "403 for the role": roleTooLow,
+  "403 while pending": {
+    answer: (route) => route.fulfill(refusal(403)),
+    sentence: /begin once a payment method is set up/,
+    wayOn: /See usage and billing/,
+    // What tells it from the other 403 is one place: each way of reading is enough.
+    paths: ["/targets", "/items", `/items?open=${id}`],
   },
   "429": {
     answer: (route) => route.fulfill(refusal(429, { "retry-after": "90" })),
     sentence: /Try again in 1 min/,
     wayOn: /Retry/,
-    paths: someOfEach,
   },
   "503": {
     answer: (route) => route.fulfill(refusal(503)),
     sentence: /The service cannot answer at the moment/,
     wayOn: /Retry/,
-    paths: someOfEach,
   },
   nothing: {
     answer: (route) => route.abort(),
     sentence: /The service cannot be reached/,
     wayOn: /Retry/,
-    paths: someOfEach,
   },
 };
 
-/** So that what the page before said is not taken for what this one says. Runs in the page. */
-const markAsOld = `for (const alert of document.querySelectorAll("[role=alert]")) alert.dataset.old = "";`;
+/** What one path has to show: a text, what leads on from it, and nothing that goes on loading. */
+interface Wanted {
+  path: string;
+  text: string | RegExp;
+  wayOn: string | RegExp;
+  /** The text has to stand in an alert, with what leads on beside it. */
+  isAlert?: boolean;
+}
+
+/**
+ * Goes to the path as a link does, and resolves to what is missing there after some seconds; to nothing where all is
+ * there. One call a page, for it runs in the page: the driver's own waiting costs more than the pages do.
+ */
+function lookAt({ path, text, wayOn, isAlert = false }: Wanted): string {
+  const place = path.includes("open=") ? "[role=dialog]" : "main";
+  const pattern = (from: string | RegExp): string =>
+    (typeof from === "string" ? new RegExp(from.replaceAll(/[.?*+()]/g, String.raw`\$&`)) : from).toString();
+  return `(async () => {
+    // What the page before said is not taken for what this one says.
+    for (const alert of document.querySelectorAll("[role=alert]")) alert.dataset.old = "";
+    history.pushState({}, "", ${JSON.stringify(path)});
+    const text = ${pattern(text)}, wayOn = ${pattern(wayOn)};
+    let missing;
+    for (const endsAt = performance.now() + 10_000; performance.now() < endsAt; ) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      const place = document.querySelector("${place}");
+      const alert = [...(place?.querySelectorAll("[role=alert]:not([data-old])") ?? [])].find((one) => text.test(one.textContent));
+      const old = [...document.querySelectorAll("[role=alert][data-old]")].some((one) => text.test(one.textContent));
+      const said = alert ?? (${isAlert} || old || !text.test(place?.innerText ?? "") ? undefined : place);
+      const leads = [...(said?.querySelectorAll("a, button, summary") ?? []), ...(${isAlert} ? [] : document.querySelectorAll("a, button"))];
+      if (said === undefined) missing = "does not say " + text;
+      else if (!leads.some((one) => wayOn.test(one.textContent))) missing = "no way on by " + wayOn;
+      else if (place.querySelector(".skeleton") !== null) missing = "goes on loading";
+      else return undefined;
+    }
+    return ${JSON.stringify(path)} + ": " + missing;
+  })()`;
+}
+
+async function missingAt(page: Page, all: readonly Wanted[]): Promise<string[]> {
+  const missing: string[] = [];
+  for (const wanted of all) {
+    const found = (await page.evaluate(lookAt(wanted))) as string | undefined;
+    if (found !== undefined) missing.push(found);
+  }
+  return missing;
+}
+
+/** Every request for data, but who is signed in and the stream. */
+const data = /\/api\/v1\/(?!auth\/me|stream)/;
+
+function silentOf(page: Page, paths: readonly string[], { sentence, wayOn }: Refusal): Promise<string[]> {
+  return missingAt(
+    page,
+    paths.map((path) => ({ path, text: sentence, wayOn, isAlert: true })),
+  );
+}
 
 it.concurrent.each(Object.entries(refusals))(
   "pages that are answered %s say so in a sentence, and lead on",
-  async (_name, { answer, sentence, wayOn, paths }) => {
-    const { page, problems } = await dashboard.openAs(account);
-    await page.route(/\/api\/v1\/(?!auth\/me|stream)/, answer);
-    await page.goto("/demo");
-    const silent: string[] = [];
-    for (const path of paths) {
-      await page.evaluate(markAsOld);
-      await visit(page, path);
-      const place = page.getByRole(path.includes("open=") ? "dialog" : "main");
-      const alert = place.locator("[role=alert]:not([data-old])").filter({ hasText: sentence }).first();
-      await alert.waitFor().catch(() => silent.push(path));
-      const leads = alert.getByRole("link", { name: wayOn }).or(alert.getByRole("button", { name: wayOn }));
-      if ((await leads.count()) === 0) silent.push(`${path}: no way on`);
-    }
-    expect(silent).toEqual([]);
+  async (_name, kind) => {
+    const { page, context, problems } = await dashboard.openAs(account);
+    await context.route(data, kind.answer);
+    // What is asked again before it is said takes a second: several tabs do that side by side.
+    const second = await context.newPage();
+    const paths = kind.paths ?? pages;
+    const half = Math.ceil(paths.length / 2);
+    const silent = await Promise.all(
+      [page, second].map(async (tab, index) => {
+        await tab.goto("/demo");
+        return silentOf(tab, index === 0 ? paths.slice(0, half) : paths.slice(half), kind);
+      }),
+    );
+    expect(silent.flat()).toEqual([]);
     expect(problems).toEqual([]);
   },
 );
+
+it.concurrent("parts of a page that are refused say so, where the rest of it is there", async () => {
+  const { page, problems } = await dashboard.openAs(owner);
+  // The target itself, the list of targets and the item are read.
+  await page.route(
+    (url) => data.test(url.pathname) && !/\/(targets|events)(\/[0-9a-f]{32})?$/.test(url.pathname),
+    roleTooLow.answer,
+  );
+  await page.goto("/demo");
+  const { target, mailbox, item } = owned;
+  const paths = [
+    "/",
+    "/targets",
+    "/mailboxes",
+    `/targets/${target}?tab=health`,
+    `/mailboxes/${mailbox}`,
+    `/items/${item}`,
+    `/items?open=${item}`,
+  ];
+  expect(await silentOf(page, paths, roleTooLow)).toEqual([]);
+  await visit(page, "/");
+  expect(await page.getByText("Nothing. Targets answer").count()).toBe(0);
+  expect(problems).toEqual([]);
+});
+
+it.concurrent("pages that wait for an answer show that they load", async () => {
+  const { page, problems } = await dashboard.openAs(account);
+  await page.route(data, () => undefined);
+  await page.goto("/demo");
+  const blank: string[] = [];
+  for (const path of pages) {
+    await visit(page, path);
+    const place = path.includes("open=") ? "[role=dialog]" : "main";
+    await page
+      .locator(`${place} .skeleton`)
+      .first()
+      .waitFor({ timeout: 5000 })
+      .catch(() => blank.push(path));
+  }
+  expect(blank).toEqual([]);
+  expect(problems).toEqual([]);
+});
+
+/** Path, what stands there, and the name of what leads on. */
+type Shown = readonly [path: string, text: string | RegExp, wayOn: string];
+
+const empty: readonly Shown[] = [
+  ["/?skip=1", "Nothing happened in this range", "Send an item"],
+  ["/start", "Where should items go?", "Make the target"],
+  ["/items", "No items yet", "Send the first one"],
+  ["/targets", "No targets yet", "Get started"],
+  ["/mailboxes", "No mailboxes yet", "Make a mailbox"],
+  ["/handoffs", "No handoffs yet", "Add an agent"],
+  ["/replays", "No replays yet", "Find failed items"],
+  ["/usage", "Nothing was accepted in the last 30 days.", "Usage"],
+  ["/settings", "Signed in as", "New key"],
+  ["/settings?tab=members", "Nobody was invited yet.", "Invite"],
+  ["/settings?tab=notifications", "None of them hears of it yet.", "Tell it"],
+  ["/settings?tab=erasures", "Nothing was erased yet.", "Erase all its items…"],
+  ["/settings?tab=audit", "organization.created", "General"],
+];
+
+const noMatch: readonly Shown[] = [
+  ["/items?type=none", "No item matches", "Clear the filters"],
+  ["/handoffs?state=WORKING", "No handoff is in this state", "Show all handoffs"],
+  ["/settings?tab=audit&action=key.deleted", "No entry matches", "Show all entries"],
+];
+
+/** What makes no sense, in a path or behind the `?`. */
+const nonsense: readonly Shown[] = [
+  ["/items?time=soon", /Time must be 1h/, "Clear the filters"],
+  ["/items?status=LOST", /status/i, "Clear the filters"],
+  ["/items?target=none", /There is nothing with this id|target_id|No item matches/i, "Clear the filters"],
+  ["/items?replay=none", /replay_id/i, "Clear the filters"],
+  ["/handoffs?state=LOST", /handoff_state|No handoff is in this state/i, "Show all handoffs"],
+  ["/?skip=1&range=ages", "Nothing happened in this range", "24h"],
+  ["/settings?tab=none", "Signed in as", "New key"],
+  ["/settings?tab=audit&action=none", "organization.created", "General"],
+  ["/start?target=none&item=none", "Where should items go?", "Make the target"],
+  ["/targets/new?kind=none", "Where should items go?", "Make the target"],
+  ["/demo?story=none", "A client posts an item", "Sign up"],
+  ["/no/such/page", "There is no page at this address", "Go to the overview"],
+];
+
+/** Links to what another organization owns, and to what never was. */
+function foreign(): readonly Shown[] {
+  const text = "There is nothing with this id in your organization.";
+  const places = ({ target, mailbox, item }: typeof owned): string[] => [
+    `/items/${item}`,
+    `/items?open=${item}`,
+    `/targets/${target}`,
+    `/mailboxes/${mailbox}`,
+    `/handoffs?open=${item}`,
+    `/replays/${item}`,
+  ];
+  const none = { target: "none", mailbox: "none", item: "none" };
+  return [owned, { target: id, mailbox: id, item: id }, none].flatMap((of) =>
+    places(of).map((path) => [path, text, "See all items"] as const),
+  );
+}
+
+function missing(page: Page, table: readonly Shown[]): Promise<string[]> {
+  return missingAt(
+    page,
+    table.map(([path, text, wayOn]) => ({ path, text, wayOn })),
+  );
+}
+
+it.concurrent("what is empty, matches nothing, makes no sense or is another's says so, and leads on", async () => {
+  const { page, problems } = await dashboard.openAs(account);
+  await page.goto("/demo");
+  expect(await missing(page, [...empty, ...noMatch, ...nonsense, ...foreign()])).toEqual([]);
+  const own = await dashboard.openAs(owner);
+  await own.page.goto("/demo");
+  const { target, mailbox } = owned;
+  expect(
+    await missing(own.page, [
+      ["/targets?name=none", "No target matches", "Clear the filter"],
+      [`/mailboxes/${mailbox}`, "Nothing waits", "Messages"],
+      [`/mailboxes/${mailbox}?status=DEAD`, "No message is DEAD", "Show what waits"],
+      [`/mailboxes/${mailbox}?status=LOST`, /status/i, "Show what waits"],
+      [`/mailboxes/${mailbox}?tab=none`, "Nothing waits", "Messages"],
+      [`/mailboxes/${mailbox}?open=none`, "There is nothing with this id", "See all items"],
+      [`/targets/${target}?tab=none`, "Latest items", "All its items"],
+      [`/targets/${target}?open=none`, "There is nothing with this id", "See all items"],
+      // Each kind has its own page; a link to the other leads there.
+      [`/mailboxes/${target}`, "Latest items", "All its items"],
+      [`/targets/${mailbox}`, "Nothing waits", "Messages"],
+    ]),
+  ).toEqual([]);
+  expect([...problems, ...own.problems]).toEqual([]);
+});
+
+it.concurrent("a session that has ended leads from every page to the sign-in, and back", async () => {
+  const { page } = await dashboard.openAs(account);
+  await page.goto("/demo");
+  const ended = JSON.stringify({ token: "st_ended", email: account.user.email });
+  const elsewhere: string[] = [];
+  for (const path of ["/targets/new", ...pages]) {
+    await page.evaluate(`sessionStorage.setItem("postrider.session", ${JSON.stringify(ended)})`);
+    await page.goto(path);
+    await page
+      .getByText("Sign in to go on where you were.")
+      .waitFor()
+      .catch(() => elsewhere.push(path));
+    if (new URL(page.url()).searchParams.get("next") !== path) elsewhere.push(`${path}: ${page.url()}`);
+  }
+  expect(elsewhere).toEqual([]);
+});

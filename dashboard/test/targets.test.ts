@@ -37,7 +37,7 @@ it("finds a failing target, explains it, fixes it and replays all that failed", 
   await page.goto("/items?status=FAILED");
   await expect.poll(() => page.locator("main a[href*='/items/']").count(), patiently).toBe(3);
   await page.locator("main a[href*='/items/']").first().click();
-  await page.getByText("Failed for good at the first attempt, after 503.", { exact: false }).waitFor();
+  await page.getByText("Failed for good at the first attempt, with 503.", { exact: false }).waitFor();
   await page.getByText("no healthy upstream").waitFor();
   expect(ids).toContain(new URL(page.url()).searchParams.get("open"));
   await page.getByRole("dialog").getByRole("link", { name: "warehouse" }).click();

@@ -62,11 +62,11 @@ export function Id({ id, short = false }: { id: string; short?: boolean }) {
 /** Lines to paste elsewhere. They are one text node, and scroll within their own box. */
 export function Snippet({ text, name }: { text: string; name: string }) {
   return (
-    <div className="relative min-w-0 rounded-control border bg-sunken">
-      <pre tabIndex={0} aria-label={name} className="overflow-x-auto p-3 pr-12 text-meta whitespace-pre">
+    <div className="grid min-w-0 grid-cols-[minmax(0,1fr)_auto] rounded-control border bg-sunken">
+      <pre tabIndex={0} aria-label={name} className="overflow-x-auto p-3 text-meta whitespace-pre">
         {text}
       </pre>
-      <div className="absolute top-2 right-2 rounded-control bg-sunken">
+      <div className="p-2">
         <CopyButton text={text} name={`Copy ${name}`} />
       </div>
     </div>

@@ -71,7 +71,7 @@ export function SelectField({
 
 function FieldFrame({ id, label, hint, error, children }: Around & { id: string; children: ReactNode }) {
   return (
-    <div className="grid gap-1">
+    <div className="grid content-start gap-1">
       <label htmlFor={id} className="text-body font-medium">
         {label}
       </label>

@@ -106,7 +106,9 @@ function options(width: number, step: number, zone: TimeZone): Omit<uPlot.Option
         grid: { show: false },
         // No figures where nothing was delivered.
         values: ({ data }, ticks) =>
-          ticks.map((tick) => (data[4]?.some((ms) => typeof ms === "number") === true ? `${tick} ms` : "")),
+          ticks.map((tick) =>
+            data[4]?.some((ms) => typeof ms === "number") === true ? `${tick.toLocaleString("en")} ms` : "",
+          ),
       },
     ],
     series: [

@@ -27,7 +27,7 @@ export function HandoffsPage() {
   );
   return (
     <div className="grid gap-4">
-      <div className="flex flex-wrap items-end justify-between gap-2">
+      <div className="flex flex-wrap items-start justify-between gap-2">
         <h1 className="text-page font-semibold">Handoffs</h1>
         <div className="w-56">
           <SelectField
@@ -59,6 +59,11 @@ export function HandoffsPage() {
           </div>
         )}
       </Loaded>
+      {query.isLoadingError && search["state"] !== undefined && (
+        <div>
+          <Button onClick={() => change({ state: undefined })}>Show all handoffs</Button>
+        </div>
+      )}
       <ItemDrawer
         id={search["open"]}
         ids={rows.map(({ event }) => event.id)}
@@ -111,7 +116,9 @@ function Row({ row: { event, handoff }, onOpen }: { row: HandedOver; onOpen: (id
           <span className="truncate font-medium">{event.event_type || "No type"}</span>
           <span className="truncate text-muted">{targetName(targets.data, event.endpoint_id)}</span>
         </span>
-        <StatusPill status={event.status} />
+        <span className="justify-self-end">
+          <StatusPill status={event.status} />
+        </span>
         <span
           className={`flex min-w-0 items-center gap-1.5 ${isWaiting ? "font-medium text-claimed" : "text-muted"}`}
         >
@@ -120,7 +127,7 @@ function Row({ row: { event, handoff }, onOpen }: { row: HandedOver; onOpen: (id
             <TriangleAlert size={14} className="text-retrying" aria-label="A duplicate is possible" />
           )}
         </span>
-        <span className="text-meta text-muted">
+        <span className="justify-self-end text-meta text-muted">
           <Ago at={handoff?.updated_at ?? event.created_at} />
         </span>
       </button>

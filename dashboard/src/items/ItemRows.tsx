@@ -20,7 +20,7 @@ export interface ItemRowsProps {
 }
 
 const columns =
-  "md:grid-cols-[32px_124px_136px_minmax(120px,1fr)_minmax(120px,1fr)_72px_64px_80px] grid-cols-[32px_minmax(0,1fr)_auto]";
+  "md:grid-cols-[32px_124px_148px_minmax(120px,1fr)_minmax(120px,1fr)_72px_64px_80px] grid-cols-[32px_minmax(0,1fr)_auto]";
 
 /** Only the rows in view are in the page, so that 100,000 scroll like ten. */
 export function ItemRows(props: ItemRowsProps) {

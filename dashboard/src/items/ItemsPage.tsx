@@ -52,6 +52,7 @@ export function ItemsPage() {
       />
       <PagedList
         query={list}
+        newest={items.head}
         isEmpty={items.rows.length === 0}
         empty={<NoItems filter={filter} onClear={clearFilter} />}
         wayOn={isFiltered(filter) ? <Button onClick={clearFilter}>Clear the filters</Button> : undefined}

@@ -13,9 +13,9 @@ export function nextStep(event: ItemEvent, attempts: readonly Attempt[], nowMs: 
     case "RETRYING":
       return retrying(event, attempts, nowMs);
     case "DELIVERED":
-      return `${event.target_kind === "a2a" ? "Handed over" : "Delivered"} ${tries(attempts.length)}, ${after(last)}.`;
+      return `${event.target_kind === "a2a" ? "Handed over" : "Delivered"} ${tries(attempts.length)}${endedWith(last)}.`;
     case "FAILED":
-      return `Failed for good ${tries(attempts.length)}, ${after(last)}. Replay sends it again as a new item.`;
+      return `Failed for good ${tries(attempts.length)}${endedWith(last)}. Replay sends it again as a new item.`;
     case "FILTERED":
       return "Not sent: the target does not take this event type.";
     case "CANCELED":
@@ -44,6 +44,12 @@ function retrying(event: ItemEvent, attempts: readonly Attempt[], nowMs: number)
 
 function tries(count: number): string {
   return count === 1 ? "at the first attempt" : `after ${count} attempts`;
+}
+
+/** What the last attempt ended with. */
+function endedWith(attempt: Attempt | undefined): string {
+  if (attempt === undefined) return "";
+  return attempt.status_code === 0 ? `: ${attempt.error ?? "no answer"}` : `, with ${attempt.status_code}`;
 }
 
 function after(attempt: Attempt | undefined): string {

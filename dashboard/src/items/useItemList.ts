@@ -35,6 +35,8 @@ export function useItemList(filter: ItemFilter) {
   const newer = list.isPlaceholderData ? [] : (head.data ?? []).filter(({ id }) => id > first);
   return {
     list,
+    /** The first page as it was read last, and why it could not be read again. */
+    head,
     rows,
     newCount: newer.length,
     showNew: () => setGeneration((present) => present + 1),

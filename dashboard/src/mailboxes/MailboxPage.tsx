@@ -8,6 +8,7 @@ import { Id } from "../controls/Copy.tsx";
 import { For } from "../controls/For.tsx";
 import { Tabs } from "../controls/Tabs.tsx";
 import { useRefreshMs } from "../live/liveState.ts";
+import { Redirect } from "../shell/Redirect.tsx";
 import { usePathId } from "../shell/usePathId.ts";
 import { useUrlState } from "../shell/useUrlState.ts";
 import { Loaded } from "../states/Loaded.tsx";
@@ -18,20 +19,28 @@ import { Messages } from "./Messages.tsx";
 import { Redrive } from "./Redrive.tsx";
 import { mailboxStatsQuery } from "./mailboxQueries.ts";
 
+const tabs = [
+  { id: "messages", name: "Messages" },
+  { id: "send", name: "Send and consume" },
+  { id: "settings", name: "Settings" },
+];
+
 /** One mailbox: what it holds, how fast it moves, and its messages. */
 export function MailboxPage() {
   const id = usePathId();
   const query = useQuery(targetQuery(id));
   return (
     <Loaded query={query} title="Mailbox">
-      {(target) => <Mailbox target={target} />}
+      {(target) =>
+        target.kind === "mailbox" ? <Mailbox target={target} /> : <Redirect to={`/targets/${target.id}`} />
+      }
     </Loaded>
   );
 }
 
 function Mailbox({ target }: { target: Target }) {
   const [search] = useUrlState();
-  const tab = search["tab"] ?? "messages";
+  const tab = tabs.find(({ id }) => id === search["tab"])?.id ?? "messages";
   const stats = useQuery({ ...mailboxStatsQuery(target.id), refetchInterval: useRefreshMs(3000, 10_000) });
   return (
     <div className="grid gap-4">
@@ -43,14 +52,7 @@ function Mailbox({ target }: { target: Target }) {
       <Loaded query={stats} skeleton={<div className="skeleton h-20" />}>
         {(data) => <Figures stats={data} mailbox={target} />}
       </Loaded>
-      <Tabs
-        open={tab}
-        tabs={[
-          { id: "messages", name: "Messages" },
-          { id: "send", name: "Send and consume" },
-          { id: "settings", name: "Settings" },
-        ]}
-      />
+      <Tabs open={tab} tabs={tabs} />
       {tab === "settings" ? (
         <TargetSettings target={target} />
       ) : tab === "send" ? (
@@ -66,7 +68,7 @@ function Figures({ stats, mailbox }: { stats: MailboxStats; mailbox: Target }) {
   const [asks, setAsks] = useState(false);
   const number = (value: number): string => value.toLocaleString("en");
   const counted = (value: number): string =>
-    !stats.counts_are_exact && value > 0 ? `${number(value)} or more` : number(value);
+    !stats.counts_are_exact && value > 0 ? `${number(value)}+` : number(value);
   const rate = (value: number): string => value.toLocaleString("en", { maximumFractionDigits: 1 });
   return (
     <div className="grid grid-cols-2 gap-4 md:grid-cols-3 xl:grid-cols-6">

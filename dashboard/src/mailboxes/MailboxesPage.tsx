@@ -9,6 +9,8 @@ import { useRefreshMs } from "../live/liveState.ts";
 import { Empty } from "../states/Empty.tsx";
 import { Loaded } from "../states/Loaded.tsx";
 import { MoreRows } from "../states/PagedList.tsx";
+import { ProblemCard } from "../states/ProblemCard.tsx";
+import { unreadOf } from "../states/unread.ts";
 import { duration } from "../time/wording.ts";
 import { mailboxStatsQuery } from "./mailboxQueries.ts";
 
@@ -42,16 +44,27 @@ function Mailboxes({ mailboxes: all }: { mailboxes: readonly Target[] }) {
   const stats = useQueries({
     queries: mailboxes.map(({ id }) => ({ ...mailboxStatsQuery(id), refetchInterval })),
   });
+  const unread = unreadOf(stats);
   if (mailboxes.length === 0)
     return (
       <div className="rounded-card border bg-surface">
-        <Empty title="No mailboxes yet">
+        <Empty
+          title="No mailboxes yet"
+          action={
+            <For least="member">
+              <Link to="/targets/new" search={{ kind: "mailbox" }} className={buttonLook("primary")}>
+                Make a mailbox
+              </Link>
+            </For>
+          }
+        >
           A mailbox keeps messages for whoever comes and takes them: workers, agents, people.
         </Empty>
       </div>
     );
   return (
     <>
+      {unread.isRefused && <ProblemCard error={unread.error} onRetry={unread.retry} />}
       <ul className="grid gap-4 md:grid-cols-2 xl:grid-cols-3">
         {mailboxes.map((mailbox, index) => (
           <li key={mailbox.id}>

@@ -93,7 +93,7 @@ function NoMessages({ status, onClear }: { status: string | undefined; onClear: 
 }
 
 const columns =
-  "grid-cols-[minmax(0,1fr)_auto] md:grid-cols-[136px_124px_minmax(0,1fr)_minmax(0,1fr)_96px_72px]";
+  "grid-cols-[minmax(0,1fr)_auto] md:grid-cols-[148px_124px_minmax(0,1fr)_minmax(0,1fr)_96px_72px]";
 
 function MessageRows({ rows, onOpen }: { rows: readonly Message[]; onOpen: (id: string) => void }) {
   const frame = useRef<HTMLDivElement>(null);
@@ -140,7 +140,7 @@ function Cells({ message }: { message: Message }) {
   const holder = keys.data?.find(({ id }) => id === message.claimed_by)?.name ?? message.claimed_by ?? "–";
   return (
     <>
-      <span className="max-md:order-2">
+      <span className="max-md:order-2 max-md:justify-self-end">
         <StatusPill status={message.status} />
       </span>
       <span className="truncate text-muted max-md:order-3">
@@ -151,7 +151,7 @@ function Cells({ message }: { message: Message }) {
         {message.ordering_key !== null && <span className="text-muted"> · key {message.ordering_key}</span>}
       </span>
       <span className="truncate text-muted max-md:hidden">{holder}</span>
-      <span className="truncate max-md:order-4">
+      <span className="truncate max-md:order-4 max-md:justify-self-end">
         {message.claim_expires_at === null ? (
           <span className="text-muted max-md:hidden">–</span>
         ) : (

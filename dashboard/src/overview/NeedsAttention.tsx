@@ -1,12 +1,15 @@
 import { useQueries, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { ArrowLeftRight, CircleCheck, CircleSlash, type LucideIcon, Skull, ZapOff } from "lucide-react";
-import type { Target } from "../api/shapes.ts";
+import type { MailboxStats, Target } from "../api/shapes.ts";
 import { Card } from "../controls/Card.tsx";
 import { handoffsQuery } from "../handoffs/handoffsQuery.ts";
 import { useRefreshMs } from "../live/liveState.ts";
+import { SkeletonRows } from "../states/Loaded.tsx";
+import { ProblemCard } from "../states/ProblemCard.tsx";
+import { bothUnread, type Unread, unreadOf } from "../states/unread.ts";
 import { mailboxStatsQuery } from "../mailboxes/mailboxQueries.ts";
-import type { Health } from "../targets/health.ts";
+import { circuits, type Health } from "../targets/health.ts";
 import { pathOf } from "../targets/kinds.ts";
 import { useTargetHealths } from "./useTargetHealths.ts";
 
@@ -22,14 +25,22 @@ interface Matter {
 
 /** What a person has to look into: each line leads to the place where it is dealt with. */
 export function NeedsAttention({ targets }: { targets: readonly Target[] }) {
-  const matters = useMatters(targets);
+  const { matters, unread } = useMatters(targets);
   return (
     <Card title="Needs attention" flush>
+      {unread.isRefused && (
+        <div className="p-4">
+          <ProblemCard error={unread.error} onRetry={unread.retry} />
+        </div>
+      )}
       {matters.length === 0 ? (
-        <p className="flex items-center gap-2 p-4 text-muted">
-          <CircleCheck size={16} className="text-delivered" aria-hidden /> Nothing. Targets answer, no letters
-          are dead, no handoff waits for you.
-        </p>
+        !unread.isPending &&
+        !unread.isRefused && (
+          <p className="flex items-center gap-2 p-4 text-muted">
+            <CircleCheck size={16} className="text-delivered" aria-hidden /> Nothing. Targets answer, no
+            messages are dead, no handoff waits for you.
+          </p>
+        )
       ) : (
         <ul>
           {matters.map(({ key, icon: Icon, look, text, to, id, search }) => (
@@ -47,12 +58,13 @@ export function NeedsAttention({ targets }: { targets: readonly Target[] }) {
           ))}
         </ul>
       )}
+      {unread.isPending && <SkeletonRows rows={matters.length === 0 ? 2 : 1} />}
     </Card>
   );
 }
 
-function useMatters(targets: readonly Target[]): Matter[] {
-  const healths = useTargetHealths(targets);
+function useMatters(targets: readonly Target[]): { matters: Matter[]; unread: Unread } {
+  const { healths, unread } = useTargetHealths(targets);
   const refetchInterval = useRefreshMs(10_000, 10_000);
   const mailboxes = targets.filter(({ kind }) => kind === "mailbox").slice(0, 50);
   const stats = useQueries({
@@ -61,12 +73,14 @@ function useMatters(targets: readonly Target[]): Matter[] {
   const hasAgents = targets.some(({ kind }) => kind === "a2a");
   const waiting = useQuery({ ...handoffsQuery("INPUT_REQUIRED"), enabled: hasAgents, refetchInterval });
   const nameOf = new Map(targets.map(({ id, name }) => [id, name]));
-  return [
+  const others = unreadOf([...stats, ...(hasAgents ? [waiting] : [])]);
+  const matters = [
     ...targets.flatMap((target) => disabledMatter(target)),
     ...[...healths.values()].flatMap((health) => circuitMatter(health, nameOf.get(health.target_id))),
-    ...mailboxes.flatMap((mailbox, index) => deadMatter(mailbox, stats[index]?.data?.dead ?? 0)),
+    ...mailboxes.flatMap((mailbox, index) => deadMatter(mailbox, stats[index]?.data)),
     ...(waiting.data ?? []).map(({ event }) => waitingMatter(event.id, nameOf.get(event.endpoint_id))),
   ];
+  return { matters, unread: bothUnread(unread, others) };
 }
 
 function circuitMatter({ target_id: id, circuit, enabled }: Health, name = "A target"): Matter[] {
@@ -76,7 +90,7 @@ function circuitMatter({ target_id: id, circuit, enabled }: Health, name = "A ta
       key: `circuit-${id}`,
       icon: ZapOff,
       look: "text-retrying",
-      text: `${name}: the circuit is open after repeated failures; it is probed until it answers`,
+      text: `${name}: the circuit is ${circuits[circuit].name.toLowerCase()} after repeated failures; it is probed until it answers`,
       to: "/targets/$id",
       id,
       search: { tab: "health" },
@@ -84,14 +98,16 @@ function circuitMatter({ target_id: id, circuit, enabled }: Health, name = "A ta
   ];
 }
 
-function deadMatter({ id, name }: Target, dead: number): Matter[] {
-  if (dead === 0) return [];
+function deadMatter({ id, name }: Target, stats: MailboxStats | undefined): Matter[] {
+  if (stats === undefined || stats.dead === 0) return [];
+  const { dead } = stats;
+  const many = `${dead.toLocaleString("en")}${stats.counts_are_exact ? "" : " or more"}`;
   return [
     {
       key: `dead-${id}`,
       icon: Skull,
       look: "text-dead",
-      text: `${name}: ${dead.toLocaleString("en")} dead ${dead === 1 ? "message" : "messages"}`,
+      text: `${name}: ${many} dead ${dead === 1 ? "message" : "messages"}`,
       to: "/mailboxes/$id",
       id,
       search: { status: "DEAD" },

@@ -14,7 +14,7 @@ import { useUrlState } from "../shell/useUrlState.ts";
 import { Empty } from "../states/Empty.tsx";
 import { Loaded, SkeletonRows } from "../states/Loaded.tsx";
 import { percent } from "../targets/health.ts";
-import { duration } from "../time/wording.ts";
+import { duration, milliseconds } from "../time/wording.ts";
 import { useTargetHealths } from "./useTargetHealths.ts";
 
 const NeedsAttention = lazy(async () => ({ default: (await import("./NeedsAttention.tsx")).NeedsAttention }));
@@ -41,13 +41,12 @@ export function OverviewPage() {
           </Loaded>
         </Card>
       )}
-      <Loaded query={targets}>
-        {(list) => (
-          <Suspense fallback={<SkeletonRows rows={2} />}>
-            <NeedsAttention targets={list} />
-          </Suspense>
-        )}
-      </Loaded>
+      {/* Why targets cannot be read is said above. */}
+      {targets.data !== undefined && (
+        <Suspense fallback={<SkeletonRows rows={2} />}>
+          <NeedsAttention targets={targets.data} />
+        </Suspense>
+      )}
     </div>
   );
 }
@@ -71,7 +70,7 @@ function RangeChoice({ range, onChange }: { range: Range; onChange: (range: Rang
 }
 
 function Figures({ targets, stats }: { targets: readonly Target[]; stats: Stats | undefined }) {
-  const healths = useTargetHealths(targets);
+  const { healths } = useTargetHealths(targets);
   const totals = stats?.totals;
   const ended = totals === undefined ? 0 : totals.delivered + totals.failed;
   const failing = targets.filter(
@@ -92,7 +91,7 @@ function Figures({ targets, stats }: { targets: readonly Target[]; stats: Stats 
       />
       <Figure name="Failing targets" value={failing.length} detail={`of ${targets.length}`} />
       <Figure name="Oldest due" value={oldest === 0 ? "–" : duration(oldest)} />
-      <Figure name="p95" value={latency === null ? "–" : `${latency.p95} ms`} />
+      <Figure name="p95 latency" value={latency === null ? "–" : milliseconds(latency.p95)} />
     </div>
   );
 }

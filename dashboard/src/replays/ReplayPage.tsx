@@ -66,12 +66,16 @@ function Job({ job }: { job: ReplayJob }) {
         <Figure name="Delivered" value={number(job.delivered)} />
         <Figure name="Failed" value={number(job.failed)} />
         <Figure name="Under way" value={number(Math.max(0, job.replayed - job.delivered - job.failed))} />
-        <Figure name="A second" value={averageRate(job, now)} detail={`${job.rate_per_second} at most`} />
+        <Figure
+          name="Items a second"
+          value={averageRate(job, now)}
+          detail={`${job.rate_per_second} at most`}
+        />
       </div>
       <Card>
         <Facts
           facts={[
-            ["Replays", filterText(job.filter, targets.data, zone)],
+            ["Filter", filterText(job.filter, targets.data, zone)],
             ["Skipped", skippedText(job)],
             ["Started by", job.created_by],
             ["Started", <Moment key="at" at={job.created_at} />],

@@ -31,13 +31,17 @@ export function Invitations() {
       <div className="grid gap-4">
         <Invite />
         <Loaded query={query}>
-          {(list) => (
-            <ul>
-              {list.map((invitation) => (
-                <Row key={invitation.id} invitation={invitation} />
-              ))}
-            </ul>
-          )}
+          {(list) =>
+            list.length === 0 ? (
+              <p className="text-muted">Nobody was invited yet.</p>
+            ) : (
+              <ul>
+                {list.map((invitation) => (
+                  <Row key={invitation.id} invitation={invitation} />
+                ))}
+              </ul>
+            )
+          }
         </Loaded>
       </div>
     </Card>
@@ -114,7 +118,7 @@ function Row({ invitation }: { invitation: Invitation }) {
   const whom = invitation.email ?? "whoever has the link";
   return (
     <li className="flex min-h-11 flex-wrap items-center gap-x-3 gap-y-1 border-b py-2 last:border-0">
-      <span className="min-w-0 flex-1 basis-60">
+      <span className="min-w-0 flex-1 basis-40">
         <span className="block truncate font-medium">{whom}</span>
         <span className="text-meta text-muted">
           as {roleMeanings[invitation.role].name.toLowerCase()}, made <Ago at={invitation.created_at} />,{" "}

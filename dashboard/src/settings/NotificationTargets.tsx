@@ -72,7 +72,7 @@ function Row({ one, name }: { one: NotificationTarget; name: string }) {
   });
   return (
     <li className="flex flex-wrap items-center justify-between gap-2 rounded-control border px-3 py-2">
-      <span className="min-w-0 flex-1 basis-60">
+      <span className="min-w-0 flex-1 basis-40">
         <span className="block truncate font-medium">{name}</span>
         <span className="text-meta text-muted">
           {one.event_types.length === tellings.length ? "everything" : one.event_types.join(", ")}

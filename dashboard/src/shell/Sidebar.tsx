@@ -1,5 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import { basePath } from "../api/basePath.ts";
+import { toggleTimeZone, useTimeZone } from "../time/timeZone.ts";
 import { pages } from "./pages.ts";
 
 /** The pages, and at the foot what is needed less often. */
@@ -30,11 +31,26 @@ export function Sidebar({ onGone }: { onGone?: () => void }) {
       <div className="mt-auto grid gap-1 text-muted">
         <FootLink to="/start" name="Get started" {...(onGone && { onGone })} />
         <FootLink to="/demo" name="Demo" {...(onGone && { onGone })} />
+        {onGone && <ZoneChoice />}
         <a href={`${basePath}docs`} className="rounded-control px-2 py-1 hover:bg-sunken hover:text-ink">
           Interface reference
         </a>
       </div>
     </nav>
+  );
+}
+
+/** Where the top bar has no room for it. */
+function ZoneChoice() {
+  const zone = useTimeZone();
+  return (
+    <button
+      type="button"
+      onClick={toggleTimeZone}
+      className="rounded-control px-2 py-1 text-left hover:bg-sunken hover:text-ink"
+    >
+      {zone === "UTC" ? "Show local times" : "Show times in UTC"}
+    </button>
   );
 }
 

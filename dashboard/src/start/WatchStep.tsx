@@ -6,6 +6,7 @@ import { buttonLook } from "../controls/Button.tsx";
 import { ItemDetail } from "../items/ItemDetail.tsx";
 import { listItems } from "../items/listItems.ts";
 import { useRefreshMs } from "../live/liveState.ts";
+import { Loaded } from "../states/Loaded.tsx";
 import { pathOf } from "../targets/kinds.ts";
 import { Received } from "../tryout/TryoutReceived.tsx";
 import { receivedQuery } from "../tryout/received.ts";
@@ -31,9 +32,13 @@ export function WatchStep({ target, itemId, onArrival }: WatchStepProps) {
   }, [itemId, arrived, onArrival]);
   if (itemId === undefined)
     return (
-      <p role="status" className="text-muted">
-        Waiting for the first item…
-      </p>
+      <Loaded query={latest}>
+        {() => (
+          <p role="status" className="text-muted">
+            Waiting for the first item…
+          </p>
+        )}
+      </Loaded>
     );
   return (
     <div className="grid gap-4">

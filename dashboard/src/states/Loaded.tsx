@@ -1,5 +1,5 @@
 import type { UseQueryResult } from "@tanstack/react-query";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import { isPassing } from "../api/problem.ts";
 import { useTimeZone } from "../time/timeZone.ts";
 import { shortTime } from "../time/wording.ts";
@@ -49,10 +49,12 @@ interface ReadBefore {
 /** Says from when what is shown is. */
 export function AsOf({ query }: { query: ReadBefore }) {
   const zone = useTimeZone();
+  // What was never read again is as of when it was shown.
+  const [shownAtMs] = useState(Date.now);
   return (
     <div className="mb-2 grid gap-2">
       <p className="rounded-control bg-retrying-bg px-3 py-1.5 text-retrying" role="status">
-        As of {shortTime(query.dataUpdatedAt / 1000, zone)}: the service{" "}
+        As of {shortTime((query.dataUpdatedAt || shownAtMs) / 1000, zone)}: the service{" "}
         {isPassing(query.error) ? "does not answer at the moment" : "refused to read this again"}.{" "}
         <button type="button" className="font-medium underline" onClick={() => void query.refetch()}>
           Retry

@@ -19,6 +19,8 @@ interface PagedQuery {
 
 interface PagedListProps {
   query: PagedQuery;
+  /** What reads the first page again by itself, where the list itself is not. */
+  newest?: { isError: boolean; error: unknown; dataUpdatedAt: number; refetch: () => Promise<unknown> };
   isEmpty: boolean;
   empty: ReactNode;
   /** Beside why it cannot be read: a way on. */
@@ -27,11 +29,12 @@ interface PagedListProps {
 }
 
 /** Rows read page by page, in each of their states, with a way to the next page. */
-export function PagedList({ query, isEmpty, empty, wayOn, children }: PagedListProps) {
+export function PagedList({ query, newest, isEmpty, empty, wayOn, children }: PagedListProps) {
   return (
     <div className="relative min-w-0 rounded-card border bg-surface">
       {query.isFetching && <FetchingBar />}
       {query.isError && !isEmpty && <AsOf query={query} />}
+      {newest?.isError === true && !query.isError && <AsOf query={newest} />}
       {query.isPending && <SkeletonRows rows={10} />}
       {query.isError && isEmpty && (
         <>

@@ -1,6 +1,6 @@
 import { Check, CircleSlash, Pause, ZapOff } from "lucide-react";
 import type { Target } from "../api/shapes.ts";
-import type { Health } from "./health.ts";
+import { circuits, type Health } from "./health.ts";
 
 /** Whether a target takes deliveries: icon, word and colour. */
 export function EnabledPill({
@@ -14,7 +14,7 @@ export function EnabledPill({
   return (
     <span
       title={title}
-      className={`inline-flex h-5 items-center gap-1 justify-self-end rounded-pill px-2 text-meta font-medium ${look}`}
+      className={`inline-flex h-5 items-center gap-1 justify-self-end rounded-pill px-2 text-meta font-medium whitespace-nowrap ${look}`}
     >
       <Icon size={12} aria-hidden />
       {text}
@@ -27,12 +27,12 @@ function stateOf({ enabled, disabled_reason: reason }: Target, circuit: Health["
     return { text: "Disabled", look: "bg-failed-bg text-failed", Icon: CircleSlash, title: reason };
   if (!enabled)
     return { text: "Paused", look: "bg-ended-bg text-ended", Icon: Pause, title: "Disabled by hand" };
-  if (circuit === "open" || circuit === "half_open")
+  if (circuit !== undefined && circuit !== "closed")
     return {
-      text: "Circuit open",
+      text: `Circuit ${circuits[circuit].name.toLowerCase()}`,
       look: "bg-retrying-bg text-retrying",
       Icon: ZapOff,
-      title: "Repeated failures; it is probed until it answers",
+      title: circuits[circuit].meaning,
     };
   return { text: "Enabled", look: "bg-delivered-bg text-delivered", Icon: Check, title: "Takes deliveries" };
 }

@@ -8,27 +8,29 @@ import { useRefreshMs } from "../live/liveState.ts";
 import { Loaded } from "../states/Loaded.tsx";
 import { Ago } from "../time/Moment.tsx";
 import { duration } from "../time/wording.ts";
-import { type Health, healthQuery, percent } from "./health.ts";
+import { circuits, type Health, healthQuery, percent } from "./health.ts";
 import { RetryAxis } from "./RetryAxis.tsx";
 
 /** How deliveries to one target go: now, in the last day, and what happens when they fail. */
 export function TargetHealth({ target }: { target: Target }) {
   const health = useQuery({ ...healthQuery(target.id), refetchInterval: useRefreshMs(5000, 10_000) });
-  const stats = useQuery({ ...statsQuery("24h", target.id), retry: false });
+  const stats = useQuery(statsQuery("24h", target.id));
   const navigate = useNavigate();
   return (
     <div className="grid gap-4">
       <Loaded query={health}>{(data) => (data === null ? null : <HealthFigures health={data} />)}</Loaded>
-      {stats.data !== undefined && (
-        <Card title="Last 24 hours">
-          <OutcomeChart
-            stats={stats.data}
-            onRange={(from, to) =>
-              void navigate({ to: "/items", search: { target: target.id, time: `${from}-${to}` } })
-            }
-          />
-        </Card>
-      )}
+      <Card title="Last 24 hours">
+        <Loaded query={stats} skeleton={<div className="skeleton h-40" />}>
+          {(data) => (
+            <OutcomeChart
+              stats={data}
+              onRange={(from, to) =>
+                void navigate({ to: "/items", search: { target: target.id, time: `${from}-${to}` } })
+              }
+            />
+          )}
+        </Loaded>
+      </Card>
       <Card title="When an attempt fails">
         <RetryAxis
           maxRetries={target.max_retries ?? 8}
@@ -39,13 +41,8 @@ export function TargetHealth({ target }: { target: Target }) {
   );
 }
 
-const circuitNames = {
-  closed: "Closed: attempts are made as they come due",
-  open: "Open: after repeated failures, attempts wait; one now and then probes whether it answers again",
-  half_open: "Half open: one attempt is under way to see whether it answers again",
-};
-
 function HealthFigures({ health }: { health: Health }) {
+  const circuit = circuits[health.circuit];
   return (
     <div className="grid gap-4">
       <div className="grid grid-cols-2 gap-4 md:grid-cols-4">
@@ -60,7 +57,7 @@ function HealthFigures({ health }: { health: Health }) {
       <Card>
         <Facts
           facts={[
-            ["Circuit", circuitNames[health.circuit]],
+            ["Circuit", `${circuit.name}: ${circuit.meaning}`],
             [
               "Last attempt",
               health.last_attempt_at === null ? "none" : <Ago key="a" at={health.last_attempt_at} />,

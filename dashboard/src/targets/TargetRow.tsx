@@ -10,7 +10,7 @@ import { hostOf, kindIcons, kindNames, pathOf } from "./kinds.ts";
 
 /** The grid that the names of the columns share with the rows. */
 export const targetColumns =
-  "grid grid-cols-[20px_minmax(0,1fr)_auto] items-center gap-x-3 gap-y-1 px-3 md:grid-cols-[20px_minmax(0,1.2fr)_minmax(0,1fr)_96px_72px_64px_112px]";
+  "grid grid-cols-[20px_minmax(0,1fr)_auto] items-center gap-x-3 gap-y-1 px-3 md:grid-cols-[20px_minmax(0,1.2fr)_minmax(0,1fr)_96px_72px_64px_140px]";
 
 interface TargetRowProps {
   target: Target;

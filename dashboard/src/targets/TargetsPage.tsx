@@ -15,6 +15,7 @@ import { useUrlState } from "../shell/useUrlState.ts";
 import { Empty } from "../states/Empty.tsx";
 import { Loaded } from "../states/Loaded.tsx";
 import { MoreRows } from "../states/PagedList.tsx";
+import { ProblemCard } from "../states/ProblemCard.tsx";
 import { targetColumns, TargetRow } from "./TargetRow.tsx";
 import { useEnabling } from "./useTargetChange.ts";
 
@@ -68,7 +69,7 @@ function TargetList({ targets }: { targets: readonly Target[] }) {
   const [most, setMost] = useState(atATime);
   const shown = matching.slice(0, most);
   const selection = useSelection(shown.map(({ id }) => id));
-  const healths = useTargetHealths(shown);
+  const { healths, unread } = useTargetHealths(shown);
   const input = useRef<HTMLInputElement>(null);
   const [marked, setMarked] = useState(-1);
   useKeys({
@@ -88,6 +89,7 @@ function TargetList({ targets }: { targets: readonly Target[] }) {
         value={search["name"] ?? ""}
         onChange={(event) => change({ name: event.target.value || undefined })}
       />
+      {unread.isRefused && <ProblemCard error={unread.error} onRetry={unread.retry} />}
       <div className="rounded-card border bg-surface">
         <SelectedTargets ids={[...selection.selected]} onClear={selection.clear} />
         {shown.length === 0 ? (

@@ -34,6 +34,16 @@ export function healthQuery(id: string) {
   });
 }
 
+/** A circuit's states, in the words that every page has for them. */
+export const circuits: Record<Health["circuit"], { name: string; meaning: string }> = {
+  closed: { name: "Closed", meaning: "attempts are made as they come due" },
+  open: {
+    name: "Open",
+    meaning: "after repeated failures, attempts wait; one now and then probes whether it answers again",
+  },
+  half_open: { name: "Half open", meaning: "one attempt is under way to see whether it answers again" },
+};
+
 export function percent(rate: number | null | undefined): string {
   if (rate === null || rate === undefined) return "–";
   // Rounded down, so that 99.96 % is not shown as all.

@@ -1,14 +1,22 @@
 import { useQuery } from "@tanstack/react-query";
 import { Card } from "../controls/Card.tsx";
 import { type Stats, statsQuery } from "../figures/stats.ts";
+import { Loaded } from "../states/Loaded.tsx";
 
 /** Accepted items by day, as far as the service tells them. */
 export function DailyBars() {
-  const stats = useQuery({ ...statsQuery("30d"), retry: false });
-  if (stats.data === undefined || stats.data.points.length === 0) return null;
+  const stats = useQuery(statsQuery("30d"));
   return (
-    <Card title="Accepted by day">
-      <Bars stats={stats.data} />
+    <Card title="Accepted by day, replays included">
+      <Loaded query={stats} skeleton={<div className="skeleton h-40" />}>
+        {(data) =>
+          data.points.length === 0 ? (
+            <p className="text-muted">Nothing was accepted in the last 30 days.</p>
+          ) : (
+            <Bars stats={data} />
+          )
+        }
+      </Loaded>
     </Card>
   );
 }
@@ -32,7 +40,7 @@ function Bars({ stats }: { stats: Stats }) {
       </div>
       <p className="figures flex justify-between text-meta text-muted" aria-hidden>
         <span>{dayName(days[0] ?? stats.from)}</span>
-        <span>at most {top.toLocaleString("en")} a day</span>
+        <span>most in a day: {top.toLocaleString("en")}</span>
         <span>{dayName(days.at(-1) ?? stats.to)}</span>
       </p>
       <details>

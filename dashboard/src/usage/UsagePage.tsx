@@ -6,7 +6,6 @@ import { Card, Facts, Figure } from "../controls/Card.tsx";
 import { For } from "../controls/For.tsx";
 import { Loaded } from "../states/Loaded.tsx";
 import { ProblemCard } from "../states/ProblemCard.tsx";
-import { Moment } from "../time/Moment.tsx";
 import { BillingState } from "./BillingState.tsx";
 import { DailyBars } from "./DailyBars.tsx";
 import { Invoices } from "./Invoices.tsx";
@@ -63,6 +62,9 @@ export function UsagePage() {
   );
 }
 
+/** Months of usage are UTC months, whatever clock the page shows. */
+const monthFormat = new Intl.DateTimeFormat("en-GB", { timeZone: "UTC", month: "long", year: "numeric" });
+
 function ThisMonth({ currency }: { currency: string }) {
   const usage = useQuery({
     queryKey: ["usage"],
@@ -87,8 +89,8 @@ function ThisMonth({ currency }: { currency: string }) {
             />
           </div>
           <p className="text-meta text-muted">
-            From <Moment at={data.period_start} /> to <Moment at={data.period_end} />, UTC months. Retries,
-            claims, acknowledgements and replays are not billed.
+            {monthFormat.format(data.period_start * 1000)}, in UTC. Retries, claims, acknowledgements and
+            replays are not billed.
           </p>
         </div>
       )}
