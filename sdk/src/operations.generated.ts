@@ -950,7 +950,7 @@ export interface Operations {
   /** Delete a customer and its targets; what is queued for these becomes CANCELED. */
   deleteCustomer(uid: string, options?: CallOptions): Promise<DeletedCustomer>;
   /** List targets, oldest first. All of them, unless `limit` asks for a page. */
-  listTargets(options?: CallOptions & { /** All unless given */ limit?: number; /** The id of the last target of the page before */ after?: string; /** Only those of this customer; empty: only those of none */ customer_uid?: string; /** Only the one that you call this */ uid?: string }): Promise<{
+  listTargets(options?: CallOptions & { kind?: "webhook" | "mailbox" | "a2a"; /** All unless given */ limit?: number; /** The id of the last target of the page before */ after?: string; /** Only those of this customer; empty: only those of none */ customer_uid?: string; /** Only the one that you call this */ uid?: string }): Promise<{
     targets: Target[];
   }>;
   /** Create a webhook, mailbox or a2a target. The answer of a webhook target holds its signing secret, this once. */
@@ -1229,7 +1229,7 @@ export const operationTable = {
   putCustomer: { method: "PUT", path: "/api/v1/customers/{uid}", hasBody: true, headers: {}, query: [], idempotent: false },
   readCustomer: { method: "GET", path: "/api/v1/customers/{uid}", hasBody: false, headers: {}, query: [], idempotent: true },
   deleteCustomer: { method: "DELETE", path: "/api/v1/customers/{uid}", hasBody: false, headers: {}, query: [], idempotent: false },
-  listTargets: { method: "GET", path: "/api/v1/targets", hasBody: false, headers: {}, query: ["limit", "after", "customer_uid", "uid"], idempotent: true },
+  listTargets: { method: "GET", path: "/api/v1/targets", hasBody: false, headers: {}, query: ["kind", "limit", "after", "customer_uid", "uid"], idempotent: true },
   createTarget: { method: "POST", path: "/api/v1/targets", hasBody: true, headers: {}, query: [], idempotent: false },
   readTarget: { method: "GET", path: "/api/v1/targets/{id}", hasBody: false, headers: {}, query: [], idempotent: true },
   updateTarget: { method: "PATCH", path: "/api/v1/targets/{id}", hasBody: true, headers: {}, query: [], idempotent: true },

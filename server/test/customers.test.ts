@@ -117,6 +117,8 @@ describe("a target of a customer", () => {
     expect(await list("?customer_uid=")).toEqual([free]);
     expect(await list("?uid=inbox")).toEqual([own]);
     expect(await list("?uid=nobody")).toEqual([]);
+    expect(await list("?kind=webhook&customer_uid=c1")).toEqual([]);
+    expect(await list("?kind=mailbox&limit=2")).toEqual([own, second]);
   });
 
   it("needs a customer that there is, at creation and at a change", async ({ newMailbox, call }) => {

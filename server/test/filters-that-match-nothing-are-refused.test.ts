@@ -24,7 +24,10 @@ describe("a query parameter that a route does not know is 400", () => {
         /^"type" is no query parameter of this route: it takes limit, .*event_type, .*fields$/,
       ),
     ],
-    ["/api/v1/targets?kind=webhook", '"kind" is no query parameter of this route: it takes none'],
+    [
+      "/api/v1/targets?customer=shop-7",
+      '"customer" is no query parameter of this route: it takes kind, limit, after, customer_uid, uid',
+    ],
     ["/api/v1/keys?limit=1", '"limit" is no query parameter of this route: it takes none'],
     ["/api/v1/endpoints?__proto__=1", '"__proto__" is no query parameter of this route: it takes none'],
   ] as const)("%s", async ([path, error], { get }) => {

@@ -3246,6 +3246,7 @@ export interface operations {
     listTargets: {
         parameters: {
             query?: {
+                kind?: "webhook" | "mailbox" | "a2a";
                 /** @description All unless given */
                 limit?: number;
                 /** @description The id of the last target of the page before */

@@ -310,6 +310,7 @@ export const Consent = Type.Union([
 
 /** Which targets are listed. */
 export const TargetQuery = Type.Object({
+  kind: Type.Optional(Kind),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000, description: "All unless given" })),
   after: Type.Optional(
     Type.Unsafe<string>({ ...Id, description: "The id of the last target of the page before" }),
