@@ -74,7 +74,7 @@ function Figures({ stats, mailbox }: { stats: MailboxStats; mailbox: Target }) {
     <div className="grid grid-cols-2 gap-4 md:grid-cols-3 xl:grid-cols-6">
       <Figure
         name="Ready"
-        value={counted(stats.ready)}
+        value={number(stats.ready)}
         detail={stats.blocked > 0 ? `${number(stats.blocked)} wait for their key's turn` : undefined}
       />
       <Figure name="Claimed" value={counted(stats.claimed)} />

@@ -102,7 +102,7 @@ function Numbers({ stats }: { stats: MailboxStats | undefined }) {
             className={`text-section font-semibold ${name === "Dead" && (value ?? 0) > 0 ? "text-dead" : ""}`}
           >
             {value?.toLocaleString("en") ?? "–"}
-            {value !== undefined && value > 0 && !stats?.counts_are_exact && "+"}
+            {name !== "Ready" && (value ?? 0) > 0 && !stats?.counts_are_exact && "+"}
           </dd>
         </div>
       ))}

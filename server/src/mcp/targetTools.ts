@@ -20,7 +20,7 @@ const Stats = Type.Object({
   delayed: Type.Integer({ description: "Released for a later moment" }),
   blocked: Type.Integer({ description: "Behind an earlier message of their ordering key" }),
   dead: Type.Integer(),
-  counts_are_exact: Type.Boolean({ description: "False where counting ended at 10,000" }),
+  counts_are_exact: Type.Boolean({ description: "False where there were too many to count" }),
   oldest_age_seconds: Type.Union([Type.Number(), Type.Null()]),
   accepted_per_minute: Type.Number(),
   acknowledged_per_minute: Type.Number(),

@@ -7,7 +7,7 @@ export interface MailboxStats {
   delayed: number;
   blocked: number;
   dead: number;
-  /** False when more than {@link maxCounted} of one of them were found, and only so many counted. */
+  /** False when there were too many of one of them to count. */
   counts_are_exact: boolean;
   oldest_age_seconds: number | null;
   accepted_per_minute: number;
@@ -15,10 +15,12 @@ export interface MailboxStats {
 }
 
 /**
- * Up to here messages are counted one by one: the ready ones, those that were claimed or given back, and the dead ones.
- * Beyond, the ready ones are what the ledger says is held, less the rest.
+ * Up to here messages are counted one by one, each a read of its row: the ready ones, and those that were claimed or given
+ * back. Beyond, the ready ones are what the ledger says is held, less the rest.
  */
-const maxCounted = 10_000;
+const maxCounted = 2_500;
+/** Dead ones are counted in their index alone. */
+const maxDeadCounted = 10_000;
 /** Rates are over this many whole minutes and the present one. */
 const rateMinutes = 5;
 
@@ -38,8 +40,8 @@ interface StatsRow {
 }
 
 /**
- * The live view of a mailbox. Looks at no more than {@link maxCounted} messages of a kind, however many there are: of
- * those that were claimed or given back at the ones that are claimable soonest. Changes nothing.
+ * The live view of a mailbox. Looks at no more than {@link maxCounted} messages of a kind, and {@link maxDeadCounted} dead
+ * ones, however many there are: of those that were claimed or given back at the ones that are claimable soonest. Changes nothing.
  */
 export async function mailboxStats(deps: ReadDeps, mailbox: MailboxMoment): Promise<MailboxStats> {
   const minute = Math.floor(mailbox.nowMs / 60_000);
@@ -54,13 +56,14 @@ export async function mailboxStats(deps: ReadDeps, mailbox: MailboxMoment): Prom
       mailbox.maxClaims,
       maxCounted,
       minute - rateMinutes,
+      maxDeadCounted,
     ],
   });
   const row = rows[0]!;
   const elsewhere = row.lapsed + row.claimed + row.delayed + row.blocked + row.poison;
-  const hasAllReady = row.ready < maxCounted;
   const hasAllElsewhere = elsewhere < maxCounted;
-  const ready = hasAllReady || !hasAllElsewhere ? row.ready : Math.max(row.held - elsewhere, row.ready);
+  // Where not all of the rest was counted, the most that it can be.
+  const ready = row.ready < maxCounted ? row.ready : Math.max(row.held - elsewhere, row.ready);
   const oldest = [row.oldest_ready, row.oldest_waiting].filter((id) => id !== null).sort()[0];
   const rateSeconds = rateMinutes * 60 + (mailbox.nowMs % 60_000) / 1000;
   return {
@@ -69,7 +72,7 @@ export async function mailboxStats(deps: ReadDeps, mailbox: MailboxMoment): Prom
     delayed: row.delayed,
     blocked: row.blocked,
     dead: row.dead + row.poison,
-    counts_are_exact: hasAllElsewhere && row.dead < maxCounted,
+    counts_are_exact: hasAllElsewhere && row.dead < maxDeadCounted,
     oldest_age_seconds: oldest === undefined ? null : ageSeconds(oldest, mailbox.nowMs),
     accepted_per_minute: rate(row.accepted, rateSeconds),
     acknowledged_per_minute: rate(row.acknowledged, rateSeconds),
@@ -151,8 +154,8 @@ const statsText = `
           and c.mailbox_id = $3
           and c.dead
           and c.id >= $4
-        order by c.position
-        limit $6
+        order by c.id
+        limit $8
       ) d
     ) as dead,
     coalesce(l.held, 0)::bigint as held,
