@@ -1809,7 +1809,7 @@ export interface components {
             /** @description Behind an earlier message of their ordering key */
             blocked: number;
             dead: number;
-            /** @description False when the mailbox has more than 2,500 messages that were claimed or given back, or more than 10,000 dead ones: then no more than so many were counted */
+            /** @description False when the mailbox has more than 2,500 messages that were claimed or given back, or more than 10,000 dead ones: then no more than so many were counted, and ready is the most that it can be */
             counts_are_exact: boolean;
             /** @description Age of the oldest message that is UNREAD */
             oldest_age_seconds: number | null;

@@ -5,7 +5,7 @@ import { ApiError, notFound } from "../http/contract/errors.ts";
 import { type RouteDefinition, route } from "../http/contract/route.ts";
 import type { TargetDeps } from "../targets/createTarget.ts";
 import { checkMetadata } from "../targets/metadata.ts";
-import { isUid, UidParams } from "../targets/uid.ts";
+import { isUid, UidParams, uidRule } from "../targets/uid.ts";
 import { deleteCustomer } from "./deleteCustomer.ts";
 import { Customer, CustomerInput, CustomerQuery, DeletedCustomer } from "./schemas.ts";
 import { listCustomers, putCustomer, readCustomer } from "./store.ts";
@@ -34,7 +34,7 @@ export function customerRoutes(
       },
       async (call) => {
         const { uid } = call.params;
-        if (!isUid(uid)) throw new ApiError(400, "uid must be 1 to 128 characters of A-Z a-z 0-9 . _ : -");
+        if (!isUid(uid)) throw new ApiError(400, `uid must be ${uidRule}`);
         const { name = "", metadata = {} } = call.body;
         checkMetadata(metadata);
         return putCustomer(deps.pool, originOf(call), { uid, name, metadata }, deps.nowMs());

@@ -1,12 +1,14 @@
 import { Type } from "typebox";
 
 const uidPattern = "^[A-Za-z0-9._:-]{1,128}$";
+/** What a uid is, for people. */
+export const uidRule = "1 to 128 characters of A-Z a-z 0-9 . _ : -";
 const uid = new RegExp(uidPattern);
 
 /** A name that an organization gives to something of its own, in a body or a query. */
 export const Uid = Type.String({
   pattern: uidPattern,
-  description: "1 to 128 characters of A-Z a-z 0-9 . _ : -",
+  description: uidRule,
   examples: ["customer-4711"],
 });
 
