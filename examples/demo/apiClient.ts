@@ -1,4 +1,4 @@
-/** The few calls that the demo makes, as any HTTP client would make them. */
+/** The few calls that the examples make, as any HTTP client would make them. */
 export class ApiClient {
   readonly #base: string;
   #key: string | undefined;
@@ -18,6 +18,10 @@ export class ApiClient {
 
   post(path: string, body: unknown = {}, headers: Record<string, string> = {}): Promise<Answer> {
     return this.#call("POST", path, body, headers);
+  }
+
+  put(path: string, body: unknown): Promise<Answer> {
+    return this.#call("PUT", path, body);
   }
 
   patch(path: string, body: unknown): Promise<Answer> {
