@@ -5,6 +5,7 @@ import { createRoot } from "react-dom/client";
 import { isPassing, Problem } from "./api/problem.ts";
 import { Toasts } from "./controls/Toasts.tsx";
 import { router } from "./router.tsx";
+import { keepFocus } from "./shell/keepFocus.ts";
 import "./style.css";
 
 const retries = 2;
@@ -24,6 +25,8 @@ const queries = new QueryClient({
     },
   },
 });
+
+keepFocus();
 
 createRoot(document.querySelector("#root")!).render(
   <StrictMode>

@@ -18,6 +18,10 @@ beforeAll(async () => {
   const { service } = dashboard;
   owned.target = (await createWebhookTarget(service, owner, "https://receiver.invalid/")).id;
   owned.mailbox = await createMailboxTarget(service, owner);
+  await service.call("POST", "/api/v1/replays", {
+    key: owner.api_key,
+    body: { filter: { status: "FAILED" } },
+  });
   owned.item = await sendItem(service, owner, owned.target, { event_type: "order.created" });
 });
 
@@ -70,24 +74,31 @@ const roleTooLow: Refusal = {
   wayOn: /See members/,
 };
 
+/**
+ * One for each way of reading. That every page says what is refused is seen with 403, and that it says what is tried again
+ * first with 503; what tells the others from these is one place for all pages.
+ */
+const eachWay = ["/targets", "/items", `/items?open=${id}`];
+
 const refusals: Record<string, Refusal> = {
   "402": {
     answer: (route) => route.fulfill(refusal(402)),
     sentence: /suspended because an invoice was not paid/,
     wayOn: /See usage and billing/,
+    paths: eachWay,
   },
   "403 for the role": roleTooLow,
   "403 while pending": {
     answer: (route) => route.fulfill(refusal(403)),
     sentence: /begin once a payment method is set up/,
     wayOn: /See usage and billing/,
-    // What tells it from the other 403 is one place: each way of reading is enough.
-    paths: ["/targets", "/items", `/items?open=${id}`],
+    paths: eachWay,
   },
   "429": {
     answer: (route) => route.fulfill(refusal(429, { "retry-after": "90" })),
     sentence: /Try again in 1 min/,
     wayOn: /Retry/,
+    paths: eachWay,
   },
   "503": {
     answer: (route) => route.fulfill(refusal(503)),
@@ -98,6 +109,7 @@ const refusals: Record<string, Refusal> = {
     answer: (route) => route.abort(),
     sentence: /The service cannot be reached/,
     wayOn: /Retry/,
+    paths: eachWay,
   },
 };
 
@@ -218,6 +230,55 @@ it.concurrent("pages that wait for an answer show that they load", async () => {
       .catch(() => blank.push(path));
   }
   expect(blank).toEqual([]);
+  expect(problems).toEqual([]);
+});
+
+it.concurrent("pages keep what they had read, and say from when it is, where it cannot be read again", async () => {
+  const { page, problems } = await dashboard.openAs(owner);
+  let refused: RegExp | undefined;
+  await page.route(data, (route) =>
+    refused?.test(route.request().url()) === true ? route.fulfill(refusal(500)) : route.fallback(),
+  );
+  await page.goto("/demo");
+  const { target, mailbox, item } = owned;
+  /** Path, a text that stays there, and what is refused. */
+  const kept: readonly (readonly [path: string, text: string, refuses?: RegExp])[] = [
+    ["/", "Needs attention"],
+    ["/items", "order.created"],
+    [`/items/${item}`, "order.created"],
+    [`/items?open=${item}`, "order.created"],
+    ["/targets", "receiver.invalid"],
+    [`/targets/${target}`, "order.created"],
+    [`/targets/${target}?tab=health`, "When an attempt fails"],
+    ["/mailboxes", "Oldest"],
+    [`/mailboxes/${mailbox}`, "In / out a minute"],
+    ["/handoffs?state=WORKING", "No handoff is in this state"],
+    ["/replays", "status: FAILED"],
+    ["/usage", "Accepted this month"],
+    ["/settings", "default"],
+    ["/settings?tab=members", "(you)"],
+    ["/settings?tab=notifications", "None of them hears of it yet."],
+    ["/settings?tab=erasures", "Nothing was erased yet."],
+    ["/settings?tab=audit", "organization.created"],
+    // A part of a page alone.
+    ["/targets", "receiver.invalid", /health/],
+    ["/mailboxes", "Oldest", /stats/],
+    ["/", "Failing targets", /health|stats/],
+  ];
+  const shown = kept.map(([path, text]) => ({ path, text, wayOn: "" }));
+  expect(await missingAt(page, shown)).toEqual([]);
+  // What is older than two seconds is read again when its page is shown.
+  const silent: string[] = [];
+  for (const [path, text, refuses = /./] of kept) {
+    refused = refuses;
+    silent.push(
+      ...(await missingAt(page, [
+        { path, text, wayOn: "Retry" },
+        { path, text: /As of \d\d:\d\d:\d\d/, wayOn: "Retry" },
+      ])),
+    );
+  }
+  expect(silent).toEqual([]);
   expect(problems).toEqual([]);
 });
 
