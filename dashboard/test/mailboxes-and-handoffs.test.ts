@@ -126,7 +126,7 @@ it("tells a mailbox what somebody should look at, from its choice to its removal
   await page.getByRole("dialog").getByRole("group", { name: "Payload" }).waitFor();
   await page.goto("/settings?tab=notifications");
   await page.getByRole("button", { name: "Remove what to look at" }).click();
-  await page.getByText("what to look at hears of nothing any more.").waitFor();
+  await page.getByText("what to look at is told nothing any more.").waitFor();
   await expect.poll(() => page.getByRole("button", { name: "Remove what to look at" }).count()).toBe(0);
   expect(problems).toEqual([]);
 });

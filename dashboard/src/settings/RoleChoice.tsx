@@ -1,9 +1,9 @@
 import type { Role } from "../api/shapes.ts";
 
 export const roleMeanings: Record<Role, { name: string; may: string }> = {
-  viewer: { name: "Viewer", may: "reads" },
-  member: { name: "Member", may: "works with targets, items, mailboxes and handoffs" },
-  admin: { name: "Admin", may: "everything, keys, members and payment included" },
+  viewer: { name: "Viewer", may: "Reads" },
+  member: { name: "Member", may: "Works with targets, items, mailboxes and handoffs" },
+  admin: { name: "Admin", may: "Everything, keys, members and payment included" },
 };
 
 export const roles = Object.keys(roleMeanings) as Role[];
