@@ -5,7 +5,6 @@ import { createRoot } from "react-dom/client";
 import { isPassing, Problem } from "./api/problem.ts";
 import { Toasts } from "./controls/Toasts.tsx";
 import { router } from "./router.tsx";
-import { keepFocus } from "./shell/keepFocus.ts";
 import "./style.css";
 
 const retries = 2;
@@ -26,7 +25,8 @@ const queries = new QueryClient({
   },
 });
 
-keepFocus();
+// Nothing loses the focus before there is something to press: it need not come first.
+void import("./shell/keepFocus.ts").then(({ keepFocus }) => keepFocus());
 
 createRoot(document.querySelector("#root")!).render(
   <StrictMode>

@@ -18,6 +18,7 @@ beforeAll(async () => {
   const { service } = dashboard;
   owned.target = (await createWebhookTarget(service, owner, "https://receiver.invalid/")).id;
   owned.mailbox = await createMailboxTarget(service, owner);
+  await service.call("PUT", "/api/v1/customers/shop-7", { key: owner.api_key, body: { name: "Shop GmbH" } });
   await service.call("POST", "/api/v1/replays", {
     key: owner.api_key,
     body: { filter: { status: "FAILED" } },
@@ -37,6 +38,8 @@ const pages = [
   `/items/${id}`,
   "/targets",
   `/targets/${id}`,
+  "/customers",
+  `/customers/${id}`,
   "/mailboxes",
   `/mailboxes/${id}`,
   "/handoffs",
@@ -250,6 +253,8 @@ it.concurrent("pages keep what they had read, and say from when it is, where it 
     ["/targets", "receiver.invalid"],
     [`/targets/${target}`, "order.created"],
     [`/targets/${target}?tab=health`, "When an attempt fails"],
+    ["/customers", "Shop GmbH"],
+    ["/customers/shop-7", "No target belongs to it yet"],
     ["/mailboxes", "Oldest"],
     [`/mailboxes/${mailbox}`, "In / out a minute"],
     ["/handoffs?state=WORKING", "No handoff is in this state"],
@@ -257,7 +262,7 @@ it.concurrent("pages keep what they had read, and say from when it is, where it 
     ["/usage", "Accepted this month"],
     ["/settings", "default"],
     ["/settings?tab=members", "(you)"],
-    ["/settings?tab=notifications", "None of them hears of it yet."],
+    ["/settings?tab=notifications", "None is told yet."],
     ["/settings?tab=erasures", "Nothing was erased yet."],
     ["/settings?tab=audit", "organization.created"],
     // A part of a page alone.
@@ -290,18 +295,20 @@ const empty: readonly Shown[] = [
   ["/start", "Where should items go?", "Make the target"],
   ["/items", "No items yet", "Send the first one"],
   ["/targets", "No targets yet", "Get started"],
+  ["/customers", "No customers yet", "New customer"],
   ["/mailboxes", "No mailboxes yet", "Make a mailbox"],
   ["/handoffs", "No handoffs yet", "Add an agent"],
   ["/replays", "No replays yet", "Find failed items"],
   ["/usage", "Nothing was accepted in the last 30 days.", "Usage"],
   ["/settings", "Signed in as", "New key"],
   ["/settings?tab=members", "Nobody was invited yet.", "Invite"],
-  ["/settings?tab=notifications", "None of them hears of it yet.", "Tell it"],
+  ["/settings?tab=notifications", "None is told yet.", "Tell it"],
   ["/settings?tab=erasures", "Nothing was erased yet.", "Erase all its items…"],
   ["/settings?tab=audit", "organization.created", "General"],
 ];
 
 const noMatch: readonly Shown[] = [
+  ["/customers?prefix=none", "No customer matches", "Show all customers"],
   ["/items?type=none", "No item matches", "Clear the filters"],
   ["/handoffs?state=WORKING", "No handoff is in this state", "Show all handoffs"],
   ["/settings?tab=audit&action=key.deleted", "No entry matches", "Show all entries"],
@@ -309,6 +316,7 @@ const noMatch: readonly Shown[] = [
 
 /** What makes no sense, in a path or behind the `?`. */
 const nonsense: readonly Shown[] = [
+  ["/customers?prefix=no+uid", "No customer matches", "Show all customers"],
   ["/items?time=soon", /Time must be 1h/, "Clear the filters"],
   ["/items?status=LOST", /status/i, "Clear the filters"],
   ["/items?target=none", /There is nothing with this id|target_id|No item matches/i, "Clear the filters"],
@@ -333,6 +341,7 @@ function foreign(): readonly Shown[] {
     `/mailboxes/${mailbox}`,
     `/handoffs?open=${item}`,
     `/replays/${item}`,
+    "/customers/shop-7",
   ];
   const none = { target: "none", mailbox: "none", item: "none" };
   return [owned, { target: id, mailbox: id, item: id }, none].flatMap((of) =>
@@ -362,6 +371,7 @@ it.concurrent("what is empty, matches nothing, makes no sense or is another's sa
       [`/mailboxes/${mailbox}?status=LOST`, /status/i, "Show what waits"],
       [`/mailboxes/${mailbox}?tab=none`, "Nothing waits", "Messages"],
       [`/mailboxes/${mailbox}?open=none`, "There is nothing with this id", "See all items"],
+      ["/customers/shop-7", "No target belongs to it yet", "New target"],
       [`/targets/${target}?tab=none`, "Latest items", "All its items"],
       [`/targets/${target}?open=none`, "There is nothing with this id", "See all items"],
       // Each kind has its own page; a link to the other leads there.

@@ -17,6 +17,10 @@ it("invites a viewer, who reads everything and is offered no change, until the r
   const admin = await dashboard.newAccount();
   const target = await createWebhookTarget(dashboard.service, admin, "http://127.0.0.1:9/", { name: "seen" });
   const item = await sendItem(dashboard.service, admin, target.id, { event_type: "seen.too" });
+  await dashboard.service.call("PUT", "/api/v1/customers/shop-7", {
+    key: admin.api_key,
+    body: { name: "Shop GmbH" },
+  });
   const first = await dashboard.openAs(admin);
   const email = newEmail();
   await first.page.goto("/hooks/settings?tab=members");
@@ -37,17 +41,19 @@ it("invites a viewer, who reads everything and is offered no change, until the r
   await page.getByRole("button", { name: "Join" }).click();
   await page.getByRole("heading", { name: "Overview" }).waitFor();
   const changing =
-    /^(Replay|Cancel|Erase|Save|Pause|Enable|Send a test|New|Revoke|Remove|Invite|Tell it|Rename|Make|Delete|Redrive)/;
+    /^(Replay|Cancel|Erase|Save|Pause|Enable|Send a test|New|Edit|Revoke|Remove|Invite|Tell it|Rename|Make|Delete|Redrive)/;
   for (const [path, shown] of [
     [`/items/${item}`, "seen.too"],
     [`/targets/${target.id}`, "Latest items"],
     [`/targets/${target.id}?tab=settings`, "Under way at a time"],
     [`/targets/${target.id}?tab=secret`, "Verify deliveries"],
     ["/targets", "seen"],
+    ["/customers", "Shop GmbH"],
+    ["/customers/shop-7", "No target belongs to it yet"],
     ["/mailboxes", "No mailboxes yet"],
     ["/settings", "API keys"],
     ["/settings?tab=members", "(you)"],
-    ["/settings?tab=notifications", "hear of what somebody should look at"],
+    ["/settings?tab=notifications", "when something needs attention"],
     ["/settings?tab=erasures", "Payloads, answers"],
     ["/targets/new", "Your role does not allow this"],
     ["/start", "Your role does not allow this"],

@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { focusOn } from "../shell/keepFocus.ts";
+import { focusOn } from "../shell/focusOn.ts";
 
 /** A titled part of a page. */
 export function Card({

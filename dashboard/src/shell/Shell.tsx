@@ -4,7 +4,7 @@ import { lazy, Suspense, useEffect, useRef, useState } from "react";
 import { useSession } from "../api/session.ts";
 import { followStream } from "../live/follow.ts";
 import { togglePause } from "../live/liveState.ts";
-import { focusPage } from "./keepFocus.ts";
+import { focusPage } from "./focusOn.ts";
 import { Redirect } from "./Redirect.tsx";
 import { pages } from "./pages.ts";
 import { Sidebar } from "./Sidebar.tsx";

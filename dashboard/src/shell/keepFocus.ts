@@ -1,9 +1,11 @@
+import { controls, focusOn, pageOf } from "./focusOn.ts";
+
 /**
  * Keeps the focus where somebody is, when what has it leaves the page or is disabled: a browser gives it to the document's
  * body, and the next Tab begins at the top. It goes to the same control of the next row; to the heading of what took the
- * place of a whole part; else to the heading above. Returns what ends it.
+ * place of a whole part; else to the heading above.
  */
-export function keepFocus(): () => void {
+export function keepFocus(): void {
   let held: HTMLElement | undefined;
   let left: Left | "nowhere" | undefined;
   const take = ({ target }: FocusEvent): void => {
@@ -29,16 +31,6 @@ export function keepFocus(): () => void {
   document.addEventListener("focusin", take);
   document.addEventListener("pointerup", release);
   observer.observe(document.body, { childList: true, subtree: true, attributeFilter: ["disabled"] });
-  return () => {
-    document.removeEventListener("focusin", take);
-    document.removeEventListener("pointerup", release);
-    observer.disconnect();
-  };
-}
-
-/** Focuses the page itself, below everything that surrounds it. */
-export function focusPage(): void {
-  focusOn(pageOf());
 }
 
 /** Where the focus was: what was taken out, its place, and the how-manieth of its controls had the focus. */
@@ -49,8 +41,6 @@ interface Left {
   index: number;
 }
 
-const controls =
-  "a[href], button:not(:disabled), input:not(:disabled), select:not(:disabled), textarea:not(:disabled), summary";
 const headings = "h1, h2, h3";
 const rows = "li, [role=row]";
 
@@ -105,22 +95,6 @@ function headingAbove(place: Element): HTMLElement | undefined {
   );
 }
 
-/** The dialog that is open, or the page. */
-function pageOf(): HTMLElement | undefined {
-  const dialog = [...document.querySelectorAll<HTMLElement>("[role=dialog], [role=alertdialog]")].at(-1);
-  return dialog ?? document.querySelector<HTMLElement>("main") ?? undefined;
-}
-
 function isNowhere(active: Element | null): boolean {
   return active === null || active === document.body || active.matches(":disabled");
-}
-
-/** What cannot have the focus by itself can have it this once. */
-export function focusOn(place: HTMLElement | null | undefined): void {
-  if (place === null || place === undefined) return;
-  if (!place.matches(controls) && !place.hasAttribute("tabindex")) {
-    place.tabIndex = -1;
-    place.addEventListener("blur", () => place.removeAttribute("tabindex"), { once: true });
-  }
-  place.focus({ preventScroll: place.matches("main, h1") });
 }
