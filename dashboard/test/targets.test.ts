@@ -254,7 +254,7 @@ it("makes a customer with a target that its receiver knows, and deletes both for
   await page.getByRole("alert").filter({ hasText: "1 to 128 characters" }).waitFor();
   await uid.fill("shop:7");
   await page.getByLabel("Metadata").fill('{"plan": ');
-  await page.getByRole("alert").filter({ hasText: "no JSON" }).waitFor();
+  await page.getByRole("alert").filter({ hasText: "Not JSON yet" }).waitFor();
   expect(await make.isDisabled()).toBe(true);
   await page.getByLabel("Metadata").fill('{"plan": "gold"}');
   await page.getByLabel("Name", { exact: true }).fill("Shop GmbH");

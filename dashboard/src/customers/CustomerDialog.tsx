@@ -30,7 +30,9 @@ export function NewCustomer({ onClose }: { onClose: () => void }) {
     },
   });
   const isTaken = make.isSuccess && make.data === undefined;
-  const isReady = isUid(uid) && metadataProblem(draft.metadata) === undefined;
+  // No path can hold these two.
+  const isPossible = isUid(uid) && uid !== "." && uid !== "..";
+  const isReady = isPossible && metadataProblem(draft.metadata) === undefined;
   return (
     <Modal title="New customer" open onClose={onClose}>
       <Form
@@ -46,8 +48,8 @@ export function NewCustomer({ onClose }: { onClose: () => void }) {
           spellCheck={false}
           hint={`Your own id of the customer, for good: ${uidRule}`}
           error={
-            uid !== "" && !isUid(uid)
-              ? uidRule
+            uid !== "" && !isPossible
+              ? `${uidRule}, and neither . nor ..`
               : isTaken
                 ? "There is a customer with this uid already"
                 : undefined

@@ -41,6 +41,7 @@ export function MetadataField({ value, error, onChange }: MetadataFieldProps) {
     <TextArea
       label="Metadata"
       spellCheck={false}
+      className="font-mono"
       value={value}
       error={metadataProblem(value) ?? error}
       hint="A JSON object of your own, up to 4 KiB; keep personal data out of it"

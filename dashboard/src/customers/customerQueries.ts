@@ -44,7 +44,7 @@ export async function listCustomerTargets(
   return (await answer(client.GET("/api/v1/targets", { params: { query }, signal }))).targets;
 }
 
-/** What a uid is; the service says the same of others. */
+/** What a uid is, in words. */
 export const uidRule = "1 to 128 characters of A-Z a-z 0-9 . _ : -";
 
 export function isUid(text: string): boolean {

@@ -14,10 +14,10 @@ export function metadataProblem(text: string): string | undefined {
   try {
     value = JSON.parse(text);
   } catch {
-    return 'It is no JSON yet. Such as {"plan": "gold"}';
+    return 'Not JSON yet: an object such as {"plan": "gold"}';
   }
   if (typeof value !== "object" || value === null || Array.isArray(value))
-    return 'A JSON object, such as {"plan": "gold"}';
+    return 'Not an object, such as {"plan": "gold"}';
   return new TextEncoder().encode(JSON.stringify(value)).length > mostBytes ? "At most 4 KiB" : undefined;
 }
 

@@ -91,7 +91,7 @@ export function CustomerField({ value, error, onChange }: CustomerFieldProps) {
         autoComplete="off"
         spellCheck={false}
         list={listId}
-        hint="The uid of whom it belongs to; empty for nobody"
+        hint="A customer's uid; empty for none"
         error={error}
         onChange={(event) => onChange(event.target.value)}
       />

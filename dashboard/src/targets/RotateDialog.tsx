@@ -68,7 +68,7 @@ export function RotateDialog({ target, onSecret, onClose }: RotateDialogProps) {
           autoComplete="off"
           maxLength={128}
           placeholder="whsec_…"
-          hint="One that the receiver knows already; left empty, one is made and shown once"
+          hint="One that the receiver knows already; empty makes one"
           value={known}
           onChange={(event) => setKnown(event.target.value)}
         />
