@@ -1,4 +1,5 @@
 import { describe, expect } from "vitest";
+import { createAgentTarget } from "./support/agentTargets.ts";
 import { acceptedEvents } from "./support/items.ts";
 import { file, startedNodeTest } from "./support/fixtures.ts";
 import { isSignedWith } from "./support/receiver.ts";
@@ -129,6 +130,7 @@ describe("a publication", () => {
     const webhook = await customer.webhook();
     await other.webhook();
     const key = { "idempotency-key": "once" };
+    await customer.publish({ n: 0 });
     const answers = await Promise.all(Array.from({ length: 12 }, () => customer.publish({ n: 1 }, key)));
     expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1);
     expect(answers.filter(({ headers }) => headers["idempotency-replayed"] === "true")).toHaveLength(11);
@@ -138,8 +140,8 @@ describe("a publication", () => {
     });
     // The same key means another publication to somebody else.
     expect((await other.publish({ n: 2 }, key)).body.items).toHaveLength(1);
-    await receiver.arrivals(1, { path: webhook.path });
-    expect(await acceptedEvents(node, own.account)).toBe(2);
+    await receiver.arrivals(2, { path: webhook.path });
+    expect(await acceptedEvents(node, own.account)).toBe(3);
   });
 
   it("is all or nothing: one target that takes no such payload refuses it", async ({
@@ -212,6 +214,46 @@ describe("a publication", () => {
     const arrived = await receiver.arrivals(2, { path });
     expect(arrived[1]!.body.toString()).toBe('{"text":"stored once"}');
   });
+});
+
+it("carries its payload to retries, agents, dead letters that are redriven, and replays of many", async ({
+  own,
+  node,
+  newCustomer,
+  receiver,
+  agent,
+}) => {
+  const customer = await newCustomer(own);
+  const text = '{"event_type":"a.b","text":"the same bytes"}';
+  const webhook = await customer.webhook({ retry_interval_seconds: 1 });
+  const mailbox = await customer.mailbox({ max_claims: 1 });
+  await createAgentTarget(node, own.account, agent.cardUrl, { customer_uid: customer.uid });
+  let failures = 1;
+  receiver.answer = (_received, response) => void response.writeHead(failures-- > 0 ? 500 : 200).end();
+  const { body } = await customer.publish(JSON.parse(text));
+  expect(body.items).toHaveLength(3);
+  const [first, second] = await receiver.arrivals(2, { path: webhook.path });
+  expect([first!.body.toString(), second!.body.toString()]).toEqual([text, text]);
+  await until(
+    () => agent.messages(),
+    (messages) => JSON.stringify(messages).includes("the same bytes"),
+  );
+  const claim = () => own.call("POST", `/api/v1/mailboxes/${mailbox}/claim`, {}, { "claim-id": "one" });
+  expect((await claim()).body.messages).toMatchObject([{ payload: JSON.parse(text) }]);
+  const [{ id, claim_token: token }] = (await claim()).body.messages;
+  await own.call("POST", `/api/v1/mailboxes/${mailbox}/reject`, { messages: [{ id, claim_token: token }] });
+  expect(await own.statusOf(id)).toBe("DEAD");
+  expect((await own.call("POST", `/api/v1/mailboxes/${mailbox}/redrive`, {})).status).toBe(200);
+  const taken = await own.call("POST", `/api/v1/mailbox-messages/${id}/claim`);
+  expect(taken.body).toMatchObject({ id, payload: JSON.parse(text) });
+  const replay = { filter: { target_id: webhook.id, status: "DELIVERED" } };
+  await own.settled(
+    body.items.find((item: { target_id: string }) => item.target_id === webhook.id).id,
+    "DELIVERED",
+  );
+  expect((await own.call("POST", "/api/v1/replays", replay)).status).toBe(202);
+  const arrived = await receiver.arrivals(3, { path: webhook.path });
+  expect(arrived[2]!.body.toString()).toBe(text);
 });
 
 describe("a replay of a publication", () => {

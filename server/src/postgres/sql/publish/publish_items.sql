@@ -105,7 +105,7 @@ begin
       cross join unnest(p.event_ids) with ordinality as i (id, ord)
       join events e on e.org_id = v_sender.org_id and e.id = i.id
       where p.bucket = v_bucket
-        and p.id = publication_id;
+        and p.id = v_winner.id;
     elsif code = 'a' then
       target_ids := coalesce(v_targets.ids, '{}');
       kinds := coalesce(v_targets.kinds, '{}');
