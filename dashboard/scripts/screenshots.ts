@@ -82,7 +82,9 @@ async function take(page: Page, { path, shown }: Picture, file: string): Promise
   // The stream never ends, so the network is never idle; fonts and skeletons are what is waited for.
   await page.evaluate("document.fonts.ready");
   await untilRead(page);
-  await page.screenshot({ path: join(folder, file) });
+  // To look at, all of a page, but for lists that draw only what is in view; to show, what fits a window.
+  const fullPage = process.argv[2] !== undefined && (await page.locator("[role=grid]").count()) === 0;
+  await page.screenshot({ path: join(folder, file), fullPage });
   console.log(file);
 }
 
@@ -100,6 +102,8 @@ function pictures({ targets, replay }: Seeded, failed: string): Picture[] {
     { name: "target", path: `/targets/${targets.broken}?tab=health`, shown: "When an attempt fails" },
     { name: "secret", path: `/targets/${targets.orders}?tab=secret`, shown: "Rotate the signing secret" },
     { name: "new-target", path: "/targets/new", shown: "Where should items go?" },
+    { name: "customers", path: "/customers", shown: "Corner Shop GmbH" },
+    { name: "customer", path: "/customers/shop-7", shown: "Delete this customer" },
     { name: "mailbox", path: `/mailboxes/${targets.mailbox}`, shown: "ticket.opened" },
     { name: "handoffs", path: "/handoffs", shown: "Waits for your answer" },
     { name: "replays", path: "/replays", shown: "status: DELIVERED" },

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 
 /** Calls the service's interface. */
 export type Call = (
-  method: "GET" | "POST" | "PATCH" | "DELETE",
+  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE",
   path: string,
   options?: { key?: string; session?: string; body?: unknown; headers?: Record<string, string> },
 ) => Promise<unknown>;
@@ -38,10 +38,14 @@ export async function seed(call: Call, { agentCardUrl, items = 60 }: SeedOptions
   const receiver = await startReceiver();
   const make = async (body: unknown): Promise<string> =>
     ((await call("POST", "/api/v1/targets", { key, body })) as { id: string }).id;
+  await makeCustomers(call, key);
   const targets: Seeded["targets"] = {
     orders: await make({
       kind: "webhook",
       name: "orders",
+      uid: "shop-7-orders",
+      customer_uid: "shop-7",
+      metadata: { plan: "gold" },
       url: `${receiver.url}/orders`,
       rate_limit_per_second: 500,
       headers: { Authorization: "Bearer 6f1ed002ab55", "X-Tenant": { value: "shop-7", secret: false } },
@@ -91,6 +95,19 @@ export async function seed(call: Call, { agentCardUrl, items = 60 }: SeedOptions
     },
   })) as { id: string };
   return { email, password, key, targets, replay, stop: () => void receiver.server.close() };
+}
+
+async function makeCustomers(call: Call, key: string): Promise<void> {
+  for (const [uid, name] of [
+    ["shop-7", "Corner Shop GmbH"],
+    ["shop-8", "Hopper & Daughters"],
+    ["shop-12", "Difference Machines Ltd"],
+    ["eu:berlin.0042", ""],
+  ] as const)
+    await call("PUT", `/api/v1/customers/${uid}`, {
+      key,
+      body: { name, metadata: { plan: uid === "shop-7" ? "gold" : "silver", region: "eu" } },
+    });
 }
 
 type Send = (targetId: string, body: unknown, headers?: Record<string, string>) => Promise<unknown>;

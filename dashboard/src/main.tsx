@@ -25,6 +25,9 @@ const queries = new QueryClient({
   },
 });
 
+// Nothing loses the focus before there is something to press: it need not come first.
+void import("./shell/keepFocus.ts").then(({ keepFocus }) => keepFocus());
+
 createRoot(document.querySelector("#root")!).render(
   <StrictMode>
     <QueryClientProvider client={queries}>

@@ -73,6 +73,16 @@ const routeTree = root.addChildren([
     }),
     createRoute({
       getParentRoute: () => shell,
+      path: "/customers",
+      component: lazyRouteComponent(() => import("./customers/CustomersPage.tsx"), "CustomersPage"),
+    }),
+    createRoute({
+      getParentRoute: () => shell,
+      path: "/customers/$uid",
+      component: lazyRouteComponent(() => import("./customers/CustomerPage.tsx"), "CustomerPage"),
+    }),
+    createRoute({
+      getParentRoute: () => shell,
       path: "/mailboxes",
       component: lazyRouteComponent(() => import("./mailboxes/MailboxesPage.tsx"), "MailboxesPage"),
     }),

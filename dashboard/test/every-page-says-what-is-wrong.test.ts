@@ -18,6 +18,11 @@ beforeAll(async () => {
   const { service } = dashboard;
   owned.target = (await createWebhookTarget(service, owner, "https://receiver.invalid/")).id;
   owned.mailbox = await createMailboxTarget(service, owner);
+  await service.call("PUT", "/api/v1/customers/shop-7", { key: owner.api_key, body: { name: "Shop GmbH" } });
+  await service.call("POST", "/api/v1/replays", {
+    key: owner.api_key,
+    body: { filter: { status: "FAILED" } },
+  });
   owned.item = await sendItem(service, owner, owned.target, { event_type: "order.created" });
 });
 
@@ -33,6 +38,8 @@ const pages = [
   `/items/${id}`,
   "/targets",
   `/targets/${id}`,
+  "/customers",
+  `/customers/${id}`,
   "/mailboxes",
   `/mailboxes/${id}`,
   "/handoffs",
@@ -70,24 +77,31 @@ const roleTooLow: Refusal = {
   wayOn: /See members/,
 };
 
+/**
+ * One for each way of reading. That every page says what is refused is seen with 403, and that it says what is tried again
+ * first with 503; what tells the others from these is one place for all pages.
+ */
+const eachWay = ["/targets", "/items", `/items?open=${id}`];
+
 const refusals: Record<string, Refusal> = {
   "402": {
     answer: (route) => route.fulfill(refusal(402)),
     sentence: /suspended because an invoice was not paid/,
     wayOn: /See usage and billing/,
+    paths: eachWay,
   },
   "403 for the role": roleTooLow,
   "403 while pending": {
     answer: (route) => route.fulfill(refusal(403)),
     sentence: /begin once a payment method is set up/,
     wayOn: /See usage and billing/,
-    // What tells it from the other 403 is one place: each way of reading is enough.
-    paths: ["/targets", "/items", `/items?open=${id}`],
+    paths: eachWay,
   },
   "429": {
     answer: (route) => route.fulfill(refusal(429, { "retry-after": "90" })),
     sentence: /Try again in 1 min/,
     wayOn: /Retry/,
+    paths: eachWay,
   },
   "503": {
     answer: (route) => route.fulfill(refusal(503)),
@@ -98,6 +112,7 @@ const refusals: Record<string, Refusal> = {
     answer: (route) => route.abort(),
     sentence: /The service cannot be reached/,
     wayOn: /Retry/,
+    paths: eachWay,
   },
 };
 
@@ -221,6 +236,57 @@ it.concurrent("pages that wait for an answer show that they load", async () => {
   expect(problems).toEqual([]);
 });
 
+it.concurrent("pages keep what they had read, and say from when it is, where it cannot be read again", async () => {
+  const { page, problems } = await dashboard.openAs(owner);
+  let refused: RegExp | undefined;
+  await page.route(data, (route) =>
+    refused?.test(route.request().url()) === true ? route.fulfill(refusal(500)) : route.fallback(),
+  );
+  await page.goto("/demo");
+  const { target, mailbox, item } = owned;
+  /** Path, a text that stays there, and what is refused. */
+  const kept: readonly (readonly [path: string, text: string, refuses?: RegExp])[] = [
+    ["/", "Needs attention"],
+    ["/items", "order.created"],
+    [`/items/${item}`, "order.created"],
+    [`/items?open=${item}`, "order.created"],
+    ["/targets", "receiver.invalid"],
+    [`/targets/${target}`, "order.created"],
+    [`/targets/${target}?tab=health`, "When an attempt fails"],
+    ["/customers", "Shop GmbH"],
+    ["/customers/shop-7", "No target belongs to it yet"],
+    ["/mailboxes", "Oldest"],
+    [`/mailboxes/${mailbox}`, "In / out a minute"],
+    ["/handoffs?state=WORKING", "No handoff is in this state"],
+    ["/replays", "status: FAILED"],
+    ["/usage", "Accepted this month"],
+    ["/settings", "default"],
+    ["/settings?tab=members", "(you)"],
+    ["/settings?tab=notifications", "None is told yet."],
+    ["/settings?tab=erasures", "Nothing was erased yet."],
+    ["/settings?tab=audit", "organization.created"],
+    // A part of a page alone.
+    ["/targets", "receiver.invalid", /health/],
+    ["/mailboxes", "Oldest", /stats/],
+    ["/", "Failing targets", /health|stats/],
+  ];
+  const shown = kept.map(([path, text]) => ({ path, text, wayOn: "" }));
+  expect(await missingAt(page, shown)).toEqual([]);
+  // What is older than two seconds is read again when its page is shown.
+  const silent: string[] = [];
+  for (const [path, text, refuses = /./] of kept) {
+    refused = refuses;
+    silent.push(
+      ...(await missingAt(page, [
+        { path, text, wayOn: "Retry" },
+        { path, text: /As of \d\d:\d\d:\d\d/, wayOn: "Retry" },
+      ])),
+    );
+  }
+  expect(silent).toEqual([]);
+  expect(problems).toEqual([]);
+});
+
 /** Path, what stands there, and the name of what leads on. */
 type Shown = readonly [path: string, text: string | RegExp, wayOn: string];
 
@@ -229,18 +295,20 @@ const empty: readonly Shown[] = [
   ["/start", "Where should items go?", "Make the target"],
   ["/items", "No items yet", "Send the first one"],
   ["/targets", "No targets yet", "Get started"],
+  ["/customers", "No customers yet", "New customer"],
   ["/mailboxes", "No mailboxes yet", "Make a mailbox"],
   ["/handoffs", "No handoffs yet", "Add an agent"],
   ["/replays", "No replays yet", "Find failed items"],
   ["/usage", "Nothing was accepted in the last 30 days.", "Usage"],
   ["/settings", "Signed in as", "New key"],
   ["/settings?tab=members", "Nobody was invited yet.", "Invite"],
-  ["/settings?tab=notifications", "None of them hears of it yet.", "Tell it"],
+  ["/settings?tab=notifications", "None is told yet.", "Tell it"],
   ["/settings?tab=erasures", "Nothing was erased yet.", "Erase all its items…"],
   ["/settings?tab=audit", "organization.created", "General"],
 ];
 
 const noMatch: readonly Shown[] = [
+  ["/customers?prefix=none", "No customer matches", "Show all customers"],
   ["/items?type=none", "No item matches", "Clear the filters"],
   ["/handoffs?state=WORKING", "No handoff is in this state", "Show all handoffs"],
   ["/settings?tab=audit&action=key.deleted", "No entry matches", "Show all entries"],
@@ -248,6 +316,7 @@ const noMatch: readonly Shown[] = [
 
 /** What makes no sense, in a path or behind the `?`. */
 const nonsense: readonly Shown[] = [
+  ["/customers?prefix=no+uid", "No customer matches", "Show all customers"],
   ["/items?time=soon", /Time must be 1h/, "Clear the filters"],
   ["/items?status=LOST", /status/i, "Clear the filters"],
   ["/items?target=none", /There is nothing with this id|target_id|No item matches/i, "Clear the filters"],
@@ -272,6 +341,7 @@ function foreign(): readonly Shown[] {
     `/mailboxes/${mailbox}`,
     `/handoffs?open=${item}`,
     `/replays/${item}`,
+    "/customers/shop-7",
   ];
   const none = { target: "none", mailbox: "none", item: "none" };
   return [owned, { target: id, mailbox: id, item: id }, none].flatMap((of) =>
@@ -301,6 +371,7 @@ it.concurrent("what is empty, matches nothing, makes no sense or is another's sa
       [`/mailboxes/${mailbox}?status=LOST`, /status/i, "Show what waits"],
       [`/mailboxes/${mailbox}?tab=none`, "Nothing waits", "Messages"],
       [`/mailboxes/${mailbox}?open=none`, "There is nothing with this id", "See all items"],
+      ["/customers/shop-7", "No target belongs to it yet", "New target"],
       [`/targets/${target}?tab=none`, "Latest items", "All its items"],
       [`/targets/${target}?open=none`, "There is nothing with this id", "See all items"],
       // Each kind has its own page; a link to the other leads there.

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { tabTo, untilFocused } from "./support/browser.ts";
 import { type Dashboard, startDashboard } from "./support/dashboard.ts";
 
 let dashboard: Dashboard;
@@ -54,15 +55,55 @@ it("can be walked by keyboard alone", async () => {
   await page.keyboard.press("g");
   await page.keyboard.press("t");
   await page.getByRole("heading", { name: "Targets", exact: true }).waitFor();
+  await untilFocused(page, "main");
   await page.keyboard.press("?");
   await page.getByRole("dialog").getByText("Go to a page").waitFor();
   await page.keyboard.press("Escape");
+  // The first control of the page that had the focus.
+  await untilFocused(page, "New target");
   await page.keyboard.press("Control+k");
   await page.getByRole("combobox").fill("usage");
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { name: "Usage" }).waitFor();
+  await untilFocused(page, "main");
   await page.keyboard.press("t");
   expect(await page.locator("html").getAttribute("data-theme")).toBe("dark");
+});
+
+it("takes the first steps and changes a target's settings by keyboard alone", async () => {
+  const account = await dashboard.newAccount();
+  const { page, problems } = await dashboard.openAs(account);
+  const press = async (name: string, key = "Enter"): Promise<void> => {
+    await tabTo(page, page.getByRole("button", { name }).or(page.getByRole("checkbox", { name })));
+    await page.keyboard.press(key);
+  };
+  await page.goto("/start");
+  await press("Make the target");
+  await untilFocused(page, "The signing secret, shown this once");
+  await press("I saved it", "Space");
+  await press("Go on");
+  await untilFocused(page, "2\nSend an item to it");
+  await press("Make a key for these snippets");
+  await untilFocused(page, "2\nSend an item to it");
+  await press("Send it from here");
+  await page.getByText("Signature verified").waitFor();
+  await untilFocused(page, "Send it from here");
+  await page.keyboard.press("g");
+  await page.keyboard.press("t");
+  await page.getByRole("heading", { name: "Targets", exact: true }).waitFor();
+  await page.getByRole("link", { name: "Try it here" }).waitFor();
+  await page.keyboard.press("j");
+  await page.keyboard.press("Enter");
+  await tabTo(page, page.getByLabel("Sections").getByRole("link", { name: "Settings" }));
+  await page.keyboard.press("Enter");
+  await tabTo(page, page.getByLabel("Most a second"));
+  await page.keyboard.type("250");
+  await page.keyboard.press("Enter");
+  await page.getByText("Saved.").waitFor();
+  // The form is there anew: its first field is one Tab away.
+  await untilFocused(page, "Settings");
+  await tabTo(page, page.getByLabel("Name", { exact: true }));
+  expect(problems).toEqual([]);
 });
 
 it("plays the demo without an account and without a request", async () => {

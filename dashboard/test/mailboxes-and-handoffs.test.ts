@@ -3,7 +3,7 @@ import { type Agent, startAgent } from "../../server/test/support/agent/startAge
 import { createAgentTarget, untilHandedOver } from "../../server/test/support/agentTargets.ts";
 import { sendItem } from "../../server/test/support/items.ts";
 import type { Account } from "../../server/test/support/testNode.ts";
-import { visit } from "./support/browser.ts";
+import { tabTo, untilFocused, visit } from "./support/browser.ts";
 import { type Dashboard, startDashboard } from "./support/dashboard.ts";
 
 let dashboard: Dashboard;
@@ -126,7 +126,7 @@ it("tells a mailbox what somebody should look at, from its choice to its removal
   await page.getByRole("dialog").getByRole("group", { name: "Payload" }).waitFor();
   await page.goto("/settings?tab=notifications");
   await page.getByRole("button", { name: "Remove what to look at" }).click();
-  await page.getByText("what to look at hears of nothing any more.").waitFor();
+  await page.getByText("what to look at is told nothing any more.").waitFor();
   await expect.poll(() => page.getByRole("button", { name: "Remove what to look at" }).count()).toBe(0);
   expect(problems).toEqual([]);
 });
@@ -155,11 +155,16 @@ it("answers an agent that asks for input", async () => {
   await page.goto("/handoffs?state=COMPLETED");
   await page.getByText("No handoff is in this state").waitFor();
   await page.getByLabel("Handoffs that are").selectOption({ label: "Waits for your answer" });
-  await page.getByRole("button", { name: /planner/ }).click();
-  await page.getByLabel("The agent waits for your answer").fill("Friday at eight");
-  await page.getByRole("button", { name: "Send the answer" }).click();
+  await tabTo(page, page.getByRole("button", { name: /planner/ }));
+  await page.keyboard.press("Enter");
+  await tabTo(page, page.getByLabel("The agent waits for your answer"));
+  await page.keyboard.type("Friday at eight");
+  await tabTo(page, page.getByRole("button", { name: "Send the answer" }));
+  await page.keyboard.press("Enter");
   const conversation = page.getByRole("dialog");
   await conversation.getByText("Completed").first().waitFor();
   await conversation.getByText("Friday at eight").first().waitFor();
+  // The form is gone, and what was typed in it with it.
+  await untilFocused(page, "Handoff");
   expect(problems).toEqual([]);
 });

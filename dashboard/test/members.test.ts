@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createWebhookTarget, sendItem } from "../../server/test/support/items.ts";
 import { newEmail } from "../../server/test/support/testNode.ts";
-import { visit } from "./support/browser.ts";
+import { tabTo, untilFocused, visit } from "./support/browser.ts";
 import { type Dashboard, startDashboard } from "./support/dashboard.ts";
 
 let dashboard: Dashboard;
@@ -17,6 +17,10 @@ it("invites a viewer, who reads everything and is offered no change, until the r
   const admin = await dashboard.newAccount();
   const target = await createWebhookTarget(dashboard.service, admin, "http://127.0.0.1:9/", { name: "seen" });
   const item = await sendItem(dashboard.service, admin, target.id, { event_type: "seen.too" });
+  await dashboard.service.call("PUT", "/api/v1/customers/shop-7", {
+    key: admin.api_key,
+    body: { name: "Shop GmbH" },
+  });
   const first = await dashboard.openAs(admin);
   const email = newEmail();
   await first.page.goto("/hooks/settings?tab=members");
@@ -37,17 +41,19 @@ it("invites a viewer, who reads everything and is offered no change, until the r
   await page.getByRole("button", { name: "Join" }).click();
   await page.getByRole("heading", { name: "Overview" }).waitFor();
   const changing =
-    /^(Replay|Cancel|Erase|Save|Pause|Enable|Send a test|New|Revoke|Remove|Invite|Tell it|Rename|Make|Delete|Redrive)/;
+    /^(Replay|Cancel|Erase|Save|Pause|Enable|Send a test|New|Edit|Revoke|Remove|Invite|Tell it|Rename|Make|Delete|Redrive)/;
   for (const [path, shown] of [
     [`/items/${item}`, "seen.too"],
     [`/targets/${target.id}`, "Latest items"],
     [`/targets/${target.id}?tab=settings`, "Under way at a time"],
     [`/targets/${target.id}?tab=secret`, "Verify deliveries"],
     ["/targets", "seen"],
+    ["/customers", "Shop GmbH"],
+    ["/customers/shop-7", "No target belongs to it yet"],
     ["/mailboxes", "No mailboxes yet"],
     ["/settings", "API keys"],
     ["/settings?tab=members", "(you)"],
-    ["/settings?tab=notifications", "hear of what somebody should look at"],
+    ["/settings?tab=notifications", "when something needs attention"],
     ["/settings?tab=erasures", "Payloads, answers"],
     ["/targets/new", "Your role does not allow this"],
     ["/start", "Your role does not allow this"],
@@ -78,7 +84,13 @@ it("invites a viewer, who reads everything and is offered no change, until the r
 
   await visit(first.page, "/hooks/settings");
   await visit(first.page, "/hooks/settings?tab=members");
-  await first.page.getByLabel(`Role of ${email}`).selectOption("member");
+  // By the keyboard: nothing is changed by what is only passed.
+  await tabTo(first.page, first.page.getByLabel(`Role of ${email}`));
+  await first.page.keyboard.press("End");
+  await first.page.keyboard.press("ArrowUp");
+  await tabTo(first.page, first.page.getByRole("button", { name: `Change the role of ${email} to Member` }));
+  await first.page.keyboard.press("Enter");
+  await untilFocused(first.page, `Role of ${email}`);
   await first.page.getByText(`${email} is Member now.`).waitFor();
   await page.goto(`/hooks/targets/${target.id}`);
   await page.getByRole("button", { name: "Pause", exact: true }).waitFor();
@@ -86,10 +98,13 @@ it("invites a viewer, who reads everything and is offered no change, until the r
   await visit(first.page, "/hooks/settings?tab=audit");
   await first.page.getByText("member.role_changed").filter({ visible: true }).first().waitFor();
   await visit(first.page, "/hooks/settings?tab=members");
-  await first.page.getByRole("button", { name: `Remove ${email}` }).click();
-  await first.page.getByLabel(`Type ${email} to go on`).fill(email);
-  await first.page.getByRole("button", { name: "Remove", exact: true }).click();
+  await tabTo(first.page, first.page.getByRole("button", { name: `Remove ${email}` }));
+  await first.page.keyboard.press("Enter");
+  await tabTo(first.page, first.page.getByLabel(`Type ${email} to go on`));
+  await first.page.keyboard.type(email);
+  await first.page.keyboard.press("Enter");
   await first.page.getByText(`${email} was removed.`).waitFor();
+  await untilFocused(first.page, `Remove ${admin.user.email}`);
   // The removed member's stream ends, and with it the page.
   await page.getByRole("button", { name: "Sign in" }).waitFor();
   expect(problems).toEqual([]);

@@ -98,6 +98,8 @@ it("keeps what it shows while the database is away, says of when it is, and goes
   await asOf.first().waitFor({ timeout: 60_000 });
   expect(await page.getByRole("link", { name: "kept" }).count()).toBeGreaterThan(0);
   await visit(page, "/replays");
+  // What the page before says of its parts is not what this one says.
+  await page.getByRole("heading", { name: "Replays" }).waitFor();
   await page.getByText(/The service cannot (answer at the moment|be reached)/).waitFor({ timeout: 60_000 });
   proxy.accepts = true;
   await page.getByRole("button", { name: "Retry" }).click();

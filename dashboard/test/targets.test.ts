@@ -195,13 +195,16 @@ it("rotates a secret without losing a delivery", async () => {
   const { page, problems } = await dashboard.openAs(account);
   await page.goto(`/targets/${target.id}?tab=secret`);
   await send();
-  await page.getByRole("button", { name: "Make a new secret" }).click();
+  await page.getByRole("button", { name: "Make a new secret…" }).click();
+  await page.getByLabel("The present secret ends").selectOption({ label: "By itself in a day" });
+  await page.getByRole("button", { name: "Rotate", exact: true }).click();
   const shown = page.locator("code", { hasText: /^whsec_/ });
   secrets.push((await shown.textContent())!);
   await send();
   await page.getByLabel("I saved it").check();
   await page.getByRole("button", { name: "Go on" }).click();
   await page.getByText("A rotation is in progress").waitFor();
+  await page.getByText("It ends by itself at").waitFor();
   await receiver.arrivals(2, { path: "/rotated" });
   await page.getByRole("button", { name: "Delete the previous secret…" }).click();
   await page.getByRole("button", { name: "Delete it" }).click();
@@ -237,4 +240,58 @@ it("deletes a target only for someone who types its name", async () => {
   await remove.click();
   await page.getByText("short-lived was deleted.").waitFor();
   await expect.poll(() => page.getByRole("link", { name: "short-lived" }).count()).toBe(0);
+});
+
+it("makes a customer with a target that its receiver knows, and deletes both for who types its uid", async () => {
+  const secret = `whsec_${Buffer.from("the receiver knows this secret..").toString("base64")}`;
+  const { page, problems } = await dashboard.openAs(account);
+  await page.goto("/customers");
+  await page.getByText("No customers yet").waitFor();
+  await page.getByRole("button", { name: "New customer" }).first().click();
+  const make = page.getByRole("button", { name: "Make the customer" });
+  const uid = page.getByLabel("Uid", { exact: true });
+  await uid.fill("shop 7");
+  await page.getByRole("alert").filter({ hasText: "1 to 128 characters" }).waitFor();
+  await uid.fill("shop:7");
+  await page.getByLabel("Metadata").fill('{"plan": ');
+  await page.getByRole("alert").filter({ hasText: "Not JSON yet" }).waitFor();
+  expect(await make.isDisabled()).toBe(true);
+  await page.getByLabel("Metadata").fill('{"plan": "gold"}');
+  await page.getByLabel("Name", { exact: true }).fill("Shop GmbH");
+  await make.click();
+  await page.getByRole("heading", { name: "Shop GmbH" }).waitFor();
+  await page.getByText('"plan": "gold"').waitFor();
+  // Making it again would change the one that is there.
+  await page.goto("/customers?prefix=shop");
+  await page.getByRole("button", { name: "New customer" }).click();
+  await uid.fill("shop:7");
+  await make.click();
+  await page.getByText("There is a customer with this uid already").waitFor();
+  await page.getByRole("link", { name: "Open it" }).click();
+  await page.getByRole("heading", { name: "Shop GmbH" }).waitFor();
+  await page.getByRole("link", { name: "New target" }).click();
+  await page.getByText("Your URL").click();
+  await page.getByLabel("URL", { exact: true }).fill(`${receiver.url}/shop`);
+  expect(await page.getByLabel("Customer", { exact: true }).inputValue()).toBe("shop:7");
+  await uid.fill("shop-7-orders");
+  await page.getByLabel("Signing secret").fill(secret);
+  await page.getByRole("button", { name: "Make the target" }).click();
+  await page.getByText("Latest items").waitFor();
+  await page.getByText("shop-7-orders").waitFor();
+  const { body } = await dashboard.service.call("GET", "/api/v1/targets?uid=shop-7-orders", {
+    key: account.api_key,
+  });
+  const id = await sendItem(dashboard.service, account, body.targets[0].id);
+  const [arrived] = await receiver.arrivals(1, { path: "/shop" });
+  expect(arrived).toMatchObject({ id });
+  expect(isSignedWith(secret, arrived!)).toBe(true);
+  await page.getByRole("link", { name: "shop:7" }).click();
+  await page.getByText("shop-7-orders").waitFor();
+  await page.getByRole("button", { name: "Delete this customer…" }).click();
+  await page.getByText("1 target goes with it.").waitFor();
+  await page.getByLabel("Type shop:7 to go on").fill("shop:7");
+  await page.getByRole("button", { name: "Delete", exact: true }).click();
+  await page.getByText("shop:7 was deleted, with 1 target.").waitFor();
+  await page.getByText("No customers yet").waitFor();
+  expect(problems).toEqual([]);
 });

@@ -75,9 +75,15 @@ it("shows markup in names, types, payloads, answers and agents' words as the tex
     kind: "webhook",
     name: markup,
     description: markup,
+    customer_uid: "planted",
+    metadata: { [markup]: markup },
     url: receiver.url,
     max_retries: 0,
     headers: { "x-planted": { value: markup, secret: false } },
+  });
+  await dashboard.service.call("PUT", "/api/v1/customers/planted", {
+    key: account.api_key,
+    body: { name: markup, metadata: { [markup]: markup } },
   });
   const mailbox = await make("/api/v1/targets", { kind: "mailbox", name: markup });
   const tryout = await make("/api/v1/targets", {
@@ -114,6 +120,9 @@ it("shows markup in names, types, payloads, answers and agents' words as the tex
     [`/targets/${target}`]: markup,
     [`/targets/${target}?tab=settings`]: markup,
     [`/targets/${agentTarget}?tab=card`]: markup,
+    "/customers": markup,
+    "/customers/planted": markup,
+    [`/targets/new?${new URLSearchParams({ customer: markup }).toString()}`]: "Where should items go?",
     "/mailboxes": markup,
     [`/mailboxes/${mailbox}`]: markup,
     "/handoffs": markup,

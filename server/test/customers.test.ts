@@ -1,4 +1,5 @@
 import { describe, expect } from "vitest";
+import { openRawConnection } from "./support/rawConnection.ts";
 import { signUp } from "./support/testNode.ts";
 import { file, loopbackTargets, nodeTest } from "./support/fixtures.ts";
 import { createQueries } from "../src/postgres/tables.ts";
@@ -53,6 +54,19 @@ describe("a customer", () => {
     const answer = await put(uid, body);
     expect(answer).toMatchObject({ status: 400, body: { error: expect.stringMatching(message) } });
     expect((await call("GET", `/api/v1/customers/${uid}`)).status).toBe(404);
+  });
+
+  it("has no uid that a client would resolve as a part of the path", async ({ url, account, call }) => {
+    for (const uid of [".", "..", "%2e%2E"]) {
+      const connection = await openRawConnection(Number(new URL(url).port));
+      await connection.write(
+        `PUT /api/v1/customers/${uid} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer ${account.api_key}\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}`,
+      );
+      const { status, body } = await connection.answer();
+      expect([status, body]).toEqual([400, expect.stringMatching(/neither \. nor \.\./)]);
+      connection.destroy();
+    }
+    expect((await call("GET", "/api/v1/customers?prefix=.")).body.customers).toEqual([]);
   });
 
   it("may have metadata that only looks like such an escape", async ({ put }) => {

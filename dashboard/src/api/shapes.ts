@@ -2,6 +2,7 @@ import type { components } from "./interface.generated.ts";
 
 type Schemas = components["schemas"];
 export type Target = Schemas["Target"];
+export type Customer = Schemas["Customer"];
 export type NewTarget = Schemas["NewTarget"];
 export type TargetChanges = Schemas["TargetChanges"];
 export type ItemEvent = Schemas["Event"];

@@ -1,4 +1,4 @@
-import type { ButtonHTMLAttributes, ReactNode } from "react";
+import type { ButtonHTMLAttributes, MouseEvent, ReactNode } from "react";
 
 export interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   look?: Look;
@@ -28,7 +28,8 @@ export function Button({
     <button
       type="button"
       {...rest}
-      disabled={rest.disabled === true || busy}
+      // Not disabled, which would take the focus from it while it waits.
+      {...(busy && { "aria-disabled": true, onClick: doNothing })}
       aria-busy={busy}
       className={`${buttonShape} ${looks[look]} ${className}`}
     >
@@ -38,8 +39,13 @@ export function Button({
   );
 }
 
+/** Also keeps Enter in a field from sending its form again. */
+function doNothing(event: MouseEvent): void {
+  event.preventDefault();
+}
+
 const buttonShape =
-  "inline-flex h-8 shrink-0 items-center justify-center gap-1.5 rounded-control border px-3 text-body font-medium whitespace-nowrap disabled:opacity-60";
+  "inline-flex h-8 shrink-0 items-center justify-center gap-1.5 rounded-control border px-3 text-body font-medium whitespace-nowrap disabled:opacity-60 aria-disabled:opacity-60";
 
 /** How a link looks that stands among buttons. */
 export function buttonLook(look: Look = "plain"): string {

@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { focusOn } from "../shell/focusOn.ts";
 
 /** A titled part of a page. */
 export function Card({
@@ -6,18 +7,23 @@ export function Card({
   aside,
   children,
   flush = false,
+  takesFocus = false,
 }: {
   title?: ReactNode;
   aside?: ReactNode;
   children: ReactNode;
   /** The content reaches the card's edges, as rows do. */
   flush?: boolean;
+  /** Its title has the focus once it is there: it took the place of what somebody was at. */
+  takesFocus?: boolean;
 }) {
   return (
     <section className="min-w-0 rounded-card border bg-surface">
       {title !== undefined && (
         <header className="flex min-h-12 flex-wrap items-center justify-between gap-2 border-b px-4 py-2">
-          <h2 className="text-section font-semibold">{title}</h2>
+          <h2 {...(takesFocus && { ref: focusOn })} className="text-section font-semibold">
+            {title}
+          </h2>
           {aside}
         </header>
       )}

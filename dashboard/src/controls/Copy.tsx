@@ -51,7 +51,7 @@ function useCopy(text: string, onCopied?: () => void) {
 export function Id({ id, short = false }: { id: string; short?: boolean }) {
   return (
     <span className="inline-flex max-w-full items-center gap-1">
-      <code className="truncate text-meta" title={id}>
+      <code className="min-w-0 text-meta break-all" title={id}>
         {short ? `${id.slice(0, 8)}…${id.slice(-4)}` : id}
       </code>
       <CopyButton text={id} name="Copy id" />
@@ -66,7 +66,7 @@ export function Snippet({ text, name }: { text: string; name: string }) {
       <pre tabIndex={0} aria-label={name} className="overflow-x-auto p-3 text-meta whitespace-pre">
         {text}
       </pre>
-      <div className="p-2">
+      <div className="flex items-start p-2">
         <CopyButton text={text} name={`Copy ${name}`} />
       </div>
     </div>

@@ -29,6 +29,7 @@ export function TextArea({
   label,
   hint,
   error,
+  className = "",
   ...rest
 }: Around & React.TextareaHTMLAttributes<HTMLTextAreaElement>) {
   const id = useId();
@@ -37,7 +38,7 @@ export function TextArea({
       <textarea
         id={id}
         rows={4}
-        className={`${controlLook} py-2`}
+        className={`${controlLook} py-2 ${className}`}
         aria-invalid={error !== undefined}
         aria-describedby={`${id}-hint`}
         {...rest}

@@ -1,6 +1,5 @@
 import { Dialog } from "@base-ui/react/dialog";
 import { X } from "lucide-react";
-import { useEffect } from "react";
 import { IconButton } from "./Button.tsx";
 import type { ModalProps } from "./Modal.tsx";
 
@@ -8,7 +7,6 @@ type OpenProps = Omit<ModalProps, "open">;
 
 /** The dialog itself, whose code is loaded with the first one that is opened. */
 export function OpenModal({ title, onClose, children, dismissible = true, wide = false }: OpenProps) {
-  useFocusKept();
   return (
     <Dialog.Root open onOpenChange={(next) => (next || !dismissible ? undefined : onClose())}>
       <Dialog.Portal>
@@ -33,7 +31,6 @@ export function OpenModal({ title, onClose, children, dismissible = true, wide =
 
 /** The panel itself. */
 export function OpenDrawer({ title, onClose, children }: OpenProps) {
-  useFocusKept();
   return (
     <Dialog.Root open onOpenChange={(next) => (next ? undefined : onClose())} modal="trap-focus">
       <Dialog.Portal>
@@ -47,23 +44,5 @@ export function OpenDrawer({ title, onClose, children }: OpenProps) {
         </Dialog.Popup>
       </Dialog.Portal>
     </Dialog.Root>
-  );
-}
-
-/**
- * Where what opened the dialog is gone when it closes, such as a row that left its list, the focus goes to the page: without
- * it, the next Tab would begin at the top of the document.
- */
-function useFocusKept(): void {
-  useEffect(
-    () => () => {
-      requestAnimationFrame(() =>
-        requestAnimationFrame(() => {
-          if (document.activeElement === document.body)
-            document.querySelector<HTMLElement>("#page")?.focus({ preventScroll: true });
-        }),
-      );
-    },
-    [],
   );
 }

@@ -12,6 +12,7 @@ import { Redirect } from "../shell/Redirect.tsx";
 import { usePathId } from "../shell/usePathId.ts";
 import { useUrlState } from "../shell/useUrlState.ts";
 import { Loaded } from "../states/Loaded.tsx";
+import { OwnNames } from "../targets/OwnNames.tsx";
 import { SendSnippet } from "../targets/SendSnippet.tsx";
 import { TargetSettings } from "../targets/TargetSettings.tsx";
 import { duration } from "../time/wording.ts";
@@ -47,6 +48,7 @@ function Mailbox({ target }: { target: Target }) {
       <div className="grid gap-1">
         <h1 className="text-page font-semibold break-words">{target.name}</h1>
         <Id id={target.id} />
+        <OwnNames target={target} />
         {target.description !== "" && <p className="text-muted">{target.description}</p>}
       </div>
       <Loaded query={stats} skeleton={<div className="skeleton h-20" />}>

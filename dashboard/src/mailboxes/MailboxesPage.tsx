@@ -7,7 +7,7 @@ import { buttonLook } from "../controls/Button.tsx";
 import { For } from "../controls/For.tsx";
 import { useRefreshMs } from "../live/liveState.ts";
 import { Empty } from "../states/Empty.tsx";
-import { Loaded } from "../states/Loaded.tsx";
+import { AsOf, Loaded } from "../states/Loaded.tsx";
 import { MoreRows } from "../states/PagedList.tsx";
 import { ProblemCard } from "../states/ProblemCard.tsx";
 import { unreadOf } from "../states/unread.ts";
@@ -28,7 +28,9 @@ export function MailboxesPage() {
         </For>
       </div>
       <Loaded query={targets}>
-        {(list) => <Mailboxes mailboxes={list.filter(({ kind }) => kind === "mailbox")} />}
+        {(list) => (
+          <Mailboxes mailboxes={list.filter(({ kind }) => kind === "mailbox")} isOld={targets.isError} />
+        )}
       </Loaded>
     </div>
   );
@@ -37,7 +39,8 @@ export function MailboxesPage() {
 /** More than these are shown on request: each asks for figures of its own. */
 const atATime = 60;
 
-function Mailboxes({ mailboxes: all }: { mailboxes: readonly Target[] }) {
+/** `isOld` says that it is said already from when they are. */
+function Mailboxes({ mailboxes: all, isOld }: { mailboxes: readonly Target[]; isOld: boolean }) {
   const refetchInterval = useRefreshMs(5000, 15_000);
   const [most, setMost] = useState(atATime);
   const mailboxes = all.slice(0, most);
@@ -65,6 +68,7 @@ function Mailboxes({ mailboxes: all }: { mailboxes: readonly Target[] }) {
   return (
     <>
       {unread.isRefused && <ProblemCard error={unread.error} onRetry={unread.retry} />}
+      {unread.old && !isOld && <AsOf query={unread.old} />}
       <ul className="grid gap-4 md:grid-cols-2 xl:grid-cols-3">
         {mailboxes.map((mailbox, index) => (
           <li key={mailbox.id}>

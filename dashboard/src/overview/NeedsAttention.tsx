@@ -5,7 +5,7 @@ import type { MailboxStats, Target } from "../api/shapes.ts";
 import { Card } from "../controls/Card.tsx";
 import { handoffsQuery } from "../handoffs/handoffsQuery.ts";
 import { useRefreshMs } from "../live/liveState.ts";
-import { SkeletonRows } from "../states/Loaded.tsx";
+import { AsOf, SkeletonRows } from "../states/Loaded.tsx";
 import { ProblemCard } from "../states/ProblemCard.tsx";
 import { bothUnread, type Unread, unreadOf } from "../states/unread.ts";
 import { mailboxStatsQuery } from "../mailboxes/mailboxQueries.ts";
@@ -31,6 +31,11 @@ export function NeedsAttention({ targets }: { targets: readonly Target[] }) {
       {unread.isRefused && (
         <div className="p-4">
           <ProblemCard error={unread.error} onRetry={unread.retry} />
+        </div>
+      )}
+      {unread.old && (
+        <div className="px-4 pt-4">
+          <AsOf query={unread.old} />
         </div>
       )}
       {matters.length === 0 ? (

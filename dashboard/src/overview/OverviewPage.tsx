@@ -82,7 +82,7 @@ function Figures({ targets, stats }: { targets: readonly Target[]; stats: Stats 
   const latency = totals?.latency_ms ?? null;
   const oldest = Math.max(0, ...[...healths.values()].map((health) => health.oldest_due_seconds ?? 0));
   return (
-    <div className="grid grid-cols-2 gap-4 md:grid-cols-3 xl:grid-cols-5">
+    <div className="grid grid-cols-2 gap-4 max-xl:[&>:last-child]:col-span-2 md:grid-cols-3 xl:grid-cols-5">
       <Figure name="Accepted" value={totals === undefined ? "–" : totals.accepted.toLocaleString("en")} />
       <Figure
         name="Delivered"

@@ -74,10 +74,12 @@ function Row({ entry }: { entry: AuditEntry }) {
   const { actor, object, before, after } = entry;
   return (
     <li className="grid gap-1 border-b px-4 py-2.5 last:border-0">
-      <p className="flex flex-wrap gap-x-3 gap-y-0.5">
-        <span className="font-medium">{entry.action}</span>
-        <span className="min-w-0 break-words">{object.name ?? object.kind}</span>
-        <span className="ml-auto text-muted">
+      <p className="grid grid-cols-[minmax(0,1fr)_auto] gap-x-3">
+        <span className="flex min-w-0 flex-wrap gap-x-3 gap-y-0.5">
+          <span className="font-medium">{entry.action}</span>
+          <span className="min-w-0 break-words">{object.name ?? object.kind}</span>
+        </span>
+        <span className="text-muted">
           <Moment at={entry.at} />
         </span>
       </p>

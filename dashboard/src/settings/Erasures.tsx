@@ -37,8 +37,8 @@ export function Erasures() {
         }}
       >
         <p className="text-muted">
-          Payloads, answers and what agents said can be removed: of one item on its page, of all items of a
-          correlation id here.
+          Erasing removes payloads, answers and what agents said: of one item on its own page, and here of all
+          items of a correlation id.
         </p>
         <For least="admin">
           <TextField

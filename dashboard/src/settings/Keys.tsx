@@ -13,34 +13,21 @@ import { Loaded } from "../states/Loaded.tsx";
 import { Ago, Moment } from "../time/Moment.tsx";
 import { NewKey } from "./NewKey.tsx";
 
-const mostKeys = 5;
-
 /** The organization's API keys: made, seen by their first characters, revoked. */
 export function Keys() {
   const query = useQuery(keysQuery);
   const [isMaking, setMaking] = useState(false);
   const [revoking, setRevoking] = useState<ApiKey>();
-  const count = query.data?.length ?? 0;
   return (
     <Card
       flush
       title="API keys"
       aside={
-        <div className="flex items-center gap-3">
-          <span className="figures text-muted">
-            {count} of {mostKeys}
-          </span>
-          <For least="admin">
-            <Button
-              look="primary"
-              icon={<Plus size={14} aria-hidden />}
-              disabled={count >= mostKeys}
-              onClick={() => setMaking(true)}
-            >
-              New key
-            </Button>
-          </For>
-        </div>
+        <For least="admin">
+          <Button look="primary" icon={<Plus size={14} aria-hidden />} onClick={() => setMaking(true)}>
+            New key
+          </Button>
+        </For>
       }
     >
       <Loaded query={query}>

@@ -1,5 +1,5 @@
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { answer, client } from "../api/client.ts";
 import { meQuery, useMay } from "../api/role.ts";
 import type { Member, Role } from "../api/shapes.ts";
@@ -49,13 +49,19 @@ function Row({ member, isAdmin }: { member: Member; isAdmin: boolean }) {
   const me = useQuery(meQuery);
   const queries = useQueryClient();
   const [isRemoving, setRemoving] = useState(false);
+  const field = useRef<HTMLSelectElement>(null);
+  // Chosen first and changed by a button: arrow keys pass every role on their way.
+  const [choice, setChoice] = useState<Role>();
+  const chosen = choice ?? member.role;
   const change = useMutation({
     mutationFn: (role: Role) =>
       answer(client.PATCH("/api/v1/members/{id}", { params: { path: { id: member.id } }, body: { role } })),
-    onSuccess: ({ role }) => toast({ text: `${member.email} is ${roleMeanings[role].name} now.` }),
-    onSettled: () => {
-      void queries.invalidateQueries({ queryKey: ["members"] });
+    onSuccess: async ({ role }) => {
+      toast({ text: `${member.email} is ${roleMeanings[role].name} now.` });
+      field.current?.focus();
       void queries.invalidateQueries({ queryKey: ["me"] });
+      await queries.invalidateQueries({ queryKey: ["members"] });
+      setChoice(undefined);
     },
   });
   const isMe = me.data?.user !== undefined && "id" in me.data.user && me.data.user.id === member.id;
@@ -79,12 +85,17 @@ function Row({ member, isAdmin }: { member: Member; isAdmin: boolean }) {
       </span>
       {isAdmin ? (
         <>
-          <RoleChoice
-            label={`Role of ${member.email}`}
-            role={member.role}
-            isDisabled={change.isPending}
-            onChange={(role) => change.mutate(role)}
-          />
+          <RoleChoice label={`Role of ${member.email}`} field={field} role={chosen} onChange={setChoice} />
+          {chosen !== member.role && (
+            <Button
+              look="primary"
+              busy={change.isPending}
+              aria-label={`Change the role of ${member.email} to ${roleMeanings[chosen].name}`}
+              onClick={() => change.mutate(chosen)}
+            >
+              Change
+            </Button>
+          )}
           <Button look="quiet" aria-label={`Remove ${member.email}`} onClick={() => setRemoving(true)}>
             Remove…
           </Button>

@@ -30,7 +30,7 @@ const notificationsQuery = {
       .notification_targets,
 };
 
-/** Which targets hear of what somebody should look at. */
+/** Which targets are told when something needs attention. */
 export function NotificationTargets() {
   const query = useQuery(notificationsQuery);
   const targets = useQuery(targetsQuery);
@@ -38,13 +38,13 @@ export function NotificationTargets() {
     <Card title="Notifications">
       <div className="grid gap-4">
         <p className="text-muted">
-          Webhooks and mailboxes of yours can hear of what somebody should look at, as items that are not
+          A webhook or a mailbox of yours can be told when something needs attention. What it is told is not
           billed.
         </p>
         <Loaded query={query}>
           {(list) =>
             list.length === 0 ? (
-              <p className="text-muted">None of them hears of it yet.</p>
+              <p className="text-muted">None is told yet.</p>
             ) : (
               <ul className="grid gap-2">
                 {list.map((one) => (
@@ -67,7 +67,7 @@ function Row({ one, name }: { one: NotificationTarget; name: string }) {
   const remove = useMutation({
     mutationFn: () =>
       answer(client.DELETE("/api/v1/notification-targets/{id}", { params: { path: { id: one.id } } })),
-    onSuccess: () => toast({ text: `${name} hears of nothing any more.` }),
+    onSuccess: () => toast({ text: `${name} is told nothing any more.` }),
     onSettled: () => void queries.invalidateQueries({ queryKey: notificationsQuery.queryKey }),
   });
   return (
@@ -127,7 +127,7 @@ function Add({ heard }: { heard: readonly string[] }) {
       </SelectField>
       {targetId !== "" && (
         <fieldset className="grid gap-1.5">
-          <legend className="mb-1 font-medium">It hears when</legend>
+          <legend className="mb-1 font-medium">It is told when</legend>
           {tellings.map(([type, text]) => (
             <Checkbox
               key={type}

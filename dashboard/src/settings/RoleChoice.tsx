@@ -1,9 +1,9 @@
 import type { Role } from "../api/shapes.ts";
 
 export const roleMeanings: Record<Role, { name: string; may: string }> = {
-  viewer: { name: "Viewer", may: "reads" },
-  member: { name: "Member", may: "works with targets, items, mailboxes and handoffs" },
-  admin: { name: "Admin", may: "everything, keys, members and payment included" },
+  viewer: { name: "Viewer", may: "Reads" },
+  member: { name: "Member", may: "Works with targets, items, mailboxes and handoffs" },
+  admin: { name: "Admin", may: "Everything, keys, members and payment included" },
 };
 
 export const roles = Object.keys(roleMeanings) as Role[];
@@ -11,19 +11,19 @@ export const roles = Object.keys(roleMeanings) as Role[];
 interface RoleChoiceProps {
   label: string;
   role: Role;
-  isDisabled?: boolean;
+  field: React.Ref<HTMLSelectElement>;
   onChange: (role: Role) => void;
 }
 
 /** A role out of the three; what each may stands in its tooltip. */
-export function RoleChoice({ label, role, isDisabled = false, onChange }: RoleChoiceProps) {
+export function RoleChoice({ label, role, field, onChange }: RoleChoiceProps) {
   return (
     <select
+      ref={field}
       aria-label={label}
       title={roleMeanings[role].may}
       className="h-8 rounded-control border border-control bg-surface px-2"
       value={role}
-      disabled={isDisabled}
       onChange={(event) => onChange(event.target.value as Role)}
     >
       {roles.map((one) => (

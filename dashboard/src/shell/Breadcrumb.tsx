@@ -23,11 +23,15 @@ export function Breadcrumb() {
             {name}
           </Link>
           <ChevronRight size={14} className="shrink-0 text-muted" aria-hidden />
-          <span className="max-w-60 truncate">
-            {target?.name ?? (id === "new" ? "New" : `${id.slice(0, 8)}…`)}
-          </span>
+          <span className="max-w-60 truncate">{target?.name ?? nameOf(first, id)}</span>
         </>
       )}
     </nav>
   );
+}
+
+function nameOf(page: string, id: string): string {
+  if (id === "new") return "New";
+  // A customer's id is its own, and says more than its beginning.
+  return page === "customers" ? id.replaceAll("%3A", ":") : `${id.slice(0, 8)}…`;
 }

@@ -1,6 +1,6 @@
 import { Dialog } from "@base-ui/react/dialog";
 import { useNavigate } from "@tanstack/react-router";
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { sentenceOf } from "../api/problem.ts";
 import { useMay } from "../api/role.ts";
 import { findById, idIn } from "./findById.ts";
@@ -15,7 +15,11 @@ interface Choice {
 export function Palette({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState("");
   const [marked, setMarked] = useState(0);
-  const { choices, problem } = useChoices(text, onClose);
+  const goes = useRef(false);
+  const { choices, problem } = useChoices(text, () => {
+    goes.current = true;
+    onClose();
+  });
   const at = Math.min(marked, choices.length - 1);
   function press(event: React.KeyboardEvent): void {
     const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
@@ -29,7 +33,11 @@ export function Palette({ onClose }: { onClose: () => void }) {
     <Dialog.Root open onOpenChange={(open) => (open ? undefined : onClose())}>
       <Dialog.Portal>
         <Dialog.Backdrop className="fixed inset-0 z-40 bg-[rgb(10_13_17/0.5)]" />
-        <Dialog.Popup className="fixed top-[15dvh] left-1/2 z-40 w-[calc(100vw-32px)] max-w-140 -translate-x-1/2 overflow-hidden rounded-card bg-surface shadow-overlay">
+        <Dialog.Popup
+          // Who did not go elsewhere is back where they were.
+          finalFocus={() => !goes.current}
+          className="fixed top-[15dvh] left-1/2 z-40 w-[calc(100vw-32px)] max-w-140 -translate-x-1/2 overflow-hidden rounded-card bg-surface shadow-overlay"
+        >
           <Dialog.Title className="sr-only">Go to</Dialog.Title>
           <input
             role="combobox"

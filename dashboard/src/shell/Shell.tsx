@@ -4,6 +4,7 @@ import { lazy, Suspense, useEffect, useRef, useState } from "react";
 import { useSession } from "../api/session.ts";
 import { followStream } from "../live/follow.ts";
 import { togglePause } from "../live/liveState.ts";
+import { focusPage } from "./focusOn.ts";
 import { Redirect } from "./Redirect.tsx";
 import { pages } from "./pages.ts";
 import { Sidebar } from "./Sidebar.tsx";
@@ -79,6 +80,7 @@ function useShellKeys(setOver: (over: Over) => void): void {
       event.preventDefault();
       event.stopImmediatePropagation();
       void navigate({ to: page.path, search: {} });
+      focusPage();
     }
     window.addEventListener("keydown", press);
     window.addEventListener("keydown", second, { capture: true });

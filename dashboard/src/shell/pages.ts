@@ -8,6 +8,7 @@ import {
   RotateCcw,
   Settings,
   Target,
+  Users,
 } from "lucide-react";
 
 export interface Page {
@@ -23,6 +24,7 @@ export const pages: readonly Page[] = [
   { path: "/", name: "Overview", icon: LayoutDashboard, key: "o" },
   { path: "/items", name: "Items", icon: ListOrdered, key: "i" },
   { path: "/targets", name: "Targets", icon: Target, key: "t" },
+  { path: "/customers", name: "Customers", icon: Users, key: "c" },
   { path: "/mailboxes", name: "Mailboxes", icon: Inbox, key: "m" },
   { path: "/handoffs", name: "Handoffs", icon: ArrowLeftRight, key: "h" },
   { path: "/replays", name: "Replays", icon: RotateCcw },

@@ -174,7 +174,11 @@ function KeyToSend({ value, onKey }: { value: string | undefined; onKey: (key: s
     <div className="grid justify-items-start gap-2">
       <p className="text-muted">
         Sending needs an API key.{" "}
-        {keys.data === undefined ? "" : `You have ${keys.data.length} of 5; a key cannot be read again.`}
+        {keys.data === undefined
+          ? ""
+          : keys.data.length === 0
+            ? "You have none yet."
+            : `You have ${keys.data.length === 1 ? "one" : keys.data.length}, but a key cannot be read again.`}
       </p>
       <For least="admin">
         <Button busy={create.isPending} onClick={() => create.mutate()}>

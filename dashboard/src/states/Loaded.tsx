@@ -40,7 +40,8 @@ export function Loaded<T>({
   );
 }
 
-interface ReadBefore {
+/** A query that has data and was refused when it was read again. */
+export interface ReadBefore {
   error: unknown;
   dataUpdatedAt: number;
   refetch: () => Promise<unknown>;

@@ -7,7 +7,7 @@ import { ProblemCard } from "./ProblemCard.tsx";
 interface PagedQuery {
   isPending: boolean;
   isError: boolean;
-  isSuccess: boolean;
+  isLoadingError: boolean;
   isFetching: boolean;
   error: unknown;
   dataUpdatedAt: number;
@@ -33,16 +33,16 @@ export function PagedList({ query, newest, isEmpty, empty, wayOn, children }: Pa
   return (
     <div className="relative min-w-0 rounded-card border bg-surface">
       {query.isFetching && <FetchingBar />}
-      {query.isError && !isEmpty && <AsOf query={query} />}
+      {query.isError && !query.isLoadingError && <AsOf query={query} />}
       {newest?.isError === true && !query.isError && <AsOf query={newest} />}
       {query.isPending && <SkeletonRows rows={10} />}
-      {query.isError && isEmpty && (
+      {query.isLoadingError && (
         <>
           <ProblemCard error={query.error} onRetry={() => void query.refetch()} />
           {wayOn !== undefined && <div className="p-4">{wayOn}</div>}
         </>
       )}
-      {query.isSuccess && isEmpty ? empty : children}
+      {isEmpty && !query.isPending && !query.isLoadingError ? empty : children}
       {query.hasNextPage && (
         <div className="p-3 text-center">
           <Button onClick={() => void query.fetchNextPage()} busy={query.isFetchingNextPage}>

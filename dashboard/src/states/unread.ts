@@ -1,9 +1,12 @@
+import type { ReadBefore } from "./Loaded.tsx";
+
 interface Read {
   data: unknown;
   isPending: boolean;
   isError: boolean;
   error: unknown;
-  refetch: () => unknown;
+  dataUpdatedAt: number;
+  refetch: () => Promise<unknown>;
 }
 
 /** What is missing of something that several queries tell together. */
@@ -13,6 +16,8 @@ export interface Unread {
   error: unknown;
   isRefused: boolean;
   retry: () => void;
+  /** What was read once and could not be again, as of the oldest; nothing where all is as it was read last. */
+  old: ReadBefore | undefined;
 }
 
 export function unreadOf(queries: readonly Read[]): Unread {
@@ -22,9 +27,18 @@ export function unreadOf(queries: readonly Read[]): Unread {
     error: refused[0]?.error,
     isRefused: refused.length > 0,
     retry: () => {
-      for (const query of refused) query.refetch();
+      for (const query of refused) void query.refetch();
     },
+    old: oldestOf(queries),
   };
+}
+
+function oldestOf(queries: readonly Read[]): ReadBefore | undefined {
+  const old = queries.filter(({ data, isError }) => isError && data !== undefined);
+  const [oldest] = old.toSorted((one, other) => one.dataUpdatedAt - other.dataUpdatedAt);
+  if (oldest === undefined) return undefined;
+  const { error, dataUpdatedAt } = oldest;
+  return { error, dataUpdatedAt, refetch: () => Promise.all(old.map((query) => query.refetch())) };
 }
 
 export function bothUnread(one: Unread, other: Unread): Unread {
@@ -36,5 +50,6 @@ export function bothUnread(one: Unread, other: Unread): Unread {
       one.retry();
       other.retry();
     },
+    old: one.old ?? other.old,
   };
 }

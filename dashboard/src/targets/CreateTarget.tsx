@@ -9,6 +9,7 @@ import { SelectField, TextField } from "../controls/Field.tsx";
 import { Form } from "../controls/Form.tsx";
 import { ProblemCard } from "../states/ProblemCard.tsx";
 import { newTryoutUrl } from "../tryout/tryoutUrl.ts";
+import { OwnFields, type OwnInputs } from "./OwnFields.tsx";
 
 type Choice = "tryout" | "webhook" | "mailbox" | "a2a";
 
@@ -30,14 +31,18 @@ interface Inputs {
   cardUrl: string;
   authType: "none" | "bearer";
   token: string;
+  own: OwnInputs;
 }
 
 /** Makes a target: first what it is, then what that needs. What is refused is said beside its field. */
 export function CreateTarget({
   choice: initial,
+  customerUid = "",
   onMade,
 }: {
   choice?: string | undefined;
+  /** To whom it is proposed to belong. */
+  customerUid?: string | undefined;
   onMade: (target: Target) => void;
 }) {
   const [choice, setChoice] = useState<Choice>(choices.find(({ id }) => id === initial)?.id ?? "tryout");
@@ -47,13 +52,16 @@ export function CreateTarget({
     cardUrl: "",
     authType: "none",
     token: "",
+    own: { customerUid, uid: "", secret: "" },
   });
   const queries = useQueryClient();
   const create = useMutation({
     mutationFn: () => answer(client.POST("/api/v1/targets", { body: newTarget(choice, inputs) })),
     onSuccess: (target) => {
       void queries.invalidateQueries({ queryKey: ["targets"] });
-      onMade(target);
+      const { secret, ...rest } = target;
+      // Who gave the secret has it.
+      onMade(secret === undefined || secret === inputs.own.secret.trim() ? rest : target);
     },
   });
   return (
@@ -81,17 +89,28 @@ export function CreateTarget({
   );
 }
 
-function newTarget(choice: Choice, { name, url, cardUrl, authType, token }: Inputs): NewTarget {
+function newTarget(choice: Choice, { name, url, cardUrl, authType, token, own }: Inputs): NewTarget {
   const givenName = name.trim();
+  const names = {
+    ...(own.uid.trim() !== "" && { uid: own.uid.trim() }),
+    ...(own.customerUid.trim() !== "" && { customer_uid: own.customerUid.trim() }),
+  };
   switch (choice) {
     case "tryout":
-      return { kind: "webhook", name: givenName || "Try it here", url: newTryoutUrl() };
+      return { ...names, kind: "webhook", name: givenName || "Try it here", url: newTryoutUrl() };
     case "webhook":
-      return { kind: "webhook", name: givenName || (URL.parse(url)?.hostname ?? "webhook"), url };
+      return {
+        ...names,
+        kind: "webhook",
+        name: givenName || (URL.parse(url)?.hostname ?? "webhook"),
+        url,
+        ...(own.secret.trim() !== "" && { secret: own.secret.trim() }),
+      };
     case "mailbox":
-      return { kind: "mailbox", name: givenName || "inbox" };
+      return { ...names, kind: "mailbox", name: givenName || "inbox" };
     case "a2a":
       return {
+        ...names,
         kind: "a2a",
         name: givenName || (URL.parse(cardUrl)?.hostname ?? "agent"),
         agent_card_url: cardUrl,
@@ -102,13 +121,15 @@ function newTarget(choice: Choice, { name, url, cardUrl, authType, token }: Inpu
 
 /** The field that a refusal is about: the service's sentences begin with its name. */
 function fieldOf(error: unknown): string | undefined {
-  if (!(error instanceof Problem) || error.status !== 400) return undefined;
-  return /^(?:body\/)?(url|name|agent_card_url|auth\.token|auth)\b/.exec(error.message)?.[1];
+  if (!(error instanceof Problem) || (error.status !== 400 && error.code !== "uid_taken")) return undefined;
+  return /^(?:body\/)?(url|name|agent_card_url|auth\.token|auth|customer_uid|uid|secret)\b/.exec(
+    error.message,
+  )?.[1];
 }
 
 function KindChoice({ choice, onChange }: { choice: Choice; onChange: (choice: Choice) => void }) {
   return (
-    <fieldset className="grid gap-2 md:grid-cols-2">
+    <fieldset className="grid gap-2 md:auto-rows-fr md:grid-cols-2">
       <legend className="mb-2 font-medium">Where should items go?</legend>
       {choices.map(({ id, name, detail, icon: Icon }) => (
         <label
@@ -166,6 +187,12 @@ function Fields({ choice, inputs, error, onChange }: FieldsProps) {
         hint="For people; it can be changed. Left empty, one is chosen."
         error={errorOf("name")}
         onChange={(event) => onChange({ name: event.target.value })}
+      />
+      <OwnFields
+        own={inputs.own}
+        takesSecret={choice === "webhook"}
+        errorOf={errorOf}
+        onChange={(own) => onChange({ own })}
       />
     </>
   );

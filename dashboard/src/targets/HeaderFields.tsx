@@ -68,7 +68,7 @@ function HeaderRow({ header, number, onChange, onRemove }: HeaderRowProps) {
           onChange={(event) => onChange({ ...header, value: event.target.value })}
         />
       </div>
-      <label className="flex items-center gap-2 max-md:order-4 md:mt-8">
+      <label className="mt-8 flex items-center gap-2 max-md:order-4">
         <input
           type="checkbox"
           className="size-4 accent-accent"
@@ -80,7 +80,11 @@ function HeaderRow({ header, number, onChange, onRemove }: HeaderRowProps) {
         />
         Secret
       </label>
-      <IconButton name={`Remove ${header.name || `header ${number}`}`} className="mt-6" onClick={onRemove}>
+      <IconButton
+        name={`Remove ${header.name || `header ${number}`}`}
+        className="mt-6.5 max-md:justify-self-end"
+        onClick={onRemove}
+      >
         <X size={16} aria-hidden />
       </IconButton>
     </div>

@@ -25,6 +25,7 @@ export function NewTargetPage() {
           <OrRoleTooLow least="member">
             <CreateTarget
               choice={search["kind"]}
+              customerUid={search["customer"]}
               onMade={(target) => (target.secret === undefined ? open(target) : setMade(target))}
             />
           </OrRoleTooLow>

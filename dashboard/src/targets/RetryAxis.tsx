@@ -1,3 +1,4 @@
+import { Fragment } from "react";
 import { duration } from "../time/wording.ts";
 import { retrySchedule } from "./retrySchedule.ts";
 
@@ -20,15 +21,42 @@ export function RetryAxis({ maxRetries, intervalSeconds }: { maxRetries: number;
         ))}
       </div>
       <p className="text-muted">
-        {times.length === 1
-          ? "One attempt, and no retry."
-          : `${times.length} attempts: at once, ${times
-              .slice(1, 5)
-              .map((at) => `after ${duration(at)}`)
-              .join(
-                ", ",
-              )}${times.length > 5 ? ` … and the last after ${duration(last)}` : ""}. Each wait is three times the one before, give or take a fifth.`}
+        <Schedule times={times} />
       </p>
     </div>
   );
+}
+
+const mostNamed = 4;
+
+function Schedule({ times }: { times: readonly number[] }) {
+  const [, first, ...others] = times;
+  if (first === undefined) return "One attempt, and no retry.";
+  if (others.length === 0)
+    return (
+      <>
+        2 attempts: at once, and <After seconds={first} />, give or take a fifth.
+      </>
+    );
+  return (
+    <>
+      {times.length} attempts: at once
+      {times.slice(1, 1 + mostNamed).map((at) => (
+        <Fragment key={at}>
+          , <After seconds={at} />
+        </Fragment>
+      ))}
+      {times.length > 1 + mostNamed && (
+        <>
+          {" "}
+          … and the last <After seconds={times.at(-1)!} />
+        </>
+      )}
+      . Each wait is three times the one before, give or take a fifth.
+    </>
+  );
+}
+
+function After({ seconds }: { seconds: number }) {
+  return <span className="whitespace-nowrap">after {duration(seconds)}</span>;
 }

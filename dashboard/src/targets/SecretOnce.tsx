@@ -6,7 +6,7 @@ import { verificationSnippet } from "./verification.ts";
 /** A signing secret, shown this once. */
 export function SecretOnce({ secret, onDone }: { secret: string; onDone: () => void }) {
   return (
-    <Card title="The signing secret, shown this once">
+    <Card title="The signing secret, shown this once" takesFocus>
       <div className="grid gap-4">
         <p>
           Your receiver verifies with it that deliveries come from here. It cannot be read again, only

@@ -8,7 +8,8 @@ import { Confirm } from "../controls/Confirm.tsx";
 import { Snippet } from "../controls/Copy.tsx";
 import { For } from "../controls/For.tsx";
 import { toast } from "../controls/toasts.ts";
-import { ProblemCard } from "../states/ProblemCard.tsx";
+import { Moment } from "../time/Moment.tsx";
+import { RotateDialog } from "./RotateDialog.tsx";
 import { SecretOnce } from "./SecretOnce.tsx";
 import { verificationSnippet } from "./verification.ts";
 
@@ -65,23 +66,7 @@ function Step({
 
 function RotateStep({ target, onSecret }: { target: Target; onSecret: (secret: string) => void }) {
   const [asks, setAsks] = useState(false);
-  const queries = useQueryClient();
   const isRotating = target.has_previous_signing_secret === true;
-  const rotate = useMutation({
-    mutationFn: () =>
-      answer(
-        client.POST("/api/v1/targets/{id}/signing-secret/rotate", {
-          params: { path: { id: target.id } },
-          body: {},
-        }),
-      ),
-    onSuccess: ({ secret, ...rotated }) => {
-      setAsks(false);
-      // The secret is shown once and kept nowhere.
-      queries.setQueryData(["targets", target.id], rotated);
-      if (secret !== undefined) onSecret(secret);
-    },
-  });
   return (
     <Step number={1} title="Make a new secret" isDone={isRotating}>
       <p className="mb-2">
@@ -89,28 +74,10 @@ function RotateStep({ target, onSecret }: { target: Target; onSecret: (secret: s
           ? "A rotation is in progress: deliveries carry the signatures of the new and the previous secret."
           : "It is shown once. The present one keeps signing beside it."}
       </p>
-      <Button
-        look={isRotating ? "plain" : "primary"}
-        busy={rotate.isPending}
-        onClick={() => (isRotating ? setAsks(true) : rotate.mutate())}
-      >
-        {isRotating ? "Make another…" : "Make a new secret"}
+      <Button look={isRotating ? "plain" : "primary"} onClick={() => setAsks(true)}>
+        {isRotating ? "Make another…" : "Make a new secret…"}
       </Button>
-      {rotate.isError && !asks && <ProblemCard error={rotate.error} />}
-      {asks && (
-        <Confirm
-          title="Rotate again before this rotation ended?"
-          onClose={() => setAsks(false)}
-          action="Make another"
-          doing={rotate}
-          onConfirm={() => rotate.mutate()}
-        >
-          <p>
-            The oldest of the three secrets stops signing at once. A receiver that still verifies with it
-            refuses deliveries.
-          </p>
-        </Confirm>
-      )}
+      {asks && <RotateDialog target={target} onSecret={onSecret} onClose={() => setAsks(false)} />}
     </Step>
   );
 }
@@ -135,9 +102,16 @@ function EndStep({ target }: { target: Target }) {
   return (
     <Step number={3} title="Delete the previous secret" isDone={false}>
       <p className="mb-2">
-        {isRotating
-          ? "Once your receiver verifies with the new one."
-          : "There is none: no rotation is in progress."}
+        {!isRotating ? (
+          "There is none: no rotation is in progress."
+        ) : target.previous_signing_secret_until === undefined ? (
+          "Once your receiver verifies with the new one."
+        ) : (
+          <>
+            It ends by itself at <Moment at={target.previous_signing_secret_until} />. Delete it sooner once
+            your receiver verifies with the new one.
+          </>
+        )}
       </p>
       <Button disabled={!isRotating} onClick={() => setAsks(true)}>
         Delete the previous secret…

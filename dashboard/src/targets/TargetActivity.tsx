@@ -58,8 +58,13 @@ export function TargetActivity({ target }: { target: Target }) {
                     <span className="text-muted max-md:hidden">
                       <Moment at={row.created_at} />
                     </span>
-                    <span className="truncate font-medium">
-                      {row.event_type === "" ? "no type" : row.event_type}
+                    <span className="min-w-0 max-md:py-1.5">
+                      <span className="block truncate font-medium">
+                        {row.event_type === "" ? "no type" : row.event_type}
+                      </span>
+                      <span className="block text-meta text-muted md:hidden">
+                        <Moment at={row.created_at} />
+                      </span>
                     </span>
                     <StatusPill status={row.status} />
                   </button>

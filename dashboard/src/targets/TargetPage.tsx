@@ -13,6 +13,7 @@ import { TryoutReceived } from "../tryout/TryoutReceived.tsx";
 import { AgentCard } from "./AgentCard.tsx";
 import { EnabledPill } from "./EnabledPill.tsx";
 import { hostOf, kindNames } from "./kinds.ts";
+import { OwnNames } from "./OwnNames.tsx";
 import { SendSnippet } from "./SendSnippet.tsx";
 import { SigningSecret } from "./SigningSecret.tsx";
 import { TargetActions } from "./TargetActions.tsx";
@@ -50,6 +51,7 @@ function TargetView({ target }: { target: Target }) {
             {kindNames[target.kind]}, {isTryout(target.url) ? "received by this page" : hostOf(target)}
           </p>
           <Id id={target.id} />
+          <OwnNames target={target} />
         </div>
         <TargetActions target={target} />
       </div>

@@ -15,6 +15,7 @@ import { toast } from "../controls/toasts.ts";
 import { ProblemCard } from "../states/ProblemCard.tsx";
 import { isTryout } from "../tryout/tryoutUrl.ts";
 import { HeaderFields } from "./HeaderFields.tsx";
+import { OwnSettings } from "./OwnSettings.tsx";
 import { RetryAxis } from "./RetryAxis.tsx";
 import { headersChange, headersOf, headersProblem } from "./headersDraft.ts";
 import { type Draft, draftOf, problemOf, toChanges } from "./settingsDraft.ts";
@@ -64,6 +65,11 @@ function SettingsForm({ target }: { target: Target }) {
             onChange={setHeaders}
           />
         )}
+        <OwnSettings
+          draft={draft}
+          errorOf={(name) => wrong[name] ?? refusalOf(change.error, name)}
+          onChange={(changes) => setDraft({ ...draft, ...changes })}
+        />
         {change.isError && <ProblemCard error={change.error} />}
         {mayChange && (
           <div>
@@ -165,7 +171,7 @@ function Pace({ field }: { field: Field }) {
 }
 
 function refusalOf(error: unknown, name: string): string | undefined {
-  if (!(error instanceof Problem) || error.status !== 400) return undefined;
+  if (!(error instanceof Problem) || (error.status !== 400 && error.code !== "uid_taken")) return undefined;
   return error.message.replace(/^body\//, "").startsWith(name) ? error.message : undefined;
 }
 

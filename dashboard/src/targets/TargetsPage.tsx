@@ -13,7 +13,7 @@ import { useTargetHealths } from "../overview/useTargetHealths.ts";
 import { useKeys } from "../shell/useKeys.ts";
 import { useUrlState } from "../shell/useUrlState.ts";
 import { Empty } from "../states/Empty.tsx";
-import { Loaded } from "../states/Loaded.tsx";
+import { AsOf, Loaded } from "../states/Loaded.tsx";
 import { MoreRows } from "../states/PagedList.tsx";
 import { ProblemCard } from "../states/ProblemCard.tsx";
 import { targetColumns, TargetRow } from "./TargetRow.tsx";
@@ -37,7 +37,9 @@ export function TargetsPage() {
         </For>
       </div>
       <Loaded query={query}>
-        {(targets) => (targets.length === 0 ? <NoTargets /> : <TargetList targets={targets} />)}
+        {(targets) =>
+          targets.length === 0 ? <NoTargets /> : <TargetList targets={targets} isOld={query.isError} />
+        }
       </Loaded>
     </div>
   );
@@ -60,11 +62,12 @@ function NoTargets() {
   );
 }
 
-function TargetList({ targets }: { targets: readonly Target[] }) {
+/** `isOld` says that it is said already from when they are. */
+function TargetList({ targets, isOld }: { targets: readonly Target[]; isOld: boolean }) {
   const [search, change] = useUrlState();
   const wanted = (search["name"] ?? "").toLowerCase();
-  const matching = targets.filter(({ name, id, url }) =>
-    `${name} ${id} ${url ?? ""}`.toLowerCase().includes(wanted),
+  const matching = targets.filter(({ name, id, url, uid, customer_uid: customer }) =>
+    [name, id, url, uid, customer].some((text) => text?.toLowerCase().includes(wanted)),
   );
   const [most, setMost] = useState(atATime);
   const shown = matching.slice(0, most);
@@ -83,13 +86,14 @@ function TargetList({ targets }: { targets: readonly Target[] }) {
     <div className="grid gap-3">
       <input
         ref={input}
-        aria-label="Filter targets by name, id or URL"
-        placeholder="Filter by name, id or URL"
+        aria-label="Filter targets by name, id, URL or customer"
+        placeholder="Filter by name, id, URL or customer"
         className="h-9 rounded-control border border-control bg-surface px-2.5"
         value={search["name"] ?? ""}
         onChange={(event) => change({ name: event.target.value || undefined })}
       />
       {unread.isRefused && <ProblemCard error={unread.error} onRetry={unread.retry} />}
+      {unread.old && !isOld && <AsOf query={unread.old} />}
       <div className="rounded-card border bg-surface">
         <SelectedTargets ids={[...selection.selected]} onClear={selection.clear} />
         {shown.length === 0 ? (

@@ -47,5 +47,5 @@ export const circuits: Record<Health["circuit"], { name: string; meaning: string
 export function percent(rate: number | null | undefined): string {
   if (rate === null || rate === undefined) return "–";
   // Rounded down, so that 99.96 % is not shown as all.
-  return `${(Math.floor(rate * 1000) / 10).toFixed(rate === 1 ? 0 : 1)} %`;
+  return `${(Math.floor(rate * 1000) / 10).toFixed(rate === 1 || rate === 0 ? 0 : 1)} %`;
 }

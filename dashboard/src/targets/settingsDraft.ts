@@ -1,9 +1,14 @@
 import type { Target, TargetChanges } from "../api/shapes.ts";
+import { isUid, uidRule } from "../customers/customerQueries.ts";
+import { metadataOf, metadataProblem, metadataText } from "../customers/metadataText.ts";
 
 /** A target's settings as they stand in the form: texts. */
 export type Draft = Record<
   | "name"
   | "description"
+  | "customer_uid"
+  | "uid"
+  | "metadata"
   | "url"
   | "event_types"
   | "max_retries"
@@ -22,6 +27,9 @@ export function draftOf(target: Target): Draft {
   return {
     name: target.name,
     description: target.description,
+    customer_uid: target.customer_uid ?? "",
+    uid: target.uid ?? "",
+    metadata: metadataText(target.metadata),
     url: target.url ?? "",
     event_types: (target.event_types ?? []).join(", "),
     max_retries: String(target.max_retries ?? 8),
@@ -40,6 +48,10 @@ function textOf(value: number | null | undefined): string {
 /** What is wrong with the texts, by field, before the service is asked. */
 export function problemOf(draft: Draft): Partial<Draft> {
   const problems: Partial<Draft> = {};
+  for (const name of ["customer_uid", "uid"] as const)
+    if (draft[name] !== "" && !isUid(draft[name])) problems[name] = uidRule;
+  const metadata = metadataProblem(draft.metadata);
+  if (metadata !== undefined) problems.metadata = metadata;
   if (!isWhole(draft.max_retries, 0, 50)) problems.max_retries = "A whole number from 0 to 50";
   if (!isWhole(draft.retry_interval_seconds, 1, 86_400))
     problems.retry_interval_seconds = "A whole number from 1 to 86400";
@@ -61,6 +73,10 @@ export function toChanges(target: Target, draft: Draft): TargetChanges {
   const changes: TargetChanges = {};
   if (draft.name !== before.name) changes.name = draft.name;
   if (draft.description !== before.description) changes.description = draft.description;
+  for (const name of ["customer_uid", "uid"] as const)
+    if (draft[name] !== before[name]) changes[name] = draft[name] === "" ? null : draft[name];
+  if (draft.metadata !== before.metadata)
+    changes.metadata = draft.metadata.trim() === "" ? null : metadataOf(draft.metadata);
   if (draft.url !== before.url) changes.url = draft.url;
   if (draft.event_types !== before.event_types) changes.event_types = split(draft.event_types);
   if (draft.max_retries !== before.max_retries) changes.max_retries = Number(draft.max_retries);

@@ -6,7 +6,11 @@ import { distance, duration, fullTime, shortTime } from "./wording.ts";
 export function Moment({ at }: { at: number }) {
   const zone = useTimeZone();
   return (
-    <time dateTime={new Date(at * 1000).toISOString()} title={fullTime(at, zone)} className="figures">
+    <time
+      dateTime={new Date(at * 1000).toISOString()}
+      title={fullTime(at, zone)}
+      className="figures whitespace-nowrap"
+    >
       {shortTime(at, zone)}
     </time>
   );
@@ -17,7 +21,11 @@ export function Ago({ at }: { at: number }) {
   const zone = useTimeZone();
   const now = useNow();
   return (
-    <time dateTime={new Date(at * 1000).toISOString()} title={fullTime(at, zone)} className="figures">
+    <time
+      dateTime={new Date(at * 1000).toISOString()}
+      title={fullTime(at, zone)}
+      className="figures whitespace-nowrap"
+    >
       {distance(at, now)}
     </time>
   );
@@ -26,5 +34,5 @@ export function Ago({ at }: { at: number }) {
 /** What is left until then; `ended` once nothing is. */
 export function Countdown({ until, ended }: { until: number; ended: string }) {
   const left = until - useNow() / 1000;
-  return <span className="figures">{left > 0 ? duration(left) : ended}</span>;
+  return <span className="figures whitespace-nowrap">{left > 0 ? duration(left) : ended}</span>;
 }

@@ -21,14 +21,16 @@ export function Reconciliation() {
         {(data) => (
           <div className="grid gap-3">
             <p>{meanings[data.status]}</p>
-            <Facts
-              facts={[
-                ["Here", data.accepted_events.toLocaleString("en")],
-                ["Pending", data.pending_meter_events.toLocaleString("en")],
-                ["Processor", data.processor_events?.toLocaleString("en") ?? "–"],
-                ["Difference", data.difference_events?.toLocaleString("en") ?? "–"],
-              ]}
-            />
+            {data.status !== "disabled" && (
+              <Facts
+                facts={[
+                  ["Here", data.accepted_events.toLocaleString("en")],
+                  ["Pending", data.pending_meter_events.toLocaleString("en")],
+                  ["Processor", data.processor_events?.toLocaleString("en") ?? "–"],
+                  ["Difference", data.difference_events?.toLocaleString("en") ?? "–"],
+                ]}
+              />
+            )}
           </div>
         )}
       </Loaded>

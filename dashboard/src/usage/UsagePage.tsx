@@ -20,7 +20,7 @@ export function UsagePage() {
   return (
     <div className="grid gap-4">
       <h1 className="text-page font-semibold">Usage</h1>
-      <ThisMonth currency={currency} />
+      <ThisMonth currency={currency} isCharged={billing.data?.billing_enabled !== false} />
       <DailyBars />
       <Loaded query={billing}>
         {(data) => (
@@ -65,7 +65,7 @@ export function UsagePage() {
 /** Months of usage are UTC months, whatever clock the page shows. */
 const monthFormat = new Intl.DateTimeFormat("en-GB", { timeZone: "UTC", month: "long", year: "numeric" });
 
-function ThisMonth({ currency }: { currency: string }) {
+function ThisMonth({ currency, isCharged }: { currency: string; isCharged: boolean }) {
   const usage = useQuery({
     queryKey: ["usage"],
     queryFn: async ({ signal }) => (await answer(client.GET("/api/v1/usage", { signal }))).usage,
@@ -85,7 +85,7 @@ function ThisMonth({ currency }: { currency: string }) {
             <Figure
               name="Pending"
               value={data.pending_meter_events.toLocaleString("en")}
-              detail="not yet exported"
+              detail={isCharged ? "not yet exported" : "nothing is exported"}
             />
           </div>
           <p className="text-meta text-muted">

@@ -1,5 +1,12 @@
 import chromium from "@sparticuz/chromium";
-import { type Browser, type BrowserContext, chromium as driver, type Page } from "playwright-core";
+import {
+  type Browser,
+  type BrowserContext,
+  chromium as driver,
+  type Locator,
+  type Page,
+} from "playwright-core";
+import { expect } from "vitest";
 
 let shared: Promise<Browser> | undefined;
 
@@ -65,6 +72,33 @@ export async function openPage(
 /** Goes to a path within the page that is loaded, as a link does. */
 export async function visit(page: Page, path: string): Promise<void> {
   await page.evaluate(`history.pushState({}, "", ${JSON.stringify(path)})`);
+}
+
+/** More stops than any page has. */
+const mostTabs = 120;
+
+/** Goes there by Tab alone, from where the focus is. @throws where no Tab leads there. */
+export async function tabTo(page: Page, wanted: Locator): Promise<void> {
+  await wanted.waitFor();
+  for (let tabs = 0; tabs < mostTabs; tabs += 1) {
+    await page.keyboard.press("Tab");
+    if ((await page.locator(":focus").and(wanted).count()) > 0) return;
+  }
+  throw new Error(`no Tab leads to ${String(wanted)}; the focus is at ${await focusedName(page)}`);
+}
+
+/** Until the focus is at what has this name. */
+export async function untilFocused(page: Page, name: string): Promise<void> {
+  await expect.poll(() => focusedName(page), { timeout: actionLimitMs }).toBe(name);
+}
+
+/** What has the focus: by its label, its words, or its tag. */
+function focusedName(page: Page): Promise<string> {
+  return page.evaluate(`(() => {
+    const { activeElement: at } = document;
+    const words = at.matches("body, main, input, select, textarea, [role=dialog]") ? "" : at.innerText;
+    return at.getAttribute("aria-label") ?? (words || at.labels?.[0]?.innerText || at.localName);
+  })()`);
 }
 
 /** Runs in the page. */

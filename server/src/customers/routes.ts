@@ -5,7 +5,7 @@ import { ApiError, notFound } from "../http/contract/errors.ts";
 import { type RouteDefinition, route } from "../http/contract/route.ts";
 import type { TargetDeps } from "../targets/createTarget.ts";
 import { checkMetadata } from "../targets/metadata.ts";
-import { isUid, UidParams, uidRule } from "../targets/uid.ts";
+import { isPathUid, UidParams, uidRule } from "../targets/uid.ts";
 import { deleteCustomer } from "./deleteCustomer.ts";
 import { Customer, CustomerInput, CustomerQuery, DeletedCustomer } from "./schemas.ts";
 import { listCustomers, putCustomer, readCustomer } from "./store.ts";
@@ -34,7 +34,7 @@ export function customerRoutes(
       },
       async (call) => {
         const { uid } = call.params;
-        if (!isUid(uid)) throw new ApiError(400, `uid must be ${uidRule}`);
+        if (!isPathUid(uid)) throw new ApiError(400, `uid must be ${uidRule}, and neither . nor ..`);
         const { name = "", metadata = {} } = call.body;
         checkMetadata(metadata);
         return putCustomer(deps.pool, originOf(call), { uid, name, metadata }, deps.nowMs());
@@ -43,7 +43,7 @@ export function customerRoutes(
     read: route(
       { summary: "Read a customer", params: UidParams, response: { 200: Customer } },
       async ({ caller, params: { uid } }) => {
-        if (!isUid(uid)) throw notFound();
+        if (!isPathUid(uid)) throw notFound();
         return readCustomer(deps.pool, { orgId: caller.orgId, uid });
       },
     ),
@@ -55,7 +55,7 @@ export function customerRoutes(
       },
       async (call) => {
         const { uid } = call.params;
-        if (!isUid(uid)) throw notFound();
+        if (!isPathUid(uid)) throw notFound();
         return { deleted: true, deleted_targets: await deleteCustomer(deps, originOf(call), uid) };
       },
     ),

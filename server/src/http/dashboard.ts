@@ -53,6 +53,8 @@ export const pagePaths = [
   "/items/*",
   "/targets",
   "/targets/*",
+  "/customers",
+  "/customers/*",
   "/mailboxes",
   "/mailboxes/*",
   "/handoffs",

@@ -10,7 +10,7 @@ import { IdParams } from "../http/contract/schemas.ts";
 import { readItem } from "../intake/readItem.ts";
 import { ItemHeaders } from "../intake/routes.ts";
 import { isId } from "../postgres/ids.ts";
-import { isUid } from "../targets/uid.ts";
+import { isPathUid } from "../targets/uid.ts";
 import { parseTraceparent } from "../telemetry/traceContext.ts";
 import { messaging, type Traces } from "../telemetry/traces.ts";
 import type { NewPublication, Publisher } from "./publisher.ts";
@@ -70,7 +70,7 @@ function publishRoute(
         ...readItem(request.headers, body),
         key,
         // A name that no customer could have goes on, so that a wrong key is refused before it.
-        customerUid: customer === undefined || isUid(customer) ? (customer ?? null) : nobodysName,
+        customerUid: customer === undefined || isPathUid(customer) ? (customer ?? null) : nobodysName,
         payload: body,
         traceContext: null,
       };

@@ -1,0 +1,51 @@
+import { TextArea, TextField } from "../controls/Field.tsx";
+import { metadataProblem } from "./metadataText.ts";
+
+/** What is said of a customer, as texts. */
+export interface CustomerDraft {
+  name: string;
+  metadata: string;
+}
+
+interface CustomerFieldsProps {
+  draft: CustomerDraft;
+  onChange: (draft: CustomerDraft) => void;
+}
+
+export function CustomerFields({ draft, onChange }: CustomerFieldsProps) {
+  return (
+    <>
+      <TextField
+        label="Name"
+        value={draft.name}
+        maxLength={256}
+        autoComplete="off"
+        hint="For people; it may stay empty"
+        onChange={(event) => onChange({ ...draft, name: event.target.value })}
+      />
+      <MetadataField value={draft.metadata} onChange={(metadata) => onChange({ ...draft, metadata })} />
+    </>
+  );
+}
+
+interface MetadataFieldProps {
+  value: string;
+  /** Why the service refused it. */
+  error?: string | undefined;
+  onChange: (value: string) => void;
+}
+
+/** Any JSON object of up to 4 KiB. */
+export function MetadataField({ value, error, onChange }: MetadataFieldProps) {
+  return (
+    <TextArea
+      label="Metadata"
+      spellCheck={false}
+      className="font-mono"
+      value={value}
+      error={metadataProblem(value) ?? error}
+      hint="A JSON object of your own, up to 4 KiB; keep personal data out of it"
+      onChange={(event) => onChange(event.target.value)}
+    />
+  );
+}

@@ -1,0 +1,63 @@
+import { useQuery } from "@tanstack/react-query";
+import { useParams } from "@tanstack/react-router";
+import { useState } from "react";
+import type { Customer } from "../api/shapes.ts";
+import { Button } from "../controls/Button.tsx";
+import { Card, Facts } from "../controls/Card.tsx";
+import { CopyButton, Id } from "../controls/Copy.tsx";
+import { For } from "../controls/For.tsx";
+import { useRefreshMs } from "../live/liveState.ts";
+import { Loaded } from "../states/Loaded.tsx";
+import { Moment } from "../time/Moment.tsx";
+import { EditCustomer } from "./CustomerDialog.tsx";
+import { CustomerTargets } from "./CustomerTargets.tsx";
+import { customerQuery } from "./customerQueries.ts";
+import { DeleteCustomer } from "./DeleteCustomer.tsx";
+import { Metadata } from "./Metadata.tsx";
+
+/** One customer: what is known of it, and where what it is sent goes. */
+export function CustomerPage() {
+  const { uid = "" } = useParams({ strict: false }) as { uid?: string };
+  const query = useQuery({ ...customerQuery(uid), refetchInterval: useRefreshMs(10_000, 15_000) });
+  return (
+    <Loaded query={query} title="Customer">
+      {(customer) => <CustomerView customer={customer} />}
+    </Loaded>
+  );
+}
+
+function CustomerView({ customer }: { customer: Customer }) {
+  const [isEditing, setEditing] = useState(false);
+  return (
+    <div className="grid gap-4">
+      <div className="flex flex-wrap items-start justify-between gap-3">
+        <div className="grid min-w-0 gap-1">
+          <h1 className="text-page font-semibold break-words">{customer.name || customer.uid}</h1>
+          <span className="inline-flex max-w-full items-center gap-1">
+            <code className="min-w-0 text-meta break-all">{customer.uid}</code>
+            <CopyButton text={customer.uid} name="Copy uid" />
+          </span>
+        </div>
+        <For least="member">
+          <Button onClick={() => setEditing(true)}>Edit…</Button>
+        </For>
+      </div>
+      <CustomerTargets uid={customer.uid} />
+      <Card title="About">
+        <Facts
+          facts={[
+            ["Name", customer.name || "none"],
+            ["Id", <Id key="id" id={customer.id} />],
+            ["Made", <Moment key="made" at={customer.created_at} />],
+            ["Changed", <Moment key="changed" at={customer.updated_at} />],
+            ["Metadata", <Metadata key="metadata" value={customer.metadata} />],
+          ]}
+        />
+      </Card>
+      <For least="member">
+        <DeleteCustomer customer={customer} />
+      </For>
+      {isEditing && <EditCustomer customer={customer} onClose={() => setEditing(false)} />}
+    </div>
+  );
+}

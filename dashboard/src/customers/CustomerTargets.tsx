@@ -1,0 +1,75 @@
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import type { Target } from "../api/shapes.ts";
+import { buttonLook } from "../controls/Button.tsx";
+import { For } from "../controls/For.tsx";
+import { useRefreshMs } from "../live/liveState.ts";
+import { Empty } from "../states/Empty.tsx";
+import { PagedList } from "../states/PagedList.tsx";
+import { EnabledPill } from "../targets/EnabledPill.tsx";
+import { hostOf, kindIcons, kindNames, pathOf } from "../targets/kinds.ts";
+import { customerTargetPage, listCustomerTargets } from "./customerQueries.ts";
+
+/** Where what a customer is sent goes. */
+export function CustomerTargets({ uid }: { uid: string }) {
+  const refetchInterval = useRefreshMs(10_000, 15_000);
+  const list = useInfiniteQuery({
+    queryKey: ["targets", "ofCustomer", uid],
+    queryFn: ({ pageParam, signal }) => listCustomerTargets(uid, { after: pageParam, signal }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => (page.length < customerTargetPage ? undefined : page.at(-1)?.id),
+    // Beyond the first pages, reading everything again costs more than it tells.
+    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 3 ? false : refetchInterval),
+  });
+  const targets = list.data?.pages.flat() ?? [];
+  const newTarget = (look: "plain" | "primary") => (
+    <For least="member">
+      <Link to="/targets/new" search={{ customer: uid }} className={buttonLook(look)}>
+        New target
+      </Link>
+    </For>
+  );
+  return (
+    <section aria-labelledby="customer-targets" className="grid gap-2">
+      <div className="flex items-center justify-between gap-2">
+        <h2 id="customer-targets" className="text-section font-semibold">
+          Targets
+        </h2>
+        {targets.length > 0 && newTarget("plain")}
+      </div>
+      <PagedList
+        query={list}
+        isEmpty={targets.length === 0}
+        empty={<Empty title="No target belongs to it yet" action={newTarget("primary")} />}
+      >
+        <ul>
+          {targets.map((target) => (
+            <Row key={target.id} target={target} />
+          ))}
+        </ul>
+      </PagedList>
+    </section>
+  );
+}
+
+function Row({ target }: { target: Target }) {
+  const Icon = kindIcons[target.kind];
+  return (
+    <li className="border-b last:border-0">
+      <Link
+        to={pathOf(target)}
+        params={{ id: target.id }}
+        search={{}}
+        className="grid min-h-11 grid-cols-[minmax(0,1fr)_auto] items-center gap-x-4 gap-y-0.5 px-4 py-2 hover:bg-sunken md:grid-cols-[minmax(0,1fr)_minmax(0,1fr)_minmax(0,1fr)_auto]"
+      >
+        <span className="flex min-w-0 items-center gap-2 font-medium">
+          <Icon size={16} className="shrink-0 text-muted" aria-label={kindNames[target.kind]} />
+          <span className="truncate">{target.name}</span>
+        </span>
+        <span className="truncate text-muted max-md:order-1">{hostOf(target) || kindNames[target.kind]}</span>
+        <code className="truncate text-meta text-muted max-md:hidden">{target.uid}</code>
+        <EnabledPill target={target} />
+      </Link>
+    </li>
+  );
+}

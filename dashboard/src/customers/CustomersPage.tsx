@@ -1,0 +1,144 @@
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { Plus } from "lucide-react";
+import { type ReactNode, useRef, useState } from "react";
+import type { Customer } from "../api/shapes.ts";
+import { Button } from "../controls/Button.tsx";
+import { For } from "../controls/For.tsx";
+import { useRefreshMs } from "../live/liveState.ts";
+import { useKeys } from "../shell/useKeys.ts";
+import { useUrlState } from "../shell/useUrlState.ts";
+import { Empty } from "../states/Empty.tsx";
+import { PagedList } from "../states/PagedList.tsx";
+import { Moment } from "../time/Moment.tsx";
+import { NewCustomer } from "./CustomerDialog.tsx";
+import { customerPage, isUid, listCustomers } from "./customerQueries.ts";
+
+/** Whom the organization sends to, by its own ids. */
+export function CustomersPage() {
+  const [search, change] = useUrlState();
+  const prefix = search["prefix"];
+  const [isMaking, setMaking] = useState(false);
+  const refetchInterval = useRefreshMs(10_000, 15_000);
+  const list = useInfiniteQuery({
+    queryKey: ["customers", "list", prefix ?? ""],
+    // No uid begins with what none can have: that is no mistake of who types it.
+    queryFn: async ({ pageParam, signal }) =>
+      prefix !== undefined && !isUid(prefix) ? [] : listCustomers(prefix, { after: pageParam, signal }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => (page.length < customerPage ? undefined : page.at(-1)?.uid),
+    placeholderData: (previous) => previous,
+    // Beyond the first pages, reading everything again costs more than it tells.
+    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 3 ? false : refetchInterval),
+  });
+  const customers = list.data?.pages.flat() ?? [];
+  const input = useRef<HTMLInputElement>(null);
+  const [marked, setMarked] = useState(-1);
+  useKeys({
+    "/": () => input.current?.focus(),
+    j: () => setMarked(Math.min(customers.length - 1, marked + 1)),
+    k: () => setMarked(Math.max(0, marked - 1)),
+    Enter: () => document.querySelector<HTMLAnchorElement>("[data-marked=true] a")?.click(),
+  });
+  const newCustomer = (
+    <For least="member">
+      <Button look="primary" icon={<Plus size={14} aria-hidden />} onClick={() => setMaking(true)}>
+        New customer
+      </Button>
+    </For>
+  );
+  return (
+    <div className="grid gap-4">
+      <div className="flex items-center justify-between gap-2">
+        <h1 className="text-page font-semibold">Customers</h1>
+        {newCustomer}
+      </div>
+      <input
+        ref={input}
+        aria-label="Find customers whose uid begins with this"
+        placeholder="Find by the beginning of the uid"
+        className="h-9 rounded-control border border-control bg-surface px-2.5"
+        value={prefix ?? ""}
+        onChange={(event) => change({ prefix: event.target.value || undefined })}
+      />
+      <PagedList
+        query={list}
+        isEmpty={customers.length === 0}
+        empty={
+          <NoCustomers prefix={prefix} action={newCustomer} onClear={() => change({ prefix: undefined })} />
+        }
+        wayOn={
+          prefix === undefined ? undefined : (
+            <Button onClick={() => change({ prefix: undefined })}>Show all customers</Button>
+          )
+        }
+      >
+        <ColumnNames />
+        <ul>
+          {customers.map((customer, index) => (
+            <Row key={customer.uid} customer={customer} isMarked={index === marked} />
+          ))}
+        </ul>
+      </PagedList>
+      {isMaking && <NewCustomer onClose={() => setMaking(false)} />}
+    </div>
+  );
+}
+
+interface NoCustomersProps {
+  prefix: string | undefined;
+  action: ReactNode;
+  onClear: () => void;
+}
+
+function NoCustomers({ prefix, action, onClear }: NoCustomersProps) {
+  if (prefix !== undefined)
+    return (
+      <Empty title="No customer matches" action={<Button onClick={onClear}>Show all customers</Button>}>
+        No uid begins with this. Capital letters count.
+      </Empty>
+    );
+  return (
+    <Empty title="No customers yet" action={action}>
+      A customer is somebody whom you send to: by your own id, with targets that belong to it and are deleted
+      with it.
+    </Empty>
+  );
+}
+
+const columns =
+  "grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-4 gap-y-0.5 px-4 md:grid-cols-[minmax(0,1fr)_minmax(0,1.4fr)_136px]";
+
+function ColumnNames() {
+  return (
+    <div className={`h-8 border-b text-meta font-medium text-muted max-md:hidden ${columns}`} aria-hidden>
+      <span>Uid</span>
+      <span>Name</span>
+      <span className="text-right">Made</span>
+    </div>
+  );
+}
+
+function Row({ customer, isMarked }: { customer: Customer; isMarked: boolean }) {
+  return (
+    <li
+      data-marked={isMarked}
+      className="border-b last:border-0 data-[marked=true]:shadow-[inset_2px_0_0_var(--accent)]"
+    >
+      <Link
+        to="/customers/$uid"
+        params={{ uid: customer.uid }}
+        search={{}}
+        className={`min-h-11 py-2 hover:bg-sunken ${columns}`}
+      >
+        <code className="truncate font-medium">{customer.uid}</code>
+        <span className="truncate text-muted max-md:order-last max-md:col-span-2 max-md:empty:hidden">
+          {customer.name}
+        </span>
+        <span className="text-right text-meta text-muted">
+          <Moment at={customer.created_at} />
+        </span>
+      </Link>
+    </li>
+  );
+}

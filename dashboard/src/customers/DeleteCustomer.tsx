@@ -1,0 +1,79 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
+import { answer, client } from "../api/client.ts";
+import type { Customer } from "../api/shapes.ts";
+import { Button } from "../controls/Button.tsx";
+import { Card } from "../controls/Card.tsx";
+import { Confirm } from "../controls/Confirm.tsx";
+import { toast } from "../controls/toasts.ts";
+import { listCustomerTargets } from "./customerQueries.ts";
+
+/** As many are counted. */
+const mostCounted = 1000;
+
+/** Deletes a customer with its targets, for who types its uid. */
+export function DeleteCustomer({ customer }: { customer: Customer }) {
+  const [asks, setAsks] = useState(false);
+  return (
+    <Card title="Delete">
+      <div className="flex flex-wrap items-center justify-between gap-3">
+        <p className="text-muted">Its targets are deleted with it. What was delivered stays on record.</p>
+        <Button look="danger" onClick={() => setAsks(true)}>
+          Delete this customer…
+        </Button>
+      </div>
+      {asks && <ConfirmDeletion uid={customer.uid} onClose={() => setAsks(false)} />}
+    </Card>
+  );
+}
+
+function ConfirmDeletion({ uid, onClose }: { uid: string; onClose: () => void }) {
+  const navigate = useNavigate();
+  const queries = useQueryClient();
+  const count = useQuery({
+    queryKey: ["targets", "countOfCustomer", uid],
+    queryFn: async ({ signal }) => (await listCustomerTargets(uid, { limit: mostCounted, signal })).length,
+    staleTime: 0,
+  });
+  const remove = useMutation({
+    mutationFn: () => answer(client.DELETE("/api/v1/customers/{uid}", { params: { path: { uid } } })),
+    onSuccess: ({ deleted_targets: targets }) => {
+      toast({ text: `${uid} was deleted, with ${counted(targets)}.` });
+      void queries.invalidateQueries({ queryKey: ["customers", "list"] });
+      void queries.invalidateQueries({ queryKey: ["targets"], exact: true });
+      void navigate({ to: "/customers", search: {} });
+    },
+  });
+  return (
+    <Confirm
+      title={`Delete ${uid}?`}
+      onClose={onClose}
+      action="Delete"
+      typed={uid}
+      doing={{ isPending: remove.isPending || count.isFetching, error: remove.error ?? count.error }}
+      mayConfirm={count.data !== undefined}
+      onConfirm={() => remove.mutate()}
+    >
+      <p role="status">
+        {count.isError
+          ? "Its targets cannot be counted."
+          : count.data === undefined
+            ? "Counting…"
+            : warning(count.data)}
+      </p>
+    </Confirm>
+  );
+}
+
+function counted(targets: number): string {
+  return targets === 0 ? "no target" : targets === 1 ? "1 target" : `${targets.toLocaleString("en")} targets`;
+}
+
+function warning(targets: number): string {
+  if (targets === 0) return "No target belongs to it. This cannot be undone.";
+  if (targets === 1)
+    return "1 target goes with it. What is queued for it becomes CANCELED, and posting to it is refused from then on. This cannot be undone.";
+  const many = `${counted(targets)}${targets < mostCounted ? "" : " or more"}`;
+  return `${many} go with it. What is queued for them becomes CANCELED, and posting to them is refused from then on. This cannot be undone.`;
+}

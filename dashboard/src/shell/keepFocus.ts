@@ -1,0 +1,100 @@
+import { controls, focusOn, pageOf } from "./focusOn.ts";
+
+/**
+ * Keeps the focus where somebody is, when what has it leaves the page or is disabled: a browser gives it to the document's
+ * body, and the next Tab begins at the top. It goes to the same control of the next row; to the heading of what took the
+ * place of a whole part; else to the heading above.
+ */
+export function keepFocus(): void {
+  let held: HTMLElement | undefined;
+  let left: Left | "nowhere" | undefined;
+  const take = ({ target }: FocusEvent): void => {
+    held = target instanceof HTMLElement ? target : undefined;
+    left = undefined;
+  };
+  // A click where there is nothing to focus means the body.
+  const release = (): void => {
+    if (isNowhere(document.activeElement)) held = undefined;
+  };
+  const observer = new MutationObserver((records) => {
+    if (held === undefined || left !== undefined || (held.isConnected && !held.matches(":disabled"))) return;
+    left = leftBy(held, records) ?? "nowhere";
+    // By then a dialog that closed has given the focus back, if there is where.
+    requestAnimationFrame(() => requestAnimationFrame(settle));
+  });
+  function settle(): void {
+    const place = left;
+    left = undefined;
+    if (place === undefined || !isNowhere(document.activeElement)) return;
+    focusOn((place === "nowhere" ? undefined : placeNear(place)) ?? pageOf());
+  }
+  document.addEventListener("focusin", take);
+  document.addEventListener("pointerup", release);
+  observer.observe(document.body, { childList: true, subtree: true, attributeFilter: ["disabled"] });
+}
+
+/** Where the focus was: what was taken out, its place, and the how-manieth of its controls had the focus. */
+interface Left {
+  removed: HTMLElement;
+  parent: Element;
+  before: Element | null;
+  index: number;
+}
+
+const headings = "h1, h2, h3";
+const rows = "li, [role=row]";
+
+function leftBy(held: HTMLElement, records: readonly MutationRecord[]): Left | undefined {
+  if (held.isConnected) {
+    const { parentElement: parent, previousElementSibling: before } = held;
+    return parent === null ? undefined : { removed: held, parent, before, index: 0 };
+  }
+  for (const { target, removedNodes, previousSibling } of records.toReversed()) {
+    const removed = [...removedNodes].find((node) => node.contains(held));
+    if (removed instanceof HTMLElement && target instanceof Element && target.isConnected)
+      return { removed, parent: target, before: elementAt(previousSibling), index: indexOf(held, removed) };
+  }
+  return undefined;
+}
+
+function elementAt(node: Node | null): Element | null {
+  return node === null || node instanceof Element ? node : ((node as Text).previousElementSibling ?? null);
+}
+
+function indexOf(held: HTMLElement, within: HTMLElement): number {
+  return [...within.querySelectorAll(controls)].indexOf(held);
+}
+
+function placeNear({ removed, parent, before, index }: Left): HTMLElement | undefined {
+  if (!parent.isConnected || parent === document.body) return undefined;
+  const stays = before?.isConnected === true && before.parentElement === parent;
+  // What stands there now: what took its place, or what came after it.
+  const now = stays ? before.nextElementSibling : parent.firstElementChild;
+  if (removed.matches(rows)) {
+    const row = now?.matches(rows) === true ? now : before;
+    const inRow = stays || row === now ? controlsOf(row) : [];
+    if (inRow.length > 0) return inRow[Math.min(Math.max(index, 0), inRow.length - 1)];
+  } else if (stays && before.matches("ul, ol, [role=grid]")) {
+    const last = controlsOf(before).at(-1);
+    if (last !== undefined) return last;
+  }
+  const isPart = removed.matches("section, main > *") || removed.querySelector(headings) !== null;
+  const follows = isPart ? now?.querySelector<HTMLElement>(headings) : undefined;
+  return follows ?? headingAbove(now ?? parent);
+}
+
+function controlsOf(row: Element | null): HTMLElement[] {
+  return row === null ? [] : [...row.querySelectorAll<HTMLElement>(controls)];
+}
+
+/** The last heading before the place, within the same dialog or the page. */
+function headingAbove(place: Element): HTMLElement | undefined {
+  const scope = place.closest("[role=dialog], main");
+  return [...(scope?.querySelectorAll<HTMLElement>(headings) ?? [])].findLast(
+    (heading) => (heading.compareDocumentPosition(place) & Node.DOCUMENT_POSITION_FOLLOWING) !== 0,
+  );
+}
+
+function isNowhere(active: Element | null): boolean {
+  return active === null || active === document.body || active.matches(":disabled");
+}

@@ -1,0 +1,107 @@
+import { useQuery } from "@tanstack/react-query";
+import { useId, useState } from "react";
+import { TextField } from "../controls/Field.tsx";
+import { isUid, listCustomers } from "../customers/customerQueries.ts";
+
+/** What an organization says of a target by names of its own. */
+export interface OwnInputs {
+  customerUid: string;
+  uid: string;
+  secret: string;
+}
+
+interface OwnFieldsProps {
+  own: OwnInputs;
+  takesSecret: boolean;
+  errorOf: (name: string) => string | undefined;
+  onChange: (own: OwnInputs) => void;
+}
+
+/** To whom the target belongs, what it is called elsewhere, and a secret that its receiver knows: none has to be given. */
+export function OwnFields({ own, takesSecret, errorOf, onChange }: OwnFieldsProps) {
+  const [isOpen, setOpen] = useState(own.customerUid !== "");
+  const isRefused = ["customer_uid", "uid", "secret"].some((name) => errorOf(name) !== undefined);
+  return (
+    <details open={isOpen || isRefused} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary className="font-medium">
+        {takesSecret ? "Customer, own id, known secret" : "Customer, own id"}
+      </summary>
+      {(isOpen || isRefused) && (
+        <div className="mt-3 grid gap-4">
+          <CustomerField
+            value={own.customerUid}
+            error={errorOf("customer_uid")}
+            onChange={(customerUid) => onChange({ ...own, customerUid })}
+          />
+          <TextField
+            label="Uid"
+            value={own.uid}
+            maxLength={128}
+            autoComplete="off"
+            spellCheck={false}
+            hint="Your own id of the target, which no other of yours has"
+            error={errorOf("uid")}
+            onChange={(event) => onChange({ ...own, uid: event.target.value })}
+          />
+          {takesSecret && (
+            <TextField
+              label="Signing secret"
+              type="password"
+              value={own.secret}
+              maxLength={128}
+              autoComplete="off"
+              placeholder="whsec_…"
+              hint="One that the receiver verifies with already; left empty, a new one is made"
+              error={errorOf("secret")}
+              onChange={(event) => onChange({ ...own, secret: event.target.value })}
+            />
+          )}
+        </div>
+      )}
+    </details>
+  );
+}
+
+interface CustomerFieldProps {
+  value: string;
+  error: string | undefined;
+  onChange: (uid: string) => void;
+}
+
+const mostProposed = 20;
+
+/** A customer by its uid, with those proposed that begin with what is typed. */
+export function CustomerField({ value, error, onChange }: CustomerFieldProps) {
+  const listId = useId();
+  const prefix = value.trim();
+  const proposed = useQuery({
+    queryKey: ["customers", "proposed", prefix],
+    queryFn: ({ signal }) =>
+      listCustomers(prefix === "" ? undefined : prefix, { limit: mostProposed, signal }),
+    enabled: prefix === "" || isUid(prefix),
+    placeholderData: (previous) => previous,
+    staleTime: 30_000,
+  });
+  return (
+    <>
+      <TextField
+        label="Customer"
+        value={value}
+        maxLength={128}
+        autoComplete="off"
+        spellCheck={false}
+        list={listId}
+        hint="A customer's uid; empty for none"
+        error={error}
+        onChange={(event) => onChange(event.target.value)}
+      />
+      <datalist id={listId}>
+        {proposed.data?.map(({ uid, name }) => (
+          <option key={uid} value={uid}>
+            {name}
+          </option>
+        ))}
+      </datalist>
+    </>
+  );
+}

@@ -1,0 +1,40 @@
+import { TextField } from "../controls/Field.tsx";
+import { MetadataField } from "../customers/CustomerFields.tsx";
+import { CustomerField } from "./OwnFields.tsx";
+import type { Draft } from "./settingsDraft.ts";
+
+interface OwnSettingsProps {
+  draft: Draft;
+  errorOf: (name: keyof Draft) => string | undefined;
+  onChange: (changes: Partial<Draft>) => void;
+}
+
+/** What the organization says of a target by names of its own. */
+export function OwnSettings({ draft, errorOf, onChange }: OwnSettingsProps) {
+  return (
+    <>
+      <div className="grid gap-3 md:grid-cols-2">
+        <CustomerField
+          value={draft.customer_uid}
+          error={errorOf("customer_uid")}
+          onChange={(uid) => onChange({ customer_uid: uid })}
+        />
+        <TextField
+          label="Uid"
+          value={draft.uid}
+          maxLength={128}
+          autoComplete="off"
+          spellCheck={false}
+          hint="Your own id of the target, which no other of yours has"
+          error={errorOf("uid")}
+          onChange={(event) => onChange({ uid: event.target.value })}
+        />
+      </div>
+      <MetadataField
+        value={draft.metadata}
+        error={errorOf("metadata")}
+        onChange={(metadata) => onChange({ metadata })}
+      />
+    </>
+  );
+}

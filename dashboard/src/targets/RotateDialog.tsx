@@ -1,0 +1,112 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { answer, client } from "../api/client.ts";
+import type { Target } from "../api/shapes.ts";
+import { Button } from "../controls/Button.tsx";
+import { SelectField, TextField } from "../controls/Field.tsx";
+import { Form } from "../controls/Form.tsx";
+import { Modal } from "../controls/Modal.tsx";
+import { toast } from "../controls/toasts.ts";
+import { ProblemCard } from "../states/ProblemCard.tsx";
+
+/** When the previous secret may end, in seconds; nothing is when it is deleted. */
+const ends = [
+  ["", "When I delete it"],
+  ["3600", "By itself in an hour"],
+  ["86400", "By itself in a day"],
+  ["604800", "By itself in 7 days"],
+  ["2592000", "By itself in 30 days"],
+] as const;
+
+interface RotateDialogProps {
+  target: Target;
+  /** Gets a secret that was made; one that was given needs no showing. */
+  onSecret: (secret: string) => void;
+  onClose: () => void;
+}
+
+/** Asks how the present secret ends, and whether the new one is known already. */
+export function RotateDialog({ target, onSecret, onClose }: RotateDialogProps) {
+  const [endsIn, setEndsIn] = useState("");
+  const [known, setKnown] = useState("");
+  const rotate = useRotation(target.id, {
+    onRotated: (secret) => {
+      onClose();
+      if (secret === undefined) toast({ text: "Rotated: the secret that you gave signs from now on." });
+      else onSecret(secret);
+    },
+  });
+  const isRotating = target.has_previous_signing_secret === true;
+  return (
+    <Modal
+      title={isRotating ? "Rotate again before this rotation ended?" : "Make a new secret?"}
+      open
+      onClose={onClose}
+    >
+      <Form onSubmit={() => rotate.mutate({ endsIn, known: known.trim() })}>
+        {isRotating && (
+          <p>
+            The oldest of the three secrets stops signing at once. A receiver that still verifies with it
+            refuses deliveries.
+          </p>
+        )}
+        <SelectField
+          label="The present secret ends"
+          hint="Until then deliveries carry both signatures"
+          value={endsIn}
+          onChange={(event) => setEndsIn(event.target.value)}
+        >
+          {ends.map(([seconds, name]) => (
+            <option key={seconds} value={seconds}>
+              {name}
+            </option>
+          ))}
+        </SelectField>
+        <TextField
+          label="New secret"
+          type="password"
+          autoComplete="off"
+          maxLength={128}
+          placeholder="whsec_…"
+          hint="One that the receiver knows already; empty makes one"
+          value={known}
+          onChange={(event) => setKnown(event.target.value)}
+        />
+        {rotate.isError && <ProblemCard error={rotate.error} />}
+        <div className="flex justify-end gap-2">
+          <Button onClick={onClose}>Not now</Button>
+          <Button type="submit" look={isRotating ? "danger" : "primary"} busy={rotate.isPending}>
+            Rotate
+          </Button>
+        </div>
+      </Form>
+    </Modal>
+  );
+}
+
+interface Rotation {
+  /** Seconds as they stand in the form. */
+  endsIn: string;
+  known: string;
+}
+
+function useRotation(id: string, { onRotated }: { onRotated: (made: string | undefined) => void }) {
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: ({ endsIn, known }: Rotation) =>
+      answer(
+        client.POST("/api/v1/targets/{id}/signing-secret/rotate", {
+          params: { path: { id } },
+          body: {
+            ...(endsIn !== "" && { previous_secret_ends_in_seconds: Number(endsIn) }),
+            ...(known !== "" && { secret: known }),
+          },
+        }),
+      ),
+    onSuccess: ({ secret, ...rotated }, { known }) => {
+      // The secret is shown once and kept nowhere.
+      queries.setQueryData(["targets", id], rotated);
+      onRotated(known === "" ? secret : undefined);
+    },
+  });
+}
