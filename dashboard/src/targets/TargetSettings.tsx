@@ -110,7 +110,7 @@ function Fields({ target, draft, field, hasSchedule }: FieldsProps) {
       {target.kind === "webhook" && (
         <TextField
           label="Event types"
-          hint="Separated by commas; empty takes all"
+          hint="Separated by commas, also as invoice.*; empty takes all"
           {...field("event_types")}
         />
       )}
