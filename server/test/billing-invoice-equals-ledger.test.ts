@@ -16,7 +16,7 @@ import { file, databaseTest, testPool } from "./support/fixtures.ts";
  */
 
 /** Each is another run; `BILLING_RUNS=60` and more for who changes billing. */
-const runs = Number(process.env["BILLING_RUNS"] ?? 24);
+const runs = Number(process.env["BILLING_RUNS"] ?? 12);
 const lanes = 4;
 /** What a request that hangs costs of real time. */
 const hangMs = 150;
