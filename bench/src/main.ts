@@ -11,13 +11,14 @@ import { latencyFigures } from "./latency.ts";
 import { neighboursFigures } from "./neighbours.ts";
 import { layerFigures } from "./layers.ts";
 import { mailboxFigures, mailboxStoredFigures } from "./mailbox.ts";
+import { publicationFigures } from "./publications.ts";
 import { storedFigures } from "./stored.ts";
 import { streamsFigures } from "./streams.ts";
 import { tenMillionFigures } from "./tenMillion.ts";
 
 /*
  * npm run bench [-- --quick] [intake] [in-and-out] [latency] [drain] [neighbours] [stored] [mailbox] [mailbox-stored] [layers]
- *   [streams] [ten-million] [before --folder <checkout of the version before>] [dashboard]
+ *   [streams] [publications] [ten-million] [before --folder <checkout of the version before>] [dashboard]
  * Each figure is measured against its own ceiling in the same run, because machines and their noise differ;
  * compare ratios, not absolute figures.
  */
@@ -32,12 +33,13 @@ const scenarios: Record<string, (size: BenchSize) => Promise<Figure[]>> = {
   "mailbox-stored": mailboxStoredFigures,
   layers: layerFigures,
   streams: streamsFigures,
+  publications: publicationFigures,
   dashboard: dashboardFigures,
   "ten-million": tenMillionFigures,
   before: (measured) => beforeFigures(measured, resolve(values.folder)),
 };
 /** What compares the service with itself, takes a browser, or takes longer than all the rest, runs only when it is asked for. */
-const onRequest = new Set(["layers", "dashboard", "streams", "ten-million", "before"]);
+const onRequest = new Set(["layers", "dashboard", "streams", "publications", "ten-million", "before"]);
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

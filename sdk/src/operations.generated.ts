@@ -7,6 +7,17 @@ export interface AcceptedItem {
   status: "QUEUED" | "UNREAD";
 }
 
+export interface AcceptedPublication {
+  id: string;
+  /** One for each target that it reached */
+  items: ({
+    id: string;
+    target_id: string;
+    /** UNREAD for mailboxes */
+    status: "QUEUED" | "UNREAD";
+  })[];
+}
+
 export interface ApiKey {
   id: string;
   name: string;
@@ -194,7 +205,7 @@ export interface EndpointChanges {
   /** With enabled: true, cancels everything that waits for the target before it is enabled */
   discard_held?: boolean;
   description?: string;
-  /** Which event types are delivered, each compared whole: there are no wildcards. Empty means all */
+  /** Which event types are delivered: each entry is a type, or a prefix as in invoice.*. Empty means all */
   event_types?: string[];
   max_payload_bytes?: number;
   /** Attempts after the first */
@@ -251,6 +262,8 @@ export interface Event {
   source_event_id: string | null;
   /** The replay of many events that made this one */
   replay_id: string | null;
+  /** The publication that it is an item of; null for one that came alone, and once it is erased */
+  publication_id: string | null;
   /** When the erasure of its payload and answers was asked for */
   erased_at: number | null;
   /** Unix seconds */
@@ -426,7 +439,7 @@ export interface NewEndpoint {
   name: string;
   url: string;
   description?: string;
-  /** Which event types are delivered, each compared whole: there are no wildcards. Empty means all */
+  /** Which event types are delivered: each entry is a type, or a prefix as in invoice.*. Empty means all */
   event_types?: string[];
   max_payload_bytes?: number;
   /** Attempts after the first */
@@ -474,7 +487,7 @@ export interface NewTarget {
   /** Webhooks: a signing secret that receivers know already (whsec_ and 24 to 64 bytes in base64); a new one is made unless given */
   secret?: string;
   description?: string;
-  /** Which event types are delivered, each compared whole: there are no wildcards. Empty means all */
+  /** Which event types are delivered: each entry is a type, or a prefix as in invoice.*. Empty means all */
   event_types?: string[];
   max_payload_bytes?: number;
   /** Attempts after the first */
@@ -521,6 +534,51 @@ export interface Organization {
   billing_status: "pending" | "active" | "grace" | "suspended" | "exempt";
   /** Unix seconds */
   billing_grace_ends_at: number | null;
+  /** Unix seconds */
+  created_at: number;
+}
+
+export interface Publication {
+  id: string;
+  /** Null for targets that belong to no customer */
+  customer_uid: string | null;
+  event_type: string | null;
+  correlation_id: string | null;
+  item_count: number;
+  /** Unix seconds */
+  created_at: number;
+  /** With all opt-in columns of events */
+  items: EventSummary[];
+}
+
+export interface PublicationReplay {
+  items: ({
+    id: string;
+    target_id: string;
+    /** UNREAD for mailboxes */
+    status: "QUEUED" | "UNREAD";
+    /** The item that is repeated; null for an added target */
+    source_event_id: string | null;
+  })[];
+  /** Failed items that cannot be delivered any more */
+  skipped: ({
+    event_id: string;
+    reason: "target_deleted" | "mailbox_disabled" | "expired" | "erased";
+  })[];
+}
+
+export interface PublicationReplayInput {
+  /** `failed`: the items that failed or are dead are delivered once more, unbilled, unless a replay of them is under way or went through. `added`: new items for the targets that would be reached now and were not */
+  to: "failed" | "added";
+}
+
+export interface PublicationSummary {
+  id: string;
+  /** Null for targets that belong to no customer */
+  customer_uid: string | null;
+  event_type: string | null;
+  correlation_id: string | null;
+  item_count: number;
   /** Unix seconds */
   created_at: number;
 }
@@ -746,7 +804,7 @@ export interface TargetChanges {
   /** With enabled: true, cancels everything that waits for the target before it is enabled */
   discard_held?: boolean;
   description?: string;
-  /** Which event types are delivered, each compared whole: there are no wildcards. Empty means all */
+  /** Which event types are delivered: each entry is a type, or a prefix as in invoice.*. Empty means all */
   event_types?: string[];
   max_payload_bytes?: number;
   /** Attempts after the first */
@@ -979,6 +1037,20 @@ export interface Operations {
   sendItem(targetId: string, body: unknown, options?: CallOptions & { /** 1 to 255 characters; the same key is one item */ idempotencyKey?: string; /** W3C Trace Context: where the item's trace goes on, if the service traces */ traceparent?: string; /** Used when the body has no event_type */ eventType?: string; /** At most 128 letters, digits, - and _ */ correlationId?: string; /** Mailboxes: items of one key are claimed in order */ orderingKey?: string }): Promise<AcceptedItem>;
   /** Accepts an event for a legacy endpoint. 202 leaves only after the item is durable. The body is any JSON document, kept byte for byte. A webhook or agent that is disabled holds what comes until it is enabled again. */
   sendEvent(endpointId: string, body: unknown, options?: CallOptions & { /** 1 to 255 characters; the same key is one item */ idempotencyKey?: string; /** W3C Trace Context: where the item's trace goes on, if the service traces */ traceparent?: string; /** Used when the body has no event_type */ eventType?: string; /** At most 128 letters, digits, - and _ */ correlationId?: string; /** Mailboxes: items of one key are claimed in order */ orderingKey?: string }): Promise<AcceptedItem>;
+  /** Publishes to all targets of a customer. Makes an item for every webhook, agent and mailbox whose event_types match, in one transaction, or none at all; 202 leaves once they are durable. Webhooks and agents that are disabled hold theirs; a mailbox that is disabled is passed over. The body is any JSON document, kept byte for byte and stored once. Each item is billed. */
+  publishToCustomer(customer: string, body: unknown, options?: CallOptions & { /** 1 to 255 characters; the same key is one item */ idempotencyKey?: string; /** W3C Trace Context: where the item's trace goes on, if the service traces */ traceparent?: string; /** Used when the body has no event_type */ eventType?: string; /** At most 128 letters, digits, - and _ */ correlationId?: string; /** Mailboxes: items of one key are claimed in order */ orderingKey?: string }): Promise<AcceptedPublication>;
+  /** Publishes to all targets that belong to no customer. Makes an item for every webhook, agent and mailbox whose event_types match, in one transaction, or none at all; 202 leaves once they are durable. Webhooks and agents that are disabled hold theirs; a mailbox that is disabled is passed over. The body is any JSON document, kept byte for byte and stored once. Each item is billed. */
+  publish(body: unknown, options?: CallOptions & { /** 1 to 255 characters; the same key is one item */ idempotencyKey?: string; /** W3C Trace Context: where the item's trace goes on, if the service traces */ traceparent?: string; /** Used when the body has no event_type */ eventType?: string; /** At most 128 letters, digits, - and _ */ correlationId?: string; /** Mailboxes: items of one key are claimed in order */ orderingKey?: string }): Promise<AcceptedPublication>;
+  /** List publications, newest first. */
+  listPublications(options?: CallOptions & { limit?: number; /** Only publications older than the one with this id */ before?: string; /** Only those of this customer */ customer_uid?: string }): Promise<{
+    publications: PublicationSummary[];
+  }>;
+  /** Read a publication and what became of each of its items. */
+  readPublication(id: string, options?: CallOptions): Promise<{
+    publication: Publication;
+  }>;
+  /** Send a publication once more to those that failed, or to targets that were added since. */
+  replayPublication(id: string, body: PublicationReplayInput, options?: CallOptions): Promise<PublicationReplay>;
   /** List endpoints, oldest first. */
   listEndpoints(options?: CallOptions): Promise<{
     endpoints: Endpoint[];
@@ -1242,6 +1314,11 @@ export const operationTable = {
   readTargetHealth: { method: "GET", path: "/api/v1/targets/{id}/health", hasBody: false, headers: {}, query: [], idempotent: true },
   sendItem: { method: "POST", path: "/t/{target_id}", hasBody: true, headers: { idempotencyKey: "idempotency-key", traceparent: "traceparent", eventType: "x-event-type", correlationId: "x-correlation-id", orderingKey: "x-ordering-key" }, query: [], idempotent: false, key: "idempotencyKey" },
   sendEvent: { method: "POST", path: "/e/{endpoint_id}", hasBody: true, headers: { idempotencyKey: "idempotency-key", traceparent: "traceparent", eventType: "x-event-type", correlationId: "x-correlation-id", orderingKey: "x-ordering-key" }, query: [], idempotent: false, key: "idempotencyKey" },
+  publishToCustomer: { method: "POST", path: "/p/{customer}", hasBody: true, headers: { idempotencyKey: "idempotency-key", traceparent: "traceparent", eventType: "x-event-type", correlationId: "x-correlation-id", orderingKey: "x-ordering-key" }, query: [], idempotent: false, key: "idempotencyKey" },
+  publish: { method: "POST", path: "/p", hasBody: true, headers: { idempotencyKey: "idempotency-key", traceparent: "traceparent", eventType: "x-event-type", correlationId: "x-correlation-id", orderingKey: "x-ordering-key" }, query: [], idempotent: false, key: "idempotencyKey" },
+  listPublications: { method: "GET", path: "/api/v1/publications", hasBody: false, headers: {}, query: ["limit", "before", "customer_uid"], idempotent: true },
+  readPublication: { method: "GET", path: "/api/v1/publications/{id}", hasBody: false, headers: {}, query: [], idempotent: true },
+  replayPublication: { method: "POST", path: "/api/v1/publications/{id}/replay", hasBody: true, headers: {}, query: [], idempotent: false },
   listEndpoints: { method: "GET", path: "/api/v1/endpoints", hasBody: false, headers: {}, query: [], idempotent: true },
   createEndpoint: { method: "POST", path: "/api/v1/endpoints", hasBody: true, headers: {}, query: [], idempotent: false },
   readEndpoint: { method: "GET", path: "/api/v1/endpoints/{id}", hasBody: false, headers: {}, query: [], idempotent: true },

@@ -17,6 +17,8 @@ import type { RouteRow, ServerDeps } from "./http/contract/routeTable.ts";
 import { addConnections, addRoutes, createServer } from "./http/server.ts";
 import type { Intake } from "./intake/intake.ts";
 import { intakeRoutes } from "./intake/routes.ts";
+import type { Publisher } from "./publications/publisher.ts";
+import { publicationRoutes, publishRoutes } from "./publications/routes.ts";
 import { consumerRoutes } from "./mailbox/consumerRoutes.ts";
 import type { Mailboxes } from "./mailbox/mailboxes.ts";
 import { handRoutes } from "./mailbox/handRoutes.ts";
@@ -51,6 +53,7 @@ export interface AppDeps extends ServerDeps, HealthDeps, StreamRouteDeps, McpRou
   /** Networks exempt from the address guard. */
   networks: ParsedNetworks;
   intake: Intake;
+  publisher: Publisher;
   mailboxes: Mailboxes;
   changes: Changes;
   /** What notes the traces of items and of their consumers; absent when nothing is traced. */
@@ -127,6 +130,7 @@ export function interfaceTable(deps: AppDeps): RouteRow[] {
 
     ["POST", "/t/:target_id", "apiKeyInSql", intake.target],
     ["POST", "/e/:endpoint_id", "apiKeyInSql", intake.endpoint],
+    ...publicationRows(deps),
 
     ["GET", "/api/v1/endpoints", "either", endpoints.list],
     ["POST", "/api/v1/endpoints", "either", endpoints.create],
@@ -172,6 +176,18 @@ function memberRows(deps: AppDeps): RouteRow[] {
     ["DELETE", "/api/v1/invitations/:id", "session", invitations.revoke, "admin"],
     ["POST", "/api/v1/invitations/accept", "none", invitations.accept],
     ["GET", "/api/v1/audit-log", "either", audit.list, "admin"],
+  ];
+}
+
+function publicationRows(deps: AppDeps): RouteRow[] {
+  const publish = publishRoutes(deps);
+  const publications = publicationRoutes(deps);
+  return [
+    ["POST", "/p/:customer", "apiKeyInSql", publish.toCustomer],
+    ["POST", "/p", "apiKeyInSql", publish.toOwn],
+    ["GET", "/api/v1/publications", "either", publications.list],
+    ["GET", "/api/v1/publications/:id", "either", publications.read],
+    ["POST", "/api/v1/publications/:id/replay", "either", publications.replay],
   ];
 }
 

@@ -214,7 +214,15 @@ describe("ids of another organization", () => {
   interface Possessions {
     owner: Account;
     ids: Record<
-      "webhook" | "mailbox" | "event" | "message" | "key" | "user" | "invitation" | "customer",
+      | "webhook"
+      | "mailbox"
+      | "event"
+      | "message"
+      | "key"
+      | "user"
+      | "invitation"
+      | "customer"
+      | "publication",
       string
     >;
   }
@@ -244,6 +252,7 @@ describe("ids of another organization", () => {
     });
     await node.call("PUT", "/api/v1/customers/theirs", { key, body: { name: "theirs" } });
     const ids = {
+      publication: await make("/p/theirs", { private: true }),
       customer: "theirs",
       webhook,
       mailbox,
@@ -271,9 +280,11 @@ describe("ids of another organization", () => {
         "erasures",
         "notification-targets",
         "customers",
+        "publications",
       ].map((name) => `/api/v1/${name}`),
       `/api/v1/mailboxes/${ids.mailbox}/messages`,
       `/api/v1/events/${ids.event}`,
+      `/api/v1/publications/${ids.publication}`,
       `/api/v1/mailbox-messages/${ids.message}`,
     ];
     const answers = await Promise.all(paths.map((path) => node.call("GET", path, { key })));
@@ -369,6 +380,8 @@ describe("the table", () => {
     expect(withCredential("apiKeyInSql")).toEqual([
       "POST /t/:target_id",
       "POST /e/:endpoint_id",
+      "POST /p/:customer",
+      "POST /p",
       "POST /api/v1/mailbox-messages/:message_id/claim",
       "POST /api/v1/mailbox-messages/:message_id/ack",
       ...ofConsumers.map((verb) => `POST /api/v1/mailboxes/:mailbox_id/${verb}`),

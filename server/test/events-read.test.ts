@@ -58,6 +58,7 @@ describe("an event", () => {
         is_replay: 0,
         source_event_id: null,
         replay_id: null,
+        publication_id: null,
         erased_at: null,
         created_at: seconds,
         updated_at: seconds,

@@ -242,3 +242,40 @@ it("folding adds latencies up, range by range", async ({ node, fold }) => {
   const middle = (range: number) => percentiles({ ranges: [range], counts: [1] }, [1])![0];
   expect(totals.latency_ms).toEqual({ p50: middle(3), p95: middle(9), p99: middle(9) });
 });
+
+it("a page says the same before and after folding, and after a version before has added to a step", async ({
+  node,
+  fold,
+}) => {
+  const [target, orgId] = [newId(1, Date.now()), newId(2, Date.now())];
+  const nowSeconds = Math.floor(Date.now() / 1000);
+  const hours = rangeOf({ from: nowSeconds - 5 * 3600, step: 60 }, nowSeconds);
+  // Minutes of more than three hours, each with latencies of its own.
+  await node.pool.query(
+    `insert into target_activity (bucket, delivered, target_id, org_id, at_ms, latencies)
+     select 1, 3, $1::uuid, $2::uuid, ($3::bigint - m * 60) * 1000, array[m % 7, m % 60, 40 + m % 11]::smallint[]
+     from generate_series(0, 200) as m
+     union all
+     select 1, 1, $1::uuid, $2::uuid, ($3::bigint - m * 60) * 1000, array[90]::smallint[]
+     from generate_series(0, 200, 13) as m`,
+    [target, orgId, nowSeconds],
+  );
+  const read = (targetId?: string) => readStats(node.pool, { orgId, targetId }, hours);
+  const unfolded = await read(target);
+  expect(unfolded.points).toHaveLength(201);
+  await fold();
+  expect(await read(target)).toEqual(unfolded);
+  expect(await read()).toEqual(unfolded);
+  await node.pool.query(
+    `update activity_steps
+     set delivered = delivered + 1,
+       latency_ranges = latency_ranges || 99::smallint,
+       latency_counts = latency_counts || 1::bigint
+     where scope_id = $1`,
+    [target],
+  );
+  const { points, totals } = await read(target);
+  expect(totals.delivered).toBe(unfolded.totals.delivered + 201);
+  const slowest = percentiles({ ranges: [99], counts: [1] }, [1])![0];
+  expect(new Set(points.map(({ latency_ms: latency }) => latency?.p99))).toEqual(new Set([slowest]));
+});

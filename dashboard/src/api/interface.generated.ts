@@ -401,6 +401,97 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/p/{customer}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Publishes to all targets of a customer
+         * @description Makes an item for every webhook, agent and mailbox whose event_types match, in one transaction, or none at all; 202 leaves once they are durable. Webhooks and agents that are disabled hold theirs; a mailbox that is disabled is passed over. The body is any JSON document, kept byte for byte and stored once. Each item is billed.
+         */
+        post: operations["publishToCustomer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/p": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Publishes to all targets that belong to no customer
+         * @description Makes an item for every webhook, agent and mailbox whose event_types match, in one transaction, or none at all; 202 leaves once they are durable. Webhooks and agents that are disabled hold theirs; a mailbox that is disabled is passed over. The body is any JSON document, kept byte for byte and stored once. Each item is billed.
+         */
+        post: operations["publish"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/publications": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List publications, newest first */
+        get: operations["listPublications"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/publications/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read a publication and what became of each of its items */
+        get: operations["readPublication"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/publications/{id}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Send a publication once more to those that failed, or to targets that were added since */
+        post: operations["replayPublication"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/endpoints": {
         parameters: {
             query?: never;
@@ -1416,6 +1507,22 @@ export interface components {
              */
             status: "QUEUED" | "UNREAD";
         };
+        AcceptedPublication: {
+            /** @example 0192f3a4b5c67d8e9fa0b1c2d3e4f506 */
+            id: string;
+            /** @description One for each target that it reached */
+            items: {
+                /** @example 0192f3a4b5c67d8e9fa0b1c2d3e4f506 */
+                id: string;
+                /** @example 0192f3a4b5c67d8e9fa0b1c2d3e4f506 */
+                target_id: string;
+                /**
+                 * @description UNREAD for mailboxes
+                 * @enum {string}
+                 */
+                status: "QUEUED" | "UNREAD";
+            }[];
+        };
         ApiKey: {
             /** @example 0192f3a4b5c67d8e9fa0b1c2d3e4f506 */
             id: string;
@@ -1638,7 +1745,7 @@ export interface components {
             /** @description With enabled: true, cancels everything that waits for the target before it is enabled */
             discard_held?: boolean;
             description?: string;
-            /** @description Which event types are delivered, each compared whole: there are no wildcards. Empty means all */
+            /** @description Which event types are delivered: each entry is a type, or a prefix as in invoice.*. Empty means all */
             event_types?: string[];
             max_payload_bytes?: number;
             /** @description Attempts after the first */
@@ -1707,6 +1814,8 @@ export interface components {
             source_event_id: string | null;
             /** @description The replay of many events that made this one */
             replay_id: string | null;
+            /** @description The publication that it is an item of; null for one that came alone, and once it is erased */
+            publication_id: string | null;
             /** @description When the erasure of its payload and answers was asked for */
             erased_at: number | null;
             /** @description Unix seconds */
@@ -1895,7 +2004,7 @@ export interface components {
             /** @example https://example.com/hooks */
             url: string;
             description?: string;
-            /** @description Which event types are delivered, each compared whole: there are no wildcards. Empty means all */
+            /** @description Which event types are delivered: each entry is a type, or a prefix as in invoice.*. Empty means all */
             event_types?: string[];
             max_payload_bytes?: number;
             /** @description Attempts after the first */
@@ -1958,7 +2067,7 @@ export interface components {
             /** @description Webhooks: a signing secret that receivers know already (whsec_ and 24 to 64 bytes in base64); a new one is made unless given */
             secret?: string;
             description?: string;
-            /** @description Which event types are delivered, each compared whole: there are no wildcards. Empty means all */
+            /** @description Which event types are delivered: each entry is a type, or a prefix as in invoice.*. Empty means all */
             event_types?: string[];
             max_payload_bytes?: number;
             /** @description Attempts after the first */
@@ -2030,6 +2139,68 @@ export interface components {
             billing_status: "pending" | "active" | "grace" | "suspended" | "exempt";
             /** @description Unix seconds */
             billing_grace_ends_at: number | null;
+            /** @description Unix seconds */
+            created_at: number;
+        };
+        Publication: {
+            /** @example 0192f3a4b5c67d8e9fa0b1c2d3e4f506 */
+            id: string;
+            /**
+             * @description Null for targets that belong to no customer
+             * @example customer-4711
+             */
+            customer_uid: string | null;
+            event_type: string | null;
+            correlation_id: string | null;
+            item_count: number;
+            /** @description Unix seconds */
+            created_at: number;
+            /** @description With all opt-in columns of events */
+            items: components["schemas"]["EventSummary"][];
+        };
+        PublicationReplay: {
+            items: {
+                /** @example 0192f3a4b5c67d8e9fa0b1c2d3e4f506 */
+                id: string;
+                /** @example 0192f3a4b5c67d8e9fa0b1c2d3e4f506 */
+                target_id: string;
+                /**
+                 * @description UNREAD for mailboxes
+                 * @enum {string}
+                 */
+                status: "QUEUED" | "UNREAD";
+                /**
+                 * @description The item that is repeated; null for an added target
+                 * @example 0192f3a4b5c67d8e9fa0b1c2d3e4f506
+                 */
+                source_event_id: string | null;
+            }[];
+            /** @description Failed items that cannot be delivered any more */
+            skipped: {
+                /** @example 0192f3a4b5c67d8e9fa0b1c2d3e4f506 */
+                event_id: string;
+                /** @enum {string} */
+                reason: "target_deleted" | "mailbox_disabled" | "expired" | "erased";
+            }[];
+        };
+        PublicationReplayInput: {
+            /**
+             * @description `failed`: the items that failed or are dead are delivered once more, unbilled, unless a replay of them is under way or went through. `added`: new items for the targets that would be reached now and were not
+             * @enum {string}
+             */
+            to: "failed" | "added";
+        };
+        PublicationSummary: {
+            /** @example 0192f3a4b5c67d8e9fa0b1c2d3e4f506 */
+            id: string;
+            /**
+             * @description Null for targets that belong to no customer
+             * @example customer-4711
+             */
+            customer_uid: string | null;
+            event_type: string | null;
+            correlation_id: string | null;
+            item_count: number;
             /** @description Unix seconds */
             created_at: number;
         };
@@ -2300,7 +2471,7 @@ export interface components {
             /** @description With enabled: true, cancels everything that waits for the target before it is enabled */
             discard_held?: boolean;
             description?: string;
-            /** @description Which event types are delivered, each compared whole: there are no wildcards. Empty means all */
+            /** @description Which event types are delivered: each entry is a type, or a prefix as in invoice.*. Empty means all */
             event_types?: string[];
             max_payload_bytes?: number;
             /** @description Attempts after the first */
@@ -2572,8 +2743,8 @@ export interface components {
     headers: {
         /** @description Names this request in the service's log */
         RequestId: string;
-        /** @description Names a refusal that a program has to tell apart from others of its status: `idempotency_conflict`: the Idempotency-Key was used with another body; `mailbox_disabled`: the mailbox is disabled; `message_unclaimed`: nobody has claimed the message; `message_ended`: the message is acknowledged, dead, canceled or expired; `payload_gone`: the item is known, its payload is not kept any more; `still_queued`: the event waits for its first attempt, or is held for its target; `still_retrying`: the event waits for its next attempt; `event_ended`: the event has ended, and cannot be canceled any more; `being_sent`: a node has the event in hand, and sends it now; `message_claimed`: a consumer has claimed the message; `task_begun`: the agent may have got the item: cancel its task; `too_many_replays`: as many replays are running as a workspace may have; `replay_ended`: the replay has replayed everything; `origin_unconfirmed`: a bearer token would go to another origin, which needs confirm_origin; `signature_unconfirmed`: a card's signature is not what it was, which needs confirm_signature; `headers_needed`: the target has secret headers for another origin, which have to be given again with the new url; `target_enabled`: the target is enabled, and holds nothing that could be discarded; `discard_unfinished`: a part of what was held is discarded, and the target is still disabled; `host_refused`: the request was sent to a name that is not the service's; `origin_refused`: a page of another site sent the request; `role_too_low`: the user's role does not allow it; `signup_closed`: not everybody may make an account here; `uid_taken`: another target of the organization has this uid; `last_admin`: the organization would be without an admin; `invitation_gone`: the invitation is unknown, was used or revoked, or has expired; `password_wrong`: the present password is wrong; `workspace_suspended`: an invoice has to be settled first; `workspace_pending`: payment has to be set up first */
-        ErrorCode: "idempotency_conflict" | "mailbox_disabled" | "message_unclaimed" | "message_ended" | "payload_gone" | "still_queued" | "still_retrying" | "event_ended" | "being_sent" | "message_claimed" | "task_begun" | "too_many_replays" | "replay_ended" | "origin_unconfirmed" | "signature_unconfirmed" | "headers_needed" | "target_enabled" | "discard_unfinished" | "host_refused" | "origin_refused" | "role_too_low" | "signup_closed" | "uid_taken" | "last_admin" | "invitation_gone" | "password_wrong" | "workspace_suspended" | "workspace_pending";
+        /** @description Names a refusal that a program has to tell apart from others of its status: `idempotency_conflict`: the Idempotency-Key was used with another body; `mailbox_disabled`: the mailbox is disabled; `message_unclaimed`: nobody has claimed the message; `message_ended`: the message is acknowledged, dead, canceled or expired; `payload_gone`: the item is known, its payload is not kept any more; `still_queued`: the event waits for its first attempt, or is held for its target; `still_retrying`: the event waits for its next attempt; `event_ended`: the event has ended, and cannot be canceled any more; `being_sent`: a node has the event in hand, and sends it now; `message_claimed`: a consumer has claimed the message; `task_begun`: the agent may have got the item: cancel its task; `too_many_replays`: as many replays are running as a workspace may have; `replay_ended`: the replay has replayed everything; `origin_unconfirmed`: a bearer token would go to another origin, which needs confirm_origin; `signature_unconfirmed`: a card's signature is not what it was, which needs confirm_signature; `headers_needed`: the target has secret headers for another origin, which have to be given again with the new url; `target_enabled`: the target is enabled, and holds nothing that could be discarded; `discard_unfinished`: a part of what was held is discarded, and the target is still disabled; `host_refused`: the request was sent to a name that is not the service's; `origin_refused`: a page of another site sent the request; `role_too_low`: the user's role does not allow it; `signup_closed`: not everybody may make an account here; `too_many_targets`: the publication would reach more targets than one call can; `uid_taken`: another target of the organization has this uid; `last_admin`: the organization would be without an admin; `invitation_gone`: the invitation is unknown, was used or revoked, or has expired; `password_wrong`: the present password is wrong; `workspace_suspended`: an invoice has to be settled first; `workspace_pending`: payment has to be set up first */
+        ErrorCode: "idempotency_conflict" | "mailbox_disabled" | "message_unclaimed" | "message_ended" | "payload_gone" | "still_queued" | "still_retrying" | "event_ended" | "being_sent" | "message_claimed" | "task_begun" | "too_many_replays" | "replay_ended" | "origin_unconfirmed" | "signature_unconfirmed" | "headers_needed" | "target_enabled" | "discard_unfinished" | "host_refused" | "origin_refused" | "role_too_low" | "signup_closed" | "too_many_targets" | "uid_taken" | "last_admin" | "invitation_gone" | "password_wrong" | "workspace_suspended" | "workspace_pending";
         /** @description Seconds to wait before trying again */
         RetryAfter: number;
         /** @description What is left of the limit, and seconds until it is whole (draft-ietf-httpapi-ratelimit-headers-10) */
@@ -3872,6 +4043,364 @@ export interface operations {
             404: components["responses"]["NotFound"];
             /** @description The mailbox is disabled, or the Idempotency-Key was used with another body */
             409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["NotJson"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    publishToCustomer: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1 to 255 characters; the same key is one item */
+                "Idempotency-Key"?: string;
+                /** @description W3C Trace Context: where the item's trace goes on, if the service traces */
+                Traceparent?: string;
+                /** @description Used when the body has no event_type */
+                "X-Event-Type"?: string;
+                /** @description At most 128 letters, digits, - and _ */
+                "X-Correlation-ID"?: string;
+                /** @description Mailboxes: items of one key are claimed in order */
+                "X-Ordering-Key"?: string;
+            };
+            path: {
+                customer: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": unknown;
+            };
+        };
+        responses: {
+            /** @description Success */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019a4b6c7d8e7f0011223344556677b0",
+                     *       "items": [
+                     *         {
+                     *           "id": "019a4b6c7d8e7f0011223344556677ad",
+                     *           "target_id": "019a4b6c7d8e7f0011223344556677ac",
+                     *           "status": "QUEUED"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AcceptedPublication"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The workspace is suspended */
+            402: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The workspace is pending, or the request carries a session in place of an API key */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            404: components["responses"]["NotFound"];
+            /** @description The Idempotency-Key was used with another body, or too many targets would be reached */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["NotJson"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    publish: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1 to 255 characters; the same key is one item */
+                "Idempotency-Key"?: string;
+                /** @description W3C Trace Context: where the item's trace goes on, if the service traces */
+                Traceparent?: string;
+                /** @description Used when the body has no event_type */
+                "X-Event-Type"?: string;
+                /** @description At most 128 letters, digits, - and _ */
+                "X-Correlation-ID"?: string;
+                /** @description Mailboxes: items of one key are claimed in order */
+                "X-Ordering-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": unknown;
+            };
+        };
+        responses: {
+            /** @description Success */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019a4b6c7d8e7f0011223344556677b0",
+                     *       "items": [
+                     *         {
+                     *           "id": "019a4b6c7d8e7f0011223344556677ad",
+                     *           "target_id": "019a4b6c7d8e7f0011223344556677ac",
+                     *           "status": "QUEUED"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AcceptedPublication"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The workspace is suspended */
+            402: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The workspace is pending, or the request carries a session in place of an API key */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The Idempotency-Key was used with another body, or too many targets would be reached */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["NotJson"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listPublications: {
+        parameters: {
+            query?: {
+                limit?: number;
+                /** @description Only publications older than the one with this id */
+                before?: string;
+                /** @description Only those of this customer */
+                customer_uid?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "publications": [
+                     *         {
+                     *           "id": "019a4b6c7d8e7f0011223344556677b0",
+                     *           "customer_uid": "shop-7",
+                     *           "event_type": "order.created",
+                     *           "correlation_id": null,
+                     *           "item_count": 1,
+                     *           "created_at": 1793500000
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": {
+                        publications: components["schemas"]["PublicationSummary"][];
+                    };
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    readPublication: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "publication": {
+                     *         "id": "019a4b6c7d8e7f0011223344556677b0",
+                     *         "customer_uid": "shop-7",
+                     *         "event_type": "order.created",
+                     *         "correlation_id": null,
+                     *         "item_count": 1,
+                     *         "created_at": 1793500000,
+                     *         "items": [
+                     *           {
+                     *             "id": "019a4b6c7d8e7f0011223344556677ad",
+                     *             "endpoint_id": "019a4b6c7d8e7f0011223344556677ac",
+                     *             "event_type": "order.created",
+                     *             "status": "DELIVERED",
+                     *             "created_at": 1793500000,
+                     *             "updated_at": 1793500001,
+                     *             "attempts": 1,
+                     *             "last_status_code": 200,
+                     *             "next_attempt_at": null,
+                     *             "duration_ms": 48
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        publication: components["schemas"]["Publication"];
+                    };
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    replayPublication: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PublicationReplayInput"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "id": "019a4b6c7d8e7f0011223344556677b1",
+                     *           "target_id": "019a4b6c7d8e7f0011223344556677ac",
+                     *           "status": "QUEUED",
+                     *           "source_event_id": "019a4b6c7d8e7f0011223344556677ad"
+                     *         }
+                     *       ],
+                     *       "skipped": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PublicationReplay"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The workspace is suspended */
+            402: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            403: components["responses"]["NeedsRole"];
+            404: components["responses"]["NotFound"];
+            /** @description Too many targets would be reached */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Its payload was erased */
+            410: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
                     "X-Error-Code": components["headers"]["ErrorCode"];

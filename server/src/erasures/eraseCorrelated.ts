@@ -42,9 +42,25 @@ export async function eraseNextPage(deps: EraseDeps, erasure: StoredErasure): Pr
     rows.map(({ id }) => id),
   );
   const isEnd = rows.length < pageSize;
+  if (isEnd) await emptyPublications(pool, erasure);
   if (!isEnd) await noteProgress(pool, erasure, rows.at(-1)!.id);
   else if (!(await beginAgain(pool, erasure))) await finishErasure(pool, erasure.id);
   return erased;
+}
+
+/** Also of publications that reached nobody, and so have no item by which they would be found. */
+async function emptyPublications(pool: pg.Pool, erasure: StoredErasure): Promise<void> {
+  await pool.query({
+    name: "erase_publications",
+    text: `update publications p
+           set payload = ''
+           where p.org_id = $1
+             and p.correlation_id = $2
+             and p.id < $3
+             and p.event_ids = '{}'
+             and octet_length(p.payload) > 0`,
+    values: [erasure.org_id, erasure.correlation_id, endOf(erasure)],
+  });
 }
 
 async function countEvents(pool: pg.Pool, erasure: StoredErasure): Promise<void> {

@@ -53,6 +53,7 @@ export function eventAnswer(event: StoredEvent, progress: Progress): Static<type
     is_replay: event.sourceEventId === null ? 0 : 1,
     source_event_id: event.sourceEventId,
     replay_id: event.replayId,
+    publication_id: event.publicationId,
     erased_at: event.erasureId === null ? null : toSeconds(idTimeMs(event.erasureId)),
   };
 }

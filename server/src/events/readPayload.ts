@@ -1,5 +1,6 @@
 import { sql } from "kysely";
 import { idTimeMs } from "../postgres/ids.ts";
+import { storedPayload } from "../items/storedPayload.ts";
 import type { Queries } from "../postgres/tables.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";
 import { databaseNowMs } from "./statuses.ts";
@@ -16,7 +17,10 @@ export async function readPayload(
   id: string,
 ): Promise<Buffer> {
   const { rows } = await sql<{ kind: number; now_ms: number; payload: Buffer }>`
-    select e.kind, ${databaseNowMs} as now_ms, e.payload
+    select
+      e.kind,
+      ${databaseNowMs} as now_ms,
+      ${sql.raw(storedPayload)} as payload
     from events e
     where e.org_id = ${orgId}
       and e.id = ${id}

@@ -68,6 +68,10 @@ export const Event = Type.Object(
     replay_id: Type.Union([Type.String(), Type.Null()], {
       description: "The replay of many events that made this one",
     }),
+    publication_id: Type.Union([Type.String(), Type.Null()], {
+      description:
+        "The publication that it is an item of; null for one that came alone, and once it is erased",
+    }),
     erased_at: Type.Union([Timestamp, Type.Null()], {
       description: "When the erasure of its payload and answers was asked for",
     }),

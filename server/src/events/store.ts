@@ -17,6 +17,7 @@ export interface StoredEvent {
   sourceEventId: string | null;
   /** The job that made it. */
   replayId: string | null;
+  publicationId: string | null;
   /** The erasure that emptied it. */
   erasureId: string | null;
   maxRetries: number;
@@ -64,6 +65,7 @@ export async function readEvents(
       e.correlation_id as "correlationId",
       e.source_event_id as "sourceEventId",
       e.replay_id as "replayId",
+      e.publication_id as "publicationId",
       e.erasure_id as "erasureId",
       e.max_retries as "maxRetries",
       ${statusOf(mailboxRetentionMs, bounds)} as status,

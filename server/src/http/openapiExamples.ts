@@ -1,11 +1,4 @@
-const customer = {
-  uid: "shop-7",
-  id: "019a4b6c7d8e7f0011223344556677b3",
-  name: "Shop GmbH",
-  metadata: { plan: "gold" },
-  created_at: 1_793_500_000,
-  updated_at: 1_793_500_000,
-};
+import { customerExamples } from "./openapiCustomerExamples.ts";
 
 const replay = {
   id: "019a4b6c7d8e7f0011223344556677af",
@@ -25,6 +18,7 @@ const replay = {
 
 /** Examples of the bodies of some operations, by operationId. A test holds them against the schemas. */
 export const examples: Record<string, { request?: Record<string, unknown>; answer?: unknown }> = {
+  ...customerExamples,
   signUp: {
     request: {
       "A new account": { email: "ada@example.com", password: "correct horse battery", name: "Ada" },
@@ -105,13 +99,6 @@ export const examples: Record<string, { request?: Record<string, unknown>; answe
     },
   },
   createKey: { request: { "A key for one consumer": { name: "worker 1" } } },
-  putCustomer: {
-    request: { "A customer": { name: "Shop GmbH", metadata: { plan: "gold" } } },
-    answer: customer,
-  },
-  readCustomer: { answer: customer },
-  listCustomers: { answer: { customers: [customer] } },
-  deleteCustomer: { answer: { deleted: true, deleted_targets: 2 } },
   createTarget: {
     request: {
       "A customer's webhook, with the secret that its receiver knows": {

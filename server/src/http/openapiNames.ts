@@ -5,6 +5,7 @@ export const tags = [
   { name: "Customers", description: "Whom an organization sends to, by its own ids" },
   { name: "Targets", description: "Where items go: webhooks, mailboxes and agents" },
   { name: "Ingestion", description: "Handing items over" },
+  { name: "Publications", description: "What was sent with one call to many targets" },
   { name: "Endpoints", description: "Webhook targets as older clients know them" },
   { name: "Mailboxes", description: "Reading, claiming and acknowledging messages" },
   { name: "Events", description: "What became of accepted items" },
@@ -52,6 +53,11 @@ export const operationNames: Record<string, readonly [tag: Tag, operationId: str
 
   "POST /t/:target_id": ["Ingestion", "sendItem"],
   "POST /e/:endpoint_id": ["Ingestion", "sendEvent"],
+  "POST /p/:customer": ["Ingestion", "publishToCustomer"],
+  "POST /p": ["Ingestion", "publish"],
+  "GET /api/v1/publications": ["Publications", "listPublications"],
+  "GET /api/v1/publications/:id": ["Publications", "readPublication"],
+  "POST /api/v1/publications/:id/replay": ["Publications", "replayPublication"],
 
   "GET /api/v1/endpoints": ["Endpoints", "listEndpoints"],
   "POST /api/v1/endpoints": ["Endpoints", "createEndpoint"],

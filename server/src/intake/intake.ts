@@ -1,11 +1,10 @@
 import type pg from "pg";
 import { createGroupCommit } from "../runtime/groupCommit.ts";
 import { isTooSlow } from "../postgres/awayReason.ts";
-import { idTimeMs } from "../postgres/ids.ts";
 import { isDatabaseAway } from "../postgres/pool.ts";
-import type { Changes } from "../items/changes.ts";
-import type { Acceptance, HeldLease, Lease, LeasedItem, NewItem } from "../items/item.ts";
+import type { Acceptance, HeldLease, Lease, NewItem } from "../items/item.ts";
 import { acceptItems } from "./acceptItems.ts";
+import { handOn, type ItemSink } from "./handOn.ts";
 
 /** Takes items in and answers once they are durable. */
 export interface Intake {
@@ -25,25 +24,6 @@ export interface Intake {
 export interface IntakeTrouble {
   error: unknown;
   atMs: number;
-}
-
-/** What intake hands its accepted items to. */
-export interface ItemSink {
-  /** Whether this node has room to dispatch an item of the target from memory. */
-  hasRoom(targetId: string): boolean;
-  /** How long items accepted for immediate dispatch stay leased to this node. */
-  newLease(): Lease;
-  /** An item that is durable and leased to this node. */
-  take(item: NewItem, leased: LeasedItem): void;
-  /** Some deliveries to the target became due that this node did not take. */
-  onDue(targetId: string): void;
-  /** Some mailboxes have new messages. */
-  onMailboxItems(mailboxIds: string[]): void;
-  changes: Changes;
-  /** The database takes no more items, for this reason; not told again until it has taken some. */
-  onRefused(error: unknown): void;
-  /** Told of each item's key, for `last_used_at`. */
-  onKeyUsed(key: string): void;
 }
 
 export interface IntakeLimits {
@@ -96,44 +76,7 @@ export function createIntake(pool: pg.Pool, sink: ItemSink, limits: IntakeLimits
   });
 }
 
-function hold(lease: Lease): HeldLease {
+/** The lease, from now on. */
+export function hold(lease: Lease): HeldLease {
   return { ...lease, deadlineMs: performance.now() + lease.durationMs };
-}
-
-function handOn(sink: ItemSink, items: NewItem[], acceptances: Acceptance[]): void {
-  let due: Set<string> | undefined;
-  let mailboxIds: string[] | undefined;
-  let notedKey: string | undefined;
-  for (let index = 0; index < items.length; index++) {
-    const item = items[index]!;
-    const acceptance = acceptances[index]!;
-    if (acceptance.outcome !== "unauthorized" && item.key !== notedKey) {
-      notedKey = item.key;
-      sink.onKeyUsed(item.key);
-    }
-    if (acceptance.outcome === "leased") sink.take(item, acceptance);
-    else if (acceptance.outcome === "unread") (mailboxIds ??= []).push(item.targetId);
-    else if (acceptance.outcome === "due") (due ??= new Set()).add(item.targetId);
-  }
-  if (due) for (const targetId of due) sink.onDue(targetId);
-  if (mailboxIds) sink.onMailboxItems(mailboxIds);
-  if (sink.changes.isWatched()) report(sink.changes, items, acceptances);
-}
-
-function report(changes: Changes, items: NewItem[], acceptances: Acceptance[]): void {
-  items.forEach(({ id, targetId, eventType }, index) => {
-    if (!changes.isTargetWatched(targetId)) return;
-    const status = statusOf(acceptances[index]!);
-    if (status === undefined) return;
-    const created = Math.floor(idTimeMs(id) / 1000);
-    const data = { id, target_id: targetId, event_type: eventType, status, created_at: created };
-    changes.publish(targetId, { type: "item", data });
-  });
-}
-
-/** Of an item that was newly accepted. */
-function statusOf({ outcome }: Acceptance): "QUEUED" | "UNREAD" | "FILTERED" | undefined {
-  if (outcome === "filtered") return "FILTERED";
-  if (outcome === "unread") return "UNREAD";
-  return outcome === "leased" || outcome === "due" || outcome === "held" ? "QUEUED" : undefined;
 }

@@ -2,20 +2,14 @@ import type { IncomingHttpHeaders } from "node:http";
 import { Type } from "typebox";
 import { presentedKey } from "../http/contract/credentials.ts";
 import { bucketOf, isId, newId } from "../postgres/ids.ts";
-import {
-  ApiError,
-  mailboxDisabled,
-  notFound,
-  unauthorized,
-  workspacePending,
-  workspaceSuspended,
-} from "../http/contract/errors.ts";
+import { unauthorized } from "../http/contract/errors.ts";
 import { type RouteDefinition, route, sendAnswer, type FastAnswer } from "../http/contract/route.ts";
 import { Id } from "../http/contract/schemas.ts";
-import type { Acceptance, NewItem, RefusedItem } from "../items/item.ts";
+import type { Acceptance, NewItem } from "../items/item.ts";
 import type { Traces } from "../telemetry/traces.ts";
 import type { Intake } from "./intake.ts";
 import { readItem } from "./readItem.ts";
+import { refusalOf } from "./refusals.ts";
 import { acceptTraced } from "./traceAcceptance.ts";
 
 export interface IntakeRouteDeps {
@@ -24,7 +18,7 @@ export interface IntakeRouteDeps {
   nowMs: () => number;
 }
 
-const ItemHeaders = Type.Object({
+export const ItemHeaders = Type.Object({
   "idempotency-key": Type.Optional(
     Type.String({ description: "1 to 255 characters; the same key is one item" }),
   ),
@@ -145,25 +139,4 @@ function answerTo(acceptance: Acceptance): FastAnswer {
     text: `{"id":"${acceptance.id}","status":"${status}"}`,
     headers: acceptance.outcome === "replayed" ? [["idempotency-replayed", "true"]] : undefined,
   };
-}
-
-function refusalOf({ outcome }: RefusedItem): ApiError {
-  switch (outcome) {
-    case "unauthorized":
-      return unauthorized();
-    case "not_found":
-      return notFound();
-    case "idempotency_conflict":
-      return new ApiError(409, "Idempotency-Key was used with a different body", {
-        code: "idempotency_conflict",
-      });
-    case "mailbox_disabled":
-      return mailboxDisabled();
-    case "too_large":
-      return new ApiError(413, "the body is larger than the target's max_payload_bytes");
-    case "suspended":
-      return workspaceSuspended();
-    case "pending":
-      return workspacePending();
-  }
 }

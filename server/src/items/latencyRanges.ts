@@ -50,5 +50,9 @@ export function percentiles({ ranges, counts }: LatencyCounts, parts: readonly n
   return found;
 }
 
-/** The middle of each range, in milliseconds. */
+/** The latency in milliseconds that stands for all of a range: its middle. */
+export function latencyOf(range: number): number {
+  return middles[range]!;
+}
+
 const middles = allRanges.map((range) => Math.round(2 ** ((range + 0.5) / rangesPerDoubling) - 1));

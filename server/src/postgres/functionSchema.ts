@@ -46,6 +46,14 @@ export const innerFunctions = [
   "erase_answers",
   "note_dead_messages",
   "make_operational_items",
+  "latency_percentiles",
+  "publication_payload",
+  "erase_publication",
+  "publication_targets_of",
+  "publication_winner",
+  "publication_states",
+  "new_item_ids",
+  "store_published_items",
 ] as const;
 
 /** The schema of this version's functions: another version, or another working copy, has other ones beside it. */

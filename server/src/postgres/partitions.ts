@@ -7,6 +7,7 @@ export const dayMs = 86_400_000;
 /** Tables partitioned by a UUIDv7, whose days are ranges of ids. */
 export const tablesById = [
   "events",
+  "publications",
   "attempts",
   "delivered_groups",
   "settlements",

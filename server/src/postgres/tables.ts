@@ -72,6 +72,19 @@ export interface Tables {
     replay_id: string | null;
     erasure_id: string | null;
     is_operational: boolean | null;
+    publication_id: string | null;
+  };
+  publications: {
+    bucket: number;
+    id: string;
+    org_id: string;
+    customer_uid: string | null;
+    event_type: string | null;
+    correlation_id: string | null;
+    ordering_key: string | null;
+    payload: Buffer;
+    trace_context: Buffer | null;
+    event_ids: string[];
   };
   deliveries: {
     bucket: number;

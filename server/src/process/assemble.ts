@@ -20,7 +20,9 @@ import type { Dispatcher } from "../delivery/dispatch/dispatcher.ts";
 import { createHelper, type Helper } from "../delivery/second-thread/helpingThread.ts";
 import { createHandoffs, type Handoffs } from "../handoff/handoffs.ts";
 import { closeServer } from "../http/closeServer.ts";
-import { createIntake, type Intake } from "../intake/intake.ts";
+import type { ItemSink } from "../intake/handOn.ts";
+import { createIntake } from "../intake/intake.ts";
+import { createPublisher } from "../publications/publisher.ts";
 import { createMailboxes, type Mailboxes } from "../mailbox/mailboxes.ts";
 import { createConsumerTraces } from "../mailbox/traceConsumers.ts";
 import { startMaintenance } from "./chores.ts";
@@ -103,11 +105,24 @@ function assembleParts(deps: ServiceDeps, requestPool: pg.Pool) {
     changes: foundation.changes,
     onKeyUsed: (key) => foundation.keyUsage.noteKey(key),
   });
-  const intake = intakeOf({ ...foundation, config, dispatcher, mailboxes, log });
+  const sink = itemSink({ ...foundation, dispatcher, mailboxes, log });
+  const limits = { maxQueuedBytes: config.bodyMemoryBytes, ownerOf: foundation.ownerOf };
+  const intake = createIntake(foundation.pool, sink, limits);
+  const publisher = createPublisher(foundation.pool, sink, limits);
   const { traces } = foundation;
   const givenUp = createGivenUpRelay({ pool: deps.pool, log });
   const consumerTraces = traces && createConsumerTraces(requestPool, traces);
-  return { ...foundation, handoffs, dispatcher, helper, mailboxes, givenUp, consumerTraces, intake };
+  return {
+    ...foundation,
+    handoffs,
+    dispatcher,
+    helper,
+    mailboxes,
+    givenUp,
+    consumerTraces,
+    intake,
+    publisher,
+  };
 }
 
 /** What the parts that see items through stand on: the database, the outbound client, keys and streams. */
@@ -144,41 +159,27 @@ function refusalLog(log: Log): (error: unknown) => void {
   return (error) => log.error({ err: error }, `items are refused: ${awayText[awayReason(error) ?? "away"]}`);
 }
 
-interface IntakeParts {
-  config: Config;
-  pool: pg.Pool;
+interface SinkParts {
   dispatcher: Dispatcher;
   mailboxes: Mailboxes;
   keyUsage: KeyUsage;
   changes: Streams["changes"];
   log: Log;
-  ownerOf: (key: string) => string;
 }
 
-function intakeOf({
-  config,
-  pool,
-  dispatcher,
-  mailboxes,
-  keyUsage,
-  ownerOf,
-  changes,
-  log,
-}: IntakeParts): Intake {
-  return createIntake(
-    pool,
-    {
-      hasRoom: (targetId) => dispatcher.hasRoom(targetId),
-      newLease: () => dispatcher.newLease(),
-      take: (item, acceptance) => dispatcher.take(item, acceptance),
-      onDue: (targetId) => dispatcher.onDue(targetId),
-      onMailboxItems: (mailboxIds) => mailboxes.onMailboxItems(mailboxIds),
-      changes,
-      onRefused: refusalLog(log),
-      onKeyUsed: (key) => keyUsage.noteKey(key),
-    },
-    { maxQueuedBytes: config.bodyMemoryBytes, ownerOf },
-  );
+/** Where accepted items go on from. */
+function itemSink({ dispatcher, mailboxes, keyUsage, changes, log }: SinkParts): ItemSink {
+  return {
+    hasRoom: (targetId) => dispatcher.hasRoom(targetId),
+    fullTargets: () => dispatcher.fullTargets(),
+    newLease: () => dispatcher.newLease(),
+    take: (item, acceptance) => dispatcher.take(item, acceptance),
+    onDue: (targetId) => dispatcher.onDue(targetId),
+    onMailboxItems: (mailboxIds) => mailboxes.onMailboxItems(mailboxIds),
+    changes,
+    onRefused: refusalLog(log),
+    onKeyUsed: (key) => keyUsage.noteKey(key),
+  };
 }
 
 function createRegistry(pool: pg.Pool, config: Config): Registry {
@@ -299,7 +300,7 @@ function countedBy({ registry, helper }: Parts, telemetry: Telemetry | undefined
 
 /** In the order in which one part hands its work to the next. */
 async function stopParts(parts: Parts, workers: ({ stop(): Promise<void> } | undefined)[]): Promise<void> {
-  await parts.intake.drained();
+  await Promise.all([parts.intake.drained(), parts.publisher.drained()]);
   await parts.mailboxes.stop();
   await Promise.all([
     parts.dispatcher.stop(),

@@ -123,13 +123,14 @@ const foldText = `
   added as (
     insert into activity_steps as a (
       scope_id, org_id, step, at, accepted, delivered, retried, failed, last_attempt_at, last_success_at,
-      latency_ranges, latency_counts
+      latency_ranges, latency_counts, p50_range, p95_range, p99_range, measured
     )
     select
       s.scope_id, s.org_id, s.step, s.at, s.accepted, s.delivered, s.retried, s.failed, s.last_attempt_at, s.last_success_at,
-      coalesce(h.ranges, '{}'), coalesce(h.counts, '{}')
+      coalesce(h.ranges, '{}'), coalesce(h.counts, '{}'), p.p50, p.p95, p.p99, p.measured
     from steps s
     left join histograms h on h.scope_id = s.scope_id and h.step = s.step and h.at = s.at
+    cross join lateral latency_percentiles(h.ranges, h.counts) p
     order by s.scope_id, s.step, s.at
     on conflict (scope_id, step, at) do update
     set accepted = a.accepted + excluded.accepted,
@@ -138,17 +139,23 @@ const foldText = `
       failed = a.failed + excluded.failed,
       last_attempt_at = greatest(a.last_attempt_at, excluded.last_attempt_at),
       last_success_at = greatest(a.last_success_at, excluded.last_success_at),
-      (latency_ranges, latency_counts) = (
-        select coalesce(array_agg(m.range order by m.range), '{}'), coalesce(array_agg(m.count order by m.range), '{}')
+      (latency_ranges, latency_counts, p50_range, p95_range, p99_range, measured) = (
+        select m.ranges, m.counts, p.p50, p.p95, p.p99, p.measured
         from (
-          select l.range, sum(l.count)::bigint as count
+          select
+            coalesce(array_agg(r.range order by r.range), '{}') as ranges,
+            coalesce(array_agg(r.count order by r.range), '{}') as counts
           from (
-            select unnest(a.latency_ranges) as range, unnest(a.latency_counts) as count
-            union all
-            select unnest(excluded.latency_ranges), unnest(excluded.latency_counts)
-          ) l
-          group by l.range
+            select l.range, sum(l.count)::bigint as count
+            from (
+              select unnest(a.latency_ranges) as range, unnest(a.latency_counts) as count
+              union all
+              select unnest(excluded.latency_ranges), unnest(excluded.latency_counts)
+            ) l
+            group by l.range
+          ) r
         ) m
+        cross join lateral latency_percentiles(m.ranges, m.counts) p
       )
   )
   select count(*) as folded from moved`;

@@ -92,6 +92,18 @@ function waiting(until: string): string {
     limit $4`;
 }
 
+/** A time of the last day that has one: three years of days are not read for it. */
+function latestOf(column: "last_attempt_at" | "last_success_at"): string {
+  return `
+    select s.${column}
+    from activity_steps s
+    where s.scope_id = $1
+      and s.step = 86400
+      and s.${column} is not null
+    order by s.at desc
+    limit 1`;
+}
+
 const healthText = `
   select
     t.kind,
@@ -146,19 +158,15 @@ const healthText = `
     ) a
   ) recent
   cross join lateral (
-    select max(a.last_attempt_at) as attempt_at, max(a.last_success_at) as success_at
-    from (
-      select s.last_attempt_at, s.last_success_at
-      from activity_steps s
-      where s.scope_id = $1
-        and s.step = 86400
-      union all
-      select
-        case when u.delivered + u.retried + u.failed > 0 then u.at_ms end,
-        case when u.delivered > 0 then u.at_ms end
-      from target_activity u
-      where u.target_id = $1
-    ) a
+    select
+      greatest(
+        (${latestOf("last_attempt_at")}),
+        (select max(u.at_ms) from target_activity u where u.target_id = $1 and u.delivered + u.retried + u.failed > 0)
+      ) as attempt_at,
+      greatest(
+        (${latestOf("last_success_at")}),
+        (select max(u.at_ms) from target_activity u where u.target_id = $1 and u.delivered > 0)
+      ) as success_at
   ) last
   where t.id = $1
     and t.org_id = $2`;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { maxPoints, rangeOf, stepsKept } from "./steps.ts";
+import { maxPoints, piecesOf, rangeOf, stepsKept } from "./steps.ts";
 
 const day = 86_400;
 const now = 1_793_500_123;
@@ -50,4 +50,26 @@ describe("the range of statistics", () => {
       ),
     );
   });
+});
+
+it("a range is put together from few steps, with nothing twice and nothing left out", () => {
+  fc.assert(
+    fc.property(
+      // Days are the coarsest.
+      fc.constantFrom(...stepsKept.map(({ seconds }) => seconds).filter((seconds) => seconds < 86_400)),
+      fc.integer({ min: 1, max: maxPoints }),
+      fc.integer({ min: 0, max: 100_000 }),
+      (step, points, first) => {
+        const range = { from: first * step, to: (first + points) * step, step };
+        const pieces = piecesOf(range);
+        const ends = pieces.map((piece) => piece.to);
+        expect(pieces.map((piece) => piece.from)).toEqual([range.from, ...ends.slice(0, -1)]);
+        expect(ends.at(-1)).toBe(range.to);
+        for (const piece of pieces) expect([piece.from % piece.step, piece.to % piece.step]).toEqual([0, 0]);
+        const steps = pieces.reduce((sum, piece) => sum + (piece.to - piece.from) / piece.step, 0);
+        // At most a coarse step less one at each end.
+        expect(steps).toBeLessThan(125 + 1_500 / 12);
+      },
+    ),
+  );
 });

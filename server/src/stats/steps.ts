@@ -64,6 +64,33 @@ export function rangeOf({ from, to, step }: Asked, nowSeconds: number): Range {
   return range;
 }
 
+/** A part of a range in steps of one length. */
+export interface Piece {
+  step: Step;
+  /** Unix seconds: where the first step begins, and where the last ends. */
+  from: number;
+  to: number;
+}
+
+/** The range in as few steps as it can be put together from: coarse ones within, fine ones at its ends. */
+export function piecesOf({ from, to, step }: Range): Piece[] {
+  const coarse = coarserThan(step);
+  if (coarse === undefined) return [{ step, from, to }];
+  const first = Math.ceil(from / coarse) * coarse;
+  const last = Math.floor(to / coarse) * coarse;
+  if (first >= last) return [{ step, from, to }];
+  return [
+    { step, from, to: first },
+    { step: coarse, from: first, to: last },
+    { step, from: last, to },
+  ];
+}
+
+/** Of which a page of {@link maxPoints} has at least ten. */
+function coarserThan(step: Step): Step | undefined {
+  return stepsKept.find(({ seconds }) => seconds >= step * 12)?.seconds;
+}
+
 function stepFor(begin: number, end: number, nowSeconds: number): Step {
   const fits = stepsKept.find(
     ({ seconds, keptSeconds: kept }) =>

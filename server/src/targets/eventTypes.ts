@@ -1,8 +1,8 @@
 import { ApiError } from "../http/contract/errors.ts";
 
 /**
- * Refuses entries of an endpoint's `event_types` that no item's type can equal in practice: types are compared whole, and
- * an item that none of them equals is FILTERED without a word.
+ * Refuses entries of a target's `event_types` that no item's type can match: an entry is a type, or a prefix that ends
+ * with `.*`, and an item that none of them matches is FILTERED without a word.
  * @throws {ApiError} 400 that names the entry.
  */
 export function checkEventTypes(eventTypes: readonly string[] | undefined): void {
@@ -13,8 +13,8 @@ export function checkEventTypes(eventTypes: readonly string[] | undefined): void
 }
 
 function faultOf(type: string): string | undefined {
-  if (type.includes("*")) {
-    return "types are compared whole and * stands for itself; list each type, or leave the list empty for all";
+  if (type.replace(/(?<=.)\.\*$/, "").includes("*")) {
+    return "* stands for the rest of a type after a dot, as in invoice.*; leave the list empty for all";
   }
   // Senders' header values come without blanks around them.
   return type.trim() === type ? undefined : "it has blanks around it";

@@ -229,7 +229,7 @@ export function targetInputs(maxBodyBytes: number) {
       {
         maxItems: 100,
         description:
-          "Which event types are delivered, each compared whole: there are no wildcards. Empty means all",
+          "Which event types are delivered: each entry is a type, or a prefix as in invoice.*. Empty means all",
       },
     ),
     max_payload_bytes: Type.Integer({ minimum: 1, maximum: maxBodyBytes }),

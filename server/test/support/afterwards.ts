@@ -45,8 +45,26 @@ export async function expectNothingLost({ pool, load, receiver }: Afterwards): P
   expect(acknowledged.size).toBe(load.acknowledged().length);
   // What nobody acknowledged may be stored all the same, once each: the answer was lost, not the item.
   const unanswered = load.sent.filter(({ id }) => id === undefined).length;
-  expect(stored.size).toBeLessThanOrEqual(acknowledged.size + unanswered);
+  const largest = Math.max(1, ...load.sent.map(({ itemIds }) => itemIds?.length ?? 1));
+  expect(stored.size).toBeLessThanOrEqual(acknowledged.size + unanswered * largest);
+  await expectPublicationsWhole(pool);
   await expectAttemptsMatch(pool, stored.size);
+}
+
+/** A publication is all of its items, or was never there. */
+async function expectPublicationsWhole(pool: pg.Pool): Promise<void> {
+  const { rows } = await pool.query<{ torn: number }>(
+    `select count(*) as torn
+     from publications p
+     full join (
+       select publication_id as id, array_agg(id) as event_ids
+       from events
+       where publication_id is not null
+       group by publication_id
+     ) e on e.id = p.id
+     where p.event_ids is null or not (p.event_ids <@ e.event_ids and p.event_ids @> e.event_ids)`,
+  );
+  expect(rows).toEqual([{ torn: 0 }]);
 }
 
 async function storedIds(pool: pg.Pool): Promise<Set<string>> {

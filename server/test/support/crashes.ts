@@ -67,6 +67,7 @@ export async function surviveCrashes({ seed, rounds }: { seed: number; rounds: n
       service: () => mortal.service(),
       account,
       targetIds: await retryingTargets(mortal.service(), account, receiver),
+      customer: await customerWithTargets(mortal.service(), account, receiver),
       senders: 16,
     });
     const crashes = await crashUnderLoad(mortal, load, { random, rounds });
@@ -95,19 +96,34 @@ export function unreliable(random: Random): AnswerTo {
   };
 }
 
+const soonAgain = { retry_interval_seconds: 1, max_retries: 50 };
+
 /** Targets that try again soon, and for longer than any fault lasts. */
 export async function retryingTargets(
   service: ServiceProcess,
   account: Account,
   receiver: Receiver,
 ): Promise<string[]> {
-  const schedule = { retry_interval_seconds: 1, max_retries: 50 };
   const targets = await Promise.all(
     Array.from({ length: 5 }, (_, index) =>
-      createWebhookTarget(service, account, `${receiver.url}/${index}`, schedule),
+      createWebhookTarget(service, account, `${receiver.url}/${index}`, soonAgain),
     ),
   );
   return targets.map(({ id }) => id);
+}
+
+/** A customer with three such targets. @returns its uid. */
+async function customerWithTargets(
+  service: ServiceProcess,
+  account: Account,
+  receiver: Receiver,
+): Promise<string> {
+  const uid = "shop";
+  await service.call("PUT", `/api/v1/customers/${uid}`, { key: account.api_key, body: {} });
+  const fields = { ...soonAgain, customer_uid: uid };
+  for (let n = 0; n < 3; n++)
+    await createWebhookTarget(service, account, `${receiver.url}/shop-${n}`, fields);
+  return uid;
 }
 
 /** Each crash comes after some more items were acknowledged; after the last, some more are. */

@@ -6,6 +6,8 @@ import type { Account } from "./testNode.ts";
 export interface Sent {
   /** The id in the 202; undefined while nobody has said that it was accepted. */
   id?: string;
+  /** What a publication became. */
+  itemIds?: string[];
   idempotencyKey: string | undefined;
   targetId: string;
 }
@@ -13,7 +15,7 @@ export interface Sent {
 export interface Load {
   /** Everything sent so far, acknowledged or not. */
   sent: Sent[];
-  /** Ids answered with 202. */
+  /** Ids of items answered with 202. */
   acknowledged(): string[];
   /** Answers other than 202 and 503, which must not be: what the service said, by status. */
   unexpected: string[];
@@ -28,7 +30,12 @@ export interface LoadOptions {
   account: Pick<Account, "api_key">;
   targetIds: readonly string[];
   senders: number;
+  /** A customer to whom every fifth request publishes. */
+  customer?: string;
 }
+
+/** A publication is every so many-th request. */
+const publicationEvery = 5;
 
 const retryPauseMs = 25;
 /** Between two items of a sender: a load that leaves the processor to what is killed and started again meanwhile. */
@@ -38,7 +45,7 @@ const pauseMs = 15;
  * Sends items for as long as it is not stopped, as a careful client does: every second item has an idempotency key
  * and is repeated until somebody answers 202; the others are sent once, whatever comes of them.
  */
-export function startLoad({ service, account, targetIds, senders }: LoadOptions): Load {
+export function startLoad({ service, account, targetIds, senders, customer }: LoadOptions): Load {
   const sent: Sent[] = [];
   const unexpected: string[] = [];
   let refused = 0;
@@ -47,7 +54,9 @@ export function startLoad({ service, account, targetIds, senders }: LoadOptions)
   /** @returns whether the item is accepted; false when nobody can say. */
   async function attempt(item: Sent, number: number): Promise<boolean> {
     try {
-      const response = await fetch(`${service().url}/t/${item.targetId}`, {
+      const isPublished = customer !== undefined && number % publicationEvery === 0;
+      const path = isPublished ? `/p/${customer}` : `/t/${item.targetId}`;
+      const response = await fetch(`${service().url}${path}`, {
         method: "POST",
         headers: {
           authorization: `Bearer ${account.api_key}`,
@@ -58,8 +67,11 @@ export function startLoad({ service, account, targetIds, senders }: LoadOptions)
         signal: AbortSignal.timeout(60_000),
       });
       const text = await response.text();
-      if (response.status === 202) item.id = (JSON.parse(text) as { id: string }).id;
-      else if (response.status === 503) refused++;
+      if (response.status === 202) {
+        const answer = JSON.parse(text) as { id: string; items?: { id: string }[] };
+        item.id = answer.id;
+        if (isPublished) item.itemIds = answer.items!.map(({ id }) => id);
+      } else if (response.status === 503) refused++;
       else unexpected.push(`${response.status} ${text}`);
       return response.status === 202;
     } catch {
@@ -88,7 +100,7 @@ export function startLoad({ service, account, targetIds, senders }: LoadOptions)
   return {
     sent,
     unexpected,
-    acknowledged: () => sent.flatMap(({ id }) => (id === undefined ? [] : [id])),
+    acknowledged: () => sent.flatMap(({ id, itemIds }) => itemIds ?? (id === undefined ? [] : [id])),
     refusals: () => refused,
     async stop() {
       stopping.abort();

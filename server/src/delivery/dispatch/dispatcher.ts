@@ -142,6 +142,11 @@ export class Dispatcher implements DeliveryGauges {
     return this.#deps.enabled && !this.#isStopping && this.#lanes.hasRoom(targetId);
   }
 
+  /** Targets of which no more may wait in memory now. */
+  fullTargets(): string[] {
+    return this.#lanes.full();
+  }
+
   /** Takes an item that this node has just accepted, under the lease it was stored with. */
   take(item: NewItem, leased: LeasedItem): void {
     const delivery: Delivery = {

@@ -49,6 +49,7 @@ export const errorCodes = {
   origin_refused: "a page of another site sent the request",
   role_too_low: "the user's role does not allow it",
   signup_closed: "not everybody may make an account here",
+  too_many_targets: "the publication would reach more targets than one call can",
   uid_taken: "another target of the organization has this uid",
   last_admin: "the organization would be without an admin",
   invitation_gone: "the invitation is unknown, was used or revoked, or has expired",

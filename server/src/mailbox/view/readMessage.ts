@@ -1,3 +1,4 @@
+import { storedPayload } from "../../items/storedPayload.ts";
 import { isId } from "../../postgres/ids.ts";
 import { notFound } from "../../http/contract/errors.ts";
 import { findMailbox, type MailboxMoment, type ReadDeps } from "../message/findMailbox.ts";
@@ -98,7 +99,7 @@ export async function readMessage(deps: ReadDeps, orgId: string, id: string): Pr
     MessageRow & { payload: string | null; interventions: Intervention[] | null }
   >({
     name: "read_message",
-    text: `select ${messageColumns}, nullif(convert_from(e.payload, 'UTF8'), '') as payload, (
+    text: `select ${messageColumns}, nullif(convert_from(${storedPayload}, 'UTF8'), '') as payload, (
              select json_agg(i)
              from (
                select n.action, n.email as by, n.at_ms / 1000 as at, n.reason,

@@ -363,6 +363,15 @@ export const functions = {
       mailbox_item_status: "text",
     },
   },
+  matches_event_types: {
+    parameters: {
+      p_entries: "text[]",
+      p_event_type: "text",
+    },
+    columns: {
+      matches_event_types: "bool",
+    },
+  },
   measure_mailboxes: {
     parameters: {
       p_retention_ms: "int8",
@@ -414,6 +423,49 @@ export const functions = {
     },
     columns: {
       note_operational_event: "bool",
+    },
+  },
+  publish_items: {
+    parameters: {
+      p_lease_ms: "int4",
+      p_lease_token: "int8",
+      p_is_open: "bool",
+      p_room: "int4",
+      p_full_target_ids: "uuid[]",
+      p_most_items: "int4",
+      p_key_hashes: "bytea[]",
+      p_customers: "text[]",
+      p_payloads: "bytea[]",
+      p_event_types: "text[]",
+      p_correlation_ids: "text[]",
+      p_ordering_keys: "text[]",
+      p_key_digests: "uuid[]",
+      p_body_digests: "uuid[]",
+      p_trace_contexts: "bytea[]",
+    },
+    columns: {
+      number: "int2",
+      code: "text",
+      publication_id: "uuid",
+      item_ids: "uuid[]",
+      target_ids: "uuid[]",
+      kinds: "int2[]",
+      versions: "int8[]",
+      states: "text",
+    },
+  },
+  publish_to_added: {
+    parameters: {
+      p_org: "uuid",
+      p_publication: "uuid",
+      p_most_items: "int4",
+    },
+    columns: {
+      code: "text",
+      item_ids: "uuid[]",
+      target_ids: "uuid[]",
+      kinds: "int2[]",
+      states: "text",
     },
   },
   record_handoff: {

@@ -69,7 +69,7 @@ begin
     e.event_type,
     e.correlation_id,
     e.ordering_key,
-    e.payload,
+    case when e.publication_id is null then e.payload else publication_payload(e.publication_id) end,
     e.is_operational,
     e.trace_context
   from events e

@@ -20,7 +20,7 @@ begin
   -- Whoever asked is answered, and whoever walks on writes that down, after a commit of their own that waits for the disk.
   perform set_config('synchronous_commit', 'off', true);
   -- Waits for a replay that is copying the payload: it is found as a copy afterwards.
-  select e.bucket, e.kind, e.target_id, e.erasure_id
+  select e.bucket, e.kind, e.target_id, e.erasure_id, e.publication_id
   into v_event
   from events e
   where e.org_id = p_org
@@ -59,10 +59,14 @@ begin
 
   update events e
   set payload = '',
+    publication_id = null,
     erasure_id = p_erasure
   where e.bucket = v_event.bucket
     and e.target_id = v_event.target_id
     and e.id = p_id;
+  if v_event.publication_id is not null then
+    perform erase_publication(v_event.publication_id, p_org, v_now_ms);
+  end if;
   perform erase_answers(v_event.bucket, p_org, v_event.target_id, p_id, v_now_ms);
 
   -- What idempotency keys know of the body is looked for later: they are not found by their item.

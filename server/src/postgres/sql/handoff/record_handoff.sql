@@ -159,7 +159,7 @@ begin
 
   if v_target.kind = 'mailbox' then
     perform put_message(v_target.id, p_result_id, v_now_ms);
-  elsif cardinality(v_target.event_types) > 0 and not p_result_type = any (v_target.event_types) then
+  elsif not matches_event_types(v_target.event_types, p_result_type) then
     insert into settlements (bucket, status, event_id, org_id, target_id, settled_at)
     values (
       get_byte(uuid_send(p_result_id), 15), 'FILTERED', p_result_id, v_handoff.org_id, v_target.id, v_now_ms

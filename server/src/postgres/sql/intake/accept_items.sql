@@ -172,8 +172,7 @@ begin
             select
             from targets t
             where t.id = p_pair_target_ids[i.pair]
-              and cardinality(t.event_types) > 0
-              and (i.event_type is null or not i.event_type = any (t.event_types))
+              and not matches_event_types(t.event_types, i.event_type)
           ) then 'f'
           else 'a'
         end

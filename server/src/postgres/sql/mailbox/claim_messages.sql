@@ -217,7 +217,8 @@ begin
         -- The limit keeps the planner from reading the whole range for a join. The range of ids as plain variables lets
         -- the executor leave out the other days of `events` at its start.
         left join lateral (
-          select x.event_type, x.correlation_id, x.payload, x.trace_context
+          select x.event_type, x.correlation_id, x.trace_context,
+            case when x.publication_id is null then x.payload else publication_payload(x.publication_id) end as payload
           from events x
           where x.bucket = v_box.bucket
             and x.target_id = v_box.id

@@ -88,7 +88,8 @@ begin
     e.trace_context
   from held h
   left join lateral (
-    select x.event_type, x.correlation_id, x.payload, x.trace_context
+    select x.event_type, x.correlation_id, x.trace_context,
+      case when x.publication_id is null then x.payload else publication_payload(x.publication_id) end as payload
     from events x
     where x.bucket = p_bucket
       and x.target_id = p_mailbox

@@ -134,7 +134,7 @@ begin
     if v_listener.kind = 'mailbox' then
       perform put_message(v_listener.id, v_id, p_now_ms);
       status := 'UNREAD';
-    elsif cardinality(v_listener.event_types) > 0 and not p_type = any (v_listener.event_types) then
+    elsif not matches_event_types(v_listener.event_types, p_type) then
       insert into settlements (bucket, status, event_id, org_id, target_id, settled_at)
       values (v_bucket, 'FILTERED', v_id, p_org, v_listener.id, p_now_ms);
       status := 'FILTERED';

@@ -145,7 +145,8 @@ begin
     )
     select
       e.bucket, e.kind, p_max_retries, false, e.target_id, p_ids[n], e.org_id, e.id, e.event_type, e.correlation_id,
-      e.ordering_key, e.payload, p_replay, e.is_operational, e.trace_context
+      e.ordering_key,
+      case when e.publication_id is null then e.payload else publication_payload(e.publication_id) end, p_replay, e.is_operational, e.trace_context
     from generate_series(1, cardinality(p_source_ids)) as n
     cross join lateral (
       select s.*

@@ -1,0 +1,71 @@
+import type { Static } from "typebox";
+import type pg from "pg";
+import { listedAnswer } from "../events/answers.ts";
+import { inSnapshot } from "../events/listEvents.ts";
+import { readProgress } from "../events/progress.ts";
+import { optionalFieldNames } from "../events/schemas.ts";
+import { type EventScope, readEvents } from "../events/store.ts";
+import { notFound } from "../http/contract/errors.ts";
+import { bucketOf, idTimeMs } from "../postgres/ids.ts";
+import type { Queries } from "../postgres/tables.ts";
+import type { Publication, PublicationQuery, PublicationSummary } from "./schemas.ts";
+
+interface PublicationRow {
+  id: string;
+  customer_uid: string | null;
+  event_type: string | null;
+  correlation_id: string | null;
+  event_ids: string[];
+}
+
+const columns = "p.id, p.customer_uid, p.event_type, p.correlation_id, p.event_ids";
+
+/** An organization's publications, newest first, without their items. */
+export async function listPublications(
+  pool: pg.Pool,
+  orgId: string,
+  { limit, before, customer_uid: customerUid }: Static<typeof PublicationQuery>,
+): Promise<PublicationSummary[]> {
+  const { rows } = await pool.query<PublicationRow>({
+    name: customerUid === undefined ? "list_publications" : "list_publications_of_customer",
+    text: `select ${columns}
+           from publications p
+           where p.org_id = $1
+             and p.id < coalesce($2, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
+             ${customerUid === undefined ? "" : "and p.customer_uid = $4"}
+           order by p.id desc
+           limit $3`,
+    values: [orgId, before ?? null, limit, ...(customerUid === undefined ? [] : [customerUid])],
+  });
+  return rows.map(summaryOf);
+}
+
+/** A publication and what became of each of its items. @throws {ApiError} 404 when the organization has none with this id. */
+export async function readPublication(
+  { pool, queries }: { pool: pg.Pool; queries: Queries },
+  scope: EventScope,
+  id: string,
+): Promise<Static<typeof Publication>> {
+  const { rows } = await pool.query<PublicationRow>({
+    name: "read_publication",
+    text: `select ${columns}
+           from publications p
+           where p.bucket = $1
+             and p.id = $2
+             and p.org_id = $3`,
+    values: [bucketOf(id), id, scope.orgId],
+  });
+  const row = rows[0];
+  if (row === undefined) throw notFound();
+  const fields = new Set(optionalFieldNames);
+  return inSnapshot(queries, async (snapshot) => {
+    const events = await readEvents(snapshot, scope, row.event_ids);
+    const progress = await readProgress(snapshot, events);
+    const items = events.map((event) => listedAnswer(event, progress.get(event.id), fields));
+    return { ...summaryOf(row), items };
+  });
+}
+
+function summaryOf({ event_ids: eventIds, ...row }: PublicationRow): PublicationSummary {
+  return { ...row, item_count: eventIds.length, created_at: Math.floor(idTimeMs(row.id) / 1000) };
+}

@@ -1,0 +1,168 @@
+import type { Static } from "typebox";
+import { mailboxRetentionMs } from "../config/config.ts";
+import type { ReplayDeps } from "../events/replayEvent.ts";
+import { readEvents, type StoredEvent } from "../events/store.ts";
+import { ApiError, notFound, workspacePending, workspaceSuspended } from "../http/contract/errors.ts";
+import { bucketOf, newId } from "../postgres/ids.ts";
+import { functionQuery } from "../postgres/functionQuery.ts";
+import type { Queries } from "../postgres/tables.ts";
+import { maxItems } from "./publisher.ts";
+import { largerThan, tooManyTargets } from "./refusals.ts";
+import type { PublicationReplay } from "./schemas.ts";
+
+type Replayed = Static<typeof PublicationReplay>;
+type ReplayedItem = Replayed["items"][number];
+type SkippedItem = Replayed["skipped"][number];
+
+/** Names a publication of an organization. */
+export interface PublicationKey {
+  orgId: string;
+  id: string;
+}
+
+/**
+ * Delivers once more what of a publication failed or is dead. An item whose latest replay waits or went through is left
+ * alone, so that the call can be repeated.
+ * @throws {ApiError} 404 when the organization has no such publication.
+ */
+export async function replayToFailed(deps: ReplayDeps, { orgId, id }: PublicationKey): Promise<Replayed> {
+  const scope = { orgId, mailboxRetentionMs: mailboxRetentionMs(deps.config) };
+  const replayed = await deps.queries.transaction().execute(async (transaction) => {
+    const events = await readEvents(transaction, scope, await lockedItems(transaction, { orgId, id }));
+    const copies = await latestCopies(transaction, scope, events);
+    const items: ReplayedItem[] = [];
+    const skipped: SkippedItem[] = [];
+    for (const event of events) {
+      if (!isFailed(copies.get(event.id) ?? event)) continue;
+      const made = await replayOne(transaction, event, { scope, nowMs: deps.nowMs() });
+      if ("reason" in made) skipped.push(made);
+      else items.push(made);
+    }
+    return { items, skipped };
+  });
+  tell(deps, replayed.items);
+  return replayed;
+}
+
+/**
+ * Sends a publication to targets that it would reach now and has not reached: new items, which are billed.
+ * @throws {ApiError} 404 when the organization has no such publication, 410 when its payload was erased, 402 and 403 as
+ * for publishing, 409 and 413 when it reaches too many targets or one that takes no payload as large.
+ */
+export async function publishToAdded(deps: ReplayDeps, { orgId, id }: PublicationKey): Promise<Replayed> {
+  const { rows } = await functionQuery("publish_to_added", {
+    p_org: orgId,
+    p_publication: id,
+    p_most_items: maxItems,
+  }).execute(deps.queries);
+  const { code, item_ids: ids, target_ids: targetIds, kinds } = rows[0]!;
+  const refusal = refusalTo(code!, targetIds?.[0] ?? "");
+  if (refusal !== undefined) throw refusal;
+  const items = (ids ?? []).map((item, index): ReplayedItem => ({
+    id: item!,
+    target_id: targetIds![index]!,
+    status: kinds![index] === 2 ? "UNREAD" : "QUEUED",
+    source_event_id: null,
+  }));
+  tell(deps, items);
+  return { items, skipped: [] };
+}
+
+/** The letters of `publish_to_added` for what it did not do. */
+function refusalTo(code: string, targetId: string): ApiError | undefined {
+  switch (code) {
+    case "n":
+      return notFound();
+    case "e":
+      return new ApiError(410, "the payload was erased", { code: "payload_gone" });
+    case "s":
+      return workspaceSuspended();
+    case "p":
+      return workspacePending();
+    case "l":
+      return largerThan(targetId);
+    case "m":
+      return tooManyTargets();
+    default:
+      return undefined;
+  }
+}
+
+/** The items of a publication, and the lock by which two replays of it follow one another. */
+async function lockedItems(transaction: Queries, { orgId, id }: PublicationKey): Promise<string[]> {
+  const row = await transaction
+    .selectFrom("publications")
+    .select("event_ids")
+    .where("bucket", "=", bucketOf(id))
+    .where("id", "=", id)
+    .where("org_id", "=", orgId)
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+  if (row === undefined) throw notFound();
+  return row.event_ids;
+}
+
+type Scope = Parameters<typeof readEvents>[1];
+
+/** The last replay of each event that has one. */
+async function latestCopies(
+  transaction: Queries,
+  scope: Scope,
+  events: readonly StoredEvent[],
+): Promise<Map<string, StoredEvent>> {
+  if (events.length === 0) return new Map();
+  const rows = await transaction
+    .selectFrom("events")
+    .select("id")
+    .where("org_id", "=", scope.orgId)
+    .where(
+      "source_event_id",
+      "in",
+      events.map(({ id }) => id),
+    )
+    .execute();
+  const copies = await readEvents(
+    transaction,
+    scope,
+    rows.map(({ id }) => id),
+  );
+  // They come newest first: the oldest is set first.
+  return new Map(copies.toReversed().map((copy) => [copy.sourceEventId!, copy]));
+}
+
+function isFailed({ status }: StoredEvent): boolean {
+  return status === "FAILED" || status === "DEAD";
+}
+
+/** The letters of `replay_event` for what it did not replay. */
+const reasons: Readonly<Record<string, SkippedItem["reason"]>> = {
+  g: "target_deleted",
+  d: "mailbox_disabled",
+  x: "expired",
+  e: "erased",
+  n: "erased",
+};
+
+async function replayOne(
+  transaction: Queries,
+  event: StoredEvent,
+  { scope, nowMs }: { scope: Scope; nowMs: number },
+): Promise<ReplayedItem | SkippedItem> {
+  const id = newId(bucketOf(event.id), nowMs);
+  const { rows } = await functionQuery("replay_event", {
+    p_org: scope.orgId,
+    p_source: event.id,
+    p_id: id,
+    p_mailbox_retention_ms: scope.mailboxRetentionMs,
+  }).execute(transaction);
+  const code = rows[0]!.code!;
+  if (code !== "a") return { event_id: event.id, reason: reasons[code]! };
+  const status = event.kind === 2 ? "UNREAD" : "QUEUED";
+  return { id, target_id: event.targetId, status, source_event_id: event.id };
+}
+
+function tell(deps: ReplayDeps, items: readonly ReplayedItem[]): void {
+  const mailboxIds = items.filter(({ status }) => status === "UNREAD").map((item) => item.target_id);
+  if (mailboxIds.length > 0) deps.mailboxes.onMailboxItems(mailboxIds);
+  if (mailboxIds.length < items.length) deps.onDue();
+}

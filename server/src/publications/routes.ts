@@ -1,0 +1,175 @@
+import { Type } from "typebox";
+import type { IncomingHttpHeaders } from "node:http";
+import type pg from "pg";
+import { mailboxRetentionMs } from "../config/config.ts";
+import type { ReplayDeps } from "../events/replayEvent.ts";
+import { presentedKey } from "../http/contract/credentials.ts";
+import { notFound, unauthorized } from "../http/contract/errors.ts";
+import { type RouteDefinition, route } from "../http/contract/route.ts";
+import { IdParams } from "../http/contract/schemas.ts";
+import { readItem } from "../intake/readItem.ts";
+import { ItemHeaders } from "../intake/routes.ts";
+import { isId } from "../postgres/ids.ts";
+import { isUid } from "../targets/uid.ts";
+import { parseTraceparent } from "../telemetry/traceContext.ts";
+import { messaging, type Traces } from "../telemetry/traces.ts";
+import type { NewPublication, Publisher } from "./publisher.ts";
+import { listPublications, readPublication } from "./readPublication.ts";
+import { publicationRefusal } from "./refusals.ts";
+import { publishToAdded, replayToFailed } from "./replayPublication.ts";
+import {
+  AcceptedPublication,
+  Publication,
+  PublicationQuery,
+  PublicationReplay,
+  PublicationReplayInput,
+  PublicationSummary,
+} from "./schemas.ts";
+
+export interface PublicationDeps extends ReplayDeps {
+  pool: pg.Pool;
+  publisher: Publisher;
+  traces?: Traces | undefined;
+}
+
+/** `POST /p/:customer` and `POST /p`: one call, an item for every target. */
+export function publishRoutes(deps: PublicationDeps): Record<"toCustomer" | "toOwn", RouteDefinition> {
+  return {
+    toCustomer: publishRoute(deps, "Publishes to all targets of a customer", {
+      params: Type.Object({ customer: Type.String() }),
+    }),
+    toOwn: publishRoute(deps, "Publishes to all targets that belong to no customer", {}),
+  };
+}
+
+function publishRoute(
+  deps: PublicationDeps,
+  summary: string,
+  path: { params?: ReturnType<typeof Type.Object> },
+): RouteDefinition {
+  return route(
+    {
+      ...path,
+      summary,
+      description:
+        "Makes an item for every webhook, agent and mailbox whose event_types match, in one transaction, or none at all; 202 leaves once they are durable. Webhooks and agents that are disabled hold theirs; a mailbox that is disabled is passed over. The body is any JSON document, kept byte for byte and stored once. Each item is billed.",
+      headers: ItemHeaders,
+      response: { 202: AcceptedPublication },
+      errors: {
+        402: "The workspace is suspended",
+        403: "The workspace is pending, or the request carries a session in place of an API key",
+        409: "The Idempotency-Key was used with another body, or too many targets would be reached",
+      },
+    },
+    async ({ request, reply, params }) => {
+      const key = presentedKey(request);
+      if (key === undefined) throw unauthorized();
+      const body = (request.body as Buffer | undefined) ?? Buffer.alloc(0);
+      const customer = (params as { customer?: string }).customer;
+      const publication: NewPublication = {
+        ...readItem(request.headers, body),
+        key,
+        // A name that no customer could have goes on, so that a wrong key is refused before it.
+        customerUid: customer === undefined || isUid(customer) ? (customer ?? null) : nobodysName,
+        payload: body,
+        traceContext: null,
+      };
+      const published = await publishTraced(deps, publication, request.headers);
+      if (!("id" in published)) throw publicationRefusal(published);
+      if (published.outcome === "replayed") void reply.header("idempotency-replayed", "true");
+      void reply.code(202);
+      return {
+        id: published.id,
+        items: published.items.map(({ id, targetId, kind }) => ({
+          id,
+          target_id: targetId,
+          status: kind === 2 ? ("UNREAD" as const) : ("QUEUED" as const),
+        })),
+      };
+    },
+    { rawBody: true },
+  );
+}
+
+/** A space is in no uid. */
+const nobodysName = " ";
+
+/** Publishes under a span, from which all of its items go on. */
+async function publishTraced(
+  { publisher, traces }: PublicationDeps,
+  publication: NewPublication,
+  headers: IncomingHttpHeaders,
+) {
+  const span = traces?.start({
+    name: "POST /p",
+    kind: "server",
+    parent: parseTraceparent(headers["traceparent"]),
+    attributes: {
+      ...messaging,
+      "messaging.operation.type": "receive",
+      "messaging.message.body.size": publication.payload.length,
+      "http.request.method": "POST",
+      "http.route": publication.customerUid === null ? "/p" : "/p/:customer",
+    },
+  });
+  if (span === undefined || span === null) return publisher.publish(publication);
+  publication.traceContext = span.context;
+  try {
+    const published = await publisher.publish(publication);
+    span.end({ attributes: { "postrider.outcome": published.outcome } });
+    return published;
+  } catch (error) {
+    span.end({ attributes: {}, error: "503" });
+    throw error;
+  }
+}
+
+/** `/api/v1/publications`: where each went, and what became of it. */
+export function publicationRoutes(
+  deps: PublicationDeps,
+): Record<"list" | "read" | "replay", RouteDefinition> {
+  return {
+    list: route(
+      {
+        summary: "List publications, newest first",
+        querystring: PublicationQuery,
+        response: { 200: Type.Object({ publications: Type.Array(PublicationSummary) }) },
+      },
+      async ({ caller, query }) => ({ publications: await listPublications(deps.pool, caller.orgId, query) }),
+    ),
+    read: route(
+      {
+        summary: "Read a publication and what became of each of its items",
+        params: IdParams,
+        response: { 200: Type.Object({ publication: Publication }) },
+      },
+      async ({ caller, params: { id } }) => {
+        if (!isId(id)) throw notFound();
+        const scope = { orgId: caller.orgId, mailboxRetentionMs: mailboxRetentionMs(deps.config) };
+        return { publication: await readPublication(deps, scope, id) };
+      },
+    ),
+    replay: route(
+      {
+        summary: "Send a publication once more to those that failed, or to targets that were added since",
+        params: IdParams,
+        body: PublicationReplayInput,
+        response: { 202: PublicationReplay },
+        errors: {
+          402: "The workspace is suspended",
+          409: "Too many targets would be reached",
+          410: "Its payload was erased",
+        },
+      },
+      async ({ caller: { orgId }, params: { id }, body, reply }) => {
+        if (!isId(id)) throw notFound();
+        const replayed =
+          body.to === "failed"
+            ? await replayToFailed(deps, { orgId, id })
+            : await publishToAdded(deps, { orgId, id });
+        void reply.code(202);
+        return replayed;
+      },
+    ),
+  };
+}

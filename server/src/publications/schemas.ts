@@ -1,0 +1,86 @@
+import { type Static, Type } from "typebox";
+import { EventSummary } from "../events/schemas.ts";
+import { Id, NullableString, pageBefore, Timestamp } from "../http/contract/schemas.ts";
+import { Uid } from "../targets/uid.ts";
+
+const Status = Type.Unsafe<"QUEUED" | "UNREAD">({
+  type: "string",
+  enum: ["QUEUED", "UNREAD"],
+  description: "UNREAD for mailboxes",
+});
+
+/** What a publication became at once. */
+export const AcceptedPublication = Type.Object(
+  {
+    id: Id,
+    items: Type.Array(Type.Object({ id: Id, target_id: Id, status: Status }), {
+      description: "One for each target that it reached",
+    }),
+  },
+  { title: "AcceptedPublication" },
+);
+
+const summary = {
+  id: Id,
+  customer_uid: Type.Union([Uid, Type.Null()], {
+    description: "Null for targets that belong to no customer",
+  }),
+  event_type: NullableString,
+  correlation_id: NullableString,
+  item_count: Type.Integer(),
+  created_at: Timestamp,
+};
+
+export const PublicationSummary = Type.Object(summary, { title: "PublicationSummary" });
+export type PublicationSummary = Static<typeof PublicationSummary>;
+
+export const Publication = Type.Object(
+  {
+    ...summary,
+    items: Type.Array(EventSummary, { description: "With all opt-in columns of events" }),
+  },
+  { title: "Publication" },
+);
+
+export const PublicationQuery = Type.Object({
+  ...pageBefore("publications").properties,
+  customer_uid: Type.Optional(Type.Unsafe<string>({ ...Uid, description: "Only those of this customer" })),
+});
+
+export const PublicationReplayInput = Type.Object(
+  {
+    to: Type.Unsafe<"failed" | "added">({
+      type: "string",
+      enum: ["failed", "added"],
+      description:
+        "`failed`: the items that failed or are dead are delivered once more, unbilled, unless a replay of them is under way or went through. `added`: new items for the targets that would be reached now and were not",
+    }),
+  },
+  { title: "PublicationReplayInput" },
+);
+
+export const PublicationReplay = Type.Object(
+  {
+    items: Type.Array(
+      Type.Object({
+        id: Id,
+        target_id: Id,
+        status: Status,
+        source_event_id: Type.Union([Id, Type.Null()], {
+          description: "The item that is repeated; null for an added target",
+        }),
+      }),
+    ),
+    skipped: Type.Array(
+      Type.Object({
+        event_id: Id,
+        reason: Type.Unsafe<"target_deleted" | "mailbox_disabled" | "expired" | "erased">({
+          type: "string",
+          enum: ["target_deleted", "mailbox_disabled", "expired", "erased"],
+        }),
+      }),
+      { description: "Failed items that cannot be delivered any more" },
+    ),
+  },
+  { title: "PublicationReplay" },
+);

@@ -1,0 +1,354 @@
+import { describe, expect } from "vitest";
+import { createAgentTarget } from "./support/agentTargets.ts";
+import { acceptedEvents } from "./support/items.ts";
+import { file, startedNodeTest } from "./support/fixtures.ts";
+import { isSignedWith } from "./support/receiver.ts";
+import { signUp } from "./support/testNode.ts";
+import { until } from "./support/until.ts";
+import { type Workspace, workspaceOf } from "./support/workspace.ts";
+
+let customers = 0;
+
+/** One call, an item for every target of a customer: all of them or none, billed by the item, stored once. */
+const it = startedNodeTest().extend("newCustomer", file, () => async (workspace: Workspace) => {
+  const uid = `shop-${++customers}`;
+  await workspace.call("PUT", `/api/v1/customers/${uid}`, {});
+  return {
+    uid,
+    publish: (body: unknown, headers?: Record<string, string>) =>
+      workspace.call("POST", `/p/${uid}`, body, headers),
+    webhook: (fields: object = {}) => workspace.newTarget({ customer_uid: uid, ...fields }),
+    mailbox: async (fields: object = {}): Promise<string> => {
+      const body = { kind: "mailbox", name: "m", customer_uid: uid, ...fields };
+      return (await workspace.call("POST", "/api/v1/targets", body)).body.id;
+    },
+  };
+});
+
+const read = async (workspace: Workspace, id: string) =>
+  (await workspace.call("GET", `/api/v1/publications/${id}`)).body.publication;
+
+/** Resolves once every item of the publication has this status. */
+const allAre = (workspace: Workspace, id: string, status: string) =>
+  until(
+    () => read(workspace, id),
+    ({ items }) => items.every((item: { status: string }) => item.status === status),
+  );
+
+describe("a publication", () => {
+  it("reaches each target of the customer whose types match, signed, with the same bytes, and nobody else", async ({
+    own,
+    node,
+    newCustomer,
+    receiver,
+  }) => {
+    const [customer, other] = [await newCustomer(own), await newCustomer(own)];
+    const [all, prefix, exact] = [
+      await customer.webhook(),
+      await customer.webhook({ event_types: ["invoice.*"] }),
+      await customer.webhook({ event_types: ["order.paid", "invoice.paid"] }),
+    ];
+    const mailbox = await customer.mailbox();
+    const missed = [
+      await customer.webhook({ event_types: ["invoice", "invoices.*", "order.*"] }),
+      await other.webhook(),
+      await own.newTarget(),
+    ];
+    const payload = { event_type: "invoice.paid", text: "grüße 😀" };
+    const { status, body } = await customer.publish(payload, { "x-correlation-id": "c-1" });
+    expect(status).toBe(202);
+    expect(body.items.map((item: { target_id: string }) => item.target_id).toSorted()).toEqual(
+      [all.id, prefix.id, exact.id, mailbox].toSorted(),
+    );
+    for (const target of [all, prefix, exact]) {
+      const [arrived] = await receiver.arrivals(1, { path: target.path });
+      expect(arrived!.body.toString()).toBe(JSON.stringify(payload));
+      expect(isSignedWith(target.secret, arrived!)).toBe(true);
+      expect(body.items).toContainEqual({ id: arrived!.id, target_id: target.id, status: "QUEUED" });
+    }
+    const claimed = await own.call("POST", `/api/v1/mailboxes/${mailbox}/claim`, {});
+    expect(claimed.body.messages).toMatchObject([
+      { payload, event_type: "invoice.paid", correlation_id: "c-1" },
+    ]);
+    for (const { path } of missed) expect(receiver.at(path)).toEqual([]);
+    const found = await until(
+      () => read(own, body.id),
+      ({ items }) => items.filter((one: { status: string }) => one.status === "DELIVERED").length === 3,
+    );
+    expect(found).toMatchObject({ customer_uid: customer.uid, event_type: "invoice.paid", item_count: 4 });
+    for (const { id } of body.items) {
+      const bytes = await own.call("GET", `/api/v1/events/${id}/payload`);
+      expect(bytes.body).toEqual(payload);
+      expect((await own.read(id)).event).toMatchObject({ publication_id: body.id, correlation_id: "c-1" });
+    }
+    expect(await acceptedEvents(node, own.account)).toBe(4);
+  });
+
+  it("without a customer reaches the targets that are nobody's", async ({ own, newCustomer, receiver }) => {
+    const customer = await newCustomer(own);
+    const [theirs, ours] = [await customer.webhook(), await own.newTarget()];
+    const { body } = await own.call("POST", "/p", { n: 1 });
+    expect(body.items).toMatchObject([{ target_id: ours.id }]);
+    await receiver.arrivals(1, { path: ours.path });
+    expect(receiver.at(theirs.path)).toEqual([]);
+  });
+
+  it("that nothing matches is accepted, kept, and not billed", async ({ own, node, newCustomer }) => {
+    const customer = await newCustomer(own);
+    await customer.webhook({ event_types: ["a.*"] });
+    const { status, body } = await customer.publish({ event_type: "b" });
+    expect([status, body.items]).toEqual([202, []]);
+    expect(await read(own, body.id)).toMatchObject({ item_count: 0, items: [] });
+    expect(await acceptedEvents(node, own.account)).toBe(0);
+  });
+
+  it("is held by disabled webhooks, and passes disabled mailboxes over", async ({
+    own,
+    newCustomer,
+    receiver,
+  }) => {
+    const customer = await newCustomer(own);
+    const webhook = await customer.webhook();
+    const mailbox = await customer.mailbox();
+    for (const id of [webhook.id, mailbox])
+      await own.call("PATCH", `/api/v1/targets/${id}`, { enabled: false });
+    const { body } = await customer.publish({ n: 1 });
+    expect(body.items).toMatchObject([{ target_id: webhook.id, status: "QUEUED" }]);
+    expect(receiver.at(webhook.path)).toEqual([]);
+    await own.call("PATCH", `/api/v1/targets/${webhook.id}`, { enabled: true });
+    const [arrived] = await receiver.arrivals(1, { path: webhook.path });
+    expect(arrived!.body.toString()).toBe('{"n":1}');
+  });
+
+  it("is one publication for one idempotency key, whoever asks how often", async ({
+    own,
+    node,
+    newCustomer,
+    receiver,
+  }) => {
+    const [customer, other] = [await newCustomer(own), await newCustomer(own)];
+    const webhook = await customer.webhook();
+    await other.webhook();
+    const key = { "idempotency-key": "once" };
+    await customer.publish({ n: 0 });
+    const answers = await Promise.all(Array.from({ length: 12 }, () => customer.publish({ n: 1 }, key)));
+    expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1);
+    expect(answers.filter(({ headers }) => headers["idempotency-replayed"] === "true")).toHaveLength(11);
+    expect(await customer.publish({ n: 2 }, key)).toMatchObject({
+      status: 409,
+      headers: { "x-error-code": "idempotency_conflict" },
+    });
+    // The same key means another publication to somebody else.
+    expect((await other.publish({ n: 2 }, key)).body.items).toHaveLength(1);
+    await receiver.arrivals(2, { path: webhook.path });
+    expect(await acceptedEvents(node, own.account)).toBe(3);
+  });
+
+  it("is all or nothing: one target that takes no such payload refuses it", async ({
+    own,
+    node,
+    newCustomer,
+    receiver,
+  }) => {
+    const customer = await newCustomer(own);
+    const [large, small] = [await customer.webhook(), await customer.webhook({ max_payload_bytes: 10 })];
+    const key = { "idempotency-key": "k" };
+    const refused = await customer.publish({ text: "more than ten bytes" }, key);
+    expect(refused).toMatchObject({ status: 413, body: { error: expect.stringContaining(small.id) } });
+    expect(receiver.at(large.path)).toEqual([]);
+    expect(await acceptedEvents(node, own.account)).toBe(0);
+    await own.call("DELETE", `/api/v1/targets/${small.id}`);
+    // The key was not used by what was refused.
+    expect((await customer.publish({ text: "more than ten bytes" }, key)).status).toBe(202);
+  });
+
+  it("is refused as an item is: without a key, for unknown customers and bodies that are no JSON", async ({
+    own,
+    node,
+    newCustomer,
+  }) => {
+    const customer = await newCustomer(own);
+    const foreign = workspaceOf(node, await signUp(node), { url: "" });
+    expect((await node.call("POST", `/p/${customer.uid}`, { body: {} })).status).toBe(401);
+    expect((await node.call("POST", "/p", { body: {}, session: own.account.session_token })).status).toBe(
+      403,
+    );
+    for (const uid of ["nobody", "a%20b", "%00", "x".repeat(200)]) {
+      expect((await own.call("POST", `/p/${uid}`, {})).status, uid).toBe(404);
+    }
+    expect((await foreign.call("POST", `/p/${customer.uid}`, {})).status).toBe(404);
+    const nonsense = { "x-correlation-id": "a b" };
+    expect((await customer.publish({}, nonsense)).body.error).toContain("X-Correlation-ID");
+    const { body } = await customer.publish({});
+    for (const path of [`/api/v1/publications/${body.id}`, `/api/v1/publications/${"0".repeat(32)}`]) {
+      expect((await foreign.call("GET", path)).status).toBe(404);
+      for (const to of ["failed", "added"]) {
+        expect((await foreign.call("POST", `${path}/replay`, { to })).status).toBe(404);
+      }
+    }
+    expect(
+      (await own.call("POST", `/api/v1/publications/${body.id}/replay`, { to: "all" })).body.error,
+    ).toContain("to ");
+  });
+
+  it("stores its payload once, and gives it to replays of its items", async ({
+    own,
+    newCustomer,
+    node,
+    receiver,
+  }) => {
+    const customer = await newCustomer(own);
+    const targets = [await customer.webhook(), await customer.webhook()];
+    const { body } = await customer.publish({ text: "stored once" });
+    await allAre(own, body.id, "DELIVERED");
+    const { rows } = await node.pool.query<{ bytes: number }>(
+      `select octet_length(payload) as bytes from events where id = any ($1::uuid[])
+       union all
+       select octet_length(payload) from publications where id = $2`,
+      [body.items.map(({ id }: { id: string }) => id), body.id],
+    );
+    expect(rows.map(({ bytes }) => bytes)).toEqual([0, 0, 22]);
+    const [item] = body.items;
+    const { path } = targets.find(({ id }) => id === item.target_id)!;
+    expect((await own.call("POST", `/api/v1/events/${item.id}/replay`)).status).toBe(202);
+    const arrived = await receiver.arrivals(2, { path });
+    expect(arrived[1]!.body.toString()).toBe('{"text":"stored once"}');
+  });
+});
+
+it("carries its payload to retries, agents, dead letters that are redriven, and replays of many", async ({
+  own,
+  node,
+  newCustomer,
+  receiver,
+  agent,
+}) => {
+  const customer = await newCustomer(own);
+  const text = '{"event_type":"a.b","text":"the same bytes"}';
+  const webhook = await customer.webhook({ retry_interval_seconds: 1 });
+  const mailbox = await customer.mailbox({ max_claims: 1 });
+  await createAgentTarget(node, own.account, agent.cardUrl, { customer_uid: customer.uid });
+  let failures = 1;
+  receiver.answer = (_received, response) => void response.writeHead(failures-- > 0 ? 500 : 200).end();
+  const { body } = await customer.publish(JSON.parse(text));
+  expect(body.items).toHaveLength(3);
+  const [first, second] = await receiver.arrivals(2, { path: webhook.path });
+  expect([first!.body.toString(), second!.body.toString()]).toEqual([text, text]);
+  await until(
+    () => agent.messages(),
+    (messages) => JSON.stringify(messages).includes("the same bytes"),
+  );
+  const claim = () => own.call("POST", `/api/v1/mailboxes/${mailbox}/claim`, {}, { "claim-id": "one" });
+  expect((await claim()).body.messages).toMatchObject([{ payload: JSON.parse(text) }]);
+  const [{ id, claim_token: token }] = (await claim()).body.messages;
+  await own.call("POST", `/api/v1/mailboxes/${mailbox}/reject`, { messages: [{ id, claim_token: token }] });
+  expect(await own.statusOf(id)).toBe("DEAD");
+  expect((await own.call("POST", `/api/v1/mailboxes/${mailbox}/redrive`, {})).status).toBe(200);
+  const taken = await own.call("POST", `/api/v1/mailbox-messages/${id}/claim`);
+  expect(taken.body).toMatchObject({ id, payload: JSON.parse(text) });
+  const replay = { filter: { target_id: webhook.id, status: "DELIVERED" } };
+  await own.settled(
+    body.items.find((item: { target_id: string }) => item.target_id === webhook.id).id,
+    "DELIVERED",
+  );
+  expect((await own.call("POST", "/api/v1/replays", replay)).status).toBe(202);
+  const arrived = await receiver.arrivals(3, { path: webhook.path });
+  expect(arrived[2]!.body.toString()).toBe(text);
+});
+
+describe("a replay of a publication", () => {
+  it("goes to those that failed, once, and not while a replay of them waits", async ({
+    own,
+    newCustomer,
+    receiver,
+  }) => {
+    const customer = await newCustomer(own);
+    const [good, bad] = [await customer.webhook(), await customer.webhook({ max_retries: 0 })];
+    let isMended = false;
+    receiver.answer = ({ path }, response) =>
+      void response.writeHead(path === bad.path && !isMended ? 500 : 200).end();
+    const { body } = await customer.publish({ n: 1 });
+    const failed = body.items.find((item: { target_id: string }) => item.target_id === bad.id);
+    await own.settled(failed.id, "FAILED");
+    isMended = true;
+    const replay = () => own.call("POST", `/api/v1/publications/${body.id}/replay`, { to: "failed" });
+    const both = await Promise.all([replay(), replay()]);
+    const items = both.flatMap((answer) => answer.body.items);
+    expect(items).toMatchObject([{ target_id: bad.id, source_event_id: failed.id, status: "QUEUED" }]);
+    await own.settled(items[0].id, "DELIVERED");
+    expect((await replay()).body).toEqual({ items: [], skipped: [] });
+    expect(receiver.at(bad.path).map((one) => one.body.toString())).toEqual(['{"n":1}', '{"n":1}']);
+    expect(receiver.at(good.path)).toHaveLength(1);
+  });
+
+  it("goes to targets that were added since, as new items, once", async ({
+    own,
+    node,
+    newCustomer,
+    receiver,
+  }) => {
+    const customer = await newCustomer(own);
+    const { body } = await customer.publish({ event_type: "a.b" });
+    const added = await customer.webhook({ event_types: ["a.*"] });
+    await customer.webhook({ event_types: ["b.*"] });
+    const mailbox = await customer.mailbox();
+    const replay = () => own.call("POST", `/api/v1/publications/${body.id}/replay`, { to: "added" });
+    const both = await Promise.all([replay(), replay()]);
+    const items = both.flatMap((answer) => answer.body.items);
+    expect(new Set(items.map((item) => item.target_id))).toEqual(new Set([added.id, mailbox]));
+    expect(items).toHaveLength(2);
+    const [arrived] = await receiver.arrivals(1, { path: added.path });
+    expect(arrived!.body.toString()).toBe('{"event_type":"a.b"}');
+    expect((await read(own, body.id)).item_count).toBe(2);
+    expect(await acceptedEvents(node, own.account)).toBe(2);
+  });
+});
+
+it("erasing its last item empties the publication; those before it only leave it", async ({
+  own,
+  newCustomer,
+  node,
+}) => {
+  const customer = await newCustomer(own);
+  for (let n = 0; n < 2; n++) await customer.webhook();
+  const { body } = await customer.publish({ secret: "to be forgotten" }, { "x-correlation-id": "forget" });
+  await allAre(own, body.id, "DELIVERED");
+  const bytes = async (): Promise<number> =>
+    (
+      await node.pool.query("select octet_length(payload) as bytes from publications where id = $1", [
+        body.id,
+      ])
+    ).rows[0].bytes;
+  const [first, second] = body.items;
+  expect((await own.call("POST", `/api/v1/events/${first.id}/erase`)).status).toBeLessThan(300);
+  expect((await own.call("GET", `/api/v1/events/${first.id}/payload`)).status).toBe(410);
+  expect((await own.call("GET", `/api/v1/events/${second.id}/payload`)).body).toEqual({
+    secret: "to be forgotten",
+  });
+  expect(await bytes()).toBeGreaterThan(0);
+  expect((await own.call("POST", `/api/v1/events/${second.id}/erase`)).status).toBeLessThan(300);
+  expect(await bytes()).toBe(0);
+  const replay = { to: "added" };
+  expect((await own.call("POST", `/api/v1/publications/${body.id}/replay`, replay)).status).toBe(410);
+});
+
+it("waits until no older process runs that would send its items empty, and keeps them away from then on", async ({
+  newNode,
+  account,
+
+  pool,
+}) => {
+  await pool.query("update schema_changes set needs = 0 where version = 31");
+  await pool.query(
+    `insert into processes (id, version, host, migration, functions)
+     values (gen_random_uuid(), '0.0.1', 'elsewhere', 30, 'none')`,
+  );
+  const node = newNode();
+  const publish = () => node.call("POST", "/p", { key: account.api_key, body: {} });
+  expect((await node.call("POST", "/p", { key: `ak_live_${"0".repeat(64)}`, body: {} })).status).toBe(401);
+  expect(await publish()).toMatchObject({ status: 503, headers: { "retry-after": "60" } });
+  await pool.query("update processes set ended_at = now() where host = 'elsewhere'");
+  expect((await publish()).status).toBe(202);
+  const { rows } = await pool.query("select needs from schema_changes where version = 31");
+  expect(rows).toEqual([{ needs: 31 }]);
+});
