@@ -140,7 +140,7 @@ function lookAt({ path, text, wayOn, isAlert = false }: Wanted): string {
     const text = ${pattern(text)}, wayOn = ${pattern(wayOn)};
     let missing;
     for (const endsAt = performance.now() + 10_000; performance.now() < endsAt; ) {
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await new Promise((resolve) => setTimeout(resolve, 50));
       const place = document.querySelector("${place}");
       const alert = [...(place?.querySelectorAll("[role=alert]:not([data-old])") ?? [])].find((one) => text.test(one.textContent));
       const old = [...document.querySelectorAll("[role=alert][data-old]")].some((one) => text.test(one.textContent));

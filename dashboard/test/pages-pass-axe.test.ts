@@ -51,7 +51,7 @@ async function untilFailed(): Promise<string> {
   const path = `/api/v1/events?target_id=${seeded.targets.broken}&status=FAILED&limit=1`;
   const read = async (): Promise<string | undefined> =>
     (await dashboard.service.call("GET", path, { key: seeded.key })).body.events[0]?.id;
-  await expect.poll(read, { timeout: 15_000 }).toBeDefined();
+  await expect.poll(read).toBeDefined();
   return (await read())!;
 }
 

@@ -98,11 +98,11 @@ it("keeps what it shows while the database is away, says of when it is, and goes
   await asOf.first().waitFor({ timeout: 60_000 });
   expect(await page.getByRole("link", { name: "kept" }).count()).toBeGreaterThan(0);
   await visit(page, "/replays");
-  // What the page before says of its parts is not what this one says.
-  await page.getByRole("heading", { name: "Replays" }).waitFor();
+  // The page before says the same, and has a Retry of its own, until this one is there.
+  await page.getByRole("heading", { name: "Replays", exact: true }).waitFor();
   await page.getByText(/The service cannot (answer at the moment|be reached)/).waitFor({ timeout: 60_000 });
   proxy.accepts = true;
-  await page.getByRole("button", { name: "Retry" }).click();
+  await page.getByRole("alert").getByRole("button", { name: "Retry" }).click();
   await page.getByText("No replays yet").waitFor({ timeout: 60_000 });
   await second.stop();
   await proxy.stop();

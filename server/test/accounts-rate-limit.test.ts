@@ -98,7 +98,7 @@ describe("limits per client address", () => {
     const answers = Array.from({ length: 29 }, (_, index) =>
       logIn(from, index % 2 === 0 ? behindProxy : other),
     );
-    await expect.poll(() => waitingForLocks(), { timeout: 10_000 }).toBeGreaterThanOrEqual(15);
+    await expect.poll(() => waitingForLocks()).toBeGreaterThanOrEqual(15);
     await client.query("commit");
     client.release();
     const statuses = (await Promise.all(answers)).map(({ status }) => status);

@@ -49,7 +49,7 @@ describe("the service goes on, and nothing is lost, when its database", () => {
   }) => {
     beginLoad();
     await acknowledgedReach(200);
-    for (let round = 1; round <= 8; round++) {
+    for (let round = 1; round <= 5; round++) {
       await terminateSessions();
       await acknowledgedReach(load.acknowledged().length + 40);
     }

@@ -47,7 +47,7 @@ const it = databaseTest()
   });
 
 const concurrency = 24;
-const batch = 8_000;
+const batch = 5_000;
 const limit = 20_000;
 const ownHeaders = {
   Authorization: "Bearer of-the-receiver",

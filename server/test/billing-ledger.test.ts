@@ -112,11 +112,11 @@ describe("folding", () => {
   it("works off a backlog in pieces", async ({ createOrganization, pool }) => {
     const orgId = await createOrganization();
     await pool.query(
-      "insert into usage_records (bucket, period, items, org_id) select n % 256, 202611, 1, $1 from generate_series(1, 200500) n",
+      "insert into usage_records (bucket, period, items, org_id) select n % 256, 202611, 1, $1 from generate_series(1, 20500) n",
       [orgId],
     );
-    expect(await foldUsage(pool)).toBe(200_500);
-    expect((await readLedgerMonth(pool, orgId, 202611)).accepted).toBe(200_500);
+    expect(await foldUsage(pool, 20_000)).toBe(20_500);
+    expect((await readLedgerMonth(pool, orgId, 202611)).accepted).toBe(20_500);
   });
 });
 
@@ -129,7 +129,7 @@ describe("counting a month", () => {
     await pool.query(
       `insert into usage_totals (org_id, period, items)
        select gen_random_uuid(), 202001 + (n % 12), 1000
-       from generate_series(1, 200000) n`,
+       from generate_series(1, 60000) n`,
     );
     await pool.query("analyze usage_totals");
     const orgId = await createOrganization();

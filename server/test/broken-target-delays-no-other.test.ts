@@ -66,7 +66,7 @@ describe("a healthy target's item arrives at once", () => {
     await begin({ POSTRIDER_MAX_IN_FLIGHT: "64" });
     const hanging = await targetsAt("/hang", 40);
     const healthy = await targetAt("/healthy");
-    for (const { id } of hanging) await sendItems(service, account, id, 20);
+    for (const { id } of hanging) await sendItems(service, account, id, 10);
     const isHanging = (): number => receiver.received.filter((one) => one.path.startsWith("/hang")).length;
     await until(() => isHanging() >= 8, Boolean, limitMs);
     await expectPrompt(healthy, "/healthy", 20);
@@ -117,7 +117,7 @@ describe("a healthy target's item arrives at once", () => {
     await expectPrompt(healthy, "/healthy", 20);
   });
 
-  it("while another has 10,000 items waiting, and a third is refused every connection", async ({
+  it("while another has thousands of items waiting, and a third is refused every connection", async ({
     begin,
     targetAt,
     pool,
@@ -130,17 +130,17 @@ describe("a healthy target's item arrives at once", () => {
     const refused = await createWebhookTarget(service, account, gone.url);
     await gone.stop();
     const { org_id: orgId } = account.user;
-    await storeDueItems(pool, { orgId, targetId: refused.id, count: 5_000 });
-    await storeDueItems(pool, { orgId, targetId: busy.id, count: 10_000 });
+    await storeDueItems(pool, { orgId, targetId: refused.id, count: 2_000 });
+    await storeDueItems(pool, { orgId, targetId: busy.id, count: 5_000 });
     await receiver.arrivals(100, { path: "/busy" });
     await expectPrompt(healthy, "/healthy", 20);
     const { waiting } = await hotRows(pool);
-    expect(waiting).toBeGreaterThan(5_000);
+    expect(waiting).toBeGreaterThan(2_000);
     // What was claimed, and not taken from memory, comes just as promptly.
     await storeDueItems(pool, { orgId, targetId: healthy.id, count: 10 });
     await receiver.arrivals(30, { path: "/healthy", limitMs: limitMs });
-    await receiver.arrivals(10_000, { path: "/busy", limitMs: 45_000 });
-    expect(new Set(receiver.received.map((one) => one.id)).size).toBe(10_000 + 30);
+    await receiver.arrivals(5_000, { path: "/busy", limitMs: 45_000 });
+    expect(new Set(receiver.received.map((one) => one.id)).size).toBe(5_000 + 30);
   });
 });
 

@@ -16,7 +16,7 @@ import { file, databaseTest } from "./support/fixtures.ts";
  */
 
 /** `EVENTS_LISTED=1000000` shows the same for a million; what may grow with the number of events grows in proportion. */
-const stored = Number(process.env["EVENTS_LISTED"] ?? 200_000);
+const stored = Number(process.env["EVENTS_LISTED"] ?? 150_000);
 
 const stores = /^(events|attempts|settlements|deliveries|messages|closed_messages)/;
 

@@ -58,7 +58,7 @@ describe.concurrent("a service that is told to stop", () => {
         }
       }
     });
-    await until(() => accepted.size > 500, Boolean, 20_000);
+    await until(() => accepted.size > 200, Boolean, 20_000);
     const stopped = service.stop();
     await Promise.all(senders);
     expect(await stopped).toBe(0);
@@ -79,7 +79,7 @@ describe.concurrent("a service that is told to stop", () => {
     expectAllDelivered,
   }) => {
     const held = holdAnswers(receiver);
-    await storeDueItems(pool, { orgId: account.user.org_id, targetId: target.id, count: 500 });
+    await storeDueItems(pool, { orgId: account.user.org_id, targetId: target.id, count: 300 });
     await receiver.arrivals(1);
     const stopped = service.stop();
     await until(async () => (await hotRows(pool)).leased === held.count(), Boolean, 10_000);
@@ -87,10 +87,10 @@ describe.concurrent("a service that is told to stop", () => {
     expect(await stopped).toBe(0);
     const { rows } = await pool.query(`select count(*) as count from ${everyAttempt} where outcome = 1`);
     expect(rows[0].count).toBe(receiver.received.length);
-    expect(await hotRows(pool)).toEqual({ waiting: 500 - receiver.received.length, leased: 0 });
+    expect(await hotRows(pool)).toEqual({ waiting: 300 - receiver.received.length, leased: 0 });
     await again();
     await expectAllDelivered(new Set());
-    expect(receiver.received).toHaveLength(500);
+    expect(receiver.received).toHaveLength(300);
   });
 
   it("with clients that do not finish their requests cuts them off, and the rest goes on in order", async ({

@@ -1,5 +1,8 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
+import { Ajv } from "ajv";
 import { describe, expect } from "vitest";
+import { type AppDeps, interfaceTable } from "../src/app.ts";
+import { loadConfig } from "../src/config/config.ts";
 import { contractProblem, openApi, schemaProblem, watchContract } from "./support/contract.ts";
 import { createTestNode } from "./support/testNode.ts";
 import { nodeTest } from "./support/fixtures.ts";
@@ -47,6 +50,20 @@ describe("the OpenAPI document", () => {
       });
       return [...requests, ...answers].flatMap(([schema, value]) => schemaProblem(schema, value) ?? []);
     });
+    expect(problems).toEqual([]);
+  });
+
+  it("is made of schemas that are JSON Schema, which the service takes for granted", () => {
+    const ajv = new Ajv({ strict: false });
+    const rows = interfaceTable({ config: loadConfig({}) } as AppDeps);
+    const problems = rows.flatMap(([method, path, , { schema }]) =>
+      [schema.body, schema.querystring, schema.params, schema.headers, ...Object.values(schema.response)]
+        .filter((one) => one !== undefined)
+        .flatMap((one) =>
+          ajv.validateSchema(one) === true ? [] : [`${method} ${path}: ${ajv.errorsText()}`],
+        ),
+    );
+    expect(rows.length).toBeGreaterThan(80);
     expect(problems).toEqual([]);
   });
 

@@ -131,7 +131,7 @@ describe("a mailbox's consumer", () => {
       { concurrency: 4, waitSeconds: 5 },
     );
     await Promise.all(Array.from({ length: 25 }, (_, job) => client.sendItem(mailbox, job)));
-    await expect.poll(() => handled.length, { timeout: 10_000 }).toBe(25);
+    await expect.poll(() => handled.length).toBe(25);
     await consumer.stop();
     expect(handled.map(Number).sort((a, b) => a - b)).toEqual(Array.from({ length: 25 }, (_, job) => job));
     expect(mostAtOnce).toBeLessThanOrEqual(4);
@@ -178,7 +178,7 @@ describe("a mailbox's consumer", () => {
     const expiry = async (): Promise<number> => (await client.readMessage(id)).claim_expires_at ?? 0;
     await expect.poll(expiry).toBeGreaterThan(0);
     const first = await expiry();
-    await expect.poll(expiry, { timeout: 10_000 }).toBeGreaterThan(first);
+    await expect.poll(expiry).toBeGreaterThan(first);
     finish();
     await consumer.stop();
     expect((await client.readMessage(id)).status).toBe("ACKNOWLEDGED");
@@ -200,7 +200,7 @@ describe("a mailbox's consumer", () => {
       },
       { leaseSeconds: 5, waitSeconds: 1 },
     );
-    await expect.poll(() => wasTold, { timeout: 10_000 }).toBe(true);
+    await expect.poll(() => wasTold).toBe(true);
     await consumer.stop();
     expect((await client.readMessage(id)).status).toBe("UNREAD");
   });

@@ -71,7 +71,7 @@ describe("createKeyUsage", () => {
     const { keys } = made;
     const usage = createKeyUsage(pool, quiet, 20);
     usage.note(keys[0]!.id);
-    await expect.poll(() => used(made), { timeout: 10_000 }).toEqual([true]);
+    await expect.poll(() => used(made)).toEqual([true]);
     await usage.stop();
   });
 

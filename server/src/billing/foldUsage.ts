@@ -2,16 +2,16 @@ import type pg from "pg";
 import { inTransaction } from "../postgres/pool.ts";
 
 const advisoryLockKey = 7_281_934_005;
-/** More records than this are folded one bucket per statement, to stay within the statement timeout. */
-const recordsAtOnce = 200_000;
+const defaultAtOnce = 200_000;
 const buckets = 256;
 
 /**
  * Moves the ledger's records into the monthly totals, so that counting a month reads a handful of rows. A record
  * is in one of the two tables at any moment, whatever crashes. One process at a time; the others return at once.
+ * @param recordsAtOnce More than these are folded one bucket per statement, to stay within the statement timeout.
  * @returns how many records were moved.
  */
-export async function foldUsage(pool: pg.Pool): Promise<number> {
+export async function foldUsage(pool: pg.Pool, recordsAtOnce: number = defaultAtOnce): Promise<number> {
   const { rows } = await pool.query<{ waiting: number }>(
     `select count(*) as waiting
      from (select from usage_records limit ${recordsAtOnce + 1}) r`,

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import fastifyStatic from "@fastify/static";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
@@ -19,17 +19,28 @@ export function addDashboard(app: FastifyInstance, config: Pick<Config, "publicU
     answerPage(reply, 200, page);
   for (const path of pagePaths) app.get(path, sendPage);
   // What has neither a route nor a page: a sentence with a way on for people, JSON for programs.
-  app.get("/*", (request, reply) => {
-    if (!wantsPage(request)) return reply.callNotFound();
-    return answerPage(reply, 404, page);
-  });
+  const sendNothing = (request: FastifyRequest, reply: FastifyReply): unknown =>
+    wantsPage(request) ? answerPage(reply, 404, page) : reply.callNotFound();
+  app.get("/*", sendNothing);
+  addFiles(app, folder, sendNothing);
+  return true;
+}
+
+/**
+ * Serves what was built but the page itself. One route for all that is below `/assets/`: one for each file, as the plugin
+ * adds them, took a fifth of the processor time of a start.
+ */
+function addFiles(
+  app: FastifyInstance,
+  folder: string,
+  sendNothing: (request: FastifyRequest, reply: FastifyReply) => unknown,
+): void {
+  const assets = new Set(readdirSync(join(folder, "assets")));
   app.register(async (files) => {
     await files.register(fastifyStatic, {
       root: folder,
-      wildcard: false,
-      index: false,
+      serve: false,
       preCompressed: true,
-      allowedPath: (path) => path !== "/index.html" && !path.startsWith("/.vite/"),
       setHeaders: (reply, path) => {
         void reply.header("x-content-type-options", "nosniff");
         // The names of built files hold a hash of what is in them.
@@ -37,9 +48,16 @@ export function addDashboard(app: FastifyInstance, config: Pick<Config, "publicU
           void reply.header("cache-control", "public, max-age=31536000, immutable");
       },
     });
+    files.get<{ Params: { file: string } }>("/assets/:file", (request, reply) => {
+      const { file } = request.params;
+      return assets.has(file) ? reply.sendFile(`assets/${file}`) : sendNothing(request, reply);
+    });
+    for (const file of besidePage) files.get(`/${file}`, (_request, reply) => reply.sendFile(file));
   });
-  return true;
 }
+
+/** The files of `dashboard/public`. */
+const besidePage = ["theme.js", "mark.svg"];
 
 /** The pages of `dashboard/src/router.tsx`. */
 export const pagePaths = [

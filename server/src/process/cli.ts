@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 import { userInfo } from "node:os";
 import { parseArgs } from "node:util";
-import { createPasswords } from "../accounts/passwords.ts";
 import {
   readResetPasswordCommand,
   ResetPasswordUsageError,
@@ -17,8 +16,6 @@ import {
 } from "./databaseCommands.ts";
 import { fitCollectorToCores } from "./garbageCollector.ts";
 import { type Config, ConfigError, loadConfig } from "../config/config.ts";
-import { openForCommand } from "./database.ts";
-import { serve } from "./main.ts";
 import { readSecretLine } from "./readSecretLine.ts";
 import { createLog } from "../telemetry/log.ts";
 import { version } from "../config/version.ts";
@@ -32,7 +29,10 @@ ${orgUsage}${resetPasswordUsage}${databaseUsage}  postrider mcp [--server URL] [
   postrider version
 `;
 
-/** Runs the command line; the exit code is 0 on success, 1 on failure, 2 for a wrong command. */
+/**
+ * Runs the command line; the exit code is 0 on success, 1 on failure, 2 for a wrong command. What a command alone needs is
+ * loaded by it: loading the service takes most of a second of processor time, and `postrider help` does not serve.
+ */
 async function run(args: string[]): Promise<number> {
   const [first = "serve", ...others] = args;
   const [command, rest] =
@@ -42,14 +42,17 @@ async function run(args: string[]): Promise<number> {
     return 0;
   }
   switch (command) {
-    case "serve":
+    case "serve": {
       fitCollectorToCores();
+      const config = readConfig(rest);
+      const { serve } = await import("./main.ts");
       await serve(
-        readConfig(rest),
+        config,
         (line) => process.stderr.write(`${line}\n`),
         process.env["npm_lifecycle_event"] === "start",
       );
       return 0;
+    }
     case "org":
       await administer(rest);
       return 0;
@@ -115,6 +118,10 @@ async function resetUsersPassword(args: string[]): Promise<void> {
 async function withDatabase(command: (deps: OrgCommandDeps) => Promise<void>): Promise<void> {
   const config = loadConfig(process.env);
   const say = (line: string): void => void process.stderr.write(`${line}\n`);
+  const [{ openForCommand }, { createPasswords }] = await Promise.all([
+    import("./database.ts"),
+    import("../accounts/passwords.ts"),
+  ]);
   const database = await openForCommand(config, createLog("error"), say);
   try {
     await command({

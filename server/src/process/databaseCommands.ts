@@ -1,10 +1,6 @@
 import { parseArgs } from "node:util";
 import { loadConfig } from "../config/config.ts";
-import { backUp } from "./backUp.ts";
 import { CommandError } from "./commandError.ts";
-import { moveDatabase } from "./moveDatabase.ts";
-import { resetDatabase } from "./resetDatabase.ts";
-import { restore } from "./restore.ts";
 
 /** Whom a command of the whole database talks to. */
 export interface Talk {
@@ -39,11 +35,17 @@ export function readDatabaseCommand(name: DatabaseCommandName, args: string[]): 
   switch (name) {
     case "backup": {
       const { isJson, word } = parse(args, [], true);
-      return { isJson, run: (env, talk) => backUp(loadConfig(env), word!, talk) };
+      return {
+        isJson,
+        run: async (env, talk) => (await import("./backUp.ts")).backUp(loadConfig(env), word!, talk),
+      };
     }
     case "restore": {
       const { isJson, word } = parse(args, [], true);
-      return { isJson, run: (env, talk) => restore(loadConfig(env), word!, talk) };
+      return {
+        isJson,
+        run: async (env, talk) => (await import("./restore.ts")).restore(loadConfig(env), word!, talk),
+      };
     }
     case "reset": {
       const { isJson, flags } = parse(args, ["yes"], false);
@@ -53,11 +55,18 @@ export function readDatabaseCommand(name: DatabaseCommandName, args: string[]): 
           "usage",
         );
       }
-      return { isJson, run: (env, talk) => resetDatabase(loadConfig(env), talk) };
+      return {
+        isJson,
+        run: async (env, talk) => (await import("./resetDatabase.ts")).resetDatabase(loadConfig(env), talk),
+      };
     }
     case "move": {
       const { isJson, flags } = parse(args, ["stop-service"], false);
-      return { isJson, run: (env, talk) => moveDatabase(env, flags.has("stop-service"), talk) };
+      return {
+        isJson,
+        run: async (env, talk) =>
+          (await import("./moveDatabase.ts")).moveDatabase(env, flags.has("stop-service"), talk),
+      };
     }
   }
 }

@@ -57,5 +57,5 @@ test("a client that has read nothing between two beats is cut off, one that has 
 test("what a client does not take of an ended stream is not kept for it", async () => {
   const { stream, response } = openUnread();
   stream.end("unauthorized");
-  await expect.poll(() => response.isDestroyed, { timeout: 10_000 }).toBe(true);
+  await expect.poll(() => response.isDestroyed).toBe(true);
 });

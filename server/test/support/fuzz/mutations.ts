@@ -18,7 +18,7 @@ export interface Mutation {
 }
 
 /** Larger than the service takes by default. */
-const oversizedBytes = 1024 * 1024 + 1;
+const oversized = Buffer.from(JSON.stringify("x".repeat(1024 * 1024 + 1)));
 
 /** Every single way to break a request of the operation: thousands over the whole document. */
 export function mutationsOf(subject: Subject, fixture: Fixture): Mutation[] {
@@ -40,7 +40,7 @@ function bodyMutations(subject: Subject): Mutation[] {
   const whole = [
     ...hostileBodies.map((body) => [JSON.stringify(body.toString("latin1")), body] as const),
     ...hostileJson.map((text) => [text, Buffer.from(text)] as const),
-    ["oversized", Buffer.from(JSON.stringify("x".repeat(oversizedBytes)))] as const,
+    ["oversized", oversized] as const,
   ];
   const replaced = whole.map(([what, body]) => mutation(`body ${what}`, (draft) => ({ ...draft, body })));
   if (subject.body === undefined) return replaced.slice(0, 12);

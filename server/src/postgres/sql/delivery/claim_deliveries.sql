@@ -3,7 +3,9 @@
 --
 -- The circle is the order (bucket, target_id) of the index deliveries_due; the caller keeps its cursor
 -- (p_bucket, p_target) and passes what the last row names. At most p_max_targets steps are taken, so the
--- cost of a call is bounded however many targets wait for a later moment.
+-- cost of a call is bounded however many targets wait for a later moment. The steps are written out, here and in
+-- claim_handoff_polls: as a function that takes and gives the state of the circle, they made a claim of one item 3 %
+-- dearer, and one that passes 64 targets with nothing due 7 %.
 --
 -- Each row of deliveries comes in one row; for a replay, which is alone in its row, with the id of the event that it
 -- repeats. The arrays have its items, without those whose event is gone. The last row says alone where to go on (target_id),

@@ -1,0 +1,37 @@
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+
+/**
+ * The files that take longest, most of them because they wait for leases and limits to end. A fresh clone knows of no run
+ * before and would begin with the largest files: one of these begun last leaves all workers but its own with nothing to do.
+ */
+const longest = [
+  "server/test/replays-survive-kills.test.ts",
+  "server/test/backlog-drains-after-faults.test.ts",
+  "server/test/fuzz-malformed-requests.test.ts",
+  "server/test/one-trace-follows-an-item.test.ts",
+  "dashboard/test/every-page-says-what-is-wrong.test.ts",
+  "dashboard/test/targets.test.ts",
+  "server/test/graceful-stop-loses-nothing.test.ts",
+  "dashboard/test/states.test.ts",
+  "server/test/full-disk-is-called-one.test.ts",
+  "server/test/every-start-serves-ends-or-says-why.test.ts",
+  "server/test/rolling-upgrade-loses-nothing.test.ts",
+  "server/test/readiness-means-acceptance.test.ts",
+  "server/test/limits-hold-across-nodes.test.ts",
+  "server/test/broken-target-delays-no-other.test.ts",
+];
+
+/** Vitest's own order, with the longest files of each project before the others. */
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const place = ({ moduleId }: TestSpecification): number => {
+      const index = longest.findIndex((file) => moduleId.endsWith(`/${file}`));
+      return index === -1 ? longest.length : index;
+    };
+    // By project, as Vitest runs them: each has workers of its own.
+    return [...Map.groupBy(sorted, ({ project }) => project.name).values()].flatMap((ofProject) =>
+      ofProject.toSorted((one, other) => place(one) - place(other)),
+    );
+  }
+}
