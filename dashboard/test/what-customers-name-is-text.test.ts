@@ -71,6 +71,10 @@ async function joinAs(name: string): Promise<void> {
 }
 
 it("shows markup in names, types, payloads, answers and agents' words as the text it is", async () => {
+  await dashboard.service.call("PUT", "/api/v1/customers/planted", {
+    key: account.api_key,
+    body: { name: markup, metadata: { [markup]: markup } },
+  });
   const target = await make("/api/v1/targets", {
     kind: "webhook",
     name: markup,
@@ -80,10 +84,6 @@ it("shows markup in names, types, payloads, answers and agents' words as the tex
     url: receiver.url,
     max_retries: 0,
     headers: { "x-planted": { value: markup, secret: false } },
-  });
-  await dashboard.service.call("PUT", "/api/v1/customers/planted", {
-    key: account.api_key,
-    body: { name: markup, metadata: { [markup]: markup } },
   });
   const mailbox = await make("/api/v1/targets", { kind: "mailbox", name: markup });
   const tryout = await make("/api/v1/targets", {

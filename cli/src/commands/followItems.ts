@@ -10,15 +10,22 @@ const pageSize = 100;
  */
 const overlapSeconds = 15;
 
+export interface Following {
+  stop: AbortSignal;
+  /** What was there is known: whatever is accepted from here on is shown. */
+  onBegun: () => void;
+  onProblem: (what: string) => void;
+}
+
 /** Events as they are accepted from now on, each once, also across an absence of the service; ends when `stop` does. */
 export async function* followItems(
   client: Pick<Client, "listEvents">,
   filter: EventFilter,
-  stop: AbortSignal,
-  onProblem: (what: string) => void,
+  { stop, onBegun, onProblem }: Following,
 ): AsyncGenerator<EventSummary, void> {
   const seen = new Map<string, number>();
   const begun = await newest(client, filter, seen);
+  onBegun();
   let from = begun;
   while (!stop.aborted) {
     try {

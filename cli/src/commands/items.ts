@@ -78,10 +78,12 @@ function showAttempts(
 async function tail({ out, connect, untilStopped }: Session, input: Input): Promise<void> {
   const { client } = await connect();
   const filter: EventFilter = await readFilter(client, input);
-  out.say("showing items as they are accepted; Ctrl-C ends it");
-  for await (const event of followItems(client, filter, untilStopped(), (problem) =>
-    out.say(plain(problem)),
-  )) {
+  const following = {
+    stop: untilStopped(),
+    onBegun: () => out.say("showing items as they are accepted; Ctrl-C ends it"),
+    onProblem: (problem: string) => out.say(plain(problem)),
+  };
+  for await (const event of followItems(client, filter, following)) {
     const { id, created_at, status, event_type } = event;
     out.line(event, `${moment(created_at)}  ${id}  ${status.padEnd(12)}  ${plain(event_type)}`);
   }
