@@ -71,9 +71,10 @@ it("a claim of the new day's deliveries looks each event up by its key", async (
   const statistics = await pool.query("select reltuples from pg_class where relname = $1", [tomorrow]);
   expect(statistics.rows).toEqual([{ reltuples: -1 }]);
   await claim();
-  await store(target, tomorrowMs, 20_000, 50);
-  // Some twenty pages for each: the lease's new row, its index entries and the event.
-  expect(await claim()).toBeLessThan(50 * 40);
+  await store(target, tomorrowMs, 20_000, 100);
+  // Some twenty pages for each: the lease's new row, its index entries and the event. In either of two claims, because one
+  // may read the catalogue as well, when autovacuum has just looked at a table and plans are made anew.
+  expect(Math.min(await claim(), await claim())).toBeLessThan(50 * 40);
   const { rows } = await pool.query("select 1 from deliveries where lease_until is null");
   expect(rows).toHaveLength(0);
 });
