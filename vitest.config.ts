@@ -27,11 +27,14 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     globalSetup: ["server/test/support/globalDatabase.ts", "server/test/support/bundlePrograms.ts"],
     testTimeout: 180_000,
+    // Many tests stop, kill and overload processes of their own. One that fails and then passes is shown as retried: look
+    // for what it does not wait for.
+    retry: 1,
     hookTimeout: 120_000,
     // As long as a page or a service may take for one thing on a busy machine.
     expect: { poll: { timeout: 15_000 } },
     // Tests wait for processes and clocks for half of their time: with a worker a core, the cores would wait as well.
-    maxWorkers: 4,
+    maxWorkers: 3,
     // Files share nothing but modules; importing the service anew for each takes a fifth of the processors' time.
     isolate: false,
     projects: [
