@@ -78,9 +78,9 @@ it("the result of a task that an older version has ended, which does not name it
 });
 
 it("a task that is under way is followed no more", async ({ node, account, agent, erase }) => {
-  const words = "erase-task-2";
+  const words = `erase-task-${Date.now()}`;
   const target = await createAgentTarget(node, account, agent.cardUrl);
-  const id = await sendItem(node, account, target, { do: "slow 1500", words });
+  const id = await sendItem(node, account, target, { do: "slow 20000", words });
   await untilHandedOver(node, account, id, ({ handoff }) => handoff?.status_message === "thinking");
   expect((await erase(id)).body).toMatchObject({ status: "DONE", erased: 1 });
   const after = await sendItem(node, account, target, { do: "slow 2500" });

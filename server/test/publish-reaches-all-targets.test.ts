@@ -332,6 +332,25 @@ it("erasing its last item empties the publication; those before it only leave it
   expect((await own.call("POST", `/api/v1/publications/${body.id}/replay`, replay)).status).toBe(410);
 });
 
+it("erasing a correlation id empties a publication that reached nobody, too", async ({
+  own,
+  newCustomer,
+  node,
+}) => {
+  const customer = await newCustomer(own);
+  const { body } = await customer.publish({ secret: 1 }, { "x-correlation-id": "nobody-heard" });
+  const erasure = await own.call("POST", "/api/v1/erasures", { correlation_id: "nobody-heard" });
+  await until(
+    () => own.call("GET", `/api/v1/erasures/${erasure.body.id}`),
+    (answer) => JSON.stringify(answer.body).includes('"DONE"'),
+  );
+  const { rows } = await node.pool.query(
+    "select octet_length(payload) as bytes from publications where id = $1",
+    [body.id],
+  );
+  expect(rows).toEqual([{ bytes: 0 }]);
+});
+
 it("waits until no older process runs that would send its items empty, and keeps them away from then on", async ({
   newNode,
   account,

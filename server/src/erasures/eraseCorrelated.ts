@@ -52,13 +52,20 @@ export async function eraseNextPage(deps: EraseDeps, erasure: StoredErasure): Pr
 async function emptyPublications(pool: pg.Pool, erasure: StoredErasure): Promise<void> {
   await pool.query({
     name: "erase_publications",
-    text: `update publications p
-           set payload = ''
-           where p.org_id = $1
-             and p.correlation_id = $2
-             and p.id < $3
-             and p.event_ids = '{}'
-             and octet_length(p.payload) > 0`,
+    text: `with emptied as (
+             update publications p
+             set payload = ''
+             where p.org_id = $1
+               and p.correlation_id = $2
+               and p.id < $3
+               and p.event_ids = '{}'
+               and octet_length(p.payload) > 0
+             returning p.bucket, p.id
+           )
+           insert into erased_digests (bucket, event_id)
+           select e.bucket, e.id
+           from emptied e
+           on conflict do nothing`,
     values: [erasure.org_id, erasure.correlation_id, endOf(erasure)],
   });
 }

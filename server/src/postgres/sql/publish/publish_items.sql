@@ -61,7 +61,7 @@ begin
     left join organizations o on o.id = k.org_id
     left join customers c on c.org_id = k.org_id and c.uid = i.customer
     -- Sorted, so that two nodes that write the same idempotency keys cannot deadlock.
-    order by i.digest, i.n
+    order by i.digest, i.customer, k.org_id, i.n
   loop
     number := v_sender.n;
     code := v_sender.code;
