@@ -34,7 +34,7 @@ it("a replay of many makes one event of each, whichever of two nodes is killed i
   const filter = { status: "DELIVERED" };
   const asked = await nodes[0].call("POST", "/api/v1/replays", {
     key,
-    body: { filter, rate_per_second: 40 },
+    body: { filter, rate_per_second: 30 },
   });
   expect(asked).toMatchObject({ status: 202, body: { total: items } });
   const { id } = asked.body;
@@ -61,7 +61,8 @@ it("a replay of many makes one event of each, whichever of two nodes is killed i
     await nodes[index]!.ended;
     nodes[index] = await start();
   }
-  expect(killedAtWork).toBeGreaterThan(2);
+  // Each of the two; on a busy machine the replay may end before the later ones.
+  expect(killedAtWork).toBeGreaterThan(1);
   await until(progress, ({ status }) => status === "DONE", limitMs);
   await untilNothingIsDue(pool, limitMs);
 
