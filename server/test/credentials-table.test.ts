@@ -1,15 +1,11 @@
 import { pagePaths } from "../src/http/dashboard.ts";
 import { readFile } from "node:fs/promises";
 import { join as joinPath } from "node:path";
-import { beforeAll, describe, expect } from "vitest";
-import { type AppDeps, interfaceTable } from "../src/app.ts";
-import { loadConfig } from "../src/config/config.ts";
-import { leastRole, type Role, roles } from "../src/http/contract/roles.ts";
-import { openApi } from "./support/contract.ts";
+import { describe, expect } from "vitest";
+import { type Role, roles } from "../src/http/contract/roles.ts";
 import { join } from "./support/members.ts";
-import { sampleOf } from "./support/samples.ts";
+import { callRow, type Row, rows } from "./support/routeRows.ts";
 import { type Account, type Answer, type CallOptions, signUp, type TestNode } from "./support/testNode.ts";
-import { templatePath } from "../src/http/openapi.ts";
 import { nodeTest } from "./support/fixtures.ts";
 
 /** What the table's calls are asked of; `other` is another process of the service: what it revokes is revoked here. */
@@ -20,11 +16,6 @@ let revoked: { key: string; session: string };
 
 // Nothing is delivered, so that what an organization has changes by requests alone.
 const it = nodeTest({ POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8", POSTRIDER_ROLES: "api" });
-
-const rows = interfaceTable({ config: loadConfig({}) } as AppDeps).map(
-  (row) => ({ method: row[0], path: row[1], credential: row[2], least: leastRole(row) }) as const,
-);
-type Row = (typeof rows)[number];
 
 /** Which credentials, together in one request, lead past the door. */
 const taken: Record<Row["credential"], ("key" | "session")[][]> = {
@@ -44,7 +35,6 @@ const refused: Record<Row["credential"], ("key" | "session")[]> = {
   either: [],
 };
 
-const nobodysId = "0".repeat(32);
 const wrong = { key: `ak_live_${"0".repeat(64)}`, session: `ses_${"0".repeat(64)}` };
 
 it.beforeAll(async ({ node: one, other: another, account }) => {
@@ -66,17 +56,8 @@ async function makeAndRevoke(account: Account): Promise<{ key: string; session: 
   return former;
 }
 
-/** A body that the route's schema takes. */
-function bodyOf({ method, path }: Row): object | undefined {
-  const operation = openApi.paths[templatePath(path.split("?", 1)[0]!)]![method.toLowerCase()]!;
-  if (operation.requestBody === undefined) return undefined;
-  const { examples = {}, schema } = operation.requestBody.content["application/json"];
-  return (Object.values(examples)[0]?.value ?? sampleOf(schema)) as object;
-}
-
-function call(row: Row, options: CallOptions, id = nobodysId): Promise<Answer> {
-  const body = bodyOf(row);
-  return node.call(row.method, row.path.replaceAll(/:\w+/g, id), { ...(body && { body }), ...options });
+function call(row: Row, options: CallOptions): Promise<Answer> {
+  return callRow(node, row, options);
 }
 
 /** Requests that nobody stands behind. */
@@ -207,135 +188,6 @@ describe("routes without a credential", () => {
   it.each(rows.filter(({ credential }) => credential === "none"))("$method $path", async (row) => {
     const plain = await call(row, {});
     expect((await call(row, wrong)).status).toBe(plain.status);
-  });
-});
-
-describe("ids of another organization", () => {
-  interface Possessions {
-    owner: Account;
-    ids: Record<
-      | "webhook"
-      | "mailbox"
-      | "event"
-      | "message"
-      | "key"
-      | "user"
-      | "invitation"
-      | "customer"
-      | "publication",
-      string
-    >;
-  }
-  let foreign: Possessions;
-  let before: unknown;
-
-  async function possess(): Promise<Possessions> {
-    const owner = await signUp(node);
-    const key = owner.api_key;
-    const make = async (path: string, body: object): Promise<string> => {
-      const answer = await node.call("POST", path, { key, body });
-      expect([200, 202]).toContain(answer.status);
-      return answer.body.id;
-    };
-    const webhook = await make("/api/v1/targets", {
-      kind: "webhook",
-      name: "theirs",
-      url: "https://127.0.0.1:9/",
-    });
-    const mailbox = await make("/api/v1/targets", { kind: "mailbox", name: "theirs" });
-    const event = await make(`/t/${webhook}`, { private: true });
-    const message = await make(`/t/${mailbox}`, { private: true });
-    const { keys } = (await node.call("GET", "/api/v1/keys", { key })).body;
-    const invited = await node.call("POST", "/api/v1/invitations", {
-      session: owner.session_token,
-      body: { role: "viewer" },
-    });
-    await node.call("PUT", "/api/v1/customers/theirs", { key, body: { name: "theirs" } });
-    const ids = {
-      publication: await make("/p/theirs", { private: true }),
-      customer: "theirs",
-      webhook,
-      mailbox,
-      event,
-      message,
-      key: keys[0].id,
-      user: owner.user.id,
-    };
-    return { owner, ids: { ...ids, invitation: invited.body.id } };
-  }
-
-  /** Everything that the owner can read of its own. */
-  async function contents({ owner: { api_key: key }, ids }: Possessions): Promise<unknown> {
-    const paths = [
-      ...[
-        "keys",
-        "targets",
-        "endpoints",
-        "events",
-        "usage",
-        "orgs",
-        "members",
-        "invitations",
-        "audit-log",
-        "erasures",
-        "notification-targets",
-        "customers",
-        "publications",
-      ].map((name) => `/api/v1/${name}`),
-      `/api/v1/mailboxes/${ids.mailbox}/messages`,
-      `/api/v1/events/${ids.event}`,
-      `/api/v1/publications/${ids.publication}`,
-      `/api/v1/mailbox-messages/${ids.message}`,
-    ];
-    const answers = await Promise.all(paths.map((path) => node.call("GET", path, { key })));
-    for (const { body } of answers[0]!.body.keys === undefined ? [] : [answers[0]!]) {
-      for (const one of body.keys) one.last_used_at = null;
-    }
-    return answers.map(({ status, body }) => ({ status, body }));
-  }
-
-  beforeAll(async () => {
-    foreign = await possess();
-    before = await contents(foreign);
-  });
-
-  // A PUT makes what it names: uids of two organizations have nothing to do with one another.
-  it.each(rows.filter(({ method, path }) => path.includes("/:") && method !== "PUT"))(
-    "$method $path answers them like ids that never were",
-    async (row) => {
-      const options =
-        row.credential === "session" ? { session: caller.session_token } : { key: caller.api_key };
-      for (const [kind, id] of [["unknown", nobodysId], ...Object.entries(foreign.ids)] as const) {
-        const body = withMessage(bodyOf(row), foreign.ids.message);
-        const answer = await call(row, { ...options, ...(body && { body }) }, id);
-        expect({ kind, ...refusalOf(answer) }).toEqual({ kind, status: 404, error: "not found" });
-      }
-    },
-  );
-
-  /** A body that names messages names the given one. */
-  function withMessage(body: object | undefined, id: string): object | undefined {
-    if (body === undefined || !("messages" in body)) return body;
-    return { ...body, messages: [{ id, claim_token: nobodysId }] };
-  }
-
-  /** A refusal, be it the answer's or that of the one message that the request named. */
-  function refusalOf({ status, body }: Answer): { status: number; error: string } {
-    const { results } = body;
-    return Array.isArray(results)
-      ? { status: results[0].status, error: results[0].error }
-      : { status, ...body };
-  }
-
-  it.each(["endpoint_id", "target_id", "before"])("as the filter %s match nothing", async (filter) => {
-    for (const id of [nobodysId, foreign.ids.webhook, foreign.ids.mailbox, foreign.ids.event]) {
-      const answer = await node.call("GET", `/api/v1/events?${filter}=${id}`, { key: caller.api_key });
-      expect(answer).toMatchObject({ status: 200, body: { events: [] } });
-    }
-  });
-
-  it("leave what they name as it was", async () => {
-    expect(await contents(foreign)).toEqual(before);
   });
 });
 

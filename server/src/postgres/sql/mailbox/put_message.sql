@@ -11,7 +11,12 @@ declare
   v_bucket smallint := get_byte(uuid_send(p_id), 15);
 begin
   insert into messages (bucket, size, mailbox_id, id, ordering_key)
-  select e.bucket, octet_length(case when e.publication_id is null then e.payload else publication_payload(e.publication_id) end), e.target_id, e.id, e.ordering_key
+  select
+    e.bucket,
+    octet_length(case when e.publication_id is null then e.payload else publication_payload(e.publication_id) end),
+    e.target_id,
+    e.id,
+    e.ordering_key
   from events e
   where e.bucket = v_bucket
     and e.target_id = p_mailbox

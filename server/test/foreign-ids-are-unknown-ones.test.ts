@@ -1,0 +1,132 @@
+import { expect } from "vitest";
+import { nodeTest } from "./support/fixtures.ts";
+import { bodyOf, callRow, nobodysId, rows } from "./support/routeRows.ts";
+import { type Account, type Answer, signUp, type TestNode } from "./support/testNode.ts";
+
+/** Ids of another organization: every route answers them like ids that never were, and leaves what they name as it was. */
+
+let node: TestNode;
+let caller: Account;
+
+// Nothing is delivered, so that what an organization has changes by requests alone.
+const it = nodeTest({ POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8", POSTRIDER_ROLES: "api" });
+
+interface Possessions {
+  owner: Account;
+  ids: Record<
+    "webhook" | "mailbox" | "event" | "message" | "key" | "user" | "invitation" | "customer" | "publication",
+    string
+  >;
+}
+let foreign: Possessions;
+let before: unknown;
+
+async function possess(): Promise<Possessions> {
+  const owner = await signUp(node);
+  const key = owner.api_key;
+  const make = async (path: string, body: object): Promise<string> => {
+    const answer = await node.call("POST", path, { key, body });
+    expect([200, 202]).toContain(answer.status);
+    return answer.body.id;
+  };
+  const webhook = await make("/api/v1/targets", {
+    kind: "webhook",
+    name: "theirs",
+    url: "https://127.0.0.1:9/",
+  });
+  const mailbox = await make("/api/v1/targets", { kind: "mailbox", name: "theirs" });
+  const event = await make(`/t/${webhook}`, { private: true });
+  const message = await make(`/t/${mailbox}`, { private: true });
+  const { keys } = (await node.call("GET", "/api/v1/keys", { key })).body;
+  const invited = await node.call("POST", "/api/v1/invitations", {
+    session: owner.session_token,
+    body: { role: "viewer" },
+  });
+  await node.call("PUT", "/api/v1/customers/theirs", { key, body: { name: "theirs" } });
+  const ids = {
+    publication: await make("/p/theirs", { private: true }),
+    customer: "theirs",
+    webhook,
+    mailbox,
+    event,
+    message,
+    key: keys[0].id,
+    user: owner.user.id,
+  };
+  return { owner, ids: { ...ids, invitation: invited.body.id } };
+}
+
+/** Everything that the owner can read of its own. */
+async function contents({ owner: { api_key: key }, ids }: Possessions): Promise<unknown> {
+  const paths = [
+    ...[
+      "keys",
+      "targets",
+      "endpoints",
+      "events",
+      "usage",
+      "orgs",
+      "members",
+      "invitations",
+      "audit-log",
+      "erasures",
+      "notification-targets",
+      "customers",
+      "publications",
+    ].map((name) => `/api/v1/${name}`),
+    `/api/v1/mailboxes/${ids.mailbox}/messages`,
+    `/api/v1/events/${ids.event}`,
+    `/api/v1/publications/${ids.publication}`,
+    `/api/v1/mailbox-messages/${ids.message}`,
+  ];
+  const answers = await Promise.all(paths.map((path) => node.call("GET", path, { key })));
+  for (const { body } of answers[0]!.body.keys === undefined ? [] : [answers[0]!]) {
+    for (const one of body.keys) one.last_used_at = null;
+  }
+  return answers.map(({ status, body }) => ({ status, body }));
+}
+
+it.beforeAll(async ({ node: one, account }) => {
+  [node, caller] = [one, account];
+  foreign = await possess();
+  before = await contents(foreign);
+});
+
+// A PUT makes what it names: uids of two organizations have nothing to do with one another.
+it.each(rows.filter(({ method, path }) => path.includes("/:") && method !== "PUT"))(
+  "$method $path answers them like ids that never were",
+  async (row) => {
+    const options =
+      row.credential === "session" ? { session: caller.session_token } : { key: caller.api_key };
+    for (const [kind, id] of [["unknown", nobodysId], ...Object.entries(foreign.ids)] as const) {
+      const body = withMessage(bodyOf(row), foreign.ids.message);
+      const answer = await callRow(node, row, { ...options, ...(body && { body }) }, id);
+      expect({ kind, ...refusalOf(answer) }).toEqual({ kind, status: 404, error: "not found" });
+    }
+  },
+);
+
+/** A body that names messages names the given one. */
+function withMessage(body: object | undefined, id: string): object | undefined {
+  if (body === undefined || !("messages" in body)) return body;
+  return { ...body, messages: [{ id, claim_token: nobodysId }] };
+}
+
+/** A refusal, be it the answer's or that of the one message that the request named. */
+function refusalOf({ status, body }: Answer): { status: number; error: string } {
+  const { results } = body;
+  return Array.isArray(results)
+    ? { status: results[0].status, error: results[0].error }
+    : { status, ...body };
+}
+
+it.each(["endpoint_id", "target_id", "before"])("as the filter %s match nothing", async (filter) => {
+  for (const id of [nobodysId, foreign.ids.webhook, foreign.ids.mailbox, foreign.ids.event]) {
+    const answer = await node.call("GET", `/api/v1/events?${filter}=${id}`, { key: caller.api_key });
+    expect(answer).toMatchObject({ status: 200, body: { events: [] } });
+  }
+});
+
+it("leave what they name as it was", async () => {
+  expect(await contents(foreign)).toEqual(before);
+});

@@ -1,0 +1,35 @@
+import { type AppDeps, interfaceTable } from "../../src/app.ts";
+import { loadConfig } from "../../src/config/config.ts";
+import { leastRole } from "../../src/http/contract/roles.ts";
+import { templatePath } from "../../src/http/openapi.ts";
+import { openApi } from "./contract.ts";
+import { sampleOf } from "./samples.ts";
+import type { Answer, CallOptions, TestNode } from "./testNode.ts";
+
+/** Every route of the interface, as its table has it. */
+export const rows = interfaceTable({ config: loadConfig({}) } as AppDeps).map(
+  (row) => ({ method: row[0], path: row[1], credential: row[2], least: leastRole(row) }) as const,
+);
+export type Row = (typeof rows)[number];
+
+/** The id of nothing. */
+export const nobodysId = "0".repeat(32);
+
+/** A body that the route's schema takes. */
+export function bodyOf({ method, path }: Row): object | undefined {
+  const operation = openApi.paths[templatePath(path.split("?", 1)[0]!)]![method.toLowerCase()]!;
+  if (operation.requestBody === undefined) return undefined;
+  const { examples = {}, schema } = operation.requestBody.content["application/json"];
+  return (Object.values(examples)[0]?.value ?? sampleOf(schema)) as object;
+}
+
+/** Calls a route with such a body, unless `options` has one, and `id` in all places of its path. */
+export function callRow(
+  node: Pick<TestNode, "call">,
+  row: Row,
+  options: CallOptions,
+  id: string = nobodysId,
+): Promise<Answer> {
+  const body = bodyOf(row);
+  return node.call(row.method, row.path.replaceAll(/:\w+/g, id), { ...(body && { body }), ...options });
+}
