@@ -27,6 +27,12 @@ export interface ApiKey {
   created_at: number;
   /** Unix seconds */
   last_used_at: number | null;
+  /** send: nothing but sending items and publications; read: nothing but reading; consume: only the messages of mailbox_ids; customer: only the targets, items and publications of customer_uid, and publishing to it. A key without it may do all that a key can. */
+  scope?: "send" | "read" | "consume" | "customer";
+  /** With the scope customer: which one */
+  customer_uid?: string;
+  /** With the scope consume: which mailboxes */
+  mailbox_ids?: string[];
 }
 
 export interface AuditEntry {
@@ -982,14 +988,26 @@ export interface Operations {
       org_id: string;
     };
   }>;
-  /** Create an API key. Needs a session, so that a leaked key cannot make others. At most 5 per workspace; refused with 402 while it is suspended and 403 while it is pending. */
+  /** Create an API key. Needs a session, so that a leaked key cannot make others. At most 5 per workspace; refused with 402 while it is suspended and 403 while it is pending. A key may be limited, by `scope`, for good. */
   createKey(body: {
     name: string;
+    /** send: nothing but sending items and publications; read: nothing but reading; consume: only the messages of mailbox_ids; customer: only the targets, items and publications of customer_uid, and publishing to it. A key without it may do all that a key can. */
+    scope?: "send" | "read" | "consume" | "customer";
+    /** With the scope customer: which one */
+    customer_uid?: string;
+    /** With the scope consume: which mailboxes */
+    mailbox_ids?: string[];
   }, options?: CallOptions): Promise<{
     id: string;
     name: string;
     /** Shown once */
     key: string;
+    /** send: nothing but sending items and publications; read: nothing but reading; consume: only the messages of mailbox_ids; customer: only the targets, items and publications of customer_uid, and publishing to it. A key without it may do all that a key can. */
+    scope?: "send" | "read" | "consume" | "customer";
+    /** With the scope customer: which one */
+    customer_uid?: string;
+    /** With the scope consume: which mailboxes */
+    mailbox_ids?: string[];
   }>;
   /** List the API keys, oldest first. */
   listKeys(options?: CallOptions): Promise<{
@@ -1005,7 +1023,7 @@ export interface Operations {
   putCustomer(uid: string, body: CustomerInput, options?: CallOptions): Promise<Customer>;
   /** Read a customer. */
   readCustomer(uid: string, options?: CallOptions): Promise<Customer>;
-  /** Delete a customer and its targets; what is queued for these becomes CANCELED. */
+  /** Delete a customer, its targets and the keys limited to it; what is queued for these targets becomes CANCELED. */
   deleteCustomer(uid: string, options?: CallOptions): Promise<DeletedCustomer>;
   /** List targets, oldest first. All of them, unless `limit` asks for a page. */
   listTargets(options?: CallOptions & { kind?: "webhook" | "mailbox" | "a2a"; /** All unless given */ limit?: number; /** The id of the last target of the page before */ after?: string; /** Only those of this customer; empty: only those of none */ customer_uid?: string; /** Only the one that you call this */ uid?: string }): Promise<{

@@ -14,6 +14,7 @@ import { addDashboard } from "./http/dashboard.ts";
 import { addDocumentation } from "./http/documentation.ts";
 import { type HealthDeps, healthRoutes } from "./http/health.ts";
 import type { RouteRow, ServerDeps } from "./http/contract/routeTable.ts";
+import { withScopes } from "./http/scopedRoutes.ts";
 import { addConnections, addRoutes, createServer } from "./http/server.ts";
 import type { Intake } from "./intake/intake.ts";
 import { intakeRoutes } from "./intake/routes.ts";
@@ -86,7 +87,7 @@ export function createApp(given: Omit<AppDeps, "app">): FastifyInstance {
 const notBuilt =
   "the dashboard is not built, so that only the interface is served; run: npm ci, without --omit=dev";
 
-/** Every route with the credential it takes, in the order of the interface's document. */
+/** Every route with the credential it takes, in the order of the interface's document; `scopedRoutes.ts` has the limited ones. */
 export function interfaceTable(deps: AppDeps): RouteRow[] {
   const auth = authRoutes(deps);
   const keys = keyRoutes(deps);
@@ -99,7 +100,7 @@ export function interfaceTable(deps: AppDeps): RouteRow[] {
   const tryout = tryoutRoutes(deps);
   const stats = statsRoutes(deps);
   const streams = streamRoutes(deps);
-  return [
+  return withScopes([
     ["POST", "/api/v1/auth/signup", "none", auth.signup],
     ["POST", "/api/v1/auth/login", "none", auth.login],
     ["POST", "/api/v1/auth/logout", "session", auth.logout, "viewer"],
@@ -157,7 +158,7 @@ export function interfaceTable(deps: AppDeps): RouteRow[] {
     ...doingRows(deps),
     ...billingRows(deps),
     ...operationRows(deps),
-  ];
+  ]);
 }
 
 function memberRows(deps: AppDeps): RouteRow[] {

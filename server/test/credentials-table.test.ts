@@ -184,6 +184,58 @@ describe("roles", () => {
   });
 });
 
+/** What a key can be limited to; each names things that are there. */
+async function limitedKeys(): Promise<Record<string, string>> {
+  const { session_token: session, api_key: key } = await signUp(node);
+  await node.call("PUT", "/api/v1/customers/own", { key, body: {} });
+  const mailbox = await node.call("POST", "/api/v1/targets", { key, body: { kind: "mailbox", name: "own" } });
+  const scopes = [
+    { scope: "send" },
+    { scope: "read" },
+    { scope: "consume", mailbox_ids: [mailbox.body.id] },
+    { scope: "customer", customer_uid: "own" },
+  ];
+  const keys: Record<string, string> = {};
+  for (const scope of scopes) {
+    const { status, body } = await node.call("POST", "/api/v1/keys", {
+      session,
+      body: { name: "k", ...scope },
+    });
+    expect(status, JSON.stringify(body)).toBe(200);
+    keys[scope.scope] = body.key;
+  }
+  return keys;
+}
+
+describe("limited keys", () => {
+  it("are taken where the documentation says so, and refused by every other route", async () => {
+    const page = await readFile(joinPath(import.meta.dirname, "../../docs/api-keys.md"), "utf8");
+    const documented = new Map(
+      [...page.matchAll(/^\| `((?:GET|POST|PUT|PATCH|DELETE) [^`]+)` *\| ([a-z, ]+?) *\|$/gm)].map(
+        ([, route, takers]) => [route!, takers!.split(", ")],
+      ),
+    );
+    const keys = await limitedKeys();
+    const found: string[] = [];
+    const expected: string[] = [];
+    for (const row of rows.filter(({ credential }) => credential !== "none")) {
+      const route = `${row.method} ${row.path}`;
+      for (const [scope, key] of Object.entries(keys)) {
+        const answer = await call(ending(row), { key });
+        const code = answer.headers["x-error-code"];
+        const isRefused = answer.status === 403 && (code === "scope_refused" || row.credential === "session");
+        // Nothing else keeps such a key out: what it may not reach, and what is not there, is unknown to it.
+        expect([401, 403].includes(answer.status), `${route} with ${scope}: ${answer.status}`).toBe(
+          isRefused,
+        );
+        if (!isRefused) found.push(`${route}: ${scope}`);
+      }
+      for (const scope of documented.get(route) ?? []) expected.push(`${route}: ${scope}`);
+    }
+    expect(found.toSorted()).toEqual(expected.toSorted());
+  });
+});
+
 describe("routes without a credential", () => {
   it.each(rows.filter(({ credential }) => credential === "none"))("$method $path", async (row) => {
     const plain = await call(row, {});

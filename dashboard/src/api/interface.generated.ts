@@ -127,7 +127,7 @@ export interface paths {
         put?: never;
         /**
          * Create an API key
-         * @description Needs a session, so that a leaked key cannot make others. At most 5 per workspace; refused with 402 while it is suspended and 403 while it is pending.
+         * @description Needs a session, so that a leaked key cannot make others. At most 5 per workspace; refused with 402 while it is suspended and 403 while it is pending. A key may be limited, by `scope`, for good.
          */
         post: operations["createKey"];
         delete?: never;
@@ -188,7 +188,7 @@ export interface paths {
          */
         put: operations["putCustomer"];
         post?: never;
-        /** Delete a customer and its targets; what is queued for these becomes CANCELED */
+        /** Delete a customer, its targets and the keys limited to it; what is queued for these targets becomes CANCELED */
         delete: operations["deleteCustomer"];
         options?: never;
         head?: never;
@@ -1533,6 +1533,18 @@ export interface components {
             created_at: number;
             /** @description Unix seconds */
             last_used_at: number | null;
+            /**
+             * @description send: nothing but sending items and publications; read: nothing but reading; consume: only the messages of mailbox_ids; customer: only the targets, items and publications of customer_uid, and publishing to it. A key without it may do all that a key can.
+             * @enum {string}
+             */
+            scope?: "send" | "read" | "consume" | "customer";
+            /**
+             * @description With the scope customer: which one
+             * @example customer-4711
+             */
+            customer_uid?: string;
+            /** @description With the scope consume: which mailboxes */
+            mailbox_ids?: string[];
         };
         AuditEntry: {
             /** @example 0192f3a4b5c67d8e9fa0b1c2d3e4f506 */
@@ -2663,7 +2675,18 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The user's role does not allow it (`role_too_low`) */
+        /** @description The API key is limited, and may not do it (`scope_refused`) */
+        Limited: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "X-Error-Code": components["headers"]["ErrorCode"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The user's role does not allow it (`role_too_low`), or the API key is limited (`scope_refused`) */
         NeedsRole: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -2685,7 +2708,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The route needs an API key, not a session token */
+        /** @description The route needs an API key, not a session token, or the key is limited (`scope_refused`) */
         NeedsKey: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -2743,8 +2766,8 @@ export interface components {
     headers: {
         /** @description Names this request in the service's log */
         RequestId: string;
-        /** @description Names a refusal that a program has to tell apart from others of its status: `idempotency_conflict`: the Idempotency-Key was used with another body; `mailbox_disabled`: the mailbox is disabled; `message_unclaimed`: nobody has claimed the message; `message_ended`: the message is acknowledged, dead, canceled or expired; `payload_gone`: the item is known, its payload is not kept any more; `still_queued`: the event waits for its first attempt, or is held for its target; `still_retrying`: the event waits for its next attempt; `event_ended`: the event has ended, and cannot be canceled any more; `being_sent`: a node has the event in hand, and sends it now; `message_claimed`: a consumer has claimed the message; `task_begun`: the agent may have got the item: cancel its task; `too_many_replays`: as many replays are running as a workspace may have; `replay_ended`: the replay has replayed everything; `origin_unconfirmed`: a bearer token would go to another origin, which needs confirm_origin; `signature_unconfirmed`: a card's signature is not what it was, which needs confirm_signature; `headers_needed`: the target has secret headers for another origin, which have to be given again with the new url; `target_enabled`: the target is enabled, and holds nothing that could be discarded; `discard_unfinished`: a part of what was held is discarded, and the target is still disabled; `host_refused`: the request was sent to a name that is not the service's; `origin_refused`: a page of another site sent the request; `role_too_low`: the user's role does not allow it; `signup_closed`: not everybody may make an account here; `too_many_targets`: the publication would reach more targets than one call can; `uid_taken`: another target of the organization has this uid; `last_admin`: the organization would be without an admin; `invitation_gone`: the invitation is unknown, was used or revoked, or has expired; `password_wrong`: the present password is wrong; `workspace_suspended`: an invoice has to be settled first; `workspace_pending`: payment has to be set up first */
-        ErrorCode: "idempotency_conflict" | "mailbox_disabled" | "message_unclaimed" | "message_ended" | "payload_gone" | "still_queued" | "still_retrying" | "event_ended" | "being_sent" | "message_claimed" | "task_begun" | "too_many_replays" | "replay_ended" | "origin_unconfirmed" | "signature_unconfirmed" | "headers_needed" | "target_enabled" | "discard_unfinished" | "host_refused" | "origin_refused" | "role_too_low" | "signup_closed" | "too_many_targets" | "uid_taken" | "last_admin" | "invitation_gone" | "password_wrong" | "workspace_suspended" | "workspace_pending";
+        /** @description Names a refusal that a program has to tell apart from others of its status: `idempotency_conflict`: the Idempotency-Key was used with another body; `mailbox_disabled`: the mailbox is disabled; `message_unclaimed`: nobody has claimed the message; `message_ended`: the message is acknowledged, dead, canceled or expired; `payload_gone`: the item is known, its payload is not kept any more; `still_queued`: the event waits for its first attempt, or is held for its target; `still_retrying`: the event waits for its next attempt; `event_ended`: the event has ended, and cannot be canceled any more; `being_sent`: a node has the event in hand, and sends it now; `message_claimed`: a consumer has claimed the message; `task_begun`: the agent may have got the item: cancel its task; `too_many_replays`: as many replays are running as a workspace may have; `replay_ended`: the replay has replayed everything; `origin_unconfirmed`: a bearer token would go to another origin, which needs confirm_origin; `signature_unconfirmed`: a card's signature is not what it was, which needs confirm_signature; `headers_needed`: the target has secret headers for another origin, which have to be given again with the new url; `target_enabled`: the target is enabled, and holds nothing that could be discarded; `discard_unfinished`: a part of what was held is discarded, and the target is still disabled; `host_refused`: the request was sent to a name that is not the service's; `origin_refused`: a page of another site sent the request; `role_too_low`: the user's role does not allow it; `scope_refused`: the credential is limited, and this is beyond it; `signup_closed`: not everybody may make an account here; `too_many_targets`: the publication would reach more targets than one call can; `uid_taken`: another target of the organization has this uid; `last_admin`: the organization would be without an admin; `invitation_gone`: the invitation is unknown, was used or revoked, or has expired; `password_wrong`: the present password is wrong; `workspace_suspended`: an invoice has to be settled first; `workspace_pending`: payment has to be set up first */
+        ErrorCode: "idempotency_conflict" | "mailbox_disabled" | "message_unclaimed" | "message_ended" | "payload_gone" | "still_queued" | "still_retrying" | "event_ended" | "being_sent" | "message_claimed" | "task_begun" | "too_many_replays" | "replay_ended" | "origin_unconfirmed" | "signature_unconfirmed" | "headers_needed" | "target_enabled" | "discard_unfinished" | "host_refused" | "origin_refused" | "role_too_low" | "scope_refused" | "signup_closed" | "too_many_targets" | "uid_taken" | "last_admin" | "invitation_gone" | "password_wrong" | "workspace_suspended" | "workspace_pending";
         /** @description Seconds to wait before trying again */
         RetryAfter: number;
         /** @description What is left of the limit, and seconds until it is whole (draft-ietf-httpapi-ratelimit-headers-10) */
@@ -2986,6 +3009,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["NotJson"];
             503: components["responses"]["Unavailable"];
@@ -3104,6 +3128,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -3130,6 +3155,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -3144,6 +3170,18 @@ export interface operations {
             content: {
                 "application/json": {
                     name: string;
+                    /**
+                     * @description send: nothing but sending items and publications; read: nothing but reading; consume: only the messages of mailbox_ids; customer: only the targets, items and publications of customer_uid, and publishing to it. A key without it may do all that a key can.
+                     * @enum {string}
+                     */
+                    scope?: "send" | "read" | "consume" | "customer";
+                    /**
+                     * @description With the scope customer: which one
+                     * @example customer-4711
+                     */
+                    customer_uid?: string;
+                    /** @description With the scope consume: which mailboxes */
+                    mailbox_ids?: string[];
                 };
             };
         };
@@ -3161,6 +3199,18 @@ export interface operations {
                         name: string;
                         /** @description Shown once */
                         key: string;
+                        /**
+                         * @description send: nothing but sending items and publications; read: nothing but reading; consume: only the messages of mailbox_ids; customer: only the targets, items and publications of customer_uid, and publishing to it. A key without it may do all that a key can.
+                         * @enum {string}
+                         */
+                        scope?: "send" | "read" | "consume" | "customer";
+                        /**
+                         * @description With the scope customer: which one
+                         * @example customer-4711
+                         */
+                        customer_uid?: string;
+                        /** @description With the scope consume: which mailboxes */
+                        mailbox_ids?: string[];
                     };
                 };
             };
@@ -3201,7 +3251,17 @@ export interface operations {
             };
             413: components["responses"]["TooLarge"];
             415: components["responses"]["NotJson"];
-            503: components["responses"]["Unavailable"];
+            /** @description A process of a version without limited keys still runs */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
         };
     };
     deleteKey: {
@@ -3290,6 +3350,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -3328,6 +3389,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
             404: components["responses"]["NotFound"];
             503: components["responses"]["Unavailable"];
         };
@@ -3447,6 +3509,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -3544,6 +3607,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
             404: components["responses"]["NotFound"];
             503: components["responses"]["Unavailable"];
         };
@@ -3839,6 +3903,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
             404: components["responses"]["NotFound"];
             503: components["responses"]["Unavailable"];
         };
@@ -3885,6 +3950,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
             404: components["responses"]["NotFound"];
             503: components["responses"]["Unavailable"];
         };
@@ -4277,6 +4343,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -4331,6 +4398,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
             404: components["responses"]["NotFound"];
             503: components["responses"]["Unavailable"];
         };
@@ -4438,6 +4506,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -4512,6 +4581,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
             404: components["responses"]["NotFound"];
             503: components["responses"]["Unavailable"];
         };
@@ -4647,6 +4717,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
             404: components["responses"]["NotFound"];
             503: components["responses"]["Unavailable"];
         };
@@ -4674,6 +4745,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
             404: components["responses"]["NotFound"];
             503: components["responses"]["Unavailable"];
         };
@@ -5053,6 +5125,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
             404: components["responses"]["NotFound"];
             503: components["responses"]["Unavailable"];
         };
@@ -5221,6 +5294,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -5252,6 +5326,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
             404: components["responses"]["NotFound"];
             503: components["responses"]["Unavailable"];
         };
@@ -5288,6 +5363,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
             404: components["responses"]["NotFound"];
             /** @description It expired in its mailbox, or was erased */
             410: {
@@ -5466,6 +5542,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -5589,6 +5666,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
             404: components["responses"]["NotFound"];
             503: components["responses"]["Unavailable"];
         };
@@ -5801,6 +5879,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -5897,6 +5976,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -5923,6 +6003,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -6003,6 +6084,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -6484,6 +6566,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -6567,6 +6650,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
             404: components["responses"]["NotFound"];
             503: components["responses"]["Unavailable"];
         };
@@ -6598,6 +6682,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -6949,6 +7034,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
             503: components["responses"]["Unavailable"];
         };
     };

@@ -5,6 +5,7 @@ import { answerHeaders, commonRefusals, describeResponses } from "./openapiRespo
 import { describeSchema, type JsonSchema, type NamedSchemas } from "./openapiSchemas.ts";
 import { leastRole } from "./contract/roles.ts";
 import type { RouteRow } from "./contract/routeTable.ts";
+import { keyScopes } from "./contract/scope.ts";
 
 /** One operation of the document, as far as the service's own tools read it. */
 export interface Operation {
@@ -13,6 +14,8 @@ export interface Operation {
   summary: string;
   description?: string;
   security: Record<string, string[]>[];
+  /** The limited keys that it takes besides. */
+  "x-limited-keys"?: string[];
   parameters?: Parameter[];
   requestBody?: { required: boolean; content: { "application/json": MediaType } };
   responses: Record<string, JsonSchema>;
@@ -86,7 +89,8 @@ const securitySchemes = {
     type: "http",
     scheme: "bearer",
     bearerFormat: "ak_live_<64 hex characters>",
-    description: "An API key, for programs",
+    description:
+      "An API key, for programs. One that is limited is taken where `x-limited-keys` names what it is limited to",
   },
   session: {
     type: "apiKey",
@@ -114,7 +118,8 @@ function securityOf(row: RouteRow): Operation["security"] {
 }
 
 function describeOperation(row: RouteRow, named: NamedSchemas): Operation {
-  const [method, path, , { schema, rawBody, anyBody }] = row;
+  const [method, path, , { schema, rawBody, anyBody }, , rule] = row;
+  const limitedKeys = keyScopes.filter((scope) => rule?.takes.includes(scope));
   const name = operationNames[`${method} ${path}`];
   if (name === undefined) {
     throw new Error(`${method} ${path} has no name: give it a tag and an operationId in openapiNames.ts`);
@@ -128,6 +133,7 @@ function describeOperation(row: RouteRow, named: NamedSchemas): Operation {
     summary: schema.summary,
     ...(schema.description !== undefined && { description: schema.description }),
     security: securityOf(row),
+    ...(limitedKeys.length > 0 && { "x-limited-keys": limitedKeys }),
     ...(parameters.length > 0 && { parameters }),
     ...(body && {
       requestBody: {

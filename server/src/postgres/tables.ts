@@ -44,6 +44,9 @@ export interface Tables {
     prefix: string;
     created_at: number;
     last_used_at: number | null;
+    scope: "send" | "read" | "consume" | "customer" | null;
+    customer_uid: string | null;
+    mailbox_ids: string[] | null;
   };
   rate_limits: { scope: string; subject: string; window_start: number; hits: number };
   targets: TargetRow;

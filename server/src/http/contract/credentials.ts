@@ -3,11 +3,19 @@ import type { FastifyRequest } from "fastify";
 import type pg from "pg";
 import { ApiError, unauthorized } from "./errors.ts";
 import type { Role } from "./roles.ts";
+import { type Scope, type ScopeColumns, scopeOf } from "./scope.ts";
 
-/** Who calls: an API key of an organization, or a user's session. */
+/** Who calls: an API key of an organization, or a user's session. A key may be limited, see {@link Scope}. */
 export type Caller =
-  | { kind: "apiKey"; orgId: string; keyId: string }
-  | { kind: "session"; orgId: string; userId: string; role: Role; tokenHash: Buffer };
+  | { kind: "apiKey"; orgId: string; keyId: string; scope: Scope | undefined }
+  | {
+      kind: "session";
+      orgId: string;
+      userId: string;
+      role: Role;
+      tokenHash: Buffer;
+      scope?: undefined;
+    };
 
 /** The SHA-256 of an API key or session token, the only form in which either is stored. */
 export function hashCredential(text: string): Buffer {
@@ -76,13 +84,15 @@ const otherKind = {
 
 async function findKey(pool: pg.Pool, key: string | undefined): Promise<Caller | undefined> {
   if (key === undefined) return undefined;
-  const { rows } = await pool.query<{ id: string; org_id: string }>({
+  const { rows } = await pool.query<{ id: string; org_id: string } & ScopeColumns>({
     name: "find_key",
-    text: "select id, org_id from api_keys where key_hash = $1",
+    text: `select id, org_id, scope, customer_uid, mailbox_ids
+           from api_keys
+           where key_hash = $1`,
     values: [hashCredential(key)],
   });
   const row = rows[0];
-  return row && { kind: "apiKey", keyId: row.id, orgId: row.org_id };
+  return row && { kind: "apiKey", keyId: row.id, orgId: row.org_id, scope: scopeOf(row) };
 }
 
 async function findSession(pool: pg.Pool, token: string | undefined): Promise<Caller | undefined> {
@@ -98,5 +108,7 @@ async function findSession(pool: pg.Pool, token: string | undefined): Promise<Ca
     values: [tokenHash],
   });
   const row = rows[0];
-  return row && { kind: "session", userId: row.user_id, orgId: row.org_id, role: row.role, tokenHash };
+  if (row === undefined) return undefined;
+  const { user_id: userId, org_id: orgId, role } = row;
+  return { kind: "session", userId, orgId, role, tokenHash };
 }
