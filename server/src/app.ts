@@ -35,6 +35,8 @@ import { endpointRoutes } from "./targets/endpointRoutes.ts";
 import { replayRoutes } from "./replays/routes.ts";
 import { statsRoutes } from "./stats/routes.ts";
 import { customerRoutes } from "./customers/routes.ts";
+import { portalRoutes } from "./portal/routes.ts";
+import { readFraming } from "./portal/settings.ts";
 import { targetRoutes } from "./targets/routes.ts";
 import { testRoutes } from "./testsend/routes.ts";
 import { tryoutRoutes } from "./tryout/routes.ts";
@@ -80,7 +82,9 @@ export function createApp(given: Omit<AppDeps, "app">): FastifyInstance {
   addConnections(app, deps, rows);
   refuseOtherMethods(app);
   addDocumentation(app, rows);
-  if (deps.config.dashboard && !addDashboard(app, deps.config)) deps.log.warn({}, notBuilt);
+  const framingOf = (orgId: string) => readFraming(deps.pool, orgId);
+  if (deps.config.dashboard && !addDashboard(app, { config: deps.config, framingOf }))
+    deps.log.warn({}, notBuilt);
   return app;
 }
 
@@ -116,6 +120,8 @@ export function interfaceTable(deps: AppDeps): RouteRow[] {
     ["PUT", "/api/v1/customers/:uid", "either", customers.put],
     ["GET", "/api/v1/customers/:uid", "either", customers.read],
     ["DELETE", "/api/v1/customers/:uid", "either", customers.remove],
+
+    ...portalRows(deps),
 
     ["GET", "/api/v1/targets", "either", targets.list],
     ["POST", "/api/v1/targets", "either", targets.create],
@@ -177,6 +183,19 @@ function memberRows(deps: AppDeps): RouteRow[] {
     ["DELETE", "/api/v1/invitations/:id", "session", invitations.revoke, "admin"],
     ["POST", "/api/v1/invitations/accept", "none", invitations.accept],
     ["GET", "/api/v1/audit-log", "either", audit.list, "admin"],
+  ];
+}
+
+function portalRows(deps: AppDeps): RouteRow[] {
+  const portal = portalRoutes(deps);
+  return [
+    ["POST", "/api/v1/customers/:uid/portal-links", "either", portal.link],
+    ["DELETE", "/api/v1/customers/:uid/portal-sessions", "either", portal.endSessions],
+    ["POST", "/api/v1/portal/sessions", "none", portal.exchange],
+    ["GET", "/api/v1/portal", "portal", portal.read],
+    ["DELETE", "/api/v1/portal/session", "portal", portal.leave],
+    ["GET", "/api/v1/portal-settings", "either", portal.settings],
+    ["PUT", "/api/v1/portal-settings", "either", portal.saveSettings, "admin"],
   ];
 }
 

@@ -1,7 +1,8 @@
 import { describe, expect } from "vitest";
 import { nodeTest } from "./support/fixtures.ts";
 import { bodyOf, callRow, nobodysId, rows } from "./support/routeRows.ts";
-import { type Account, type Answer, signUp, type TestNode } from "./support/testNode.ts";
+import { enterPortal } from "./support/portal.ts";
+import { type Account, type Answer, type CallOptions, signUp, type TestNode } from "./support/testNode.ts";
 
 /** Ids of another organization: every route answers them like ids that never were, and leaves what they name as it was. */
 
@@ -21,7 +22,7 @@ interface Possessions {
 let foreign: Possessions;
 /** Of the caller's own organization, and of no mailbox or customer that its limited keys are limited to. */
 let beside: Possessions;
-let limited: Record<"consume" | "customer", string>;
+let limited: Record<"consume" | "customer" | "portal", CallOptions>;
 let before: unknown;
 
 async function possess(owner: Account, customer: string): Promise<Possessions> {
@@ -71,6 +72,7 @@ async function contents({ owner: { api_key: key }, ids }: Possessions): Promise<
       "erasures",
       "notification-targets",
       "customers",
+      "portal-settings",
       "publications",
     ].map((name) => `/api/v1/${name}`),
     `/api/v1/mailboxes/${ids.mailbox}/messages`,
@@ -89,7 +91,7 @@ it.beforeAll(async ({ node: one, account }) => {
   [node, caller] = [one, account];
   foreign = await possess(await signUp(node), "theirs");
   beside = await possess(caller, "beside");
-  limited = await limitedKeys();
+  limited = await limitedCredentials();
   before = [await contents(foreign), await contents(beside)];
 });
 
@@ -107,33 +109,34 @@ it.each(rows.filter(({ method, path }) => path.includes("/:") && method !== "PUT
   },
 );
 
-/** Keys of the caller's organization that are limited to a mailbox or to a customer with nothing in it. */
-async function limitedKeys(): Promise<typeof limited> {
+/** What is limited to a mailbox, or to a customer, of the caller's organization with nothing in it. */
+async function limitedCredentials(): Promise<typeof limited> {
   const { api_key: key, session_token: session } = caller;
   await node.call("PUT", "/api/v1/customers/own", { key, body: {} });
   const mailbox = await node.call("POST", "/api/v1/targets", { key, body: { kind: "mailbox", name: "own" } });
-  const make = async (scope: object): Promise<string> => {
+  const make = async (scope: object): Promise<CallOptions> => {
     const { status, body } = await node.call("POST", "/api/v1/keys", {
       session,
       body: { name: "k", ...scope },
     });
     expect(status, JSON.stringify(body)).toBe(200);
-    return body.key;
+    return { key: body.key };
   };
   return {
     consume: await make({ scope: "consume", mailbox_ids: [mailbox.body.id] }),
     customer: await make({ scope: "customer", customer_uid: "own" }),
+    portal: { session: await enterPortal(node, key, "own") },
   };
 }
 
-describe.each(["consume", "customer"] as const)("a key limited to a %s", (scope) => {
+describe.each(["consume", "customer", "portal"] as const)("a credential limited to %s", (scope) => {
   it.each(rows.filter(({ path, takes }) => path.includes("/:") && takes.includes(scope)))(
     "$method $path answers what is not its own like ids that never were",
     async (row) => {
       const things = [...Object.entries(foreign.ids), ...Object.entries(beside.ids)];
       for (const [kind, id] of [["unknown", nobodysId], ...things] as const) {
         const body = withMessage(bodyOf(row), beside.ids.message);
-        const answer = await callRow(node, row, { key: limited[scope], ...(body && { body }) }, id);
+        const answer = await callRow(node, row, { ...limited[scope], ...(body && { body }) }, id);
         expect({ kind, ...refusalOf(answer) }).toEqual({ kind, status: 404, error: "not found" });
       }
     },

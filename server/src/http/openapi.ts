@@ -92,6 +92,12 @@ const securitySchemes = {
     description:
       "An API key, for programs. One that is limited is taken where `x-limited-keys` names what it is limited to",
   },
+  portal: {
+    type: "apiKey",
+    in: "header",
+    name: "X-Session-Token",
+    description: "A session of a customer's portal, from the code of a link: own things, and nothing else",
+  },
   session: {
     type: "apiKey",
     in: "header",
@@ -110,7 +116,13 @@ function securityOf(row: RouteRow): Operation["security"] {
     case "session":
       return [session];
     case "either":
-      return [{ apiKey: [] }, session];
+      return [
+        { apiKey: [] },
+        session,
+        ...(row[5]?.takes.includes("portal") === true ? [{ portal: [] }] : []),
+      ];
+    case "portal":
+      return [{ portal: [] }];
     case "apiKey":
     case "apiKeyInSql":
       return [{ apiKey: [] }];

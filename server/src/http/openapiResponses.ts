@@ -108,6 +108,7 @@ const refusals = {
     description:
       "The route needs a session token, not an API key, of a user whose role allows it (`role_too_low`)",
   },
+  NeedsPortal: { status: 403, description: "The route needs the session of a customer's portal" },
   NeedsKey: {
     status: 403,
     description: "The route needs an API key, not a session token, or the key is limited (`scope_refused`)",
@@ -135,6 +136,7 @@ function impliedRefusals(row: RouteRow): (keyof typeof refusals)[] {
     Limited: credential === "either" && isForAll,
     NeedsRole: credential === "either" && !isForAll,
     NeedsSessionAndRole: credential === "session" && !isForAll,
+    NeedsPortal: credential === "portal",
     NeedsKey: credential === "apiKey" || credential === "apiKeyInSql",
     NotFound: path.includes("/:"),
     TooLarge: readsBody,

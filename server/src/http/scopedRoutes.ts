@@ -36,6 +36,9 @@ const rules: Readonly<Record<string, ScopeRule>> = {
   "GET /api/v1/mailboxes/:mailbox_id/stats": looked("target"),
   "GET /api/v1/mailbox-messages/:message_id": looked("event"),
 
+  "GET /api/v1/portal": { takes: ["portal"], names: "own" },
+  "DELETE /api/v1/portal/session": { takes: ["portal"], names: "own" },
+
   "GET /api/v1/targets": seen("own"),
   "POST /api/v1/targets": changed("own"),
   "GET /api/v1/targets/:id": seen("target"),
@@ -60,6 +63,7 @@ const rules: Readonly<Record<string, ScopeRule>> = {
 
   "GET /api/v1/keys": reading,
   "GET /api/v1/customers": reading,
+  "GET /api/v1/portal-settings": reading,
   "GET /api/v1/customers/:uid": reading,
   "GET /api/v1/endpoints": reading,
   "GET /api/v1/endpoints/:id": reading,

@@ -171,7 +171,7 @@ export interface AuditRow {
   id: string;
   org_id: string | null;
   action: string;
-  actor_kind: "user" | "key" | "operator" | "service" | "unknown";
+  actor_kind: "user" | "key" | "customer" | "operator" | "service" | "unknown";
   actor_id: string | null;
   actor_name: string | null;
   object_kind: string;

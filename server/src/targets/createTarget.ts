@@ -40,18 +40,22 @@ export interface CreatedTarget {
   secret?: string;
 }
 
-/** Makes a target of any kind. @throws {ApiError} 400 that names the field, 409 when there are too many. */
+/**
+ * Makes a target of any kind. `save` is done in the transaction that makes a webhook; when it throws, none is made.
+ * @throws {ApiError} 400 that names the field, 409 when there are too many.
+ */
 export async function createTarget(
   deps: TargetDeps,
   origin: Origin,
   input: NewTarget,
+  save?: (transaction: Queries) => Promise<void>,
 ): Promise<CreatedTarget> {
   refuseForeign(input);
   checkMetadata(input.metadata);
   switch (input.kind) {
     case "webhook":
       if (input.url === undefined) throw new ApiError(400, "url is required for a webhook target");
-      return createWebhook(deps, origin, { ...input, url: input.url });
+      return createWebhook(deps, origin, { ...input, url: input.url }, save);
     case "mailbox":
       return {
         target: await insertTarget(deps.queries, origin, {
@@ -100,6 +104,7 @@ export async function createWebhook(
   deps: TargetDeps,
   origin: Origin,
   input: NewEndpoint & Partial<Pick<NewTarget, "headers" | "secret" | Names>>,
+  save?: (transaction: Queries) => Promise<void>,
 ): Promise<Required<CreatedTarget>> {
   checkEventTypes(input.event_types);
   await checkUrl(deps, input.url);
@@ -107,15 +112,15 @@ export async function createWebhook(
   const secret =
     input.secret === undefined ? newSigningSecret(deps.randomBytes) : importedSecret(input.secret);
   const headers = sealHeaders({ box: deps.box, targetId: row.id, present: null }, input.headers ?? {});
-  const target = await insertTarget(deps.queries, origin, {
+  const whole = {
     ...row,
     headers,
     header_set: headers === null ? null : row.version,
     url: input.url,
     event_types: input.event_types ?? [],
     secret: sealSigningSecret(deps.box, row.id, secret),
-  });
-  return { target, secret };
+  };
+  return { target: await insertTarget(deps.queries, origin, whole, save), secret };
 }
 
 /** @throws {ApiError} 400 when the service must not or cannot call this URL. */

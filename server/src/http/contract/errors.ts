@@ -53,6 +53,7 @@ export const errorCodes = {
   too_many_targets: "the publication would reach more targets than one call can",
   uid_taken: "another target of the organization has this uid",
   last_admin: "the organization would be without an admin",
+  portal_link_gone: "the link to the portal is unknown, was used, or has expired",
   invitation_gone: "the invitation is unknown, was used or revoked, or has expired",
   password_wrong: "the present password is wrong",
   workspace_suspended: "an invoice has to be settled first",
