@@ -37,6 +37,7 @@ export const operationNames: Record<string, readonly [tag: Tag, operationId: str
   "PUT /api/v1/customers/:uid": ["Customers", "putCustomer"],
   "GET /api/v1/customers/:uid": ["Customers", "readCustomer"],
   "DELETE /api/v1/customers/:uid": ["Customers", "deleteCustomer"],
+  "POST /api/v1/filters/try": ["Targets", "tryFilter"],
 
   "GET /api/v1/targets": ["Targets", "listTargets"],
   "POST /api/v1/targets": ["Targets", "createTarget"],
