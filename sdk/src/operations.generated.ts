@@ -304,6 +304,33 @@ export interface EventSummary {
   duration_ms?: number | null;
 }
 
+export interface FilterResult {
+  /** undecided: the sample is too large for this filter; such an item is let through, as one that matches */
+  verdict: "matches" | "differs" | "undecided";
+  /** The parts of the filter that the sample does not match */
+  failed: {
+    /** Where it stands in the filter */
+    path: string;
+    /** What the filter asks for there */
+    expected: unknown;
+    /** Up to ten values that the sample has there; none where the field is absent */
+    found: unknown[];
+  }[];
+}
+
+export interface FilterTrial {
+  /** Which items the target gets: a pattern in the grammar of Amazon EventBridge (values, prefix, suffix, equals-ignore-case, anything-but, numeric, exists, $or) over `payload`, the JSON that was posted, and `metadata` (event_type, correlation_id, ordering_key). At most 4 KiB */
+  filter: Record<string, unknown>;
+  /** Any JSON */
+  payload: unknown;
+  /** As X-Event-Type; the payload's own event_type comes before it */
+  event_type?: string;
+  /** As X-Correlation-ID */
+  correlation_id?: string;
+  /** As X-Ordering-Key */
+  ordering_key?: string;
+}
+
 export interface Handoff {
   /** Null when the agent answered with a message in place of a task */
   task_id: string | null;
@@ -528,6 +555,8 @@ export interface NewTarget {
   customer_uid?: string | null;
   /** Any JSON object of up to 4 KiB; replaced whole */
   metadata?: Record<string, unknown> | null;
+  /** Which items the target gets: a pattern in the grammar of Amazon EventBridge (values, prefix, suffix, equals-ignore-case, anything-but, numeric, exists, $or) over `payload`, the JSON that was posted, and `metadata` (event_type, correlation_id, ordering_key). At most 4 KiB */
+  filter?: Record<string, unknown> | null;
 }
 
 export interface NotificationTarget {
@@ -781,6 +810,8 @@ export interface Target {
   customer_uid?: string;
   /** Any JSON object of up to 4 KiB; replaced whole */
   metadata?: Record<string, unknown>;
+  /** Which items the target gets: a pattern in the grammar of Amazon EventBridge (values, prefix, suffix, equals-ignore-case, anything-but, numeric, exists, $or) over `payload`, the JSON that was posted, and `metadata` (event_type, correlation_id, ordering_key). At most 4 KiB */
+  filter?: Record<string, unknown>;
   name: string;
   description: string;
   enabled: boolean;
@@ -887,6 +918,8 @@ export interface TargetChanges {
   customer_uid?: string | null;
   /** Any JSON object of up to 4 KiB; replaced whole */
   metadata?: Record<string, unknown> | null;
+  /** Which items the target gets: a pattern in the grammar of Amazon EventBridge (values, prefix, suffix, equals-ignore-case, anything-but, numeric, exists, $or) over `payload`, the JSON that was posted, and `metadata` (event_type, correlation_id, ordering_key). At most 4 KiB */
+  filter?: Record<string, unknown> | null;
 }
 
 export interface TargetHealth {
@@ -1073,6 +1106,8 @@ export interface Operations {
   readCustomer(uid: string, options?: CallOptions): Promise<Customer>;
   /** Delete a customer, its targets and the keys limited to it; what is queued for these targets becomes CANCELED. */
   deleteCustomer(uid: string, options?: CallOptions): Promise<DeletedCustomer>;
+  /** Try a filter on a sample. Says whether an item like the sample would be let through, and which parts of the filter failed. */
+  tryFilter(body: FilterTrial, options?: CallOptions): Promise<FilterResult>;
   /** Make a link to the portal of a customer. Whoever opens it first, within the hour, has a session of this customer for twelve hours: own targets and items, and nothing of anyone else. 503 with `Retry-After` while a process of a version runs that knows no portals. */
   createPortalLink(uid: string, options?: CallOptions): Promise<PortalLink>;
   /** End all portal sessions of a customer, and the links that nobody has opened. */
@@ -1386,6 +1421,7 @@ export const operationTable = {
   putCustomer: { method: "PUT", path: "/api/v1/customers/{uid}", hasBody: true, headers: {}, query: [], idempotent: false },
   readCustomer: { method: "GET", path: "/api/v1/customers/{uid}", hasBody: false, headers: {}, query: [], idempotent: true },
   deleteCustomer: { method: "DELETE", path: "/api/v1/customers/{uid}", hasBody: false, headers: {}, query: [], idempotent: false },
+  tryFilter: { method: "POST", path: "/api/v1/filters/try", hasBody: true, headers: {}, query: [], idempotent: false },
   createPortalLink: { method: "POST", path: "/api/v1/customers/{uid}/portal-links", hasBody: false, headers: {}, query: [], idempotent: false },
   endPortalSessions: { method: "DELETE", path: "/api/v1/customers/{uid}/portal-sessions", hasBody: false, headers: {}, query: [], idempotent: false },
   openPortalSession: { method: "POST", path: "/api/v1/portal/sessions", hasBody: true, headers: {}, query: [], idempotent: false },

@@ -55,7 +55,7 @@ async function isTargetOf(snapshot: Queries, { targetId, customerUid }: EventFil
 
 function canHave(kind: TargetKind, { status, handoffState }: EventFilter): boolean {
   if (handoffState !== undefined && kind !== "a2a") return false;
-  if (status === undefined || status === "CANCELED") return true;
+  if (status === undefined || status === "CANCELED" || status === "FILTERED") return true;
   return isMailboxStatus(status) === (kind === "mailbox");
 }
 

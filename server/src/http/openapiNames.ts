@@ -38,6 +38,7 @@ export const operationNames: Record<string, readonly [tag: Tag, operationId: str
   "PUT /api/v1/customers/:uid": ["Customers", "putCustomer"],
   "GET /api/v1/customers/:uid": ["Customers", "readCustomer"],
   "DELETE /api/v1/customers/:uid": ["Customers", "deleteCustomer"],
+  "POST /api/v1/filters/try": ["Targets", "tryFilter"],
 
   "POST /api/v1/customers/:uid/portal-links": ["Portal", "createPortalLink"],
   "DELETE /api/v1/customers/:uid/portal-sessions": ["Portal", "endPortalSessions"],

@@ -39,6 +39,9 @@ const rules: Readonly<Record<string, ScopeRule>> = {
   "GET /api/v1/portal": { takes: ["portal"], names: "own" },
   "DELETE /api/v1/portal/session": { takes: ["portal"], names: "own" },
 
+  // Of a filter and a sample that the request holds.
+  "POST /api/v1/filters/try": seen("own"),
+
   "GET /api/v1/targets": seen("own"),
   "POST /api/v1/targets": changed("own"),
   "GET /api/v1/targets/:id": seen("target"),

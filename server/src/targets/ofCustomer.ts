@@ -33,25 +33,6 @@ export async function newWithinReach(
   return { ...input, customer_uid: own };
 }
 
-/** Targets that a customer may have and still make one: each is an item more of every publication to it. */
-const mostInPortal = 50;
-
-/** What bounds how many targets a customer makes for itself; undefined for whom nothing does. */
-export function boundOf({ orgId, scope }: Limited): ((transaction: Queries) => Promise<void>) | undefined {
-  if (scope?.kind !== "portal") return undefined;
-  return async (transaction) => {
-    const { count } = await transaction
-      .selectFrom("targets")
-      .select(({ fn }) => fn.countAll<number>().as("count"))
-      .where("org_id", "=", orgId)
-      .where("customer_uid", "=", scope.customerUid)
-      .executeTakeFirstOrThrow();
-    if (count > mostInPortal) {
-      throw new ApiError(409, `there are ${mostInPortal} endpoints, the most there can be: delete one first`);
-    }
-  };
-}
-
 /** Refuses changes that lead beyond the customer to which the caller is limited. @throws {ApiError} 400, 403 */
 export async function refuseBeyondReach(
   queries: Queries,

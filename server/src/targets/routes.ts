@@ -9,7 +9,7 @@ import { type Beside, targetAnswer } from "./answers.ts";
 import { createTarget, type TargetDeps } from "./createTarget.ts";
 import { deleteTarget } from "./deleteTarget.ts";
 import { handoffTargets } from "./handoffTargets.ts";
-import { asSeenBy, boundOf, newWithinReach, refuseBeyondReach, withinReach } from "./ofCustomer.ts";
+import { asSeenBy, newWithinReach, refuseBeyondReach, withinReach } from "./ofCustomer.ts";
 import { deletePreviousSecret, rotateSecret } from "./rotateSecret.ts";
 import {
   Consent,
@@ -62,7 +62,7 @@ function collectionRoutes(
       async (call) => {
         const { caller } = call;
         const body = await newWithinReach(deps.queries, caller, call.body);
-        const { target, secret } = await createTarget(deps, originOf(call), body, boundOf(caller));
+        const { target, secret } = await createTarget(deps, originOf(call), body);
         deps.changes.publishTarget(caller.orgId, target.id);
         return withAgent(deps, asSeenBy(caller.scope, target), { secret });
       },

@@ -38,6 +38,7 @@ export const functions = {
       p_pair_target_ids: "uuid[]",
       p_pair_legacy: "bool[]",
       p_pair_largest: "int4[]",
+      p_pair_filters: "uuid[]",
       p_pairs: "int2[]",
       p_ids: "uuid[]",
       p_group_ids: "uuid[]",
@@ -52,6 +53,7 @@ export const functions = {
       p_key_digests: "uuid[]",
       p_body_digests: "uuid[]",
       p_trace_contexts: "bytea[]",
+      p_differs: "bool[]",
     },
     columns: {
       codes: "text",
@@ -59,6 +61,7 @@ export const functions = {
       pair_versions: "int8[]",
       pair_kinds: "int2[]",
       pair_held: "bool[]",
+      pair_filters: "text[]",
     },
   },
   advance_replay: {
@@ -442,6 +445,9 @@ export const functions = {
       p_key_digests: "uuid[]",
       p_body_digests: "uuid[]",
       p_trace_contexts: "bytea[]",
+      p_verdict_numbers: "int2[]",
+      p_verdict_filters: "uuid[]",
+      p_verdict_passed: "bool[]",
     },
     columns: {
       number: "int2",
@@ -452,6 +458,7 @@ export const functions = {
       kinds: "int2[]",
       versions: "int8[]",
       states: "text",
+      filters: "text[]",
     },
   },
   publish_to_added: {
@@ -459,6 +466,8 @@ export const functions = {
       p_org: "uuid",
       p_publication: "uuid",
       p_most_items: "int4",
+      p_passed: "uuid[]",
+      p_failed: "uuid[]",
     },
     columns: {
       code: "text",
@@ -466,6 +475,7 @@ export const functions = {
       target_ids: "uuid[]",
       kinds: "int2[]",
       states: "text",
+      filters: "text[]",
     },
   },
   record_handoff: {

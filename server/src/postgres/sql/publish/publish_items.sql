@@ -5,6 +5,7 @@
 --   u unauthorized      n no such customer      s suspended      p pending
 --   o not p_is_open, and would be accepted otherwise
 --   l too large for the target target_ids[1]      m it reaches more than p_most_items targets
+--   v it would be accepted, and targets have filters by which it was not judged: judge it by them, and come again
 -- states has a character per item: l leased to the caller, who dispatches it from memory; d due; h held; u unread.
 create function publish_items(
   p_lease_ms integer,
@@ -24,7 +25,11 @@ create function publish_items(
   p_ordering_keys text[],
   p_key_digests uuid[],
   p_body_digests uuid[],
-  p_trace_contexts bytea[]
+  p_trace_contexts bytea[],
+  -- What filters say: of which publication, by its number, which filter, and whether it passed. Null for nothing.
+  p_verdict_numbers smallint[],
+  p_verdict_filters uuid[],
+  p_verdict_passed boolean[]
 )
 returns table (
   number smallint,
@@ -34,7 +39,8 @@ returns table (
   target_ids uuid[],
   kinds smallint[],
   versions bigint[],
-  states text
+  states text,
+  filters text[]
 ) language plpgsql as $$
 #variable_conflict use_column
 declare
@@ -44,6 +50,8 @@ declare
   v_targets publication_targets;
   v_bucket smallint;
   v_winner record;
+  v_passed uuid[] := '{}';
+  v_failed uuid[] := '{}';
 begin
   for v_sender in
     select
@@ -71,14 +79,29 @@ begin
     kinds := '{}';
     versions := '{}';
     states := '';
+    filters := null;
     if code = 'a' and not p_is_open then
       code := 'o';
+    end if;
+    if p_verdict_numbers is not null then
+      select
+        coalesce(array_agg(j.filter) filter (where j.passed), '{}'),
+        coalesce(array_agg(j.filter) filter (where not j.passed), '{}')
+      into v_passed, v_failed
+      from unnest(p_verdict_numbers, p_verdict_filters, p_verdict_passed) as j (publication, filter, passed)
+      where j.publication = v_sender.n;
     end if;
     if code = 'a' then
       v_bucket := get_byte(uuid_send(v_sender.org_id), 15);
       v_targets := publication_targets_of(
-        v_sender.org_id, p_customers[number], p_event_types[number], '{}', p_most_items
+        v_sender.org_id, p_customers[number], p_event_types[number], '{}', p_most_items, v_passed, v_failed
       );
+    end if;
+    if code = 'a' and v_targets.unjudged is not null then
+      code := 'v';
+      filters := v_targets.unjudged;
+    end if;
+    if code = 'a' then
       publication_id := new_item_id(v_bucket, v_now_ms);
       if cardinality(v_targets.ids) > p_most_items then
         code := 'm';

@@ -2,16 +2,21 @@
 -- keeps two of these from reaching a target twice. Codes:
 --   a accepted      n the organization has no such publication      e its payload was erased
 --   s suspended      p pending      l too large for the target target_ids[1]      m more than p_most_items targets
+--   v targets have filters by which it was not judged: judge it by them, and come again
 -- states is as in publish_items.
 create function publish_to_added(
   p_org uuid,
   p_publication uuid,
   p_most_items integer,
+  -- Filters that it was judged by.
+  p_passed uuid[],
+  p_failed uuid[],
   out code text,
   out item_ids uuid[],
   out target_ids uuid[],
   out kinds smallint[],
-  out states text
+  out states text,
+  out filters text[]
 ) language plpgsql as $$
 declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
@@ -57,8 +62,15 @@ begin
       from unnest(v_publication.event_ids) as i (id)
       join events e on e.org_id = p_org and e.id = i.id
     ),
-    p_most_items
+    p_most_items,
+    p_passed,
+    p_failed
   );
+  if v_targets.unjudged is not null then
+    code := 'v';
+    filters := v_targets.unjudged;
+    return;
+  end if;
   if cardinality(v_targets.ids) > p_most_items then
     code := 'm';
     return;

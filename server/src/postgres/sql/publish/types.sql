@@ -8,5 +8,7 @@ create type publication_targets as (
   held boolean[],
   -- The bytes that all of them take, and the one that takes no more.
   max_bytes integer,
-  smallest uuid
+  smallest uuid,
+  -- Filters among theirs by which the publication was not judged; null where there is none.
+  unjudged text[]
 );
