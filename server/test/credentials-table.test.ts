@@ -293,7 +293,7 @@ describe("the table", () => {
     ]);
   });
 
-  it("takes an API key alone for items and for claims, which belong to keys, and a customer alone for its portal", () => {
+  it("takes an API key alone for items and for claims, which belong to keys", () => {
     const ofConsumers = ["claim", "ack", "extend", "release", "reject"];
     expect(withCredential("apiKeyInSql")).toEqual([
       "POST /t/:target_id",
@@ -304,9 +304,12 @@ describe("the table", () => {
       "POST /api/v1/mailbox-messages/:message_id/ack",
       ...ofConsumers.map((verb) => `POST /api/v1/mailboxes/:mailbox_id/${verb}`),
     ]);
-    expect(withCredential("portal")).toEqual(["GET /api/v1/portal", "DELETE /api/v1/portal/session"]);
     // An agent's tools claim, too.
     expect(withCredential("apiKey")).toEqual(["POST /mcp"]);
+  });
+
+  it("takes a customer's session alone for what is about that session", () => {
+    expect(withCredential("portal")).toEqual(["GET /api/v1/portal", "DELETE /api/v1/portal/session"]);
   });
 
   it("has every route of the service", async () => {
