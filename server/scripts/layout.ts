@@ -40,6 +40,7 @@ const layers: readonly (readonly string[])[] = [
     "mailbox",
     "events",
     "customers",
+    "eventTypes",
     "publications",
     "replays",
     "testsend",

@@ -8,6 +8,7 @@ import { billingRoutes } from "./billing/routes.ts";
 import type { Config } from "./config/config.ts";
 import type { Queries } from "./postgres/tables.ts";
 import { eventRoutes } from "./events/routes.ts";
+import { eventTypeRoutes } from "./eventTypes/routes.ts";
 import type { Handoffs } from "./handoff/handoffs.ts";
 import { handoffRoutes } from "./handoff/routes.ts";
 import { addDashboard } from "./http/dashboard.ts";
@@ -116,6 +117,8 @@ export function interfaceTable(deps: AppDeps): RouteRow[] {
     ["GET", "/api/v1/customers/:uid", "either", customers.read],
     ["DELETE", "/api/v1/customers/:uid", "either", customers.remove],
 
+    ...eventTypeRows(deps),
+
     ["GET", "/api/v1/targets", "either", targets.list],
     ["POST", "/api/v1/targets", "either", targets.create],
     ["GET", "/api/v1/targets/:id", "either", targets.read],
@@ -157,6 +160,17 @@ export function interfaceTable(deps: AppDeps): RouteRow[] {
     ...doingRows(deps),
     ...billingRows(deps),
     ...operationRows(deps),
+  ];
+}
+
+function eventTypeRows(deps: AppDeps): RouteRow[] {
+  const eventTypes = eventTypeRoutes(deps);
+  return [
+    ["GET", "/api/v1/event-types", "either", eventTypes.list],
+    ["POST", "/api/v1/event-types/import", "either", eventTypes.import],
+    ["PUT", "/api/v1/event-types/:name", "either", eventTypes.put],
+    ["GET", "/api/v1/event-types/:name", "either", eventTypes.read],
+    ["DELETE", "/api/v1/event-types/:name", "either", eventTypes.remove],
   ];
 }
 

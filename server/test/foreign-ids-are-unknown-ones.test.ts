@@ -14,7 +14,16 @@ const it = nodeTest({ POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8", POSTRIDER_ROLES
 interface Possessions {
   owner: Account;
   ids: Record<
-    "webhook" | "mailbox" | "event" | "message" | "key" | "user" | "invitation" | "customer" | "publication",
+    | "webhook"
+    | "mailbox"
+    | "event"
+    | "message"
+    | "key"
+    | "user"
+    | "invitation"
+    | "customer"
+    | "eventType"
+    | "publication",
     string
   >;
 }
@@ -43,9 +52,11 @@ async function possess(): Promise<Possessions> {
     body: { role: "viewer" },
   });
   await node.call("PUT", "/api/v1/customers/theirs", { key, body: { name: "theirs" } });
+  await node.call("PUT", "/api/v1/event-types/their.type", { key, body: { description: "theirs" } });
   const ids = {
     publication: await make("/p/theirs", { private: true }),
     customer: "theirs",
+    eventType: "their.type",
     webhook,
     mailbox,
     event,
@@ -72,6 +83,8 @@ async function contents({ owner: { api_key: key }, ids }: Possessions): Promise<
       "erasures",
       "notification-targets",
       "customers",
+      "event-types",
+      "event-types/their.type",
       "publications",
     ].map((name) => `/api/v1/${name}`),
     `/api/v1/mailboxes/${ids.mailbox}/messages`,

@@ -73,6 +73,7 @@ export const pagePaths = [
   "/targets/*",
   "/customers",
   "/customers/*",
+  "/event-types",
   "/mailboxes",
   "/mailboxes/*",
   "/handoffs",

@@ -3,6 +3,7 @@ export const tags = [
   { name: "Account", description: "Signup, login and sessions" },
   { name: "API keys", description: "Up to five per workspace" },
   { name: "Customers", description: "Whom an organization sends to, by its own ids" },
+  { name: "Event types", description: "The catalogue of what an organization sends" },
   { name: "Targets", description: "Where items go: webhooks, mailboxes and agents" },
   { name: "Ingestion", description: "Handing items over" },
   { name: "Publications", description: "What was sent with one call to many targets" },
@@ -37,6 +38,12 @@ export const operationNames: Record<string, readonly [tag: Tag, operationId: str
   "PUT /api/v1/customers/:uid": ["Customers", "putCustomer"],
   "GET /api/v1/customers/:uid": ["Customers", "readCustomer"],
   "DELETE /api/v1/customers/:uid": ["Customers", "deleteCustomer"],
+
+  "GET /api/v1/event-types": ["Event types", "listEventTypes"],
+  "POST /api/v1/event-types/import": ["Event types", "importEventTypes"],
+  "PUT /api/v1/event-types/:name": ["Event types", "putEventType"],
+  "GET /api/v1/event-types/:name": ["Event types", "readEventType"],
+  "DELETE /api/v1/event-types/:name": ["Event types", "deleteEventType"],
 
   "GET /api/v1/targets": ["Targets", "listTargets"],
   "POST /api/v1/targets": ["Targets", "createTarget"],

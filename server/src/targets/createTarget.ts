@@ -8,7 +8,7 @@ import { newSigningSecret, parseSigningSecret } from "../items/signature.ts";
 import { ApiError } from "../http/contract/errors.ts";
 import type { ParsedNetworks } from "../outbound/addressGuard.ts";
 import { checkTargetUrl } from "../outbound/targetUrl.ts";
-import { checkEventTypes } from "./eventTypes.ts";
+import { checkCatalogued, checkEventTypes } from "./eventTypes.ts";
 import { sealHeaders } from "./headers.ts";
 import { type HandoffAuth, type HandoffTargets, handoffTargets } from "./handoffTargets.ts";
 import { checkMetadata } from "./metadata.ts";
@@ -51,6 +51,7 @@ export async function createTarget(
   switch (input.kind) {
     case "webhook":
       if (input.url === undefined) throw new ApiError(400, "url is required for a webhook target");
+      await checkCatalogued(deps.queries, origin.orgId, input.event_types);
       return createWebhook(deps, origin, { ...input, url: input.url });
     case "mailbox":
       return {

@@ -7,6 +7,7 @@ import { Deleted, IdParams } from "../http/contract/schemas.ts";
 import { type Beside, targetAnswer } from "./answers.ts";
 import { createTarget, type TargetDeps } from "./createTarget.ts";
 import { deleteTarget } from "./deleteTarget.ts";
+import { checkCatalogued } from "./eventTypes.ts";
 import { handoffTargets } from "./handoffTargets.ts";
 import { deletePreviousSecret, rotateSecret } from "./rotateSecret.ts";
 import {
@@ -20,6 +21,9 @@ import {
 } from "./schemas.ts";
 import { listTargets, readTarget, type StoredTarget, tooManyTargets } from "./store.ts";
 import { updateTarget } from "./updateTarget.ts";
+
+const catalogued =
+  "Where there is a catalogue of event types, what a target newly names in event_types has to be in it.";
 
 type Names = "list" | "create" | "read" | "update" | "remove" | "refresh" | "rotate" | "deletePrevious";
 
@@ -49,7 +53,7 @@ function collectionRoutes(
     create: route(
       {
         summary: "Create a webhook, mailbox or a2a target",
-        description: "The answer of a webhook target holds its signing secret, this once.",
+        description: `The answer of a webhook target holds its signing secret, this once. ${catalogued}`,
         body: inputs.newTarget,
         response: { 200: Target },
         errors: {
@@ -70,7 +74,7 @@ function collectionRoutes(
     update: route(
       {
         summary: "Change a target",
-        description: enabling,
+        description: `${enabling} ${catalogued}`,
         params: IdParams,
         body: inputs.targetChanges,
         response: { 200: Target },
@@ -79,6 +83,7 @@ function collectionRoutes(
       async (call) => {
         const { caller, params, body } = call;
         const present = await findTarget(deps, caller.orgId, params.id);
+        await checkCatalogued(deps.queries, caller.orgId, body.event_types, present);
         const { target, heldItems } = await updateTarget(deps, originOf(call), present, body);
         return withAgent(deps, target, { heldItems });
       },
