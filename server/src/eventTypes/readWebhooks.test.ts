@@ -79,11 +79,12 @@ const json = fc.letrec((tie) => ({
 })).value;
 
 it("no document is answered with anything but types and reasons", async () => {
-  await fc.assert(
+  const tried = fc.assert(
     fc.asyncProperty(fc.dictionary(fc.constantFrom("a", "b", "c d"), json), async (webhooks) => {
       const refused = await readWebhooks({ openapi: "3.1.0", webhooks }).catch((error: unknown) => error);
       return !(refused instanceof Error) || (refused instanceof ApiError && refused.status === 400);
     }),
     { numRuns: 200 },
   );
+  await expect(tried).resolves.toBeUndefined();
 });
