@@ -330,6 +330,33 @@ export interface EventTypeInput {
   example?: unknown;
 }
 
+export interface FilterResult {
+  /** undecided: the sample is too large for this filter; such an item is let through, as one that matches */
+  verdict: "matches" | "differs" | "undecided";
+  /** The parts of the filter that the sample does not match */
+  failed: {
+    /** Where it stands in the filter */
+    path: string;
+    /** What the filter asks for there */
+    expected: unknown;
+    /** Up to ten values that the sample has there; none where the field is absent */
+    found: unknown[];
+  }[];
+}
+
+export interface FilterTrial {
+  /** Which items the target gets: a pattern in the grammar of Amazon EventBridge (values, prefix, suffix, equals-ignore-case, anything-but, numeric, exists, $or) over `payload`, the JSON that was posted, and `metadata` (event_type, correlation_id, ordering_key). At most 4 KiB */
+  filter: Record<string, unknown>;
+  /** Any JSON */
+  payload: unknown;
+  /** As X-Event-Type; the payload's own event_type comes before it */
+  event_type?: string;
+  /** As X-Correlation-ID */
+  correlation_id?: string;
+  /** As X-Ordering-Key */
+  ordering_key?: string;
+}
+
 export interface Handoff {
   /** Null when the agent answered with a message in place of a task */
   task_id: string | null;
@@ -582,6 +609,8 @@ export interface NewTarget {
   customer_uid?: string | null;
   /** Any JSON object of up to 4 KiB; replaced whole */
   metadata?: Record<string, unknown> | null;
+  /** Which items the target gets: a pattern in the grammar of Amazon EventBridge (values, prefix, suffix, equals-ignore-case, anything-but, numeric, exists, $or) over `payload`, the JSON that was posted, and `metadata` (event_type, correlation_id, ordering_key). At most 4 KiB */
+  filter?: Record<string, unknown> | null;
 }
 
 export interface NotificationTarget {
@@ -793,6 +822,8 @@ export interface Target {
   customer_uid?: string;
   /** Any JSON object of up to 4 KiB; replaced whole */
   metadata?: Record<string, unknown>;
+  /** Which items the target gets: a pattern in the grammar of Amazon EventBridge (values, prefix, suffix, equals-ignore-case, anything-but, numeric, exists, $or) over `payload`, the JSON that was posted, and `metadata` (event_type, correlation_id, ordering_key). At most 4 KiB */
+  filter?: Record<string, unknown>;
   name: string;
   description: string;
   enabled: boolean;
@@ -899,6 +930,8 @@ export interface TargetChanges {
   customer_uid?: string | null;
   /** Any JSON object of up to 4 KiB; replaced whole */
   metadata?: Record<string, unknown> | null;
+  /** Which items the target gets: a pattern in the grammar of Amazon EventBridge (values, prefix, suffix, equals-ignore-case, anything-but, numeric, exists, $or) over `payload`, the JSON that was posted, and `metadata` (event_type, correlation_id, ordering_key). At most 4 KiB */
+  filter?: Record<string, unknown> | null;
 }
 
 export interface TargetHealth {
@@ -1073,6 +1106,8 @@ export interface Operations {
   readCustomer(uid: string, options?: CallOptions): Promise<Customer>;
   /** Delete a customer and its targets; what is queued for these becomes CANCELED. */
   deleteCustomer(uid: string, options?: CallOptions): Promise<DeletedCustomer>;
+  /** Try a filter on a sample. Says whether an item like the sample would be let through, and which parts of the filter failed. */
+  tryFilter(body: FilterTrial, options?: CallOptions): Promise<FilterResult>;
   /** List event types, by name, without their schemas and examples. */
   listEventTypes(options?: CallOptions & { limit?: number; /** The name of the last type of the page before */ after?: string; /** Only types whose name begins with this */ prefix?: string; /** Only those that are deprecated, or only those that are not */ deprecated?: "true" | "false" }): Promise<{
     event_types: ListedEventType[];
@@ -1379,6 +1414,7 @@ export const operationTable = {
   putCustomer: { method: "PUT", path: "/api/v1/customers/{uid}", hasBody: true, headers: {}, query: [], idempotent: false },
   readCustomer: { method: "GET", path: "/api/v1/customers/{uid}", hasBody: false, headers: {}, query: [], idempotent: true },
   deleteCustomer: { method: "DELETE", path: "/api/v1/customers/{uid}", hasBody: false, headers: {}, query: [], idempotent: false },
+  tryFilter: { method: "POST", path: "/api/v1/filters/try", hasBody: true, headers: {}, query: [], idempotent: false },
   listEventTypes: { method: "GET", path: "/api/v1/event-types", hasBody: false, headers: {}, query: ["limit", "after", "prefix", "deprecated"], idempotent: true },
   importEventTypes: { method: "POST", path: "/api/v1/event-types/import", hasBody: false, headers: {}, query: ["dry_run"], idempotent: false },
   putEventType: { method: "PUT", path: "/api/v1/event-types/{name}", hasBody: true, headers: {}, query: [], idempotent: false },

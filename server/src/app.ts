@@ -35,6 +35,7 @@ import { endpointRoutes } from "./targets/endpointRoutes.ts";
 import { replayRoutes } from "./replays/routes.ts";
 import { statsRoutes } from "./stats/routes.ts";
 import { customerRoutes } from "./customers/routes.ts";
+import { filterRoutes } from "./filters/routes.ts";
 import { targetRoutes } from "./targets/routes.ts";
 import { testRoutes } from "./testsend/routes.ts";
 import { tryoutRoutes } from "./tryout/routes.ts";
@@ -43,6 +44,7 @@ import type { ConsumerTraces } from "./mailbox/traceConsumers.ts";
 import type { Traces } from "./telemetry/traces.ts";
 import { type StreamRouteDeps, streamRoutes } from "./stream/routes.ts";
 import type { SecretBox } from "./items/secretBox.ts";
+import type { UpgradeGate } from "./items/upgradeGate.ts";
 
 /** What the interface is made of. Features take the parts they need; `assemble.ts` makes them all. */
 export interface AppDeps extends ServerDeps, HealthDeps, StreamRouteDeps, McpRouteDeps {
@@ -50,6 +52,7 @@ export interface AppDeps extends ServerDeps, HealthDeps, StreamRouteDeps, McpRou
   queries: Queries;
   passwords: Passwords;
   box: SecretBox;
+  filterGate: UpgradeGate;
   outbound: Outbound;
   /** Networks exempt from the address guard. */
   networks: ParsedNetworks;
@@ -116,6 +119,7 @@ export function interfaceTable(deps: AppDeps): RouteRow[] {
     ["PUT", "/api/v1/customers/:uid", "either", customers.put],
     ["GET", "/api/v1/customers/:uid", "either", customers.read],
     ["DELETE", "/api/v1/customers/:uid", "either", customers.remove],
+    ["POST", "/api/v1/filters/try", "either", filterRoutes().tryOut, "viewer"],
 
     ...eventTypeRows(deps),
 

@@ -208,6 +208,7 @@ const exceptions: Record<string, string> = {
     "an intervention, which the message keeps with who did it",
   "POST /api/v1/replays": "a job, which keeps who started it and what it did",
   "POST /api/v1/replays/{id}/cancel": "a job's end, which is on record with the job",
+  "POST /api/v1/filters/try": "says what a filter would do, and changes nothing",
   "POST /api/v1/targets/{id}/test": "a request to a receiver, of which nothing stays",
   "POST /api/v1/events/{id}/handoff/message": "a word to an agent, kept with the handoff",
   "POST /api/v1/events/{id}/handoff/cancel": "a word to an agent, kept with the handoff",

@@ -195,6 +195,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/filters/try": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Try a filter on a sample
+         * @description Says whether an item like the sample would be let through, and which parts of the filter failed.
+         */
+        post: operations["tryFilter"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/event-types": {
         parameters: {
             query?: never;
@@ -1978,6 +1998,67 @@ export interface components {
             /** @description A payload as it may be: any JSON of up to 64 KiB; it is not held against the schema. null for none */
             example?: unknown;
         };
+        FilterResult: {
+            /**
+             * @description undecided: the sample is too large for this filter; such an item is let through, as one that matches
+             * @enum {string}
+             */
+            verdict: "matches" | "differs" | "undecided";
+            /** @description The parts of the filter that the sample does not match */
+            failed: {
+                /** @description Where it stands in the filter */
+                path: string;
+                /** @description What the filter asks for there */
+                expected: unknown;
+                /** @description Up to ten values that the sample has there; none where the field is absent */
+                found: unknown[];
+            }[];
+        };
+        FilterTrial: {
+            /**
+             * @description Which items the target gets: a pattern in the grammar of Amazon EventBridge (values, prefix, suffix, equals-ignore-case, anything-but, numeric, exists, $or) over `payload`, the JSON that was posted, and `metadata` (event_type, correlation_id, ordering_key). At most 4 KiB
+             * @example {
+             *       "payload": {
+             *         "amount": [
+             *           {
+             *             "numeric": [
+             *               ">=",
+             *               100
+             *             ]
+             *           }
+             *         ],
+             *         "currency": [
+             *           "EUR",
+             *           "CHF"
+             *         ]
+             *       },
+             *       "metadata": {
+             *         "event_type": [
+             *           {
+             *             "prefix": "invoice."
+             *           }
+             *         ]
+             *       }
+             *     }
+             */
+            filter: {
+                [key: string]: unknown;
+            };
+            /**
+             * @description Any JSON
+             * @example {
+             *       "amount": 80,
+             *       "currency": "EUR"
+             *     }
+             */
+            payload: unknown;
+            /** @description As X-Event-Type; the payload's own event_type comes before it */
+            event_type?: string;
+            /** @description As X-Correlation-ID */
+            correlation_id?: string;
+            /** @description As X-Ordering-Key */
+            ordering_key?: string;
+        };
         Handoff: {
             /** @description Null when the agent answered with a message in place of a task */
             task_id: string | null;
@@ -2279,6 +2360,35 @@ export interface components {
             metadata?: {
                 [key: string]: unknown;
             } | null;
+            /**
+             * @description Which items the target gets: a pattern in the grammar of Amazon EventBridge (values, prefix, suffix, equals-ignore-case, anything-but, numeric, exists, $or) over `payload`, the JSON that was posted, and `metadata` (event_type, correlation_id, ordering_key). At most 4 KiB
+             * @example {
+             *       "payload": {
+             *         "amount": [
+             *           {
+             *             "numeric": [
+             *               ">=",
+             *               100
+             *             ]
+             *           }
+             *         ],
+             *         "currency": [
+             *           "EUR",
+             *           "CHF"
+             *         ]
+             *       },
+             *       "metadata": {
+             *         "event_type": [
+             *           {
+             *             "prefix": "invoice."
+             *           }
+             *         ]
+             *       }
+             *     }
+             */
+            filter?: {
+                [key: string]: unknown;
+            } | null;
         };
         NotificationTarget: {
             /** @example 0192f3a4b5c67d8e9fa0b1c2d3e4f506 */
@@ -2522,6 +2632,35 @@ export interface components {
             metadata?: {
                 [key: string]: unknown;
             };
+            /**
+             * @description Which items the target gets: a pattern in the grammar of Amazon EventBridge (values, prefix, suffix, equals-ignore-case, anything-but, numeric, exists, $or) over `payload`, the JSON that was posted, and `metadata` (event_type, correlation_id, ordering_key). At most 4 KiB
+             * @example {
+             *       "payload": {
+             *         "amount": [
+             *           {
+             *             "numeric": [
+             *               ">=",
+             *               100
+             *             ]
+             *           }
+             *         ],
+             *         "currency": [
+             *           "EUR",
+             *           "CHF"
+             *         ]
+             *       },
+             *       "metadata": {
+             *         "event_type": [
+             *           {
+             *             "prefix": "invoice."
+             *           }
+             *         ]
+             *       }
+             *     }
+             */
+            filter?: {
+                [key: string]: unknown;
+            };
             name: string;
             description: string;
             enabled: boolean;
@@ -2681,6 +2820,35 @@ export interface components {
              *     }
              */
             metadata?: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * @description Which items the target gets: a pattern in the grammar of Amazon EventBridge (values, prefix, suffix, equals-ignore-case, anything-but, numeric, exists, $or) over `payload`, the JSON that was posted, and `metadata` (event_type, correlation_id, ordering_key). At most 4 KiB
+             * @example {
+             *       "payload": {
+             *         "amount": [
+             *           {
+             *             "numeric": [
+             *               ">=",
+             *               100
+             *             ]
+             *           }
+             *         ],
+             *         "currency": [
+             *           "EUR",
+             *           "CHF"
+             *         ]
+             *       },
+             *       "metadata": {
+             *         "event_type": [
+             *           {
+             *             "prefix": "invoice."
+             *           }
+             *         ]
+             *       }
+             *     }
+             */
+            filter?: {
                 [key: string]: unknown;
             } | null;
         };
@@ -3569,6 +3737,57 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["NeedsRole"];
             404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["NotJson"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    tryFilter: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FilterTrial"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "verdict": "differs",
+                     *       "failed": [
+                     *         {
+                     *           "path": "payload.amount",
+                     *           "expected": [
+                     *             {
+                     *               "numeric": [
+                     *                 ">=",
+                     *                 100
+                     *               ]
+                     *             }
+                     *           ],
+                     *           "found": [
+                     *             80
+                     *           ]
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["FilterResult"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["NotJson"];
             503: components["responses"]["Unavailable"];

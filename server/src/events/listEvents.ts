@@ -42,7 +42,7 @@ export async function listIds(snapshot: Queries, filter: EventFilter, run: Run):
 
 function canHave(kind: TargetKind, { status, handoffState }: EventFilter): boolean {
   if (handoffState !== undefined && kind !== "a2a") return false;
-  if (status === undefined || status === "CANCELED") return true;
+  if (status === undefined || status === "CANCELED" || status === "FILTERED") return true;
   return isMailboxStatus(status) === (kind === "mailbox");
 }
 

@@ -79,6 +79,18 @@ export const customerExamples = {
   },
   readCustomer: { answer: customer },
   listCustomers: { answer: { customers: [customer] } },
+  tryFilter: {
+    request: {
+      "An amount": {
+        filter: { payload: { amount: [{ numeric: [">=", 100] }] } },
+        payload: { amount: 80, currency: "EUR" },
+      },
+    },
+    answer: {
+      verdict: "differs",
+      failed: [{ path: "payload.amount", expected: [{ numeric: [">=", 100] }], found: [80] }],
+    },
+  },
   deleteCustomer: { answer: { deleted: true, deleted_targets: 2 } },
   listEventTypes: { answer: { event_types: [listedEventType] } },
   putEventType: {

@@ -38,6 +38,7 @@ export const operationNames: Record<string, readonly [tag: Tag, operationId: str
   "PUT /api/v1/customers/:uid": ["Customers", "putCustomer"],
   "GET /api/v1/customers/:uid": ["Customers", "readCustomer"],
   "DELETE /api/v1/customers/:uid": ["Customers", "deleteCustomer"],
+  "POST /api/v1/filters/try": ["Targets", "tryFilter"],
 
   "GET /api/v1/event-types": ["Event types", "listEventTypes"],
   "POST /api/v1/event-types/import": ["Event types", "importEventTypes"],

@@ -135,6 +135,10 @@ export interface TargetRow {
   uid: string | null;
   customer_uid: string | null;
   metadata: Record<string, unknown> | null;
+  /** JSON. */
+  filter: string | null;
+  /** Names the filter's text. */
+  filter_digest: string | null;
   name: string;
   description: string;
   enabled: boolean;

@@ -21,6 +21,8 @@ import { createHelper, type Helper } from "../delivery/second-thread/helpingThre
 import { createHandoffs, type Handoffs } from "../handoff/handoffs.ts";
 import { closeServer } from "../http/closeServer.ts";
 import type { ItemSink } from "../intake/handOn.ts";
+import { createFilterGate } from "../filters/filterGate.ts";
+import { KnownFilters } from "../filters/knownFilters.ts";
 import { createIntake } from "../intake/intake.ts";
 import { createPublisher } from "../publications/publisher.ts";
 import { createMailboxes, type Mailboxes } from "../mailbox/mailboxes.ts";
@@ -106,7 +108,11 @@ function assembleParts(deps: ServiceDeps, requestPool: pg.Pool) {
     onKeyUsed: (key) => foundation.keyUsage.noteKey(key),
   });
   const sink = itemSink({ ...foundation, dispatcher, mailboxes, log });
-  const limits = { maxQueuedBytes: config.bodyMemoryBytes, ownerOf: foundation.ownerOf };
+  const limits = {
+    maxQueuedBytes: config.bodyMemoryBytes,
+    ownerOf: foundation.ownerOf,
+    filters: new KnownFilters(),
+  };
   const intake = createIntake(foundation.pool, sink, limits);
   const publisher = createPublisher(foundation.pool, sink, limits);
   const { traces } = foundation;
@@ -242,6 +248,7 @@ export function createService(deps: ServiceDeps): Service {
   let billing: BillingWorker | undefined;
   const app = createApp({
     ...parts,
+    filterGate: createFilterGate(pool),
     config,
     log,
     nowMs,

@@ -13,7 +13,7 @@ import { endHeaderSet, noteHeaderSet } from "./headerSets.ts";
 /** A target as its owner may see it: no secret leaves the database this way, but for headers, which are sealed. */
 export type StoredTarget = Omit<
   TargetRow,
-  "org_id" | "secret" | "previous_secret" | "failing_since" | "version"
+  "org_id" | "secret" | "previous_secret" | "failing_since" | "version" | "filter_digest"
 > & { has_previous_secret: boolean };
 
 /** A bound for the lists, which are not paged, and for the circle of the claim. */
@@ -269,6 +269,7 @@ const visibleColumns = [
   "uid",
   "customer_uid",
   "metadata",
+  "filter",
   "name",
   "description",
   "enabled",
