@@ -47,6 +47,7 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
           <input
             type="file"
             accept=".json,application/json"
+            className="file:mr-2 file:h-8 file:rounded-control file:border file:border-control file:bg-surface file:px-3 file:font-medium hover:file:bg-sunken"
             onChange={(event) => void event.target.files?.[0]?.text().then(give)}
           />
         </label>
