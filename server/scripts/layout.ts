@@ -42,6 +42,7 @@ const layers: readonly (readonly string[])[] = [
     "events",
     "customers",
     "eventTypes",
+    "portal",
     "publications",
     "replays",
     "testsend",

@@ -1,12 +1,12 @@
 import { useQuery } from "@tanstack/react-query";
-import { type ChangeEventHandler, useId } from "react";
+import { useId } from "react";
 import { TextField } from "../controls/Field.tsx";
 import { isTypePrefix, listEventTypes } from "../eventTypes/eventTypeQueries.ts";
 
 interface EventTypesFieldProps {
   value: string;
   error?: string | undefined;
-  onChange: ChangeEventHandler<HTMLInputElement>;
+  onChange: (event: { target: { value: string } }) => void;
 }
 
 const mostProposed = 50;

@@ -144,7 +144,7 @@ function Fields({ target, draft, field, hasSchedule }: FieldsProps) {
 type Field = (name: keyof Draft) => {
   value: string;
   error: string | undefined;
-  onChange: React.ChangeEventHandler<HTMLInputElement>;
+  onChange: (event: { target: { value: string } }) => void;
 };
 
 /** How fast the receiver may be sent to. */

@@ -4,6 +4,7 @@ export const tags = [
   { name: "API keys", description: "Up to five per workspace" },
   { name: "Customers", description: "Whom an organization sends to, by its own ids" },
   { name: "Event types", description: "The catalogue of what an organization sends" },
+  { name: "Portal", description: "Where customers see and change their own webhooks" },
   { name: "Targets", description: "Where items go: webhooks, mailboxes and agents" },
   { name: "Ingestion", description: "Handing items over" },
   { name: "Publications", description: "What was sent with one call to many targets" },
@@ -45,6 +46,14 @@ export const operationNames: Record<string, readonly [tag: Tag, operationId: str
   "PUT /api/v1/event-types/:name": ["Event types", "putEventType"],
   "GET /api/v1/event-types/:name": ["Event types", "readEventType"],
   "DELETE /api/v1/event-types/:name": ["Event types", "deleteEventType"],
+
+  "POST /api/v1/customers/:uid/portal-links": ["Portal", "createPortalLink"],
+  "DELETE /api/v1/customers/:uid/portal-sessions": ["Portal", "endPortalSessions"],
+  "POST /api/v1/portal/sessions": ["Portal", "openPortalSession"],
+  "GET /api/v1/portal": ["Portal", "readPortal"],
+  "DELETE /api/v1/portal/session": ["Portal", "leavePortal"],
+  "GET /api/v1/portal-settings": ["Portal", "readPortalSettings"],
+  "PUT /api/v1/portal-settings": ["Portal", "savePortalSettings"],
 
   "GET /api/v1/targets": ["Targets", "listTargets"],
   "POST /api/v1/targets": ["Targets", "createTarget"],
