@@ -103,6 +103,8 @@ function pictures({ targets, replay }: Seeded, failed: string): Picture[] {
     { name: "secret", path: `/targets/${targets.orders}?tab=secret`, shown: "Rotate the signing secret" },
     { name: "new-target", path: "/targets/new", shown: "Where should items go?" },
     { name: "customers", path: "/customers", shown: "Corner Shop GmbH" },
+    { name: "event-type", path: "/event-types?type=order.shipped", shown: "Delete this event type" },
+    { name: "event-types", path: "/event-types", shown: "An order was paid in full." },
     { name: "customer", path: "/customers/shop-7", shown: "Delete this customer" },
     { name: "mailbox", path: `/mailboxes/${targets.mailbox}`, shown: "ticket.opened" },
     { name: "handoffs", path: "/handoffs", shown: "Waits for your answer" },

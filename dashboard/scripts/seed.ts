@@ -39,6 +39,7 @@ export async function seed(call: Call, { agentCardUrl, items = 60 }: SeedOptions
   const make = async (body: unknown): Promise<string> =>
     ((await call("POST", "/api/v1/targets", { key, body })) as { id: string }).id;
   await makeCustomers(call, key);
+  await makeEventTypes(call, key);
   const targets: Seeded["targets"] = {
     orders: await make({
       kind: "webhook",
@@ -95,6 +96,24 @@ export async function seed(call: Call, { agentCardUrl, items = 60 }: SeedOptions
     },
   })) as { id: string };
   return { email, password, key, targets, replay, stop: () => void receiver.server.close() };
+}
+
+async function makeEventTypes(call: Call, key: string): Promise<void> {
+  for (const [name, description, deprecated] of [
+    ["order.created", "A customer placed an order.", false],
+    ["order.paid", "An order was paid in full.", false],
+    ["order.shipped", "A parcel left the warehouse.", true],
+  ] as const)
+    await call("PUT", `/api/v1/event-types/${name}`, {
+      key,
+      body: {
+        description,
+        deprecated,
+        group: "Orders",
+        schema: { type: "object", properties: { order: { type: "integer" } }, required: ["order"] },
+        example: { event_type: name, order: 1001 },
+      },
+    });
 }
 
 async function makeCustomers(call: Call, key: string): Promise<void> {

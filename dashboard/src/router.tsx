@@ -88,6 +88,11 @@ const routeTree = root.addChildren([
     }),
     createRoute({
       getParentRoute: () => shell,
+      path: "/event-types",
+      component: lazyRouteComponent(() => import("./eventTypes/EventTypesPage.tsx"), "EventTypesPage"),
+    }),
+    createRoute({
+      getParentRoute: () => shell,
       path: "/mailboxes",
       component: lazyRouteComponent(() => import("./mailboxes/MailboxesPage.tsx"), "MailboxesPage"),
     }),

@@ -57,6 +57,10 @@ it("shows a customer its own endpoints, and lets it make, test, rotate and repla
     colour: "#ffee58",
     origins: [],
   });
+  await call("PUT", "/api/v1/event-types/order.paid", {
+    description: "Paid in full",
+    example: { order: 1001 },
+  });
   const fields = { name: "orders", customer_uid: "shop-7", max_retries: 0 };
   const target = await createWebhookTarget(dashboard.service, account, `${receiver.url}/broken`, fields);
   await createWebhookTarget(dashboard.service, account, `${receiver.url}/other`, {
@@ -77,6 +81,8 @@ it("shows a customer its own endpoints, and lets it make, test, rotate and repla
   expect(page.url()).not.toContain("code");
   await page.getByRole("link", { name: "orders" }).waitFor();
   expect(await page.getByText("not theirs").count()).toBe(0);
+  await page.locator("summary", { hasText: "order.paid" }).click();
+  await page.getByText('"order": 1001').waitFor();
   expect(await violations(page)).toEqual([]);
 
   await page.getByRole("button", { name: "New endpoint" }).click();

@@ -18,6 +18,10 @@ beforeAll(async () => {
   const { service } = dashboard;
   owned.target = (await createWebhookTarget(service, owner, "https://receiver.invalid/")).id;
   owned.mailbox = await createMailboxTarget(service, owner);
+  await service.call("PUT", "/api/v1/event-types/order.paid", {
+    key: owner.api_key,
+    body: { description: "Paid in full" },
+  });
   await service.call("PUT", "/api/v1/customers/shop-7", { key: owner.api_key, body: { name: "Shop GmbH" } });
   await service.call("POST", "/api/v1/replays", {
     key: owner.api_key,
@@ -40,6 +44,8 @@ const pages = [
   `/targets/${id}`,
   "/customers",
   `/customers/${id}`,
+  "/event-types",
+  "/event-types?type=none",
   "/mailboxes",
   `/mailboxes/${id}`,
   "/handoffs",
@@ -255,6 +261,8 @@ it.concurrent("pages keep what they had read, and say from when it is, where it 
     [`/targets/${target}?tab=health`, "When an attempt fails"],
     ["/customers", "Shop GmbH"],
     ["/customers/shop-7", "No target belongs to it yet"],
+    ["/event-types", "Paid in full"],
+    ["/event-types?type=order.paid", "No example was given."],
     ["/mailboxes", "Oldest"],
     [`/mailboxes/${mailbox}`, "In / out a minute"],
     ["/handoffs?state=WORKING", "No handoff is in this state"],
@@ -296,6 +304,7 @@ const empty: readonly Shown[] = [
   ["/items", "No items yet", "Send the first one"],
   ["/targets", "No targets yet", "Get started"],
   ["/customers", "No customers yet", "New customer"],
+  ["/event-types", "No event types yet", "New event type"],
   ["/mailboxes", "No mailboxes yet", "Make a mailbox"],
   ["/handoffs", "No handoffs yet", "Add an agent"],
   ["/replays", "No replays yet", "Find failed items"],
@@ -309,6 +318,7 @@ const empty: readonly Shown[] = [
 
 const noMatch: readonly Shown[] = [
   ["/customers?prefix=none", "No customer matches", "Show all customers"],
+  ["/event-types?prefix=none", "No event type matches", "Show all event types"],
   ["/items?type=none", "No item matches", "Clear the filters"],
   ["/handoffs?state=WORKING", "No handoff is in this state", "Show all handoffs"],
   ["/settings?tab=audit&action=key.deleted", "No entry matches", "Show all entries"],
@@ -317,6 +327,8 @@ const noMatch: readonly Shown[] = [
 /** What makes no sense, in a path or behind the `?`. */
 const nonsense: readonly Shown[] = [
   ["/customers?prefix=no+uid", "No customer matches", "Show all customers"],
+  ["/event-types?prefix=%C3%A9", "No event type matches", "Show all event types"],
+  ["/event-types?deprecated=maybe", "No event types yet", "New event type"],
   ["/items?time=soon", /Time must be 1h/, "Clear the filters"],
   ["/items?status=LOST", /status/i, "Clear the filters"],
   ["/items?target=none", /There is nothing with this id|target_id|No item matches/i, "Clear the filters"],
@@ -342,6 +354,7 @@ function foreign(): readonly Shown[] {
     `/handoffs?open=${item}`,
     `/replays/${item}`,
     "/customers/shop-7",
+    "/event-types?type=order.paid",
   ];
   const none = { target: "none", mailbox: "none", item: "none" };
   return [owned, { target: id, mailbox: id, item: id }, none].flatMap((of) =>

@@ -74,6 +74,8 @@ function pages(failed: string): [path: string, shown: string][] {
     ["/customers", "Corner Shop GmbH"],
     ["/customers?prefix=none", "No customer matches"],
     ["/customers/shop-7", "Delete this customer"],
+    ["/event-types", "An order was paid in full."],
+    ["/event-types?type=order.created", "Delete this event type"],
     ["/mailboxes", "support inbox"],
     [`/mailboxes/${mailbox}`, "ticket.opened"],
     ["/handoffs", "table.wanted"],

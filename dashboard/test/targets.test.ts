@@ -318,3 +318,61 @@ it("makes a customer with a target that its receiver knows, and deletes both for
   await page.getByText("No customers yet").waitFor();
   expect(problems).toEqual([]);
 });
+
+it("describes event types, imports a document after a look at it, and proposes them to a target", async () => {
+  const own = await dashboard.newAccount();
+  const target = await createWebhookTarget(dashboard.service, own, `${receiver.url}/typed`);
+  const { page, problems } = await dashboard.openAs(own);
+  await page.goto("/event-types");
+  await page.getByText("No event types yet").waitFor();
+  await page.getByRole("button", { name: "New event type" }).first().click();
+  const make = page.getByRole("button", { name: "Make the event type" });
+  const name = page.getByLabel("Name", { exact: true });
+  await name.fill("order.*");
+  await page.getByRole("alert").filter({ hasText: "printable ASCII" }).waitFor();
+  expect(await make.isDisabled()).toBe(true);
+  await name.fill("order.paid");
+  const schema = page.getByLabel("Schema");
+  await schema.fill('{"type": ');
+  await page.getByRole("alert").filter({ hasText: "Not JSON yet" }).waitFor();
+  await schema.fill('{"type": "text"}');
+  await make.click();
+  await page.getByRole("alert").filter({ hasText: "Schema.type must be" }).waitFor();
+  await schema.fill('{"type": "object"}');
+  await page.getByLabel("Group").fill("Orders");
+  await make.click();
+  await page.getByRole("heading", { name: "order.paid" }).waitFor();
+  await page.getByText('"type": "object"').waitFor();
+  await page.getByRole("button", { name: "Edit…" }).click();
+  await page.getByLabel("Deprecated: on its way out").check();
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("Deprecated", { exact: true }).waitFor();
+
+  await page.getByRole("link", { name: "All event types" }).click();
+  await page.getByRole("button", { name: "Import…" }).click();
+  const webhooks = { "order.sent": { post: { summary: "Left the house" } }, "order.*": {} };
+  await page.getByLabel("The document").fill(JSON.stringify({ openapi: "3.1.0", webhooks }));
+  await page.getByRole("button", { name: "See what it would do" }).click();
+  await page.getByText("Refused: 1").waitFor();
+  await page.getByRole("button", { name: "Import 1" }).click();
+  await page.getByText("1 made, 0 changed.").waitFor();
+  await page.getByText("Left the house").waitFor();
+
+  await page.goto(`/targets/${target.id}?tab=settings`);
+  await page.locator('datalist option[value="order.sent"]').waitFor({ state: "attached" });
+  const types = page.getByLabel("Event types");
+  await types.fill("order.sent, order.p");
+  await page.locator('datalist option[value="order.sent, order.paid"]').waitFor({ state: "attached" });
+  await types.fill("order.none");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("order.none is no type of the catalogue").first().waitFor();
+  await types.fill("order.sent");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("Saved.").waitFor();
+
+  await page.goto("/event-types?type=order.sent");
+  await page.getByRole("button", { name: "Delete this event type…" }).click();
+  await page.getByRole("button", { name: "Delete", exact: true }).click();
+  await page.getByText("order.sent was deleted. 1 target still names it.").waitFor();
+  expect(problems).toEqual([]);
+});

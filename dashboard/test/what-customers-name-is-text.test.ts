@@ -75,6 +75,10 @@ it("shows markup in names, types, payloads, answers and agents' words as the tex
     key: account.api_key,
     body: { name: markup, metadata: { [markup]: markup } },
   });
+  await dashboard.service.call("PUT", `/api/v1/event-types/${encodeURIComponent(markup)}`, {
+    key: account.api_key,
+    body: { description: markup, group: markup, schema: { title: markup }, example: { [markup]: markup } },
+  });
   const target = await make("/api/v1/targets", {
     kind: "webhook",
     name: markup,
@@ -123,6 +127,8 @@ it("shows markup in names, types, payloads, answers and agents' words as the tex
     "/customers": markup,
     "/customers/planted": markup,
     [`/targets/new?${new URLSearchParams({ customer: markup }).toString()}`]: "Where should items go?",
+    "/event-types": markup,
+    [`/event-types?${new URLSearchParams({ type: markup }).toString()}`]: markup,
     "/mailboxes": markup,
     [`/mailboxes/${mailbox}`]: markup,
     "/handoffs": markup,

@@ -39,7 +39,7 @@ export interface AuditEntry {
   id: string;
   /** Unix seconds */
   at: number;
-  /** `organization.created` (signed up, or made by an operator), `organization.renamed`, `session.started` (a login), `session.refused` (a login to an account with a wrong password), `session.ended` (a logout), `sessions.ended` (all sessions of a user, or of all users of the organization), `password.changed` (by the user), `password.change_refused` (the present password was wrong), `password.reset` (by an operator), `key.created`, `key.deleted`, `member.joined` (accepted an invitation), `member.role_changed`, `member.removed`, `invitation.created`, `invitation.revoked`, `customer.created`, `customer.updated`, `customer.deleted` (with its targets), `portal_link.created` (for a customer), `portal_session.started` (somebody opened a customer's link), `portal_session.ended` (by whoever had it), `portal_sessions.ended` (all of a customer, and the links that nobody had opened), `portal_settings.saved` (how the portal looks, and whose pages may show it), `target.created`, `target.updated`, `target.deleted`, `target.disabled` (by the service, with the reason), `target.secret_rotated`, `target.previous_secret_deleted`, `target.card_replaced` (an agent's card was read again and is in use), `notification_target.saved` (a target hears of operational events), `notification_target.removed`, `billing.state_changed`, `billing.batch_settled` (by an operator) */
+  /** `organization.created` (signed up, or made by an operator), `organization.renamed`, `session.started` (a login), `session.refused` (a login to an account with a wrong password), `session.ended` (a logout), `sessions.ended` (all sessions of a user, or of all users of the organization), `password.changed` (by the user), `password.change_refused` (the present password was wrong), `password.reset` (by an operator), `key.created`, `key.deleted`, `member.joined` (accepted an invitation), `member.role_changed`, `member.removed`, `invitation.created`, `invitation.revoked`, `customer.created`, `customer.updated`, `customer.deleted` (with its targets), `event_type.created`, `event_type.updated`, `event_type.deleted`, `portal_link.created` (for a customer), `portal_session.started` (somebody opened a customer's link), `portal_session.ended` (by whoever had it), `portal_sessions.ended` (all of a customer, and the links that nobody had opened), `portal_settings.saved` (how the portal looks, and whose pages may show it), `target.created`, `target.updated`, `target.deleted`, `target.disabled` (by the service, with the reason), `target.secret_rotated`, `target.previous_secret_deleted`, `target.card_replaced` (an agent's card was read again and is in use), `notification_target.saved` (a target hears of operational events), `notification_target.removed`, `billing.state_changed`, `billing.batch_settled` (by an operator) */
   action: string;
   actor: {
     kind: "user" | "key" | "customer" | "operator" | "service" | "unknown";
@@ -161,6 +161,12 @@ export interface Deleted {
 export interface DeletedCustomer {
   deleted: true;
   deleted_targets: number;
+}
+
+export interface DeletedEventType {
+  deleted: true;
+  /** How many targets name it in their event_types: they keep it, and go on getting such items */
+  naming_targets: number;
 }
 
 export interface DeliveryAttempt {
@@ -304,6 +310,38 @@ export interface EventSummary {
   duration_ms?: number | null;
 }
 
+export interface EventType {
+  /** As items carry it in event_type */
+  name: string;
+  /** The service's id, by which the audit log names it */
+  id: string;
+  description: string;
+  /** What it belongs to; empty for none */
+  group: string;
+  /** Whether it is on its way out */
+  deprecated: boolean;
+  /** Unix seconds */
+  created_at: number;
+  /** Unix seconds */
+  updated_at: number;
+  /** A JSON Schema of its items' payload, of up to 64 KiB: of draft 2020-12, or of draft 7 if its $schema says so. null for none */
+  schema: Record<string, unknown> | null;
+  /** A payload as it may be: any JSON of up to 64 KiB; it is not held against the schema. null for none */
+  example: unknown;
+}
+
+export interface EventTypeInput {
+  description?: string;
+  /** What it belongs to, such as Orders */
+  group?: string;
+  /** false unless given */
+  deprecated?: boolean;
+  /** A JSON Schema of its items' payload, of up to 64 KiB: of draft 2020-12, or of draft 7 if its $schema says so. null for none */
+  schema?: Record<string, unknown> | null;
+  /** A payload as it may be: any JSON of up to 64 KiB; it is not held against the schema. null for none */
+  example?: unknown;
+}
+
 export interface FilterResult {
   /** undecided: the sample is too large for this filter; such an item is let through, as one that matches */
   verdict: "matches" | "differs" | "undecided";
@@ -357,6 +395,18 @@ export interface Handoff {
   updated_at: number;
 }
 
+export interface ImportedEventTypes {
+  dry_run: boolean;
+  created: string[];
+  updated: string[];
+  unchanged: string[];
+  /** Webhooks that could not become event types, each with the reason; the others did */
+  refused: {
+    name: string;
+    reason: string;
+  }[];
+}
+
 export interface Invitation {
   id: string;
   role: "viewer" | "member" | "admin";
@@ -387,6 +437,22 @@ export interface Invoice {
   amount_paid: number;
   currency: string;
   hosted_invoice_url: string | null;
+}
+
+export interface ListedEventType {
+  /** As items carry it in event_type */
+  name: string;
+  /** The service's id, by which the audit log names it */
+  id: string;
+  description: string;
+  /** What it belongs to; empty for none */
+  group: string;
+  /** Whether it is on its way out */
+  deprecated: boolean;
+  /** Unix seconds */
+  created_at: number;
+  /** Unix seconds */
+  updated_at: number;
 }
 
 export interface MailboxStats {
@@ -1108,6 +1174,18 @@ export interface Operations {
   deleteCustomer(uid: string, options?: CallOptions): Promise<DeletedCustomer>;
   /** Try a filter on a sample. Says whether an item like the sample would be let through, and which parts of the filter failed. */
   tryFilter(body: FilterTrial, options?: CallOptions): Promise<FilterResult>;
+  /** List event types, by name, without their schemas and examples. */
+  listEventTypes(options?: CallOptions & { limit?: number; /** The name of the last type of the page before */ after?: string; /** Only types whose name begins with this */ prefix?: string; /** Only those that are deprecated, or only those that are not */ deprecated?: "true" | "false" }): Promise<{
+    event_types: ListedEventType[];
+  }>;
+  /** Make event types of the webhooks of an OpenAPI document. Each webhook is put as if by its own request: the name that it stands under is the type's, its first tag the group, and schema and example are those of the request's body in JSON, with what they refer to in the document. What cannot become a type is refused by itself. Types that the document does not have stay. */
+  importEventTypes(options?: CallOptions & { /** true: says what the import would do, and does nothing */ dry_run?: "true" | "false" }): Promise<ImportedEventTypes>;
+  /** Make an event type, or change one. The same call makes it and changes it, so that it can be repeated. What is left out becomes empty. From the first type on there is a catalogue: what targets newly name in event_types has to be in it. */
+  putEventType(name: string, body: EventTypeInput, options?: CallOptions): Promise<EventType>;
+  /** Read an event type. */
+  readEventType(name: string, options?: CallOptions): Promise<EventType>;
+  /** Delete an event type. Targets that name it keep it in their event_types and go on getting such items; none can name it anew while the catalogue has others. */
+  deleteEventType(name: string, options?: CallOptions): Promise<DeletedEventType>;
   /** Make a link to the portal of a customer. Whoever opens it first, within the hour, has a session of this customer for twelve hours: own targets and items, and nothing of anyone else. 503 with `Retry-After` while a process of a version runs that knows no portals. */
   createPortalLink(uid: string, options?: CallOptions): Promise<PortalLink>;
   /** End all portal sessions of a customer, and the links that nobody has opened. */
@@ -1131,11 +1209,11 @@ export interface Operations {
   listTargets(options?: CallOptions & { kind?: "webhook" | "mailbox" | "a2a"; /** All unless given */ limit?: number; /** The id of the last target of the page before */ after?: string; /** Only those of this customer; empty: only those of none */ customer_uid?: string; /** Only the one that you call this */ uid?: string }): Promise<{
     targets: Target[];
   }>;
-  /** Create a webhook, mailbox or a2a target. The answer of a webhook target holds its signing secret, this once. */
+  /** Create a webhook, mailbox or a2a target. The answer of a webhook target holds its signing secret, this once. Where there is a catalogue of event types, what a target newly names in event_types has to be in it. */
   createTarget(body: NewTarget, options?: CallOptions): Promise<Target>;
   /** Read a target. */
   readTarget(id: string, options?: CallOptions): Promise<Target>;
-  /** Change a target. A webhook or agent that is disabled holds what comes. Enabling it again gives everything that waits the full retry schedule, at once, and says in held_items how much that is; with discard_held what waits becomes CANCELED in place of it. */
+  /** Change a target. A webhook or agent that is disabled holds what comes. Enabling it again gives everything that waits the full retry schedule, at once, and says in held_items how much that is; with discard_held what waits becomes CANCELED in place of it. Where there is a catalogue of event types, what a target newly names in event_types has to be in it. */
   updateTarget(id: string, body: TargetChanges, options?: CallOptions): Promise<Target>;
   /** Delete a target; what is queued for it becomes CANCELED. */
   deleteTarget(id: string, options?: CallOptions): Promise<Deleted>;
@@ -1357,7 +1435,7 @@ export interface Operations {
     message: string;
   }>;
   /** List changes of configuration, credentials and billing state, newest first. Each entry was written in the transaction of its change. None holds a secret: of addresses only the origin and a fingerprint are kept. Entries are kept for `POSTRIDER_AUDIT_RETENTION_DAYS`. */
-  listAuditLog(options?: CallOptions & { limit?: number; /** The id of the last entry of the page before */ before?: string; action?: "organization.created" | "organization.renamed" | "session.started" | "session.refused" | "session.ended" | "sessions.ended" | "password.changed" | "password.change_refused" | "password.reset" | "key.created" | "key.deleted" | "member.joined" | "member.role_changed" | "member.removed" | "invitation.created" | "invitation.revoked" | "customer.created" | "customer.updated" | "customer.deleted" | "portal_link.created" | "portal_session.started" | "portal_session.ended" | "portal_sessions.ended" | "portal_settings.saved" | "target.created" | "target.updated" | "target.deleted" | "target.disabled" | "target.secret_rotated" | "target.previous_secret_deleted" | "target.card_replaced" | "notification_target.saved" | "notification_target.removed" | "billing.state_changed" | "billing.batch_settled"; /** A user, an API key or a customer */ actor_id?: string; /** What was changed, such as a target */ object_id?: string; /** Unix seconds, included */ created_after?: number; /** Unix seconds, not included */ created_before?: number }): Promise<{
+  listAuditLog(options?: CallOptions & { limit?: number; /** The id of the last entry of the page before */ before?: string; action?: "organization.created" | "organization.renamed" | "session.started" | "session.refused" | "session.ended" | "sessions.ended" | "password.changed" | "password.change_refused" | "password.reset" | "key.created" | "key.deleted" | "member.joined" | "member.role_changed" | "member.removed" | "invitation.created" | "invitation.revoked" | "customer.created" | "customer.updated" | "customer.deleted" | "event_type.created" | "event_type.updated" | "event_type.deleted" | "portal_link.created" | "portal_session.started" | "portal_session.ended" | "portal_sessions.ended" | "portal_settings.saved" | "target.created" | "target.updated" | "target.deleted" | "target.disabled" | "target.secret_rotated" | "target.previous_secret_deleted" | "target.card_replaced" | "notification_target.saved" | "notification_target.removed" | "billing.state_changed" | "billing.batch_settled"; /** A user, an API key or a customer */ actor_id?: string; /** What was changed, such as a target */ object_id?: string; /** Unix seconds, included */ created_after?: number; /** Unix seconds, not included */ created_before?: number }): Promise<{
     entries: AuditEntry[];
   }>;
   /** Erase an event's payload and answers, and those of its copies. They are gone when this is answered: of the event, of its replays, and of the result that its handoff was told by. Ids, type, status and times stay. An event that still waits is CANCELED first, also while it is being sent. The same request again is answered the same. */
@@ -1422,6 +1500,11 @@ export const operationTable = {
   readCustomer: { method: "GET", path: "/api/v1/customers/{uid}", hasBody: false, headers: {}, query: [], idempotent: true },
   deleteCustomer: { method: "DELETE", path: "/api/v1/customers/{uid}", hasBody: false, headers: {}, query: [], idempotent: false },
   tryFilter: { method: "POST", path: "/api/v1/filters/try", hasBody: true, headers: {}, query: [], idempotent: false },
+  listEventTypes: { method: "GET", path: "/api/v1/event-types", hasBody: false, headers: {}, query: ["limit", "after", "prefix", "deprecated"], idempotent: true },
+  importEventTypes: { method: "POST", path: "/api/v1/event-types/import", hasBody: false, headers: {}, query: ["dry_run"], idempotent: false },
+  putEventType: { method: "PUT", path: "/api/v1/event-types/{name}", hasBody: true, headers: {}, query: [], idempotent: false },
+  readEventType: { method: "GET", path: "/api/v1/event-types/{name}", hasBody: false, headers: {}, query: [], idempotent: true },
+  deleteEventType: { method: "DELETE", path: "/api/v1/event-types/{name}", hasBody: false, headers: {}, query: [], idempotent: false },
   createPortalLink: { method: "POST", path: "/api/v1/customers/{uid}/portal-links", hasBody: false, headers: {}, query: [], idempotent: false },
   endPortalSessions: { method: "DELETE", path: "/api/v1/customers/{uid}/portal-sessions", hasBody: false, headers: {}, query: [], idempotent: false },
   openPortalSession: { method: "POST", path: "/api/v1/portal/sessions", hasBody: true, headers: {}, query: [], idempotent: false },

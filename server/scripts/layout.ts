@@ -41,6 +41,7 @@ const layers: readonly (readonly string[])[] = [
     "mailbox",
     "events",
     "customers",
+    "eventTypes",
     "portal",
     "publications",
     "replays",

@@ -8,6 +8,7 @@ import { billingRoutes } from "./billing/routes.ts";
 import type { Config } from "./config/config.ts";
 import type { Queries } from "./postgres/tables.ts";
 import { eventRoutes } from "./events/routes.ts";
+import { eventTypeRoutes } from "./eventTypes/routes.ts";
 import type { Handoffs } from "./handoff/handoffs.ts";
 import { handoffRoutes } from "./handoff/routes.ts";
 import { addDashboard } from "./http/dashboard.ts";
@@ -125,6 +126,7 @@ export function interfaceTable(deps: AppDeps): RouteRow[] {
     ["DELETE", "/api/v1/customers/:uid", "either", customers.remove],
     ["POST", "/api/v1/filters/try", "either", filterRoutes().tryOut, "viewer"],
 
+    ...eventTypeRows(deps),
     ...portalRows(deps),
 
     ["GET", "/api/v1/targets", "either", targets.list],
@@ -169,6 +171,17 @@ export function interfaceTable(deps: AppDeps): RouteRow[] {
     ...billingRows(deps),
     ...operationRows(deps),
   ]);
+}
+
+function eventTypeRows(deps: AppDeps): RouteRow[] {
+  const eventTypes = eventTypeRoutes(deps);
+  return [
+    ["GET", "/api/v1/event-types", "either", eventTypes.list],
+    ["POST", "/api/v1/event-types/import", "either", eventTypes.import],
+    ["PUT", "/api/v1/event-types/:name", "either", eventTypes.put],
+    ["GET", "/api/v1/event-types/:name", "either", eventTypes.read],
+    ["DELETE", "/api/v1/event-types/:name", "either", eventTypes.remove],
+  ];
 }
 
 function memberRows(deps: AppDeps): RouteRow[] {

@@ -81,6 +81,21 @@ const changes: Record<string, Change> = {
       return () => asKey("DELETE", "/api/v1/customers/shop-7")(account);
     },
   },
+  "PUT /api/v1/event-types/{name}": plainly(
+    "event_type.created",
+    asSession("PUT", "/api/v1/event-types/order.paid", { description: "Paid", schema: { type: "object" } }),
+  ),
+  "DELETE /api/v1/event-types/{name}": {
+    action: "event_type.deleted",
+    prepare: async (account) => {
+      await asSession("PUT", "/api/v1/event-types/order.paid", {})(account);
+      return () => asKey("DELETE", "/api/v1/event-types/order.paid")(account);
+    },
+  },
+  "POST /api/v1/event-types/import": plainly(
+    "event_type.created",
+    asKey("POST", "/api/v1/event-types/import", { openapi: "3.1.0", webhooks: { "order.paid": {} } }),
+  ),
   "POST /api/v1/customers/{uid}/portal-links": {
     action: "portal_link.created",
     prepare: async (account) => {
@@ -309,6 +324,7 @@ describe("every route that changes something", () => {
       agent_cards: "target_id in (select id from targets where org_id = $1)",
       invitations: "org_id = $1",
       notification_targets: "org_id = $1",
+      event_types: "org_id = $1",
     };
     const parts = await Promise.all(
       Object.entries(tables).map(async ([table, condition]) => {

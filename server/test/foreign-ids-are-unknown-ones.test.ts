@@ -15,7 +15,16 @@ const it = nodeTest({ POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8", POSTRIDER_ROLES
 interface Possessions {
   owner: Account;
   ids: Record<
-    "webhook" | "mailbox" | "event" | "message" | "key" | "user" | "invitation" | "customer" | "publication",
+    | "webhook"
+    | "mailbox"
+    | "event"
+    | "message"
+    | "key"
+    | "user"
+    | "invitation"
+    | "customer"
+    | "eventType"
+    | "publication",
     string
   >;
 }
@@ -43,9 +52,14 @@ async function possess(owner: Account, customer: string): Promise<Possessions> {
     session: owner.session_token,
     body: { role: "viewer" },
   });
+  // The caller's own types are there for its customers to read.
+  if (owner !== caller) {
+    await node.call("PUT", "/api/v1/event-types/their.type", { key, body: { description: "theirs" } });
+  }
   const ids = {
     publication: await make(`/p/${customer}`, { private: true }),
     customer,
+    eventType: "their.type",
     webhook,
     mailbox,
     event,
@@ -72,6 +86,8 @@ async function contents({ owner: { api_key: key }, ids }: Possessions): Promise<
       "erasures",
       "notification-targets",
       "customers",
+      "event-types",
+      "event-types/their.type",
       "portal-settings",
       "publications",
     ].map((name) => `/api/v1/${name}`),

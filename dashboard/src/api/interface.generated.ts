@@ -215,6 +215,68 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/event-types": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List event types, by name, without their schemas and examples */
+        get: operations["listEventTypes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/event-types/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make event types of the webhooks of an OpenAPI document
+         * @description Each webhook is put as if by its own request: the name that it stands under is the type's, its first tag the group, and schema and example are those of the request's body in JSON, with what they refer to in the document. What cannot become a type is refused by itself. Types that the document does not have stay.
+         */
+        post: operations["importEventTypes"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/event-types/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read an event type */
+        get: operations["readEventType"];
+        /**
+         * Make an event type, or change one
+         * @description The same call makes it and changes it, so that it can be repeated. What is left out becomes empty. From the first type on there is a catalogue: what targets newly name in event_types has to be in it.
+         */
+        put: operations["putEventType"];
+        post?: never;
+        /**
+         * Delete an event type
+         * @description Targets that name it keep it in their event_types and go on getting such items; none can name it anew while the catalogue has others.
+         */
+        delete: operations["deleteEventType"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/customers/{uid}/portal-links": {
         parameters: {
             query?: never;
@@ -339,7 +401,7 @@ export interface paths {
         put?: never;
         /**
          * Create a webhook, mailbox or a2a target
-         * @description The answer of a webhook target holds its signing secret, this once.
+         * @description The answer of a webhook target holds its signing secret, this once. Where there is a catalogue of event types, what a target newly names in event_types has to be in it.
          */
         post: operations["createTarget"];
         delete?: never;
@@ -365,7 +427,7 @@ export interface paths {
         head?: never;
         /**
          * Change a target
-         * @description A webhook or agent that is disabled holds what comes. Enabling it again gives everything that waits the full retry schedule, at once, and says in held_items how much that is; with discard_held what waits becomes CANCELED in place of it.
+         * @description A webhook or agent that is disabled holds what comes. Enabling it again gives everything that waits the full retry schedule, at once, and says in held_items how much that is; with discard_held what waits becomes CANCELED in place of it. Where there is a catalogue of event types, what a target newly names in event_types has to be in it.
          */
         patch: operations["updateTarget"];
         trace?: never;
@@ -1680,7 +1742,7 @@ export interface components {
             id: string;
             /** @description Unix seconds */
             at: number;
-            /** @description `organization.created` (signed up, or made by an operator), `organization.renamed`, `session.started` (a login), `session.refused` (a login to an account with a wrong password), `session.ended` (a logout), `sessions.ended` (all sessions of a user, or of all users of the organization), `password.changed` (by the user), `password.change_refused` (the present password was wrong), `password.reset` (by an operator), `key.created`, `key.deleted`, `member.joined` (accepted an invitation), `member.role_changed`, `member.removed`, `invitation.created`, `invitation.revoked`, `customer.created`, `customer.updated`, `customer.deleted` (with its targets), `portal_link.created` (for a customer), `portal_session.started` (somebody opened a customer's link), `portal_session.ended` (by whoever had it), `portal_sessions.ended` (all of a customer, and the links that nobody had opened), `portal_settings.saved` (how the portal looks, and whose pages may show it), `target.created`, `target.updated`, `target.deleted`, `target.disabled` (by the service, with the reason), `target.secret_rotated`, `target.previous_secret_deleted`, `target.card_replaced` (an agent's card was read again and is in use), `notification_target.saved` (a target hears of operational events), `notification_target.removed`, `billing.state_changed`, `billing.batch_settled` (by an operator) */
+            /** @description `organization.created` (signed up, or made by an operator), `organization.renamed`, `session.started` (a login), `session.refused` (a login to an account with a wrong password), `session.ended` (a logout), `sessions.ended` (all sessions of a user, or of all users of the organization), `password.changed` (by the user), `password.change_refused` (the present password was wrong), `password.reset` (by an operator), `key.created`, `key.deleted`, `member.joined` (accepted an invitation), `member.role_changed`, `member.removed`, `invitation.created`, `invitation.revoked`, `customer.created`, `customer.updated`, `customer.deleted` (with its targets), `event_type.created`, `event_type.updated`, `event_type.deleted`, `portal_link.created` (for a customer), `portal_session.started` (somebody opened a customer's link), `portal_session.ended` (by whoever had it), `portal_sessions.ended` (all of a customer, and the links that nobody had opened), `portal_settings.saved` (how the portal looks, and whose pages may show it), `target.created`, `target.updated`, `target.deleted`, `target.disabled` (by the service, with the reason), `target.secret_rotated`, `target.previous_secret_deleted`, `target.card_replaced` (an agent's card was read again and is in use), `notification_target.saved` (a target hears of operational events), `notification_target.removed`, `billing.state_changed`, `billing.batch_settled` (by an operator) */
             action: string;
             actor: {
                 /** @enum {string} */
@@ -1829,6 +1891,12 @@ export interface components {
             /** @constant */
             deleted: true;
             deleted_targets: number;
+        };
+        DeletedEventType: {
+            /** @constant */
+            deleted: true;
+            /** @description How many targets name it in their event_types: they keep it, and go on getting such items */
+            naming_targets: number;
         };
         DeliveryAttempt: {
             id: string;
@@ -1993,6 +2061,69 @@ export interface components {
             /** @description How long the last attempt took; null before the first */
             duration_ms?: number | null;
         };
+        EventType: {
+            /** @description As items carry it in event_type */
+            name: string;
+            /**
+             * @description The service's id, by which the audit log names it
+             * @example 0192f3a4b5c67d8e9fa0b1c2d3e4f506
+             */
+            id: string;
+            description: string;
+            /** @description What it belongs to; empty for none */
+            group: string;
+            /** @description Whether it is on its way out */
+            deprecated: boolean;
+            /** @description Unix seconds */
+            created_at: number;
+            /** @description Unix seconds */
+            updated_at: number;
+            /**
+             * @description A JSON Schema of its items' payload, of up to 64 KiB: of draft 2020-12, or of draft 7 if its $schema says so. null for none
+             * @example {
+             *       "type": "object",
+             *       "properties": {
+             *         "order": {
+             *           "type": "integer"
+             *         }
+             *       },
+             *       "required": [
+             *         "order"
+             *       ]
+             *     }
+             */
+            schema: {
+                [key: string]: unknown;
+            } | null;
+            /** @description A payload as it may be: any JSON of up to 64 KiB; it is not held against the schema. null for none */
+            example: unknown;
+        };
+        EventTypeInput: {
+            description?: string;
+            /** @description What it belongs to, such as Orders */
+            group?: string;
+            /** @description false unless given */
+            deprecated?: boolean;
+            /**
+             * @description A JSON Schema of its items' payload, of up to 64 KiB: of draft 2020-12, or of draft 7 if its $schema says so. null for none
+             * @example {
+             *       "type": "object",
+             *       "properties": {
+             *         "order": {
+             *           "type": "integer"
+             *         }
+             *       },
+             *       "required": [
+             *         "order"
+             *       ]
+             *     }
+             */
+            schema?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description A payload as it may be: any JSON of up to 64 KiB; it is not held against the schema. null for none */
+            example?: unknown;
+        };
         FilterResult: {
             /**
              * @description undecided: the sample is too large for this filter; such an item is let through, as one that matches
@@ -2079,6 +2210,17 @@ export interface components {
             /** @description Unix seconds */
             updated_at: number;
         };
+        ImportedEventTypes: {
+            dry_run: boolean;
+            created: string[];
+            updated: string[];
+            unchanged: string[];
+            /** @description Webhooks that could not become event types, each with the reason; the others did */
+            refused: {
+                name: string;
+                reason: string;
+            }[];
+        };
         Invitation: {
             /** @example 0192f3a4b5c67d8e9fa0b1c2d3e4f506 */
             id: string;
@@ -2115,6 +2257,24 @@ export interface components {
             amount_paid: number;
             currency: string;
             hosted_invoice_url: string | null;
+        };
+        ListedEventType: {
+            /** @description As items carry it in event_type */
+            name: string;
+            /**
+             * @description The service's id, by which the audit log names it
+             * @example 0192f3a4b5c67d8e9fa0b1c2d3e4f506
+             */
+            id: string;
+            description: string;
+            /** @description What it belongs to; empty for none */
+            group: string;
+            /** @description Whether it is on its way out */
+            deprecated: boolean;
+            /** @description Unix seconds */
+            created_at: number;
+            /** @description Unix seconds */
+            updated_at: number;
         };
         MailboxStats: {
             /** @description Claimable now */
@@ -3872,6 +4032,277 @@ export interface operations {
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Limited"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["NotJson"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listEventTypes: {
+        parameters: {
+            query?: {
+                limit?: number;
+                /** @description The name of the last type of the page before */
+                after?: string;
+                /** @description Only types whose name begins with this */
+                prefix?: string;
+                /** @description Only those that are deprecated, or only those that are not */
+                deprecated?: "true" | "false";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "event_types": [
+                     *         {
+                     *           "name": "order.paid",
+                     *           "id": "019a4b6c7d8e7f0011223344556677b4",
+                     *           "description": "An order was paid in full.",
+                     *           "group": "Orders",
+                     *           "deprecated": false,
+                     *           "created_at": 1793500000,
+                     *           "updated_at": 1793500000
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": {
+                        event_types: components["schemas"]["ListedEventType"][];
+                    };
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    importEventTypes: {
+        parameters: {
+            query?: {
+                /** @description true: says what the import would do, and does nothing */
+                dry_run?: "true" | "false";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    [key: string]: unknown;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "dry_run": false,
+                     *       "created": [
+                     *         "order.paid"
+                     *       ],
+                     *       "updated": [],
+                     *       "unchanged": [
+                     *         "order.created"
+                     *       ],
+                     *       "refused": [
+                     *         {
+                     *           "name": "order.*",
+                     *           "reason": "name must be 1 to 256 printable ASCII characters without *"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ImportedEventTypes"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["NeedsRole"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["NotJson"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    readEventType: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "name": "order.paid",
+                     *       "id": "019a4b6c7d8e7f0011223344556677b4",
+                     *       "description": "An order was paid in full.",
+                     *       "group": "Orders",
+                     *       "deprecated": false,
+                     *       "created_at": 1793500000,
+                     *       "updated_at": 1793500000,
+                     *       "schema": {
+                     *         "type": "object",
+                     *         "properties": {
+                     *           "event_type": {
+                     *             "const": "order.paid"
+                     *           },
+                     *           "order": {
+                     *             "type": "integer"
+                     *           }
+                     *         },
+                     *         "required": [
+                     *           "order"
+                     *         ]
+                     *       },
+                     *       "example": {
+                     *         "event_type": "order.paid",
+                     *         "order": 1001
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["EventType"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
+            404: components["responses"]["NotFound"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    putEventType: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EventTypeInput"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "name": "order.paid",
+                     *       "id": "019a4b6c7d8e7f0011223344556677b4",
+                     *       "description": "An order was paid in full.",
+                     *       "group": "Orders",
+                     *       "deprecated": false,
+                     *       "created_at": 1793500000,
+                     *       "updated_at": 1793500000,
+                     *       "schema": {
+                     *         "type": "object",
+                     *         "properties": {
+                     *           "event_type": {
+                     *             "const": "order.paid"
+                     *           },
+                     *           "order": {
+                     *             "type": "integer"
+                     *           }
+                     *         },
+                     *         "required": [
+                     *           "order"
+                     *         ]
+                     *       },
+                     *       "example": {
+                     *         "event_type": "order.paid",
+                     *         "order": 1001
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["EventType"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["NeedsRole"];
+            404: components["responses"]["NotFound"];
+            /** @description a workspace has at most 1000 event types: delete one first */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["NotJson"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteEventType: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "deleted": true,
+                     *       "naming_targets": 2
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DeletedEventType"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["NeedsRole"];
+            404: components["responses"]["NotFound"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["NotJson"];
             503: components["responses"]["Unavailable"];
@@ -7100,7 +7531,7 @@ export interface operations {
                 limit?: number;
                 /** @description The id of the last entry of the page before */
                 before?: string;
-                action?: "organization.created" | "organization.renamed" | "session.started" | "session.refused" | "session.ended" | "sessions.ended" | "password.changed" | "password.change_refused" | "password.reset" | "key.created" | "key.deleted" | "member.joined" | "member.role_changed" | "member.removed" | "invitation.created" | "invitation.revoked" | "customer.created" | "customer.updated" | "customer.deleted" | "portal_link.created" | "portal_session.started" | "portal_session.ended" | "portal_sessions.ended" | "portal_settings.saved" | "target.created" | "target.updated" | "target.deleted" | "target.disabled" | "target.secret_rotated" | "target.previous_secret_deleted" | "target.card_replaced" | "notification_target.saved" | "notification_target.removed" | "billing.state_changed" | "billing.batch_settled";
+                action?: "organization.created" | "organization.renamed" | "session.started" | "session.refused" | "session.ended" | "sessions.ended" | "password.changed" | "password.change_refused" | "password.reset" | "key.created" | "key.deleted" | "member.joined" | "member.role_changed" | "member.removed" | "invitation.created" | "invitation.revoked" | "customer.created" | "customer.updated" | "customer.deleted" | "event_type.created" | "event_type.updated" | "event_type.deleted" | "portal_link.created" | "portal_session.started" | "portal_session.ended" | "portal_sessions.ended" | "portal_settings.saved" | "target.created" | "target.updated" | "target.deleted" | "target.disabled" | "target.secret_rotated" | "target.previous_secret_deleted" | "target.card_replaced" | "notification_target.saved" | "notification_target.removed" | "billing.state_changed" | "billing.batch_settled";
                 /** @description A user, an API key or a customer */
                 actor_id?: string;
                 /** @description What was changed, such as a target */

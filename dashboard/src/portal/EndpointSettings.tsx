@@ -6,8 +6,9 @@ import { TextField } from "../controls/Field.tsx";
 import { Form } from "../controls/Form.tsx";
 import { toast } from "../controls/toasts.ts";
 import { ProblemCard } from "../states/ProblemCard.tsx";
+import { EventTypesField } from "../targets/EventTypesField.tsx";
 import { useTargetChange } from "../targets/useTargetChange.ts";
-import { eventTypesHint, eventTypesOf } from "./eventTypesText.ts";
+import { eventTypesOf } from "./eventTypesText.ts";
 
 /** Where an endpoint is, and what it gets. */
 export function EndpointSettings({ target }: { target: Target }) {
@@ -33,7 +34,7 @@ export function EndpointSettings({ target }: { target: Target }) {
       <Form onSubmit={save}>
         <TextField label="Name" required maxLength={256} {...field("name")} />
         <TextField label="URL" type="url" required {...field("url")} />
-        <TextField label="Event types" hint={eventTypesHint} {...field("types")} />
+        <EventTypesField {...field("types")} />
         {change.isError && <ProblemCard error={change.error} />}
         <div>
           <Button type="submit" look="primary" busy={change.isPending}>

@@ -6,7 +6,8 @@ import { TextField } from "../controls/Field.tsx";
 import { Form } from "../controls/Form.tsx";
 import { Modal } from "../controls/Modal.tsx";
 import { ProblemCard } from "../states/ProblemCard.tsx";
-import { eventTypesHint, eventTypesOf } from "./eventTypesText.ts";
+import { EventTypesField } from "../targets/EventTypesField.tsx";
+import { eventTypesOf } from "./eventTypesText.ts";
 
 /** Makes an endpoint; its secret is handed on, to be shown once. */
 export function NewEndpoint({
@@ -49,7 +50,7 @@ export function NewEndpoint({
           {...field("url")}
         />
         <TextField label="Name" maxLength={256} hint="Left empty, the URL's host" {...field("name")} />
-        <TextField label="Event types" hint={eventTypesHint} {...field("types")} />
+        <EventTypesField {...field("types")} />
         {create.isError && <ProblemCard error={create.error} />}
         <div className="flex justify-end gap-2">
           <Button onClick={onClose}>Not now</Button>

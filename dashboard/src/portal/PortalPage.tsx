@@ -7,6 +7,7 @@ import { useUrlState } from "../shell/useUrlState.ts";
 import { Loaded } from "../states/Loaded.tsx";
 import { EndpointList } from "./EndpointList.tsx";
 import { EndpointView } from "./EndpointView.tsx";
+import { EventTypes } from "./EventTypes.tsx";
 import { PortalFrame } from "./PortalFrame.tsx";
 import { portalQuery } from "./portalQueries.ts";
 
@@ -60,7 +61,14 @@ function Portal() {
     <Loaded query={query} title="Webhooks">
       {(portal) => (
         <PortalFrame portal={portal}>
-          {endpoint === undefined ? <EndpointList /> : <EndpointView key={endpoint} id={endpoint} />}
+          {endpoint === undefined ? (
+            <div className="grid gap-4">
+              <EndpointList />
+              <EventTypes />
+            </div>
+          ) : (
+            <EndpointView key={endpoint} id={endpoint} />
+          )}
         </PortalFrame>
       )}
     </Loaded>

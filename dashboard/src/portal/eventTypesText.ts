@@ -1,5 +1,3 @@
-export const eventTypesHint = "With commas between, or beginnings such as order.*; empty means all";
-
 /** A list of event types as it is typed. */
 export function eventTypesOf(text: string): string[] {
   return text

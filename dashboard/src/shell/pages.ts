@@ -7,6 +7,7 @@ import {
   type LucideIcon,
   RotateCcw,
   Settings,
+  Tags,
   Target,
   Users,
 } from "lucide-react";
@@ -25,6 +26,7 @@ export const pages: readonly Page[] = [
   { path: "/items", name: "Items", icon: ListOrdered, key: "i" },
   { path: "/targets", name: "Targets", icon: Target, key: "t" },
   { path: "/customers", name: "Customers", icon: Users, key: "c" },
+  { path: "/event-types", name: "Event types", icon: Tags, key: "e" },
   { path: "/mailboxes", name: "Mailboxes", icon: Inbox, key: "m" },
   { path: "/handoffs", name: "Handoffs", icon: ArrowLeftRight, key: "h" },
   { path: "/replays", name: "Replays", icon: RotateCcw },

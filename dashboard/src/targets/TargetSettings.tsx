@@ -14,6 +14,7 @@ import { Form } from "../controls/Form.tsx";
 import { toast } from "../controls/toasts.ts";
 import { ProblemCard } from "../states/ProblemCard.tsx";
 import { isTryout } from "../tryout/tryoutUrl.ts";
+import { EventTypesField } from "./EventTypesField.tsx";
 import { FilterFields } from "./FilterFields.tsx";
 import { HeaderFields } from "./HeaderFields.tsx";
 import { OwnSettings } from "./OwnSettings.tsx";
@@ -113,13 +114,7 @@ function Fields({ target, draft, field, hasSchedule }: FieldsProps) {
       {target.kind === "webhook" && !isTryout(target.url) && (
         <TextField label="URL" type="url" required {...field("url")} />
       )}
-      {target.kind === "webhook" && (
-        <TextField
-          label="Event types"
-          hint="Separated by commas, also as invoice.*; empty takes all"
-          {...field("event_types")}
-        />
-      )}
+      {target.kind === "webhook" && <EventTypesField {...field("event_types")} />}
       {target.kind === "mailbox" ? (
         <TextField
           label="Most claims of a message"
@@ -146,9 +141,11 @@ function Fields({ target, draft, field, hasSchedule }: FieldsProps) {
   );
 }
 
-type Field = (
-  name: keyof Draft,
-) => Pick<React.ComponentProps<typeof TextField>, "value" | "error" | "onChange">;
+type Field = (name: keyof Draft) => {
+  value: string;
+  error: string | undefined;
+  onChange: (event: { target: { value: string } }) => void;
+};
 
 /** How fast the receiver may be sent to. */
 function Pace({ field }: { field: Field }) {

@@ -22,6 +22,9 @@ export const actions = {
   "customer.created": "",
   "customer.updated": "",
   "customer.deleted": "with its targets",
+  "event_type.created": "",
+  "event_type.updated": "",
+  "event_type.deleted": "",
   "portal_link.created": "for a customer",
   "portal_session.started": "somebody opened a customer's link",
   "portal_session.ended": "by whoever had it",
@@ -43,4 +46,12 @@ export const actions = {
 export type Action = keyof typeof actions;
 
 /** The kinds of what an action is about, each an id of that kind where there is one. */
-export type ObjectKind = "organization" | "user" | "key" | "invitation" | "customer" | "target" | "batch";
+export type ObjectKind =
+  | "organization"
+  | "user"
+  | "key"
+  | "invitation"
+  | "customer"
+  | "event_type"
+  | "target"
+  | "batch";

@@ -93,6 +93,7 @@ export const pagePaths = [
   "/targets/*",
   "/customers",
   "/customers/*",
+  "/event-types",
   "/mailboxes",
   "/mailboxes/*",
   "/handoffs",

@@ -36,6 +36,48 @@ const publication = {
   created_at: 1_793_500_000,
 };
 
+const listedEventType = {
+  name: "order.paid",
+  id: "019a4b6c7d8e7f0011223344556677b4",
+  description: "An order was paid in full.",
+  group: "Orders",
+  deprecated: false,
+  created_at: 1_793_500_000,
+  updated_at: 1_793_500_000,
+};
+
+const orderPaid = {
+  description: "An order was paid in full.",
+  group: "Orders",
+  schema: {
+    type: "object",
+    properties: { event_type: { const: "order.paid" }, order: { type: "integer" } },
+    required: ["order"],
+  },
+  example: { event_type: "order.paid", order: 1001 },
+};
+
+const openApiDocument = {
+  openapi: "3.1.0",
+  info: { title: "Shop", version: "1.0.0" },
+  webhooks: {
+    "order.paid": {
+      post: {
+        description: "An order was paid in full.",
+        tags: ["Orders"],
+        requestBody: {
+          content: {
+            "application/json": {
+              schema: { type: "object", properties: { order: { type: "integer" } } },
+              example: { order: 1001 },
+            },
+          },
+        },
+      },
+    },
+  },
+};
+
 /** Examples of customers and of what is published to them, by operation. */
 export const customerExamples = {
   putCustomer: {
@@ -57,6 +99,23 @@ export const customerExamples = {
     },
   },
   deleteCustomer: { answer: { deleted: true, deleted_targets: 2 } },
+  listEventTypes: { answer: { event_types: [listedEventType] } },
+  putEventType: {
+    request: { "What is sent of an order": orderPaid },
+    answer: { ...listedEventType, schema: orderPaid.schema, example: orderPaid.example },
+  },
+  readEventType: { answer: { ...listedEventType, schema: orderPaid.schema, example: orderPaid.example } },
+  deleteEventType: { answer: { deleted: true, naming_targets: 2 } },
+  importEventTypes: {
+    request: { "A document with one webhook": openApiDocument },
+    answer: {
+      dry_run: false,
+      created: ["order.paid"],
+      updated: [],
+      unchanged: ["order.created"],
+      refused: [{ name: "order.*", reason: "name must be 1 to 256 printable ASCII characters without *" }],
+    },
+  },
   createPortalLink: {
     answer: {
       url: `https://postrider.example.com/portal/019a4b6c7d8e7f0011223344556677ab#code=plc_${"0123456789abcdef".repeat(4)}`,

@@ -3,6 +3,7 @@ export const tags = [
   { name: "Account", description: "Signup, login and sessions" },
   { name: "API keys", description: "Up to five per workspace" },
   { name: "Customers", description: "Whom an organization sends to, by its own ids" },
+  { name: "Event types", description: "The catalogue of what an organization sends" },
   { name: "Portal", description: "Where customers see and change their own webhooks" },
   { name: "Targets", description: "Where items go: webhooks, mailboxes and agents" },
   { name: "Ingestion", description: "Handing items over" },
@@ -39,6 +40,12 @@ export const operationNames: Record<string, readonly [tag: Tag, operationId: str
   "GET /api/v1/customers/:uid": ["Customers", "readCustomer"],
   "DELETE /api/v1/customers/:uid": ["Customers", "deleteCustomer"],
   "POST /api/v1/filters/try": ["Targets", "tryFilter"],
+
+  "GET /api/v1/event-types": ["Event types", "listEventTypes"],
+  "POST /api/v1/event-types/import": ["Event types", "importEventTypes"],
+  "PUT /api/v1/event-types/:name": ["Event types", "putEventType"],
+  "GET /api/v1/event-types/:name": ["Event types", "readEventType"],
+  "DELETE /api/v1/event-types/:name": ["Event types", "deleteEventType"],
 
   "POST /api/v1/customers/:uid/portal-links": ["Portal", "createPortalLink"],
   "DELETE /api/v1/customers/:uid/portal-sessions": ["Portal", "endPortalSessions"],

@@ -42,6 +42,10 @@ const rules: Readonly<Record<string, ScopeRule>> = {
   // Of a filter and a sample that the request holds.
   "POST /api/v1/filters/try": seen("own"),
 
+  // The organization's catalogue, which is there for customers to read.
+  "GET /api/v1/event-types": seen("own"),
+  "GET /api/v1/event-types/:name": seen("own"),
+
   "GET /api/v1/targets": seen("own"),
   "POST /api/v1/targets": changed("own"),
   "GET /api/v1/targets/:id": seen("target"),

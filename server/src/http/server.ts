@@ -84,7 +84,8 @@ export function createServer(deps: ServerDeps): FastifyInstance {
     trustProxy: deps.config.trustProxy ? (_address, hop) => hop === 0 : false,
     genReqId: newRequestId,
     requestIdHeader: false,
-    routerOptions: { maxParamLength: 200, ignoreTrailingSlash: false },
+    // The longest is the name of an event type, and one character more is refused by its rule.
+    routerOptions: { maxParamLength: 300, ignoreTrailingSlash: false },
     ajv: {
       customOptions: {
         coerceTypes: false,
@@ -168,7 +169,7 @@ export function addRoutes(app: FastifyInstance, deps: ServerDeps, rows: readonly
       },
       onRequest: [nameRoute(path, route.rawBody === true), ...credentialCheck(deps, row)],
       preValidation: [
-        ...(method === "GET" && credential !== "none" ? [knownQuery(inputs.querystring)] : []),
+        ...(takesKnownQuery(row) ? [knownQuery(inputs.querystring)] : []),
         ...queryNumbers(inputs.querystring),
       ],
       handler: (request, reply) =>
@@ -182,6 +183,11 @@ export function addRoutes(app: FastifyInstance, deps: ServerDeps, rows: readonly
         }),
     });
   }
+}
+
+/** Parameters that a route does not know mean nothing, but where they would have changed what it does. */
+function takesKnownQuery([method, , credential, { schema }]: RouteRow): boolean {
+  return credential !== "none" && (method === "GET" || schema.querystring !== undefined);
 }
 
 /** Bounds connections, whichever reader they have. */

@@ -10,7 +10,7 @@ import type { ParsedNetworks } from "../outbound/addressGuard.ts";
 import { checkTargetUrl } from "../outbound/targetUrl.ts";
 import { filterChanges } from "./filter.ts";
 import type { UpgradeGate } from "../items/upgradeGate.ts";
-import { checkEventTypes } from "./eventTypes.ts";
+import { checkCatalogued, checkEventTypes } from "./eventTypes.ts";
 import { sealHeaders } from "./headers.ts";
 import { type HandoffAuth, type HandoffTargets, handoffTargets } from "./handoffTargets.ts";
 import { checkMetadata } from "./metadata.ts";
@@ -56,6 +56,7 @@ export async function createTarget(
   switch (input.kind) {
     case "webhook":
       if (input.url === undefined) throw new ApiError(400, "url is required for a webhook target");
+      await checkCatalogued(deps.queries, origin.orgId, input.event_types);
       return createWebhook(deps, origin, { ...input, url: input.url }, filter);
     case "mailbox":
       return {

@@ -8,6 +8,7 @@ import { Deleted, IdParams } from "../http/contract/schemas.ts";
 import { type Beside, targetAnswer } from "./answers.ts";
 import { createTarget, type TargetDeps } from "./createTarget.ts";
 import { deleteTarget } from "./deleteTarget.ts";
+import { checkCatalogued } from "./eventTypes.ts";
 import { handoffTargets } from "./handoffTargets.ts";
 import { asSeenBy, newWithinReach, refuseBeyondReach, withinReach } from "./ofCustomer.ts";
 import { deletePreviousSecret, rotateSecret } from "./rotateSecret.ts";
@@ -22,6 +23,9 @@ import {
 } from "./schemas.ts";
 import { listTargets, readTarget, type StoredTarget, tooManyTargets } from "./store.ts";
 import { updateTarget } from "./updateTarget.ts";
+
+const catalogued =
+  "Where there is a catalogue of event types, what a target newly names in event_types has to be in it.";
 
 type Names = "list" | "create" | "read" | "update" | "remove" | "refresh" | "rotate" | "deletePrevious";
 
@@ -52,7 +56,7 @@ function collectionRoutes(
     create: route(
       {
         summary: "Create a webhook, mailbox or a2a target",
-        description: "The answer of a webhook target holds its signing secret, this once.",
+        description: `The answer of a webhook target holds its signing secret, this once. ${catalogued}`,
         body: inputs.newTarget,
         response: { 200: Target },
         errors: {
@@ -75,7 +79,7 @@ function collectionRoutes(
     update: route(
       {
         summary: "Change a target",
-        description: enabling,
+        description: `${enabling} ${catalogued}`,
         params: IdParams,
         body: inputs.targetChanges,
         response: { 200: Target },
@@ -85,6 +89,7 @@ function collectionRoutes(
         const { caller, params, body } = call;
         const present = await findTarget(deps, caller.orgId, params.id);
         await refuseBeyondReach(deps.queries, caller, present, body);
+        await checkCatalogued(deps.queries, caller.orgId, body.event_types, present);
         const { target, heldItems } = await updateTarget(deps, originOf(call), present, body);
         return withAgent(deps, asSeenBy(caller.scope, target), { heldItems });
       },

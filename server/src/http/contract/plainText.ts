@@ -9,6 +9,7 @@ const linePattern = `^[^\\p{Cc}\\p{Zl}\\p{Zp}${bidirectional}]*$`;
 const linesPattern = `^[^\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\x7F-\\x9F${bidirectional}]*$`;
 
 const line = new RegExp(linePattern, "u");
+const lines = new RegExp(linesPattern, "u");
 
 /** What a text that breaks the rule is told, after the field's name. */
 export const plainTextRule = "must not have control or bidirectional characters";
@@ -16,6 +17,11 @@ export const plainTextRule = "must not have control or bidirectional characters"
 /** Whether a text is one line that shows as what it is. */
 export function isPlainLine(text: string): boolean {
   return line.test(text);
+}
+
+/** Whether a text shows as what it is, on however many lines. */
+export function isPlainText(text: string): boolean {
+  return lines.test(text);
 }
 
 /** Whether a schema's pattern is one of those above. */

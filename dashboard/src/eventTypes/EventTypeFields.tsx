@@ -1,0 +1,93 @@
+import type { EventType, EventTypeInput } from "../api/shapes.ts";
+import { Checkbox } from "../controls/Checkbox.tsx";
+import { TextArea, TextField } from "../controls/Field.tsx";
+import { jsonOf, jsonProblem, jsonText, objectProblem } from "./jsonText.ts";
+
+/** What is said of a type, as it stands in a form. */
+export interface EventTypeDraft {
+  description: string;
+  group: string;
+  deprecated: boolean;
+  schema: string;
+  example: string;
+}
+
+export const emptyDraft: EventTypeDraft = {
+  description: "",
+  group: "",
+  deprecated: false,
+  schema: "",
+  example: "",
+};
+
+export function draftOf({ description, group, deprecated, schema, example }: EventType): EventTypeDraft {
+  return { description, group, deprecated, schema: jsonText(schema), example: jsonText(example) };
+}
+
+export function isDraftReady({ schema, example }: EventTypeDraft): boolean {
+  return objectProblem(schema) === undefined && jsonProblem(example) === undefined;
+}
+
+/** Only for a draft that is ready. */
+export function inputOf({ description, group, deprecated, schema, example }: EventTypeDraft): EventTypeInput {
+  return {
+    description,
+    group: group.trim(),
+    deprecated,
+    schema: jsonOf(schema) as Record<string, unknown> | null,
+    example: jsonOf(example),
+  };
+}
+
+interface EventTypeFieldsProps {
+  draft: EventTypeDraft;
+  onChange: (draft: EventTypeDraft) => void;
+}
+
+export function EventTypeFields({ draft, onChange }: EventTypeFieldsProps) {
+  return (
+    <>
+      <TextArea
+        label="Description"
+        rows={2}
+        maxLength={4096}
+        value={draft.description}
+        hint="What happened when it is sent"
+        onChange={(event) => onChange({ ...draft, description: event.target.value })}
+      />
+      <TextField
+        label="Group"
+        maxLength={128}
+        autoComplete="off"
+        value={draft.group}
+        hint="What it belongs to, such as Orders; it may stay empty"
+        onChange={(event) => onChange({ ...draft, group: event.target.value })}
+      />
+      <Checkbox
+        text="Deprecated: on its way out"
+        isChecked={draft.deprecated}
+        onChange={(deprecated) => onChange({ ...draft, deprecated })}
+      />
+      <TextArea
+        label="Schema"
+        rows={6}
+        spellCheck={false}
+        className="font-mono"
+        value={draft.schema}
+        error={objectProblem(draft.schema)}
+        hint="A JSON Schema of the payload, up to 64 KiB; it may stay empty"
+        onChange={(event) => onChange({ ...draft, schema: event.target.value })}
+      />
+      <TextArea
+        label="Example"
+        rows={4}
+        spellCheck={false}
+        className="font-mono"
+        value={draft.example}
+        error={jsonProblem(draft.example)}
+        hint="A payload as it may be, as JSON; it may stay empty"
+        onChange={(event) => onChange({ ...draft, example: event.target.value })}
+      />
+    </>
+  );
+}

@@ -1,0 +1,115 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import type { ImportedEventTypes } from "../api/shapes.ts";
+import { Button } from "../controls/Button.tsx";
+import { TextArea } from "../controls/Field.tsx";
+import { Form } from "../controls/Form.tsx";
+import { Modal } from "../controls/Modal.tsx";
+import { toast } from "../controls/toasts.ts";
+import { ProblemCard } from "../states/ProblemCard.tsx";
+import { importEventTypes } from "./eventTypeQueries.ts";
+import { jsonOf, objectProblem } from "./jsonText.ts";
+
+/** Makes types of the webhooks of an OpenAPI document: first it says what it would do. */
+export function ImportDialog({ onClose }: { onClose: () => void }) {
+  const [text, setText] = useState("");
+  const queries = useQueryClient();
+  const documentOf = () => jsonOf(text) as Record<string, unknown>;
+  const preview = useMutation({ mutationFn: () => importEventTypes(documentOf(), true) });
+  const apply = useMutation({
+    mutationFn: () => importEventTypes(documentOf(), false),
+    onSuccess: ({ created, updated }) => {
+      toast({ text: `${created.length} made, ${updated.length} changed.` });
+      void queries.invalidateQueries({ queryKey: ["eventTypes"] });
+      onClose();
+    },
+  });
+  const give = (given: string) => {
+    setText(given);
+    preview.reset();
+    apply.reset();
+  };
+  const problem = objectProblem(text);
+  const isReady = text.trim() !== "" && problem === undefined;
+  const found = preview.data;
+  const isWorthIt = found !== undefined && found.created.length + found.updated.length > 0;
+  return (
+    <Modal title="Import event types" open wide onClose={onClose}>
+      <Form
+        onSubmit={() => {
+          if (!isReady) return;
+          if (isWorthIt) apply.mutate();
+          else preview.mutate();
+        }}
+      >
+        <label className="grid gap-1">
+          <span className="font-medium">An OpenAPI document from a file</span>
+          <input
+            type="file"
+            accept=".json,application/json"
+            className="file:mr-2 file:h-8 file:rounded-control file:border file:border-control file:bg-surface file:px-3 file:font-medium hover:file:bg-sunken"
+            onChange={(event) => void event.target.files?.[0]?.text().then(give)}
+          />
+        </label>
+        <TextArea
+          label="The document"
+          rows={8}
+          spellCheck={false}
+          className="font-mono"
+          value={text}
+          error={problem}
+          hint="OpenAPI 3.1 or 3.2 as JSON: each of its webhooks becomes a type. Types that it does not have stay"
+          onChange={(event) => give(event.target.value)}
+        />
+        {found !== undefined && <Preview found={found} />}
+        {preview.isError && <ProblemCard error={preview.error} />}
+        {apply.isError && <ProblemCard error={apply.error} />}
+        <div className="flex justify-end gap-2">
+          <Button onClick={onClose}>Not now</Button>
+          <Button
+            type="submit"
+            look="primary"
+            busy={preview.isPending || apply.isPending}
+            disabled={!isReady || (found !== undefined && !isWorthIt)}
+          >
+            {isWorthIt ? `Import ${found.created.length + found.updated.length}` : "See what it would do"}
+          </Button>
+        </div>
+      </Form>
+    </Modal>
+  );
+}
+
+function Preview({ found }: { found: ImportedEventTypes }) {
+  return (
+    <div role="status" className="grid gap-2">
+      <Names title="New" names={found.created} />
+      <Names title="Changed" names={found.updated} />
+      <Names title="As they are" names={found.unchanged} />
+      {found.refused.length > 0 && (
+        <section className="grid gap-1">
+          <h3 className="font-medium">Refused: {found.refused.length}</h3>
+          <ul className="grid max-h-48 gap-1 overflow-auto">
+            {found.refused.map(({ name, reason }) => (
+              <li key={name} className="break-words">
+                <code>{name}</code>: {reason}
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+    </div>
+  );
+}
+
+function Names({ title, names }: { title: string; names: readonly string[] }) {
+  if (names.length === 0) return null;
+  return (
+    <section className="grid gap-1">
+      <h3 className="font-medium">
+        {title}: {names.length}
+      </h3>
+      <p className="max-h-32 overflow-auto text-meta break-words text-muted">{names.join(", ")}</p>
+    </section>
+  );
+}

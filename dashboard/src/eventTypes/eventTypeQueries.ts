@@ -1,0 +1,66 @@
+import { queryOptions } from "@tanstack/react-query";
+import { answer, client } from "../api/client.ts";
+import type { EventType, EventTypeInput, ImportedEventTypes, ListedEventType } from "../api/shapes.ts";
+
+export const eventTypePage = 50;
+
+/** Which types are listed. */
+export interface EventTypeFilter {
+  prefix?: string | undefined;
+  deprecated?: "true" | "false" | undefined;
+}
+
+interface Paging {
+  /** The name of the last one of the page before. */
+  after?: string | undefined;
+  limit?: number;
+  signal: AbortSignal;
+}
+
+/** A page of the catalogue, by name. @throws {Problem} */
+export async function listEventTypes(
+  { prefix, deprecated }: EventTypeFilter,
+  { after, limit = eventTypePage, signal }: Paging,
+): Promise<ListedEventType[]> {
+  const query = {
+    limit,
+    ...(prefix !== undefined && { prefix }),
+    ...(deprecated !== undefined && { deprecated }),
+    ...(after !== undefined && { after }),
+  };
+  return (await answer(client.GET("/api/v1/event-types", { params: { query }, signal }))).event_types;
+}
+
+export function eventTypeQuery(name: string) {
+  return queryOptions({
+    queryKey: ["eventTypes", "one", name],
+    queryFn: ({ signal }) =>
+      answer(client.GET("/api/v1/event-types/{name}", { params: { path: { name } }, signal })),
+  });
+}
+
+/** @throws {Problem} */
+export function putEventType(name: string, body: EventTypeInput): Promise<EventType> {
+  return answer(client.PUT("/api/v1/event-types/{name}", { params: { path: { name } }, body }));
+}
+
+/** Makes types of a document's webhooks, or says what it would do. @throws {Problem} */
+export function importEventTypes(
+  body: Record<string, unknown>,
+  isDryRun: boolean,
+): Promise<ImportedEventTypes> {
+  const query = { dry_run: isDryRun ? "true" : "false" } as const;
+  return answer(client.POST("/api/v1/event-types/import", { params: { query }, body }));
+}
+
+/** What a type's name is, in words. */
+export const typeNameRule = "1 to 256 printable ASCII characters without *, and no blank at either end";
+
+export function isTypeName(text: string): boolean {
+  return /^[!-)+-~](?:[ -)+-~]{0,254}[!-)+-~])?$/.test(text) && text !== "." && text !== "..";
+}
+
+/** Whether a name can begin with it. */
+export function isTypePrefix(text: string): boolean {
+  return /^[ -~]{1,256}$/.test(text);
+}

@@ -1,0 +1,28 @@
+/** JSON as it stands in a form, on lines of its own; nothing where there is none. */
+export function jsonText(value: unknown): string {
+  return value === null || value === undefined ? "" : JSON.stringify(value, undefined, 2);
+}
+
+/** The value that it says; null for nothing said. Only for what has no problem. */
+export function jsonOf(text: string): unknown {
+  return text.trim() === "" ? null : (JSON.parse(text) as unknown);
+}
+
+/** What is wrong with it, as a sentence, before the service is asked. */
+export function jsonProblem(text: string): string | undefined {
+  if (text.trim() === "") return undefined;
+  try {
+    JSON.parse(text);
+    return undefined;
+  } catch {
+    return "Not JSON yet";
+  }
+}
+
+/** The same for what has to be an object. */
+export function objectProblem(text: string): string | undefined {
+  const problem = jsonProblem(text);
+  if (problem !== undefined || text.trim() === "") return problem;
+  const value: unknown = JSON.parse(text);
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? undefined : "Not an object";
+}

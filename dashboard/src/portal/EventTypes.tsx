@@ -1,0 +1,88 @@
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import type { ListedEventType } from "../api/shapes.ts";
+import { Button } from "../controls/Button.tsx";
+import { Card } from "../controls/Card.tsx";
+import { DeprecatedPill } from "../eventTypes/DeprecatedPill.tsx";
+import { eventTypePage, eventTypeQuery, listEventTypes } from "../eventTypes/eventTypeQueries.ts";
+import { jsonText } from "../eventTypes/jsonText.ts";
+import { Loaded } from "../states/Loaded.tsx";
+
+/** What the organization sends, as its catalogue describes it; nothing where it has none. */
+export function EventTypes() {
+  const list = useInfiniteQuery({
+    queryKey: ["eventTypes", "portal"],
+    queryFn: ({ pageParam, signal }) => listEventTypes({}, { after: pageParam, signal }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => (page.length < eventTypePage ? undefined : page.at(-1)?.name),
+    staleTime: 60_000,
+  });
+  const types = list.data?.pages.flat() ?? [];
+  if (types.length === 0) return null;
+  return (
+    <Card title="Event types" flush>
+      <ul>
+        {types.map((type) => (
+          <Row key={type.name} type={type} />
+        ))}
+      </ul>
+      {list.hasNextPage && (
+        <div className="p-3 text-center">
+          <Button onClick={() => void list.fetchNextPage()} busy={list.isFetchingNextPage}>
+            Load more
+          </Button>
+        </div>
+      )}
+    </Card>
+  );
+}
+
+function Row({ type }: { type: ListedEventType }) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <li className="border-b last:border-0">
+      <details open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
+        <summary className="px-4 py-2.5 hover:bg-sunken">
+          <code className="font-medium break-all">{type.name}</code>{" "}
+          <span className="text-muted">{type.group}</span> {type.deprecated && <DeprecatedPill />}
+        </summary>
+        <div className="grid gap-3 px-4 pb-4">
+          {type.description !== "" && <p className="break-words whitespace-pre-wrap">{type.description}</p>}
+          {isOpen && <Detail name={type.name} />}
+        </div>
+      </details>
+    </li>
+  );
+}
+
+function Detail({ name }: { name: string }) {
+  const query = useQuery({ ...eventTypeQuery(name), staleTime: 60_000 });
+  return (
+    <Loaded query={query}>
+      {({ example, schema }) => (
+        <>
+          <Json title="Example" value={example} />
+          <Json title="Schema" value={schema} />
+        </>
+      )}
+    </Loaded>
+  );
+}
+
+function Json({ title, value }: { title: string; value: unknown }) {
+  const text = jsonText(value);
+  if (text === "") return null;
+  return (
+    <div className="mt-2 grid gap-1 first:mt-0">
+      <h3 className="font-medium">{title}</h3>
+      <pre
+        tabIndex={0}
+        role="group"
+        aria-label={title}
+        className="max-h-96 overflow-auto rounded-control bg-sunken p-2 text-meta wrap-anywhere whitespace-pre-wrap"
+      >
+        {text}
+      </pre>
+    </div>
+  );
+}

@@ -1,0 +1,49 @@
+import { useQuery } from "@tanstack/react-query";
+import { useId } from "react";
+import { TextField } from "../controls/Field.tsx";
+import { isTypePrefix, listEventTypes } from "../eventTypes/eventTypeQueries.ts";
+
+interface EventTypesFieldProps {
+  value: string;
+  error?: string | undefined;
+  onChange: (event: { target: { value: string } }) => void;
+}
+
+const mostProposed = 50;
+
+/** A target's event types, with those of the catalogue proposed for the one that is being typed. */
+export function EventTypesField({ value, error, onChange }: EventTypesFieldProps) {
+  const listId = useId();
+  const start = value.lastIndexOf(",") + 1;
+  const typed = value.slice(start).trim();
+  const before = start === 0 ? "" : `${value.slice(0, start)} `;
+  const proposed = useQuery({
+    queryKey: ["eventTypes", "proposed", typed],
+    queryFn: ({ signal }) =>
+      listEventTypes({ prefix: typed === "" ? undefined : typed }, { limit: mostProposed, signal }),
+    enabled: typed === "" || isTypePrefix(typed),
+    placeholderData: (previous) => previous,
+    staleTime: 30_000,
+  });
+  return (
+    <>
+      <TextField
+        label="Event types"
+        hint="Separated by commas, also as invoice.*; empty takes all"
+        autoComplete="off"
+        spellCheck={false}
+        list={listId}
+        value={value}
+        error={error}
+        onChange={onChange}
+      />
+      <datalist id={listId}>
+        {proposed.data?.map(({ name, description }) => (
+          <option key={name} value={`${before}${name}`}>
+            {description}
+          </option>
+        ))}
+      </datalist>
+    </>
+  );
+}

@@ -1,0 +1,112 @@
+import { ApiError } from "../http/contract/errors.ts";
+import { lastSegment, resolveLocal } from "./jsonPointer.ts";
+import type { ReadingBudget } from "./readingBudget.ts";
+import type { JsonSchema } from "./schemas.ts";
+import { isObject, type Keywords, mapSchemas } from "./subschemas.ts";
+
+/**
+ * A schema of an OpenAPI document with everything that it refers to, by whatever way, in `$defs` of its own. Each is there
+ * once, and circles stay references: writing them out could take any amount of memory.
+ * @throws {ApiError} 400 for a reference to nothing or out of the document, and where it becomes too large.
+ */
+export function bundleSchema(document: Keywords, schema: Keywords, budget: ReadingBudget): JsonSchema {
+  const [root, own] = rootOf(document, schema);
+  const names = new Names(root);
+  if (own !== undefined) names.add(own, undefined);
+  const take = budget.forOne("schema");
+  const rewrite = (keywords: Keywords): Keywords =>
+    rewritten(keywords, (reference) => names.referTo(reference));
+  take(root);
+  const bundled = mapSchemas(root, rewrite) as JsonSchema;
+  const definitions = new Map<string, unknown>();
+  for (const { reference, name } of names.wanted()) {
+    const found = resolveLocal(document, reference);
+    if (found === undefined) throw new ApiError(400, `$ref ${shown(reference)} points to nothing`);
+    take(found.value);
+    definitions.set(name, mapSchemas(found.value, rewrite));
+  }
+  if (definitions.size === 0) return bundled;
+  const present = isObject(bundled["$defs"]) ? Object.entries(bundled["$defs"]) : [];
+  return { ...bundled, $defs: Object.fromEntries([...present, ...definitions]) };
+}
+
+/** What is nothing but a reference is replaced by what it refers to, which is then the root, by that reference, too. */
+function rootOf(document: Keywords, schema: Keywords): [root: Keywords, own: string | undefined] {
+  const reference = schema["$ref"];
+  if (typeof reference !== "string" || Object.keys(schema).length > 1) return [schema, undefined];
+  const found = resolveLocal(document, reference);
+  return isObject(found?.value) && !isObject(found.value["$defs"])
+    ? [found.value, reference]
+    : [schema, undefined];
+}
+
+/** The names of `$defs` by the references that they take the place of. */
+class Names {
+  readonly #targets = new Map<string, string>();
+  readonly #taken: Set<string>;
+  /** The number that the last of several with one name got. */
+  readonly #numbers = new Map<string, number>();
+  readonly #wanted: { reference: string; name: string }[] = [];
+
+  constructor(root: Keywords) {
+    this.#taken = new Set(isObject(root["$defs"]) ? Object.keys(root["$defs"]) : []);
+  }
+
+  /** Lets a reference mean a definition; undefined for the root. */
+  add(reference: string, name: string | undefined): string {
+    const target = name === undefined ? "#" : `#/$defs/${name}`;
+    this.#targets.set(reference, target);
+    return target;
+  }
+
+  referTo(reference: string): string {
+    const known = this.#targets.get(reference);
+    if (known !== undefined) return known;
+    if (!reference.startsWith("#/")) {
+      throw new ApiError(400, `$ref ${shown(reference)} leads out of the document: only #/… is resolved`);
+    }
+    const name = this.#free(lastSegment(reference).replaceAll(/[^\w.-]/g, "_") || "schema");
+    this.#wanted.push({ reference, name });
+    return this.add(reference, name);
+  }
+
+  /** The references met, also those that are met while these are gone through. */
+  *wanted(): Generator<{ reference: string; name: string }> {
+    for (let index = 0; index < this.#wanted.length; index++) yield this.#wanted[index]!;
+  }
+
+  #free(wanted: string): string {
+    let name = wanted;
+    let number = this.#numbers.get(wanted) ?? 1;
+    while (this.#taken.has(name)) name = `${wanted}_${++number}`;
+    this.#numbers.set(wanted, number);
+    this.#taken.add(name);
+    return name;
+  }
+}
+
+/** The references of one schema: its own, and those by which OpenAPI tells alternatives apart. */
+function rewritten(keywords: Keywords, referTo: (reference: string) => string): Keywords {
+  const { $ref: reference, discriminator } = keywords;
+  const mapping = isObject(discriminator) ? discriminator["mapping"] : undefined;
+  return {
+    ...keywords,
+    ...(typeof reference === "string" && { $ref: referTo(reference) }),
+    ...(isObject(mapping) && {
+      discriminator: { ...(discriminator as Keywords), mapping: mapEntries(mapping, referTo) },
+    }),
+  };
+}
+
+function mapEntries(mapping: Keywords, referTo: (reference: string) => string): Keywords {
+  return Object.fromEntries(
+    Object.entries(mapping).map(([value, to]) => [
+      value,
+      typeof to === "string" && to.startsWith("#/") ? referTo(to) : to,
+    ]),
+  );
+}
+
+function shown(reference: string): string {
+  return reference.length > 100 ? `${reference.slice(0, 100).toWellFormed()}…` : reference;
+}

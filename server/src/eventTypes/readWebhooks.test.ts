@@ -1,0 +1,90 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { ApiError } from "../http/contract/errors.ts";
+import { readWebhooks } from "./readWebhooks.ts";
+
+const body = (schema: object) => ({ post: { requestBody: { content: { "application/json": { schema } } } } });
+const to = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+const read = (webhooks: object, schemas: object = {}) =>
+  readWebhooks({ openapi: "3.1.0", webhooks, components: { schemas } });
+
+it("what would double with each reference when written out stays as small as it is", async () => {
+  const doubling = Array.from({ length: 30 }, (_, n) => [
+    `D${n}`,
+    { properties: { a: to(`D${n + 1}`), b: to(`D${n + 1}`) } },
+  ]);
+  const { types } = await read({ doubled: body(to("D0")) }, { ...Object.fromEntries(doubling), D30: {} });
+  expect(Object.keys(JSON.parse(types[0]!.schema!).$defs)).toHaveLength(30);
+});
+
+it("many webhooks that refer to one large schema are taken up to a bound together", async () => {
+  const webhooks = Array.from({ length: 900 }, (_, n) => [`big.${n}`, body(to("Big"))]);
+  const { types, refused } = await read(Object.fromEntries(webhooks), { Big: { title: "x".repeat(65_000) } });
+  expect(types.length).toBeLessThan(70);
+  expect(refused.at(-1)!.reason).toMatch(/^the document is too large with what it refers to/);
+});
+
+it("a type whose schema is too large with what it refers to is refused by itself", async () => {
+  const parts = Array.from({ length: 5 }, (_, n) => [`P${n}`, { title: "x".repeat(15_000) }]);
+  const allOf = parts.map(([name]) => to(name as string));
+  const { types, refused } = await read(
+    { large: body({ allOf }), small: body(to("P0")) },
+    Object.fromEntries(parts),
+  );
+  expect(types.map(({ name }) => name)).toEqual(["small"]);
+  expect(refused).toEqual([
+    { name: "large", reason: "schema has more than 65536 bytes as JSON with what it refers to" },
+  ]);
+});
+
+it("definitions of one name are told apart, and those of the schema itself stay", async () => {
+  const schema = { $defs: { X: { title: "own" } }, allOf: [to("a/X"), to("b/X"), to("a/X")] };
+  const { types } = await read({ w: body(schema) }, { a: { X: { title: "a" } }, b: { X: { title: "b" } } });
+  expect(JSON.parse(types[0]!.schema!)).toEqual({
+    $defs: { X: { title: "own" }, X_2: { title: "a" }, X_3: { title: "b" } },
+    allOf: [{ $ref: "#/$defs/X_2" }, { $ref: "#/$defs/X_3" }, { $ref: "#/$defs/X_2" }],
+  });
+});
+
+it("what tells alternatives apart refers to them as before", async () => {
+  const mapping = { dog: "#/components/schemas/Dog", cat: "Cat" };
+  const schema = { oneOf: [to("Dog")], discriminator: { propertyName: "kind", mapping } };
+  const { types } = await read({ w: body(schema) }, { Dog: {} });
+  expect(JSON.parse(types[0]!.schema!)).toMatchObject({
+    oneOf: [{ $ref: "#/$defs/Dog" }],
+    discriminator: { mapping: { dog: "#/$defs/Dog", cat: "Cat" } },
+  });
+});
+
+/** JSON with the words of OpenAPI in it, and references to wherever. */
+const words = [
+  "post",
+  "requestBody",
+  "content",
+  "application/json",
+  "schema",
+  "examples",
+  "$ref",
+  "allOf",
+  "$defs",
+  "$id",
+];
+const json = fc.letrec((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 7, withCrossShrink: true },
+    fc.constantFrom<unknown>(null, true, 1, "#/webhooks/a", "#", "#/%", "other", "__proto__"),
+    fc.array(tie("value"), { maxLength: 2 }),
+    fc.dictionary(fc.constantFrom(...words), tie("value"), { maxKeys: 4 }),
+  ),
+})).value;
+
+it("no document is answered with anything but types and reasons", async () => {
+  const tried = fc.assert(
+    fc.asyncProperty(fc.dictionary(fc.constantFrom("a", "b", "c d"), json), async (webhooks) => {
+      const refused = await readWebhooks({ openapi: "3.1.0", webhooks }).catch((error: unknown) => error);
+      return !(refused instanceof Error) || (refused instanceof ApiError && refused.status === 400);
+    }),
+    { numRuns: 200 },
+  );
+  await expect(tried).resolves.toBeUndefined();
+});

@@ -1,0 +1,122 @@
+import { Type } from "typebox";
+import type pg from "pg";
+import { originOf } from "../audit/origin.ts";
+import { ApiError, notFound } from "../http/contract/errors.ts";
+import { type RouteDefinition, route } from "../http/contract/route.ts";
+import { checkEventType } from "./checkEventType.ts";
+import { deleteEventType } from "./deleteEventType.ts";
+import { listEventTypes, readEventType } from "./readEventTypes.ts";
+import { readWebhooks } from "./readWebhooks.ts";
+import { type Saving, saveEventTypes, tooManyEventTypes } from "./saveEventTypes.ts";
+import {
+  DeletedEventType,
+  EventType,
+  EventTypeInput,
+  EventTypeQuery,
+  ImportedEventTypes,
+  ImportQuery,
+  ListedEventType,
+  NameParams,
+  OpenApiDocument,
+} from "./schemas.ts";
+import { isTypeName } from "./typeName.ts";
+
+interface EventTypeDeps {
+  pool: pg.Pool;
+  nowMs: () => number;
+}
+
+/** `/api/v1/event-types`: the catalogue of what an organization sends. */
+export function eventTypeRoutes(
+  deps: EventTypeDeps,
+): Record<"list" | "put" | "read" | "remove" | "import", RouteDefinition> {
+  return {
+    list: route(
+      {
+        summary: "List event types, by name, without their schemas and examples",
+        querystring: EventTypeQuery,
+        response: { 200: Type.Object({ event_types: Type.Array(ListedEventType) }) },
+      },
+      async ({ caller, query: { deprecated, ...filter } }) => ({
+        event_types: await listEventTypes(deps.pool, caller.orgId, {
+          ...filter,
+          deprecated: deprecated && deprecated === "true",
+        }),
+      }),
+    ),
+    put: putRoute(deps),
+    read: route(
+      { summary: "Read an event type", params: NameParams, response: { 200: EventType } },
+      async ({ caller, params: { name } }) => {
+        if (!isTypeName(name)) throw notFound();
+        return readEventType(deps.pool, caller.orgId, name);
+      },
+    ),
+    remove: route(
+      {
+        summary: "Delete an event type",
+        description:
+          "Targets that name it keep it in their event_types and go on getting such items; none can name it anew while the catalogue has others.",
+        params: NameParams,
+        response: { 200: DeletedEventType },
+      },
+      async (call) => {
+        const { name } = call.params;
+        if (!isTypeName(name)) throw notFound();
+        return { deleted: true, naming_targets: await deleteEventType(deps.pool, originOf(call), name) };
+      },
+    ),
+    import: importRoute(deps),
+  };
+}
+
+function putRoute(deps: EventTypeDeps): RouteDefinition {
+  return route(
+    {
+      summary: "Make an event type, or change one",
+      description:
+        "The same call makes it and changes it, so that it can be repeated. What is left out becomes empty. From the first type on there is a catalogue: what targets newly name in event_types has to be in it.",
+      params: NameParams,
+      body: EventTypeInput,
+      response: { 200: EventType },
+      errors: { 409: tooManyEventTypes },
+    },
+    async (call) => {
+      const { name } = call.params;
+      const { description = "", group = "", deprecated = false, schema = null, example = null } = call.body;
+      const type = checkEventType({ name, description, group, deprecated, schema, example });
+      const saved = await saveEventTypes(deps.pool, originOf(call), [type], { nowMs: deps.nowMs() });
+      if (saved.get(name) === "full") throw new ApiError(409, tooManyEventTypes);
+      return readEventType(deps.pool, call.caller.orgId, name);
+    },
+  );
+}
+
+function importRoute(deps: EventTypeDeps): RouteDefinition {
+  return route(
+    {
+      summary: "Make event types of the webhooks of an OpenAPI document",
+      description:
+        "Each webhook is put as if by its own request: the name that it stands under is the type's, its first tag the group, and schema and example are those of the request's body in JSON, with what they refer to in the document. What cannot become a type is refused by itself. Types that the document does not have stay.",
+      querystring: ImportQuery,
+      body: OpenApiDocument,
+      response: { 200: ImportedEventTypes },
+    },
+    async (call) => {
+      const isDryRun = call.query.dry_run === "true";
+      const { types, refused } = await readWebhooks(call.body);
+      const options = { nowMs: deps.nowMs(), isDryRun };
+      const saved = [...(await saveEventTypes(deps.pool, originOf(call), types, options))];
+      const named = (saving: Saving): string[] =>
+        saved.filter(([, one]) => one === saving).map(([name]) => name);
+      const full = named("full").map((name) => ({ name, reason: tooManyEventTypes }));
+      return {
+        dry_run: isDryRun,
+        created: named("created"),
+        updated: named("updated"),
+        unchanged: named("unchanged"),
+        refused: [...refused, ...full],
+      };
+    },
+  );
+}

@@ -1,0 +1,360 @@
+import { describe, expect } from "vitest";
+import { file, nodeTest } from "./support/fixtures.ts";
+import { entries } from "./support/auditLog.ts";
+import { openRawConnection } from "./support/rawConnection.ts";
+import { shopDocument } from "./support/shopDocument.ts";
+import { signUp } from "./support/testNode.ts";
+
+/** The catalogue of an organization's event types, and what targets may name where there is one. */
+const it = nodeTest({ POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8", POSTRIDER_ROLES: "api" })
+  .extend(
+    "put",
+    file,
+    ({ call }) =>
+      (name: string, body: object = {}) =>
+        call("PUT", `/api/v1/event-types/${encodeURIComponent(name)}`, body),
+  )
+  .extend(
+    "read",
+    file,
+    ({ call }) =>
+      (name: string) =>
+        call("GET", `/api/v1/event-types/${encodeURIComponent(name)}`),
+  )
+  .extend(
+    "importing",
+    file,
+    ({ call }) =>
+      (document: object, query = "") =>
+        call("POST", `/api/v1/event-types/import${query}`, document),
+  );
+
+/** Somebody with an organization of their own, and with a catalogue of these types. */
+async function organization(node: Parameters<typeof signUp>[0], types: readonly string[]) {
+  const { api_key: key } = await signUp(node);
+  const call = (method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE", path: string, body?: object) =>
+    node.call(method, path, { key, ...(body && { body }) });
+  for (const type of types) await call("PUT", `/api/v1/event-types/${type}`, {});
+  const webhook = (eventTypes: readonly string[]) =>
+    call("POST", "/api/v1/targets", {
+      kind: "webhook",
+      name: "w",
+      url: "https://127.0.0.1:9/",
+      event_types: eventTypes,
+    });
+  return { call, webhook };
+}
+
+describe("an event type", () => {
+  it("is made and changed by the same call, and read by its name", async ({ put, read, call }) => {
+    const body = {
+      description: "An order was paid.\nIn full.",
+      group: "Orders",
+      deprecated: true,
+      schema: {
+        type: "object",
+        required: ["b", "a"],
+        properties: { b: {}, a: { $ref: "#/$defs/a" } },
+        $defs: { a: {} },
+      },
+      example: { b: 1, a: [null, "x"] },
+    };
+    const made = await put("order.paid", body);
+    expect(made).toMatchObject({ status: 200, body: { name: "order.paid", ...body } });
+    // In the order that their author gave them.
+    expect(JSON.stringify(made.body.schema)).toBe(JSON.stringify(body.schema));
+    expect((await read("order.paid")).body).toEqual(made.body);
+    const again = await put("order.paid", { group: "Money" });
+    expect(again.body).toMatchObject({
+      id: made.body.id,
+      created_at: made.body.created_at,
+      description: "",
+      group: "Money",
+      deprecated: false,
+      schema: null,
+      example: null,
+    });
+    const deleted = await call("DELETE", "/api/v1/event-types/order.paid");
+    expect(deleted.body).toEqual({ deleted: true, naming_targets: 0 });
+    expect((await read("order.paid")).status).toBe(404);
+    expect((await call("DELETE", "/api/v1/event-types/order.paid")).status).toBe(404);
+  });
+
+  it.for(["orders/create", "a b", "com.example:thing", "%2e", "x".repeat(256), "import", "~{}\"'<>|\\^`"])(
+    "may be called %s, as an item's may",
+    async (name, { put, read, call }) => {
+      expect((await put(name, { description: "d" })).status).toBe(200);
+      expect((await read(name)).body).toMatchObject({ name, description: "d" });
+      const query = new URLSearchParams({ prefix: name }).toString();
+      const { body } = await call("GET", `/api/v1/event-types?${query}`);
+      expect(body.event_types).toMatchObject([{ name }]);
+    },
+  );
+
+  it.for(["order.*", " a", "a ", "é", "a\u0001", "x".repeat(257)])(
+    "is never called %j",
+    async (name, { put }) => {
+      const refusal = { status: 400, body: { error: expect.stringMatching(/^name must be/) } };
+      expect(await put(name)).toMatchObject(refusal);
+    },
+  );
+
+  it("has no name that a client would resolve as a part of the path", async ({ url, account }) => {
+    for (const name of [".", "..", "%2e%2E"]) {
+      const connection = await openRawConnection(Number(new URL(url).port));
+      await connection.write(
+        `PUT /api/v1/event-types/${name} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer ${account.api_key}\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}`,
+      );
+      const { status, body } = await connection.answer();
+      expect([status, body]).toEqual([400, expect.stringMatching(/neither \. nor \.\./)]);
+      connection.destroy();
+    }
+  });
+
+  it("tells of changes, with what tells two schemas apart, and of nothing that is said again", async ({
+    node,
+    account,
+    put,
+  }) => {
+    const schema = { type: "object" };
+    await put("quiet", { schema });
+    await put("quiet", { schema });
+    await put("quiet", { schema, deprecated: true });
+    await put("quiet", { schema: { type: "array" }, deprecated: true });
+    const found = await entries(node, account, "?action=event_type.updated");
+    const own = found.filter(({ object }) => object.name === "quiet");
+    const digest = /^\d+ bytes, sha256 [0-9a-f]{64}$/;
+    expect(own.map(({ after }) => after)).toEqual([
+      { schema: expect.stringMatching(digest) },
+      { deprecated: true },
+    ]);
+  });
+
+  it("stands in lists by name, in pages, by prefix, and by whether it is deprecated", async ({ node }) => {
+    const { call } = await organization(node, ["b", "a.2", "a.10", "B", "a-"]);
+    await call("PUT", "/api/v1/event-types/a", { deprecated: true, schema: {}, example: 1 });
+    const list = async (query: string): Promise<string[]> =>
+      (await call("GET", `/api/v1/event-types?${query}`)).body.event_types.map(
+        ({ name }: { name: string }) => name,
+      );
+    expect(await list("")).toEqual(["B", "a", "a-", "a.10", "a.2", "b"]);
+    expect(await list("prefix=a&after=a&limit=2")).toEqual(["a-", "a.10"]);
+    expect(await list("deprecated=true")).toEqual(["a"]);
+    expect(await list("deprecated=false&prefix=a.")).toEqual(["a.10", "a.2"]);
+    const [listed] = (await call("GET", "/api/v1/event-types?deprecated=true")).body.event_types;
+    expect(listed).not.toHaveProperty("schema");
+    expect(listed).not.toHaveProperty("example");
+    const { status, body } = await call("GET", "/api/v1/event-types?deprecated=maybe");
+    expect([status, body.error]).toEqual([400, "deprecated must be one of true, false"]);
+  });
+});
+
+describe("what is said of a type", () => {
+  it.for([
+    [
+      "a description of 4,097 characters",
+      { description: "x".repeat(4_097) },
+      /^description must be at most 4096/,
+    ],
+    ["a description that turns text", { description: "a\u202eb" }, /^description must not have/],
+    ["a group of two lines", { group: "a\nb" }, /^group must not have/],
+    ["deprecated as text", { deprecated: "yes" }, /^deprecated must be a boolean/],
+    ["a schema that is a list", { schema: [] }, /^schema /],
+    [
+      "an example over 64 KiB",
+      { example: "x".repeat(65_536) },
+      /^example has 65538 bytes as JSON: 65536 are allowed/,
+    ],
+    ["a NUL character", { example: "\0" }, /NUL character/],
+    [
+      "a schema that is none",
+      { schema: { items: { minLength: -1 } } },
+      /^schema\.items\.minLength must be a whole number from 0/,
+    ],
+  ] as const)("is refused with %s", async ([, body, message], { put, read }) => {
+    expect(await put("refused", body)).toMatchObject({
+      status: 400,
+      body: { error: expect.stringMatching(message) },
+    });
+    expect((await read("refused")).status).toBe(404);
+  });
+
+  it("counts up to a thousand types, also when they are made at once", async ({ node }) => {
+    const { call } = await organization(node, []);
+    const webhooks = (from: number, count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, n) => [`t.${from + n}`, {}]));
+    const importing = (from: number, count: number) =>
+      call("POST", "/api/v1/event-types/import", { openapi: "3.1.0", webhooks: webhooks(from, count) });
+    const [one, other] = await Promise.all([importing(0, 600), importing(600, 600)]);
+    const made = one.body.created.length + other.body.created.length;
+    const refused = [...one.body.refused, ...other.body.refused] as { reason: string }[];
+    expect([made, refused.length]).toEqual([1_000, 200]);
+    expect(refused[0]!.reason).toMatch(/^a workspace has at most 1000 event types/);
+    expect(await call("PUT", "/api/v1/event-types/more", {})).toMatchObject({ status: 409 });
+    expect((await call("PUT", "/api/v1/event-types/t.0", { group: "g" })).status).toBe(200);
+    const tooMany = await importing(0, 1_001);
+    expect(tooMany).toMatchObject({
+      status: 400,
+      body: { error: "webhooks has 1001 entries: 1000 are allowed" },
+    });
+  });
+});
+
+describe("a target", () => {
+  it("names any type where there is no catalogue, and what can match nothing nowhere", async ({ node }) => {
+    const { webhook } = await organization(node, []);
+    expect((await webhook(["anything", "any.*"])).status).toBe(200);
+    expect(await webhook(["in*voice"])).toMatchObject({
+      status: 400,
+      body: { error: expect.stringMatching(/^event_types\.0 can match nothing/) },
+    });
+  });
+
+  it("names what the catalogue knows, and prefixes of it", async ({ node }) => {
+    const { webhook } = await organization(node, ["invoice.paid", "invoice.line.added", "ping"]);
+    for (const types of [["invoice.paid", "ping"], ["invoice.*"], ["invoice.line.*"], []])
+      expect((await webhook(types)).status).toBe(200);
+    expect(await webhook(["ping", "invoice.pad"])).toMatchObject({
+      status: 400,
+      body: { error: "event_types.1 is unknown: invoice.pad is no type of the catalogue" },
+    });
+    for (const type of ["ping.*", "invoice.paid.*", "order.*"])
+      expect(await webhook([type])).toMatchObject({
+        status: 400,
+        body: { error: `event_types.0 is unknown: ${type} begins no type of the catalogue` },
+      });
+    expect((await webhook(["invoice.*", "order.*", "in*"])).body.error).toMatch(
+      /^event_types\.2 can match nothing/,
+    );
+  });
+
+  it("names what the service itself sends", async ({ node }) => {
+    const { webhook } = await organization(node, ["ping"]);
+    const own = ["target.disabled", "handoff.completed", "handoff.*", "event.failed"];
+    expect((await webhook(own)).status).toBe(200);
+  });
+
+  it("keeps what it names already, and cannot newly name what is gone", async ({ node }) => {
+    const { call, webhook } = await organization(node, []);
+    const { id } = (await webhook(["old", "gone"])).body;
+    for (const name of ["new", "gone"]) await call("PUT", `/api/v1/event-types/${name}`, {});
+    const deleted = await call("DELETE", "/api/v1/event-types/gone");
+    expect(deleted.body).toEqual({ deleted: true, naming_targets: 1 });
+    const change = (event_types: string[]) => call("PATCH", `/api/v1/targets/${id}`, { event_types });
+    expect((await change(["gone", "new", "old"])).body.event_types).toEqual(["gone", "new", "old"]);
+    expect((await change(["new"])).status).toBe(200);
+    expect(await change(["new", "gone"])).toMatchObject({
+      status: 400,
+      body: { error: "event_types.1 is unknown: gone is no type of the catalogue" },
+    });
+    expect((await call("PATCH", `/api/v1/targets/${id}`, { name: "v" })).body.event_types).toEqual(["new"]);
+  });
+
+  it("of another organization's catalogue knows nothing", async ({ node }) => {
+    await organization(node, ["theirs"]);
+    const { webhook } = await organization(node, ["own"]);
+    expect((await webhook(["theirs"])).status).toBe(400);
+  });
+
+  it("that is a legacy endpoint names any type, as its contract says", async ({ node }) => {
+    const { call } = await organization(node, ["ping"]);
+    const made = await call("POST", "/api/v1/endpoints", {
+      name: "e",
+      url: "https://127.0.0.1:9/",
+      event_types: ["unlisted"],
+    });
+    expect(made.status).toBe(200);
+    const changed = await call("PATCH", `/api/v1/endpoints/${made.body.id}`, { event_types: ["another"] });
+    expect(changed.body.endpoint.event_types).toBe('["another"]');
+  });
+
+  it("gets items whose type no catalogue knows", async ({ node }) => {
+    const { call, webhook } = await organization(node, ["ping"]);
+    const { id } = (await webhook([])).body;
+    expect(await call("POST", `/t/${id}`, { event_type: "unlisted" })).toMatchObject({
+      status: 202,
+      body: { status: "QUEUED" },
+    });
+  });
+});
+
+describe("an import", () => {
+  it("says what it would do, does it, and does nothing when it is repeated", async ({ node }) => {
+    const { call } = await organization(node, ["ping", "other"]);
+    const importing = (query = "") => call("POST", `/api/v1/event-types/import${query}`, shopDocument);
+    const expected = {
+      created: ["order.paid", "order.sent"],
+      updated: ["ping"],
+      unchanged: [],
+      refused: [
+        { name: "order.*", reason: expect.stringMatching(/^name must be/) },
+        { name: "broken", reason: "$ref #/components/schemas/None points to nothing" },
+        { name: "away", reason: "$ref other.json leads out of the document: only #/… is resolved" },
+        { name: "circle", reason: "$ref #/webhooks/circle leads in a circle" },
+        { name: "wrong", reason: expect.stringMatching(/^schema\.type must be/) },
+      ],
+    };
+    expect(await importing("?dry_run=true")).toMatchObject({
+      status: 200,
+      body: { dry_run: true, ...expected },
+    });
+    expect((await call("GET", "/api/v1/event-types")).body.event_types).toHaveLength(2);
+    expect((await importing()).body).toEqual({ dry_run: false, ...expected });
+    const again = await importing("?dry_run=false");
+    expect(again.body).toMatchObject({
+      created: [],
+      updated: [],
+      unchanged: ["order.paid", "order.sent", "ping"],
+    });
+    expect((await call("GET", "/api/v1/event-types/other")).status).toBe(200);
+
+    const { body: paid } = await call("GET", "/api/v1/event-types/order.paid");
+    const line = { type: "object", properties: { order: { $ref: "#" } } };
+    expect(paid).toMatchObject({
+      description: "An order was paid.",
+      group: "Orders",
+      deprecated: true,
+      example: { lines: [] },
+      schema: {
+        type: "object",
+        properties: { lines: { type: "array", items: { $ref: "#/$defs/Line" } }, parent: { $ref: "#" } },
+        $defs: { Line: line },
+      },
+    });
+    const { body: sent } = await call("GET", "/api/v1/event-types/order.sent");
+    expect(sent.example).toEqual({ sent: 1 });
+    expect(sent.schema).toMatchObject({
+      allOf: [{ $ref: "#/$defs/Order" }],
+      $defs: { Order: { properties: { parent: { $ref: "#/$defs/Order" } } }, Line: {} },
+    });
+    expect((await call("GET", "/api/v1/event-types/ping")).body.description).toBe("Is anybody there?");
+  });
+
+  it.for([
+    [
+      "no document of a version with webhooks",
+      { openapi: "3.0.3", webhooks: { a: {} } },
+      "",
+      /^openapi must be/,
+    ],
+    ["no webhooks", { openapi: "3.1.0" }, "", /^webhooks is required/],
+    ["no object", [], "", /body must be an object/],
+    [
+      "a parameter that is misspelt",
+      { openapi: "3.1.0", webhooks: { a: {} } },
+      "?dryrun=true",
+      /did you mean dry_run\?/,
+    ],
+    [
+      "a dry run that is neither",
+      { openapi: "3.1.0", webhooks: { a: {} } },
+      "?dry_run=1",
+      /^dry_run must be one of/,
+    ],
+  ] as const)("is refused with %s", async ([, body, query, message], { importing }) => {
+    expect(await importing(body, query)).toMatchObject({
+      status: 400,
+      body: { error: expect.stringMatching(message) },
+    });
+  });
+});
