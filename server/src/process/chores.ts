@@ -52,6 +52,10 @@ export interface MaintenanceDeps {
 const seconds = 1_000;
 const minutes = 60 * seconds;
 
+/** What comes as rarely as this waits for a moment after the start, which has better to do, as those have who are served first. */
+const rareEveryMs = 5 * minutes;
+const rareFirstAfterMs = 20 * seconds;
+
 /** Everything the service does by itself. Each chore may run on several nodes at once without harm. */
 export function startMaintenance(deps: MaintenanceDeps): { stop(): Promise<void> } {
   const chores = [
@@ -62,7 +66,9 @@ export function startMaintenance(deps: MaintenanceDeps): { stop(): Promise<void>
     ...storageChores(deps),
     ...accountChores(deps),
   ];
-  const loops = chores.map((chore) => startLoop(chore, deps.log));
+  const loops = chores.map((chore) =>
+    startLoop(chore, deps.log, chore.everyMs >= rareEveryMs ? rareFirstAfterMs : 0),
+  );
   return {
     async stop() {
       await Promise.all(loops.map((loop) => loop.stop()));
