@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Receiver, startReceiver } from "../../server/test/support/receiver.ts";
 import type { ServiceProcess } from "../../server/test/support/serviceProcess.ts";
-import { sharedService } from "../../server/test/support/shared.ts";
+import { sharedService } from "../../server/test/support/sharedServices.ts";
 import { type Account, signUp } from "../../server/test/support/testNode.ts";
 import { until } from "../../server/test/support/until.ts";
 import { nowhere, run, start } from "./support/command.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ServiceProcess } from "../../server/test/support/serviceProcess.ts";
-import { sharedService } from "../../server/test/support/shared.ts";
+import { sharedService } from "../../server/test/support/sharedServices.ts";
 import { signUp } from "../../server/test/support/testNode.ts";
 import { type Receiver, startReceiver } from "../../server/test/support/receiver.ts";
 import { isDatabaseCommand, readDatabaseCommand } from "../../server/src/process/databaseCommands.ts";

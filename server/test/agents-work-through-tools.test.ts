@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vites
 import { provideConnection } from "../../cli/src/profile/provideConnection.ts";
 import { startAgent } from "./support/agent/startAgent.ts";
 import { createAgentTarget } from "./support/agentTargets.ts";
-import { sharedStartedNode } from "./support/shared.ts";
+import { sharedStartedNode } from "./support/sharedServices.ts";
 import { type Agent, connectAgent, type Transport } from "./support/mcpClients.ts";
 import { type Account, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
 import { until } from "./support/until.ts";

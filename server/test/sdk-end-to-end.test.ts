@@ -5,7 +5,7 @@ import { z } from "zod";
 import { type Client, createClient } from "../../sdk/src/client.ts";
 import { consumeMailbox, RejectMessage } from "../../sdk/src/consumeMailbox.ts";
 import { verifyWebhook } from "../../sdk/src/verifyWebhook.ts";
-import { sharedStartedNode } from "./support/shared.ts";
+import { sharedStartedNode } from "./support/sharedServices.ts";
 import { newEmail } from "./support/testNode.ts";
 
 let shared: Awaited<ReturnType<typeof sharedStartedNode>>;

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createClient } from "../../sdk/src/client.ts";
 import { type Agent, startAgent } from "./support/agent/startAgent.ts";
-import { sharedStartedNode } from "./support/shared.ts";
+import { sharedStartedNode } from "./support/sharedServices.ts";
 import { createSampleRunner, isAsSaid, readSamples, type Sample } from "./support/pageSamples.ts";
 import { signUp, type TestNode } from "./support/testNode.ts";
 import { until } from "./support/until.ts";

@@ -1,7 +1,7 @@
 import { onTestFinished } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../server/test/support/database.ts";
 import { startService, type ServiceProcess } from "../../../server/test/support/serviceProcess.ts";
-import { sharedService } from "../../../server/test/support/shared.ts";
+import { sharedService } from "../../../server/test/support/sharedServices.ts";
 import { type Account, signUp } from "../../../server/test/support/testNode.ts";
 import { openPage, type PageOptions, sharedBrowser, type WatchedPage } from "./browser.ts";
 import { buildIfStale } from "./build.ts";

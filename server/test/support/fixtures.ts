@@ -19,7 +19,7 @@ import {
   type SharedService,
   sharedService,
   sharedStartedNode,
-} from "./shared.ts";
+} from "./sharedServices.ts";
 import { startStandIn } from "./stripeStandIn/client.ts";
 import { createTestNode, signUp, type TestNode } from "./testNode.ts";
 import { workspaceOf } from "./workspace.ts";
@@ -41,7 +41,7 @@ export function testPool({ connection }: TestDatabase, size: number): pg.Pool {
 /**
  * A `database` of the file's own, a `pool` of `poolSize` connections to it, a `proxy` in front of it, and what the service
  * talks to: a `receiver` that answers 200, an `agent`, the payment processor's `standIn`, and for each test a server of `cards`.
- * @param shared for a database that other files use as well; see `shared.ts`.
+ * @param shared for a database that other files use as well; see `sharedServices.ts`.
  */
 export function databaseTest({ poolSize = 2, shared }: DatabaseOptions = {}) {
   return test
