@@ -220,6 +220,27 @@ it("rotates a secret without losing a delivery", async () => {
   expect(problems).toEqual([]);
 });
 
+it("keeps from a target what its filter does not match, once it was tried on a sample", async () => {
+  const target = await createWebhookTarget(dashboard.service, account, `${receiver.url}/filtered`);
+  const { page, problems } = await dashboard.openAs(account);
+  await page.goto(`/targets/${target.id}?tab=settings`);
+  const filter = page.getByLabel("Filter", { exact: true });
+  await filter.fill('{"payload": {"amount": [{"numeric": [">=", "x"]}]}}');
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("filter.payload.amount.0.numeric is a comparison", { exact: false }).first().waitFor();
+  await filter.fill('{"payload": {"amount": [{"numeric": [">=", 100]}]}}');
+  await page.getByText("Try the filter on a sample").click();
+  await page.getByLabel("Sample payload").fill('{"amount": 80}');
+  await page.getByRole("button", { name: "Try it" }).click();
+  await page.getByText("It differs: the item would be FILTERED.").waitFor();
+  await page.getByText("and 80 is there").waitFor();
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("Saved.").waitFor();
+  const small = await sendItem(dashboard.service, account, target.id, { amount: 80 });
+  expect((await readEvent(dashboard.service, account, small)).event.status).toBe("FILTERED");
+  expect(problems.filter((problem) => !problem.includes("400"))).toEqual([]);
+});
+
 it("says what is wrong with a URL beside its field", async () => {
   const { page } = await dashboard.openAs(account);
   await page.goto("/targets/new?kind=webhook");

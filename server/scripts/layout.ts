@@ -28,6 +28,7 @@ const layers: readonly (readonly string[])[] = [
   ["postgres", "outbound"],
   ["http"],
   ["items", "audit", "maintenance"],
+  ["filters"],
   [
     "accounts",
     "members",
@@ -40,6 +41,7 @@ const layers: readonly (readonly string[])[] = [
     "mailbox",
     "events",
     "customers",
+    "portal",
     "publications",
     "replays",
     "testsend",

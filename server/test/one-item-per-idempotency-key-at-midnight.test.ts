@@ -5,7 +5,7 @@ import { expect } from "vitest";
 import { bucketOf, newId, newRootId } from "../src/postgres/ids.ts";
 import { ensurePartitions } from "../src/postgres/partitions.ts";
 import { acceptItems } from "../src/intake/acceptItems.ts";
-import type { Acceptance } from "../src/items/item.ts";
+import type { Acceptance, UnjudgedItem } from "../src/items/item.ts";
 import { createRandom } from "./support/billing/random.ts";
 import { until } from "./support/until.ts";
 import { storeOrganization, storeTarget, storeApiKey } from "./support/storedItems.ts";
@@ -35,7 +35,7 @@ class Session {
   }
 
   /** Accepts items with these keys in one batch, at `atMs` after midnight. */
-  async accept(atMs: number, keys: string[], body = "1"): Promise<Acceptance[]> {
+  async accept(atMs: number, keys: string[], body = "1"): Promise<(Acceptance | UnjudgedItem)[]> {
     await this.setClock(atMs);
     const nowMs = Date.now();
     return acceptItems(
@@ -50,6 +50,7 @@ class Session {
         correlationId: null,
         orderingKey: null,
         traceContext: null,
+        verdict: null,
         idempotencyKey,
       })),
       { token: 1, durationMs: 1000, deadlineMs: 0 },
@@ -91,7 +92,7 @@ it.afterAll(() => Promise.all(sessions.map(({ pool }) => pool.end())));
 /** How often each key was accepted, by the record: an event per acceptance, and the id that replays name. */
 async function expectOneItem(
   keys: string[],
-  answers: { key: string; acceptance: Acceptance }[],
+  answers: { key: string; acceptance: Acceptance | UnjudgedItem }[],
 ): Promise<void> {
   for (const key of keys) {
     const ofKey = answers.filter((answer) => answer.key === key).map((answer) => answer.acceptance);
@@ -180,7 +181,7 @@ it("batches that overlap at any clock make one item of each key, and a different
   for (let round = 0; round < 12; round++) {
     const edgeMs = [-60_000, 0, 60_000][round % 3]!;
     const keys = newKeys(10);
-    const answers: { key: string; acceptance: Acceptance }[] = [];
+    const answers: { key: string; acceptance: Acceptance | UnjudgedItem }[] = [];
     await Promise.all(
       sessions.map(async (session, index) => {
         const batch = random.shuffle(keys);

@@ -8,16 +8,16 @@ export function metadataText(metadata: object | undefined): string {
 }
 
 /** What is wrong with it, as a sentence, before the service is asked. */
-export function metadataProblem(text: string): string | undefined {
+export function metadataProblem(text: string, example = '{"plan": "gold"}'): string | undefined {
   if (text.trim() === "") return undefined;
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    return 'Not JSON yet: an object such as {"plan": "gold"}';
+    return `Not JSON yet: an object such as ${example}`;
   }
   if (typeof value !== "object" || value === null || Array.isArray(value))
-    return 'Not an object, such as {"plan": "gold"}';
+    return `Not an object, such as ${example}`;
   return new TextEncoder().encode(JSON.stringify(value)).length > mostBytes ? "At most 4 KiB" : undefined;
 }
 

@@ -14,6 +14,7 @@ import { Form } from "../controls/Form.tsx";
 import { toast } from "../controls/toasts.ts";
 import { ProblemCard } from "../states/ProblemCard.tsx";
 import { isTryout } from "../tryout/tryoutUrl.ts";
+import { FilterFields } from "./FilterFields.tsx";
 import { HeaderFields } from "./HeaderFields.tsx";
 import { OwnSettings } from "./OwnSettings.tsx";
 import { RetryAxis } from "./RetryAxis.tsx";
@@ -65,6 +66,11 @@ function SettingsForm({ target }: { target: Target }) {
             onChange={setHeaders}
           />
         )}
+        <FilterFields
+          value={draft.filter}
+          error={wrong.filter ?? refusalOf(change.error, "filter")}
+          onChange={(filter) => setDraft({ ...draft, filter })}
+        />
         <OwnSettings
           draft={draft}
           errorOf={(name) => wrong[name] ?? refusalOf(change.error, name)}

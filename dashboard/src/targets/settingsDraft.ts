@@ -1,5 +1,6 @@
 import type { Target, TargetChanges } from "../api/shapes.ts";
 import { isUid, uidRule } from "../customers/customerQueries.ts";
+import { filterProblem } from "./filterText.ts";
 import { metadataOf, metadataProblem, metadataText } from "../customers/metadataText.ts";
 
 /** A target's settings as they stand in the form: texts. */
@@ -9,6 +10,7 @@ export type Draft = Record<
   | "customer_uid"
   | "uid"
   | "metadata"
+  | "filter"
   | "url"
   | "event_types"
   | "max_retries"
@@ -30,6 +32,7 @@ export function draftOf(target: Target): Draft {
     customer_uid: target.customer_uid ?? "",
     uid: target.uid ?? "",
     metadata: metadataText(target.metadata),
+    filter: metadataText(target.filter),
     url: target.url ?? "",
     event_types: (target.event_types ?? []).join(", "),
     max_retries: String(target.max_retries ?? 8),
@@ -52,6 +55,8 @@ export function problemOf(draft: Draft): Partial<Draft> {
     if (draft[name] !== "" && !isUid(draft[name])) problems[name] = uidRule;
   const metadata = metadataProblem(draft.metadata);
   if (metadata !== undefined) problems.metadata = metadata;
+  const filter = filterProblem(draft.filter);
+  if (filter !== undefined) problems.filter = filter;
   if (!isWhole(draft.max_retries, 0, 50)) problems.max_retries = "A whole number from 0 to 50";
   if (!isWhole(draft.retry_interval_seconds, 1, 86_400))
     problems.retry_interval_seconds = "A whole number from 1 to 86400";
@@ -77,6 +82,8 @@ export function toChanges(target: Target, draft: Draft): TargetChanges {
     if (draft[name] !== before[name]) changes[name] = draft[name] === "" ? null : draft[name];
   if (draft.metadata !== before.metadata)
     changes.metadata = draft.metadata.trim() === "" ? null : metadataOf(draft.metadata);
+  if (draft.filter !== before.filter)
+    changes.filter = draft.filter.trim() === "" ? null : metadataOf(draft.filter);
   if (draft.url !== before.url) changes.url = draft.url;
   if (draft.event_types !== before.event_types) changes.event_types = split(draft.event_types);
   if (draft.max_retries !== before.max_retries) changes.max_retries = Number(draft.max_retries);

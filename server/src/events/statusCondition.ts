@@ -24,8 +24,9 @@ export function hasStatus(
     case "DELIVERED":
       return sql`e.kind <> 2 and ${statusOf(mailboxRetentionMs, bounds)} = ${status}`;
     case "FAILED":
-    case "FILTERED":
       return sql`e.kind <> 2 and exists (${settlement(bounds)} and s.status = ${status})`;
+    case "FILTERED":
+      return sql`exists (${settlement(bounds)} and s.status = ${status})`;
     case "EXPIRED":
       return sql`e.kind = 2 and e.id < ${expiredBefore} and ${notSettled}`;
     case "UNREAD":

@@ -12,7 +12,7 @@ import {
   uuidArray,
   uuidBytesArray,
 } from "../postgres/hot/binaryArray.ts";
-import type { Acceptance, HeldLease, NewItem, RefusedItem } from "../items/item.ts";
+import type { Acceptance, HeldLease, NewItem, RefusedItem, UnjudgedItem } from "../items/item.ts";
 import type { KindNumber } from "../items/kind.ts";
 import { endsOf, type Group, groupItems } from "./groupItems.ts";
 
@@ -25,11 +25,12 @@ export async function acceptItems(
   items: readonly NewItem[],
   lease: HeldLease,
   isImmediate: (item: NewItem) => boolean,
-): Promise<Acceptance[]> {
-  const { pairNumbers, keyHashes, targetIds, legacy, largest } = numberPairs(items);
+): Promise<(Acceptance | UnjudgedItem)[]> {
+  const { pairNumbers, keyHashes, targetIds, legacy, largest, filters } = numberPairs(items);
   const immediate = items.map(isImmediate);
   const groups = groupItems(items, pairNumbers, immediate);
   const isTraced = items.some((item) => item.traceContext !== null);
+  const isJudged = items.some((item) => item.verdict !== null);
   const hasKeys = items.some((item) => item.idempotencyKey !== null);
   const rows = await callFunction(pool, "accept_items", {
     p_lease_ms: lease.durationMs,
@@ -38,6 +39,7 @@ export async function acceptItems(
     p_pair_target_ids: uuidArray(targetIds),
     p_pair_legacy: boolArray(legacy),
     p_pair_largest: int4Array(largest),
+    p_pair_filters: isJudged ? uuidArray(filters) : null,
     p_pairs: int2Array(pairNumbers),
     p_ids: uuidArray(items.map((item) => item.id)),
     p_group_ids: uuidArray(groups.map((group) => group.id)),
@@ -52,6 +54,7 @@ export async function acceptItems(
     p_key_digests: hasKeys ? uuidBytesArray(items.map(keyDigestOf)) : null,
     p_body_digests: hasKeys ? uuidBytesArray(items.map(bodyDigestOf)) : null,
     p_trace_contexts: isTraced ? byteaArray(items.map((item) => item.traceContext)) : null,
+    p_differs: isJudged ? boolArray(items.map((item) => item.verdict?.isPassed === false)) : null,
   });
   return readAcceptances(rows[0]!, items, { pairNumbers, groups, lease });
 }
@@ -69,24 +72,35 @@ interface Pairs {
   legacy: boolean[];
   /** Bytes of the largest payload. */
   largest: number[];
+  /** What the items were judged by. */
+  filters: (string | null)[];
 }
 
-/** The distinct (key, target) pairs of a batch: authorization runs once for each. */
+/** The distinct (key, target, filter) of a batch: authorization runs once for each. */
 function numberPairs(items: readonly NewItem[]): Pairs {
   const numbers = new Map<string, number>();
-  const pairs: Pairs = { pairNumbers: [], keyHashes: [], targetIds: [], legacy: [], largest: [] };
+  const pairs: Pairs = {
+    pairNumbers: [],
+    keyHashes: [],
+    targetIds: [],
+    legacy: [],
+    largest: [],
+    filters: [],
+  };
   let previous: NewItem | undefined;
   let number = 0;
   for (const item of items) {
+    const filter = item.verdict?.filterDigest ?? null;
     // Neighbours often name the same pair, which is cheaper to see than to look up.
     if (previous === undefined || !isSamePair(item, previous)) {
-      const name = `${item.key}${item.targetId}${item.legacy ? "e" : "t"}`;
+      const name = `${item.key}${item.targetId}${item.legacy ? "e" : "t"}${filter ?? ""}`;
       number = numbers.get(name) ?? 0;
       if (number === 0) {
         pairs.keyHashes.push(hash("sha256", item.key, "buffer"));
         pairs.targetIds.push(item.targetId);
         pairs.legacy.push(item.legacy);
         pairs.largest.push(0);
+        pairs.filters.push(filter);
         number = pairs.targetIds.length;
         numbers.set(name, number);
       }
@@ -99,7 +113,12 @@ function numberPairs(items: readonly NewItem[]): Pairs {
 }
 
 function isSamePair(one: NewItem, other: NewItem): boolean {
-  return one.key === other.key && one.targetId === other.targetId && one.legacy === other.legacy;
+  return (
+    one.key === other.key &&
+    one.targetId === other.targetId &&
+    one.legacy === other.legacy &&
+    one.verdict?.filterDigest === other.verdict?.filterDigest
+  );
 }
 
 const digestBytes = 16;
@@ -137,7 +156,7 @@ function readAcceptances(
   row: RowOf<"accept_items">,
   items: readonly NewItem[],
   { pairNumbers, groups, lease }: { pairNumbers: number[]; groups: Group[]; lease: HeldLease },
-): Acceptance[] {
+): (Acceptance | UnjudgedItem)[] {
   const groupOf: Group[] = [];
   for (const group of groups) for (const number of group.numbers) groupOf[number - 1] = group;
   const { codes, winners, pair_versions: versions, pair_kinds: kinds, pair_held: held } = row;
@@ -147,6 +166,7 @@ function readAcceptances(
     const code = codes === null ? "a" : codes[index]!;
     const refusal = refusals[code];
     if (refusal !== undefined) return { outcome: refusal };
+    if (code === "v") return { outcome: "unjudged", filter: row.pair_filters?.[pair] ?? null };
     if (code === "r") return { outcome: "replayed", id: winners![index]!, kind };
     if (code === "f") return { outcome: "filtered", id, kind };
     if (kind === 2) return { outcome: "unread", id, kind };

@@ -1,6 +1,6 @@
 import { idTimeMs } from "../postgres/ids.ts";
 import type { Changes } from "../items/changes.ts";
-import type { Acceptance, Lease, LeasedItem, NewItem } from "../items/item.ts";
+import type { Acceptance, Lease, LeasedItem, NewItem, UnjudgedItem } from "../items/item.ts";
 
 /** What intake hands its accepted items to. */
 export interface ItemSink {
@@ -24,7 +24,11 @@ export interface ItemSink {
 }
 
 /** Gives what was accepted to whoever sees it through, and tells the streams of it. */
-export function handOn(sink: ItemSink, items: readonly NewItem[], acceptances: readonly Acceptance[]): void {
+export function handOn(
+  sink: ItemSink,
+  items: readonly NewItem[],
+  acceptances: readonly (Acceptance | UnjudgedItem)[],
+): void {
   let due: Set<string> | undefined;
   let mailboxIds: string[] | undefined;
   let notedKey: string | undefined;
@@ -44,7 +48,11 @@ export function handOn(sink: ItemSink, items: readonly NewItem[], acceptances: r
   if (sink.changes.isWatched()) report(sink.changes, items, acceptances);
 }
 
-function report(changes: Changes, items: readonly NewItem[], acceptances: readonly Acceptance[]): void {
+function report(
+  changes: Changes,
+  items: readonly NewItem[],
+  acceptances: readonly (Acceptance | UnjudgedItem)[],
+): void {
   items.forEach(({ id, targetId, eventType }, index) => {
     if (!changes.isTargetWatched(targetId)) return;
     const status = statusOf(acceptances[index]!);
@@ -56,7 +64,7 @@ function report(changes: Changes, items: readonly NewItem[], acceptances: readon
 }
 
 /** Of an item that was newly accepted. */
-function statusOf({ outcome }: Acceptance): "QUEUED" | "UNREAD" | "FILTERED" | undefined {
+function statusOf({ outcome }: Acceptance | UnjudgedItem): "QUEUED" | "UNREAD" | "FILTERED" | undefined {
   if (outcome === "filtered") return "FILTERED";
   if (outcome === "unread") return "UNREAD";
   return outcome === "leased" || outcome === "due" || outcome === "held" ? "QUEUED" : undefined;

@@ -2,8 +2,10 @@ import type pg from "pg";
 import { createGroupCommit } from "../runtime/groupCommit.ts";
 import { isTooSlow } from "../postgres/awayReason.ts";
 import { isDatabaseAway } from "../postgres/pool.ts";
-import type { Acceptance, HeldLease, Lease, NewItem } from "../items/item.ts";
+import type { Acceptance, HeldLease, Lease, NewItem, UnjudgedItem } from "../items/item.ts";
+import type { KnownFilters } from "../filters/knownFilters.ts";
 import { acceptItems } from "./acceptItems.ts";
+import { addJudged } from "./addJudged.ts";
 import { handOn, type ItemSink } from "./handOn.ts";
 
 /** Takes items in and answers once they are durable. */
@@ -31,6 +33,7 @@ export interface IntakeLimits {
   maxQueuedBytes: number;
   /** Whose a key is: owners have equal parts of each batch, and of what waits. */
   ownerOf: (key: string) => string;
+  filters: KnownFilters;
 }
 
 const maxBatch = 256;
@@ -41,7 +44,7 @@ const maxQueued = 10_000;
 /** Intake through group commit: see {@link createGroupCommit} for the pace. */
 export function createIntake(pool: pg.Pool, sink: ItemSink, limits: IntakeLimits): Intake {
   let trouble: IntakeTrouble | undefined;
-  const accept = async (items: NewItem[]): Promise<Acceptance[]> => {
+  const accept = async (items: NewItem[]): Promise<(Acceptance | UnjudgedItem)[]> => {
     try {
       const acceptances = await acceptItems(pool, items, hold(sink.newLease()), (item) =>
         sink.hasRoom(item.targetId),
@@ -56,7 +59,7 @@ export function createIntake(pool: pg.Pool, sink: ItemSink, limits: IntakeLimits
       throw error;
     }
   };
-  const commits = createGroupCommit<NewItem, Acceptance>({
+  const commits = createGroupCommit<NewItem, Acceptance | UnjudgedItem>({
     run: accept,
     committed: (items, acceptances) => handOn(sink, items, acceptances),
     isPieceAtFault: (error) => !isDatabaseAway(error),
@@ -68,12 +71,16 @@ export function createIntake(pool: pg.Pool, sink: ItemSink, limits: IntakeLimits
     maxQueuedBytes: limits.maxQueuedBytes,
     ownerOf: (item) => limits.ownerOf(item.key),
   });
-  return Object.assign(commits, {
+  return {
+    add: (item) => addJudged(item, { commits, filters: limits.filters }),
+    drained: () => commits.drained(),
+    pending: () => commits.pending(),
+    waiting: () => commits.waiting(),
     trouble: () => trouble,
     forgetTrouble: () => {
       trouble = undefined;
     },
-  });
+  };
 }
 
 /** The lease, from now on. */

@@ -127,6 +127,7 @@ function itemOf({ headers, body, targetId, key, legacy }: PresentedItem, nowMs: 
     orderingKey,
     idempotencyKey,
     traceContext: null,
+    verdict: null,
   };
 }
 

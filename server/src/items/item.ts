@@ -20,10 +20,18 @@ export interface NewItem extends NewContent {
   targetId: string;
   /** Whether it came in at `/e/`, where only webhook endpoints are found. */
   legacy: boolean;
+  /** What the filter says that its target was last seen with; null where none is known. */
+  verdict: { filterDigest: string; isPassed: boolean } | null;
 }
 
 /** What became of an item: accepted, accepted before, or refused. */
 export type Acceptance = LeasedItem | StoredItem | ReplayedKey | RefusedItem;
+
+/** An item that was not stored, because its target has a filter by which it was not judged; null when it is gone since. */
+export interface UnjudgedItem {
+  outcome: "unjudged";
+  filter: string | null;
+}
 
 /** An item that is durable and leased to this node, which dispatches it from memory. */
 export interface LeasedItem {

@@ -44,6 +44,9 @@ export interface Tables {
     prefix: string;
     created_at: number;
     last_used_at: number | null;
+    scope: "send" | "read" | "consume" | "customer" | null;
+    customer_uid: string | null;
+    mailbox_ids: string[] | null;
   };
   rate_limits: { scope: string; subject: string; window_start: number; hits: number };
   targets: TargetRow;
@@ -135,6 +138,10 @@ export interface TargetRow {
   uid: string | null;
   customer_uid: string | null;
   metadata: Record<string, unknown> | null;
+  /** JSON. */
+  filter: string | null;
+  /** Names the filter's text. */
+  filter_digest: string | null;
   name: string;
   description: string;
   enabled: boolean;
@@ -168,7 +175,7 @@ export interface AuditRow {
   id: string;
   org_id: string | null;
   action: string;
-  actor_kind: "user" | "key" | "operator" | "service" | "unknown";
+  actor_kind: "user" | "key" | "customer" | "operator" | "service" | "unknown";
   actor_id: string | null;
   actor_name: string | null;
   object_kind: string;

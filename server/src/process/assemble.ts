@@ -6,6 +6,7 @@ import { Registry } from "prom-client";
 import { createKeyOwners } from "../accounts/keyOwners.ts";
 import { createKeyUsage, type KeyUsage } from "../accounts/keyUsage.ts";
 import { createPasswords } from "../accounts/passwords.ts";
+import { createReach } from "../accounts/scopeReach.ts";
 import { createApp } from "../app.ts";
 import { type BillingWorker, startBillingWorker } from "../billing/worker.ts";
 import { type Config, mailboxRetentionMs } from "../config/config.ts";
@@ -21,6 +22,8 @@ import { createHelper, type Helper } from "../delivery/second-thread/helpingThre
 import { createHandoffs, type Handoffs } from "../handoff/handoffs.ts";
 import { closeServer } from "../http/closeServer.ts";
 import type { ItemSink } from "../intake/handOn.ts";
+import { createFilterGate } from "../filters/filterGate.ts";
+import { KnownFilters } from "../filters/knownFilters.ts";
 import { createIntake } from "../intake/intake.ts";
 import { createPublisher } from "../publications/publisher.ts";
 import { createMailboxes, type Mailboxes } from "../mailbox/mailboxes.ts";
@@ -107,7 +110,11 @@ function assembleParts(deps: ServiceDeps, requestPool: pg.Pool) {
     onKeyUsed: (key) => foundation.keyUsage.noteKey(key),
   });
   const sink = itemSink({ ...foundation, dispatcher, mailboxes, log });
-  const limits = { maxQueuedBytes: config.bodyMemoryBytes, ownerOf: foundation.ownerOf };
+  const limits = {
+    maxQueuedBytes: config.bodyMemoryBytes,
+    ownerOf: foundation.ownerOf,
+    filters: new KnownFilters(),
+  };
   const intake = createIntake(foundation.pool, sink, limits);
   const publisher = createPublisher(foundation.pool, sink, limits);
   const { traces } = foundation;
@@ -143,7 +150,7 @@ function layFoundation(deps: ServiceDeps, requestPool: pg.Pool) {
     keyUsage: createKeyUsage(pool, log),
     keyOwners,
     // An unknown key stands for itself: it is looked up before anything of it waits in a queue.
-    ownerOf: (key: string): string => keyOwners.known(key) ?? key,
+    ownerOf: (key: string): string => keyOwners.known(key)?.orgId ?? key,
     streams,
     changes: streams.changes,
     traces: deps.telemetry?.traces,
@@ -243,10 +250,12 @@ export function createService(deps: ServiceDeps): Service {
   let billing: BillingWorker | undefined;
   const app = createApp({
     ...parts,
+    filterGate: createFilterGate(pool),
     config,
     log,
     nowMs,
     randomBytes,
+    reach: createReach(parts.pool),
     version,
     passwords: createPasswords(),
     metrics: createRequestMetrics(parts.registry),

@@ -5,12 +5,22 @@ import { hold, type IntakeLimits } from "../intake/intake.ts";
 import type { Acceptance, HeldLease, NewContent, NewItem, RefusedItem } from "../items/item.ts";
 import type { KindNumber } from "../items/kind.ts";
 import { isTooSlow } from "../postgres/awayReason.ts";
-import { byteaArray, idArray, textArray, uuidBytesArray } from "../postgres/hot/binaryArray.ts";
+import {
+  boolArray,
+  byteaArray,
+  idArray,
+  int2Array,
+  textArray,
+  uuidArray,
+  uuidBytesArray,
+} from "../postgres/hot/binaryArray.ts";
 import { callFunction } from "../postgres/hot/callFunction.ts";
 import type { RowOf } from "../postgres/hot/functionCall.ts";
 import { isDatabaseAway } from "../postgres/pool.ts";
 import { createGroupCommit } from "../runtime/groupCommit.ts";
-import { createUpgradeGate } from "./newerOnly.ts";
+import { ApiError } from "../http/contract/errors.ts";
+import { judge, openFilter } from "../filters/filter.ts";
+import { createUpgradeGate } from "../items/upgradeGate.ts";
 
 /** What a request publishes. */
 export interface NewPublication extends NewContent {
@@ -55,14 +65,14 @@ const nobody = "0".repeat(32);
 
 /** Publications through group commit, handed on as intake hands on its items. */
 export function createPublisher(pool: pg.Pool, sink: ItemSink, limits: IntakeLimits): Publisher {
-  const gate = createUpgradeGate(pool);
-  const commits = createGroupCommit<NewPublication, Stored>({
+  const gate = createUpgradeGate(pool, { migration: publicationsMigration, cannot: "deliver publications" });
+  const commits = createGroupCommit<JudgedPublication, Stored>({
     run: (batch) => publishItems(pool, batch, { sink, isOpen: gate.isOpen() }),
     committed: (batch, stored) => {
       batch.forEach((publication, index) => {
         const { published, acceptances } = stored[index]!;
-        if (published === notOpen || published.outcome !== "unauthorized") sink.onKeyUsed(publication.key);
-        if (published === notOpen || published.outcome !== "accepted") return;
+        if (published.outcome !== "unauthorized") sink.onKeyUsed(publication.key);
+        if (published.outcome !== "accepted") return;
         handOn(
           sink,
           published.items.map((item) => asNewItem(publication, item)),
@@ -81,28 +91,46 @@ export function createPublisher(pool: pg.Pool, sink: ItemSink, limits: IntakeLim
   });
   return {
     async publish(publication) {
-      const { published } = await commits.add(publication);
-      if (published !== notOpen) return published;
-      // The sender is known by now: nobody else may keep older processes away.
-      await gate.open();
-      return (await commits.add(publication)).published as Published;
+      const owner = `${limits.ownerOf(publication.key)}/${publication.customerUid ?? ""}`;
+      let verdicts = await judge(publication, limits.filters.of(owner));
+      for (let tries = 0; tries < mostTries; tries++) {
+        const { published } = await commits.add({ ...publication, verdicts });
+        if (published.outcome === "unjudged") {
+          const filters = published.filters.map(openFilter);
+          limits.filters.add(owner, filters);
+          verdicts = new Map([...verdicts, ...(await judge(publication, filters))]);
+          // The sender is known by now: nobody else may keep older processes away.
+        } else if (published.outcome === "not_open") await gate.open();
+        else return published;
+      }
+      throw new ApiError(503, "filters of its targets change too often: try again", { retryAfterSeconds: 1 });
     },
     drained: () => commits.drained(),
   };
 }
 
-/** What would be accepted once publishing has begun. */
-const notOpen = "not open";
+/** The migration from which on a process finds the payload of a publication. */
+const publicationsMigration = 31;
+/** Each time a thousand targets more may be found to have filters that were not known. */
+const mostTries = 30;
+
+/** With what the filters that are known say of it, by their digests. */
+interface JudgedPublication extends NewPublication {
+  verdicts: ReadonlyMap<string, boolean>;
+}
+
+/** What was not stored, and would be once publishing has begun, or once it is judged by these filters. */
+type NotYet = { outcome: "not_open" } | { outcome: "unjudged"; filters: string[] };
 
 interface Stored {
-  published: Published | typeof notOpen;
+  published: Published | NotYet;
   /** One for each item that is new. */
   acceptances: Acceptance[];
 }
 
 async function publishItems(
   pool: pg.Pool,
-  batch: readonly NewPublication[],
+  batch: readonly JudgedPublication[],
   { sink, isOpen }: { sink: ItemSink; isOpen: boolean },
 ): Promise<Stored[]> {
   const lease = hold(sink.newLease());
@@ -124,10 +152,24 @@ async function publishItems(
       batch.map(({ idempotencyKey, payload }) => (idempotencyKey === null ? null : digestOf(payload))),
     ),
     p_trace_contexts: byteaArray(batch.map(({ traceContext }) => traceContext)),
+    ...verdictArrays(batch),
   });
   const stored: Stored[] = [];
   for (const row of rows) stored[row.number! - 1] = readStored(row, lease);
   return stored;
+}
+
+function verdictArrays(batch: readonly JudgedPublication[]) {
+  const verdicts = batch.flatMap((publication, index) =>
+    [...publication.verdicts].map(([digest, isPassed]) => ({ number: index + 1, digest, isPassed })),
+  );
+  if (verdicts.length === 0)
+    return { p_verdict_numbers: null, p_verdict_filters: null, p_verdict_passed: null };
+  return {
+    p_verdict_numbers: int2Array(verdicts.map(({ number }) => number)),
+    p_verdict_filters: uuidArray(verdicts.map(({ digest }) => digest)),
+    p_verdict_passed: boolArray(verdicts.map(({ isPassed }) => isPassed)),
+  };
 }
 
 const digestBytes = 16;
@@ -150,7 +192,11 @@ function readStored(row: RowOf<"publish_items">, lease: HeldLease): Stored {
   const code = row.code!;
   if (code === "l")
     return { published: { outcome: "too_large", targetId: row.target_ids![0]! }, acceptances: [] };
-  if (code === "o") return { published: notOpen, acceptances: [] };
+  if (code === "o") return { published: { outcome: "not_open" }, acceptances: [] };
+  if (code === "v") {
+    const filters = (row.filters ?? []).filter((filter) => filter !== null);
+    return { published: { outcome: "unjudged", filters }, acceptances: [] };
+  }
   const refusal = refusals[code];
   if (refusal !== undefined) return { published: { outcome: refusal }, acceptances: [] };
   const items = (row.item_ids ?? []).map((id, index) => ({
@@ -163,19 +209,31 @@ function readStored(row: RowOf<"publish_items">, lease: HeldLease): Stored {
   return {
     published: { outcome: "accepted", id, items },
     acceptances: items.map((item, index) =>
-      acceptanceOf(item, row.states![index]!, row.versions![index]!, lease),
+      acceptanceOf(item, {
+        state: row.states![index]!,
+        targetVersion: row.versions![index]!,
+        rowId: row.row_ids![index]!,
+        lease,
+      }),
     ),
   };
 }
 
+/** What becomes of an item at once, as `publish_items` says it. */
+interface Placed {
+  /** A letter. */
+  state: string;
+  targetVersion: number;
+  rowId: string | null;
+  lease: HeldLease;
+}
+
 function acceptanceOf(
   { id, kind }: PublishedItem,
-  state: string,
-  targetVersion: number,
-  lease: HeldLease,
+  { state, targetVersion, rowId, lease }: Placed,
 ): Acceptance {
   if (kind === 2) return { outcome: "unread", id, kind };
-  if (state === "l") return { outcome: "leased", id, kind, rowId: id, targetVersion, lease };
+  if (state === "l") return { outcome: "leased", id, kind, rowId: rowId!, targetVersion, lease };
   return { outcome: state === "h" ? "held" : "due", id, kind };
 }
 
@@ -192,5 +250,6 @@ function asNewItem(publication: NewPublication, { id, targetId }: PublishedItem)
     orderingKey,
     idempotencyKey,
     traceContext,
+    verdict: null,
   };
 }

@@ -4,6 +4,8 @@ import type { ReplayDeps } from "../events/replayEvent.ts";
 import { readEvents, type StoredEvent } from "../events/store.ts";
 import { ApiError, notFound, workspacePending, workspaceSuspended } from "../http/contract/errors.ts";
 import { bucketOf, newId } from "../postgres/ids.ts";
+import { type Filtered, judge, openFilter } from "../filters/filter.ts";
+import { boolArray, uuidArray } from "../postgres/hot/binaryArray.ts";
 import { functionQuery } from "../postgres/functionQuery.ts";
 import type { Queries } from "../postgres/tables.ts";
 import { maxItems } from "./publisher.ts";
@@ -50,12 +52,7 @@ export async function replayToFailed(deps: ReplayDeps, { orgId, id }: Publicatio
  * for publishing, 409 and 413 when it reaches too many targets or one that takes no payload as large.
  */
 export async function publishToAdded(deps: ReplayDeps, { orgId, id }: PublicationKey): Promise<Replayed> {
-  const { rows } = await functionQuery("publish_to_added", {
-    p_org: orgId,
-    p_publication: id,
-    p_most_items: maxItems,
-  }).execute(deps.queries);
-  const { code, item_ids: ids, target_ids: targetIds, kinds } = rows[0]!;
+  const { code, item_ids: ids, target_ids: targetIds, kinds } = await addJudged(deps, { orgId, id });
   const refusal = refusalTo(code!, targetIds?.[0] ?? "");
   if (refusal !== undefined) throw refusal;
   const items = (ids ?? []).map((item, index): ReplayedItem => ({
@@ -68,13 +65,53 @@ export async function publishToAdded(deps: ReplayDeps, { orgId, id }: Publicatio
   return { items, skipped: [] };
 }
 
+/** Calls `publish_to_added` until the publication was judged by the filters of all targets that it would reach. */
+async function addJudged({ queries }: ReplayDeps, { orgId, id }: PublicationKey) {
+  const verdicts: [string, boolean][] = [];
+  for (;;) {
+    const { rows } = await functionQuery("publish_to_added", {
+      p_org: orgId,
+      p_publication: id,
+      p_most_items: maxItems,
+      p_verdict_filters: uuidArray(verdicts.map(([digest]) => digest)),
+      p_verdict_passed: boolArray(verdicts.map(([, isPassed]) => isPassed)),
+    }).execute(queries);
+    const result = rows[0]!;
+    if (result.code !== "v") return result;
+    const filters = (result.filters ?? []).filter((filter) => filter !== null).map(openFilter);
+    verdicts.push(...(await judge(await readFiltered(queries, { orgId, id }), filters)));
+  }
+}
+
+/** What filters look at of a publication. @throws {ApiError} 410 when it was erased. */
+async function readFiltered(queries: Queries, { orgId, id }: PublicationKey): Promise<Filtered> {
+  const filtered = await queries
+    .selectFrom("publications")
+    .select([
+      "payload",
+      "event_type as eventType",
+      "correlation_id as correlationId",
+      "ordering_key as orderingKey",
+    ])
+    .where("bucket", "=", bucketOf(id))
+    .where("id", "=", id)
+    .where("org_id", "=", orgId)
+    .executeTakeFirstOrThrow();
+  if (filtered.payload.length === 0) throw payloadErased();
+  return filtered;
+}
+
+function payloadErased(): ApiError {
+  return new ApiError(410, "the payload was erased", { code: "payload_gone" });
+}
+
 /** The letters of `publish_to_added` for what it did not do. */
 function refusalTo(code: string, targetId: string): ApiError | undefined {
   switch (code) {
     case "n":
       return notFound();
     case "e":
-      return new ApiError(410, "the payload was erased", { code: "payload_gone" });
+      return payloadErased();
     case "s":
       return workspaceSuspended();
     case "p":

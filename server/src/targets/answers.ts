@@ -33,6 +33,7 @@ export function targetAnswer(
     ...(target.uid !== null && { uid: target.uid }),
     ...(target.customer_uid !== null && { customer_uid: target.customer_uid }),
     ...(target.metadata !== null && { metadata: target.metadata }),
+    ...(target.filter !== null && { filter: JSON.parse(target.filter) as Record<string, unknown> }),
     name: target.name,
     description: target.description,
     enabled: target.enabled,

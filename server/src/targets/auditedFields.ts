@@ -10,6 +10,7 @@ const auditedFields = [
   "uid",
   "customer_uid",
   "metadata",
+  "filter",
   "name",
   "description",
   "enabled",

@@ -8,6 +8,8 @@ import { newSigningSecret, parseSigningSecret } from "../items/signature.ts";
 import { ApiError } from "../http/contract/errors.ts";
 import type { ParsedNetworks } from "../outbound/addressGuard.ts";
 import { checkTargetUrl } from "../outbound/targetUrl.ts";
+import { filterChanges } from "./filter.ts";
+import type { UpgradeGate } from "../items/upgradeGate.ts";
 import { checkEventTypes } from "./eventTypes.ts";
 import { sealHeaders } from "./headers.ts";
 import { type HandoffAuth, type HandoffTargets, handoffTargets } from "./handoffTargets.ts";
@@ -28,6 +30,8 @@ export interface TargetDeps {
   /** The part of a2a targets that is not a target's: cards and bearers. */
   handoffs?: { targets: HandoffTargets };
   changes: Changes;
+  /** Open once every process heeds filters. */
+  filterGate: UpgradeGate;
   nowMs: () => number;
   randomBytes: (size: number) => Buffer;
   /** Tells the local dispatcher that something may have become due. */
@@ -48,20 +52,22 @@ export async function createTarget(
 ): Promise<CreatedTarget> {
   refuseForeign(input);
   checkMetadata(input.metadata);
+  const filter = await filterChanges(deps, input.filter);
   switch (input.kind) {
     case "webhook":
       if (input.url === undefined) throw new ApiError(400, "url is required for a webhook target");
-      return createWebhook(deps, origin, { ...input, url: input.url });
+      return createWebhook(deps, origin, { ...input, url: input.url }, filter);
     case "mailbox":
       return {
         target: await insertTarget(deps.queries, origin, {
           ...newRow(deps, origin.orgId, "mailbox", input),
+          ...filter,
           max_claims: input.max_claims ?? null,
           url: null,
         }),
       };
     case "a2a":
-      return createAgent(deps, origin, input);
+      return createAgent(deps, origin, input, filter);
     default:
       throw new ApiError(400, "kind must be webhook, mailbox or a2a");
   }
@@ -69,6 +75,8 @@ export async function createTarget(
 
 /** What an organization calls a target, and notes about it. */
 type Names = "uid" | "customer_uid" | "metadata";
+
+type FilterColumns = Awaited<ReturnType<typeof filterChanges>>;
 
 /** What every kind that is delivered to has. */
 export const ofDelivery = [
@@ -100,10 +108,11 @@ export async function createWebhook(
   deps: TargetDeps,
   origin: Origin,
   input: NewEndpoint & Partial<Pick<NewTarget, "headers" | "secret" | Names>>,
+  filter: FilterColumns = {},
 ): Promise<Required<CreatedTarget>> {
   checkEventTypes(input.event_types);
   await checkUrl(deps, input.url);
-  const row = newRow(deps, origin.orgId, "webhook", input);
+  const row = { ...newRow(deps, origin.orgId, "webhook", input), ...filter };
   const secret =
     input.secret === undefined ? newSigningSecret(deps.randomBytes) : importedSecret(input.secret);
   const headers = sealHeaders({ box: deps.box, targetId: row.id, present: null }, input.headers ?? {});
@@ -132,7 +141,12 @@ export async function checkUrl(deps: TargetDeps, url: string): Promise<void> {
   if (!check.ok) throw new ApiError(400, `url ${check.reason}`);
 }
 
-async function createAgent(deps: TargetDeps, origin: Origin, input: NewTarget): Promise<CreatedTarget> {
+async function createAgent(
+  deps: TargetDeps,
+  origin: Origin,
+  input: NewTarget,
+  filter: FilterColumns,
+): Promise<CreatedTarget> {
   if (input.agent_card_url === undefined) {
     throw new ApiError(400, "agent_card_url is required for an a2a target");
   }
@@ -144,7 +158,7 @@ async function createAgent(deps: TargetDeps, origin: Origin, input: NewTarget): 
     resultTargetId: input.result_target_id ?? null,
   });
   const { orgId } = origin;
-  const row = { ...newRow(deps, orgId, "a2a", input), url: handoff.url };
+  const row = { ...newRow(deps, orgId, "a2a", input), ...filter, url: handoff.url };
   const target = await insertTarget(deps.queries, origin, row, (transaction) =>
     handoff.save(transaction, { id: row.id, orgId }),
   );

@@ -1,6 +1,7 @@
 import { type Static, type TSchema, Type } from "typebox";
 import { MetadataField } from "./metadata.ts";
 import { Uid } from "./uid.ts";
+import { FilterField } from "../filters/schemas.ts";
 import type { TargetKind } from "../postgres/tables.ts";
 import { lineOfText, linesOfText } from "../http/contract/plainText.ts";
 import { Id, NullableString, NullableTimestamp, Timestamp } from "../http/contract/schemas.ts";
@@ -112,6 +113,7 @@ export const Target = Type.Object(
       Type.String({ description: "The customer that it belongs to; absent when it is no customer's" }),
     ),
     metadata: Type.Optional(MetadataField),
+    filter: Type.Optional(FilterField),
     name: Type.String(),
     description: Type.String(),
     enabled: Type.Boolean(),
@@ -213,11 +215,12 @@ const RotationFields = Type.Object(
 export const RotationBody = Type.Union([RotationFields, Type.Null()]);
 export type Rotation = Static<typeof RotationFields>;
 
-/** What an organization calls a target, and notes about it. */
+/** What an organization calls a target, notes about it, and which items it gets. */
 const names = {
   uid: nullable(Uid, "Your own id of the target, which no other of yours has"),
   customer_uid: nullable(Uid, "The customer that the target belongs to, which is deleted with it"),
   metadata: Type.Union([MetadataField, Type.Null()]),
+  filter: Type.Union([FilterField, Type.Null()]),
 };
 
 /** The bodies that create and change targets; `max_payload_bytes` is bounded by the service's own limit. */

@@ -3,6 +3,7 @@ import type { Updateable } from "kysely";
 import type { Queries, TargetKind, TargetRow } from "../postgres/tables.ts";
 import { ApiError } from "../http/contract/errors.ts";
 import { checkUrl, ofDelivery, readAuth, type TargetDeps } from "./createTarget.ts";
+import { filterChanges } from "./filter.ts";
 import { checkEventTypes } from "./eventTypes.ts";
 import { changeHeaders, refuseOtherOrigin } from "./changeHeaders.ts";
 import { type AgentChanges, handoffTargets } from "./handoffTargets.ts";
@@ -12,8 +13,8 @@ import type { TargetChanges } from "./schemas.ts";
 import { changeTarget, type StoredTarget, type TargetChange } from "./store.ts";
 import { countWaiting, discardWaiting, rescheduleWaiting } from "./waitingItems.ts";
 
-/** What an organization calls a target, and notes about it. */
-const names = ["uid", "customer_uid", "metadata"] as const;
+/** What an organization calls a target, notes about it, and which items it gets. */
+const names = ["uid", "customer_uid", "metadata", "filter"] as const;
 
 /** What a PATCH can change on each kind; an agent's `url` comes from its card, by refresh. */
 const changeable: Record<TargetKind, readonly (keyof TargetChanges)[]> = {
@@ -64,7 +65,7 @@ export async function updateTarget(
   present: StoredTarget,
   input: TargetChanges,
 ): Promise<UpdatedTarget> {
-  const { discard_held: isToBeDiscarded = false, ...changes } = applicable(present.kind, input);
+  const { discard_held: isToBeDiscarded = false, filter, ...changes } = applicable(present.kind, input);
   if (isToBeDiscarded && changes.enabled !== true) {
     throw new ApiError(400, "discard_held goes with enabled: true");
   }
@@ -72,9 +73,10 @@ export async function updateTarget(
   checkMetadata(changes.metadata);
   if (changes.url !== undefined) await checkUrl(deps, changes.url);
   refuseOtherOrigin(present, changes);
+  const filtered = await filterChanges(deps, filter);
   const { orgId } = origin;
   const key = { origin, id: present.id };
-  const rated = { ...changes, ...rateChanges(changes, present.rate_limit_per_second) };
+  const rated = { ...changes, ...rateChanges(changes, present.rate_limit_per_second), ...filtered };
   if (changes.enabled !== true || present.enabled || present.kind === "mailbox") {
     if (isToBeDiscarded) {
       throw new ApiError(409, "discard_held is for a target that is disabled: this one is enabled", {
@@ -110,7 +112,7 @@ async function store(
     result_target_id: resultTargetId,
     headers,
     ...changes
-  }: TargetChanges,
+  }: Omit<TargetChanges, "filter"> & Awaited<ReturnType<typeof filterChanges>>,
 ): Promise<StoredTarget> {
   const row = { ...changes, ...consequences(changes) };
   const nowSeconds = Math.floor(deps.nowMs() / 1000);
@@ -178,7 +180,7 @@ function applicable(kind: TargetKind, input: TargetChanges): TargetChanges {
 }
 
 /** The five days after which failing disables a target start again with a new URL, as with enabling. */
-function consequences(changes: TargetChanges): Updateable<TargetRow> {
+function consequences(changes: Pick<TargetChanges, "enabled" | "url">): Updateable<TargetRow> {
   if (changes.enabled === true) return { disabled_reason: null, failing_since: null };
   return changes.url === undefined ? {} : { failing_since: null };
 }

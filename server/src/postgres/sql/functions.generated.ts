@@ -38,6 +38,7 @@ export const functions = {
       p_pair_target_ids: "uuid[]",
       p_pair_legacy: "bool[]",
       p_pair_largest: "int4[]",
+      p_pair_filters: "uuid[]",
       p_pairs: "int2[]",
       p_ids: "uuid[]",
       p_group_ids: "uuid[]",
@@ -52,6 +53,7 @@ export const functions = {
       p_key_digests: "uuid[]",
       p_body_digests: "uuid[]",
       p_trace_contexts: "bytea[]",
+      p_differs: "bool[]",
     },
     columns: {
       codes: "text",
@@ -59,6 +61,7 @@ export const functions = {
       pair_versions: "int8[]",
       pair_kinds: "int2[]",
       pair_held: "bool[]",
+      pair_filters: "text[]",
     },
   },
   advance_replay: {
@@ -425,6 +428,29 @@ export const functions = {
       note_operational_event: "bool",
     },
   },
+  publication_targets_of: {
+    parameters: {
+      p_numbers: "int2[]",
+      p_orgs: "uuid[]",
+      p_customers: "text[]",
+      p_event_types: "text[]",
+      p_except: "uuid[]",
+      p_most: "int4",
+      p_verdict_numbers: "int2[]",
+      p_verdict_filters: "uuid[]",
+      p_verdict_passed: "bool[]",
+    },
+    columns: {
+      number: "int2",
+      target_id: "uuid",
+      kind: "int2",
+      version: "int8",
+      max_retries: "int2",
+      held: "bool",
+      max_bytes: "int4",
+      filter: "text",
+    },
+  },
   publish_items: {
     parameters: {
       p_lease_ms: "int4",
@@ -442,6 +468,9 @@ export const functions = {
       p_key_digests: "uuid[]",
       p_body_digests: "uuid[]",
       p_trace_contexts: "bytea[]",
+      p_verdict_numbers: "int2[]",
+      p_verdict_filters: "uuid[]",
+      p_verdict_passed: "bool[]",
     },
     columns: {
       number: "int2",
@@ -452,6 +481,8 @@ export const functions = {
       kinds: "int2[]",
       versions: "int8[]",
       states: "text",
+      row_ids: "uuid[]",
+      filters: "text[]",
     },
   },
   publish_to_added: {
@@ -459,13 +490,15 @@ export const functions = {
       p_org: "uuid",
       p_publication: "uuid",
       p_most_items: "int4",
+      p_verdict_filters: "uuid[]",
+      p_verdict_passed: "bool[]",
     },
     columns: {
       code: "text",
       item_ids: "uuid[]",
       target_ids: "uuid[]",
       kinds: "int2[]",
-      states: "text",
+      filters: "text[]",
     },
   },
   record_handoff: {

@@ -8,10 +8,11 @@
 -- are in groups too, which are passed over.
 -- codes has one character per item, or is null when each was accepted:
 --   a accepted; unless it is for a mailbox, an immediate one is leased to the caller, who dispatches it from memory
---   f filtered          accepted, but the target's event_types do not list it
+--   f filtered          accepted, but the target's event_types do not list it, or its filter differs
 --   r replayed          the same idempotency key and body as an earlier item; its id is in winners
 --   c conflict          the same idempotency key with another body
 --   u unauthorized      n not found      d mailbox disabled      l too large      s suspended      p pending
+--   v to be judged      the target has the filter in pair_filters, by which the item was not judged: judge it, and come again
 -- What is of pairs has one element per pair, null where there is no target. Accepted items of a pair that is held are
 -- leased to nobody and wait until their target is enabled.
 create function accept_items(
@@ -21,6 +22,8 @@ create function accept_items(
   p_pair_target_ids uuid[],
   p_pair_legacy boolean[],
   p_pair_largest integer[],
+  -- The filter that the items of a pair were judged by; null, as one or whole, where they were not.
+  p_pair_filters uuid[],
   p_pairs smallint[],
   p_ids uuid[],
   p_group_ids uuid[],
@@ -35,18 +38,24 @@ create function accept_items(
   p_key_digests uuid[],
   p_body_digests uuid[],
   p_trace_contexts bytea[],
+  -- Which items differ from the filter of their pair; null where none does.
+  p_differs boolean[],
   out codes text,
   out winners uuid[],
   out pair_versions bigint[],
   out pair_kinds smallint[],
-  out pair_held boolean[]
+  out pair_held boolean[],
+  -- Null where every item was judged that has to be.
+  out pair_filters text[]
 ) language plpgsql as $$
 declare
   v_pair_codes text[];
   v_pair_orgs uuid[];
   v_pair_max_bytes integer[];
   v_pair_max_retries smallint[];
+  -- Whether a target has event_types or a filter.
   v_any_filter boolean;
+  v_pair_filtered boolean[];
   v_all_fit boolean;
   v_codes text[];
   v_count integer := cardinality(p_ids);
@@ -72,6 +81,7 @@ begin
         -- The organization is compared here and not in the join, so that targets are found by their primary key.
         when t.id is null or t.org_id <> k.org_id or (pair.legacy and t.kind <> 'webhook') then 'n'
         when not t.enabled and t.kind = 'mailbox' then 'd'
+        when t.filter_digest <> pair.filter or (t.filter_digest is not null and pair.filter is null) then 'v'
         else 'a'
       end
       order by pair.number
@@ -85,12 +95,13 @@ begin
       order by pair.number
     ),
     array_agg(not t.enabled order by pair.number),
-    coalesce(bool_or(cardinality(t.event_types) > 0), false),
+    coalesce(bool_or(cardinality(t.event_types) > 0 or t.filter_digest is not null), false),
+    array_agg(t.filter_digest is not null order by pair.number),
     bool_and(pair.largest <= t.max_payload_bytes)
   into v_pair_codes, v_pair_orgs, v_pair_max_bytes, v_pair_max_retries, pair_versions, pair_kinds,
-    pair_held, v_any_filter, v_all_fit
-  from unnest(p_pair_key_hashes, p_pair_target_ids, p_pair_legacy, p_pair_largest) with ordinality
-    as pair (key_hash, target_id, legacy, largest, number)
+    pair_held, v_any_filter, v_pair_filtered, v_all_fit
+  from unnest(p_pair_key_hashes, p_pair_target_ids, p_pair_legacy, p_pair_largest, p_pair_filters) with ordinality
+    as pair (key_hash, target_id, legacy, largest, filter, number)
   left join api_keys k on k.key_hash = pair.key_hash
   left join organizations o on o.id = k.org_id
   left join targets t on t.id = pair.target_id;
@@ -168,6 +179,7 @@ begin
           when i.size > v_pair_max_bytes[i.pair] then 'l'
           when winners[i.ord] <> i.id and i.body_digest = v_winner_bodies[i.ord] then 'r'
           when winners[i.ord] <> i.id then 'c'
+          when v_pair_filtered[i.pair] and p_differs[i.ord] then 'f'
           when v_any_filter and pair_kinds[i.pair] = 1 and exists (
             select
             from targets t
@@ -182,6 +194,12 @@ begin
     from unnest(p_ids, p_pairs, p_sizes, p_event_types, p_body_digests) with ordinality
       as i (id, pair, size, event_type, body_digest, ord);
     codes := array_to_string(v_codes, '');
+    if 'v' = any (v_pair_codes) then
+      select array_agg(t.filter order by pair.number)
+      into pair_filters
+      from unnest(p_pair_target_ids, v_pair_codes) with ordinality as pair (target_id, code, number)
+      left join targets t on pair.code = 'v' and t.id = pair.target_id;
+    end if;
   end if;
 
   -- Arrays are read by subscripts here: unnesting this many keeps a copy of each.

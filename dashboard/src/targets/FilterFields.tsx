@@ -1,0 +1,133 @@
+import { useMutation } from "@tanstack/react-query";
+import { useState } from "react";
+import { answer, client } from "../api/client.ts";
+import { Button } from "../controls/Button.tsx";
+import { TextArea, TextField } from "../controls/Field.tsx";
+import { metadataOf } from "../customers/metadataText.ts";
+import { ProblemCard } from "../states/ProblemCard.tsx";
+import { filterProblem } from "./filterText.ts";
+
+interface FilterFieldsProps {
+  value: string;
+  /** Why the service refused it. */
+  error?: string | undefined;
+  onChange: (value: string) => void;
+}
+
+/** Which items a target gets by what is in them, and a sample to try that on. */
+export function FilterFields({ value, error, onChange }: FilterFieldsProps) {
+  const isTryable = value.trim() !== "" && filterProblem(value) === undefined;
+  return (
+    <>
+      <TextArea
+        label="Filter"
+        spellCheck={false}
+        className="font-mono"
+        value={value}
+        error={filterProblem(value) ?? error}
+        placeholder='{"payload": {"amount": [{"numeric": [">=", 100]}]}}'
+        hint="Only items that match: a pattern in the grammar of EventBridge over payload and metadata; empty lets all through"
+        onChange={(event) => onChange(event.target.value)}
+      />
+      {isTryable && <TryFilter filter={metadataOf(value)} />}
+    </>
+  );
+}
+
+/** Says what the filter as it stands in the form would do with a sample. */
+function TryFilter({ filter }: { filter: Record<string, unknown> }) {
+  const [sample, setSample] = useState("");
+  const [eventType, setEventType] = useState("");
+  const wrong = sampleProblem(sample);
+  const trial = useMutation({
+    mutationFn: () =>
+      answer(
+        client.POST("/api/v1/filters/try", {
+          body: {
+            filter,
+            payload: JSON.parse(sample) as unknown,
+            ...(eventType !== "" && { event_type: eventType }),
+          },
+        }),
+      ),
+  });
+  return (
+    <details>
+      <summary className="font-medium">Try the filter on a sample</summary>
+      <div className="mt-3 grid gap-3">
+        <TextArea
+          label="Sample payload"
+          spellCheck={false}
+          className="font-mono"
+          value={sample}
+          error={wrong}
+          hint="JSON, as it would be posted"
+          onChange={(event) => setSample(event.target.value)}
+        />
+        <TextField
+          label="Event type of the sample"
+          value={eventType}
+          maxLength={256}
+          autoComplete="off"
+          spellCheck={false}
+          hint="Where the payload has none of its own"
+          onChange={(event) => setEventType(event.target.value)}
+        />
+        <div>
+          <Button
+            busy={trial.isPending}
+            disabled={sample.trim() === "" || wrong !== undefined}
+            onClick={() => trial.mutate()}
+          >
+            Try it
+          </Button>
+        </div>
+        <div role="status">{trial.data !== undefined && !trial.isPending && <Result {...trial.data} />}</div>
+        {trial.isError && <ProblemCard error={trial.error} />}
+      </div>
+    </details>
+  );
+}
+
+const verdicts = {
+  matches: "It matches: the item would be let through.",
+  differs: "It differs: the item would be FILTERED.",
+  undecided: "The sample is too large for this filter: such an item is let through.",
+};
+
+interface ResultProps {
+  verdict: keyof typeof verdicts;
+  failed: { path: string; expected?: unknown; found: unknown[] }[];
+}
+
+function Result({ verdict, failed }: ResultProps) {
+  return (
+    <>
+      <p className="font-medium">{verdicts[verdict]}</p>
+      <ul className="mt-1 grid gap-1">
+        {failed.map(({ path, expected, found }) => (
+          <li key={path} className="text-meta wrap-anywhere">
+            <code>{path}</code> asks for <code>{JSON.stringify(expected)}</code>,{" "}
+            {found.length === 0 ? (
+              "and nothing like it is there"
+            ) : (
+              <>
+                and <code>{found.map((value) => JSON.stringify(value)).join(", ")}</code> is there
+              </>
+            )}
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function sampleProblem(text: string): string | undefined {
+  if (text.trim() === "") return undefined;
+  try {
+    JSON.parse(text);
+    return undefined;
+  } catch {
+    return 'Not JSON yet: such as {"amount": 80}';
+  }
+}

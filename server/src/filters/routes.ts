@@ -1,0 +1,36 @@
+import { type RouteDefinition, route } from "../http/contract/route.ts";
+import { checkedPattern, documentWith } from "./filter.ts";
+import { failedParts, matchFilter } from "./matchFilter.ts";
+import { FilterResult, FilterTrial } from "./schemas.ts";
+
+/** `/api/v1/filters`. */
+export function filterRoutes(): Record<"tryOut", RouteDefinition> {
+  return {
+    tryOut: route(
+      {
+        summary: "Try a filter on a sample",
+        description:
+          "Says whether an item like the sample would be let through, and which parts of the filter failed.",
+        body: FilterTrial,
+        response: { 200: FilterResult },
+      },
+      async ({ body: { filter, payload, ...metadata } }) => {
+        const pattern = checkedPattern(filter);
+        const document = documentWith(payload, {
+          event_type: eventTypeIn(payload) ?? metadata.event_type ?? null,
+          correlation_id: metadata.correlation_id ?? null,
+          ordering_key: metadata.ordering_key ?? null,
+        });
+        const verdict = matchFilter(pattern, document);
+        return { verdict, failed: verdict === "differs" ? failedParts(pattern, document) : [] };
+      },
+    ),
+  };
+}
+
+/** As intake reads it: the body's own comes before the header's. */
+function eventTypeIn(payload: unknown): string | undefined {
+  if (payload === null || typeof payload !== "object" || Array.isArray(payload)) return undefined;
+  const { event_type: type } = payload as { event_type?: unknown };
+  return typeof type === "string" ? type : undefined;
+}
