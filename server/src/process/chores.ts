@@ -53,7 +53,7 @@ export interface MaintenanceDeps {
 const seconds = 1_000;
 const minutes = 60 * seconds;
 
-/** What comes as rarely as this waits for a moment after the start, which has better to do, as those have who are served first. */
+/** Chores that are as rare as this begin some time after the start: all at once they would take its connections from requests. */
 const rareEveryMs = 5 * minutes;
 const rareFirstAfterMs = 20 * seconds;
 
