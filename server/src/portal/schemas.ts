@@ -33,7 +33,7 @@ export const PortalSession = Type.Object(
 );
 
 /** The most bytes of a logo that is written out. */
-export const maxLogoCharacters = 65_536;
+const maxLogoCharacters = 65_536;
 /** The most origins whose pages may show the portal. */
 const maxOrigins = 20;
 
