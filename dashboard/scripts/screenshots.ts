@@ -104,6 +104,7 @@ function pictures({ targets, replay }: Seeded, failed: string): Picture[] {
     { name: "new-target", path: "/targets/new", shown: "Where should items go?" },
     { name: "customers", path: "/customers", shown: "Corner Shop GmbH" },
     { name: "customer", path: "/customers/shop-7", shown: "Delete this customer" },
+    { name: "publications", path: "/publications", shown: "invoice.paid" },
     { name: "mailbox", path: `/mailboxes/${targets.mailbox}`, shown: "ticket.opened" },
     { name: "handoffs", path: "/handoffs", shown: "Waits for your answer" },
     { name: "replays", path: "/replays", shown: "status: DELIVERED" },

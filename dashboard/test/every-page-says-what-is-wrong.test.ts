@@ -8,9 +8,9 @@ import { type Dashboard, startDashboard } from "./support/dashboard.ts";
 let dashboard: Dashboard;
 /** Has nothing. */
 let account: Account;
-/** Has a target, a mailbox and an item. */
+/** Has a target, a mailbox, an item and a publication that reached nothing. */
 let owner: Account;
-const owned = { target: "", mailbox: "", item: "" };
+const owned = { target: "", mailbox: "", item: "", publication: "" };
 
 beforeAll(async () => {
   dashboard = await startDashboard();
@@ -19,6 +19,9 @@ beforeAll(async () => {
   owned.target = (await createWebhookTarget(service, owner, "https://receiver.invalid/")).id;
   owned.mailbox = await createMailboxTarget(service, owner);
   await service.call("PUT", "/api/v1/customers/shop-7", { key: owner.api_key, body: { name: "Shop GmbH" } });
+  owned.publication = (
+    await service.call("POST", "/p/shop-7", { key: owner.api_key, body: { event_type: "order.paid" } })
+  ).body.id;
   await service.call("POST", "/api/v1/replays", {
     key: owner.api_key,
     body: { filter: { status: "FAILED" } },
@@ -40,6 +43,8 @@ const pages = [
   `/targets/${id}`,
   "/customers",
   `/customers/${id}`,
+  "/publications",
+  `/publications/${id}`,
   "/mailboxes",
   `/mailboxes/${id}`,
   "/handoffs",
@@ -243,7 +248,7 @@ it.concurrent("pages keep what they had read, and say from when it is, where it 
     refused?.test(route.request().url()) === true ? route.fulfill(refusal(500)) : route.fallback(),
   );
   await page.goto("/demo");
-  const { target, mailbox, item } = owned;
+  const { target, mailbox, item, publication } = owned;
   /** Path, a text that stays there, and what is refused. */
   const kept: readonly (readonly [path: string, text: string, refuses?: RegExp])[] = [
     ["/", "Needs attention"],
@@ -255,6 +260,8 @@ it.concurrent("pages keep what they had read, and say from when it is, where it 
     [`/targets/${target}?tab=health`, "When an attempt fails"],
     ["/customers", "Shop GmbH"],
     ["/customers/shop-7", "No target belongs to it yet"],
+    ["/publications", "order.paid"],
+    [`/publications/${publication}`, "It reached no target"],
     ["/mailboxes", "Oldest"],
     [`/mailboxes/${mailbox}`, "In / out a minute"],
     ["/handoffs?state=WORKING", "No handoff is in this state"],
@@ -296,6 +303,7 @@ const empty: readonly Shown[] = [
   ["/items", "No items yet", "Send the first one"],
   ["/targets", "No targets yet", "Get started"],
   ["/customers", "No customers yet", "New customer"],
+  ["/publications", "No publications yet", "Make a customer"],
   ["/mailboxes", "No mailboxes yet", "Make a mailbox"],
   ["/handoffs", "No handoffs yet", "Add an agent"],
   ["/replays", "No replays yet", "Find failed items"],
@@ -309,6 +317,7 @@ const empty: readonly Shown[] = [
 
 const noMatch: readonly Shown[] = [
   ["/customers?prefix=none", "No customer matches", "Show all customers"],
+  ["/publications?customer=none", "No publication matches", "Show all publications"],
   ["/items?type=none", "No item matches", "Clear the filters"],
   ["/handoffs?state=WORKING", "No handoff is in this state", "Show all handoffs"],
   ["/settings?tab=audit&action=key.deleted", "No entry matches", "Show all entries"],
@@ -317,6 +326,7 @@ const noMatch: readonly Shown[] = [
 /** What makes no sense, in a path or behind the `?`. */
 const nonsense: readonly Shown[] = [
   ["/customers?prefix=no+uid", "No customer matches", "Show all customers"],
+  ["/publications?customer=no+uid", "No publication matches", "Show all publications"],
   ["/items?time=soon", /Time must be 1h/, "Clear the filters"],
   ["/items?status=LOST", /status/i, "Clear the filters"],
   ["/items?target=none", /There is nothing with this id|target_id|No item matches/i, "Clear the filters"],
@@ -334,7 +344,7 @@ const nonsense: readonly Shown[] = [
 /** Links to what another organization owns, and to what never was. */
 function foreign(): readonly Shown[] {
   const text = "There is nothing with this id in your organization.";
-  const places = ({ target, mailbox, item }: typeof owned): string[] => [
+  const places = ({ target, mailbox, item, publication }: typeof owned): string[] => [
     `/items/${item}`,
     `/items?open=${item}`,
     `/targets/${target}`,
@@ -342,9 +352,10 @@ function foreign(): readonly Shown[] {
     `/handoffs?open=${item}`,
     `/replays/${item}`,
     "/customers/shop-7",
+    `/publications/${publication}`,
   ];
-  const none = { target: "none", mailbox: "none", item: "none" };
-  return [owned, { target: id, mailbox: id, item: id }, none].flatMap((of) =>
+  const none = { target: "none", mailbox: "none", item: "none", publication: "none" };
+  return [owned, { target: id, mailbox: id, item: id, publication: id }, none].flatMap((of) =>
     places(of).map((path) => [path, text, "See all items"] as const),
   );
 }
@@ -362,7 +373,7 @@ it.concurrent("what is empty, matches nothing, makes no sense or is another's sa
   expect(await missing(page, [...empty, ...noMatch, ...nonsense, ...foreign()])).toEqual([]);
   const own = await dashboard.openAs(owner);
   await own.page.goto("/demo");
-  const { target, mailbox } = owned;
+  const { target, mailbox, publication } = owned;
   expect(
     await missing(own.page, [
       ["/targets?name=none", "No target matches", "Clear the filter"],
@@ -372,6 +383,8 @@ it.concurrent("what is empty, matches nothing, makes no sense or is another's sa
       [`/mailboxes/${mailbox}?tab=none`, "Nothing waits", "Messages"],
       [`/mailboxes/${mailbox}?open=none`, "There is nothing with this id", "See all items"],
       ["/customers/shop-7", "No target belongs to it yet", "New target"],
+      [`/publications/${publication}?show=none`, "It reached no target", "Send to targets added since"],
+      [`/publications/${publication}?show=failed`, "None of its items", "All"],
       [`/targets/${target}?tab=none`, "Latest items", "All its items"],
       [`/targets/${target}?open=none`, "There is nothing with this id", "See all items"],
       // Each kind has its own page; a link to the other leads there.

@@ -21,6 +21,10 @@ it("invites a viewer, who reads everything and is offered no change, until the r
     key: admin.api_key,
     body: { name: "Shop GmbH" },
   });
+  const publication = await dashboard.service.call("POST", "/p", {
+    key: admin.api_key,
+    body: { event_type: "published.too" },
+  });
   const first = await dashboard.openAs(admin);
   const email = newEmail();
   await first.page.goto("/hooks/settings?tab=members");
@@ -41,7 +45,7 @@ it("invites a viewer, who reads everything and is offered no change, until the r
   await page.getByRole("button", { name: "Join" }).click();
   await page.getByRole("heading", { name: "Overview" }).waitFor();
   const changing =
-    /^(Replay|Cancel|Erase|Save|Pause|Enable|Send a test|New|Edit|Revoke|Remove|Invite|Tell it|Rename|Make|Delete|Redrive)/;
+    /^(Replay|Cancel|Erase|Save|Pause|Enable|Send a test|Send to|New|Edit|Revoke|Remove|Invite|Tell it|Rename|Make|Delete|Redrive)/;
   for (const [path, shown] of [
     [`/items/${item}`, "seen.too"],
     [`/targets/${target.id}`, "Latest items"],
@@ -50,6 +54,8 @@ it("invites a viewer, who reads everything and is offered no change, until the r
     ["/targets", "seen"],
     ["/customers", "Shop GmbH"],
     ["/customers/shop-7", "No target belongs to it yet"],
+    ["/publications", "published.too"],
+    [`/publications/${publication.body.id}`, "1 item:"],
     ["/mailboxes", "No mailboxes yet"],
     ["/settings", "API keys"],
     ["/settings?tab=members", "(you)"],

@@ -2265,8 +2265,42 @@ export interface components {
             item_count: number;
             /** @description Unix seconds */
             created_at: number;
-            /** @description With all opt-in columns of events */
-            items: components["schemas"]["EventSummary"][];
+            /** @description Newest first */
+            items: components["schemas"]["PublicationItem"][];
+        };
+        PublicationItem: {
+            /** @example 0192f3a4b5c67d8e9fa0b1c2d3e4f506 */
+            id: string;
+            /** @example 0192f3a4b5c67d8e9fa0b1c2d3e4f506 */
+            endpoint_id: string;
+            event_type: string | null;
+            /**
+             * @description From UNREAD on: what mailbox messages are
+             * @enum {string}
+             */
+            status: "QUEUED" | "RETRYING" | "DELIVERED" | "FAILED" | "FILTERED" | "CANCELED" | "UNREAD" | "CLAIMED" | "ACKNOWLEDGED" | "EXPIRED" | "DEAD";
+            /** @description Unix seconds */
+            created_at: number;
+            /** @description Unix seconds */
+            updated_at: number;
+            /** @description Attempts made so far */
+            attempts?: number;
+            /** @description What the receiver last answered: 0 when it did not, null before the first attempt */
+            last_status_code?: number | null;
+            /** @description When the next attempt is due; null when one is under way, when none will follow, and while the target is disabled */
+            next_attempt_at?: number | null;
+            /** @description How long the last attempt took; null before the first */
+            duration_ms?: number | null;
+            /** @description The last item that repeats this one; null where it was not replayed */
+            latest_replay: {
+                /** @example 0192f3a4b5c67d8e9fa0b1c2d3e4f506 */
+                id: string;
+                /**
+                 * @description From UNREAD on: what mailbox messages are
+                 * @enum {string}
+                 */
+                status: "QUEUED" | "RETRYING" | "DELIVERED" | "FAILED" | "FILTERED" | "CANCELED" | "UNREAD" | "CLAIMED" | "ACKNOWLEDGED" | "EXPIRED" | "DEAD";
+            } | null;
         };
         PublicationReplay: {
             items: {
@@ -4537,7 +4571,8 @@ export interface operations {
                      *             "attempts": 1,
                      *             "last_status_code": 200,
                      *             "next_attempt_at": null,
-                     *             "duration_ms": 48
+                     *             "duration_ms": 48,
+                     *             "latest_replay": null
                      *           }
                      *         ]
                      *       }

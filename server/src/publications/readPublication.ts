@@ -8,6 +8,7 @@ import { type EventScope, readEvents } from "../events/store.ts";
 import { notFound } from "../http/contract/errors.ts";
 import { bucketOf, idTimeMs } from "../postgres/ids.ts";
 import type { Queries } from "../postgres/tables.ts";
+import { latestCopies } from "./latestCopies.ts";
 import type { Publication, PublicationQuery, PublicationSummary } from "./schemas.ts";
 
 interface PublicationRow {
@@ -61,7 +62,14 @@ export async function readPublication(
   return inSnapshot(queries, async (snapshot) => {
     const events = await readEvents(snapshot, scope, row.event_ids);
     const progress = await readProgress(snapshot, events);
-    const items = events.map((event) => listedAnswer(event, progress.get(event.id), fields));
+    const copies = await latestCopies(snapshot, scope, events);
+    const items = events.map((event) => {
+      const copy = copies.get(event.id);
+      return {
+        ...listedAnswer(event, progress.get(event.id), fields),
+        latest_replay: copy === undefined ? null : { id: copy.id, status: copy.status },
+      };
+    });
     return { ...summaryOf(row), items };
   });
 }
