@@ -64,7 +64,7 @@ export function PublicationsPage() {
               title="No publications yet"
               action={
                 <Link to="/customers" search={{}} className={buttonLook("primary")}>
-                  Make a customer
+                  See customers
                 </Link>
               }
             >
