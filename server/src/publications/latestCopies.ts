@@ -9,20 +9,18 @@ export async function latestCopies(
   events: readonly StoredEvent[],
 ): Promise<Map<string, StoredEvent>> {
   if (events.length === 0) return new Map();
-  const ids = events.map(({ id }) => id);
-  // A replay comes after what it repeats, which keeps the days before from being looked at.
-  const { rows } = await sql<{ id: string }>`
-    select distinct on (e.source_event_id) e.id
+  // Neither sorted nor bounded by id, either of which could have the planner walk what is sorted so already.
+  const { rows } = await sql<{ id: string; source: string }>`
+    select e.id, e.source_event_id as source
     from events e
     where e.org_id = ${scope.orgId}
-      and e.source_event_id = any (${ids}::uuid[])
-      and e.id > ${ids.reduce((least, id) => (id < least ? id : least))}
-    order by e.source_event_id, e.id desc
+      and e.source_event_id = any (${events.map(({ id }) => id)}::uuid[])
   `.execute(queries);
-  const copies = await readEvents(
-    queries,
-    scope,
-    rows.map(({ id }) => id),
-  );
+  const last = new Map<string, string>();
+  for (const { id, source } of rows) {
+    const present = last.get(source);
+    if (present === undefined || present < id) last.set(source, id);
+  }
+  const copies = await readEvents(queries, scope, [...last.values()]);
   return new Map(copies.map((copy) => [copy.sourceEventId!, copy]));
 }

@@ -135,7 +135,9 @@ export function publicationRoutes(
         querystring: PublicationQuery,
         response: { 200: Type.Object({ publications: Type.Array(PublicationSummary) }) },
       },
-      async ({ caller, query }) => ({ publications: await listPublications(deps.pool, caller.orgId, query) }),
+      async ({ caller, query }) => ({
+        publications: await listPublications(deps.queries, caller.orgId, query),
+      }),
     ),
     read: route(
       {
