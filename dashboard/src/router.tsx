@@ -35,6 +35,11 @@ const routeTree = root.addChildren([
     path: "/demo",
     component: lazyRouteComponent(() => import("./demo/DemoPage.tsx"), "DemoPage"),
   }),
+  createRoute({
+    getParentRoute: () => root,
+    path: "/portal/$org",
+    component: lazyRouteComponent(() => import("./portal/PortalPage.tsx"), "PortalPage"),
+  }),
   shell.addChildren([
     createRoute({
       getParentRoute: () => shell,

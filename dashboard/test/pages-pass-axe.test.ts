@@ -87,6 +87,7 @@ function pages(failed: string): [path: string, shown: string][] {
     ["/settings?tab=members", "grace@example.com"],
     ["/settings?tab=notifications", "event.failed"],
     ["/settings?tab=erasures", "Erase all its items"],
+    ["/settings?tab=portal", "Portal of your customers"],
     ["/settings?tab=audit", "key.created"],
     ["/join", "This invitation is unknown"],
     ["/sign-in", "Stay signed in on this machine"],

@@ -52,6 +52,27 @@ it("makes a key that works, shows it once, and revokes it while its client runs"
   expect(problems).toEqual([]);
 });
 
+it("makes a key that is limited, and says to what", async () => {
+  const account = await dashboard.newAccount();
+  await dashboard.service.call("PUT", "/api/v1/customers/shop-7", { key: account.api_key, body: {} });
+  const { page, problems } = await dashboard.openAs(account);
+  await page.goto("/settings");
+  await page.getByRole("button", { name: "New key" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Name").fill("shop worker");
+  await dialog.getByLabel("May").selectOption("customer");
+  await dialog.getByLabel("Customer").fill("shop-7");
+  await dialog.getByRole("button", { name: "Make the key" }).click();
+  const key = (await dialog.locator("code").textContent())!;
+  await dialog.getByLabel("I saved it").check();
+  await dialog.getByRole("button", { name: "Done" }).click();
+  await page.getByText("customer shop-7 only").waitFor();
+  const call = async (path: string): Promise<number> =>
+    (await dashboard.service.call("POST", path, { key, body: {} })).status;
+  expect([await call("/p/shop-7"), await call("/p")]).toEqual([202, 403]);
+  expect(problems).toEqual([]);
+});
+
 it("changes the password for who knows the present one, and ends the other sessions", async () => {
   const account = await dashboard.newAccount();
   const [{ page, problems }, other] = await Promise.all([

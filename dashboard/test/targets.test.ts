@@ -268,36 +268,38 @@ it("deletes a target only for someone who types its name", async () => {
 it("publishes to three targets of a customer, and replays it to the one that failed and to one added since", async () => {
   const { service } = dashboard;
   const key = account.api_key;
-  await service.call("PUT", "/api/v1/customers/shop-3", { key, body: {} });
+  // Another one where the test is repeated.
+  const uid = `shop-3-${Date.now()}`;
+  await service.call("PUT", `/api/v1/customers/${uid}`, { key, body: {} });
   const [, , weak] = await Promise.all(
     ["orders", "ledger", "weak"].map((name) =>
       createWebhookTarget(service, account, `${receiver.url}/${name === "weak" ? "broken" : name}`, {
-        name: `${name} of shop-3`,
-        customer_uid: "shop-3",
+        name: `${name} of ${uid}`,
+        customer_uid: uid,
         max_retries: 0,
       }),
     ),
   );
-  const { body } = await service.call("POST", "/p/shop-3", { key, body: { event_type: "order.paid" } });
+  const { body } = await service.call("POST", `/p/${uid}`, { key, body: { event_type: "order.paid" } });
   const { page, problems } = await dashboard.openAs(account);
-  await page.goto("/customers/shop-3");
-  await page.getByRole("link", { name: "Publications", exact: true }).last().click();
+  await page.goto(`/customers/${uid}`);
+  await page.getByRole("main").getByRole("link", { name: "Publications" }).click();
   await page.getByRole("link", { name: /order.paid/ }).waitFor();
-  expect(new URL(page.url()).searchParams.get("customer")).toBe("shop-3");
+  expect(new URL(page.url()).searchParams.get("customer")).toBe(uid);
   await page.keyboard.press("j");
   await page.keyboard.press("Enter");
   await page.getByText("3 items: 2 delivered, 1 failed.").waitFor();
   expect(page.url()).toContain(`/publications/${body.id}`);
   await page.getByRole("link", { name: "Failed 1" }).click();
   await expect.poll(() => page.locator("main li").count()).toBe(1);
-  await page.getByRole("link", { name: "weak of shop-3" }).waitFor();
+  await page.getByRole("link", { name: `weak of ${uid}` }).waitFor();
   await service.call("PATCH", `/api/v1/targets/${weak!.id}`, {
     key,
     body: { url: `${receiver.url}/mended` },
   });
   await createWebhookTarget(service, account, `${receiver.url}/late`, {
-    name: "added to shop-3",
-    customer_uid: "shop-3",
+    name: `added to ${uid}`,
+    customer_uid: uid,
   });
   await page.getByRole("button", { name: "Replay to those that failed…" }).click();
   await page.getByText("1 item failed or is dead.", { exact: false }).waitFor();
@@ -311,9 +313,9 @@ it("publishes to three targets of a customer, and replays it to the one that fai
   await page.getByRole("button", { name: "Send", exact: true }).click();
   await page.getByText("4 items: 4 delivered.").waitFor();
   await page.getByRole("link", { name: "All 4" }).click();
-  await page.getByRole("link", { name: "added to shop-3" }).waitFor();
+  await page.getByRole("link", { name: `added to ${uid}` }).waitFor();
   // The item leads back.
-  await page.getByRole("link", { name: "weak of shop-3" }).click();
+  await page.getByRole("link", { name: `weak of ${uid}` }).click();
   await page.getByText("Failed for good").waitFor();
   await page.getByRole("link", { name: `${body.id.slice(0, 8)}…` }).click();
   await page.getByText("4 items: 4 delivered.").waitFor();

@@ -198,8 +198,8 @@ describe("iteration", () => {
     for await (const _ of client.allPublications({ customer_uid: "shop-7" })) count += 1;
     expect(count).toBe(101);
     expect(seen.map(({ url }) => url)).toEqual([
-      "/api/v1/publications?customer_uid=shop-7&limit=100",
-      "/api/v1/publications?customer_uid=shop-7&before=99&limit=100",
+      "/api/v1/publications?limit=100&customer_uid=shop-7",
+      "/api/v1/publications?limit=100&before=99&customer_uid=shop-7",
     ]);
   });
 });

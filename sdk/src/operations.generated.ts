@@ -27,18 +27,24 @@ export interface ApiKey {
   created_at: number;
   /** Unix seconds */
   last_used_at: number | null;
+  /** send: nothing but sending items and publications; read: nothing but reading; consume: only the messages of mailbox_ids; customer: only the targets, items and publications of customer_uid, and publishing to it. A key without it may do all that a key can. */
+  scope?: "send" | "read" | "consume" | "customer";
+  /** With the scope customer: which one */
+  customer_uid?: string;
+  /** With the scope consume: which mailboxes */
+  mailbox_ids?: string[];
 }
 
 export interface AuditEntry {
   id: string;
   /** Unix seconds */
   at: number;
-  /** `organization.created` (signed up, or made by an operator), `organization.renamed`, `session.started` (a login), `session.refused` (a login to an account with a wrong password), `session.ended` (a logout), `sessions.ended` (all sessions of a user, or of all users of the organization), `password.changed` (by the user), `password.change_refused` (the present password was wrong), `password.reset` (by an operator), `key.created`, `key.deleted`, `member.joined` (accepted an invitation), `member.role_changed`, `member.removed`, `invitation.created`, `invitation.revoked`, `customer.created`, `customer.updated`, `customer.deleted` (with its targets), `target.created`, `target.updated`, `target.deleted`, `target.disabled` (by the service, with the reason), `target.secret_rotated`, `target.previous_secret_deleted`, `target.card_replaced` (an agent's card was read again and is in use), `notification_target.saved` (a target hears of operational events), `notification_target.removed`, `billing.state_changed`, `billing.batch_settled` (by an operator) */
+  /** `organization.created` (signed up, or made by an operator), `organization.renamed`, `session.started` (a login), `session.refused` (a login to an account with a wrong password), `session.ended` (a logout), `sessions.ended` (all sessions of a user, or of all users of the organization), `password.changed` (by the user), `password.change_refused` (the present password was wrong), `password.reset` (by an operator), `key.created`, `key.deleted`, `member.joined` (accepted an invitation), `member.role_changed`, `member.removed`, `invitation.created`, `invitation.revoked`, `customer.created`, `customer.updated`, `customer.deleted` (with its targets), `portal_link.created` (for a customer), `portal_session.started` (somebody opened a customer's link), `portal_session.ended` (by whoever had it), `portal_sessions.ended` (all of a customer, and the links that nobody had opened), `portal_settings.saved` (how the portal looks, and whose pages may show it), `target.created`, `target.updated`, `target.deleted`, `target.disabled` (by the service, with the reason), `target.secret_rotated`, `target.previous_secret_deleted`, `target.card_replaced` (an agent's card was read again and is in use), `notification_target.saved` (a target hears of operational events), `notification_target.removed`, `billing.state_changed`, `billing.batch_settled` (by an operator) */
   action: string;
   actor: {
-    kind: "user" | "key" | "operator" | "service" | "unknown";
+    kind: "user" | "key" | "customer" | "operator" | "service" | "unknown";
     id: string | null;
-    /** As it was then: a user's email, a key's name, an operator's login, or what made the service do it */
+    /** As it was then: a user's email, a key's name, a customer's name or uid, an operator's login, or what made the service do it */
     name: string | null;
   };
   object: {
@@ -179,6 +185,12 @@ export interface DryRun {
   count_is_exact: boolean;
   /** Some of them, the oldest of a target first */
   sample: string[];
+}
+
+export interface EndedPortalSessions {
+  ended_sessions: number;
+  /** That nobody had opened */
+  ended_links: number;
 }
 
 export interface Endpoint {
@@ -565,6 +577,48 @@ export interface Organization {
   billing_grace_ends_at: number | null;
   /** Unix seconds */
   created_at: number;
+}
+
+export interface Portal {
+  organization: {
+    id: string;
+    name: string;
+    /** An https URL, or a data URL in base64 of a PNG, JPEG, GIF, WebP or SVG; the service never fetches it. null for none */
+    logo: string | null;
+    /** Of buttons, as #rrggbb; the text on it is black or white, whichever is easier to read. null for the portal's own */
+    colour: string | null;
+  };
+  customer: {
+    uid: string;
+    name: string | null;
+  };
+  /** Unix seconds */
+  expires_at: number;
+}
+
+export interface PortalLink {
+  /** For the customer; the code in its fragment works once, within the hour. Shown once */
+  url: string;
+  /** Unix seconds */
+  expires_at: number;
+}
+
+export interface PortalSession {
+  /** For `X-Session-Token`; shown once */
+  session_token: string;
+  /** Unix seconds */
+  expires_at: number;
+}
+
+export interface PortalSettings {
+  /** What customers see in place of the organization's name; null for that one */
+  name: string | null;
+  /** An https URL, or a data URL in base64 of a PNG, JPEG, GIF, WebP or SVG; the service never fetches it. null for none */
+  logo: string | null;
+  /** Of buttons, as #rrggbb; the text on it is black or white, whichever is easier to read. null for the portal's own */
+  colour: string | null;
+  /** Whose pages may show the portal in a frame: origins such as https://app.example.com, and of this machine over http, too. Nobody's while it is empty */
+  origins: string[];
 }
 
 export interface Publication {
@@ -1041,14 +1095,26 @@ export interface Operations {
       org_id: string;
     };
   }>;
-  /** Create an API key. Needs a session, so that a leaked key cannot make others. At most 5 per workspace; refused with 402 while it is suspended and 403 while it is pending. */
+  /** Create an API key. Needs a session, so that a leaked key cannot make others. At most 5 per workspace; refused with 402 while it is suspended and 403 while it is pending. A key may be limited, by `scope`, for good. */
   createKey(body: {
     name: string;
+    /** send: nothing but sending items and publications; read: nothing but reading; consume: only the messages of mailbox_ids; customer: only the targets, items and publications of customer_uid, and publishing to it. A key without it may do all that a key can. */
+    scope?: "send" | "read" | "consume" | "customer";
+    /** With the scope customer: which one */
+    customer_uid?: string;
+    /** With the scope consume: which mailboxes */
+    mailbox_ids?: string[];
   }, options?: CallOptions): Promise<{
     id: string;
     name: string;
     /** Shown once */
     key: string;
+    /** send: nothing but sending items and publications; read: nothing but reading; consume: only the messages of mailbox_ids; customer: only the targets, items and publications of customer_uid, and publishing to it. A key without it may do all that a key can. */
+    scope?: "send" | "read" | "consume" | "customer";
+    /** With the scope customer: which one */
+    customer_uid?: string;
+    /** With the scope consume: which mailboxes */
+    mailbox_ids?: string[];
   }>;
   /** List the API keys, oldest first. */
   listKeys(options?: CallOptions): Promise<{
@@ -1064,10 +1130,29 @@ export interface Operations {
   putCustomer(uid: string, body: CustomerInput, options?: CallOptions): Promise<Customer>;
   /** Read a customer. */
   readCustomer(uid: string, options?: CallOptions): Promise<Customer>;
-  /** Delete a customer and its targets; what is queued for these becomes CANCELED. */
+  /** Delete a customer, its targets and the keys limited to it; what is queued for these targets becomes CANCELED. */
   deleteCustomer(uid: string, options?: CallOptions): Promise<DeletedCustomer>;
   /** Try a filter on a sample. Says whether an item like the sample would be let through, and which parts of the filter failed. */
   tryFilter(body: FilterTrial, options?: CallOptions): Promise<FilterResult>;
+  /** Make a link to the portal of a customer. Whoever opens it first, within the hour, has a session of this customer for twelve hours: own targets and items, and nothing of anyone else. 503 with `Retry-After` while a process of a version runs that knows no portals. */
+  createPortalLink(uid: string, options?: CallOptions): Promise<PortalLink>;
+  /** End all portal sessions of a customer, and the links that nobody has opened. */
+  endPortalSessions(uid: string, options?: CallOptions): Promise<EndedPortalSessions>;
+  /** Exchange the code of a link for a session of its customer, once. */
+  openPortalSession(body: {
+    /** As it stands in the link's fragment */
+    code: string;
+  }, options?: CallOptions): Promise<PortalSession>;
+  /** Read whose portal a session is for, and how it looks. */
+  readPortal(options?: CallOptions): Promise<Portal>;
+  /** End the portal session that the request carries. */
+  leavePortal(options?: CallOptions): Promise<{
+    ok: true;
+  }>;
+  /** Read how the portal looks, and whose pages may show it. */
+  readPortalSettings(options?: CallOptions): Promise<PortalSettings>;
+  /** Say how the portal looks, and whose pages may show it. All of it; what is said again is no change. */
+  savePortalSettings(body: PortalSettings, options?: CallOptions): Promise<PortalSettings>;
   /** List targets, oldest first. All of them, unless `limit` asks for a page. */
   listTargets(options?: CallOptions & { kind?: "webhook" | "mailbox" | "a2a"; /** All unless given */ limit?: number; /** The id of the last target of the page before */ after?: string; /** Only those of this customer; empty: only those of none */ customer_uid?: string; /** Only the one that you call this */ uid?: string }): Promise<{
     targets: Target[];
@@ -1298,7 +1383,7 @@ export interface Operations {
     message: string;
   }>;
   /** List changes of configuration, credentials and billing state, newest first. Each entry was written in the transaction of its change. None holds a secret: of addresses only the origin and a fingerprint are kept. Entries are kept for `POSTRIDER_AUDIT_RETENTION_DAYS`. */
-  listAuditLog(options?: CallOptions & { limit?: number; /** The id of the last entry of the page before */ before?: string; action?: "organization.created" | "organization.renamed" | "session.started" | "session.refused" | "session.ended" | "sessions.ended" | "password.changed" | "password.change_refused" | "password.reset" | "key.created" | "key.deleted" | "member.joined" | "member.role_changed" | "member.removed" | "invitation.created" | "invitation.revoked" | "customer.created" | "customer.updated" | "customer.deleted" | "target.created" | "target.updated" | "target.deleted" | "target.disabled" | "target.secret_rotated" | "target.previous_secret_deleted" | "target.card_replaced" | "notification_target.saved" | "notification_target.removed" | "billing.state_changed" | "billing.batch_settled"; /** A user or an API key */ actor_id?: string; /** What was changed, such as a target */ object_id?: string; /** Unix seconds, included */ created_after?: number; /** Unix seconds, not included */ created_before?: number }): Promise<{
+  listAuditLog(options?: CallOptions & { limit?: number; /** The id of the last entry of the page before */ before?: string; action?: "organization.created" | "organization.renamed" | "session.started" | "session.refused" | "session.ended" | "sessions.ended" | "password.changed" | "password.change_refused" | "password.reset" | "key.created" | "key.deleted" | "member.joined" | "member.role_changed" | "member.removed" | "invitation.created" | "invitation.revoked" | "customer.created" | "customer.updated" | "customer.deleted" | "portal_link.created" | "portal_session.started" | "portal_session.ended" | "portal_sessions.ended" | "portal_settings.saved" | "target.created" | "target.updated" | "target.deleted" | "target.disabled" | "target.secret_rotated" | "target.previous_secret_deleted" | "target.card_replaced" | "notification_target.saved" | "notification_target.removed" | "billing.state_changed" | "billing.batch_settled"; /** A user, an API key or a customer */ actor_id?: string; /** What was changed, such as a target */ object_id?: string; /** Unix seconds, included */ created_after?: number; /** Unix seconds, not included */ created_before?: number }): Promise<{
     entries: AuditEntry[];
   }>;
   /** Erase an event's payload and answers, and those of its copies. They are gone when this is answered: of the event, of its replays, and of the result that its handoff was told by. Ids, type, status and times stay. An event that still waits is CANCELED first, also while it is being sent. The same request again is answered the same. */
@@ -1363,6 +1448,13 @@ export const operationTable = {
   readCustomer: { method: "GET", path: "/api/v1/customers/{uid}", hasBody: false, headers: {}, query: [], idempotent: true },
   deleteCustomer: { method: "DELETE", path: "/api/v1/customers/{uid}", hasBody: false, headers: {}, query: [], idempotent: false },
   tryFilter: { method: "POST", path: "/api/v1/filters/try", hasBody: true, headers: {}, query: [], idempotent: false },
+  createPortalLink: { method: "POST", path: "/api/v1/customers/{uid}/portal-links", hasBody: false, headers: {}, query: [], idempotent: false },
+  endPortalSessions: { method: "DELETE", path: "/api/v1/customers/{uid}/portal-sessions", hasBody: false, headers: {}, query: [], idempotent: false },
+  openPortalSession: { method: "POST", path: "/api/v1/portal/sessions", hasBody: true, headers: {}, query: [], idempotent: false },
+  readPortal: { method: "GET", path: "/api/v1/portal", hasBody: false, headers: {}, query: [], idempotent: true },
+  leavePortal: { method: "DELETE", path: "/api/v1/portal/session", hasBody: false, headers: {}, query: [], idempotent: false },
+  readPortalSettings: { method: "GET", path: "/api/v1/portal-settings", hasBody: false, headers: {}, query: [], idempotent: true },
+  savePortalSettings: { method: "PUT", path: "/api/v1/portal-settings", hasBody: true, headers: {}, query: [], idempotent: false },
   listTargets: { method: "GET", path: "/api/v1/targets", hasBody: false, headers: {}, query: ["kind", "limit", "after", "customer_uid", "uid"], idempotent: true },
   createTarget: { method: "POST", path: "/api/v1/targets", hasBody: true, headers: {}, query: [], idempotent: false },
   readTarget: { method: "GET", path: "/api/v1/targets/{id}", hasBody: false, headers: {}, query: [], idempotent: true },

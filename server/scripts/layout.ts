@@ -41,6 +41,7 @@ const layers: readonly (readonly string[])[] = [
     "mailbox",
     "events",
     "customers",
+    "portal",
     "publications",
     "replays",
     "testsend",

@@ -14,6 +14,7 @@ import { addDashboard } from "./http/dashboard.ts";
 import { addDocumentation } from "./http/documentation.ts";
 import { type HealthDeps, healthRoutes } from "./http/health.ts";
 import type { RouteRow, ServerDeps } from "./http/contract/routeTable.ts";
+import { withScopes } from "./http/scopedRoutes.ts";
 import { addConnections, addRoutes, createServer } from "./http/server.ts";
 import type { Intake } from "./intake/intake.ts";
 import { intakeRoutes } from "./intake/routes.ts";
@@ -34,6 +35,8 @@ import { endpointRoutes } from "./targets/endpointRoutes.ts";
 import { replayRoutes } from "./replays/routes.ts";
 import { statsRoutes } from "./stats/routes.ts";
 import { customerRoutes } from "./customers/routes.ts";
+import { portalRoutes } from "./portal/routes.ts";
+import { readFraming } from "./portal/settings.ts";
 import { filterRoutes } from "./filters/routes.ts";
 import { targetRoutes } from "./targets/routes.ts";
 import { testRoutes } from "./testsend/routes.ts";
@@ -82,14 +85,16 @@ export function createApp(given: Omit<AppDeps, "app">): FastifyInstance {
   addConnections(app, deps, rows);
   refuseOtherMethods(app);
   addDocumentation(app, rows);
-  if (deps.config.dashboard && !addDashboard(app, deps.config)) deps.log.warn({}, notBuilt);
+  const framingOf = (orgId: string) => readFraming(deps.pool, orgId);
+  if (deps.config.dashboard && !addDashboard(app, { config: deps.config, framingOf }))
+    deps.log.warn({}, notBuilt);
   return app;
 }
 
 const notBuilt =
   "the dashboard is not built, so that only the interface is served; run: npm ci, without --omit=dev";
 
-/** Every route with the credential it takes, in the order of the interface's document. */
+/** Every route with the credential it takes, in the order of the interface's document; `scopedRoutes.ts` has the limited ones. */
 export function interfaceTable(deps: AppDeps): RouteRow[] {
   const auth = authRoutes(deps);
   const keys = keyRoutes(deps);
@@ -102,7 +107,7 @@ export function interfaceTable(deps: AppDeps): RouteRow[] {
   const tryout = tryoutRoutes(deps);
   const stats = statsRoutes(deps);
   const streams = streamRoutes(deps);
-  return [
+  return withScopes([
     ["POST", "/api/v1/auth/signup", "none", auth.signup],
     ["POST", "/api/v1/auth/login", "none", auth.login],
     ["POST", "/api/v1/auth/logout", "session", auth.logout, "viewer"],
@@ -119,6 +124,8 @@ export function interfaceTable(deps: AppDeps): RouteRow[] {
     ["GET", "/api/v1/customers/:uid", "either", customers.read],
     ["DELETE", "/api/v1/customers/:uid", "either", customers.remove],
     ["POST", "/api/v1/filters/try", "either", filterRoutes().tryOut, "viewer"],
+
+    ...portalRows(deps),
 
     ["GET", "/api/v1/targets", "either", targets.list],
     ["POST", "/api/v1/targets", "either", targets.create],
@@ -161,7 +168,7 @@ export function interfaceTable(deps: AppDeps): RouteRow[] {
     ...doingRows(deps),
     ...billingRows(deps),
     ...operationRows(deps),
-  ];
+  ]);
 }
 
 function memberRows(deps: AppDeps): RouteRow[] {
@@ -180,6 +187,19 @@ function memberRows(deps: AppDeps): RouteRow[] {
     ["DELETE", "/api/v1/invitations/:id", "session", invitations.revoke, "admin"],
     ["POST", "/api/v1/invitations/accept", "none", invitations.accept],
     ["GET", "/api/v1/audit-log", "either", audit.list, "admin"],
+  ];
+}
+
+function portalRows(deps: AppDeps): RouteRow[] {
+  const portal = portalRoutes(deps);
+  return [
+    ["POST", "/api/v1/customers/:uid/portal-links", "either", portal.link],
+    ["DELETE", "/api/v1/customers/:uid/portal-sessions", "either", portal.endSessions],
+    ["POST", "/api/v1/portal/sessions", "none", portal.exchange],
+    ["GET", "/api/v1/portal", "portal", portal.read],
+    ["DELETE", "/api/v1/portal/session", "portal", portal.leave],
+    ["GET", "/api/v1/portal-settings", "either", portal.settings],
+    ["PUT", "/api/v1/portal-settings", "either", portal.saveSettings, "admin"],
   ];
 }
 

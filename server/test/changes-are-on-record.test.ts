@@ -5,6 +5,7 @@ import { createSecretWebhook, entries, secretUrl } from "./support/auditLog.ts";
 import type { CardServer } from "./support/cardServer.ts";
 import { openApi } from "./support/contract.ts";
 import { join } from "./support/members.ts";
+import { enterPortal } from "./support/portal.ts";
 import { type Account, type Answer, newEmail, signUp, type TestNode } from "./support/testNode.ts";
 import { nodeTest, loopbackTargets } from "./support/fixtures.ts";
 
@@ -80,6 +81,47 @@ const changes: Record<string, Change> = {
       return () => asKey("DELETE", "/api/v1/customers/shop-7")(account);
     },
   },
+  "POST /api/v1/customers/{uid}/portal-links": {
+    action: "portal_link.created",
+    prepare: async (account) => {
+      await asSession("PUT", "/api/v1/customers/shop-7", {})(account);
+      return () => asKey("POST", "/api/v1/customers/shop-7/portal-links")(account);
+    },
+  },
+  "DELETE /api/v1/customers/{uid}/portal-sessions": {
+    action: "portal_sessions.ended",
+    prepare: async (account) => {
+      await asSession("PUT", "/api/v1/customers/shop-7", {})(account);
+      await enterPortal(node, account.api_key, "shop-7");
+      return () => asKey("DELETE", "/api/v1/customers/shop-7/portal-sessions")(account);
+    },
+  },
+  "POST /api/v1/portal/sessions": {
+    action: "portal_session.started",
+    prepare: async (account) => {
+      await asSession("PUT", "/api/v1/customers/shop-7", {})(account);
+      const { body } = await asKey("POST", "/api/v1/customers/shop-7/portal-links")(account);
+      const code = body.url.split("#code=")[1];
+      return () => node.call("POST", "/api/v1/portal/sessions", { body: { code } });
+    },
+  },
+  "DELETE /api/v1/portal/session": {
+    action: "portal_session.ended",
+    prepare: async (account) => {
+      await asSession("PUT", "/api/v1/customers/shop-7", {})(account);
+      const session = await enterPortal(node, account.api_key, "shop-7");
+      return () => node.call("DELETE", "/api/v1/portal/session", { session });
+    },
+  },
+  "PUT /api/v1/portal-settings": plainly(
+    "portal_settings.saved",
+    asSession("PUT", "/api/v1/portal-settings", {
+      name: "Shop",
+      logo: null,
+      colour: "#0b6e4f",
+      origins: ["https://app.example.com"],
+    }),
+  ),
   "POST /api/v1/targets": plainly(
     "target.created",
     asKey("POST", "/api/v1/targets", { kind: "webhook", name: "w", url: secretUrl }),

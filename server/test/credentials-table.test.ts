@@ -1,9 +1,10 @@
-import { pagePaths } from "../src/http/dashboard.ts";
+import { pagePaths, portalPaths } from "../src/http/dashboard.ts";
 import { readFile } from "node:fs/promises";
 import { join as joinPath } from "node:path";
 import { describe, expect } from "vitest";
 import { type Role, roles } from "../src/http/contract/roles.ts";
 import { join } from "./support/members.ts";
+import { enterPortal } from "./support/portal.ts";
 import { callRow, type Row, rows } from "./support/routeRows.ts";
 import { type Account, type Answer, type CallOptions, signUp, type TestNode } from "./support/testNode.ts";
 import { nodeTest } from "./support/fixtures.ts";
@@ -24,6 +25,7 @@ const taken: Record<Row["credential"], ("key" | "session")[][]> = {
   apiKey: [["key"], ["key", "session"]],
   apiKeyInSql: [["key"], ["key", "session"]],
   either: [["key"], ["session"]],
+  portal: [],
 };
 
 /** Which valid credential, alone, is of the wrong kind. */
@@ -33,6 +35,7 @@ const refused: Record<Row["credential"], ("key" | "session")[]> = {
   apiKey: ["session"],
   apiKeyInSql: ["session"],
   either: [],
+  portal: ["key", "session"],
 };
 
 const wrong = { key: `ak_live_${"0".repeat(64)}`, session: `ses_${"0".repeat(64)}` };
@@ -122,7 +125,7 @@ describe.each(rows.filter(({ credential }) => credential !== "none"))(
     it.each(refused[row.credential])("a %s: 403 that names the kind it needs", async (kind) => {
       const options = kind === "key" ? { key: caller.api_key } : { session: caller.session_token };
       const answer = await call(row, options);
-      const needed = kind === "key" ? "X-Session-Token" : "API key";
+      const needed = row.credential === "portal" ? "portal" : kind === "key" ? "X-Session-Token" : "API key";
       expect(answer).toMatchObject({ status: 403, body: { error: expect.stringContaining(needed) } });
     });
 
@@ -184,6 +187,68 @@ describe("roles", () => {
   });
 });
 
+/** Everything that is limited, each to things that are there: keys, and a customer's session. */
+async function limitedCredentials(): Promise<Record<string, CallOptions>> {
+  const { session_token: session, api_key: key } = await signUp(node);
+  await node.call("PUT", "/api/v1/customers/own", { key, body: {} });
+  const mailbox = await node.call("POST", "/api/v1/targets", { key, body: { kind: "mailbox", name: "own" } });
+  const scopes = [
+    { scope: "send" },
+    { scope: "read" },
+    { scope: "consume", mailbox_ids: [mailbox.body.id] },
+    { scope: "customer", customer_uid: "own" },
+  ];
+  const credentials: Record<string, CallOptions> = {};
+  for (const scope of scopes) {
+    const { status, body } = await node.call("POST", "/api/v1/keys", {
+      session,
+      body: { name: "k", ...scope },
+    });
+    expect(status, JSON.stringify(body)).toBe(200);
+    credentials[scope.scope] = { key: body.key };
+  }
+  return { ...credentials, portal: { session: await enterPortal(node, key, "own") } };
+}
+
+/** Whether a route takes no credential of this kind, limited or not. */
+function isOtherKind({ credential }: Row, scope: string): boolean {
+  return (
+    credential !== "either" &&
+    (credential === "session" || (credential === "portal") !== (scope === "portal"))
+  );
+}
+
+describe("limited credentials", () => {
+  it("are taken where the documentation says so, and refused by every other route", async () => {
+    const page = await readFile(joinPath(import.meta.dirname, "../../docs/api-keys.md"), "utf8");
+    const documented = new Map(
+      [...page.matchAll(/^\| `((?:GET|POST|PUT|PATCH|DELETE) [^`]+)` *\| ([a-z, ]+?) *\|$/gm)].map(
+        ([, route, takers]) => [route!, takers!.split(", ")],
+      ),
+    );
+    let credentials = await limitedCredentials();
+    const found: string[] = [];
+    const expected: string[] = [];
+    for (const row of rows.filter(({ credential }) => credential !== "none")) {
+      const route = `${row.method} ${row.path}`;
+      for (const scope of Object.keys(credentials)) {
+        const answer = await call(ending(row), credentials[scope]!);
+        const code = answer.headers["x-error-code"];
+        const isRefused = answer.status === 403 && (code === "scope_refused" || isOtherKind(row, scope));
+        // Nothing else keeps such a key out: what it may not reach, and what is not there, is unknown to it.
+        expect([401, 403].includes(answer.status), `${route} with ${scope}: ${answer.status}`).toBe(
+          isRefused,
+        );
+        if (!isRefused) found.push(`${route}: ${scope}`);
+        // It has left, and is nobody from then on.
+        if (route === "DELETE /api/v1/portal/session") credentials = await limitedCredentials();
+      }
+      for (const scope of documented.get(route) ?? []) expected.push(`${route}: ${scope}`);
+    }
+    expect(found.toSorted()).toEqual(expected.toSorted());
+  });
+});
+
 describe("routes without a credential", () => {
   it.each(rows.filter(({ credential }) => credential === "none"))("$method $path", async (row) => {
     const plain = await call(row, {});
@@ -199,6 +264,7 @@ describe("the table", () => {
     expect(withCredential("none")).toEqual([
       "POST /api/v1/auth/signup",
       "POST /api/v1/auth/login",
+      "POST /api/v1/portal/sessions",
       "POST /a2a/notifications/:token",
       "POST /api/v1/invitations/accept",
       "POST /api/v1/billing/webhook",
@@ -227,7 +293,7 @@ describe("the table", () => {
     ]);
   });
 
-  it("takes an API key alone for items and for claims, which belong to keys", () => {
+  it("takes an API key alone for items and for claims, which belong to keys, and a customer alone for its portal", () => {
     const ofConsumers = ["claim", "ack", "extend", "release", "reject"];
     expect(withCredential("apiKeyInSql")).toEqual([
       "POST /t/:target_id",
@@ -238,6 +304,7 @@ describe("the table", () => {
       "POST /api/v1/mailbox-messages/:message_id/ack",
       ...ofConsumers.map((verb) => `POST /api/v1/mailboxes/:mailbox_id/${verb}`),
     ]);
+    expect(withCredential("portal")).toEqual(["GET /api/v1/portal", "DELETE /api/v1/portal/session"]);
     // An agent's tools claim, too.
     expect(withCredential("apiKey")).toEqual(["POST /mcp"]);
   });
@@ -248,7 +315,9 @@ describe("the table", () => {
     // 405 for everybody, as the protocol of agents wants it.
     const refused = /^(GET|DELETE) \/mcp$/;
     // Pages and files, which take no credential and hold nothing of anybody.
-    const dashboard = new Set(["/*", ...pagePaths].map((path) => `GET ${path.replace(/(?<=.)\/\*$/, "*")}`));
+    const dashboard = new Set(
+      ["/*", ...pagePaths, ...portalPaths].map((path) => `GET ${path.replace(/(?<=.)\/\*$/, "*")}`),
+    );
     const file = /^GET \/(assets\/[^/]+|index\.html|theme\.js|mark\.svg|\.vite\/manifest\.json)$/;
     const served = servedRoutes(node.service.app.printRoutes({ commonPrefix: false }));
     expect(served.length).toBeGreaterThanOrEqual(rows.length);

@@ -1,7 +1,8 @@
-import { expect } from "vitest";
+import { describe, expect } from "vitest";
 import { nodeTest } from "./support/fixtures.ts";
 import { bodyOf, callRow, nobodysId, rows } from "./support/routeRows.ts";
-import { type Account, type Answer, signUp, type TestNode } from "./support/testNode.ts";
+import { enterPortal } from "./support/portal.ts";
+import { type Account, type Answer, type CallOptions, signUp, type TestNode } from "./support/testNode.ts";
 
 /** Ids of another organization: every route answers them like ids that never were, and leaves what they name as it was. */
 
@@ -19,22 +20,22 @@ interface Possessions {
   >;
 }
 let foreign: Possessions;
+/** Of the caller's own organization, and of no mailbox or customer that its limited keys are limited to. */
+let beside: Possessions;
+let limited: Record<"consume" | "customer" | "portal", CallOptions>;
 let before: unknown;
 
-async function possess(): Promise<Possessions> {
-  const owner = await signUp(node);
+async function possess(owner: Account, customer: string): Promise<Possessions> {
   const key = owner.api_key;
   const make = async (path: string, body: object): Promise<string> => {
     const answer = await node.call("POST", path, { key, body });
     expect([200, 202]).toContain(answer.status);
     return answer.body.id;
   };
-  const webhook = await make("/api/v1/targets", {
-    kind: "webhook",
-    name: "theirs",
-    url: "https://127.0.0.1:9/",
-  });
-  const mailbox = await make("/api/v1/targets", { kind: "mailbox", name: "theirs" });
+  await node.call("PUT", `/api/v1/customers/${customer}`, { key, body: { name: "theirs" } });
+  const names = { name: "theirs", customer_uid: customer };
+  const webhook = await make("/api/v1/targets", { kind: "webhook", url: "https://127.0.0.1:9/", ...names });
+  const mailbox = await make("/api/v1/targets", { kind: "mailbox", ...names });
   const event = await make(`/t/${webhook}`, { private: true });
   const message = await make(`/t/${mailbox}`, { private: true });
   const { keys } = (await node.call("GET", "/api/v1/keys", { key })).body;
@@ -42,10 +43,9 @@ async function possess(): Promise<Possessions> {
     session: owner.session_token,
     body: { role: "viewer" },
   });
-  await node.call("PUT", "/api/v1/customers/theirs", { key, body: { name: "theirs" } });
   const ids = {
-    publication: await make("/p/theirs", { private: true }),
-    customer: "theirs",
+    publication: await make(`/p/${customer}`, { private: true }),
+    customer,
     webhook,
     mailbox,
     event,
@@ -72,6 +72,7 @@ async function contents({ owner: { api_key: key }, ids }: Possessions): Promise<
       "erasures",
       "notification-targets",
       "customers",
+      "portal-settings",
       "publications",
     ].map((name) => `/api/v1/${name}`),
     `/api/v1/mailboxes/${ids.mailbox}/messages`,
@@ -88,8 +89,10 @@ async function contents({ owner: { api_key: key }, ids }: Possessions): Promise<
 
 it.beforeAll(async ({ node: one, account }) => {
   [node, caller] = [one, account];
-  foreign = await possess();
-  before = await contents(foreign);
+  foreign = await possess(await signUp(node), "theirs");
+  beside = await possess(caller, "beside");
+  limited = await limitedCredentials();
+  before = [await contents(foreign), await contents(beside)];
 });
 
 // A PUT makes what it names: uids of two organizations have nothing to do with one another.
@@ -105,6 +108,40 @@ it.each(rows.filter(({ method, path }) => path.includes("/:") && method !== "PUT
     }
   },
 );
+
+/** What is limited to a mailbox, or to a customer, of the caller's organization with nothing in it. */
+async function limitedCredentials(): Promise<typeof limited> {
+  const { api_key: key, session_token: session } = caller;
+  await node.call("PUT", "/api/v1/customers/own", { key, body: {} });
+  const mailbox = await node.call("POST", "/api/v1/targets", { key, body: { kind: "mailbox", name: "own" } });
+  const make = async (scope: object): Promise<CallOptions> => {
+    const { status, body } = await node.call("POST", "/api/v1/keys", {
+      session,
+      body: { name: "k", ...scope },
+    });
+    expect(status, JSON.stringify(body)).toBe(200);
+    return { key: body.key };
+  };
+  return {
+    consume: await make({ scope: "consume", mailbox_ids: [mailbox.body.id] }),
+    customer: await make({ scope: "customer", customer_uid: "own" }),
+    portal: { session: await enterPortal(node, key, "own") },
+  };
+}
+
+describe.each(["consume", "customer", "portal"] as const)("a credential limited to %s", (scope) => {
+  it.each(rows.filter(({ path, takes }) => path.includes("/:") && takes.includes(scope)))(
+    "$method $path answers what is not its own like ids that never were",
+    async (row) => {
+      const things = [...Object.entries(foreign.ids), ...Object.entries(beside.ids)];
+      for (const [kind, id] of [["unknown", nobodysId], ...things] as const) {
+        const body = withMessage(bodyOf(row), beside.ids.message);
+        const answer = await callRow(node, row, { ...limited[scope], ...(body && { body }) }, id);
+        expect({ kind, ...refusalOf(answer) }).toEqual({ kind, status: 404, error: "not found" });
+      }
+    },
+  );
+});
 
 /** A body that names messages names the given one. */
 function withMessage(body: object | undefined, id: string): object | undefined {
@@ -128,5 +165,5 @@ it.each(["endpoint_id", "target_id", "before"])("as the filter %s match nothing"
 });
 
 it("leave what they name as it was", async () => {
-  expect(await contents(foreign)).toEqual(before);
+  expect([await contents(foreign), await contents(beside)]).toEqual(before);
 });

@@ -127,7 +127,7 @@ export interface paths {
         put?: never;
         /**
          * Create an API key
-         * @description Needs a session, so that a leaked key cannot make others. At most 5 per workspace; refused with 402 while it is suspended and 403 while it is pending.
+         * @description Needs a session, so that a leaked key cannot make others. At most 5 per workspace; refused with 402 while it is suspended and 403 while it is pending. A key may be limited, by `scope`, for good.
          */
         post: operations["createKey"];
         delete?: never;
@@ -188,7 +188,7 @@ export interface paths {
          */
         put: operations["putCustomer"];
         post?: never;
-        /** Delete a customer and its targets; what is queued for these becomes CANCELED */
+        /** Delete a customer, its targets and the keys limited to it; what is queued for these targets becomes CANCELED */
         delete: operations["deleteCustomer"];
         options?: never;
         head?: never;
@@ -209,6 +209,115 @@ export interface paths {
          * @description Says whether an item like the sample would be let through, and which parts of the filter failed.
          */
         post: operations["tryFilter"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/customers/{uid}/portal-links": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make a link to the portal of a customer
+         * @description Whoever opens it first, within the hour, has a session of this customer for twelve hours: own targets and items, and nothing of anyone else. 503 with `Retry-After` while a process of a version runs that knows no portals.
+         */
+        post: operations["createPortalLink"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/customers/{uid}/portal-sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** End all portal sessions of a customer, and the links that nobody has opened */
+        delete: operations["endPortalSessions"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/portal/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Exchange the code of a link for a session of its customer, once */
+        post: operations["openPortalSession"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/portal": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read whose portal a session is for, and how it looks */
+        get: operations["readPortal"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/portal/session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** End the portal session that the request carries */
+        delete: operations["leavePortal"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/portal-settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read how the portal looks, and whose pages may show it */
+        get: operations["readPortalSettings"];
+        /**
+         * Say how the portal looks, and whose pages may show it
+         * @description All of it; what is said again is no change.
+         */
+        put: operations["savePortalSettings"];
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1553,20 +1662,32 @@ export interface components {
             created_at: number;
             /** @description Unix seconds */
             last_used_at: number | null;
+            /**
+             * @description send: nothing but sending items and publications; read: nothing but reading; consume: only the messages of mailbox_ids; customer: only the targets, items and publications of customer_uid, and publishing to it. A key without it may do all that a key can.
+             * @enum {string}
+             */
+            scope?: "send" | "read" | "consume" | "customer";
+            /**
+             * @description With the scope customer: which one
+             * @example customer-4711
+             */
+            customer_uid?: string;
+            /** @description With the scope consume: which mailboxes */
+            mailbox_ids?: string[];
         };
         AuditEntry: {
             /** @example 0192f3a4b5c67d8e9fa0b1c2d3e4f506 */
             id: string;
             /** @description Unix seconds */
             at: number;
-            /** @description `organization.created` (signed up, or made by an operator), `organization.renamed`, `session.started` (a login), `session.refused` (a login to an account with a wrong password), `session.ended` (a logout), `sessions.ended` (all sessions of a user, or of all users of the organization), `password.changed` (by the user), `password.change_refused` (the present password was wrong), `password.reset` (by an operator), `key.created`, `key.deleted`, `member.joined` (accepted an invitation), `member.role_changed`, `member.removed`, `invitation.created`, `invitation.revoked`, `customer.created`, `customer.updated`, `customer.deleted` (with its targets), `target.created`, `target.updated`, `target.deleted`, `target.disabled` (by the service, with the reason), `target.secret_rotated`, `target.previous_secret_deleted`, `target.card_replaced` (an agent's card was read again and is in use), `notification_target.saved` (a target hears of operational events), `notification_target.removed`, `billing.state_changed`, `billing.batch_settled` (by an operator) */
+            /** @description `organization.created` (signed up, or made by an operator), `organization.renamed`, `session.started` (a login), `session.refused` (a login to an account with a wrong password), `session.ended` (a logout), `sessions.ended` (all sessions of a user, or of all users of the organization), `password.changed` (by the user), `password.change_refused` (the present password was wrong), `password.reset` (by an operator), `key.created`, `key.deleted`, `member.joined` (accepted an invitation), `member.role_changed`, `member.removed`, `invitation.created`, `invitation.revoked`, `customer.created`, `customer.updated`, `customer.deleted` (with its targets), `portal_link.created` (for a customer), `portal_session.started` (somebody opened a customer's link), `portal_session.ended` (by whoever had it), `portal_sessions.ended` (all of a customer, and the links that nobody had opened), `portal_settings.saved` (how the portal looks, and whose pages may show it), `target.created`, `target.updated`, `target.deleted`, `target.disabled` (by the service, with the reason), `target.secret_rotated`, `target.previous_secret_deleted`, `target.card_replaced` (an agent's card was read again and is in use), `notification_target.saved` (a target hears of operational events), `notification_target.removed`, `billing.state_changed`, `billing.batch_settled` (by an operator) */
             action: string;
             actor: {
                 /** @enum {string} */
-                kind: "user" | "key" | "operator" | "service" | "unknown";
+                kind: "user" | "key" | "customer" | "operator" | "service" | "unknown";
                 /** @example 0192f3a4b5c67d8e9fa0b1c2d3e4f506 */
                 id: string | null;
-                /** @description As it was then: a user's email, a key's name, an operator's login, or what made the service do it */
+                /** @description As it was then: a user's email, a key's name, a customer's name or uid, an operator's login, or what made the service do it */
                 name: string | null;
             };
             object: {
@@ -1739,6 +1860,11 @@ export interface components {
             count_is_exact: boolean;
             /** @description Some of them, the oldest of a target first */
             sample: string[];
+        };
+        EndedPortalSessions: {
+            ended_sessions: number;
+            /** @description That nobody had opened */
+            ended_links: number;
         };
         Endpoint: {
             /** @example 0192f3a4b5c67d8e9fa0b1c2d3e4f506 */
@@ -2251,6 +2377,62 @@ export interface components {
             billing_grace_ends_at: number | null;
             /** @description Unix seconds */
             created_at: number;
+        };
+        Portal: {
+            organization: {
+                /** @example 0192f3a4b5c67d8e9fa0b1c2d3e4f506 */
+                id: string;
+                name: string;
+                /**
+                 * @description An https URL, or a data URL in base64 of a PNG, JPEG, GIF, WebP or SVG; the service never fetches it. null for none
+                 * @example https://shop.example.com/logo.svg
+                 */
+                logo: string | null;
+                /**
+                 * @description Of buttons, as #rrggbb; the text on it is black or white, whichever is easier to read. null for the portal's own
+                 * @example #0b6e4f
+                 */
+                colour: string | null;
+            };
+            customer: {
+                uid: string;
+                name: string | null;
+            };
+            /** @description Unix seconds */
+            expires_at: number;
+        };
+        PortalLink: {
+            /** @description For the customer; the code in its fragment works once, within the hour. Shown once */
+            url: string;
+            /** @description Unix seconds */
+            expires_at: number;
+        };
+        PortalSession: {
+            /** @description For `X-Session-Token`; shown once */
+            session_token: string;
+            /** @description Unix seconds */
+            expires_at: number;
+        };
+        PortalSettings: {
+            /** @description What customers see in place of the organization's name; null for that one */
+            name: string | null;
+            /**
+             * @description An https URL, or a data URL in base64 of a PNG, JPEG, GIF, WebP or SVG; the service never fetches it. null for none
+             * @example https://shop.example.com/logo.svg
+             */
+            logo: string | null;
+            /**
+             * @description Of buttons, as #rrggbb; the text on it is black or white, whichever is easier to read. null for the portal's own
+             * @example #0b6e4f
+             */
+            colour: string | null;
+            /**
+             * @description Whose pages may show the portal in a frame: origins such as https://app.example.com, and of this machine over http, too. Nobody's while it is empty
+             * @example [
+             *       "https://app.example.com"
+             *     ]
+             */
+            origins: string[];
         };
         Publication: {
             /** @example 0192f3a4b5c67d8e9fa0b1c2d3e4f506 */
@@ -2865,7 +3047,18 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The user's role does not allow it (`role_too_low`) */
+        /** @description The API key is limited, and may not do it (`scope_refused`) */
+        Limited: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "X-Error-Code": components["headers"]["ErrorCode"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The user's role does not allow it (`role_too_low`), or the API key is limited (`scope_refused`) */
         NeedsRole: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -2887,7 +3080,18 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The route needs an API key, not a session token */
+        /** @description The route needs the session of a customer's portal */
+        NeedsPortal: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "X-Error-Code": components["headers"]["ErrorCode"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The route needs an API key, not a session token, or the key is limited (`scope_refused`) */
         NeedsKey: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -2945,8 +3149,8 @@ export interface components {
     headers: {
         /** @description Names this request in the service's log */
         RequestId: string;
-        /** @description Names a refusal that a program has to tell apart from others of its status: `idempotency_conflict`: the Idempotency-Key was used with another body; `mailbox_disabled`: the mailbox is disabled; `message_unclaimed`: nobody has claimed the message; `message_ended`: the message is acknowledged, dead, canceled or expired; `payload_gone`: the item is known, its payload is not kept any more; `still_queued`: the event waits for its first attempt, or is held for its target; `still_retrying`: the event waits for its next attempt; `event_ended`: the event has ended, and cannot be canceled any more; `being_sent`: a node has the event in hand, and sends it now; `message_claimed`: a consumer has claimed the message; `task_begun`: the agent may have got the item: cancel its task; `too_many_replays`: as many replays are running as a workspace may have; `replay_ended`: the replay has replayed everything; `origin_unconfirmed`: a bearer token would go to another origin, which needs confirm_origin; `signature_unconfirmed`: a card's signature is not what it was, which needs confirm_signature; `headers_needed`: the target has secret headers for another origin, which have to be given again with the new url; `target_enabled`: the target is enabled, and holds nothing that could be discarded; `discard_unfinished`: a part of what was held is discarded, and the target is still disabled; `host_refused`: the request was sent to a name that is not the service's; `origin_refused`: a page of another site sent the request; `role_too_low`: the user's role does not allow it; `signup_closed`: not everybody may make an account here; `too_many_targets`: the publication would reach more targets than one call can; `uid_taken`: another target of the organization has this uid; `last_admin`: the organization would be without an admin; `invitation_gone`: the invitation is unknown, was used or revoked, or has expired; `password_wrong`: the present password is wrong; `workspace_suspended`: an invoice has to be settled first; `workspace_pending`: payment has to be set up first */
-        ErrorCode: "idempotency_conflict" | "mailbox_disabled" | "message_unclaimed" | "message_ended" | "payload_gone" | "still_queued" | "still_retrying" | "event_ended" | "being_sent" | "message_claimed" | "task_begun" | "too_many_replays" | "replay_ended" | "origin_unconfirmed" | "signature_unconfirmed" | "headers_needed" | "target_enabled" | "discard_unfinished" | "host_refused" | "origin_refused" | "role_too_low" | "signup_closed" | "too_many_targets" | "uid_taken" | "last_admin" | "invitation_gone" | "password_wrong" | "workspace_suspended" | "workspace_pending";
+        /** @description Names a refusal that a program has to tell apart from others of its status: `idempotency_conflict`: the Idempotency-Key was used with another body; `mailbox_disabled`: the mailbox is disabled; `message_unclaimed`: nobody has claimed the message; `message_ended`: the message is acknowledged, dead, canceled or expired; `payload_gone`: the item is known, its payload is not kept any more; `still_queued`: the event waits for its first attempt, or is held for its target; `still_retrying`: the event waits for its next attempt; `event_ended`: the event has ended, and cannot be canceled any more; `being_sent`: a node has the event in hand, and sends it now; `message_claimed`: a consumer has claimed the message; `task_begun`: the agent may have got the item: cancel its task; `too_many_replays`: as many replays are running as a workspace may have; `replay_ended`: the replay has replayed everything; `origin_unconfirmed`: a bearer token would go to another origin, which needs confirm_origin; `signature_unconfirmed`: a card's signature is not what it was, which needs confirm_signature; `headers_needed`: the target has secret headers for another origin, which have to be given again with the new url; `target_enabled`: the target is enabled, and holds nothing that could be discarded; `discard_unfinished`: a part of what was held is discarded, and the target is still disabled; `host_refused`: the request was sent to a name that is not the service's; `origin_refused`: a page of another site sent the request; `role_too_low`: the user's role does not allow it; `scope_refused`: the credential is limited, and this is beyond it; `signup_closed`: not everybody may make an account here; `too_many_targets`: the publication would reach more targets than one call can; `uid_taken`: another target of the organization has this uid; `last_admin`: the organization would be without an admin; `portal_link_gone`: the link to the portal is unknown, was used, or has expired; `invitation_gone`: the invitation is unknown, was used or revoked, or has expired; `password_wrong`: the present password is wrong; `workspace_suspended`: an invoice has to be settled first; `workspace_pending`: payment has to be set up first */
+        ErrorCode: "idempotency_conflict" | "mailbox_disabled" | "message_unclaimed" | "message_ended" | "payload_gone" | "still_queued" | "still_retrying" | "event_ended" | "being_sent" | "message_claimed" | "task_begun" | "too_many_replays" | "replay_ended" | "origin_unconfirmed" | "signature_unconfirmed" | "headers_needed" | "target_enabled" | "discard_unfinished" | "host_refused" | "origin_refused" | "role_too_low" | "scope_refused" | "signup_closed" | "too_many_targets" | "uid_taken" | "last_admin" | "portal_link_gone" | "invitation_gone" | "password_wrong" | "workspace_suspended" | "workspace_pending";
         /** @description Seconds to wait before trying again */
         RetryAfter: number;
         /** @description What is left of the limit, and seconds until it is whole (draft-ietf-httpapi-ratelimit-headers-10) */
@@ -3188,6 +3392,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["NotJson"];
             503: components["responses"]["Unavailable"];
@@ -3306,6 +3511,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -3332,6 +3538,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -3346,6 +3553,18 @@ export interface operations {
             content: {
                 "application/json": {
                     name: string;
+                    /**
+                     * @description send: nothing but sending items and publications; read: nothing but reading; consume: only the messages of mailbox_ids; customer: only the targets, items and publications of customer_uid, and publishing to it. A key without it may do all that a key can.
+                     * @enum {string}
+                     */
+                    scope?: "send" | "read" | "consume" | "customer";
+                    /**
+                     * @description With the scope customer: which one
+                     * @example customer-4711
+                     */
+                    customer_uid?: string;
+                    /** @description With the scope consume: which mailboxes */
+                    mailbox_ids?: string[];
                 };
             };
         };
@@ -3363,6 +3582,18 @@ export interface operations {
                         name: string;
                         /** @description Shown once */
                         key: string;
+                        /**
+                         * @description send: nothing but sending items and publications; read: nothing but reading; consume: only the messages of mailbox_ids; customer: only the targets, items and publications of customer_uid, and publishing to it. A key without it may do all that a key can.
+                         * @enum {string}
+                         */
+                        scope?: "send" | "read" | "consume" | "customer";
+                        /**
+                         * @description With the scope customer: which one
+                         * @example customer-4711
+                         */
+                        customer_uid?: string;
+                        /** @description With the scope consume: which mailboxes */
+                        mailbox_ids?: string[];
                     };
                 };
             };
@@ -3403,7 +3634,17 @@ export interface operations {
             };
             413: components["responses"]["TooLarge"];
             415: components["responses"]["NotJson"];
-            503: components["responses"]["Unavailable"];
+            /** @description A process of a version without limited keys still runs */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
         };
     };
     deleteKey: {
@@ -3492,6 +3733,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -3530,6 +3772,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
             404: components["responses"]["NotFound"];
             503: components["responses"]["Unavailable"];
         };
@@ -3662,6 +3905,274 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["NotJson"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createPortalLink: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                uid: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "url": "https://postrider.example.com/portal/019a4b6c7d8e7f0011223344556677ab#code=plc_0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+                     *       "expires_at": 1793503600
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PortalLink"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["NeedsRole"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["NotJson"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    endPortalSessions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                uid: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "ended_sessions": 1,
+                     *       "ended_links": 0
+                     *     }
+                     */
+                    "application/json": components["schemas"]["EndedPortalSessions"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["NeedsRole"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["NotJson"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    openPortalSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description As it stands in the link's fragment */
+                    code: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "session_token": "pse_0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+                     *       "expires_at": 1793543200
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PortalSession"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            /** @description The link is unknown, was used, or has expired */
+            410: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["NotJson"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    readPortal: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "organization": {
+                     *         "id": "019a4b6c7d8e7f0011223344556677ab",
+                     *         "name": "Shop GmbH",
+                     *         "logo": "https://shop.example.com/logo.svg",
+                     *         "colour": "#0b6e4f"
+                     *       },
+                     *       "customer": {
+                     *         "uid": "shop-7",
+                     *         "name": "Corner Shop"
+                     *       },
+                     *       "expires_at": 1793543200
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Portal"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["NeedsPortal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    leavePortal: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        ok: true;
+                    };
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["NeedsPortal"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["NotJson"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    readPortalSettings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "name": "Shop GmbH",
+                     *       "logo": "https://shop.example.com/logo.svg",
+                     *       "colour": "#0b6e4f",
+                     *       "origins": [
+                     *         "https://app.example.com"
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PortalSettings"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    savePortalSettings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PortalSettings"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "name": "Shop GmbH",
+                     *       "logo": "https://shop.example.com/logo.svg",
+                     *       "colour": "#0b6e4f",
+                     *       "origins": [
+                     *         "https://app.example.com"
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PortalSettings"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["NeedsRole"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["NotJson"];
             503: components["responses"]["Unavailable"];
@@ -3700,6 +4211,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -3797,6 +4309,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
             404: components["responses"]["NotFound"];
             503: components["responses"]["Unavailable"];
         };
@@ -4092,6 +4605,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
             404: components["responses"]["NotFound"];
             503: components["responses"]["Unavailable"];
         };
@@ -4138,6 +4652,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
             404: components["responses"]["NotFound"];
             503: components["responses"]["Unavailable"];
         };
@@ -4530,6 +5045,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -4585,6 +5101,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
             404: components["responses"]["NotFound"];
             503: components["responses"]["Unavailable"];
         };
@@ -4692,6 +5209,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -4766,6 +5284,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
             404: components["responses"]["NotFound"];
             503: components["responses"]["Unavailable"];
         };
@@ -4901,6 +5420,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
             404: components["responses"]["NotFound"];
             503: components["responses"]["Unavailable"];
         };
@@ -4928,6 +5448,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
             404: components["responses"]["NotFound"];
             503: components["responses"]["Unavailable"];
         };
@@ -5307,6 +5828,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
             404: components["responses"]["NotFound"];
             503: components["responses"]["Unavailable"];
         };
@@ -5475,6 +5997,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -5506,6 +6029,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
             404: components["responses"]["NotFound"];
             503: components["responses"]["Unavailable"];
         };
@@ -5542,6 +6066,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
             404: components["responses"]["NotFound"];
             /** @description It expired in its mailbox, or was erased */
             410: {
@@ -5720,6 +6245,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -5843,6 +6369,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
             404: components["responses"]["NotFound"];
             503: components["responses"]["Unavailable"];
         };
@@ -6055,6 +6582,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -6151,6 +6679,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -6177,6 +6706,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -6257,6 +6787,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -6604,8 +7135,8 @@ export interface operations {
                 limit?: number;
                 /** @description The id of the last entry of the page before */
                 before?: string;
-                action?: "organization.created" | "organization.renamed" | "session.started" | "session.refused" | "session.ended" | "sessions.ended" | "password.changed" | "password.change_refused" | "password.reset" | "key.created" | "key.deleted" | "member.joined" | "member.role_changed" | "member.removed" | "invitation.created" | "invitation.revoked" | "customer.created" | "customer.updated" | "customer.deleted" | "target.created" | "target.updated" | "target.deleted" | "target.disabled" | "target.secret_rotated" | "target.previous_secret_deleted" | "target.card_replaced" | "notification_target.saved" | "notification_target.removed" | "billing.state_changed" | "billing.batch_settled";
-                /** @description A user or an API key */
+                action?: "organization.created" | "organization.renamed" | "session.started" | "session.refused" | "session.ended" | "sessions.ended" | "password.changed" | "password.change_refused" | "password.reset" | "key.created" | "key.deleted" | "member.joined" | "member.role_changed" | "member.removed" | "invitation.created" | "invitation.revoked" | "customer.created" | "customer.updated" | "customer.deleted" | "portal_link.created" | "portal_session.started" | "portal_session.ended" | "portal_sessions.ended" | "portal_settings.saved" | "target.created" | "target.updated" | "target.deleted" | "target.disabled" | "target.secret_rotated" | "target.previous_secret_deleted" | "target.card_replaced" | "notification_target.saved" | "notification_target.removed" | "billing.state_changed" | "billing.batch_settled";
+                /** @description A user, an API key or a customer */
                 actor_id?: string;
                 /** @description What was changed, such as a target */
                 object_id?: string;
@@ -6738,6 +7269,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -6821,6 +7353,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
             404: components["responses"]["NotFound"];
             503: components["responses"]["Unavailable"];
         };
@@ -6852,6 +7385,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -7203,6 +7737,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Limited"];
             503: components["responses"]["Unavailable"];
         };
     };

@@ -1,5 +1,6 @@
 import { queryOptions, useQuery } from "@tanstack/react-query";
 import { answer, client } from "./client.ts";
+import { portalOrganization } from "./portal.ts";
 import type { Role } from "./shapes.ts";
 
 const ranks: Record<Role, number> = { viewer: 0, member: 1, admin: 2 };
@@ -15,7 +16,10 @@ export const meQuery = queryOptions({
  * offering what it would refuse.
  */
 export function useMay(least: Exclude<Role, "viewer">): boolean {
-  return mayAs(useQuery(meQuery).data?.user, least);
+  const isPortal = portalOrganization !== undefined;
+  const me = useQuery({ ...meQuery, enabled: !isPortal });
+  // What a customer may do in a portal is shown there alone, and is a member's work elsewhere.
+  return isPortal ? least === "member" : mayAs(me.data?.user, least);
 }
 
 export function mayAs(user: object | undefined, least: Exclude<Role, "viewer">): boolean {

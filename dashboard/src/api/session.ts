@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from "react";
+import { portalOrganization } from "./portal.ts";
 
 /** Who is signed in on this page. The token goes out in a header only, never in a URL. */
 export interface Session {
@@ -6,7 +7,9 @@ export interface Session {
   email: string;
 }
 
-const key = "postrider.session";
+/** A customer's session in a portal is that page's alone, whoever is signed in beside it. */
+const isPortal = portalOrganization !== undefined;
+const key = isPortal ? `postrider.portal.${portalOrganization}` : "postrider.session";
 const listeners = new Set<() => void>();
 let current = read();
 
@@ -39,7 +42,7 @@ function subscribe(listener: () => void): () => void {
 
 function read(): Session | undefined {
   try {
-    const text = sessionStorage.getItem(key) ?? localStorage.getItem(key);
+    const text = sessionStorage.getItem(key) ?? (isPortal ? null : localStorage.getItem(key));
     if (text === null) return undefined;
     const { token, email } = JSON.parse(text) as Partial<Session>;
     return typeof token === "string" && typeof email === "string" ? { token, email } : undefined;

@@ -14,6 +14,7 @@ import { CustomerTargets } from "./CustomerTargets.tsx";
 import { customerQuery } from "./customerQueries.ts";
 import { DeleteCustomer } from "./DeleteCustomer.tsx";
 import { Metadata } from "./Metadata.tsx";
+import { PortalLink } from "./PortalLink.tsx";
 
 /** One customer: what is known of it, and where what it is sent goes. */
 export function CustomerPage() {
@@ -48,6 +49,9 @@ function CustomerView({ customer }: { customer: Customer }) {
         </div>
       </div>
       <CustomerTargets uid={customer.uid} />
+      <For least="member">
+        <PortalLink uid={customer.uid} />
+      </For>
       <Card title="About">
         <Facts
           facts={[

@@ -11,6 +11,7 @@ import { For } from "../controls/For.tsx";
 import { toast } from "../controls/toasts.ts";
 import { Loaded } from "../states/Loaded.tsx";
 import { Ago, Moment } from "../time/Moment.tsx";
+import { scopeText } from "./KeyScope.tsx";
 import { NewKey } from "./NewKey.tsx";
 
 /** The organization's API keys: made, seen by their first characters, revoked. */
@@ -53,7 +54,12 @@ export function Keys() {
 function KeyRow({ apiKey, isLast, onRevoke }: { apiKey: ApiKey; isLast: boolean; onRevoke: () => void }) {
   return (
     <li className="grid min-h-11 grid-cols-[minmax(0,1fr)_auto] items-center gap-x-4 gap-y-0.5 border-b px-4 py-2 last:border-0 md:grid-cols-[minmax(0,1fr)_140px_minmax(0,1fr)_auto]">
-      <span className="truncate font-medium">{apiKey.name}</span>
+      <span className="min-w-0 truncate">
+        <span className="font-medium">{apiKey.name}</span>
+        {scopeText(apiKey) !== undefined && (
+          <span className="text-meta text-muted"> {scopeText(apiKey)}</span>
+        )}
+      </span>
       <code className="text-meta text-muted max-md:order-3">{apiKey.prefix}…</code>
       <span className="text-meta text-muted max-md:order-4 max-md:col-span-2">
         made <Moment at={apiKey.created_at} />,{" "}

@@ -6,14 +6,17 @@ import { TextField } from "../controls/Field.tsx";
 import { Form } from "../controls/Form.tsx";
 import { Modal } from "../controls/Modal.tsx";
 import { ShownOnce } from "../controls/ShownOnce.tsx";
+import { isWhole, ScopeFields, scopeFields, unlimited } from "./KeyScope.tsx";
 import { ProblemCard } from "../states/ProblemCard.tsx";
 
 /** Makes a key and shows it this once; the dialog closes only after it was copied or declared saved. */
 export function NewKey({ onClose }: { onClose: () => void }) {
   const queries = useQueryClient();
   const [name, setName] = useState("");
+  const [scope, setScope] = useState(unlimited);
   const create = useMutation({
-    mutationFn: () => answer(client.POST("/api/v1/keys", { body: { name: name.trim() } })),
+    mutationFn: () =>
+      answer(client.POST("/api/v1/keys", { body: { name: name.trim(), ...scopeFields(scope) } })),
     onSuccess: () => void queries.invalidateQueries({ queryKey: ["keys"] }),
   });
   const made = create.data;
@@ -29,10 +32,16 @@ export function NewKey({ onClose }: { onClose: () => void }) {
           value={name}
           onChange={(event) => setName(event.target.value)}
         />
+        <ScopeFields draft={scope} onChange={setScope} />
         {create.isError && <ProblemCard error={create.error} />}
         <div className="flex justify-end gap-2">
           <Button onClick={onClose}>Not now</Button>
-          <Button type="submit" look="primary" busy={create.isPending} disabled={name.trim() === ""}>
+          <Button
+            type="submit"
+            look="primary"
+            busy={create.isPending}
+            disabled={name.trim() === "" || !isWhole(scope)}
+          >
             Make the key
           </Button>
         </div>

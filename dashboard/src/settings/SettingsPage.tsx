@@ -9,6 +9,7 @@ const MembersTab = lazy(async () => ({ default: (await import("./Members.tsx")).
 const NotificationsTab = lazy(async () => ({
   default: (await import("./NotificationTargets.tsx")).NotificationTargets,
 }));
+const PortalTab = lazy(async () => ({ default: (await import("./PortalSettings.tsx")).PortalSettings }));
 const ErasuresTab = lazy(async () => ({ default: (await import("./Erasures.tsx")).Erasures }));
 const AuditLogTab = lazy(async () => ({ default: (await import("./AuditLog.tsx")).AuditLog }));
 
@@ -22,6 +23,7 @@ const tabs: readonly Tab[] = [
   { id: "general", name: "General", Content: GeneralSettings },
   { id: "members", name: "Members", Content: MembersTab },
   { id: "notifications", name: "Notifications", Content: NotificationsTab },
+  { id: "portal", name: "Portal", Content: PortalTab },
   { id: "erasures", name: "Erasures", Content: ErasuresTab },
 ];
 const auditLog: Tab = { id: "audit", name: "Audit", Content: AuditLogTab };

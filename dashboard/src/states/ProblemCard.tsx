@@ -1,5 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import { CircleAlert } from "lucide-react";
+import { portalOrganization } from "../api/portal.ts";
 import { Problem, sentenceOf } from "../api/problem.ts";
 import { Button, buttonLook } from "../controls/Button.tsx";
 import { Countdown } from "../time/Moment.tsx";
@@ -42,6 +43,8 @@ function NextTry({ problem: { atMs, retryAfterSeconds = 60 } }: { problem: Probl
 }
 
 function WayOn({ status, code }: { status: number | undefined; code: string | undefined }) {
+  // The pages that it leads to are not a portal's.
+  if (portalOrganization !== undefined) return null;
   if (status === 402)
     return (
       <p>

@@ -68,7 +68,7 @@ export function authRoutes(
         },
       },
       async ({ caller }) => {
-        if (caller.kind === "apiKey") return { user: { org_id: caller.orgId } };
+        if (caller.kind !== "session") return { user: { org_id: caller.orgId } };
         const user = await readUser(deps.pool, caller.userId);
         if (user === undefined) throw unauthorized();
         return { user };

@@ -1,6 +1,7 @@
 import type pg from "pg";
 import { hashCredential } from "../http/contract/credentials.ts";
-import type { KeyOwners } from "../http/contract/keyOwners.ts";
+import type { KeyOwner, KeyOwners } from "../http/contract/keyOwners.ts";
+import { type ScopeColumns, scopeOf } from "../http/contract/scope.ts";
 import { isDatabaseAway } from "../postgres/pool.ts";
 import { createGroupCommit } from "../runtime/groupCommit.ts";
 
@@ -13,7 +14,7 @@ const maxQueued = 10_000;
 
 /** Remembers whose keys are, and looks up those of many requests in one statement. */
 export function createKeyOwners(pool: pg.Pool): KeyOwners & { stop(): void } {
-  let young = new Map<string, string>();
+  let young = new Map<string, KeyOwner>();
   let old = young;
   const turn = (): void => {
     old = young;
@@ -21,7 +22,7 @@ export function createKeyOwners(pool: pg.Pool): KeyOwners & { stop(): void } {
   };
   const timer = setInterval(turn, generationMs);
   timer.unref();
-  const lookUps = createGroupCommit<string, string | undefined>({
+  const lookUps = createGroupCommit<string, KeyOwner | undefined>({
     run: (keys) => findOwners(pool, keys),
     isPieceAtFault: (error) => !isDatabaseAway(error),
     sizeOf: (key) => key.length,
@@ -46,15 +47,17 @@ export function createKeyOwners(pool: pg.Pool): KeyOwners & { stop(): void } {
   };
 }
 
-async function findOwners(pool: pg.Pool, keys: string[]): Promise<(string | undefined)[]> {
+async function findOwners(pool: pg.Pool, keys: string[]): Promise<(KeyOwner | undefined)[]> {
   const hashes = keys.map(hashCredential);
-  const { rows } = await pool.query<{ key_hash: Buffer; org_id: string }>({
+  const { rows } = await pool.query<{ key_hash: Buffer; org_id: string } & ScopeColumns>({
     name: "find_key_owners",
-    text: `select key_hash, org_id
+    text: `select key_hash, org_id, scope, customer_uid, mailbox_ids
            from api_keys
            where key_hash = any ($1::bytea[])`,
     values: [hashes],
   });
-  const owners = new Map(rows.map((row) => [row.key_hash.toString("hex"), row.org_id]));
+  const owners = new Map(
+    rows.map((row) => [row.key_hash.toString("hex"), { orgId: row.org_id, scope: scopeOf(row) }]),
+  );
   return hashes.map((hash) => owners.get(hash.toString("hex")));
 }

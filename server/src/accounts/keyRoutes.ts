@@ -7,6 +7,7 @@ import { notFound } from "../http/contract/errors.ts";
 import { type RouteDefinition, route } from "../http/contract/route.ts";
 import { Deleted, Id, IdParams, NullableTimestamp, Timestamp } from "../http/contract/schemas.ts";
 import { createKey, deleteKey, listKeys } from "./keyStore.ts";
+import { readScope, scopeAnswer, ScopeFields } from "./keyScope.ts";
 import { Name, requireName } from "./name.ts";
 
 export interface KeyDeps {
@@ -32,6 +33,7 @@ export function keyRoutes(deps: KeyDeps): Record<"create" | "list" | "delete", R
                   prefix: Type.String({ description: "The first 12 characters" }),
                   created_at: Timestamp,
                   last_used_at: NullableTimestamp,
+                  ...ScopeFields,
                 },
                 { title: "ApiKey" },
               ),
@@ -67,29 +69,33 @@ function createRoute(deps: KeyDeps): RouteDefinition {
   return route(
     {
       summary: "Create an API key",
-      description: `Needs a session, so that a leaked key cannot make others. At most ${maxKeys} per workspace; refused with 402 while it is suspended and 403 while it is pending.`,
-      body: Type.Object({ name: Name }),
+      description: `Needs a session, so that a leaked key cannot make others. At most ${maxKeys} per workspace; refused with 402 while it is suspended and 403 while it is pending. A key may be limited, by \`scope\`, for good.`,
+      body: Type.Object({ name: Name, ...ScopeFields }),
       response: {
         200: Type.Object({
           id: Id,
           name: Type.String(),
           key: Type.String({ pattern: "^ak_live_[0-9a-f]{64}$", description: "Shown once" }),
+          ...ScopeFields,
         }),
       },
       errors: {
         402: "The workspace is suspended",
         403: "The workspace is pending, or the request carries an API key in place of a session",
         409: `The workspace has ${maxKeys} keys`,
+        503: "A process of a version without limited keys still runs",
       },
     },
     async (call) => {
       const name = requireName(call.body.name);
+      const scope = readScope(call.body);
       const { id, key } = await createKey(deps.pool, originOf(call), {
         name,
         maxKeys,
         nowMs: deps.nowMs(),
+        scope,
       });
-      return { id, name, key };
+      return { id, name, key, ...scopeAnswer(scope) };
     },
   );
 }

@@ -4,6 +4,8 @@ import { recordChange } from "../audit/recordChange.ts";
 import { newRootId } from "../postgres/ids.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import { ApiError, notFound, unauthorized } from "../http/contract/errors.ts";
+import { type KeyScope, type ScopeColumns, scopeColumns, scopeOf } from "../http/contract/scope.ts";
+import { requireScope, scopeAnswer } from "./keyScope.ts";
 import { newApiKey } from "./newCredential.ts";
 import { lockOrganization, requireBillingInOrder } from "./organizationStore.ts";
 
@@ -11,9 +13,14 @@ export interface NewKey {
   orgId: string;
   name: string;
   nowMs: number;
+  /** What it is limited to; undefined for nothing. */
+  scope?: KeyScope | undefined;
 }
 
-export interface ListedKey {
+/** A key as lists show it, with what it is limited to. */
+export type ListedKey = KeyRow & ReturnType<typeof scopeAnswer>;
+
+interface KeyRow {
   id: string;
   name: string;
   prefix: string;
@@ -26,22 +33,35 @@ export interface ListedKey {
 /** Adds a key to an organization that the caller has just created, without asking how many it has. */
 export async function insertKey(
   client: pg.ClientBase,
-  { orgId, name, nowMs }: NewKey,
+  { orgId, name, nowMs, scope }: NewKey,
 ): Promise<{ id: string; key: string }> {
   const id = newRootId(nowMs);
   const { key, hash, prefix } = newApiKey();
+  const columns = scopeColumns(scope);
   await client.query({
     name: "insert_key",
-    text: `insert into api_keys (id, org_id, name, key_hash, prefix, created_at)
-           values ($1, $2, $3, $4, $5, $6)`,
-    values: [id, orgId, name, hash, prefix, Math.floor(nowMs / 1000)],
+    text: `insert into api_keys (
+             id, org_id, name, key_hash, prefix, created_at, scope, customer_uid, mailbox_ids
+           )
+           values ($1, $2, $3, $4, $5, $6, $7, $8, $9::uuid[])`,
+    values: [
+      id,
+      orgId,
+      name,
+      hash,
+      prefix,
+      Math.floor(nowMs / 1000),
+      columns.scope,
+      columns.customer_uid,
+      columns.mailbox_ids,
+    ],
   });
   return { id, key };
 }
 
 /**
  * Creates a key; creations and deletions are serialized by a lock on the organization's row.
- * @throws {ApiError} 402 or 403 by the billing state, 409 beyond `maxKeys`.
+ * @throws {ApiError} 402 or 403 by the billing state, 409 beyond `maxKeys`, and as `requireScope` does.
  */
 export async function createKey(
   pool: pg.Pool,
@@ -50,6 +70,7 @@ export async function createKey(
     name,
     maxKeys,
     nowMs,
+    scope,
   }: Omit<NewKey, "orgId"> & { /** The most that the organization may have. */ maxKeys: number },
 ): Promise<{ id: string; key: string }> {
   const { orgId } = origin;
@@ -63,11 +84,12 @@ export async function createKey(
         `the workspace has ${maxKeys} API keys, the most there can be: delete one first`,
       );
     }
-    const made = await insertKey(client, { orgId, name, nowMs });
+    if (scope !== undefined) await requireScope(client, orgId, scope);
+    const made = await insertKey(client, { orgId, name, nowMs, scope });
     await recordChange(client, origin, {
       action: "key.created",
       object: { kind: "key", id: made.id, name },
-      after: { name },
+      after: { name, ...scopeAnswer(scope) },
     });
     return made;
   });
@@ -75,15 +97,17 @@ export async function createKey(
 
 /** The organization's keys, oldest first. */
 export async function listKeys(pool: pg.Pool, orgId: string): Promise<ListedKey[]> {
-  const { rows } = await pool.query<ListedKey>({
+  const { rows } = await pool.query<KeyRow & ScopeColumns>({
     name: "list_keys",
-    text: `select id, name, prefix, created_at, last_used_at
+    text: `select id, name, prefix, created_at, last_used_at, scope, customer_uid, mailbox_ids
            from api_keys
            where org_id = $1
            order by id`,
     values: [orgId],
   });
-  return rows;
+  return rows.map(({ id, name, prefix, created_at, last_used_at, ...columns }) =>
+    Object.assign({ id, name, prefix, created_at, last_used_at }, scopeAnswer(scopeOf(columns))),
+  );
 }
 
 /**
@@ -99,9 +123,9 @@ export async function deleteKey(
   const { orgId } = origin;
   await inTransaction(pool, async (client) => {
     await lockOrganization(client, orgId);
-    const { rows } = await client.query<{ name: string }>({
+    const { rows } = await client.query<{ name: string } & ScopeColumns>({
       name: "find_key_of_organization",
-      text: `select name
+      text: `select name, scope, customer_uid, mailbox_ids
              from api_keys
              where id = $1
                and org_id = $2`,
@@ -118,7 +142,7 @@ export async function deleteKey(
     await recordChange(client, origin, {
       action: "key.deleted",
       object: { kind: "key", id: keyId, name: found.name },
-      before: { name: found.name },
+      before: { name: found.name, ...scopeAnswer(scopeOf(found)) },
     });
     await client.query({
       name: "delete_key",

@@ -22,6 +22,18 @@ export function newInvitationToken(): { token: string; hash: Buffer } {
   return { token, hash: hashCredential(token) };
 }
 
+/** The code of a new link to the portal, of 256 random bits: `plc_` and 64 hex characters. */
+export function newPortalCode(): { code: string; hash: Buffer } {
+  const code = `plc_${randomBytes(32).toString("hex")}`;
+  return { code, hash: hashCredential(code) };
+}
+
+/** The token of a new session of the portal, of 256 random bits: `pse_` and 64 hex characters. */
+export function newPortalToken(): { token: string; hash: Buffer } {
+  const token = `pse_${randomBytes(32).toString("hex")}`;
+  return { token, hash: hashCredential(token) };
+}
+
 /** A new session token of 256 random bits: `ses_` and 64 hex characters. */
 export function newSessionToken(): { token: string; hash: Buffer } {
   const token = `ses_${randomBytes(32).toString("hex")}`;

@@ -5,6 +5,8 @@ import type { Caller } from "../http/contract/credentials.ts";
 export type Actor =
   | { kind: "user"; id: string; name?: string }
   | { kind: "key"; id: string }
+  /** A customer, in its portal. */
+  | { kind: "customer"; id: string }
   /** The login of whoever gave a command on the service's machine. */
   | { kind: "operator"; name: string }
   /** The service itself, with what made it. */
@@ -28,9 +30,18 @@ export interface RequestTrace {
 
 /** The origin of a change that an authenticated request makes. */
 export function originOf({ caller, request }: { caller: Caller; request: FastifyRequest }): Origin {
-  const actor: Actor =
-    caller.kind === "apiKey" ? { kind: "key", id: caller.keyId } : { kind: "user", id: caller.userId };
-  return { orgId: caller.orgId, actor, request: traceOf(request) };
+  return { orgId: caller.orgId, actor: actorOf(caller), request: traceOf(request) };
+}
+
+function actorOf(caller: Caller): Actor {
+  switch (caller.kind) {
+    case "apiKey":
+      return { kind: "key", id: caller.keyId };
+    case "session":
+      return { kind: "user", id: caller.userId };
+    case "portal":
+      return { kind: "customer", id: caller.customerId };
+  }
 }
 
 const maxAddressCharacters = 64;

@@ -52,6 +52,7 @@ const insertText = `
       when $6::text is not null then $6
       when $4 = 'user' then (select email from users where id = $5)
       when $4 = 'key' then (select name from api_keys where id = $5)
+      when $4 = 'customer' then (select coalesce(nullif(name, ''), uid) from customers where id = $5)
     end,
     $7::text,
     $8::uuid,
@@ -87,7 +88,7 @@ export function newEntryId(): string {
 }
 
 function actorValues(actor: Actor): (string | null)[] {
-  const id = actor.kind === "user" || actor.kind === "key" ? actor.id : null;
+  const id = "id" in actor ? actor.id : null;
   return [actor.kind, id, "name" in actor ? (actor.name ?? null) : null];
 }
 

@@ -23,6 +23,7 @@ const Fields = Type.Union([Type.Object({}, { additionalProperties: true }), Type
 const ActorKind = Type.Union([
   Type.Literal("user"),
   Type.Literal("key"),
+  Type.Literal("customer"),
   Type.Literal("operator"),
   Type.Literal("service"),
   Type.Literal("unknown"),
@@ -38,7 +39,7 @@ const AuditEntry = Type.Object(
       id: NullableId,
       name: Type.Union([Type.String(), Type.Null()], {
         description:
-          "As it was then: a user's email, a key's name, an operator's login, or what made the service do it",
+          "As it was then: a user's email, a key's name, a customer's name or uid, an operator's login, or what made the service do it",
       }),
     }),
     object: Type.Object({ kind: Type.String(), id: NullableId, name: NullableString }),
@@ -59,7 +60,7 @@ const Query = Type.Object({
   limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
   before: Type.Optional(Type.String({ description: "The id of the last entry of the page before" })),
   action: Type.Optional(Type.Union(actionNames.map((name) => Type.Literal(name)))),
-  actor_id: Type.Optional(Type.String({ description: "A user or an API key" })),
+  actor_id: Type.Optional(Type.String({ description: "A user, an API key or a customer" })),
   object_id: Type.Optional(Type.String({ description: "What was changed, such as a target" })),
   created_after: Type.Optional({ ...Moment, description: "Unix seconds, included" }),
   created_before: Type.Optional({ ...Moment, description: "Unix seconds, not included" }),

@@ -1,7 +1,7 @@
 import type pg from "pg";
 import type { Stripe } from "stripe";
 import { Type } from "typebox";
-import type { Config, StripeConfig } from "../config/config.ts";
+import { type Config, publicUrlOf, type StripeConfig } from "../config/config.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";
 import { type RouteDefinition, route } from "../http/contract/route.ts";
 import { NullableTimestamp } from "../http/contract/schemas.ts";
@@ -127,7 +127,7 @@ function checkoutRoute(deps: BillingDeps, processor: Processor | undefined): Rou
     },
     async ({ caller }) => {
       const { stripe, config } = require503(processor);
-      const checkout = { pool: deps.pool, stripe, config, publicUrl: publicUrlOf(deps) };
+      const checkout = { pool: deps.pool, stripe, config, publicUrl: publicUrlOf(deps.config) };
       return { url: await askProcessor(() => openCheckout(checkout, caller.orgId)) };
     },
   );
@@ -147,7 +147,7 @@ function portalRoute(deps: BillingDeps, processor: Processor | undefined): Route
       const customer = account?.customer_id ?? null;
       if (customer === null) throw new ApiError(409, "payment is not set up yet: use the checkout first");
       const session = await askProcessor(() =>
-        stripe.billingPortal.sessions.create({ customer, return_url: `${publicUrlOf(deps)}/billing` }),
+        stripe.billingPortal.sessions.create({ customer, return_url: `${publicUrlOf(deps.config)}/billing` }),
       );
       return { url: session.url };
     },
@@ -194,9 +194,4 @@ function webhookRoute(deps: BillingDeps, processor: Processor | undefined): Rout
 function require503(processor: Processor | undefined): Processor {
   if (processor === undefined) throw new ApiError(503, "live billing is disabled");
   return processor;
-}
-
-function publicUrlOf({ config }: BillingDeps): string {
-  const host = config.host.includes(":") ? `[${config.host}]` : config.host;
-  return config.publicUrl ?? `http://${host}:${config.port}`;
 }

@@ -145,3 +145,8 @@ function withBilling(parsed: Parsed): Config {
   const stripe = { secretKey, webhookSecrets, priceId, meterEventName, meterId, apiBase };
   return { ...rest, billing: { kind: "stripe", ...stripe } };
 }
+
+/** Where the service is reached, without a slash at the end: as it was told, or as it listens. */
+export function publicUrlOf({ publicUrl, host, port }: Pick<Config, "publicUrl" | "host" | "port">): string {
+  return publicUrl ?? `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+}

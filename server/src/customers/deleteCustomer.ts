@@ -51,6 +51,7 @@ function removeSome(deps: TargetDeps, origin: Origin, uid: string): Promise<Remo
     }
     const isWhole = ids.length < maxAtOnce;
     if (isWhole) {
+      await deleteKeysOf(transaction, origin, uid);
       await transaction.deleteFrom("customers").where("id", "=", customer.id).execute();
       await recordChange(transaction, origin, {
         action: "customer.deleted",
@@ -60,6 +61,24 @@ function removeSome(deps: TargetDeps, origin: Origin, uid: string): Promise<Remo
     }
     return { targets, isWhole };
   });
+}
+
+/** The keys that are limited to a customer go with it: one of the same uid that is made later is another. */
+async function deleteKeysOf(transaction: Queries, origin: Origin, uid: string): Promise<void> {
+  const keys = await transaction
+    .selectFrom("api_keys")
+    .select(["id", "name"])
+    .where("org_id", "=", origin.orgId)
+    .where("customer_uid", "=", uid)
+    .execute();
+  for (const { id, name } of keys) {
+    await recordChange(transaction, origin, {
+      action: "key.deleted",
+      object: { kind: "key", id, name },
+      before: { name, scope: "customer", customer_uid: uid },
+    });
+    await transaction.deleteFrom("api_keys").where("id", "=", id).execute();
+  }
 }
 
 async function targetsOf(transaction: Queries, orgId: string, uid: string): Promise<string[]> {

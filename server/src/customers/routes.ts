@@ -49,7 +49,8 @@ export function customerRoutes(
     ),
     remove: route(
       {
-        summary: "Delete a customer and its targets; what is queued for these becomes CANCELED",
+        summary:
+          "Delete a customer, its targets and the keys limited to it; what is queued for these targets becomes CANCELED",
         params: UidParams,
         response: { 200: DeletedCustomer },
       },

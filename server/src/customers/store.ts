@@ -156,6 +156,6 @@ async function lock(client: pg.ClientBase, { orgId, uid }: CustomerKey): Promise
   return rows[0];
 }
 
-export function objectOf({ id, uid, name }: StoredCustomer) {
+export function objectOf({ id, uid, name }: Pick<StoredCustomer, "id" | "uid" | "name">) {
   return { kind: "customer", id, name: name === "" ? uid : name } as const;
 }

@@ -6,6 +6,8 @@ import type { EventStatus } from "../items/eventStatuses.ts";
 export interface EventFilter extends EventScope {
   /** A target that belongs to the organization, or did. */
   targetId?: string | undefined;
+  /** A customer to whom the targets belong. */
+  customerUid?: string | undefined;
   status?: EventStatus | undefined;
   correlationId?: string | undefined;
   eventType?: string | undefined;
@@ -22,10 +24,18 @@ export interface EventFilter extends EventScope {
 }
 
 /** What a filter may ask of an event. */
-export type Condition = "targetId" | "status" | "correlationId" | "eventType" | "handoffState" | "replayId";
+export type Condition =
+  | "targetId"
+  | "customerUid"
+  | "status"
+  | "correlationId"
+  | "eventType"
+  | "handoffState"
+  | "replayId";
 
 export const conditionNames: readonly Condition[] = [
   "targetId",
+  "customerUid",
   "status",
   "correlationId",
   "eventType",

@@ -98,6 +98,14 @@ function conditionOn(name: Condition, filter: EventFilter, bounds: IdBounds): Ra
   switch (name) {
     case "targetId":
       return sql`e.target_id = ${filter.targetId}`;
+    case "customerUid":
+      return sql`exists (
+        select
+        from targets t
+        where t.id = e.target_id
+          and t.org_id = ${filter.orgId}
+          and t.customer_uid = ${filter.customerUid}
+      )`;
     case "correlationId":
       return sql`e.correlation_id = ${filter.correlationId}`;
     case "eventType":

@@ -36,8 +36,21 @@ export async function listIds(snapshot: Queries, filter: EventFilter, run: Run):
   if (filter.targetId !== undefined) {
     const kind = await ownedKind(snapshot, filter.orgId, filter.targetId);
     if (kind === undefined || !canHave(kind, filter)) return [];
+    if (filter.customerUid !== undefined && !(await isTargetOf(snapshot, filter))) return [];
+    // What the target has is the customer's, all of it.
+    return findIds(snapshot, { ...filter, customerUid: undefined }, run);
   }
   return findIds(snapshot, filter, run);
+}
+
+/** Whether the filter's target belongs to its customer. */
+async function isTargetOf(snapshot: Queries, { targetId, customerUid }: EventFilter): Promise<boolean> {
+  const target = await snapshot
+    .selectFrom("targets")
+    .select("customer_uid")
+    .where("id", "=", targetId!)
+    .executeTakeFirst();
+  return target?.customer_uid === customerUid;
 }
 
 function canHave(kind: TargetKind, { status, handoffState }: EventFilter): boolean {

@@ -13,6 +13,7 @@ import type { EventStatus, MailboxStatus } from "../items/eventStatuses.ts";
  * |---|---|
  * | none | `events_org` |
  * | target | the primary key of `events` |
+ * | customer | `targets_of_customer`, the primary key of `events` |
  * | correlation | `events_correlation` |
  * | event type | `events_type` |
  * | replay of many | `events_replay` |
@@ -46,6 +47,27 @@ export function organizationPage(filter: EventFilter): IdStatement {
 /** The events of the filter's target, which must be the organization's. */
 export function targetPage(filter: EventFilter, targetId: string): IdStatement {
   return eventsWhere(filter, sql`e.bucket = ${bucketOf(targetId)} and e.target_id = ${targetId}`);
+}
+
+/** The first events of each of a customer's targets, merged. */
+export function customerPage(filter: EventFilter, customerUid: string): IdStatement {
+  return sql`
+    select first.id
+    from targets t
+    cross join lateral (
+      select e.id
+      from events e
+      where e.bucket = get_byte(uuid_send(t.id), 15)
+        and e.target_id = t.id
+        ${inRange(filter, sql`e.id`)}
+      ${ordered(filter, sql`e.id`)}
+      limit ${reach(filter)}
+    ) first
+    where t.org_id = ${filter.orgId}
+      and t.customer_uid = ${customerUid}
+    ${ordered(filter, sql`first.id`)}
+    ${pageOf(filter)}
+  `;
 }
 
 export function correlationPage(filter: EventFilter, correlationId: string): IdStatement {

@@ -8,7 +8,10 @@ import type { EventScope } from "./store.ts";
 type Query = Static<typeof EventQuery>;
 
 /** What a list's query asks for; undefined when no event can match. @throws {ApiError} 400 for what contradicts itself. */
-export function filterOf(query: Query, scope: EventScope): EventFilter | undefined {
+export function filterOf(
+  query: Query,
+  scope: EventScope & Pick<EventFilter, "customerUid">,
+): EventFilter | undefined {
   const targetId = targetOf(query);
   if (targetId !== undefined && !isId(targetId)) return undefined;
   const { limit, offset, order, status, created_after: from, created_before: until } = query;

@@ -1,5 +1,6 @@
 import { Type } from "typebox";
 import type { Caller } from "../http/contract/credentials.ts";
+import { customerOf } from "../http/contract/scope.ts";
 import { isId } from "../postgres/ids.ts";
 import { notFound } from "../http/contract/errors.ts";
 import { Handoff, handoffAnswer } from "../handoff/record/handoffAnswer.ts";
@@ -58,7 +59,7 @@ function readingRoutes(
       },
       async ({ caller, query }) => {
         const fields = readFields(query.fields);
-        const filter = filterOf(query, scopeOf(caller));
+        const filter = filterOf(query, { ...scopeOf(caller), customerUid: customerOf(caller.scope) });
         if (filter === undefined) return { events: [] };
         const { events, progress } = await listEvents(deps.queries, filter, fields.size > 0);
         return { events: events.map((event) => listedAnswer(event, progress.get(event.id), fields)) };

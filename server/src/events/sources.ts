@@ -3,6 +3,7 @@ import { type Condition, conditionNames, type EventFilter, type IdStatement } fr
 import { mailboxPage, unreadCountStatement } from "./mailboxPage.ts";
 import {
   correlationPage,
+  customerPage,
   eventTypePage,
   handoffPage,
   organizationPage,
@@ -25,7 +26,7 @@ export interface Source {
  * one is given when it alone has exactly the events in question.
  */
 export async function sourcesOf(snapshot: Queries, filter: EventFilter): Promise<Source[]> {
-  const { targetId, status, correlationId, eventType, handoffState, replayId } = filter;
+  const { targetId, customerUid, status, correlationId, eventType, handoffState, replayId } = filter;
   const sources: Source[] = [];
   if (handoffState !== undefined) {
     sources.push({ meets: ["handoffState", "targetId"], page: (range) => handoffPage(range, handoffState) });
@@ -38,6 +39,9 @@ export async function sourcesOf(snapshot: Queries, filter: EventFilter): Promise
   }
   if (eventType !== undefined) {
     sources.push({ meets: ["eventType"], page: (range) => eventTypePage(range, eventType) });
+  }
+  if (customerUid !== undefined) {
+    sources.push({ meets: ["customerUid"], page: (range) => customerPage(range, customerUid) });
   }
   // By a status or a state, fewer events of the target are found.
   if (targetId !== undefined && status === undefined && handoffState === undefined) {

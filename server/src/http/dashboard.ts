@@ -3,7 +3,21 @@ import { join } from "node:path";
 import fastifyStatic from "@fastify/static";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Config } from "../config/config.ts";
+import { isId } from "../postgres/ids.ts";
 import { pathPrefix } from "./pathPrefix.ts";
+
+export interface DashboardDeps {
+  config: Pick<Config, "publicUrl">;
+  framingOf: (orgId: string) => Promise<Framing>;
+}
+
+/** What the page of an organization's portal may be shown in, and where its logo is. */
+export interface Framing {
+  /** Origins whose pages may show it. */
+  ancestors: readonly string[];
+  /** The origin of the logo, if that is elsewhere. */
+  images: string | undefined;
+}
 
 /**
  * Serves the dashboard: its page at every path that it has, its files below `/assets/`. What the page may load is from
@@ -11,13 +25,19 @@ import { pathPrefix } from "./pathPrefix.ts";
  *
  * @returns false when it was not built, and the interface is served alone.
  */
-export function addDashboard(app: FastifyInstance, config: Pick<Config, "publicUrl">): boolean {
+export function addDashboard(app: FastifyInstance, { config, framingOf }: DashboardDeps): boolean {
   const folder = builtFolder();
   if (folder === undefined) return false;
   const page = pageBelow(join(folder, "index.html"), pathPrefix(config.publicUrl));
   const sendPage = (_request: FastifyRequest, reply: FastifyReply): FastifyReply =>
     answerPage(reply, 200, page);
   for (const path of pagePaths) app.get(path, sendPage);
+  for (const path of portalPaths) {
+    app.get<{ Params: { org_id: string } }>(path, async ({ params }, reply) => {
+      const framing = isId(params.org_id) ? await framingOf(params.org_id) : nobodys;
+      return answerPage(reply, 200, page, framing);
+    });
+  }
   // What has neither a route nor a page: a sentence with a way on for people, JSON for programs.
   const sendNothing = (request: FastifyRequest, reply: FastifyReply): unknown =>
     wantsPage(request) ? answerPage(reply, 404, page) : reply.callNotFound();
@@ -83,6 +103,12 @@ export const pagePaths = [
   "/settings",
 ];
 
+/**
+ * The portal of an organization's customers, which is the same page. The path names the organization, because nothing else
+ * of the request does: whose pages may show it depends on that.
+ */
+export const portalPaths = ["/portal/:org_id", "/portal/:org_id/*"];
+
 /** Whether there is a page to serve. */
 export function isDashboardBuilt(): boolean {
   return builtFolder() !== undefined;
@@ -102,14 +128,27 @@ function pageBelow(file: string, prefix: string): string {
 }
 
 /** Everything from here, nothing inline and nothing from elsewhere. No `upgrade-insecure-requests`: it blanks plain http. */
-const contentSecurityPolicy =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+function contentSecurityPolicy({ ancestors, images }: Framing): string {
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    ["img-src 'self' data:", ...(images === undefined ? [] : [images])].join(" "),
+    "font-src 'self'",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'self'",
+    `frame-ancestors ${ancestors.length === 0 ? "'none'" : ancestors.join(" ")}`,
+  ].join("; ");
+}
 
-function answerPage(reply: FastifyReply, status: number, page: string): FastifyReply {
+const nobodys: Framing = { ancestors: [], images: undefined };
+
+function answerPage(reply: FastifyReply, status: number, page: string, framing = nobodys): FastifyReply {
   return reply
     .code(status)
     .headers({
-      "content-security-policy": contentSecurityPolicy,
+      "content-security-policy": contentSecurityPolicy(framing),
       "content-type": "text/html; charset=utf-8",
       "cache-control": "no-cache",
       "referrer-policy": "no-referrer",

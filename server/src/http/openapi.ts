@@ -5,6 +5,7 @@ import { answerHeaders, commonRefusals, describeResponses } from "./openapiRespo
 import { describeSchema, type JsonSchema, type NamedSchemas } from "./openapiSchemas.ts";
 import { leastRole } from "./contract/roles.ts";
 import type { RouteRow } from "./contract/routeTable.ts";
+import { keyScopes } from "./contract/scope.ts";
 
 /** One operation of the document, as far as the service's own tools read it. */
 export interface Operation {
@@ -13,6 +14,8 @@ export interface Operation {
   summary: string;
   description?: string;
   security: Record<string, string[]>[];
+  /** The limited keys that it takes besides. */
+  "x-limited-keys"?: string[];
   parameters?: Parameter[];
   requestBody?: { required: boolean; content: { "application/json": MediaType } };
   responses: Record<string, JsonSchema>;
@@ -86,7 +89,14 @@ const securitySchemes = {
     type: "http",
     scheme: "bearer",
     bearerFormat: "ak_live_<64 hex characters>",
-    description: "An API key, for programs",
+    description:
+      "An API key, for programs. One that is limited is taken where `x-limited-keys` names what it is limited to",
+  },
+  portal: {
+    type: "apiKey",
+    in: "header",
+    name: "X-Session-Token",
+    description: "A session of a customer's portal, from the code of a link: own things, and nothing else",
   },
   session: {
     type: "apiKey",
@@ -106,7 +116,13 @@ function securityOf(row: RouteRow): Operation["security"] {
     case "session":
       return [session];
     case "either":
-      return [{ apiKey: [] }, session];
+      return [
+        { apiKey: [] },
+        session,
+        ...(row[5]?.takes.includes("portal") === true ? [{ portal: [] }] : []),
+      ];
+    case "portal":
+      return [{ portal: [] }];
     case "apiKey":
     case "apiKeyInSql":
       return [{ apiKey: [] }];
@@ -114,7 +130,8 @@ function securityOf(row: RouteRow): Operation["security"] {
 }
 
 function describeOperation(row: RouteRow, named: NamedSchemas): Operation {
-  const [method, path, , { schema, rawBody, anyBody }] = row;
+  const [method, path, , { schema, rawBody, anyBody }, , rule] = row;
+  const limitedKeys = keyScopes.filter((scope) => rule?.takes.includes(scope));
   const name = operationNames[`${method} ${path}`];
   if (name === undefined) {
     throw new Error(`${method} ${path} has no name: give it a tag and an operationId in openapiNames.ts`);
@@ -128,6 +145,7 @@ function describeOperation(row: RouteRow, named: NamedSchemas): Operation {
     summary: schema.summary,
     ...(schema.description !== undefined && { description: schema.description }),
     security: securityOf(row),
+    ...(limitedKeys.length > 0 && { "x-limited-keys": limitedKeys }),
     ...(parameters.length > 0 && { parameters }),
     ...(body && {
       requestBody: {

@@ -7,6 +7,13 @@ const customer = {
   updated_at: 1_793_500_000,
 };
 
+const portalSettings = {
+  name: "Shop GmbH",
+  logo: "https://shop.example.com/logo.svg",
+  colour: "#0b6e4f",
+  origins: ["https://app.example.com"],
+};
+
 const order = { event_type: "order.created", order: { id: 1001, total_cents: 4200 } };
 
 const acceptedPublication = {
@@ -50,6 +57,31 @@ export const customerExamples = {
     },
   },
   deleteCustomer: { answer: { deleted: true, deleted_targets: 2 } },
+  createPortalLink: {
+    answer: {
+      url: `https://postrider.example.com/portal/019a4b6c7d8e7f0011223344556677ab#code=plc_${"0123456789abcdef".repeat(4)}`,
+      expires_at: 1_793_503_600,
+    },
+  },
+  endPortalSessions: { answer: { ended_sessions: 1, ended_links: 0 } },
+  openPortalSession: {
+    request: { "The code of a link": { code: `plc_${"0123456789abcdef".repeat(4)}` } },
+    answer: { session_token: `pse_${"0123456789abcdef".repeat(4)}`, expires_at: 1_793_543_200 },
+  },
+  readPortal: {
+    answer: {
+      organization: {
+        id: "019a4b6c7d8e7f0011223344556677ab",
+        name: portalSettings.name,
+        logo: portalSettings.logo,
+        colour: portalSettings.colour,
+      },
+      customer: { uid: "shop-7", name: "Corner Shop" },
+      expires_at: 1_793_543_200,
+    },
+  },
+  readPortalSettings: { answer: portalSettings },
+  savePortalSettings: { request: { "A name, a logo and a colour": portalSettings }, answer: portalSettings },
   publishToCustomer: { request: { "An order": order }, answer: acceptedPublication },
   publish: { request: { "An order": order }, answer: acceptedPublication },
   listPublications: { answer: { publications: [publication] } },

@@ -98,7 +98,13 @@ export const examples: Record<string, { request?: Record<string, unknown>; answe
       ],
     },
   },
-  createKey: { request: { "A key for one consumer": { name: "worker 1" } } },
+  createKey: {
+    request: {
+      "A key for one consumer": { name: "worker 1" },
+      "A key that sends, and nothing else": { name: "shop backend", scope: "send" },
+      "A key for one customer's things": { name: "shop 7", scope: "customer", customer_uid: "shop-7" },
+    },
+  },
   createTarget: {
     request: {
       "A customer's webhook, with the secret that its receiver knows": {

@@ -3,6 +3,7 @@ export const tags = [
   { name: "Account", description: "Signup, login and sessions" },
   { name: "API keys", description: "Up to five per workspace" },
   { name: "Customers", description: "Whom an organization sends to, by its own ids" },
+  { name: "Portal", description: "Where customers see and change their own webhooks" },
   { name: "Targets", description: "Where items go: webhooks, mailboxes and agents" },
   { name: "Ingestion", description: "Handing items over" },
   { name: "Publications", description: "What was sent with one call to many targets" },
@@ -38,6 +39,14 @@ export const operationNames: Record<string, readonly [tag: Tag, operationId: str
   "GET /api/v1/customers/:uid": ["Customers", "readCustomer"],
   "DELETE /api/v1/customers/:uid": ["Customers", "deleteCustomer"],
   "POST /api/v1/filters/try": ["Targets", "tryFilter"],
+
+  "POST /api/v1/customers/:uid/portal-links": ["Portal", "createPortalLink"],
+  "DELETE /api/v1/customers/:uid/portal-sessions": ["Portal", "endPortalSessions"],
+  "POST /api/v1/portal/sessions": ["Portal", "openPortalSession"],
+  "GET /api/v1/portal": ["Portal", "readPortal"],
+  "DELETE /api/v1/portal/session": ["Portal", "leavePortal"],
+  "GET /api/v1/portal-settings": ["Portal", "readPortalSettings"],
+  "PUT /api/v1/portal-settings": ["Portal", "savePortalSettings"],
 
   "GET /api/v1/targets": ["Targets", "listTargets"],
   "POST /api/v1/targets": ["Targets", "createTarget"],

@@ -94,13 +94,25 @@ const refusals = {
   Malformed: { status: 400, description: "The request is malformed; the message names the field" },
   Unauthorized: { status: 401, description: "No credential, an unknown one or a revoked one" },
   NeedsSession: { status: 403, description: "The route needs a session token, not an API key" },
-  NeedsRole: { status: 403, description: "The user's role does not allow it (`role_too_low`)" },
+  Limited: {
+    status: 403,
+    description: "The API key is limited, and may not do it (`scope_refused`)",
+  },
+  NeedsRole: {
+    status: 403,
+    description:
+      "The user's role does not allow it (`role_too_low`), or the API key is limited (`scope_refused`)",
+  },
   NeedsSessionAndRole: {
     status: 403,
     description:
       "The route needs a session token, not an API key, of a user whose role allows it (`role_too_low`)",
   },
-  NeedsKey: { status: 403, description: "The route needs an API key, not a session token" },
+  NeedsPortal: { status: 403, description: "The route needs the session of a customer's portal" },
+  NeedsKey: {
+    status: 403,
+    description: "The route needs an API key, not a session token, or the key is limited (`scope_refused`)",
+  },
   NotFound: { status: 404, description: "There is no such id in the caller's organization" },
   TooLarge: { status: 413, description: "The body is larger than the limit" },
   NotJson: { status: 415, description: "The body is not application/json" },
@@ -121,8 +133,10 @@ function impliedRefusals(row: RouteRow): (keyof typeof refusals)[] {
     Malformed: true,
     Unauthorized: credential !== "none",
     NeedsSession: credential === "session" && isForAll,
+    Limited: credential === "either" && isForAll,
     NeedsRole: credential === "either" && !isForAll,
     NeedsSessionAndRole: credential === "session" && !isForAll,
+    NeedsPortal: credential === "portal",
     NeedsKey: credential === "apiKey" || credential === "apiKeyInSql",
     NotFound: path.includes("/:"),
     TooLarge: readsBody,

@@ -16,12 +16,13 @@ import { registerBodyParser, statedBytes } from "./contract/body.ts";
 import { type BodyRoom, createBodyRoom } from "./contract/bodyRoom.ts";
 import type { KeyOwners } from "./contract/keyOwners.ts";
 import { toApiError } from "./contract/errorAnswer.ts";
-import { errorHeaders, unauthorized } from "./contract/errors.ts";
+import { errorHeaders, notFound, unauthorized } from "./contract/errors.ts";
 import { headProblem } from "./contract/headProblem.ts";
 import { knownQuery } from "./contract/knownQuery.ts";
 import { queryNumbers } from "./contract/queryNumbers.ts";
 import { leastRole, requireRole } from "./contract/roles.ts";
 import { newRequestId } from "./contract/requestId.ts";
+import { judge, type NamedThing, outOfScope, type Scope } from "./contract/scope.ts";
 import type { Credential } from "./contract/route.ts";
 import type { RouteRow, ServerDeps } from "./contract/routeTable.ts";
 import { belowPrefix, pathPrefix } from "./pathPrefix.ts";
@@ -228,19 +229,22 @@ function credentialCheck(
   const credential = row[2];
   if (credential === "none") return [];
   if (credential === "apiKeyInSql") {
+    const door = scopeDoor(deps, row);
     const check: onRequestHookHandler = (request, _reply, done) => {
       const key = keyOf(request);
-      if (key !== undefined) return checkOwner(deps.keyOwners, key, request, done);
+      if (key !== undefined) return checkOwner({ owners: deps.keyOwners, door }, key, request, done);
       if (request.headers["x-session-token"] === undefined) return done(unauthorized());
       authenticate(deps.pool, request, "apiKey", deps.onKeyUsed).then(() => done(), done);
     };
     return [check];
   }
   const least = leastRole(row);
+  const door = scopeDoor(deps, row);
   return [
     async (request: FastifyRequest) => {
       const caller = await authenticate(deps.pool, request, credential, deps.onKeyUsed);
       request.caller = caller;
+      if (caller.scope !== undefined) await door.admit(caller.orgId, caller.scope, request);
       if (least !== undefined) requireRole(caller, least);
     },
   ];
@@ -259,21 +263,56 @@ const maxBytesOnTrust = 64 * 1024;
 
 /** Finds out whose the key is before the body is read. */
 function checkOwner(
-  owners: KeyOwners,
+  { owners, door }: { owners: KeyOwners; door: ScopeDoor },
   key: string,
   request: FastifyRequest,
   done: (error?: Error) => void,
 ): void {
   const known = (statedBytes(request) ?? Infinity) <= maxBytesOnTrust ? owners.known(key) : undefined;
-  if (known !== undefined) {
-    request.keyOwner = known;
+  if (known !== undefined && (known.scope === undefined || door.isOpen(known.scope, request))) {
+    request.keyOwner = known.orgId;
     done();
     return;
   }
-  owners.find(key).then((owner) => {
-    request.keyOwner = owner ?? null;
-    done(owner === undefined ? unauthorized() : undefined);
-  }, done);
+  // A limited key is refused only after it was looked up: one that was revoked meanwhile gets 401.
+  const admitted = owners.find(key).then(async (owner) => {
+    if (owner === undefined) throw unauthorized();
+    request.keyOwner = owner.orgId;
+    if (owner.scope !== undefined) await door.admit(owner.orgId, owner.scope, request);
+  });
+  admitted.then(() => done(), done);
+}
+
+/** Lets limited credentials into a route, or keeps them out. */
+interface ScopeDoor {
+  /** Whether it may pass, as far as that is known without asking the database. */
+  isOpen(scope: Scope, request: FastifyRequest): boolean;
+  /** @throws {ApiError} 403 when the route does not take it, 404 for what is beyond its reach. */
+  admit(orgId: string, scope: Scope, request: FastifyRequest): Promise<void>;
+}
+
+function scopeDoor(deps: ServerDeps, [, path, , , , rule]: RouteRow): ScopeDoor {
+  const parameter = /:(\w+)/.exec(path)?.[1];
+  const namedBy = ({ params }: FastifyRequest): string | undefined =>
+    parameter === undefined ? undefined : (params as Record<string, string>)[parameter];
+  return {
+    isOpen: (scope, request) => judge(scope, rule, namedBy(request)) === "admitted",
+    async admit(orgId, scope, request) {
+      const named = namedBy(request);
+      switch (judge(scope, rule, named)) {
+        case "admitted":
+          return;
+        case "refused":
+          throw outOfScope(scope);
+        case "unknown":
+          throw notFound();
+        case "to be looked up": {
+          const thing = { kind: rule!.names as NamedThing["kind"], id: named! };
+          if (!(await deps.reach(orgId, scope, thing))) throw notFound();
+        }
+      }
+    },
+  };
 }
 
 function answerError(

@@ -49,10 +49,7 @@ export const innerFunctions = [
   "latency_percentiles",
   "publication_payload",
   "erase_publication",
-  "publication_targets_of",
   "publication_winner",
-  "publication_states",
-  "new_item_ids",
   "store_published_items",
 ] as const;
 

@@ -44,6 +44,9 @@ export interface Tables {
     prefix: string;
     created_at: number;
     last_used_at: number | null;
+    scope: "send" | "read" | "consume" | "customer" | null;
+    customer_uid: string | null;
+    mailbox_ids: string[] | null;
   };
   rate_limits: { scope: string; subject: string; window_start: number; hits: number };
   targets: TargetRow;
@@ -172,7 +175,7 @@ export interface AuditRow {
   id: string;
   org_id: string | null;
   action: string;
-  actor_kind: "user" | "key" | "operator" | "service" | "unknown";
+  actor_kind: "user" | "key" | "customer" | "operator" | "service" | "unknown";
   actor_id: string | null;
   actor_name: string | null;
   object_kind: string;

@@ -6,6 +6,7 @@ import { Registry, collectDefaultMetrics } from "prom-client";
 import { createKeyOwners } from "../accounts/keyOwners.ts";
 import { createKeyUsage, type KeyUsage } from "../accounts/keyUsage.ts";
 import { createPasswords } from "../accounts/passwords.ts";
+import { createReach } from "../accounts/scopeReach.ts";
 import { createApp } from "../app.ts";
 import { type BillingWorker, startBillingWorker } from "../billing/worker.ts";
 import { type Config, mailboxRetentionMs } from "../config/config.ts";
@@ -148,7 +149,7 @@ function layFoundation(deps: ServiceDeps, requestPool: pg.Pool) {
     keyUsage: createKeyUsage(pool, log),
     keyOwners,
     // An unknown key stands for itself: it is looked up before anything of it waits in a queue.
-    ownerOf: (key: string): string => keyOwners.known(key) ?? key,
+    ownerOf: (key: string): string => keyOwners.known(key)?.orgId ?? key,
     streams,
     changes: streams.changes,
     traces: deps.telemetry?.traces,
@@ -253,6 +254,7 @@ export function createService(deps: ServiceDeps): Service {
     log,
     nowMs,
     randomBytes,
+    reach: createReach(parts.pool),
     version,
     passwords: createPasswords(),
     metrics: createRequestMetrics(parts.registry),

@@ -1,6 +1,7 @@
 import type pg from "pg";
 import { sweepRateLimits } from "../accounts/rateLimit.ts";
 import { sweepSessions } from "../accounts/sessionStore.ts";
+import { sweepPortals } from "../portal/sessions.ts";
 import { forgetEntries } from "../audit/store.ts";
 import { foldUsage } from "../billing/foldUsage.ts";
 import { type Config, mailboxRetentionMs } from "../config/config.ts";
@@ -255,6 +256,11 @@ function accountChores({ config, pool, nowMs }: MaintenanceDeps): Chore[] {
       name: "expired sessions",
       everyMs: 30 * minutes,
       runOnce: async () => ({ rows: await sweepSessions(pool) }),
+    },
+    {
+      name: "links and sessions of portals that are over",
+      everyMs: 30 * minutes,
+      runOnce: async () => ({ rows: await sweepPortals(pool) }),
     },
     {
       name: "rate limits",

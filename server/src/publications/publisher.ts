@@ -218,19 +218,31 @@ function readStored(row: RowOf<"publish_items">, lease: HeldLease): Stored {
   return {
     published: { outcome: "accepted", id, items },
     acceptances: items.map((item, index) =>
-      acceptanceOf(item, row.states![index]!, row.versions![index]!, lease),
+      acceptanceOf(item, {
+        state: row.states![index]!,
+        targetVersion: row.versions![index]!,
+        rowId: row.row_ids![index]!,
+        lease,
+      }),
     ),
   };
 }
 
+/** What becomes of an item at once, as `publish_items` says it. */
+interface Placed {
+  /** A letter. */
+  state: string;
+  targetVersion: number;
+  rowId: string | null;
+  lease: HeldLease;
+}
+
 function acceptanceOf(
   { id, kind }: PublishedItem,
-  state: string,
-  targetVersion: number,
-  lease: HeldLease,
+  { state, targetVersion, rowId, lease }: Placed,
 ): Acceptance {
   if (kind === 2) return { outcome: "unread", id, kind };
-  if (state === "l") return { outcome: "leased", id, kind, rowId: id, targetVersion, lease };
+  if (state === "l") return { outcome: "leased", id, kind, rowId: rowId!, targetVersion, lease };
   return { outcome: state === "h" ? "held" : "due", id, kind };
 }
 

@@ -5,7 +5,7 @@ import { type EventScope, readEvents, type StoredEvent } from "../events/store.t
 import { ApiError, notFound, workspacePending, workspaceSuspended } from "../http/contract/errors.ts";
 import { bucketOf, newId } from "../postgres/ids.ts";
 import { type Filtered, judge, openFilter } from "../filters/filter.ts";
-import { uuidArray } from "../postgres/hot/binaryArray.ts";
+import { boolArray, uuidArray } from "../postgres/hot/binaryArray.ts";
 import { functionQuery } from "../postgres/functionQuery.ts";
 import type { Queries } from "../postgres/tables.ts";
 import { latestCopies } from "./latestCopies.ts";
@@ -74,8 +74,8 @@ async function addJudged({ queries }: ReplayDeps, { orgId, id }: PublicationKey)
       p_org: orgId,
       p_publication: id,
       p_most_items: maxItems,
-      p_passed: uuidArray(verdicts.filter(([, isPassed]) => isPassed).map(([digest]) => digest)),
-      p_failed: uuidArray(verdicts.filter(([, isPassed]) => !isPassed).map(([digest]) => digest)),
+      p_verdict_filters: uuidArray(verdicts.map(([digest]) => digest)),
+      p_verdict_passed: boolArray(verdicts.map(([, isPassed]) => isPassed)),
     }).execute(queries);
     const result = rows[0]!;
     if (result.code !== "v") return result;

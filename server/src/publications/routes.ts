@@ -6,6 +6,7 @@ import type { ReplayDeps } from "../events/replayEvent.ts";
 import { presentedKey } from "../http/contract/credentials.ts";
 import { notFound, unauthorized } from "../http/contract/errors.ts";
 import { type RouteDefinition, route } from "../http/contract/route.ts";
+import { customerOf } from "../http/contract/scope.ts";
 import { IdParams } from "../http/contract/schemas.ts";
 import { readItem } from "../intake/readItem.ts";
 import { ItemHeaders } from "../intake/routes.ts";
@@ -135,9 +136,15 @@ export function publicationRoutes(
         querystring: PublicationQuery,
         response: { 200: Type.Object({ publications: Type.Array(PublicationSummary) }) },
       },
-      async ({ caller, query }) => ({
-        publications: await listPublications(deps.queries, caller.orgId, query),
-      }),
+      async ({ caller, query }) => {
+        const own = customerOf(caller.scope);
+        const customerUid = own ?? query.customer_uid;
+        if (own !== undefined && query.customer_uid !== undefined && query.customer_uid !== own) {
+          return { publications: [] };
+        }
+        const filter = { ...query, customer_uid: customerUid };
+        return { publications: await listPublications(deps.queries, caller.orgId, filter) };
+      },
     ),
     read: route(
       {

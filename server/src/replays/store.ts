@@ -100,9 +100,14 @@ export async function insertReplay(
 
 /** Who asks, for a person to read. */
 function nameOf(caller: Caller) {
-  return caller.kind === "session"
-    ? sql`(select u.email from users u where u.id = ${caller.userId})`
-    : sql`(select k.name || ' (' || k.prefix || '…)' from api_keys k where k.id = ${caller.keyId})`;
+  switch (caller.kind) {
+    case "session":
+      return sql`(select u.email from users u where u.id = ${caller.userId})`;
+    case "apiKey":
+      return sql`(select k.name || ' (' || k.prefix || '…)' from api_keys k where k.id = ${caller.keyId})`;
+    case "portal":
+      return sql`(select c.uid from customers c where c.id = ${caller.customerId})`;
+  }
 }
 
 /** The organization's jobs, newest first. */

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Caller } from "../http/contract/credentials.ts";
 import { OpenStream } from "./openStream.ts";
 
-const caller: Caller = { kind: "apiKey", orgId: "0".repeat(32), keyId: "1".repeat(32) };
+const caller: Caller = { kind: "apiKey", orgId: "0".repeat(32), keyId: "1".repeat(32), scope: undefined };
 /** A frame of the largest kind. */
 const frame = (id: number) => ({ id, type: "item" as const, data: JSON.stringify("x".repeat(1_990)) });
 

@@ -26,12 +26,7 @@ export async function holdNames(
       .where("uid", "=", customerUid)
       .forKeyShare()
       .executeTakeFirst();
-    if (customer === undefined) {
-      throw new ApiError(
-        400,
-        "customer_uid names no customer: make it first, with PUT /api/v1/customers/:uid",
-      );
-    }
+    if (customer === undefined) throw noSuchCustomer();
   }
   if (typeof uid !== "string") return;
   // An advisory lock until the transaction ends: whoever wants the same uid at the same time waits, and then sees it.
@@ -47,4 +42,9 @@ export async function holdNames(
   if (other !== undefined && other.id !== id) {
     throw new ApiError(409, "uid is another target's already", { code: "uid_taken" });
   }
+}
+
+/** 400 for a customer_uid of nobody. */
+export function noSuchCustomer(): ApiError {
+  return new ApiError(400, "customer_uid names no customer: make it first, with PUT /api/v1/customers/:uid");
 }

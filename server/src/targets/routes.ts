@@ -1,6 +1,7 @@
 import { type Static, Type } from "typebox";
 import { originOf } from "../audit/origin.ts";
 import { isId } from "../postgres/ids.ts";
+import type { Caller } from "../http/contract/credentials.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";
 import { type RouteDefinition, route } from "../http/contract/route.ts";
 import { Deleted, IdParams } from "../http/contract/schemas.ts";
@@ -8,6 +9,7 @@ import { type Beside, targetAnswer } from "./answers.ts";
 import { createTarget, type TargetDeps } from "./createTarget.ts";
 import { deleteTarget } from "./deleteTarget.ts";
 import { handoffTargets } from "./handoffTargets.ts";
+import { asSeenBy, newWithinReach, refuseBeyondReach, withinReach } from "./ofCustomer.ts";
 import { deletePreviousSecret, rotateSecret } from "./rotateSecret.ts";
 import {
   Consent,
@@ -41,9 +43,10 @@ function collectionRoutes(
         response: { 200: Type.Object({ targets: Type.Array(Target) }) },
       },
       async ({ caller, query: { customer_uid: customerUid, ...query } }) => {
-        const filter = { ...query, customerUid: customerUid === "" ? null : customerUid };
-        const targets = await listTargets(deps.queries, caller.orgId, filter);
-        return { targets: await withAgents(deps, targets) };
+        const asked = { ...query, customerUid: customerUid === "" ? null : customerUid };
+        const filter = withinReach(caller.scope, asked);
+        const targets = filter === undefined ? [] : await listTargets(deps.queries, caller.orgId, filter);
+        return { targets: await withAgents(deps, seenBy(caller, targets)) };
       },
     ),
     create: route(
@@ -57,15 +60,17 @@ function collectionRoutes(
         },
       },
       async (call) => {
-        const { caller, body } = call;
+        const { caller } = call;
+        const body = await newWithinReach(deps.queries, caller, call.body);
         const { target, secret } = await createTarget(deps, originOf(call), body);
         deps.changes.publishTarget(caller.orgId, target.id);
-        return withAgent(deps, target, { secret });
+        return withAgent(deps, asSeenBy(caller.scope, target), { secret });
       },
     ),
     read: route(
       { summary: "Read a target", params: IdParams, response: { 200: Target } },
-      async ({ caller, params }) => withAgent(deps, await findTarget(deps, caller.orgId, params.id)),
+      async ({ caller, params }) =>
+        withAgent(deps, asSeenBy(caller.scope, await findTarget(deps, caller.orgId, params.id))),
     ),
     update: route(
       {
@@ -79,22 +84,31 @@ function collectionRoutes(
       async (call) => {
         const { caller, params, body } = call;
         const present = await findTarget(deps, caller.orgId, params.id);
+        await refuseBeyondReach(deps.queries, caller, present, body);
         const { target, heldItems } = await updateTarget(deps, originOf(call), present, body);
-        return withAgent(deps, target, { heldItems });
+        return withAgent(deps, asSeenBy(caller.scope, target), { heldItems });
       },
     ),
-    remove: route(
-      {
-        summary: "Delete a target; what is queued for it becomes CANCELED",
-        params: IdParams,
-        response: { 200: Deleted },
-      },
-      async (call) => {
-        await deleteTarget(deps, originOf(call), call.params.id);
-        return { deleted: true };
-      },
-    ),
+    remove: removeRoute(deps),
   };
+}
+
+function removeRoute(deps: TargetDeps): RouteDefinition {
+  return route(
+    {
+      summary: "Delete a target; what is queued for it becomes CANCELED",
+      params: IdParams,
+      response: { 200: Deleted },
+    },
+    async (call) => {
+      const { caller, params } = call;
+      if (caller.scope !== undefined) {
+        await refuseBeyondReach(deps.queries, caller, await findTarget(deps, caller.orgId, params.id));
+      }
+      await deleteTarget(deps, originOf(call), params.id);
+      return { deleted: true };
+    },
+  );
 }
 
 function secretRoutes(deps: TargetDeps): Record<"refresh" | "rotate" | "deletePrevious", RouteDefinition> {
@@ -136,7 +150,7 @@ function secretRoutes(deps: TargetDeps): Record<"refresh" | "rotate" | "deletePr
       async (call) => {
         const { id } = await findTargetOfKind(deps, call.caller.orgId, call.params.id, "webhook");
         const { target, secret } = await rotateSecret(deps, originOf(call), id, call.body ?? {});
-        return targetAnswer(target, { secret });
+        return targetAnswer(asSeenBy(call.caller.scope, target), { secret });
       },
     ),
     deletePrevious: route(
@@ -153,6 +167,10 @@ function secretRoutes(deps: TargetDeps): Record<"refresh" | "rotate" | "deletePr
       },
     ),
   };
+}
+
+function seenBy({ scope }: Caller, targets: readonly StoredTarget[]): StoredTarget[] {
+  return targets.map((target) => asSeenBy(scope, target));
 }
 
 /** Targets as they are answered; one query more when there are agents among them. */

@@ -47,6 +47,7 @@ export async function insertTarget(
       throw new ApiError(409, tooManyTargets);
     }
     await holdNames(transaction, row.org_id, row);
+    if (origin.actor.kind === "customer") await refuseMoreInPortal(transaction, row);
     const target = await transaction
       .insertInto("targets")
       .values(row)
@@ -61,6 +62,21 @@ export async function insertTarget(
     });
     return target;
   });
+}
+
+/** Targets with which a customer still makes another: each is an item more of every publication to it. */
+const mostInPortal = 50;
+
+/** The organization's row is locked, so that the count holds. @throws {ApiError} 409 */
+async function refuseMoreInPortal(transaction: Queries, row: Insertable<TargetRow>): Promise<void> {
+  const { count } = await transaction
+    .selectFrom("targets")
+    .select(({ fn }) => fn.countAll<number>().as("count"))
+    .where("org_id", "=", row.org_id)
+    .where("customer_uid", "=", row.customer_uid ?? null)
+    .executeTakeFirstOrThrow();
+  if (count < mostInPortal) return;
+  throw new ApiError(409, `there are ${mostInPortal} endpoints, the most there can be: delete one first`);
 }
 
 /** Which of an organization's targets are listed; all of them unless told otherwise. */

@@ -8,7 +8,14 @@ import type { Answer, CallOptions, TestNode } from "./testNode.ts";
 
 /** Every route of the interface, as its table has it. */
 export const rows = interfaceTable({ config: loadConfig({}) } as AppDeps).map(
-  (row) => ({ method: row[0], path: row[1], credential: row[2], least: leastRole(row) }) as const,
+  (row) =>
+    ({
+      method: row[0],
+      path: row[1],
+      credential: row[2],
+      least: leastRole(row),
+      takes: row[5]?.takes ?? [],
+    }) as const,
 );
 export type Row = (typeof rows)[number];
 

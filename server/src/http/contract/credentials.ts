@@ -3,11 +3,30 @@ import type { FastifyRequest } from "fastify";
 import type pg from "pg";
 import { ApiError, unauthorized } from "./errors.ts";
 import type { Role } from "./roles.ts";
+import { type Scope, type ScopeColumns, scopeOf } from "./scope.ts";
 
-/** Who calls: an API key of an organization, or a user's session. */
+/**
+ * Who calls: an API key of an organization, a user's session, or that of a customer in its portal. A key may be limited, a
+ * customer always is, see {@link Scope}.
+ */
 export type Caller =
-  | { kind: "apiKey"; orgId: string; keyId: string }
-  | { kind: "session"; orgId: string; userId: string; role: Role; tokenHash: Buffer };
+  | { kind: "apiKey"; orgId: string; keyId: string; scope: Scope | undefined }
+  | {
+      kind: "session";
+      orgId: string;
+      userId: string;
+      role: Role;
+      tokenHash: Buffer;
+      scope?: undefined;
+    }
+  | {
+      kind: "portal";
+      orgId: string;
+      /** The service's id of the customer, by which the audit log names it. */
+      customerId: string;
+      tokenHash: Buffer;
+      scope: Scope & { kind: "portal" };
+    };
 
 /** The SHA-256 of an API key or session token, the only form in which either is stored. */
 export function hashCredential(text: string): Buffer {
@@ -43,10 +62,11 @@ function presentedSession(request: FastifyRequest): string | undefined {
   return header;
 }
 
-const sessionPattern = /^ses_[0-9a-f]{64}$/;
+const sessionPattern = /^(?:ses|pse)_[0-9a-f]{64}$/;
 
 /**
  * Finds out who calls, by the database as it is now: a credential revoked on any node is refused here.
+ * A portal session stands in the header of sessions, and is taken wherever either kind is: the route's rule judges it.
  * A request that carries both kinds is judged by the one the route takes (by the API key where it takes either), and
  * the other is not looked at. Other schemes of Authorization are for a proxy in front and count as none.
  * @throws {ApiError} 401 without a valid credential, 403 when the route needs the other kind.
@@ -54,12 +74,12 @@ const sessionPattern = /^ses_[0-9a-f]{64}$/;
 export async function authenticate(
   pool: pg.Pool,
   request: FastifyRequest,
-  accepts: "session" | "apiKey" | "either",
+  accepts: "session" | "apiKey" | "either" | "portal",
   onKeyUsed: (keyId: string) => void,
 ): Promise<Caller> {
   const hasKey = /^bearer /i.test(request.headers.authorization ?? "");
   const hasSession = request.headers["x-session-token"] !== undefined;
-  const isKeyJudged = accepts === "session" ? !hasSession : hasKey;
+  const isKeyJudged = accepts === "session" || accepts === "portal" ? !hasSession : hasKey;
   const caller = isKeyJudged
     ? await findKey(pool, presentedKey(request))
     : await findSession(pool, presentedSession(request));
@@ -70,24 +90,28 @@ export async function authenticate(
 }
 
 const otherKind = {
-  session: "this route needs a session token in X-Session-Token, not an API key",
+  session: "this route needs a user's session token in X-Session-Token, not an API key",
+  portal: "this route needs the session of a customer's portal in X-Session-Token",
   apiKey: "this route needs an API key in Authorization: Bearer, not a session token",
 } as const;
 
 async function findKey(pool: pg.Pool, key: string | undefined): Promise<Caller | undefined> {
   if (key === undefined) return undefined;
-  const { rows } = await pool.query<{ id: string; org_id: string }>({
+  const { rows } = await pool.query<{ id: string; org_id: string } & ScopeColumns>({
     name: "find_key",
-    text: "select id, org_id from api_keys where key_hash = $1",
+    text: `select id, org_id, scope, customer_uid, mailbox_ids
+           from api_keys
+           where key_hash = $1`,
     values: [hashCredential(key)],
   });
   const row = rows[0];
-  return row && { kind: "apiKey", keyId: row.id, orgId: row.org_id };
+  return row && { kind: "apiKey", keyId: row.id, orgId: row.org_id, scope: scopeOf(row) };
 }
 
 async function findSession(pool: pg.Pool, token: string | undefined): Promise<Caller | undefined> {
   if (token === undefined) return undefined;
   const tokenHash = hashCredential(token);
+  if (token.startsWith("pse_")) return findPortalSession(pool, tokenHash);
   const { rows } = await pool.query<{ user_id: string; org_id: string; role: Role }>({
     name: "find_session",
     text: `select s.user_id, u.org_id, u.role
@@ -98,5 +122,23 @@ async function findSession(pool: pg.Pool, token: string | undefined): Promise<Ca
     values: [tokenHash],
   });
   const row = rows[0];
-  return row && { kind: "session", userId: row.user_id, orgId: row.org_id, role: row.role, tokenHash };
+  if (row === undefined) return undefined;
+  const { user_id: userId, org_id: orgId, role } = row;
+  return { kind: "session", userId, orgId, role, tokenHash };
+}
+
+async function findPortalSession(pool: pg.Pool, tokenHash: Buffer): Promise<Caller | undefined> {
+  const { rows } = await pool.query<{ org_id: string; customer_uid: string; customer_id: string }>({
+    name: "find_portal_session",
+    text: `select s.org_id, s.customer_uid, c.id as customer_id
+           from portal_sessions s
+           join customers c on c.org_id = s.org_id and c.uid = s.customer_uid
+           where s.token_hash = $1
+             and s.expires_at > extract(epoch from clock_timestamp())`,
+    values: [tokenHash],
+  });
+  const row = rows[0];
+  if (row === undefined) return undefined;
+  const { org_id: orgId, customer_uid: customerUid, customer_id: customerId } = row;
+  return { kind: "portal", orgId, customerId, tokenHash, scope: { kind: "portal", customerUid } };
 }

@@ -1,13 +1,21 @@
+import type { Scope } from "./scope.ts";
+
+/** Whose an API key is, and what it is limited to, which never changes; absent for one that is not. */
+export interface KeyOwner {
+  orgId: string;
+  scope: Scope | undefined;
+}
+
 /**
- * Whose API keys are, for sharing what this process has among organizations. Nothing is allowed by it: what a key may
- * do is checked in the transaction that does it.
+ * Whose API keys are, for sharing what this process has among organizations, and what each is limited to. Whether a key is
+ * still valid is checked in the transaction that does what it is for.
  */
 export interface KeyOwners {
-  /** The organization of a key that was valid a minute or two ago at most; undefined for one that has to be looked up. */
-  known(key: string): string | undefined;
+  /** The owner of a key that was valid a minute or two ago at most; undefined for one that has to be looked up. */
+  known(key: string): KeyOwner | undefined;
   /**
-   * The organization of a key by the database as it is now; undefined for one that is unknown or revoked.
+   * The owner of a key by the database as it is now; undefined for one that is unknown or revoked.
    * @throws {QueueFullError} when too many wait, or the database's error.
    */
-  find(key: string): Promise<string | undefined>;
+  find(key: string): Promise<KeyOwner | undefined>;
 }

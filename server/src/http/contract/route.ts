@@ -4,10 +4,10 @@ import type { Caller } from "./credentials.ts";
 
 /**
  * What a route takes as proof of who calls:
- * `none`; `session` or `apiKey` only; `either`; `apiKeyInSql`: an API key that the
+ * `none`; `session` or `apiKey` only; `either`; `portal`: the session of a customer only; `apiKeyInSql`: an API key that the
  * route's own SQL function checks in its transaction, so that the hot path asks the database once.
  */
-export type Credential = "none" | "session" | "apiKey" | "either" | "apiKeyInSql";
+export type Credential = "none" | "session" | "apiKey" | "either" | "portal" | "apiKeyInSql";
 
 /** The parts of a request that a route declares, as TypeBox schemas, and what it answers. */
 export interface RouteSchema {

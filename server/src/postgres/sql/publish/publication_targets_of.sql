@@ -1,58 +1,83 @@
--- The targets that a publication of this type reaches: a customer's, or those that are nobody's (null). A mailbox that is
--- disabled takes nothing; the others hold what comes. At most one more than p_most are given. p_except are left out.
--- The publication was judged by the filters p_passed and p_failed: those targets are left out that have one which failed.
+-- The targets that publications reach, in the order of their ids: a customer's, or those that are nobody's (null). A mailbox
+-- that is disabled takes nothing; the others hold what comes. Of each publication at most one more than p_most are given.
+-- p_except are left out, and so are those whose filter a publication did not pass; filter is the text of one by which
+-- it was not judged.
 create function publication_targets_of(
-  p_org uuid,
-  p_customer text,
-  p_event_type text,
+  p_numbers smallint[],
+  p_orgs uuid[],
+  p_customers text[],
+  p_event_types text[],
   p_except uuid[],
   p_most integer,
-  p_passed uuid[],
-  p_failed uuid[]
+  p_verdict_numbers smallint[],
+  p_verdict_filters uuid[],
+  p_verdict_passed boolean[]
 )
-returns publication_targets language plpgsql stable as $$
-declare
-  v_targets publication_targets;
-begin
+returns table (
+  number smallint,
+  target_id uuid,
+  kind smallint,
+  version bigint,
+  max_retries smallint,
+  held boolean,
+  max_bytes integer,
+  filter text
+)
+language sql stable as $$
   select
-    array_agg(t.id order by t.id),
-    array_agg((case t.kind when 'webhook' then 1 when 'mailbox' then 2 else 3 end)::smallint order by t.id),
-    array_agg(t.version order by t.id),
-    array_agg(t.max_retries order by t.id),
-    array_agg(not t.enabled order by t.id),
-    min(t.max_payload_bytes),
-    (array_agg(t.id order by t.max_payload_bytes, t.id))[1],
-    array_agg(t.filter) filter (where t.filter_digest is not null and t.filter_digest <> all (p_passed))
-  into v_targets
-  from (
+    p.number,
+    t.id,
+    (case t.kind when 'webhook' then 1 when 'mailbox' then 2 else 3 end)::smallint,
+    t.version,
+    t.max_retries,
+    not t.enabled,
+    t.max_payload_bytes,
+    case when t.filter_digest is not null and not exists (
+      select
+      from unnest(p_verdict_numbers, p_verdict_filters) as v (number, filter)
+      where v.number = p.number
+        and v.filter = t.filter_digest
+    ) then t.filter end
+  from unnest(p_numbers, p_orgs, p_customers, p_event_types) as p (number, org_id, customer, event_type)
+  cross join lateral (
     (
-      select c.*
+      select c.id, c.kind, c.version, c.max_retries, c.enabled, c.max_payload_bytes, c.filter, c.filter_digest
       from targets c
-      where p_customer is not null
-        and c.org_id = p_org
-        and c.customer_uid = p_customer
+      where p.customer is not null
+        and c.org_id = p.org_id
+        and c.customer_uid = p.customer
         and (c.enabled or c.kind <> 'mailbox')
-        and matches_event_types(c.event_types, p_event_type)
+        and matches_event_types(c.event_types, p.event_type)
         and c.id <> all (p_except)
-        and (c.filter_digest is null or c.filter_digest <> all (p_failed))
+        and (c.filter_digest is null or not exists (
+          select
+          from unnest(p_verdict_numbers, p_verdict_filters, p_verdict_passed) as v (number, filter, passed)
+          where v.number = p.number
+            and v.filter = c.filter_digest
+            and not v.passed
+        ))
       order by c.id
       limit p_most + 1
     )
     union all
     (
-      select n.*
+      select n.id, n.kind, n.version, n.max_retries, n.enabled, n.max_payload_bytes, n.filter, n.filter_digest
       from targets n
-      where p_customer is null
-        and n.org_id = p_org
+      where p.customer is null
+        and n.org_id = p.org_id
         and n.customer_uid is null
         and (n.enabled or n.kind <> 'mailbox')
-        and matches_event_types(n.event_types, p_event_type)
+        and matches_event_types(n.event_types, p.event_type)
         and n.id <> all (p_except)
-        and (n.filter_digest is null or n.filter_digest <> all (p_failed))
+        and (n.filter_digest is null or not exists (
+          select
+          from unnest(p_verdict_numbers, p_verdict_filters, p_verdict_passed) as v (number, filter, passed)
+          where v.number = p.number
+            and v.filter = n.filter_digest
+            and not v.passed
+        ))
       order by n.id
       limit p_most + 1
     )
-  ) t;
-  return v_targets;
-end
+  ) t
 $$;

@@ -5,7 +5,7 @@
 --   u unauthorized      n no such customer      s suspended      p pending
 --   o not p_is_open, and would be accepted otherwise
 --   l too large for the target target_ids[1]      m it reaches more than p_most_items targets
---   v it would be accepted, and targets have filters by which it was not judged: judge it by them, and come again
+--   v it would be accepted, and targets have the filters in filters by which it was not judged: judge it, and come again
 -- states has a character per item: l leased to the caller, who dispatches it from memory; d due; h held; u unread.
 create function publish_items(
   p_lease_ms integer,
@@ -40,209 +40,181 @@ returns table (
   kinds smallint[],
   versions bigint[],
   states text,
+  -- The rows of deliveries that the items wait in.
+  row_ids uuid[],
   filters text[]
 ) language plpgsql as $$
 #variable_conflict use_column
 declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
-  v_room integer := p_room;
-  v_sender record;
-  v_targets publication_targets;
-  v_bucket smallint;
+  -- Of each publication.
+  v_codes text[];
+  v_orgs uuid[];
+  v_ids uuid[];
+  v_sizes integer[] := array(
+    select octet_length(p.payload)
+    from unnest(p_payloads) with ordinality as p (payload, n)
+    order by p.n
+  );
+  v_smallest uuid[];
   v_winner record;
-  v_passed uuid[] := '{}';
-  v_failed uuid[] := '{}';
+  v_number integer;
+  -- Of each item.
+  v_numbers smallint[];
+  v_target_ids uuid[];
+  v_kinds smallint[];
+  v_versions bigint[];
+  v_max_retries smallint[];
+  v_held boolean[];
+  v_max_bytes integer[];
+  v_filters text[];
+  v_item_ids uuid[];
 begin
-  for v_sender in
-    select
-      i.n, k.org_id,
+  select
+    array_agg(
       case
         when k.id is null then 'u'
         when o.billing_status = 'suspended' then 's'
         when o.billing_status = 'grace' and o.billing_grace_ends_at <= v_now_ms / 1000 then 's'
         when o.billing_status = 'pending' then 'p'
         when i.customer is not null and c.uid is null then 'n'
+        when not p_is_open then 'o'
         else 'a'
-      end as code
-    from unnest(p_key_hashes, p_customers, p_key_digests) with ordinality as i (key_hash, customer, digest, n)
-    left join api_keys k on k.key_hash = i.key_hash
-    left join organizations o on o.id = k.org_id
-    left join customers c on c.org_id = k.org_id and c.uid = i.customer
-    -- Sorted, so that two nodes that write the same idempotency keys cannot deadlock.
-    order by i.digest, i.customer, k.org_id, i.n
-  loop
-    number := v_sender.n;
-    code := v_sender.code;
-    publication_id := null;
-    item_ids := '{}';
-    target_ids := '{}';
-    kinds := '{}';
-    versions := '{}';
-    states := '';
-    filters := null;
-    if code = 'a' and not p_is_open then
-      code := 'o';
-    end if;
-    if p_verdict_numbers is not null then
-      select
-        coalesce(array_agg(j.filter) filter (where j.passed), '{}'),
-        coalesce(array_agg(j.filter) filter (where not j.passed), '{}')
-      into v_passed, v_failed
-      from unnest(p_verdict_numbers, p_verdict_filters, p_verdict_passed) as j (publication, filter, passed)
-      where j.publication = v_sender.n;
-    end if;
-    if code = 'a' then
-      v_bucket := get_byte(uuid_send(v_sender.org_id), 15);
-      v_targets := publication_targets_of(
-        v_sender.org_id, p_customers[number], p_event_types[number], '{}', p_most_items, v_passed, v_failed
-      );
-    end if;
-    if code = 'a' and v_targets.unjudged is not null then
-      code := 'v';
-      filters := v_targets.unjudged;
-    end if;
-    if code = 'a' then
-      publication_id := new_item_id(v_bucket, v_now_ms);
-      if cardinality(v_targets.ids) > p_most_items then
-        code := 'm';
-      elsif octet_length(p_payloads[number]) > v_targets.max_bytes then
-        code := 'l';
-        target_ids := array[v_targets.smallest];
-      end if;
-      if p_key_digests[number] is not null then
-        v_winner := publication_winner(
-          v_bucket, md5(v_sender.org_id::text || coalesce(p_customers[number], '/') || p_key_digests[number]::text)::uuid,
-          p_body_digests[number], publication_id, code = 'a', v_now_ms
-        );
-        if v_winner.id <> publication_id then
-          code := case when v_winner.body_digest = p_body_digests[number] then 'r' else 'c' end;
-          publication_id := v_winner.id;
-        end if;
-      end if;
-    end if;
+      end
+      order by i.n
+    ),
+    array_agg(k.org_id order by i.n)
+  into v_codes, v_orgs
+  from unnest(p_key_hashes, p_customers) with ordinality as i (key_hash, customer, n)
+  left join api_keys k on k.key_hash = i.key_hash
+  left join organizations o on o.id = k.org_id
+  left join customers c on c.org_id = k.org_id and c.uid = i.customer;
 
-    if code = 'r' then
-      select array_agg(e.id order by i.ord), array_agg(e.target_id order by i.ord), array_agg(e.kind order by i.ord)
-      into item_ids, target_ids, kinds
-      from publications p
-      cross join unnest(p.event_ids) with ordinality as i (id, ord)
-      join events e on e.org_id = v_sender.org_id and e.id = i.id
-      where p.bucket = v_bucket
-        and p.id = v_winner.id;
-    elsif code = 'a' then
-      target_ids := coalesce(v_targets.ids, '{}');
-      kinds := coalesce(v_targets.kinds, '{}');
-      versions := coalesce(v_targets.versions, '{}');
-      item_ids := new_item_ids(target_ids, v_now_ms);
-      states := publication_states(v_targets, p_full_target_ids, v_room);
-      v_room := v_room - length(states) + length(replace(states, 'l', ''));
-      insert into publications (
-        bucket, id, org_id, customer_uid, event_type, correlation_id, ordering_key, payload, trace_context, event_ids
-      )
-      values (
-        v_bucket, publication_id, v_sender.org_id, p_customers[number], p_event_types[number], p_correlation_ids[number],
-        p_ordering_keys[number], p_payloads[number], p_trace_contexts[number], item_ids
-      );
-      if item_ids <> '{}' then
-        perform store_published_items(
-          publication_id, v_bucket, v_targets, item_ids, states, false, p_lease_ms, p_lease_token, v_now_ms
-        );
-      end if;
-    end if;
-    return next;
-  end loop;
-end
-$$;
+  select
+    array_agg(t.number order by t.number, t.target_id),
+    array_agg(t.target_id order by t.number, t.target_id),
+    array_agg(t.kind order by t.number, t.target_id),
+    array_agg(t.version order by t.number, t.target_id),
+    array_agg(t.max_retries order by t.number, t.target_id),
+    array_agg(t.held order by t.number, t.target_id),
+    array_agg(t.max_bytes order by t.number, t.target_id),
+    array_agg(t.filter order by t.number, t.target_id)
+  into v_numbers, v_target_ids, v_kinds, v_versions, v_max_retries, v_held, v_max_bytes, v_filters
+  from publication_targets_of(
+    array(select n.n::smallint from generate_series(1, cardinality(v_codes)) as n (n) where v_codes[n.n] = 'a'),
+    array(select v_orgs[n.n] from generate_series(1, cardinality(v_codes)) as n (n) where v_codes[n.n] = 'a'),
+    array(select p_customers[n.n] from generate_series(1, cardinality(v_codes)) as n (n) where v_codes[n.n] = 'a'),
+    array(select p_event_types[n.n] from generate_series(1, cardinality(v_codes)) as n (n) where v_codes[n.n] = 'a'),
+    '{}', p_most_items, p_verdict_numbers, p_verdict_filters, p_verdict_passed
+  ) t;
 
--- New ids of items, one for each of these targets.
-create function new_item_ids(p_target_ids uuid[], p_ms bigint)
-returns uuid[] language plpgsql as $$
-begin
-  return array(
-    select new_item_id(get_byte(uuid_send(t.id), 15)::smallint, p_ms)
-    from unnest(p_target_ids) with ordinality as t (id, ord)
-    order by t.ord
+  select
+    array_agg(
+      case
+        when v_codes[n.n] <> 'a' then v_codes[n.n]
+        when r.is_unjudged then 'v'
+        when r.items > p_most_items then 'm'
+        when v_sizes[n.n] > r.max_bytes then 'l'
+        else 'a'
+      end
+      order by n.n
+    ),
+    array_agg(r.smallest order by n.n),
+    array_agg(new_item_id(get_byte(uuid_send(v_orgs[n.n]), 15)::smallint, v_now_ms) order by n.n)
+  into v_codes, v_smallest, v_ids
+  from generate_series(1, cardinality(v_codes)) as n (n)
+  left join (
+    select
+      i.number,
+      count(*) as items,
+      min(i.max_bytes) as max_bytes,
+      (array_agg(i.target_id order by i.max_bytes, i.target_id))[1] as smallest,
+      bool_or(i.filter is not null) as is_unjudged
+    from unnest(v_numbers, v_target_ids, v_max_bytes, v_filters) as i (number, target_id, max_bytes, filter)
+    group by i.number
+  ) r on r.number = n.n;
+
+  if array_remove(p_key_digests, null) <> '{}' then
+    for v_number in
+      select k.n
+      from unnest(p_key_digests) with ordinality as k (digest, n)
+      where k.digest is not null
+        and v_codes[k.n] in ('a', 'm', 'l')
+      -- Sorted, so that two nodes that write the same idempotency keys cannot deadlock.
+      order by k.digest, p_customers[k.n], v_orgs[k.n], k.n
+    loop
+      v_winner := publication_winner(
+        get_byte(uuid_send(v_orgs[v_number]), 15)::smallint,
+        md5(v_orgs[v_number]::text || coalesce(p_customers[v_number], '/') || p_key_digests[v_number]::text)::uuid,
+        p_body_digests[v_number], v_ids[v_number], v_codes[v_number] = 'a', v_now_ms
+      );
+      if v_winner.id <> v_ids[v_number] then
+        v_codes[v_number] := case when v_winner.body_digest = p_body_digests[v_number] then 'r' else 'c' end;
+        v_ids[v_number] := v_winner.id;
+      end if;
+    end loop;
+  end if;
+
+  v_item_ids := array(
+    select
+      case when v_codes[i.number] = 'a' then
+        new_item_id(get_byte(uuid_send(i.target_id), 15)::smallint, v_now_ms)
+      end
+    from unnest(v_numbers, v_target_ids) with ordinality as i (number, target_id, n)
+    order by i.n
   );
-end
-$$;
 
--- Which publication an idempotency key stands for. The key is written, to the days that accept_items writes to, where
--- p_may_win. Gives this publication's id where nobody had it before.
-create function publication_winner(
-  p_bucket smallint,
-  p_key_digest uuid,
-  p_body_digest uuid,
-  p_id uuid,
-  p_may_win boolean,
-  p_now_ms bigint,
-  out id uuid,
-  out body_digest uuid
-) language plpgsql as $$
-declare
-  -- As in accept_items: around midnight a key is of two days.
-  v_first_day integer := (p_now_ms - 60000) / 86400000;
-  v_last_day integer := (p_now_ms + 60000) / 86400000;
-begin
-  if p_may_win then
-    insert into idempotency_keys (bucket, day, key_digest, body_digest, event_id)
-    select p_bucket, d.day, p_key_digest, p_body_digest, p_id
-    from generate_series(v_first_day, v_last_day) as d (day)
-    -- A key of an earlier day keeps its publication.
-    where not exists (
-      select
-      from idempotency_keys k
-      where k.bucket = p_bucket
-        and k.key_digest = p_key_digest
-        and k.day between v_first_day - 1 and v_first_day
-    )
-    order by d.day
-    on conflict do nothing;
-  end if;
-  -- A statement of its own, because the one above cannot see the row of a concurrent winner.
-  select k.event_id, k.body_digest
-  into id, body_digest
-  from idempotency_keys k
-  where k.bucket = p_bucket
-    and k.key_digest = p_key_digest
-    and k.day between v_first_day - 1 and v_last_day
-  order by k.event_id = p_id, k.day
-  limit 1;
-  if not found then
-    id := p_id;
-    return;
-  end if;
-  if id <> p_id then
-    -- The loser's other day would later name a publication that never was: it becomes the winner's.
-    update idempotency_keys k
-    set event_id = publication_winner.id,
-      body_digest = publication_winner.body_digest
-    where k.bucket = p_bucket
-      and k.key_digest = p_key_digest
-      and k.day between v_first_day and v_last_day
-      and k.event_id = p_id;
-  end if;
-end
-$$;
+  insert into publications (
+    bucket, id, org_id, customer_uid, event_type, correlation_id, ordering_key, payload, trace_context, event_ids
+  )
+  select
+    get_byte(uuid_send(v_orgs[n.n]), 15), v_ids[n.n], v_orgs[n.n], p_customers[n.n], p_event_types[n.n],
+    p_correlation_ids[n.n], p_ordering_keys[n.n], p_payloads[n.n], p_trace_contexts[n.n], coalesce(i.ids, '{}')
+  from generate_series(1, cardinality(v_codes)) as n (n)
+  left join (
+    select i.number, array_agg(i.id order by i.ord) as ids
+    from unnest(v_numbers, v_item_ids) with ordinality as i (number, id, ord)
+    group by i.number
+  ) i on i.number = n.n
+  where v_codes[n.n] = 'a';
 
--- What becomes of each item at once: see publish_items. The first p_room that can be sent are leased to the caller.
-create function publication_states(p_targets publication_targets, p_full_target_ids uuid[], p_room integer)
-returns text language plpgsql immutable as $$
-declare
-  v_states text := '';
-  v_room integer := p_room;
-begin
-  for n in 1 .. coalesce(cardinality(p_targets.ids), 0) loop
-    if p_targets.kinds[n] = 2 then
-      v_states := v_states || 'u';
-    elsif p_targets.held[n] then
-      v_states := v_states || 'h';
-    elsif v_room > 0 and p_targets.ids[n] <> all (p_full_target_ids) then
-      v_states := v_states || 'l';
-      v_room := v_room - 1;
-    else
-      v_states := v_states || 'd';
-    end if;
-  end loop;
-  return v_states;
+  return query
+  select
+    s.number, 'a', v_ids[s.number], s.item_ids, s.target_ids, s.kinds, s.versions, s.states, s.row_ids, null::text[]
+  from store_published_items(
+    p_lease_ms, p_lease_token, p_room, p_full_target_ids, v_now_ms, v_ids, v_orgs, p_event_types, p_correlation_ids,
+    p_ordering_keys, v_sizes, p_trace_contexts, null, v_numbers, v_item_ids, v_target_ids, v_kinds, v_versions,
+    v_max_retries, v_held
+  ) s;
+
+  -- Those that made no item, whatever the reason; of the ones that were accepted before, what they made then.
+  return query
+  select
+    n.n::smallint, v_codes[n.n], v_ids[n.n], e.ids,
+    case when v_codes[n.n] = 'l' then array[v_smallest[n.n]] else e.target_ids end,
+    e.kinds, null::bigint[], null::text, null::uuid[],
+    case when v_codes[n.n] = 'v' then
+      array(
+        select distinct i.filter
+        from unnest(v_numbers, v_filters) as i (number, filter)
+        where i.number = n.n
+          and i.filter is not null
+      )
+    end
+  from generate_series(1, cardinality(v_codes)) as n (n)
+  left join lateral (
+    select
+      array_agg(e.id order by i.ord) as ids,
+      array_agg(e.target_id order by i.ord) as target_ids,
+      array_agg(e.kind order by i.ord) as kinds
+    from publications p
+    cross join unnest(p.event_ids) with ordinality as i (id, ord)
+    join events e on e.org_id = v_orgs[n.n] and e.id = i.id
+    where v_codes[n.n] = 'r'
+      and p.bucket = get_byte(uuid_send(v_orgs[n.n]), 15)
+      and p.id = v_ids[n.n]
+  ) e on true
+  where v_codes[n.n] <> 'a'
+    or not n.n = any (coalesce(v_numbers, '{}'));
 end
 $$;

@@ -3,28 +3,32 @@
 --   a accepted      n the organization has no such publication      e its payload was erased
 --   s suspended      p pending      l too large for the target target_ids[1]      m more than p_most_items targets
 --   v targets have filters by which it was not judged: judge it by them, and come again
--- states is as in publish_items.
 create function publish_to_added(
   p_org uuid,
   p_publication uuid,
   p_most_items integer,
-  -- Filters that it was judged by.
-  p_passed uuid[],
-  p_failed uuid[],
+  -- Filters that it was judged by, and whether it passed.
+  p_verdict_filters uuid[],
+  p_verdict_passed boolean[],
   out code text,
   out item_ids uuid[],
   out target_ids uuid[],
   out kinds smallint[],
-  out states text,
   out filters text[]
 ) language plpgsql as $$
 declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
   v_bucket smallint := get_byte(uuid_send(p_org), 15);
   v_publication record;
-  v_targets publication_targets;
+  v_number constant smallint := 1;
+  v_held boolean[];
+  v_versions bigint[];
+  v_max_retries smallint[];
+  v_smallest integer;
 begin
-  select p.customer_uid, p.event_type, p.event_ids, octet_length(p.payload) as size
+  select
+    p.customer_uid, p.event_type, p.correlation_id, p.ordering_key, p.trace_context, p.payload, p.event_ids,
+    octet_length(p.payload) as size
   into v_publication
   from publications p
   where p.bucket = v_bucket
@@ -53,39 +57,62 @@ begin
     return;
   end if;
 
-  v_targets := publication_targets_of(
-    p_org,
-    v_publication.customer_uid,
-    v_publication.event_type,
+  select
+    array_agg(t.target_id order by t.target_id),
+    array_agg(t.kind order by t.target_id),
+    array_agg(t.version order by t.target_id),
+    array_agg(t.max_retries order by t.target_id),
+    array_agg(t.held order by t.target_id),
+    min(t.max_bytes),
+    array_agg(distinct t.filter) filter (where t.filter is not null)
+  into target_ids, kinds, v_versions, v_max_retries, v_held, v_smallest, filters
+  from publication_targets_of(
+    array[v_number],
+    array[p_org],
+    array[v_publication.customer_uid],
+    array[v_publication.event_type],
     array(
       select e.target_id
       from unnest(v_publication.event_ids) as i (id)
       join events e on e.org_id = p_org and e.id = i.id
     ),
     p_most_items,
-    p_passed,
-    p_failed
-  );
-  if v_targets.unjudged is not null then
+    array_fill(v_number, array[cardinality(p_verdict_filters)]),
+    p_verdict_filters,
+    p_verdict_passed
+  ) t;
+  if filters is not null then
     code := 'v';
-    filters := v_targets.unjudged;
     return;
   end if;
-  if cardinality(v_targets.ids) > p_most_items then
+  if cardinality(target_ids) > p_most_items then
     code := 'm';
     return;
   end if;
-  if v_publication.size > v_targets.max_bytes then
+  if v_publication.size > v_smallest then
     code := 'l';
-    target_ids := array[v_targets.smallest];
+    target_ids := array(
+      select t.id
+      from targets t
+      where t.id = any (target_ids)
+      order by t.max_payload_bytes, t.id
+      limit 1
+    );
     return;
   end if;
-  target_ids := coalesce(v_targets.ids, '{}');
-  kinds := coalesce(v_targets.kinds, '{}');
-  item_ids := new_item_ids(target_ids, v_now_ms);
-  states := publication_states(v_targets, '{}', 0);
+  item_ids := array(
+    select new_item_id(get_byte(uuid_send(t.id), 15)::smallint, v_now_ms)
+    from unnest(target_ids) with ordinality as t (id, n)
+    order by t.n
+  );
   if item_ids <> '{}' then
-    perform store_published_items(p_publication, v_bucket, v_targets, item_ids, states, true, 0, 0, v_now_ms);
+    perform
+    from store_published_items(
+      0, 0, 0, '{}', v_now_ms, array[p_publication], array[p_org], array[v_publication.event_type],
+      array[v_publication.correlation_id], array[v_publication.ordering_key], array[v_publication.size],
+      array[v_publication.trace_context], array[v_publication.payload],
+      array_fill(v_number, array[cardinality(item_ids)]), item_ids, target_ids, kinds, v_versions, v_max_retries, v_held
+    );
     update publications p
     set event_ids = p.event_ids || publish_to_added.item_ids
     where p.bucket = v_bucket

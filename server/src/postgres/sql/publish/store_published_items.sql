@@ -1,74 +1,144 @@
--- Stores items of a publication that is there already, with what makes them due or puts them into their mailboxes, and
--- bills them. Those that come later carry the payload themselves: the publication's day may be dropped before theirs.
+-- Stores the items of publications, with what makes them due or puts them into their mailboxes, and bills them. Of
+-- publications there are arrays with an element for each; items name theirs by its number, and those without an id are
+-- passed over. p_late_payloads is null for publications that are stored with their items; items that come later carry the
+-- payload themselves, because the publication's day may be dropped before theirs.
+--
+-- Items of one target that are dispatched alike wait in one row of deliveries, up to 64, as accept_items has it. The first
+-- p_room that can be sent are leased to the caller. Gives the items of each publication, in the order in which they came;
+-- states is as publish_items has it.
 create function store_published_items(
-  p_publication uuid,
-  p_bucket smallint,
-  p_targets publication_targets,
-  p_ids uuid[],
-  p_states text,
-  p_are_late boolean,
   p_lease_ms integer,
   p_lease_token bigint,
-  p_now_ms bigint
+  p_room integer,
+  p_full_target_ids uuid[],
+  p_now_ms bigint,
+  p_publication_ids uuid[],
+  p_orgs uuid[],
+  p_event_types text[],
+  p_correlation_ids text[],
+  p_ordering_keys text[],
+  p_sizes integer[],
+  p_trace_contexts bytea[],
+  p_late_payloads bytea[],
+  p_numbers smallint[],
+  p_ids uuid[],
+  p_target_ids uuid[],
+  p_kinds smallint[],
+  p_versions bigint[],
+  p_max_retries smallint[],
+  p_held boolean[]
 )
-returns void language plpgsql as $$
+returns table (
+  number smallint,
+  item_ids uuid[],
+  target_ids uuid[],
+  kinds smallint[],
+  versions bigint[],
+  states text,
+  row_ids uuid[]
+) language plpgsql as $$
+#variable_conflict use_column
 declare
-  v_publication record;
-  v_count integer := cardinality(p_ids);
-  v_states text[] := string_to_array(p_states, null);
   v_period integer := extract(year from to_timestamp(p_now_ms / 1000.0) at time zone 'UTC') * 100
     + extract(month from to_timestamp(p_now_ms / 1000.0) at time zone 'UTC');
 begin
-  select p.org_id, p.event_type, p.correlation_id, p.ordering_key, p.trace_context, octet_length(p.payload) as size,
-    case when p_are_late then p.payload else '' end as payload
-  into v_publication
-  from publications p
-  where p.bucket = p_bucket
-    and p.id = p_publication;
+  if 2 = any (p_kinds) then
+    with message as (
+      select i.id, i.mailbox_id, i.number
+      from unnest(p_numbers, p_ids, p_target_ids, p_kinds) as i (number, id, mailbox_id, kind)
+      where i.kind = 2
+        and i.id is not null
+    ),
+    stored as (
+      insert into messages (bucket, size, mailbox_id, id, ordering_key)
+      select get_byte(uuid_send(m.id), 15), p_sizes[m.number], m.mailbox_id, m.id, p_ordering_keys[m.number]
+      from message m
+      order by m.number
+    )
+    insert into mailbox_activity (bucket, minute, accepted, acknowledged, held, mailbox_id)
+    select get_byte(uuid_send(m.mailbox_id), 15), p_now_ms / 60000, count(*), 0, count(*), m.mailbox_id
+    from message m
+    group by m.mailbox_id;
+  end if;
 
-  with stored as (
+  return query
+  with stated as (
+    select
+      i.number, i.id, i.target_id, i.kind, i.version, i.max_retries, i.ord,
+      case
+        when i.kind = 2 then 'u'
+        when i.held then 'h'
+        when i.target_id = any (p_full_target_ids) then 'd'
+        when count(*) filter (where i.kind <> 2 and not i.held and i.target_id <> all (p_full_target_ids))
+          over (order by i.ord rows unbounded preceding) <= p_room then 'l'
+        else 'd'
+      end as state
+    from unnest(p_numbers, p_ids, p_target_ids, p_kinds, p_versions, p_max_retries, p_held) with ordinality
+      as i (number, id, target_id, kind, version, max_retries, held, ord)
+    where i.id is not null
+  ),
+  item as materialized (
+    select
+      s.number, s.id, s.target_id, s.kind, s.version, s.max_retries, s.ord, s.state,
+      (row_number() over (partition by s.target_id, s.state order by s.ord) - 1) / 64 as part
+    from stated s
+  ),
+  waiting as materialized (
+    select
+      i.target_id, i.state, i.part, min(i.kind) as kind, min(i.number) as number,
+      array_agg(i.id order by i.id) as event_ids,
+      case when count(*) = 1 then
+        (array_agg(i.id))[1]
+      else
+        new_item_id(get_byte(uuid_send(i.target_id), 15)::smallint, p_now_ms)
+      end as row_id
+    from item i
+    where i.state <> 'u'
+    group by i.target_id, i.state, i.part
+  ),
+  stored as (
     insert into events (
       bucket, kind, max_retries, billable, target_id, id, org_id, event_type, correlation_id, ordering_key, payload,
       trace_context, publication_id
     )
     select
-      get_byte(uuid_send(p_ids[n]), 15), (p_targets).kinds[n], (p_targets).max_retries[n], true, (p_targets).ids[n],
-      p_ids[n], v_publication.org_id, v_publication.event_type, v_publication.correlation_id,
-      v_publication.ordering_key, v_publication.payload, v_publication.trace_context,
-      case when not p_are_late then p_publication end
-    from generate_series(1, v_count) as n
+      get_byte(uuid_send(i.id), 15), i.kind, i.max_retries, true, i.target_id, i.id, p_orgs[i.number],
+      p_event_types[i.number], p_correlation_ids[i.number], p_ordering_keys[i.number],
+      coalesce(p_late_payloads[i.number], ''), p_trace_contexts[i.number],
+      case when p_late_payloads is null then p_publication_ids[i.number] end
+    from item i
   ),
   due as (
     insert into deliveries (bucket, kind, id, target_id, org_id, due_at, lease_until, lease_token, event_ids)
     select
-      get_byte(uuid_send(p_ids[n]), 15), (p_targets).kinds[n], p_ids[n], (p_targets).ids[n], v_publication.org_id,
-      p_now_ms,
-      case when v_states[n] = 'l' then p_now_ms + p_lease_ms end,
-      case when v_states[n] = 'l' then p_lease_token end,
-      array[p_ids[n]]
-    from generate_series(1, v_count) as n
-    where v_states[n] <> 'u'
+      get_byte(uuid_send(w.row_id), 15), w.kind, w.row_id, w.target_id, p_orgs[w.number], p_now_ms,
+      case when w.state = 'l' then p_now_ms + p_lease_ms end,
+      case when w.state = 'l' then p_lease_token end,
+      w.event_ids
+    from waiting w
   ),
   activity as (
     insert into target_activity (bucket, accepted, target_id, org_id, at_ms)
-    select get_byte(uuid_send(p_ids[n]), 15), 1, (p_targets).ids[n], v_publication.org_id, p_now_ms
-    from generate_series(1, v_count) as n
-    where v_states[n] <> 'u'
+    select get_byte(uuid_send(w.target_id), 15), sum(cardinality(w.event_ids)), w.target_id, p_orgs[min(w.number)], p_now_ms
+    from waiting w
+    group by w.target_id
+  ),
+  billed as (
+    insert into usage_records (bucket, period, items, org_id)
+    select min(get_byte(uuid_send(i.id), 15)), v_period, count(*), p_orgs[i.number]
+    from item i
+    group by p_orgs[i.number]
   )
-  insert into usage_records (bucket, period, items, org_id)
-  values (p_bucket, v_period, v_count, v_publication.org_id);
-
-  if 'u' = any (v_states) then
-    with held as (
-      insert into messages (bucket, size, mailbox_id, id, ordering_key)
-      select get_byte(uuid_send(p_ids[n]), 15), v_publication.size, (p_targets).ids[n], p_ids[n], v_publication.ordering_key
-      from generate_series(1, v_count) as n
-      where v_states[n] = 'u'
-    )
-    insert into mailbox_activity (bucket, minute, accepted, acknowledged, held, mailbox_id)
-    select get_byte(uuid_send(p_ids[n]), 15), p_now_ms / 60000, 1, 0, 1, (p_targets).ids[n]
-    from generate_series(1, v_count) as n
-    where v_states[n] = 'u';
-  end if;
+  select
+    i.number,
+    array_agg(i.id order by i.ord),
+    array_agg(i.target_id order by i.ord),
+    array_agg(i.kind order by i.ord),
+    array_agg(i.version order by i.ord),
+    string_agg(i.state, '' order by i.ord),
+    array_agg(w.row_id order by i.ord)
+  from item i
+  left join waiting w on w.target_id = i.target_id and w.state = i.state and w.part = i.part
+  group by i.number;
 end
 $$;

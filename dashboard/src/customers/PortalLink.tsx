@@ -1,0 +1,71 @@
+import { useMutation } from "@tanstack/react-query";
+import { ExternalLink } from "lucide-react";
+import { useState } from "react";
+import { answer, client } from "../api/client.ts";
+import { Button } from "../controls/Button.tsx";
+import { Card } from "../controls/Card.tsx";
+import { Confirm } from "../controls/Confirm.tsx";
+import { CopyWithWords } from "../controls/Copy.tsx";
+import { toast } from "../controls/toasts.ts";
+import { ProblemCard } from "../states/ProblemCard.tsx";
+import { Moment } from "../time/Moment.tsx";
+
+/** Makes links to the customer's portal, and ends what came of them. */
+export function PortalLink({ uid }: { uid: string }) {
+  const [asks, setAsks] = useState(false);
+  const params = { path: { uid } };
+  const make = useMutation({
+    mutationFn: () => answer(client.POST("/api/v1/customers/{uid}/portal-links", { params })),
+  });
+  const end = useMutation({
+    mutationFn: () => answer(client.DELETE("/api/v1/customers/{uid}/portal-sessions", { params })),
+    onSuccess: ({ ended_sessions: sessions }) => {
+      setAsks(false);
+      make.reset();
+      toast({ text: sessions === 0 ? "None was open." : `Ended: ${sessions}.` });
+    },
+  });
+  return (
+    <Card title="Portal">
+      <div className="grid gap-3">
+        <p className="text-muted">
+          There the customer sees and changes its own webhooks, and what they were sent. A link works once,
+          within the hour.
+        </p>
+        {make.data !== undefined && (
+          <div className="flex flex-wrap items-center gap-2 rounded-control border bg-sunken p-3">
+            <code className="min-w-0 flex-1 break-all">{make.data.url}</code>
+            <CopyWithWords text={make.data.url} name="Copy" />
+            <span className="basis-full text-meta text-muted">
+              Until <Moment at={make.data.expires_at} />
+            </span>
+          </div>
+        )}
+        {make.isError && <ProblemCard error={make.error} />}
+        <div className="flex flex-wrap gap-2">
+          <Button
+            icon={<ExternalLink size={14} aria-hidden />}
+            busy={make.isPending}
+            onClick={() => make.mutate()}
+          >
+            Make a link
+          </Button>
+          <Button look="quiet" onClick={() => setAsks(true)}>
+            End its sessions…
+          </Button>
+        </div>
+      </div>
+      {asks && (
+        <Confirm
+          title="End the customer's sessions?"
+          onClose={() => setAsks(false)}
+          action="End them"
+          doing={end}
+          onConfirm={() => end.mutate()}
+        >
+          <p>Whoever is in its portal needs a new link; links that nobody has opened stop working.</p>
+        </Confirm>
+      )}
+    </Card>
+  );
+}

@@ -1,0 +1,109 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { RotateCcw } from "lucide-react";
+import { useState } from "react";
+import { answer, client } from "../api/client.ts";
+import { sentenceOf } from "../api/problem.ts";
+import type { Status, Target } from "../api/shapes.ts";
+import { Button } from "../controls/Button.tsx";
+import { Card } from "../controls/Card.tsx";
+import { toast } from "../controls/toasts.ts";
+import { replayItems } from "../items/replayItems.ts";
+import { StatusPill } from "../items/StatusPill.tsx";
+import { useRefreshMs } from "../live/liveState.ts";
+import { Empty } from "../states/Empty.tsx";
+import { Loaded } from "../states/Loaded.tsx";
+import { Moment } from "../time/Moment.tsx";
+import { DeliveryDrawer } from "./DeliveryDrawer.tsx";
+import { deliveriesQuery, deliveriesShown } from "./portalQueries.ts";
+
+/** What an endpoint was sent last, and a way to send again what failed. */
+export function Deliveries({ target }: { target: Target }) {
+  const [status, setStatus] = useState<Status>();
+  const [open, setOpen] = useState<string>();
+  const query = useQuery({ ...deliveriesQuery(target.id, status), refetchInterval: useRefreshMs(5000) });
+  return (
+    <Card
+      flush
+      title="Latest deliveries"
+      aside={
+        <div className="flex flex-wrap items-center gap-2">
+          <select
+            aria-label="Status"
+            className="h-8 rounded-control border border-control bg-surface px-2"
+            value={status ?? ""}
+            onChange={(event) => setStatus((event.target.value || undefined) as Status | undefined)}
+          >
+            <option value="">All</option>
+            {target.kind === "webhook" &&
+              (["QUEUED", "RETRYING", "DELIVERED", "FAILED", "FILTERED"] as const).map((one) => (
+                <option key={one}>{one}</option>
+              ))}
+          </select>
+          {target.kind === "webhook" && <ReplayFailures targetId={target.id} />}
+        </div>
+      }
+    >
+      <Loaded query={query}>
+        {(events) =>
+          events.length === 0 ? (
+            <Empty title="Nothing yet" />
+          ) : (
+            <ul>
+              {events.map((event) => (
+                <li
+                  key={event.id}
+                  className="grid min-h-11 grid-cols-[minmax(0,1fr)_auto] items-center gap-x-4 gap-y-0.5 border-b px-4 py-2 last:border-0 md:grid-cols-[132px_minmax(0,1fr)_auto]"
+                >
+                  <span className="max-md:order-2">
+                    <StatusPill status={event.status} />
+                  </span>
+                  <button
+                    type="button"
+                    className="min-w-0 truncate text-left font-medium underline"
+                    onClick={() => setOpen(event.id)}
+                  >
+                    {event.event_type || "Without a type"}
+                  </button>
+                  <span className="text-meta text-muted max-md:order-3 max-md:col-span-2">
+                    <Moment at={event.created_at} />
+                  </span>
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Loaded>
+      <DeliveryDrawer id={open} onClose={() => setOpen(undefined)} />
+    </Card>
+  );
+}
+
+/** Sends once more what failed: the latest ones, as many as a page shows. */
+function ReplayFailures({ targetId }: { targetId: string }) {
+  const queries = useQueryClient();
+  const replay = useMutation({
+    mutationFn: async () => {
+      const query = { target_id: targetId, status: "FAILED" as const, limit: deliveriesShown };
+      const { events } = await answer(client.GET("/api/v1/events", { params: { query: query as never } }));
+      return replayItems(events.map(({ id }) => id));
+    },
+    onSuccess: ({ replayed, failures }) => {
+      const refused =
+        failures.length === 0 ? "" : ` ${failures.length} could not be: ${sentenceOf(failures[0])}`;
+      toast({
+        text: replayed + failures.length === 0 ? "None has failed." : `${replayed} sent again.${refused}`,
+      });
+    },
+    onError: (error) => toast({ text: sentenceOf(error) }),
+    onSettled: () => queries.invalidateQueries({ queryKey: ["items"] }),
+  });
+  return (
+    <Button
+      icon={<RotateCcw size={14} aria-hidden />}
+      busy={replay.isPending}
+      onClick={() => replay.mutate()}
+    >
+      Replay failures
+    </Button>
+  );
+}

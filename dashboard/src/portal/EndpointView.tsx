@@ -1,0 +1,100 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { type ComponentType, useState } from "react";
+import { answer, client } from "../api/client.ts";
+import { targetQuery } from "../api/queries.ts";
+import type { Target } from "../api/shapes.ts";
+import { Button } from "../controls/Button.tsx";
+import { Confirm } from "../controls/Confirm.tsx";
+import { Tabs } from "../controls/Tabs.tsx";
+import { useRefreshMs } from "../live/liveState.ts";
+import { useUrlState } from "../shell/useUrlState.ts";
+import { Loaded } from "../states/Loaded.tsx";
+import { Enabling } from "../targets/Enabling.tsx";
+import { EnabledPill } from "../targets/EnabledPill.tsx";
+import { SendTest } from "../targets/SendTest.tsx";
+import { SigningSecret } from "../targets/SigningSecret.tsx";
+import { Deliveries } from "./Deliveries.tsx";
+import { EndpointSettings } from "./EndpointSettings.tsx";
+
+const tabs: readonly { id: string; name: string; Content: ComponentType<{ target: Target }> }[] = [
+  { id: "deliveries", name: "Deliveries", Content: Deliveries },
+  { id: "settings", name: "Settings", Content: EndpointSettings },
+  { id: "secret", name: "Signing secret", Content: SigningSecret },
+];
+
+/** One endpoint of the customer. */
+export function EndpointView({ id }: { id: string }) {
+  const query = useQuery({ ...targetQuery(id), refetchInterval: useRefreshMs(10_000) });
+  return (
+    <div className="grid gap-4">
+      <Link to="." search={{}} className="justify-self-start text-accent underline">
+        All endpoints
+      </Link>
+      <Loaded query={query} title="Endpoint">
+        {(target) => <Endpoint target={target} />}
+      </Loaded>
+    </div>
+  );
+}
+
+function Endpoint({ target }: { target: Target }) {
+  const [search] = useUrlState();
+  // What is no webhook was made for the customer, and is shown without what would change it.
+  const shown = target.kind === "webhook" ? tabs : tabs.slice(0, 1);
+  const { id, Content } = shown.find((tab) => tab.id === search["tab"]) ?? shown[0]!;
+  return (
+    <div className="grid gap-4">
+      <div className="flex flex-wrap items-start justify-between gap-3">
+        <div className="grid min-w-0 gap-1">
+          <div className="flex flex-wrap items-center gap-2">
+            <h1 className="min-w-0 text-page font-semibold break-words">{target.name}</h1>
+            <EnabledPill target={target} />
+          </div>
+          <code className="min-w-0 text-meta break-all">{target.url ?? target.kind}</code>
+          {target.disabled_reason !== undefined && <p className="text-failed">{target.disabled_reason}</p>}
+        </div>
+        {target.kind === "webhook" && (
+          <div className="flex flex-wrap gap-2">
+            <SendTest targetId={target.id} />
+            <Enabling target={target} />
+            <DeleteEndpoint target={target} />
+          </div>
+        )}
+      </div>
+      <Tabs tabs={shown} open={id} />
+      <Content target={target} />
+    </div>
+  );
+}
+
+function DeleteEndpoint({ target }: { target: Target }) {
+  const [asks, setAsks] = useState(false);
+  const [, change] = useUrlState();
+  const queries = useQueryClient();
+  const remove = useMutation({
+    mutationFn: () => answer(client.DELETE("/api/v1/targets/{id}", { params: { path: { id: target.id } } })),
+    onSuccess: () => {
+      change({ endpoint: undefined, tab: undefined });
+      void queries.invalidateQueries({ queryKey: ["targets"] });
+    },
+  });
+  return (
+    <>
+      <Button look="danger" onClick={() => setAsks(true)}>
+        Delete…
+      </Button>
+      {asks && (
+        <Confirm
+          title={`Delete ${target.name}?`}
+          onClose={() => setAsks(false)}
+          action="Delete it"
+          doing={remove}
+          onConfirm={() => remove.mutate()}
+        >
+          <p>Nothing is sent to it any more. What waits for it is canceled.</p>
+        </Confirm>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,51 @@
+import { useMutation } from "@tanstack/react-query";
+import { type ReactNode, useEffect } from "react";
+import { answer, client } from "../api/client.ts";
+import { endSession } from "../api/session.ts";
+import type { Portal } from "../api/shapes.ts";
+import { Button } from "../controls/Button.tsx";
+import { readableColour } from "./readableColour.ts";
+
+/** What surrounds the portal's pages: whose it is, for whom, in the organization's colour. */
+export function PortalFrame({ portal, children }: { portal: Portal; children: ReactNode }) {
+  const { organization, customer } = portal;
+  useColour(organization.colour);
+  useEffect(() => {
+    document.title = `Webhooks, ${organization.name}`;
+  }, [organization.name]);
+  const leave = useMutation({
+    mutationFn: () => answer(client.DELETE("/api/v1/portal/session")),
+    onSettled: endSession,
+  });
+  return (
+    <div className="mx-auto grid min-h-dvh max-w-content grid-rows-[auto_1fr_auto]">
+      <header className="flex min-h-13 flex-wrap items-center gap-x-3 gap-y-1 border-b px-4 py-2 md:px-6">
+        {organization.logo !== null && (
+          <img src={organization.logo} alt="" className="h-8 max-w-40 object-contain" />
+        )}
+        <span className="min-w-0 text-section font-semibold break-words">{organization.name}</span>
+        <span className="min-w-0 break-words text-muted">{customer.name ?? customer.uid}</span>
+      </header>
+      <main id="page" tabIndex={-1} className="min-w-0 p-4 outline-none md:p-6">
+        {children}
+      </main>
+      <footer className="flex items-center justify-between gap-2 border-t px-4 py-2 text-meta text-muted md:px-6">
+        <span>Webhooks by Postrider</span>
+        <Button look="quiet" busy={leave.isPending} onClick={() => leave.mutate()}>
+          Leave
+        </Button>
+      </footer>
+    </div>
+  );
+}
+
+/** Gives the page the organization's colour, as far as it can be read. By script: the page allows no inline style. */
+function useColour(colour: string | null): void {
+  useEffect(() => {
+    if (colour === null) return;
+    const { style, dataset } = document.documentElement;
+    const { accent, onAccent } = readableColour(colour, dataset["theme"] === "dark" ? "dark" : "light");
+    style.setProperty("--accent", accent);
+    style.setProperty("--on-accent", onAccent);
+  }, [colour]);
+}

@@ -1,0 +1,85 @@
+import { useQuery } from "@tanstack/react-query";
+import { useEffect, useState } from "react";
+import { answer, client } from "../api/client.ts";
+import { sentenceOf } from "../api/problem.ts";
+import { endSession, startSession, useSession } from "../api/session.ts";
+import { useUrlState } from "../shell/useUrlState.ts";
+import { Loaded } from "../states/Loaded.tsx";
+import { EndpointList } from "./EndpointList.tsx";
+import { EndpointView } from "./EndpointView.tsx";
+import { PortalFrame } from "./PortalFrame.tsx";
+import { portalQuery } from "./portalQueries.ts";
+
+/** Takes the code out of the address at once, so that it stays in no history. */
+function takeCode(): string | undefined {
+  const code = new URLSearchParams(window.location.hash.slice(1)).get("code");
+  if (code === null) return undefined;
+  window.history.replaceState(window.history.state, "", window.location.pathname);
+  return code;
+}
+
+let taken: Promise<string | undefined> | undefined;
+
+/** Exchanges the address's code, once however often the page is rendered. @returns why there is no session of it. */
+function exchange(): Promise<string | undefined> {
+  taken ??= (async () => {
+    const code = takeCode();
+    if (code === undefined) return undefined;
+    endSession();
+    try {
+      const made = await answer(client.POST("/api/v1/portal/sessions", { body: { code } }));
+      startSession({ token: made.session_token, email: "" }, false);
+      return undefined;
+    } catch (error) {
+      return sentenceOf(error);
+    }
+  })();
+  return taken;
+}
+
+/** An organization's pages for one of its customers: own endpoints, what they were sent, and nothing of anyone else. */
+export function PortalPage() {
+  const session = useSession();
+  const [refusal, setRefusal] = useState<string>();
+  const [isReady, setReady] = useState(false);
+  useEffect(() => {
+    void exchange().then((why) => {
+      setRefusal(why);
+      setReady(true);
+    });
+  }, []);
+  if (!isReady) return null;
+  if (session === undefined) return <Ended why={refusal} />;
+  return <Portal key={session.token} />;
+}
+
+function Portal() {
+  const [{ endpoint }] = useUrlState();
+  const query = useQuery(portalQuery);
+  return (
+    <Loaded query={query} title="Webhooks">
+      {(portal) => (
+        <PortalFrame portal={portal}>
+          {endpoint === undefined ? <EndpointList /> : <EndpointView key={endpoint} id={endpoint} />}
+        </PortalFrame>
+      )}
+    </Loaded>
+  );
+}
+
+function Ended({ why }: { why: string | undefined }) {
+  return (
+    <main className="mx-auto grid max-w-160 gap-3 p-6">
+      <h1 className="text-page font-semibold">This page needs a new link</h1>
+      {why !== undefined && (
+        <p role="alert" className="text-failed">
+          {why}
+        </p>
+      )}
+      <p className="text-muted">
+        A link works once, and what it opens ends after some hours. Go back to where you came from and open it
+        again from there.
+      </p>
+    </main>
+  );
+}

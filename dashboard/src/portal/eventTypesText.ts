@@ -1,0 +1,9 @@
+export const eventTypesHint = "With commas between, or beginnings such as order.*; empty means all";
+
+/** A list of event types as it is typed. */
+export function eventTypesOf(text: string): string[] {
+  return text
+    .split(",")
+    .map((type) => type.trim())
+    .filter((type) => type !== "");
+}

@@ -1,0 +1,29 @@
+import { queryOptions } from "@tanstack/react-query";
+import { answer, client } from "../api/client.ts";
+import type { Status } from "../api/shapes.ts";
+
+export const portalQuery = queryOptions({
+  queryKey: ["portal"],
+  queryFn: ({ signal }) => answer(client.GET("/api/v1/portal", { signal })),
+  staleTime: 60_000,
+});
+
+/** As many as a page shows, and as a replay of failures takes at once. */
+export const deliveriesShown = 50;
+
+/** The latest deliveries of an endpoint, of a status or of all. */
+export function deliveriesQuery(targetId: string, status: Status | undefined) {
+  return queryOptions({
+    queryKey: ["items", "portal", targetId, status ?? ""],
+    queryFn: async ({ signal }) => {
+      const query = {
+        target_id: targetId,
+        limit: deliveriesShown,
+        fields: "attempts,last_status_code",
+        ...(status !== undefined && { status }),
+      };
+      return (await answer(client.GET("/api/v1/events", { params: { query: query as never }, signal })))
+        .events;
+    },
+  });
+}

@@ -1,0 +1,126 @@
+import { useQuery } from "@tanstack/react-query";
+import { targetsQuery } from "../api/queries.ts";
+import type { ApiKey } from "../api/shapes.ts";
+import { Checkbox } from "../controls/Checkbox.tsx";
+import { SelectField, TextField } from "../controls/Field.tsx";
+import { isUid, uidRule } from "../customers/customerQueries.ts";
+import { Loaded } from "../states/Loaded.tsx";
+
+/** What a key is limited to, as it is being chosen. */
+export interface ScopeDraft {
+  scope: NonNullable<ApiKey["scope"]> | "";
+  customerUid: string;
+  mailboxIds: readonly string[];
+}
+
+export const unlimited: ScopeDraft = { scope: "", customerUid: "", mailboxIds: [] };
+
+const meanings: Record<ScopeDraft["scope"], string> = {
+  "": "Whatever a key may do",
+  send: "Send items and publications only",
+  read: "Read only",
+  consume: "Consume some mailboxes only",
+  customer: "One customer's things only",
+};
+
+/** Whether nothing is missing. */
+export function isWhole({ scope, customerUid, mailboxIds }: ScopeDraft): boolean {
+  if (scope === "customer") return isUid(customerUid);
+  return scope !== "consume" || mailboxIds.length > 0;
+}
+
+/** What the service is told of it. */
+export function scopeFields({ scope, customerUid, mailboxIds }: ScopeDraft) {
+  return {
+    ...(scope !== "" && { scope }),
+    ...(scope === "customer" && { customer_uid: customerUid }),
+    ...(scope === "consume" && { mailbox_ids: [...mailboxIds] }),
+  };
+}
+
+/** What a key that there is may do, in a few words; undefined for one that is not limited. */
+export function scopeText({ scope, customer_uid: uid, mailbox_ids: ids }: ApiKey): string | undefined {
+  switch (scope) {
+    case undefined:
+      return undefined;
+    case "send":
+      return "sends only";
+    case "read":
+      return "reads only";
+    case "consume":
+      return ids?.length === 1 ? "one mailbox only" : `${ids?.length ?? 0} mailboxes only`;
+    case "customer":
+      return `customer ${uid ?? ""} only`;
+  }
+}
+
+export function ScopeFields({
+  draft,
+  onChange,
+}: {
+  draft: ScopeDraft;
+  onChange: (draft: ScopeDraft) => void;
+}) {
+  const set = (changes: Partial<ScopeDraft>): void => onChange({ ...draft, ...changes });
+  const isBadUid = draft.customerUid !== "" && !isUid(draft.customerUid);
+  return (
+    <>
+      <SelectField
+        label="May"
+        hint="For good: make another key to change it"
+        value={draft.scope}
+        onChange={(event) => set({ scope: event.target.value as ScopeDraft["scope"] })}
+      >
+        {Object.entries(meanings).map(([scope, meaning]) => (
+          <option key={scope} value={scope}>
+            {meaning}
+          </option>
+        ))}
+      </SelectField>
+      {draft.scope === "customer" && (
+        <TextField
+          label="Customer"
+          required
+          hint="Its uid; the key ends with it"
+          error={isBadUid ? `A uid is ${uidRule}` : undefined}
+          value={draft.customerUid}
+          onChange={(event) => set({ customerUid: event.target.value })}
+        />
+      )}
+      {draft.scope === "consume" && (
+        <MailboxChoice chosen={draft.mailboxIds} onChange={(mailboxIds) => set({ mailboxIds })} />
+      )}
+    </>
+  );
+}
+
+function MailboxChoice({
+  chosen,
+  onChange,
+}: {
+  chosen: readonly string[];
+  onChange: (ids: readonly string[]) => void;
+}) {
+  const query = useQuery(targetsQuery);
+  return (
+    <fieldset className="grid max-h-48 gap-1 overflow-y-auto">
+      <legend className="text-body font-medium">Mailboxes</legend>
+      <Loaded query={query}>
+        {(targets) => {
+          const mailboxes = targets.filter(({ kind }) => kind === "mailbox");
+          if (mailboxes.length === 0) return <p className="text-muted">There are none yet.</p>;
+          return mailboxes.map(({ id, name }) => (
+            <Checkbox
+              key={id}
+              text={name}
+              isChecked={chosen.includes(id)}
+              onChange={(isChosen) =>
+                onChange(isChosen ? [...chosen, id] : chosen.filter((other) => other !== id))
+              }
+            />
+          ));
+        }}
+      </Loaded>
+    </fieldset>
+  );
+}

@@ -1,0 +1,97 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { answer, client } from "../api/client.ts";
+import { useMay } from "../api/role.ts";
+import type { PortalSettings as Settings } from "../api/shapes.ts";
+import { Button } from "../controls/Button.tsx";
+import { Card } from "../controls/Card.tsx";
+import { TextArea, TextField } from "../controls/Field.tsx";
+import { For } from "../controls/For.tsx";
+import { Form } from "../controls/Form.tsx";
+import { toast } from "../controls/toasts.ts";
+import { Loaded } from "../states/Loaded.tsx";
+import { ProblemCard } from "../states/ProblemCard.tsx";
+
+const settingsKey = ["portalSettings"];
+
+/** How customers see the organization in their portal, and whose pages may show it. */
+export function PortalSettings() {
+  const query = useQuery({
+    queryKey: settingsKey,
+    queryFn: ({ signal }) => answer(client.GET("/api/v1/portal-settings", { signal })),
+  });
+  return (
+    <Card title="Portal of your customers">
+      <Loaded query={query}>{(settings) => <SettingsForm settings={settings} />}</Loaded>
+    </Card>
+  );
+}
+
+function SettingsForm({ settings }: { settings: Settings }) {
+  const mayChange = useMay("admin");
+  const queries = useQueryClient();
+  const [typed, setTyped] = useState({
+    name: settings.name ?? "",
+    logo: settings.logo ?? "",
+    colour: settings.colour ?? "",
+    origins: settings.origins.join("\n"),
+  });
+  const save = useMutation({
+    mutationFn: () => answer(client.PUT("/api/v1/portal-settings", { body: settingsOf(typed) })),
+    onSuccess: (saved) => {
+      queries.setQueryData(settingsKey, saved);
+      toast({ text: "Saved." });
+    },
+  });
+  const field = (name: keyof typeof typed) => ({
+    value: typed[name],
+    readOnly: !mayChange,
+    onChange: (event: { target: { value: string } }) => setTyped({ ...typed, [name]: event.target.value }),
+  });
+  return (
+    <Form onSubmit={() => save.mutate()}>
+      <p className="text-muted">
+        A customer's portal shows its own endpoints and what they were sent, and nothing else. Links to it are
+        made on the customer's page, or by programs.
+      </p>
+      <TextField label="Name" maxLength={80} hint="Left empty, the organization's" {...field("name")} />
+      <TextField
+        label="Logo"
+        hint="An https URL, or a data: URL of an image of up to 64 KiB"
+        {...field("logo")}
+      />
+      <TextField
+        label="Colour"
+        placeholder="#0b6e4f"
+        pattern="#[0-9A-Fa-f]{6}"
+        hint="Of buttons, as #rrggbb; shown darker or lighter where it could not be read"
+        {...field("colour")}
+      />
+      <TextArea
+        label="Pages that may show it in a frame"
+        hint="An origin a line, such as https://app.example.com; nobody's while it is empty"
+        {...field("origins")}
+      />
+      {save.isError && <ProblemCard error={save.error} />}
+      <For least="admin">
+        <div>
+          <Button type="submit" look="primary" busy={save.isPending}>
+            Save
+          </Button>
+        </div>
+      </For>
+    </Form>
+  );
+}
+
+function settingsOf({ name, logo, colour, origins }: Record<"name" | "logo" | "colour" | "origins", string>) {
+  return {
+    name: name.trim() || null,
+    logo: logo.trim() || null,
+    colour: colour.trim().toLowerCase() || null,
+    origins: origins
+      .split(/\s+/)
+      .map((origin) => origin.trim())
+      .filter((origin) => origin !== ""),
+  };
+}

@@ -1,0 +1,202 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import axe from "axe-core";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { createWebhookTarget, readEvent, sendItem } from "../../server/test/support/items.ts";
+import { type Receiver, startReceiver } from "../../server/test/support/receiver.ts";
+import type { Account } from "../../server/test/support/testNode.ts";
+import { until } from "../../server/test/support/until.ts";
+import { type Dashboard, startDashboard } from "./support/dashboard.ts";
+
+let dashboard: Dashboard;
+let receiver: Receiver;
+let account: Account;
+
+beforeAll(async () => {
+  [dashboard, receiver] = await Promise.all([
+    startDashboard(),
+    startReceiver(({ path }, response) => {
+      if (path === "/broken") response.writeHead(503).end("no healthy upstream");
+      else response.end("ok");
+    }),
+  ]);
+  account = await dashboard.newAccount();
+});
+
+afterAll(async () => {
+  await dashboard.stop();
+  await receiver.stop();
+});
+
+const call = (method: "GET" | "POST" | "PUT", path: string, body?: object) =>
+  dashboard.service.call(method, path, { key: account.api_key, ...(body && { body }) });
+
+/** A link to the portal of a customer, at the address where this service is. */
+async function newLink(uid: string): Promise<string> {
+  const { url } = (await call("POST", `/api/v1/customers/${uid}/portal-links`)).body;
+  return new URL(url).pathname + new URL(url).hash;
+}
+
+async function violations(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source);
+  const found = (await page.evaluate(
+    "axe.run(document, { resultTypes: ['violations'], preload: false })",
+  )) as {
+    violations: { id: string; nodes: { html: string }[] }[];
+  };
+  return found.violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 200)}`));
+}
+
+it("shows a customer its own endpoints, and lets it make, test, rotate and replay", async () => {
+  await call("PUT", "/api/v1/customers/shop-7", { name: "Corner Shop" });
+  await call("PUT", "/api/v1/customers/shop-8", {});
+  await call("PUT", "/api/v1/portal-settings", {
+    name: "Acme Payments",
+    logo: `data:image/svg+xml;base64,${btoa('<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"/>')}`,
+    colour: "#ffee58",
+    origins: [],
+  });
+  const fields = { name: "orders", customer_uid: "shop-7", max_retries: 0 };
+  const target = await createWebhookTarget(dashboard.service, account, `${receiver.url}/broken`, fields);
+  await createWebhookTarget(dashboard.service, account, `${receiver.url}/other`, {
+    name: "not theirs",
+    customer_uid: "shop-8",
+  });
+  const failed = await sendItem(dashboard.service, account, target.id, { event_type: "order.paid" });
+  await until(
+    () => readEvent(dashboard.service, account, failed),
+    ({ event }) => event.status === "FAILED",
+  );
+  // Somebody of the organization is signed in beside it, which the portal does not look at.
+  const { page, problems } = await dashboard.openAs(account);
+  const link = await newLink("shop-7");
+  await page.goto(link);
+  await page.getByText("Acme Payments").waitFor();
+  await page.getByText("Corner Shop").waitFor();
+  expect(page.url()).not.toContain("code");
+  await page.getByRole("link", { name: "orders" }).waitFor();
+  expect(await page.getByText("not theirs").count()).toBe(0);
+  expect(await violations(page)).toEqual([]);
+
+  await page.getByRole("button", { name: "New endpoint" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("URL").fill(`${receiver.url}/mine`);
+  await dialog.getByLabel("Name").fill("mine");
+  await dialog.getByLabel("Event types").fill("order.*");
+  await dialog.getByRole("button", { name: "Make the endpoint" }).click();
+  await page.locator("code", { hasText: /^whsec_/ }).waitFor();
+  await page.getByLabel("I saved it").check();
+  await page.getByRole("button", { name: "Go on" }).click();
+  await page.getByRole("link", { name: "mine" }).click();
+  await page.getByRole("button", { name: "Send a test" }).click();
+  await page.getByRole("dialog", { name: "Delivered", exact: true }).waitFor();
+  await page.getByRole("button", { name: "Done" }).click();
+  await page.getByRole("link", { name: "Signing secret" }).click();
+  await page.getByRole("button", { name: "Make a new secret…" }).click();
+  await page.getByRole("button", { name: "Rotate", exact: true }).click();
+  await page.locator("code", { hasText: /^whsec_/ }).waitFor();
+  await page.getByLabel("I saved it").check();
+  await page.getByRole("button", { name: "Go on" }).click();
+  await page.getByText("A rotation is in progress").waitFor();
+
+  await page.getByRole("link", { name: "All endpoints" }).click();
+  await page.getByRole("link", { name: "orders" }).click();
+  await page.getByRole("button", { name: "order.paid" }).click();
+  await page.getByText("no healthy upstream").waitFor();
+  expect(await violations(page)).toEqual([]);
+  await page.getByRole("button", { name: "Close" }).click();
+  await page.getByRole("link", { name: "Settings" }).click();
+  await page.getByLabel("URL").fill(`${receiver.url}/mended`);
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("Saved.").waitFor();
+  await page.getByRole("link", { name: "Deliveries" }).click();
+  await page.getByRole("button", { name: "Replay failures" }).click();
+  await page.getByText("1 sent again.").waitFor();
+  await page.getByRole("listitem").getByText("DELIVERED", { exact: true }).waitFor();
+  expect(await receiver.arrivals(1, { path: "/mended" })).toHaveLength(1);
+
+  // The session is this page's: again by the same link there is none, and none by leaving.
+  await page.reload();
+  await page.getByRole("heading", { name: "orders" }).waitFor();
+  await page.getByRole("button", { name: "Leave" }).click();
+  await page.getByRole("heading", { name: "This page needs a new link" }).waitFor();
+  await page.goto("/sign-in");
+  await page.goto(link);
+  await page.getByText("The link was used, or has expired").waitFor();
+  expect(problems).toEqual([]);
+});
+
+it("has the looks that an admin gives it, and links that a member makes", async () => {
+  await call("PUT", "/api/v1/customers/linked", { name: "Linked" });
+  const { page, problems } = await dashboard.openAs(account);
+  await page.goto("/settings?tab=portal");
+  await page.getByLabel("Name").fill("Acme Hooks");
+  await page.getByLabel("Colour").fill("#0B6E4F");
+  await page.getByLabel("Pages that may show it").fill("https://app.example.com/path");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("is no origin such as").waitFor();
+  await page.getByLabel("Pages that may show it").fill("https://app.example.com\nhttps://b.example.com");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("Saved.").waitFor();
+  expect((await call("GET", "/api/v1/portal-settings")).body).toMatchObject({
+    name: "Acme Hooks",
+    colour: "#0b6e4f",
+    origins: ["https://app.example.com", "https://b.example.com"],
+  });
+  await page.goto("/customers/linked");
+  await page.getByRole("button", { name: "Make a link" }).click();
+  const url = new URL((await page.locator("code", { hasText: "#code=" }).textContent())!);
+  const visitor = await dashboard.open();
+  await visitor.page.goto(url.pathname + url.hash);
+  await visitor.page.getByText("Acme Hooks").first().waitFor();
+  await page.getByRole("button", { name: "End its sessions…" }).click();
+  await page.getByRole("button", { name: "End them" }).click();
+  await page.getByText("Ended: 1.").waitFor();
+  await visitor.page.reload();
+  await visitor.page.getByRole("heading", { name: "This page needs a new link" }).waitFor();
+  expect([...problems, ...visitor.problems]).toEqual([]);
+});
+
+it("is shown in a frame by the pages that the organization lists, and by no other", async () => {
+  await call("PUT", "/api/v1/customers/framed", { name: "Framed" });
+  const { body } = await call("GET", "/api/v1/orgs");
+  // Localhost and 127.0.0.1 are two origins of one server.
+  const server = createServer((request, response) => {
+    const link = new URL(request.url!, "http://localhost").searchParams.get("link")!;
+    response.setHeader("content-type", "text/html");
+    response.end(
+      `<title>host</title><iframe title="portal" width="900" height="600" src="${link}"></iframe>`,
+    );
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, "127.0.0.1", resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  try {
+    await call("PUT", "/api/v1/portal-settings", {
+      name: null,
+      logo: null,
+      colour: null,
+      origins: [`http://localhost:${port}`],
+    });
+    const { page } = await dashboard.open();
+    const framed = async (host: string): Promise<void> => {
+      const link = dashboard.service.url + (await newLink("framed"));
+      await page.goto(`http://${host}:${port}/?link=${encodeURIComponent(link)}`);
+    };
+    await framed("localhost");
+    const frame = page.frameLocator("iframe");
+    await frame.getByText(body.org.name).waitFor();
+    await frame.getByRole("heading", { name: "Endpoints" }).waitFor();
+    const refused = page.waitForEvent("console", (message) => message.text().includes("frame-ancestors"));
+    await framed("127.0.0.1");
+    await refused;
+    expect(await frame.getByRole("heading").count()).toBe(0);
+  } finally {
+    await new Promise((resolve) => {
+      server.close(resolve);
+      server.closeAllConnections();
+    });
+  }
+});

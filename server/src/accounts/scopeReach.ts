@@ -1,0 +1,53 @@
+import type pg from "pg";
+import { customerOf, type NamedThing, type Reach, type Scope } from "../http/contract/scope.ts";
+import { bucketOf, isId } from "../postgres/ids.ts";
+
+/**
+ * Whether things belong to what a credential is limited to. An item belongs to whom its target belongs to now; one whose
+ * target was deleted belongs to nobody.
+ */
+export function createReach(pool: pg.Pool): Reach {
+  return async (orgId, scope, thing) => {
+    if (!isId(thing.id)) return false;
+    const { rowCount } = await pool.query(statementOf(orgId, scope, thing));
+    return rowCount === 1;
+  };
+}
+
+function statementOf(orgId: string, scope: Scope, { kind, id }: NamedThing): pg.QueryConfig {
+  const customer = customerOf(scope) ?? null;
+  switch (kind) {
+    case "target":
+      return {
+        name: "is_target_of_customer",
+        text: `select
+               from targets t
+               where t.id = $1
+                 and t.org_id = $2
+                 and t.customer_uid = $3`,
+        values: [id, orgId, customer],
+      };
+    case "event":
+      return {
+        name: "is_event_within_reach",
+        text: `select
+               from events e
+               join targets t on t.id = e.target_id
+               where e.org_id = $1
+                 and e.id = $2
+                 and (t.customer_uid = $3 or (t.kind = 'mailbox' and t.id = any ($4::uuid[])))`,
+        values: [orgId, id, customer, scope.kind === "consume" ? scope.mailboxIds : []],
+      };
+    case "publication":
+      return {
+        name: "is_publication_of_customer",
+        text: `select
+               from publications p
+               where p.bucket = $1
+                 and p.id = $2
+                 and p.org_id = $3
+                 and p.customer_uid = $4`,
+        values: [bucketOf(id), id, orgId, customer],
+      };
+  }
+}

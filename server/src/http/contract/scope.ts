@@ -1,0 +1,112 @@
+import { ApiError } from "./errors.ts";
+
+/**
+ * What a credential is limited to: sending, reading, the consuming of some mailboxes, or one customer with all that is its
+ * own. `portal` is the customer itself, in a session. A credential without a scope may do what its kind and role may.
+ */
+export type Scope =
+  | { kind: "send" }
+  | { kind: "read" }
+  | { kind: "consume"; mailboxIds: readonly string[] }
+  | { kind: "customer"; customerUid: string }
+  | { kind: "portal"; customerUid: string };
+
+/** The scopes that an API key can have. */
+export const keyScopes = ["send", "read", "consume", "customer"] as const;
+
+/** A thing that belongs to a mailbox or to a customer. Endpoints and mailboxes are targets, messages are events. */
+export interface NamedThing {
+  kind: "target" | "event" | "publication";
+  id: string;
+}
+
+/**
+ * Which scopes a route takes, and what the first parameter of its path names. Whoever is limited to mailboxes or to a
+ * customer may name their own things only; `own`: the route names none, and keeps to the caller's own by itself.
+ */
+export interface ScopeRule {
+  takes: readonly Scope["kind"][];
+  names?: NamedThing["kind"] | "customer" | "own";
+}
+
+/** Whether a thing of the organization belongs to what a scope is limited to, by the database as it is now. */
+export type Reach = (orgId: string, scope: Scope, thing: NamedThing) => Promise<boolean>;
+
+/** What can be said of a call without asking the database. */
+export type Judgement = "admitted" | "refused" | "unknown" | "to be looked up";
+
+/**
+ * Judges a call of a limited credential. A route without a rule refuses it, as does one whose rule does not say what it
+ * names to a scope that depends on it.
+ * @param named the first parameter of the path, if it has one.
+ */
+export function judge(scope: Scope, rule: ScopeRule | undefined, named: string | undefined): Judgement {
+  if (rule === undefined || !rule.takes.includes(scope.kind)) return "refused";
+  if (scope.kind === "send" || scope.kind === "read") return "admitted";
+  switch (rule.names) {
+    case undefined:
+      return "refused";
+    case "own":
+      return "admitted";
+    case "customer":
+      return scope.kind !== "consume" && scope.customerUid === named ? "admitted" : "unknown";
+    case "target":
+      if (scope.kind !== "consume") return "to be looked up";
+      return named !== undefined && scope.mailboxIds.includes(named) ? "admitted" : "unknown";
+    case "event":
+    case "publication":
+      return "to be looked up";
+  }
+}
+
+/** 403 for what a limited credential may not do at all; things beyond its reach are answered like unknown ones. */
+export function outOfScope(scope: Scope): ApiError {
+  return new ApiError(403, `${limits[scope.kind]}, and may not do this`, { code: "scope_refused" });
+}
+
+const limits: Record<Scope["kind"], string> = {
+  send: "this API key is limited to sending",
+  read: "this API key is limited to reading",
+  consume: "this API key is limited to the messages of some mailboxes",
+  customer: "this API key is limited to one customer",
+  portal: "this session is a customer's",
+};
+
+/** The customer that a caller is limited to; undefined for whoever is not. */
+export function customerOf(scope: Scope | undefined): string | undefined {
+  return scope !== undefined && "customerUid" in scope ? scope.customerUid : undefined;
+}
+
+/** A scope as `api_keys` holds it; a CHECK there keeps the columns together. */
+export interface ScopeColumns {
+  scope: (typeof keyScopes)[number] | null;
+  customer_uid: string | null;
+  mailbox_ids: string[] | null;
+}
+
+/** What an API key is limited to, from its row; undefined for one that is not. */
+export function scopeOf({ scope, customer_uid: customerUid, mailbox_ids: mailboxIds }: ScopeColumns) {
+  switch (scope) {
+    case null:
+      return undefined;
+    case "send":
+    case "read":
+      return { kind: scope } satisfies Scope;
+    case "consume":
+      return { kind: scope, mailboxIds: mailboxIds! } satisfies Scope;
+    case "customer":
+      return { kind: scope, customerUid: customerUid! } satisfies Scope;
+  }
+}
+
+/** The reverse of {@link scopeOf}. */
+export function scopeColumns(scope: KeyScope | undefined): ScopeColumns {
+  return {
+    scope: scope?.kind ?? null,
+    customer_uid: scope?.kind === "customer" ? scope.customerUid : null,
+    mailbox_ids: scope?.kind === "consume" ? [...scope.mailboxIds] : null,
+  };
+}
+
+/** What an API key can be limited to. */
+export type KeyScope = NonNullable<ReturnType<typeof scopeOf>>;

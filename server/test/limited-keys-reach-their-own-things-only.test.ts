@@ -1,0 +1,271 @@
+import { describe, expect } from "vitest";
+import { entries } from "./support/auditLog.ts";
+import { file, loopbackTargets, nodeTest } from "./support/fixtures.ts";
+import { type Answer, signUp } from "./support/testNode.ts";
+
+/** Keys that are limited at their creation, each beside things of its own organization that are not its own. */
+const it = nodeTest({ ...loopbackTargets, POSTRIDER_MAX_KEYS: "50", POSTRIDER_ROLES: "api" })
+  .extend(
+    "newKey",
+    file,
+    ({ node, account }) =>
+      async (body: object): Promise<Answer> =>
+        node.call("POST", "/api/v1/keys", {
+          session: account.session_token,
+          body: { name: "limited", ...body },
+        }),
+  )
+  .extend("keyOf", file, ({ newKey }) => async (body: object) => {
+    const { status, body: made } = await newKey(body);
+    expect(status, JSON.stringify(made)).toBe(200);
+    const key = made.key as string;
+    return { id: made.id as string, key };
+  })
+  .extend("as", file, ({ node }) => (key: string) => {
+    return (method: "GET" | "POST" | "PATCH" | "DELETE", path: string, body?: object): Promise<Answer> =>
+      node.call(method, path, { key, ...(body && { body }) });
+  })
+  /** Two customers, each with a webhook, a mailbox and an item in either. */
+  .extend("shops", file, async ({ call }) => {
+    const make = async (uid: string) => {
+      await call("PUT", `/api/v1/customers/${uid}`, { name: uid });
+      const fields = { name: uid, customer_uid: uid };
+      const target = { kind: "webhook", url: "http://127.0.0.1:9/", ...fields };
+      const webhook: string = (await call("POST", "/api/v1/targets", target)).body.id;
+      const mailbox: string = (await call("POST", "/api/v1/targets", { kind: "mailbox", ...fields })).body.id;
+      const event: string = (await call("POST", `/t/${webhook}`, { of: uid })).body.id;
+      const message: string = (await call("POST", `/t/${mailbox}`, { of: uid })).body.id;
+      return { webhook, mailbox, event, message };
+    };
+    return { own: await make("own"), other: await make("other") };
+  });
+
+const refused = { status: 403, headers: { "x-error-code": "scope_refused" } };
+const unknown = { status: 404, body: { error: "not found" } };
+
+describe("a key", () => {
+  it("that is not limited says nothing of scopes", async ({ newKey, call }) => {
+    const { body } = await newKey({});
+    expect(Object.keys(body)).toEqual(["id", "name", "key"]);
+    const listed = (await call("GET", "/api/v1/keys")).body.keys.find(
+      ({ id }: { id: string }) => id === body.id,
+    );
+    expect(Object.keys(listed)).toEqual(["id", "name", "prefix", "created_at", "last_used_at"]);
+  });
+
+  it("that is limited shows it in lists and in the audit log", async ({
+    node,
+    account,
+    newKey,
+    call,
+    shops,
+  }) => {
+    const fields = { scope: "consume", mailbox_ids: [shops.own.mailbox] };
+    const { body } = await newKey({ ...fields, name: "worker" });
+    expect(body).toMatchObject(fields);
+    const { keys } = (await call("GET", "/api/v1/keys")).body;
+    expect(keys.find(({ id }: { id: string }) => id === body.id)).toMatchObject(fields);
+    const [entry] = await entries(node, account, `?object_id=${body.id}`);
+    expect(entry).toMatchObject({ action: "key.created", after: { name: "worker", ...fields } });
+  });
+
+  it.for([
+    [{ scope: "admin" }, /scope must be one of|scope/],
+    [{ scope: "customer" }, /customer_uid is required/],
+    [{ scope: "customer", customer_uid: "nobody" }, /customer_uid names no customer/],
+    [{ scope: "consume" }, /mailbox_ids is required/],
+    [{ scope: "consume", mailbox_ids: [] }, /mailbox_ids/],
+    [{ scope: "consume", mailbox_ids: ["0".repeat(32)] }, /is no mailbox/],
+    [{ scope: "send", customer_uid: "own" }, /customer_uid goes with/],
+    [{ mailbox_ids: ["0".repeat(32)] }, /mailbox_ids goes with/],
+  ] as const)("limited by %j is refused", async ([body, message], { newKey }) => {
+    expect(await newKey(body)).toMatchObject({
+      status: 400,
+      body: { error: expect.stringMatching(message) },
+    });
+  });
+
+  it("is not limited to what is another organization's", async ({ node, newKey }) => {
+    const { api_key: key } = await signUp(node);
+    await node.call("PUT", "/api/v1/customers/theirs", { key, body: {} });
+    const target = { kind: "mailbox", name: "theirs" };
+    const { body } = await node.call("POST", "/api/v1/targets", { key, body: target });
+    expect((await newKey({ scope: "customer", customer_uid: "theirs" })).status).toBe(400);
+    expect((await newKey({ scope: "consume", mailbox_ids: [body.id] })).status).toBe(400);
+  });
+});
+
+it("limited to sending sends, and reads nothing", async ({ keyOf, as, shops }) => {
+  const { key } = await keyOf({ scope: "send" });
+  const call = as(key);
+  for (const path of [`/t/${shops.own.webhook}`, `/e/${shops.other.webhook}`, "/p/own", "/p"]) {
+    expect((await call("POST", path, { n: 1 })).status, path).toBe(202);
+  }
+  expect(await call("POST", `/t/${"0".repeat(32)}`, { n: 1 })).toMatchObject(unknown);
+  expect(await call("GET", "/api/v1/events")).toMatchObject(refused);
+  expect(await call("POST", `/api/v1/mailboxes/${shops.own.mailbox}/claim`, {})).toMatchObject(refused);
+});
+
+it("limited to reading reads, and sends nothing", async ({ keyOf, as, shops }) => {
+  const call = as((await keyOf({ scope: "read" })).key);
+  expect((await call("GET", `/api/v1/events/${shops.other.event}`)).status).toBe(200);
+  expect(await call("POST", `/t/${shops.own.webhook}`, {})).toMatchObject(refused);
+  expect(await call("DELETE", `/api/v1/targets/${shops.own.webhook}`)).toMatchObject(refused);
+});
+
+it("limited to a mailbox consumes that one", async ({ keyOf, as, shops: { own, other } }) => {
+  const call = as((await keyOf({ scope: "consume", mailbox_ids: [own.mailbox] })).key);
+  const claim = await call("POST", `/api/v1/mailboxes/${own.mailbox}/claim`, { max: 10 });
+  expect(claim.status).toBe(200);
+  const [{ id, claim_token }] = claim.body.messages;
+  const messages = [{ id, claim_token }];
+  expect(await call("POST", `/api/v1/mailboxes/${own.mailbox}/extend`, { messages })).toMatchObject({
+    body: { results: [{ ok: true }] },
+  });
+  expect(await call("POST", `/api/v1/mailboxes/${own.mailbox}/release`, { messages })).toMatchObject({
+    body: { results: [{ ok: true }] },
+  });
+  expect((await call("POST", `/api/v1/mailbox-messages/${own.message}/claim`)).status).toBe(200);
+  expect((await call("POST", `/api/v1/mailbox-messages/${own.message}/ack`)).status).toBe(200);
+  expect((await call("GET", `/api/v1/mailbox-messages/${own.message}`)).status).toBe(200);
+  expect((await call("GET", `/api/v1/mailboxes/${own.mailbox}/messages`)).status).toBe(200);
+
+  expect(await call("POST", `/api/v1/mailboxes/${other.mailbox}/claim`, {})).toMatchObject(unknown);
+  expect(await call("POST", `/api/v1/mailbox-messages/${other.message}/claim`)).toMatchObject(unknown);
+  expect(await call("GET", `/api/v1/mailbox-messages/${other.message}`)).toMatchObject(unknown);
+  // A message of its mailbox is no event to it, and a mailbox no target.
+  expect(await call("GET", `/api/v1/events/${own.message}`)).toMatchObject(refused);
+  expect(await call("GET", `/api/v1/targets/${own.mailbox}`)).toMatchObject(refused);
+  expect(await call("POST", `/t/${own.mailbox}`, {})).toMatchObject(refused);
+});
+
+describe("limited to a customer", () => {
+  it("lists what is the customer's", async ({ keyOf, as, call: everything, shops: { own } }) => {
+    const call = as((await keyOf({ scope: "customer", customer_uid: "own" })).key);
+    const published: string = (await everything("POST", "/p/own", { event_type: "shared" })).body.id;
+    await everything("POST", "/p/other", { event_type: "shared" });
+    const ids = async (path: string, list: string): Promise<string[]> =>
+      (await call("GET", path)).body[list].map(({ id }: { id: string }) => id);
+    expect(await ids("/api/v1/targets", "targets")).toEqual([own.webhook, own.mailbox]);
+    expect(await ids("/api/v1/targets?customer_uid=other", "targets")).toEqual([]);
+    expect(await ids("/api/v1/targets?customer_uid=", "targets")).toEqual([]);
+    expect(await ids("/api/v1/publications?limit=1", "publications")).toEqual([published]);
+    expect(await ids("/api/v1/publications?customer_uid=other", "publications")).toEqual([]);
+    const targetsOf = async (query: string): Promise<Set<string>> =>
+      new Set(
+        (await call("GET", `/api/v1/events?${query}`)).body.events.map(
+          ({ endpoint_id: id }: { endpoint_id: string }) => id,
+        ),
+      );
+    const both = new Set([own.webhook, own.mailbox]);
+    for (const query of ["", "order=asc", "event_type=shared"]) expect(await targetsOf(query)).toEqual(both);
+    expect(await targetsOf("status=QUEUED")).toEqual(new Set([own.webhook]));
+    expect(await targetsOf("status=UNREAD")).toEqual(new Set([own.mailbox]));
+    expect(await targetsOf(`target_id=${own.webhook}`)).toEqual(new Set([own.webhook]));
+  });
+
+  it("finds nothing of anybody else", async ({ keyOf, as, call: everything, shops: { other } }) => {
+    const call = as((await keyOf({ scope: "customer", customer_uid: "own" })).key);
+    expect((await call("GET", `/api/v1/events?target_id=${other.webhook}`)).body.events).toEqual([]);
+    const published: string = (await everything("POST", "/p/other", {})).body.id;
+    for (const path of [
+      `targets/${other.webhook}`,
+      `targets/${other.webhook}/health`,
+      `events/${other.event}`,
+      `events/${other.event}/payload`,
+      `events/${other.message}`,
+      `publications/${published}`,
+      `mailboxes/${other.mailbox}/messages`,
+    ]) {
+      expect(await call("GET", `/api/v1/${path}`), path).toMatchObject(unknown);
+    }
+    expect(await call("POST", `/api/v1/publications/${published}/replay`, { to: "failed" })).toMatchObject(
+      unknown,
+    );
+    expect(await call("POST", "/p/other", {})).toMatchObject(unknown);
+    expect(await call("POST", `/t/${other.webhook}`, {})).toMatchObject(unknown);
+    expect(await call("DELETE", `/api/v1/targets/${other.webhook}`)).toMatchObject(unknown);
+    expect(await call("POST", "/p", {})).toMatchObject(refused);
+    expect(await call("GET", "/api/v1/customers/own")).toMatchObject(refused);
+  });
+
+  it("sends and publishes to it, and makes what is its own", async ({ keyOf, as, shops: { own, other } }) => {
+    const call = as((await keyOf({ scope: "customer", customer_uid: "own" })).key);
+    expect((await call("POST", `/t/${own.webhook}`, {})).status).toBe(202);
+    expect((await call("POST", "/p/own", {})).body.items).toHaveLength(2);
+    const made = await call("POST", "/api/v1/targets", { kind: "mailbox", name: "made" });
+    expect(made.body).toMatchObject({ customer_uid: "own" });
+    const path = `/api/v1/targets/${made.body.id}`;
+    expect((await call("PATCH", path, { name: "changed", customer_uid: "own" })).status).toBe(200);
+    for (const customer_uid of ["other", "nobody", null]) {
+      const refusal = {
+        status: 400,
+        body: { error: expect.stringMatching(/^customer_uid names no customer/) },
+      };
+      expect(await call("PATCH", path, { customer_uid })).toMatchObject(refusal);
+      const body = { kind: "mailbox", name: "stray", customer_uid };
+      expect(await call("POST", "/api/v1/targets", body)).toMatchObject(refusal);
+    }
+    const agent = {
+      kind: "a2a",
+      name: "a",
+      agent_card_url: "http://127.0.0.1:9/",
+      result_target_id: other.mailbox,
+    };
+    expect(await call("POST", "/api/v1/targets", agent)).toMatchObject({
+      status: 400,
+      body: { error: expect.stringMatching(/result_target_id/) },
+    });
+    expect((await call("DELETE", path)).status).toBe(200);
+  });
+
+  it("ends with the customer, and is not that of one who is made later", async ({
+    node,
+    account,
+    call: everything,
+    keyOf,
+    as,
+  }) => {
+    await everything("PUT", "/api/v1/customers/short", {});
+    const { id, key } = await keyOf({ scope: "customer", customer_uid: "short" });
+    const call = as(key);
+    expect((await call("POST", "/p/short", {})).status).toBe(202);
+    expect((await everything("DELETE", "/api/v1/customers/short")).status).toBe(200);
+    await everything("PUT", "/api/v1/customers/short", {});
+    expect((await call("POST", "/p/short", {})).status).toBe(401);
+    expect((await call("GET", "/api/v1/targets")).status).toBe(401);
+    const [entry] = await entries(node, account, `?object_id=${id}&action=key.deleted`);
+    expect(entry).toMatchObject({ before: { scope: "customer", customer_uid: "short" } });
+  });
+});
+
+it("that is limited and revoked is nobody's, also where it was refused", async ({
+  node,
+  other,
+  account,
+  keyOf,
+  shops,
+}) => {
+  const { id, key } = await keyOf({ scope: "send" });
+  const claim = () => node.call("POST", `/api/v1/mailboxes/${shops.own.mailbox}/claim`, { key, body: {} });
+  expect(await claim()).toMatchObject(refused);
+  expect((await node.call("POST", `/t/${shops.own.webhook}`, { key, body: {} })).status).toBe(202);
+  await other.call("DELETE", `/api/v1/keys/${id}`, { session: account.session_token });
+  expect((await claim()).status).toBe(401);
+  expect((await node.call("POST", `/t/${shops.own.webhook}`, { key, body: {} })).status).toBe(401);
+});
+
+it("lets an agent's tools do what its scope allows", async ({ node, keyOf, shops: { own, other } }) => {
+  const { key } = await keyOf({ scope: "consume", mailbox_ids: [own.mailbox] });
+  const tool = async (name: string, args: object): Promise<{ isError?: boolean }> => {
+    const { body } = await node.call("POST", "/mcp", {
+      key,
+      headers: { accept: "application/json, text/event-stream" },
+      body: { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name, arguments: args } },
+    });
+    return body.result;
+  };
+  expect((await tool("claim_messages", { mailbox_id: own.mailbox })).isError).not.toBe(true);
+  expect((await tool("claim_messages", { mailbox_id: other.mailbox })).isError).toBe(true);
+  expect((await tool("list_targets", {})).isError).toBe(true);
+});
