@@ -267,13 +267,13 @@ it("deletes a target only for someone who types its name", async () => {
 
 it("publishes to three targets of a customer, and replays it to the one that failed and to one added since", async () => {
   const { service } = dashboard;
-  const key = account.api_key;
-  // Another one where the test is repeated.
-  const uid = `shop-3-${Date.now()}`;
+  const owner = await dashboard.newAccount();
+  const { api_key: key } = owner;
+  const uid = "shop-3";
   await service.call("PUT", `/api/v1/customers/${uid}`, { key, body: {} });
   const [, , weak] = await Promise.all(
     ["orders", "ledger", "weak"].map((name) =>
-      createWebhookTarget(service, account, `${receiver.url}/${name === "weak" ? "broken" : name}`, {
+      createWebhookTarget(service, owner, `${receiver.url}/${name === "weak" ? "broken" : name}`, {
         name: `${name} of ${uid}`,
         customer_uid: uid,
         max_retries: 0,
@@ -281,7 +281,7 @@ it("publishes to three targets of a customer, and replays it to the one that fai
     ),
   );
   const { body } = await service.call("POST", `/p/${uid}`, { key, body: { event_type: "order.paid" } });
-  const { page, problems } = await dashboard.openAs(account);
+  const { page, problems } = await dashboard.openAs(owner);
   await page.goto(`/customers/${uid}`);
   await page.getByRole("main").getByRole("link", { name: "Publications" }).click();
   await page.getByRole("link", { name: /order.paid/ }).waitFor();
@@ -297,7 +297,7 @@ it("publishes to three targets of a customer, and replays it to the one that fai
     key,
     body: { url: `${receiver.url}/mended` },
   });
-  await createWebhookTarget(service, account, `${receiver.url}/late`, {
+  await createWebhookTarget(service, owner, `${receiver.url}/late`, {
     name: `added to ${uid}`,
     customer_uid: uid,
   });
