@@ -338,7 +338,7 @@ it.concurrent("what is empty, matches nothing, makes no sense or is another's sa
       [`/mailboxes/${mailbox}?open=none`, "There is nothing with this id", "See all items"],
       ["/customers/shop-7", "No target belongs to it yet", "New target"],
       [`/publications/${publication}?show=none`, "It reached no target", "Send to targets added since"],
-      [`/publications/${publication}?show=failed`, "None of its items", "All"],
+      [`/publications/${publication}?show=failed`, "None of its items", "Show all its items"],
       [`/targets/${target}?tab=none`, "Latest items", "All its items"],
       [`/targets/${target}?open=none`, "There is nothing with this id", "See all items"],
       // Each kind has its own page; a link to the other leads there.

@@ -312,7 +312,7 @@ it("publishes to three targets of a customer, and replays it to the one that fai
   await page.getByText("Each gets a new item, which is billed", { exact: false }).waitFor();
   await page.getByRole("button", { name: "Send", exact: true }).click();
   await page.getByText("4 items: 4 delivered.").waitFor();
-  await page.getByRole("link", { name: "All 4" }).click();
+  await page.getByRole("link", { name: "Show all its items" }).click();
   await page.getByRole("link", { name: `added to ${uid}` }).waitFor();
   // The item leads back.
   await page.getByRole("link", { name: `weak of ${uid}` }).click();

@@ -3,6 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { targetName, targetsQuery } from "../api/queries.ts";
 import type { Publication, PublicationItem, Target } from "../api/shapes.ts";
+import { buttonLook } from "../controls/Button.tsx";
 import { Card } from "../controls/Card.tsx";
 import { StatusPill } from "../items/StatusPill.tsx";
 import { useKeys } from "../shell/useKeys.ts";
@@ -52,7 +53,12 @@ export function PublicationItems({ publication: { items }, counts }: Publication
 }
 
 function None({ isFiltered }: { isFiltered: boolean }) {
-  if (isFiltered) return <Empty title="None of its items is in this state now" />;
+  const showAll = (
+    <Link to="." search={{}} replace className={buttonLook()}>
+      Show all its items
+    </Link>
+  );
+  if (isFiltered) return <Empty title="None of its items is in this state now" action={showAll} />;
   return (
     <Empty title="It reached no target">
       No target matched its type and filters. Once one does, “Send to targets added since” reaches it.
