@@ -88,20 +88,32 @@ export function isPassed(filtered: Filtered, { pattern }: Filter): boolean {
   return isLetThrough(matchFilter(pattern, documentOf(filtered)));
 }
 
+/** Whether an item is let through by each of some filters, by their digests. */
+export async function judge(filtered: Filtered, filters: readonly Filter[]): Promise<Map<string, boolean>> {
+  if (filters.length === 0) return new Map();
+  const document = documentOf(filtered);
+  return new Map(
+    await inTurns(filters, ({ digest, pattern }) => [digest, isLetThrough(matchFilter(pattern, document))]),
+  );
+}
+
+/** The same as {@link openFilter} of many. */
+export function openFilters(texts: readonly string[]): Promise<Filter[]> {
+  return inTurns(texts, openFilter);
+}
+
 /** After so long, in milliseconds, others have a turn. */
 const turnMs = 10;
 
-/** Whether an item is let through by each of some filters, by their digests. */
-export async function judge(filtered: Filtered, filters: readonly Filter[]): Promise<Map<string, boolean>> {
-  const verdicts = new Map<string, boolean>();
-  if (filters.length === 0) return verdicts;
-  const document = documentOf(filtered);
+/** Does some work on each of many, and lets others have the event loop between. */
+async function inTurns<T, R>(many: readonly T[], work: (one: T) => R): Promise<R[]> {
+  const results: R[] = [];
   let sinceMs = performance.now();
-  for (const { digest, pattern } of filters) {
-    verdicts.set(digest, isLetThrough(matchFilter(pattern, document)));
+  for (const one of many) {
+    results.push(work(one));
     if (performance.now() - sinceMs < turnMs) continue;
     await setImmediate();
     sinceMs = performance.now();
   }
-  return verdicts;
+  return results;
 }

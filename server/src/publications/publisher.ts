@@ -20,7 +20,7 @@ import { isDatabaseAway } from "../postgres/pool.ts";
 import { createGroupCommit } from "../runtime/groupCommit.ts";
 import type { TraceContext } from "../telemetry/traceContext.ts";
 import { ApiError } from "../http/contract/errors.ts";
-import { judge, openFilter } from "../filters/filter.ts";
+import { judge, openFilters } from "../filters/filter.ts";
 import { createUpgradeGate } from "../items/upgradeGate.ts";
 
 /** What a request publishes, checked for its form and not yet for its sender. */
@@ -105,7 +105,7 @@ export function createPublisher(pool: pg.Pool, sink: ItemSink, limits: IntakeLim
       for (let tries = 0; tries < mostTries; tries++) {
         const { published } = await commits.add({ ...publication, verdicts });
         if (published.outcome === "unjudged") {
-          const filters = published.filters.map(openFilter);
+          const filters = await openFilters(published.filters);
           limits.filters.add(owner, filters);
           verdicts = new Map([...verdicts, ...(await judge(publication, filters))]);
           // The sender is known by now: nobody else may keep older processes away.

@@ -4,7 +4,7 @@ import type { ReplayDeps } from "../events/replayEvent.ts";
 import { type EventScope, readEvents, type StoredEvent } from "../events/store.ts";
 import { ApiError, notFound, workspacePending, workspaceSuspended } from "../http/contract/errors.ts";
 import { bucketOf, newId } from "../postgres/ids.ts";
-import { type Filtered, judge, openFilter } from "../filters/filter.ts";
+import { type Filtered, judge, openFilters } from "../filters/filter.ts";
 import { boolArray, uuidArray } from "../postgres/hot/binaryArray.ts";
 import { functionQuery } from "../postgres/functionQuery.ts";
 import type { Queries } from "../postgres/tables.ts";
@@ -79,7 +79,7 @@ async function addJudged({ queries }: ReplayDeps, { orgId, id }: PublicationKey)
     }).execute(queries);
     const result = rows[0]!;
     if (result.code !== "v") return result;
-    const filters = (result.filters ?? []).filter((filter) => filter !== null).map(openFilter);
+    const filters = await openFilters((result.filters ?? []).filter((filter) => filter !== null));
     verdicts.push(...(await judge(await readFiltered(queries, { orgId, id }), filters)));
   }
 }

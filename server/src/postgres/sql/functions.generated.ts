@@ -430,7 +430,6 @@ export const functions = {
   },
   publication_targets_of: {
     parameters: {
-      p_numbers: "int2[]",
       p_orgs: "uuid[]",
       p_customers: "text[]",
       p_event_types: "text[]",

@@ -3,7 +3,6 @@
 -- p_except are left out, and so are those whose filter a publication did not pass; filter is the text of one by which
 -- it was not judged.
 create function publication_targets_of(
-  p_numbers smallint[],
   p_orgs uuid[],
   p_customers text[],
   p_event_types text[],
@@ -25,7 +24,7 @@ returns table (
 )
 language sql stable as $$
   select
-    p.number,
+    p.number::smallint,
     t.id,
     (case t.kind when 'webhook' then 1 when 'mailbox' then 2 else 3 end)::smallint,
     t.version,
@@ -38,7 +37,7 @@ language sql stable as $$
       where v.number = p.number
         and v.filter = t.filter_digest
     ) then t.filter end
-  from unnest(p_numbers, p_orgs, p_customers, p_event_types) as p (number, org_id, customer, event_type)
+  from unnest(p_orgs, p_customers, p_event_types) with ordinality as p (org_id, customer, event_type, number)
   cross join lateral (
     (
       select c.id, c.kind, c.version, c.max_retries, c.enabled, c.max_payload_bytes, c.filter, c.filter_digest

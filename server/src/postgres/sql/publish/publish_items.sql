@@ -101,12 +101,9 @@ begin
     array_agg(t.filter order by t.number, t.target_id)
   into v_numbers, v_target_ids, v_kinds, v_versions, v_max_retries, v_held, v_max_bytes, v_filters
   from publication_targets_of(
-    array(select n.n::smallint from generate_series(1, cardinality(v_codes)) as n (n) where v_codes[n.n] = 'a'),
-    array(select v_orgs[n.n] from generate_series(1, cardinality(v_codes)) as n (n) where v_codes[n.n] = 'a'),
-    array(select p_customers[n.n] from generate_series(1, cardinality(v_codes)) as n (n) where v_codes[n.n] = 'a'),
-    array(select p_event_types[n.n] from generate_series(1, cardinality(v_codes)) as n (n) where v_codes[n.n] = 'a'),
-    '{}', p_most_items, p_verdict_numbers, p_verdict_filters, p_verdict_passed
-  ) t;
+    v_orgs, p_customers, p_event_types, '{}', p_most_items, p_verdict_numbers, p_verdict_filters, p_verdict_passed
+  ) t
+  where v_codes[t.number] = 'a';
 
   select
     array_agg(
@@ -180,14 +177,19 @@ begin
 
   return query
   select
-    s.number, 'a', v_ids[s.number], s.item_ids, s.target_ids, s.kinds, s.versions, s.states, s.row_ids, null::text[]
-  from store_published_items(
+    n.n::smallint, 'a', v_ids[n.n], s.item_ids, s.target_ids, s.kinds, s.versions, s.states, s.row_ids, null::text[]
+  from generate_series(1, cardinality(v_codes)) as n (n)
+  left join store_published_items(
     p_lease_ms, p_lease_token, p_room, p_full_target_ids, v_now_ms, v_ids, v_orgs, p_event_types, p_correlation_ids,
     p_ordering_keys, v_sizes, p_trace_contexts, null, v_numbers, v_item_ids, v_target_ids, v_kinds, v_versions,
     v_max_retries, v_held
-  ) s;
+  ) s on s.number = n.n
+  where v_codes[n.n] = 'a';
 
-  -- Those that made no item, whatever the reason; of the ones that were accepted before, what they made then.
+  if 'a' = all (v_codes) then
+    return;
+  end if;
+  -- The others; of those that were accepted before, what they made then.
   return query
   select
     n.n::smallint, v_codes[n.n], v_ids[n.n], e.ids,
@@ -214,7 +216,6 @@ begin
       and p.bucket = get_byte(uuid_send(v_orgs[n.n]), 15)
       and p.id = v_ids[n.n]
   ) e on true
-  where v_codes[n.n] <> 'a'
-    or not n.n = any (coalesce(v_numbers, '{}'));
+  where v_codes[n.n] <> 'a';
 end
 $$;

@@ -67,7 +67,6 @@ begin
     array_agg(distinct t.filter) filter (where t.filter is not null)
   into target_ids, kinds, v_versions, v_max_retries, v_held, v_smallest, filters
   from publication_targets_of(
-    array[v_number],
     array[p_org],
     array[v_publication.customer_uid],
     array[v_publication.event_type],
