@@ -70,11 +70,7 @@ export async function seed(call: Call, { agentCardUrl, items = 60 }: SeedOptions
   const send = (targetId: string, body: unknown, headers: Record<string, string> = {}): Promise<unknown> =>
     call("POST", `/t/${targetId}`, { key, body, headers });
   await sendWebhooks(send, targets, items);
-  const { id: publication } = (await call("POST", "/p/shop-7", {
-    key,
-    body: { event_type: "invoice.paid", invoice: 2001 },
-    headers: { "x-correlation-id": "invoice-2001" },
-  })) as { id: string };
+  const publication = await publish(call, key);
   await fillMailbox({ call, send, session }, targets.mailbox);
   if (agentCardUrl !== undefined) {
     targets.agent = await make({
@@ -115,6 +111,15 @@ async function makeCustomers(call: Call, key: string): Promise<void> {
       key,
       body: { name, metadata: { plan: uid === "shop-7" ? "gold" : "silver", region: "eu" } },
     });
+}
+
+async function publish(call: Call, key: string): Promise<string> {
+  const { id } = (await call("POST", "/p/shop-7", {
+    key,
+    body: { event_type: "invoice.paid", invoice: 2001 },
+    headers: { "x-correlation-id": "invoice-2001" },
+  })) as { id: string };
+  return id;
 }
 
 type Send = (targetId: string, body: unknown, headers?: Record<string, string>) => Promise<unknown>;

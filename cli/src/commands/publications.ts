@@ -97,11 +97,9 @@ async function show({ out, connect }: Session, { words }: Input): Promise<void> 
   }
   const { items, ...facts } = publication;
   out.one(facts);
-  const rows = items.map((item) => ({
-    ...item,
-    target_id: item.endpoint_id,
-    replayed: item.latest_replay === null ? null : item.latest_replay.status,
-  }));
+  const rows = items.map((item) =>
+    Object.assign(item, { target_id: item.endpoint_id, replayed: item.latest_replay?.status }),
+  );
   showRows(out, rows, [
     "id",
     "target_id",

@@ -72,10 +72,9 @@ export async function readPublication(
     const copies = await latestCopies(snapshot, scope, events);
     const items = events.map((event) => {
       const copy = copies.get(event.id);
-      return {
-        ...listedAnswer(event, progress.get(event.id), fields),
+      return Object.assign(listedAnswer(event, progress.get(event.id), fields), {
         latest_replay: copy === undefined ? null : { id: copy.id, status: copy.status },
-      };
+      });
     });
     return { ...summaryOf(row), items };
   });
