@@ -5,6 +5,7 @@ import { itemCommands } from "./commands/items.ts";
 import { listenCommand } from "./commands/listen.ts";
 import { loginCommand, logoutCommand } from "./commands/login.ts";
 import { mailboxCommands } from "./commands/mailboxes.ts";
+import { publicationCommands, publishCommand } from "./commands/publications.ts";
 import { replayCommand } from "./commands/replay.ts";
 import { sendCommand } from "./commands/send.ts";
 import { targetCommands } from "./commands/targets.ts";
@@ -21,7 +22,9 @@ export const commands: Command = {
     logoutCommand,
     targetCommands,
     sendCommand,
+    publishCommand,
     itemCommands,
+    publicationCommands,
     replayCommand,
     mailboxCommands,
     listenCommand,

@@ -123,6 +123,38 @@ describe("targets and items", () => {
   });
 });
 
+describe("a publication", () => {
+  it("is sent to a customer's targets, listed, shown and replayed to whom is named", async () => {
+    const customer = { key: account.api_key, body: {} };
+    await service.call("PUT", "/api/v1/customers/shop-7", customer);
+    const mailbox = (name: string) =>
+      service.call("POST", "/api/v1/targets", {
+        key: account.api_key,
+        body: { kind: "mailbox", name, customer_uid: "shop-7" },
+      });
+    const { body: first } = await mailbox("first");
+    const file = join(place, "paid.json");
+    writeFileSync(file, '{ "event_type": "order.paid" }');
+    const sent = await run(["publish", file, "--customer", "shop-7", "--json"], { env });
+    expect([sent.code, sent.err]).toEqual([0, ""]);
+    const [{ id, items }] = sent.json();
+    expect(items).toMatchObject([{ target_id: first.id, status: "UNREAD" }]);
+    const listed = await run(["publication", "list", "--customer", "shop-7"], { env });
+    expect(listed.out).toMatch(new RegExp(`^ID .*\n${id}  \\S+ \\S+  shop-7  +1  +order.paid\n$`));
+    const { body: second } = await mailbox("second");
+    const replay = (to: string) => run(["publication", "replay", id, "--to", to], { env });
+    expect((await replay("added")).out).toMatch(new RegExp(`^${second.id} -> [0-9a-f]{32}  UNREAD\n$`));
+    expect(await replay("failed")).toMatchObject({ code: 0, out: "", err: "nothing was sent\n" });
+    const shown = (await run(["publication", "show", id], { env })).out;
+    expect(shown).toMatch(/customer_uid +shop-7\n/);
+    expect(shown).toMatch(new RegExp(`\n${items[0].id}  ${first.id}  UNREAD`));
+    const piped = await run(["publish", "-"], { env, input: "{}" });
+    expect(piped.out).toMatch(/^id +[0-9a-f]{32}\nitems +\d/);
+    expect(await run(["publication", "replay", id], { env })).toMatchObject({ code: 2 });
+    expect((await run(["publish", file, "--customer", "nobody"], { env })).code).toBe(4);
+  });
+});
+
 describe("a mailbox", () => {
   it("is measured, claimed from and acknowledged", async () => {
     const [mailbox] = (

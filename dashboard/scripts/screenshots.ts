@@ -106,6 +106,7 @@ function pictures({ targets, replay }: Seeded, failed: string): Picture[] {
     { name: "event-type", path: "/event-types?type=order.shipped", shown: "Delete this event type" },
     { name: "event-types", path: "/event-types", shown: "An order was paid in full." },
     { name: "customer", path: "/customers/shop-7", shown: "Delete this customer" },
+    { name: "publications", path: "/publications", shown: "invoice.paid" },
     { name: "mailbox", path: `/mailboxes/${targets.mailbox}`, shown: "ticket.opened" },
     { name: "handoffs", path: "/handoffs", shown: "Waits for your answer" },
     { name: "replays", path: "/replays", shown: "status: DELIVERED" },

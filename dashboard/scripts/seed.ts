@@ -15,6 +15,8 @@ export interface Seeded {
   key: string;
   /** Of many items. */
   replay: string;
+  /** To the customer shop-7. */
+  publication: string;
   targets: { orders: string; ledger: string; broken: string; mailbox: string; agent?: string };
   stop(): void;
 }
@@ -69,6 +71,7 @@ export async function seed(call: Call, { agentCardUrl, items = 60 }: SeedOptions
   const send = (targetId: string, body: unknown, headers: Record<string, string> = {}): Promise<unknown> =>
     call("POST", `/t/${targetId}`, { key, body, headers });
   await sendWebhooks(send, targets, items);
+  const publication = await publish(call, key);
   await fillMailbox({ call, send, session }, targets.mailbox);
   if (agentCardUrl !== undefined) {
     targets.agent = await make({
@@ -95,7 +98,7 @@ export async function seed(call: Call, { agentCardUrl, items = 60 }: SeedOptions
       rate_per_second: 20,
     },
   })) as { id: string };
-  return { email, password, key, targets, replay, stop: () => void receiver.server.close() };
+  return { email, password, key, targets, replay, publication, stop: () => void receiver.server.close() };
 }
 
 async function makeEventTypes(call: Call, key: string): Promise<void> {
@@ -127,6 +130,15 @@ async function makeCustomers(call: Call, key: string): Promise<void> {
       key,
       body: { name, metadata: { plan: uid === "shop-7" ? "gold" : "silver", region: "eu" } },
     });
+}
+
+async function publish(call: Call, key: string): Promise<string> {
+  const { id } = (await call("POST", "/p/shop-7", {
+    key,
+    body: { event_type: "invoice.paid", invoice: 2001 },
+    headers: { "x-correlation-id": "invoice-2001" },
+  })) as { id: string };
+  return id;
 }
 
 type Send = (targetId: string, body: unknown, headers?: Record<string, string>) => Promise<unknown>;

@@ -93,6 +93,16 @@ const routeTree = root.addChildren([
     }),
     createRoute({
       getParentRoute: () => shell,
+      path: "/publications",
+      component: lazyRouteComponent(() => import("./publications/PublicationsPage.tsx"), "PublicationsPage"),
+    }),
+    createRoute({
+      getParentRoute: () => shell,
+      path: "/publications/$id",
+      component: lazyRouteComponent(() => import("./publications/PublicationPage.tsx"), "PublicationPage"),
+    }),
+    createRoute({
+      getParentRoute: () => shell,
       path: "/mailboxes",
       component: lazyRouteComponent(() => import("./mailboxes/MailboxesPage.tsx"), "MailboxesPage"),
     }),

@@ -4,13 +4,14 @@ import { createMailboxTarget, createWebhookTarget, sendItem } from "../../server
 import type { Account } from "../../server/test/support/testNode.ts";
 import { visit } from "./support/browser.ts";
 import { type Dashboard, startDashboard } from "./support/dashboard.ts";
+import { empty, noMatch, nonsense, type Shown } from "./support/shownPages.ts";
 
 let dashboard: Dashboard;
 /** Has nothing. */
 let account: Account;
-/** Has a target, a mailbox and an item. */
+/** Has a target, a mailbox, an item and a publication that reached nothing. */
 let owner: Account;
-const owned = { target: "", mailbox: "", item: "" };
+const owned = { target: "", mailbox: "", item: "", publication: "" };
 
 beforeAll(async () => {
   dashboard = await startDashboard();
@@ -23,6 +24,9 @@ beforeAll(async () => {
     body: { description: "Paid in full" },
   });
   await service.call("PUT", "/api/v1/customers/shop-7", { key: owner.api_key, body: { name: "Shop GmbH" } });
+  owned.publication = (
+    await service.call("POST", "/p/shop-7", { key: owner.api_key, body: { event_type: "order.paid" } })
+  ).body.id;
   await service.call("POST", "/api/v1/replays", {
     key: owner.api_key,
     body: { filter: { status: "FAILED" } },
@@ -46,6 +50,8 @@ const pages = [
   `/customers/${id}`,
   "/event-types",
   "/event-types?type=none",
+  "/publications",
+  `/publications/${id}`,
   "/mailboxes",
   `/mailboxes/${id}`,
   "/handoffs",
@@ -253,7 +259,7 @@ it.concurrent("pages keep what they had read, and say from when it is, where it 
     refused?.test(route.request().url()) === true ? route.fulfill(refusal(500)) : route.fallback(),
   );
   await page.goto("/demo");
-  const { target, mailbox, item } = owned;
+  const { target, mailbox, item, publication } = owned;
   /** Path, a text that stays there, and what is refused. */
   const kept: readonly (readonly [path: string, text: string, refuses?: RegExp])[] = [
     ["/", "Needs attention"],
@@ -267,6 +273,8 @@ it.concurrent("pages keep what they had read, and say from when it is, where it 
     ["/customers/shop-7", "No target belongs to it yet"],
     ["/event-types", "Paid in full"],
     ["/event-types?type=order.paid", "No example was given."],
+    ["/publications", "order.paid"],
+    [`/publications/${publication}`, "It reached no target"],
     ["/mailboxes", "Oldest"],
     [`/mailboxes/${mailbox}`, "In / out a minute"],
     ["/handoffs?state=WORKING", "No handoff is in this state"],
@@ -299,58 +307,10 @@ it.concurrent("pages keep what they had read, and say from when it is, where it 
   expect(problems).toEqual([]);
 });
 
-/** Path, what stands there, and the name of what leads on. */
-type Shown = readonly [path: string, text: string | RegExp, wayOn: string];
-
-const empty: readonly Shown[] = [
-  ["/?skip=1", "Nothing happened in this range", "Send an item"],
-  ["/start", "Where should items go?", "Make the target"],
-  ["/items", "No items yet", "Send the first one"],
-  ["/targets", "No targets yet", "Get started"],
-  ["/customers", "No customers yet", "New customer"],
-  ["/event-types", "No event types yet", "New event type"],
-  ["/mailboxes", "No mailboxes yet", "Make a mailbox"],
-  ["/handoffs", "No handoffs yet", "Add an agent"],
-  ["/replays", "No replays yet", "Find failed items"],
-  ["/usage", "Nothing was accepted in the last 30 days.", "Usage"],
-  ["/settings", "Signed in as", "New key"],
-  ["/settings?tab=members", "Nobody was invited yet.", "Invite"],
-  ["/settings?tab=notifications", "None is told yet.", "Tell it"],
-  ["/settings?tab=erasures", "Nothing was erased yet.", "Erase all its items…"],
-  ["/settings?tab=audit", "organization.created", "General"],
-];
-
-const noMatch: readonly Shown[] = [
-  ["/customers?prefix=none", "No customer matches", "Show all customers"],
-  ["/event-types?prefix=none", "No event type matches", "Show all event types"],
-  ["/items?type=none", "No item matches", "Clear the filters"],
-  ["/handoffs?state=WORKING", "No handoff is in this state", "Show all handoffs"],
-  ["/settings?tab=audit&action=key.deleted", "No entry matches", "Show all entries"],
-];
-
-/** What makes no sense, in a path or behind the `?`. */
-const nonsense: readonly Shown[] = [
-  ["/customers?prefix=no+uid", "No customer matches", "Show all customers"],
-  ["/event-types?prefix=%C3%A9", "No event type matches", "Show all event types"],
-  ["/event-types?deprecated=maybe", "No event types yet", "New event type"],
-  ["/items?time=soon", /Time must be 1h/, "Clear the filters"],
-  ["/items?status=LOST", /status/i, "Clear the filters"],
-  ["/items?target=none", /There is nothing with this id|target_id|No item matches/i, "Clear the filters"],
-  ["/items?replay=none", /replay_id/i, "Clear the filters"],
-  ["/handoffs?state=LOST", /handoff_state|No handoff is in this state/i, "Show all handoffs"],
-  ["/?skip=1&range=ages", "Nothing happened in this range", "24h"],
-  ["/settings?tab=none", "Signed in as", "New key"],
-  ["/settings?tab=audit&action=none", "organization.created", "General"],
-  ["/start?target=none&item=none", "Where should items go?", "Make the target"],
-  ["/targets/new?kind=none", "Where should items go?", "Make the target"],
-  ["/demo?story=none", "A client posts an item", "Sign up"],
-  ["/no/such/page", "There is no page at this address", "Go to the overview"],
-];
-
 /** Links to what another organization owns, and to what never was. */
 function foreign(): readonly Shown[] {
   const text = "There is nothing with this id in your organization.";
-  const places = ({ target, mailbox, item }: typeof owned): string[] => [
+  const places = ({ target, mailbox, item, publication }: typeof owned): string[] => [
     `/items/${item}`,
     `/items?open=${item}`,
     `/targets/${target}`,
@@ -359,9 +319,10 @@ function foreign(): readonly Shown[] {
     `/replays/${item}`,
     "/customers/shop-7",
     "/event-types?type=order.paid",
+    `/publications/${publication}`,
   ];
-  const none = { target: "none", mailbox: "none", item: "none" };
-  return [owned, { target: id, mailbox: id, item: id }, none].flatMap((of) =>
+  const none = { target: "none", mailbox: "none", item: "none", publication: "none" };
+  return [owned, { target: id, mailbox: id, item: id, publication: id }, none].flatMap((of) =>
     places(of).map((path) => [path, text, "See all items"] as const),
   );
 }
@@ -381,7 +342,7 @@ it.concurrent("what is empty, matches nothing, makes no sense or is another's sa
   expect(await missing(page, [...empty, ...noMatch, ...nonsense, ...foreign()])).toEqual([]);
   const own = await dashboard.openAs(owner, { onTestFinished });
   await own.page.goto("/demo");
-  const { target, mailbox } = owned;
+  const { target, mailbox, publication } = owned;
   expect(
     await missing(own.page, [
       ["/targets?name=none", "No target matches", "Clear the filter"],
@@ -391,6 +352,8 @@ it.concurrent("what is empty, matches nothing, makes no sense or is another's sa
       [`/mailboxes/${mailbox}?tab=none`, "Nothing waits", "Messages"],
       [`/mailboxes/${mailbox}?open=none`, "There is nothing with this id", "See all items"],
       ["/customers/shop-7", "No target belongs to it yet", "New target"],
+      [`/publications/${publication}?show=none`, "It reached no target", "Send to targets added since"],
+      [`/publications/${publication}?show=failed`, "None of its items", "Show all its items"],
       [`/targets/${target}?tab=none`, "Latest items", "All its items"],
       [`/targets/${target}?open=none`, "There is nothing with this id", "See all items"],
       // Each kind has its own page; a link to the other leads there.

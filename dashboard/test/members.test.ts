@@ -25,6 +25,10 @@ it("invites a viewer, who reads everything and is offered no change, until the r
     key: admin.api_key,
     body: { description: "Paid in full" },
   });
+  const publication = await dashboard.service.call("POST", "/p", {
+    key: admin.api_key,
+    body: { event_type: "published.too" },
+  });
   const first = await dashboard.openAs(admin);
   const email = newEmail();
   await first.page.goto("/hooks/settings?tab=members");
@@ -45,7 +49,7 @@ it("invites a viewer, who reads everything and is offered no change, until the r
   await page.getByRole("button", { name: "Join" }).click();
   await page.getByRole("heading", { name: "Overview" }).waitFor();
   const changing =
-    /^(Replay|Cancel|Erase|Save|Pause|Enable|Send a test|New|Edit|Revoke|Remove|Invite|Tell it|Rename|Make|Delete|Import|Redrive)/;
+    /^(Replay|Cancel|Erase|Save|Pause|Enable|Send a test|Send to|New|Edit|Revoke|Remove|Invite|Tell it|Rename|Make|Delete|Import|Redrive)/;
   for (const [path, shown] of [
     [`/items/${item}`, "seen.too"],
     [`/targets/${target.id}`, "Latest items"],
@@ -56,6 +60,8 @@ it("invites a viewer, who reads everything and is offered no change, until the r
     ["/customers/shop-7", "No target belongs to it yet"],
     ["/event-types", "Paid in full"],
     ["/event-types?type=order.paid", "No example was given."],
+    ["/publications", "published.too"],
+    [`/publications/${publication.body.id}`, "1 item:"],
     ["/mailboxes", "No mailboxes yet"],
     ["/settings", "API keys"],
     ["/settings?tab=members", "(you)"],

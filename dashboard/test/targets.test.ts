@@ -265,6 +265,63 @@ it("deletes a target only for someone who types its name", async () => {
   await expect.poll(() => page.getByRole("link", { name: "short-lived" }).count()).toBe(0);
 });
 
+it("publishes to three targets of a customer, and replays it to the one that failed and to one added since", async () => {
+  const { service } = dashboard;
+  const owner = await dashboard.newAccount();
+  const { api_key: key } = owner;
+  const uid = "shop-3";
+  await service.call("PUT", `/api/v1/customers/${uid}`, { key, body: {} });
+  const [, , weak] = await Promise.all(
+    ["orders", "ledger", "weak"].map((name) =>
+      createWebhookTarget(service, owner, `${receiver.url}/${name === "weak" ? "broken" : name}`, {
+        name: `${name} of ${uid}`,
+        customer_uid: uid,
+        max_retries: 0,
+      }),
+    ),
+  );
+  const { body } = await service.call("POST", `/p/${uid}`, { key, body: { event_type: "order.paid" } });
+  const { page, problems } = await dashboard.openAs(owner);
+  await page.goto(`/customers/${uid}`);
+  await page.getByRole("main").getByRole("link", { name: "Publications" }).click();
+  await page.getByRole("link", { name: /order.paid/ }).waitFor();
+  expect(new URL(page.url()).searchParams.get("customer")).toBe(uid);
+  await page.keyboard.press("j");
+  await page.keyboard.press("Enter");
+  await page.getByText("3 items: 2 delivered, 1 failed.").waitFor();
+  expect(page.url()).toContain(`/publications/${body.id}`);
+  await page.getByRole("link", { name: "Failed 1" }).click();
+  await expect.poll(() => page.locator("main li").count()).toBe(1);
+  await page.getByRole("link", { name: `weak of ${uid}` }).waitFor();
+  await service.call("PATCH", `/api/v1/targets/${weak!.id}`, {
+    key,
+    body: { url: `${receiver.url}/mended` },
+  });
+  await createWebhookTarget(service, owner, `${receiver.url}/late`, {
+    name: `added to ${uid}`,
+    customer_uid: uid,
+  });
+  await page.getByRole("button", { name: "Replay to those that failed…" }).click();
+  await page.getByText("1 item failed or is dead.", { exact: false }).waitFor();
+  await page.getByRole("button", { name: "Replay 1 item" }).click();
+  await page.getByRole("status").filter({ hasText: "Sent to 1 target." }).waitFor();
+  await page.getByText("3 items: 3 delivered.").waitFor();
+  await page.getByText("None of its items is in this state now").waitFor();
+  expect(await page.getByRole("button", { name: "Replay to those that failed…" }).isDisabled()).toBe(true);
+  await page.getByRole("button", { name: "Send to targets added since…" }).click();
+  await page.getByText("Each gets a new item, which is billed", { exact: false }).waitFor();
+  await page.getByRole("button", { name: "Send", exact: true }).click();
+  await page.getByText("4 items: 4 delivered.").waitFor();
+  await page.getByRole("link", { name: "Show all its items" }).click();
+  await page.getByRole("link", { name: `added to ${uid}` }).waitFor();
+  // The item leads back.
+  await page.getByRole("link", { name: `weak of ${uid}` }).click();
+  await page.getByText("Failed for good").waitFor();
+  await page.getByRole("link", { name: `${body.id.slice(0, 8)}…` }).click();
+  await page.getByText("4 items: 4 delivered.").waitFor();
+  expect(problems).toEqual([]);
+});
+
 it("makes a customer with a target that its receiver knows, and deletes both for who types its uid", async () => {
   const secret = `whsec_${Buffer.from("the receiver knows this secret..").toString("base64")}`;
   const { page, problems } = await dashboard.openAs(account);

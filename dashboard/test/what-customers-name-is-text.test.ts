@@ -102,6 +102,7 @@ it("shows markup in names, types, payloads, answers and agents' words as the tex
   const id = await sendItem(dashboard.service, account, target, item);
   await sendItem(dashboard.service, account, mailbox, item);
   await sendItem(dashboard.service, account, tryout, item);
+  const publication = await make("/p/planted", item);
   const claimed = await claimAs(markup, mailbox);
   const rejected = await rejectByHand(mailbox, item);
   const replay = await make("/api/v1/replays", { filter: { target_id: target, event_type: markup } });
@@ -129,6 +130,9 @@ it("shows markup in names, types, payloads, answers and agents' words as the tex
     [`/targets/new?${new URLSearchParams({ customer: markup }).toString()}`]: "Where should items go?",
     "/event-types": markup,
     [`/event-types?${new URLSearchParams({ type: markup }).toString()}`]: markup,
+    "/publications": markup,
+    [`/publications?${new URLSearchParams({ customer: markup }).toString()}`]: "No publication matches",
+    [`/publications/${publication}`]: markup,
     "/mailboxes": markup,
     [`/mailboxes/${mailbox}`]: markup,
     "/handoffs": markup,

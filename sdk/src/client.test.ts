@@ -187,4 +187,19 @@ describe("iteration", () => {
       "199",
     ]);
   });
+
+  it("of publications keeps to the customer on every page", async () => {
+    const page = (count: number): Scripted => ({
+      status: 200,
+      body: { publications: Array.from({ length: count }, (_, index) => ({ id: String(index) })) },
+    });
+    const client = await clientOf([page(100), page(1)]);
+    let count = 0;
+    for await (const _ of client.allPublications({ customer_uid: "shop-7" })) count += 1;
+    expect(count).toBe(101);
+    expect(seen.map(({ url }) => url)).toEqual([
+      "/api/v1/publications?limit=100&customer_uid=shop-7",
+      "/api/v1/publications?limit=100&before=99&customer_uid=shop-7",
+    ]);
+  });
 });

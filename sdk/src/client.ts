@@ -5,6 +5,7 @@ import {
   type MessageSummary,
   type Operations,
   operationTable,
+  type PublicationSummary,
   type ReplayFilter,
   type ReplayJob,
 } from "./operations.generated.ts";
@@ -47,6 +48,10 @@ export interface Client extends Operations {
   countMatching(filter: ReplayFilter): Promise<DryRun>;
   /** All replays of many events, newest first, page by page. */
   allReplays(): AsyncGenerator<ReplayJob, void>;
+  /** All publications that fit, newest first, page by page. */
+  allPublications(
+    filter?: Omit<Options<"listPublications">, "limit">,
+  ): AsyncGenerator<PublicationSummary, void>;
   /** What happens in the organization, as it happens; see {@link followStream}. */
   follow(options?: FollowOptions): AsyncGenerator<StreamEvent, void>;
 }
@@ -86,6 +91,7 @@ export function createClient(options: ClientOptions): Client {
       }) as Promise<ReplayJob>,
     countMatching: (filter) => operations.startReplay({ filter, dry_run: true }) as Promise<DryRun>,
     allReplays: () => allReplays(operations),
+    allPublications: (filter) => allPublications(operations, filter),
     follow: (options = {}) => followStream(transport, options),
   };
 }
@@ -128,5 +134,17 @@ async function* allReplays(operations: Pick<Operations, "listReplays">): AsyncGe
     yield* replays;
     if (replays.length < pageSize) return;
     before = replays.at(-1)!.id;
+  }
+}
+
+async function* allPublications(
+  operations: Pick<Operations, "listPublications">,
+  filter: Omit<Options<"listPublications">, "limit"> = {},
+): AsyncGenerator<PublicationSummary, void> {
+  for (let next = filter; ;) {
+    const { publications } = await operations.listPublications({ ...next, limit: pageSize });
+    yield* publications;
+    if (publications.length < pageSize) return;
+    next = { ...filter, before: publications.at(-1)!.id };
   }
 }

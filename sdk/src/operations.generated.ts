@@ -696,8 +696,34 @@ export interface Publication {
   item_count: number;
   /** Unix seconds */
   created_at: number;
-  /** With all opt-in columns of events */
-  items: EventSummary[];
+  /** Newest first */
+  items: PublicationItem[];
+}
+
+export interface PublicationItem {
+  id: string;
+  endpoint_id: string;
+  event_type: string | null;
+  /** From UNREAD on: what mailbox messages are */
+  status: "QUEUED" | "RETRYING" | "DELIVERED" | "FAILED" | "FILTERED" | "CANCELED" | "UNREAD" | "CLAIMED" | "ACKNOWLEDGED" | "EXPIRED" | "DEAD";
+  /** Unix seconds */
+  created_at: number;
+  /** Unix seconds */
+  updated_at: number;
+  /** Attempts made so far */
+  attempts?: number;
+  /** What the receiver last answered: 0 when it did not, null before the first attempt */
+  last_status_code?: number | null;
+  /** When the next attempt is due; null when one is under way, when none will follow, and while the target is disabled */
+  next_attempt_at?: number | null;
+  /** How long the last attempt took; null before the first */
+  duration_ms?: number | null;
+  /** The last item that repeats this one; null where it was not replayed */
+  latest_replay: {
+    id: string;
+    /** From UNREAD on: what mailbox messages are */
+    status: "QUEUED" | "RETRYING" | "DELIVERED" | "FAILED" | "FILTERED" | "CANCELED" | "UNREAD" | "CLAIMED" | "ACKNOWLEDGED" | "EXPIRED" | "DEAD";
+  } | null;
 }
 
 export interface PublicationReplay {

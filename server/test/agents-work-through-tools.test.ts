@@ -52,6 +52,8 @@ const names = [
   "list_items",
   "list_targets",
   "mailbox_stats",
+  "publish",
+  "read_publication",
   "reject_messages",
   "release_messages",
   "replay_item",
@@ -103,6 +105,36 @@ describe.each(["HTTP", "stdio"] as const)("an agent over %s", (way) => {
     const acknowledged = await agent.use("ack_messages", { mailbox_id: mailbox, messages });
     expect(acknowledged.results).toMatchObject([{ id, ok: true }]);
     expect(await agent.use("get_item", { id })).toMatchObject({ item: { id, status: "ACKNOWLEDGED" } });
+  });
+
+  it("publishes to a customer's targets, and reads where that went", async () => {
+    const agent = agents[way];
+    const uid = `of-${way}`;
+    const call = (method: "PUT" | "POST", path: string, body: unknown) =>
+      node.call(method, path, { key: account.api_key, body });
+    await call("PUT", `/api/v1/customers/${uid}`, {});
+    for (const name of ["a", "b"])
+      await call("POST", "/api/v1/targets", { kind: "mailbox", name, customer_uid: uid });
+    const input = { customer_uid: uid, payload: { paid: 1 }, event_type: "order.paid", idempotency_key: way };
+    const published = await agent.use("publish", input);
+    expect(published).toMatchObject({ item_count: 2, items: [{ status: "UNREAD" }, { status: "UNREAD" }] });
+    expect(await agent.use("publish", input)).toEqual(published);
+    expect(await agent.use("read_publication", { id: published.id })).toMatchObject({
+      publication: { id: published.id, customer_uid: uid, event_type: "order.paid", item_count: 2 },
+      counts: { UNREAD: 2 },
+      items: [
+        { status: "UNREAD", latest_replay: null },
+        { status: "UNREAD", attempts: 0 },
+      ],
+    });
+    expect(await agent.use("read_publication", { id: published.id, status: "DEAD" })).toMatchObject({
+      counts: { UNREAD: 2 },
+      items: [],
+    });
+    await expect(agent.use("publish", { customer_uid: "..", payload: 1 })).rejects.toThrow(/^customer_uid:/);
+    await expect(agent.use("publish", { customer_uid: "nobody", payload: 1 })).rejects.toThrow("404");
+    const toNobodys = await agent.use("publish", { payload: 1, event_type: "for.all" });
+    expect(toNobodys.item_count).toBe(toNobodys.items.length);
   });
 
   it("gives messages back and refuses them", async () => {

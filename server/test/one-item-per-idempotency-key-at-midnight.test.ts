@@ -4,8 +4,12 @@ import type pg from "pg";
 import { expect } from "vitest";
 import { bucketOf, newId, newRootId } from "../src/postgres/ids.ts";
 import { ensurePartitions } from "../src/postgres/partitions.ts";
+import { KnownFilters } from "../src/filters/knownFilters.ts";
 import { acceptItems } from "../src/intake/acceptItems.ts";
+import type { ItemSink } from "../src/intake/handOn.ts";
+import { noChanges } from "../src/items/changes.ts";
 import type { Acceptance, UnjudgedItem } from "../src/items/item.ts";
+import { createPublisher, type Published, type Publisher } from "../src/publications/publisher.ts";
 import { createRandom } from "./support/billing/random.ts";
 import { until } from "./support/until.ts";
 import { storeOrganization, storeTarget, storeApiKey } from "./support/storedItems.ts";
@@ -29,6 +33,7 @@ const it = databaseTest({ poolSize: 4 });
 /** A connection whose clock stands still where it is set. */
 class Session {
   readonly pool: pg.Pool;
+  #publisher: Publisher | undefined;
 
   constructor(pool: pg.Pool) {
     this.pool = pool;
@@ -58,6 +63,26 @@ class Session {
     );
   }
 
+  /** Publishes to nobody's targets under this key, at `atMs` after midnight. */
+  async publish(atMs: number, idempotencyKey: string, body = "1"): Promise<Published> {
+    await this.setClock(atMs);
+    this.#publisher ??= createPublisher(this.pool, sink, {
+      maxQueuedBytes: 1_000_000,
+      ownerOf: () => "",
+      filters: new KnownFilters(),
+    });
+    return this.#publisher.publish({
+      key: apiKey,
+      customerUid: null,
+      payload: Buffer.from(body),
+      eventType: null,
+      correlationId: null,
+      orderingKey: null,
+      traceContext: null,
+      idempotencyKey,
+    });
+  }
+
   async setClock(atMs: number): Promise<void> {
     await this.pool.query(`set test.now_ms = '${midnightMs + atMs}'`);
   }
@@ -65,19 +90,11 @@ class Session {
 
 it.beforeAll(async ({ database, pool }) => {
   admin = pool;
-  const source = await readFile(
-    new URL("../src/postgres/sql/intake/accept_items.sql", import.meta.url),
-    "utf8",
-  );
-  const clocked = source
-    .replace("create function", "create or replace function")
-    .replaceAll("clock_timestamp()", "test_now()");
-  if (!clocked.includes("test_now()")) throw new Error("accept_items has another clock now");
   await admin.query(
     `create function test_now() returns timestamptz language sql stable as
      $$ select to_timestamp(current_setting('test.now_ms')::bigint / 1000.0) $$`,
   );
-  await admin.query(clocked);
+  for (const name of ["intake/accept_items", "publish/publish_items"]) await setBack(name);
   await ensurePartitions(admin, Date.now() + dayMs);
   const orgId = await storeOrganization(admin);
   await storeApiKey(admin, orgId, apiKey);
@@ -87,7 +104,30 @@ it.beforeAll(async ({ database, pool }) => {
   }
 });
 
+/** Gives a function the clock of the session that calls it. */
+async function setBack(name: string): Promise<void> {
+  const source = await readFile(new URL(`../src/postgres/sql/${name}.sql`, import.meta.url), "utf8");
+  const clocked = source
+    .replaceAll("create function", "create or replace function")
+    .replaceAll("clock_timestamp()", "test_now()");
+  if (!clocked.includes("test_now()")) throw new Error(`${name} has another clock now`);
+  await admin.query(clocked);
+}
+
 it.afterAll(() => Promise.all(sessions.map(({ pool }) => pool.end())));
+
+/** Hears of what was accepted, and does nothing about it. */
+const sink: ItemSink = {
+  hasRoom: () => false,
+  fullTargets: () => [],
+  newLease: () => ({ token: 1, durationMs: 1000 }),
+  take: () => undefined,
+  onDue: () => undefined,
+  onMailboxItems: () => undefined,
+  changes: noChanges,
+  onRefused: () => undefined,
+  onKeyUsed: () => undefined,
+};
 
 /** How often each key was accepted, by the record: an event per acceptance, and the id that replays name. */
 async function expectOneItem(
@@ -133,26 +173,21 @@ function newKeys(count: number): string[] {
  * Two sessions want one key at the same moment: the first has it and is not committed when the second asks, at
  * clocks that a slow statement makes possible.
  */
-it.each([
+const edges = [
   ["before the minute in which both days are written", -60_100, -59_900],
   ["the later one having started first", -59_900, -60_100],
   ["at midnight", -50, 50],
   ["after the minute", 59_900, 60_100],
   ["after the minute, the earlier clock coming last", 60_100, 59_900],
-])("two sessions %s make one item", async (_what, firstAtMs, secondAtMs) => {
+] as const;
+
+it.each(edges)("two sessions %s make one item", async (_what, firstAtMs, secondAtMs) => {
   const [first, second] = sessions as [Session, Session];
   const [key] = newKeys(1) as [string];
   await first.pool.query("begin");
   const [winner] = await first.accept(firstAtMs, [key]);
   const waiting = second.accept(secondAtMs, [key]);
-  await until(
-    async () => {
-      const { rowCount } = await admin.query("select from pg_locks where not granted");
-      return rowCount! > 0;
-    },
-    Boolean,
-    5_000,
-  );
+  await untilOneWaits();
   await first.pool.query("commit");
   const [loser] = await waiting;
   expect([winner!.outcome, loser!.outcome]).toEqual(["due", "replayed"]);
@@ -196,4 +231,41 @@ it("batches that overlap at any clock make one item of each key, and a different
     expect(conflicts).toEqual(keys.map(() => ({ outcome: "idempotency_conflict" })));
     await expectNoPhantom(keys);
   }
+});
+
+async function untilOneWaits(): Promise<void> {
+  await until(
+    async () => {
+      const { rowCount } = await admin.query("select from pg_locks where not granted");
+      return rowCount! > 0;
+    },
+    Boolean,
+    5_000,
+  );
+}
+
+it.each(edges)("two sessions %s make one publication", async (_what, firstAtMs, secondAtMs) => {
+  const [first, second] = sessions as [Session, Session];
+  const [key] = newKeys(1) as [string];
+  // Publishing has begun, and each knows it: nothing but the key's own row is waited for.
+  for (const session of [first, second]) await session.publish(firstAtMs, newKeys(1)[0]!);
+  await first.pool.query("begin");
+  const winner = await first.publish(firstAtMs, key);
+  const waiting = second.publish(secondAtMs, key);
+  await untilOneWaits();
+  await first.pool.query("commit");
+  const loser = await waiting;
+  expect([winner.outcome, loser.outcome]).toEqual(["accepted", "replayed"]);
+  if (!("id" in winner)) throw new Error(`the publication was ${winner.outcome}`);
+  expect(winner.items).toHaveLength(1);
+  expect(loser).toMatchObject({ id: winner.id, items: winner.items });
+  const { rows } = await admin.query("select event_ids from publications where id = $1", [winner.id]);
+  expect(rows).toEqual([{ event_ids: winner.items.map(({ id }) => id) }]);
+  // Asked again for as long as the key may be known: never is a publication named that is not there.
+  for (const atMs of [59_000, 61_000, 3_600_000, dayMs - 61_000, dayMs + 61_000]) {
+    const again = await first.publish(atMs, key);
+    if (again.outcome === "accepted") break;
+    expect([atMs, again]).toEqual([atMs, loser]);
+  }
+  expect((await second.publish(secondAtMs, key, "2")).outcome).toBe("idempotency_conflict");
 });

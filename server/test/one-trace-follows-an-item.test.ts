@@ -222,6 +222,49 @@ describe("a trace", () => {
     expect(third!.headers["traceparent"]).toBeUndefined();
     expect(collector.spans.filter(ofTrace(unsampled.traceId))).toEqual([]);
   });
+
+  it("goes from a publication on to each of its items, to webhooks and consumers alike", async ({
+    service,
+    account,
+    receiver,
+    collector,
+  }) => {
+    const key = account.api_key;
+    await service.call("PUT", "/api/v1/customers/traced", { key, body: {} });
+    const ofCustomer = { customer_uid: "traced" };
+    for (const name of ["a", "b"])
+      await createWebhookTarget(service, account, `${receiver.url}/published-${name}`, ofCustomer);
+    const mailbox = await service.call("POST", "/api/v1/targets", {
+      key,
+      body: { kind: "mailbox", name: "c", ...ofCustomer },
+    });
+    const client = clientSpan();
+    const published = await service.call("POST", "/p/traced", { key, body: {}, ...client });
+    expect(published.status).toBe(202);
+    const claim = await service.call("POST", `/api/v1/mailboxes/${mailbox.body.id}/claim`, { key });
+    const spans = await collector.arrivals(4, ofTrace(client.traceId));
+    const intake = spans.find(({ kind }) => kind === kinds.server)!;
+    expect(intake).toMatchObject({
+      name: "POST /p",
+      parentSpanId: client.spanId,
+      attributes: { "http.route": "/p/:customer", "postrider.outcome": "accepted" },
+    });
+    const attempts = spans.filter(({ kind }) => kind === kinds.client);
+    const webhookItems = published.body.items.filter(
+      (item: { target_id: string }) => item.target_id !== mailbox.body.id,
+    );
+    expect(webhookItems).toHaveLength(2);
+    expect(new Set(attempts.map(({ attributes }) => attributes["messaging.message.id"]))).toEqual(
+      new Set(webhookItems.map(({ id }: { id: string }) => id)),
+    );
+    for (const { parentSpanId } of spans.filter((span) => span !== intake))
+      expect(parentSpanId).toBe(intake.spanId);
+    for (const name of ["a", "b"]) {
+      const [arrived] = await receiver.arrivals(1, { path: `/published-${name}` });
+      expect(arrived!.headers["traceparent"]).toContain(client.traceId);
+    }
+    expect(claim.body.messages[0].traceparent).toContain(client.traceId);
+  });
 });
 
 describe("metrics", () => {

@@ -276,6 +276,14 @@ describe("a replay of a publication", () => {
     const items = both.flatMap((answer) => answer.body.items);
     expect(items).toMatchObject([{ target_id: bad.id, source_event_id: failed.id, status: "QUEUED" }]);
     await own.settled(items[0].id, "DELIVERED");
+    const [seen, other] = (await read(own, body.id)).items.toSorted(
+      (one: { status: string }, two: { status: string }) => (one.status < two.status ? 1 : -1),
+    );
+    expect(seen).toMatchObject({
+      status: "FAILED",
+      latest_replay: { id: items[0].id, status: "DELIVERED" },
+    });
+    expect(other).toMatchObject({ status: "DELIVERED", latest_replay: null });
     expect((await replay()).body).toEqual({ items: [], skipped: [] });
     expect(receiver.at(bad.path).map((one) => one.body.toString())).toEqual(['{"n":1}', '{"n":1}']);
     expect(receiver.at(good.path)).toHaveLength(1);

@@ -1,9 +1,25 @@
 import { readFile } from "node:fs/promises";
 import { buffer } from "node:stream/consumers";
-import type { Command, Input } from "../command.ts";
+import type { Command, Input, Options } from "../command.ts";
 import { CommandError, exitCodes, UsageError } from "../exitCodes.ts";
 import type { Session } from "../session.ts";
 import { targetId } from "./chooseTarget.ts";
+
+/** What is said of an item beside its body. */
+export const itemOptions: Options = {
+  "event-type": { type: "string", value: "TYPE", help: "where the body has no event_type" },
+  "correlation-id": { type: "string", value: "ID", help: "what it belongs to" },
+  "ordering-key": {
+    type: "string",
+    value: "KEY",
+    help: "mailboxes: items of one key are claimed in order",
+  },
+  "idempotency-key": {
+    type: "string",
+    value: "KEY",
+    help: "the same key is one item; made up unless given",
+  },
+};
 
 export const sendCommand: Command = {
   name: "send",
@@ -11,39 +27,35 @@ export const sendCommand: Command = {
   summary: "send a file of JSON, or the standard input (-), as an item",
   details:
     "The bytes are sent as they are. When the command is done the item is durable; failures on the way are\nrepeated under one idempotency key, so that it is one item.",
-  options: {
-    "event-type": { type: "string", value: "TYPE", help: "where the body has no event_type" },
-    "correlation-id": { type: "string", value: "ID", help: "what it belongs to" },
-    "ordering-key": {
-      type: "string",
-      value: "KEY",
-      help: "mailboxes: items of one key are claimed in order",
-    },
-    "idempotency-key": {
-      type: "string",
-      value: "KEY",
-      help: "the same key is one item; made up unless given",
-    },
-  },
+  options: itemOptions,
   run: send,
 };
 
 async function send({ out, stdin, connect }: Session, input: Input): Promise<void> {
   const [target, file] = input.words as [string, string];
+  const { read, options } = itemOf(stdin, input, file);
+  const { client } = await connect();
+  const id = await targetId(client, target);
+  out.one(await client.sendItem(id, await read(), options));
+}
+
+/**
+ * An item as a command line gives it: what reads its bytes, and what is said of it beside.
+ * @throws {UsageError} when the standard input is to be both the item and the key.
+ */
+export function itemOf(stdin: Session["stdin"], input: Input, file: string) {
   if (file === "-" && input.flag("key-stdin")) {
     throw new UsageError("the standard input cannot be both the item and the key: set POSTRIDER_KEY");
   }
-  const { client } = await connect();
-  const id = await targetId(client, target);
-  const body = file === "-" ? await buffer(stdin) : await readItem(file);
-  out.one(
-    await client.sendItem(id, new Uint8Array(body), {
+  return {
+    read: async () => new Uint8Array(file === "-" ? await buffer(stdin) : await readItem(file)),
+    options: {
       idempotencyKey: input.text("idempotency-key"),
       eventType: input.text("event-type"),
       correlationId: input.text("correlation-id"),
       orderingKey: input.text("ordering-key"),
-    }),
-  );
+    },
+  };
 }
 
 async function readItem(path: string): Promise<Uint8Array> {

@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
-import { useParams } from "@tanstack/react-router";
+import { Link, useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import type { Customer } from "../api/shapes.ts";
-import { Button } from "../controls/Button.tsx";
+import { Button, buttonLook } from "../controls/Button.tsx";
 import { Card, Facts } from "../controls/Card.tsx";
 import { CopyButton, Id } from "../controls/Copy.tsx";
 import { For } from "../controls/For.tsx";
@@ -39,9 +39,14 @@ function CustomerView({ customer }: { customer: Customer }) {
             <CopyButton text={customer.uid} name="Copy uid" />
           </span>
         </div>
-        <For least="member">
-          <Button onClick={() => setEditing(true)}>Edit…</Button>
-        </For>
+        <div className="flex flex-wrap gap-2">
+          <Link to="/publications" search={{ customer: customer.uid }} className={buttonLook()}>
+            Publications
+          </Link>
+          <For least="member">
+            <Button onClick={() => setEditing(true)}>Edit…</Button>
+          </For>
+        </div>
       </div>
       <CustomerTargets uid={customer.uid} />
       <For least="member">

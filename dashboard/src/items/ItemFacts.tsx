@@ -31,6 +31,10 @@ export function ItemFacts({ event }: { event: ItemEvent }) {
         {event.correlation_id}
       </Link>,
     ],
+    event.publication_id !== null && [
+      "Publication",
+      <ShortLink key="publication" to="/publications/$id" id={event.publication_id} />,
+    ],
     event.source_event_id !== null && [
       "Replay of",
       <ShortLink key="source" to="/items/$id" id={event.source_event_id} />,
@@ -44,7 +48,7 @@ export function ItemFacts({ event }: { event: ItemEvent }) {
   return <Facts facts={facts.filter((fact) => fact !== false)} />;
 }
 
-function ShortLink({ to, id }: { to: "/items/$id" | "/replays/$id"; id: string }) {
+function ShortLink({ to, id }: { to: "/items/$id" | "/replays/$id" | "/publications/$id"; id: string }) {
   return (
     <Link to={to} params={{ id }} search={{}} className="underline">
       <code>{id.slice(0, 8)}…</code>

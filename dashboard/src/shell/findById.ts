@@ -22,6 +22,10 @@ export async function findById(id: string): Promise<string | undefined> {
       const replay = await answer(client.GET("/api/v1/replays/{id}", { params: { path } }));
       return `/replays/${replay.id}`;
     },
+    async () => {
+      const { publication } = await answer(client.GET("/api/v1/publications/{id}", { params: { path } }));
+      return `/publications/${publication.id}`;
+    },
   ];
   for (const place of places) {
     try {

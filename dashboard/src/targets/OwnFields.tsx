@@ -1,7 +1,6 @@
-import { useQuery } from "@tanstack/react-query";
 import { useId, useState } from "react";
 import { TextField } from "../controls/Field.tsx";
-import { isUid, listCustomers } from "../customers/customerQueries.ts";
+import { ProposedCustomers } from "../customers/ProposedCustomers.tsx";
 
 /** What an organization says of a target by names of its own. */
 export interface OwnInputs {
@@ -68,20 +67,9 @@ interface CustomerFieldProps {
   onChange: (uid: string) => void;
 }
 
-const mostProposed = 20;
-
 /** A customer by its uid, with those proposed that begin with what is typed. */
 export function CustomerField({ value, error, onChange }: CustomerFieldProps) {
   const listId = useId();
-  const prefix = value.trim();
-  const proposed = useQuery({
-    queryKey: ["customers", "proposed", prefix],
-    queryFn: ({ signal }) =>
-      listCustomers(prefix === "" ? undefined : prefix, { limit: mostProposed, signal }),
-    enabled: prefix === "" || isUid(prefix),
-    placeholderData: (previous) => previous,
-    staleTime: 30_000,
-  });
   return (
     <>
       <TextField
@@ -95,13 +83,7 @@ export function CustomerField({ value, error, onChange }: CustomerFieldProps) {
         error={error}
         onChange={(event) => onChange(event.target.value)}
       />
-      <datalist id={listId}>
-        {proposed.data?.map(({ uid, name }) => (
-          <option key={uid} value={uid}>
-            {name}
-          </option>
-        ))}
-      </datalist>
+      <ProposedCustomers listId={listId} typed={value} />
     </>
   );
 }

@@ -159,6 +159,7 @@ export const customerExamples = {
           last_status_code: 200,
           next_attempt_at: null,
           duration_ms: 48,
+          latest_replay: null,
         })),
       },
     },

@@ -1,3 +1,4 @@
+import { type RawBuilder, sql } from "kysely";
 import type { Static } from "typebox";
 import type pg from "pg";
 import { listedAnswer } from "../events/answers.ts";
@@ -8,6 +9,7 @@ import { type EventScope, readEvents } from "../events/store.ts";
 import { notFound } from "../http/contract/errors.ts";
 import { bucketOf, idTimeMs } from "../postgres/ids.ts";
 import type { Queries } from "../postgres/tables.ts";
+import { latestCopies } from "./latestCopies.ts";
 import type { Publication, PublicationQuery, PublicationSummary } from "./schemas.ts";
 
 interface PublicationRow {
@@ -22,22 +24,28 @@ const columns = "p.id, p.customer_uid, p.event_type, p.correlation_id, p.event_i
 
 /** An organization's publications, newest first, without their items. */
 export async function listPublications(
-  pool: pg.Pool,
+  queries: Queries,
+  orgId: string,
+  query: Static<typeof PublicationQuery>,
+): Promise<PublicationSummary[]> {
+  const { rows } = await inSnapshot(queries, (snapshot) => publicationPage(orgId, query).execute(snapshot));
+  return rows.map(summaryOf);
+}
+
+/** The statement that finds a page. It is planned each time: what is kept would know the days as they were, empty. */
+export function publicationPage(
   orgId: string,
   { limit, before, customer_uid: customerUid }: Static<typeof PublicationQuery>,
-): Promise<PublicationSummary[]> {
-  const { rows } = await pool.query<PublicationRow>({
-    name: customerUid === undefined ? "list_publications" : "list_publications_of_customer",
-    text: `select ${columns}
-           from publications p
-           where p.org_id = $1
-             and p.id < coalesce($2, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
-             ${customerUid === undefined ? "" : "and p.customer_uid = $4"}
-           order by p.id desc
-           limit $3`,
-    values: [orgId, before ?? null, limit, ...(customerUid === undefined ? [] : [customerUid])],
-  });
-  return rows.map(summaryOf);
+): RawBuilder<PublicationRow> {
+  return sql<PublicationRow>`
+    select ${sql.raw(columns)}
+    from publications p
+    where p.org_id = ${orgId}
+      ${before === undefined ? sql`` : sql`and p.id < ${before}`}
+      ${customerUid === undefined ? sql`` : sql`and p.customer_uid = ${customerUid}`}
+    order by p.id desc
+    limit ${limit}
+  `;
 }
 
 /** A publication and what became of each of its items. @throws {ApiError} 404 when the organization has none with this id. */
@@ -61,7 +69,13 @@ export async function readPublication(
   return inSnapshot(queries, async (snapshot) => {
     const events = await readEvents(snapshot, scope, row.event_ids);
     const progress = await readProgress(snapshot, events);
-    const items = events.map((event) => listedAnswer(event, progress.get(event.id), fields));
+    const copies = await latestCopies(snapshot, scope, events);
+    const items = events.map((event) => {
+      const copy = copies.get(event.id);
+      return Object.assign(listedAnswer(event, progress.get(event.id), fields), {
+        latest_replay: copy === undefined ? null : { id: copy.id, status: copy.status },
+      });
+    });
     return { ...summaryOf(row), items };
   });
 }

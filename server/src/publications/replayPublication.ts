@@ -1,13 +1,14 @@
 import type { Static } from "typebox";
 import { mailboxRetentionMs } from "../config/config.ts";
 import type { ReplayDeps } from "../events/replayEvent.ts";
-import { readEvents, type StoredEvent } from "../events/store.ts";
+import { type EventScope, readEvents, type StoredEvent } from "../events/store.ts";
 import { ApiError, notFound, workspacePending, workspaceSuspended } from "../http/contract/errors.ts";
 import { bucketOf, newId } from "../postgres/ids.ts";
 import { type Filtered, judge, openFilters } from "../filters/filter.ts";
 import { boolArray, uuidArray } from "../postgres/hot/binaryArray.ts";
 import { functionQuery } from "../postgres/functionQuery.ts";
 import type { Queries } from "../postgres/tables.ts";
+import { latestCopies } from "./latestCopies.ts";
 import { maxItems } from "./publisher.ts";
 import { largerThan, tooManyTargets } from "./refusals.ts";
 import type { PublicationReplay } from "./schemas.ts";
@@ -139,34 +140,6 @@ async function lockedItems(transaction: Queries, { orgId, id }: PublicationKey):
   return row.event_ids;
 }
 
-type Scope = Parameters<typeof readEvents>[1];
-
-/** The last replay of each event that has one. */
-async function latestCopies(
-  transaction: Queries,
-  scope: Scope,
-  events: readonly StoredEvent[],
-): Promise<Map<string, StoredEvent>> {
-  if (events.length === 0) return new Map();
-  const rows = await transaction
-    .selectFrom("events")
-    .select("id")
-    .where("org_id", "=", scope.orgId)
-    .where(
-      "source_event_id",
-      "in",
-      events.map(({ id }) => id),
-    )
-    .execute();
-  const copies = await readEvents(
-    transaction,
-    scope,
-    rows.map(({ id }) => id),
-  );
-  // They come newest first: the oldest is set first.
-  return new Map(copies.toReversed().map((copy) => [copy.sourceEventId!, copy]));
-}
-
 function isFailed({ status }: StoredEvent): boolean {
   return status === "FAILED" || status === "DEAD";
 }
@@ -183,7 +156,7 @@ const reasons: Readonly<Record<string, SkippedItem["reason"]>> = {
 async function replayOne(
   transaction: Queries,
   event: StoredEvent,
-  { scope, nowMs }: { scope: Scope; nowMs: number },
+  { scope, nowMs }: { scope: EventScope; nowMs: number },
 ): Promise<ReplayedItem | SkippedItem> {
   const id = newId(bucketOf(event.id), nowMs);
   const { rows } = await functionQuery("replay_event", {

@@ -143,7 +143,7 @@ export function publicationRoutes(
           return { publications: [] };
         }
         const filter = { ...query, customer_uid: customerUid };
-        return { publications: await listPublications(deps.pool, caller.orgId, filter) };
+        return { publications: await listPublications(deps.queries, caller.orgId, filter) };
       },
     ),
     read: route(

@@ -34,10 +34,22 @@ const summary = {
 export const PublicationSummary = Type.Object(summary, { title: "PublicationSummary" });
 export type PublicationSummary = Static<typeof PublicationSummary>;
 
+/** An item of a publication, with all that lists of events show when asked. */
+const PublicationItem = Type.Object(
+  {
+    ...EventSummary.properties,
+    latest_replay: Type.Union(
+      [Type.Object({ id: Id, status: EventSummary.properties.status }), Type.Null()],
+      { description: "The last item that repeats this one; null where it was not replayed" },
+    ),
+  },
+  { title: "PublicationItem" },
+);
+
 export const Publication = Type.Object(
   {
     ...summary,
-    items: Type.Array(EventSummary, { description: "With all opt-in columns of events" }),
+    items: Type.Array(PublicationItem, { description: "Newest first" }),
   },
   { title: "Publication" },
 );

@@ -1,0 +1,133 @@
+import type { PublicationSummary } from "../../../sdk/src/client.ts";
+import type { Command, Input } from "../command.ts";
+import { UsageError } from "../exitCodes.ts";
+import { type Output, plain } from "../output.ts";
+import type { Session } from "../session.ts";
+import { itemOf, itemOptions } from "./send.ts";
+
+const customerOption = { type: "string", value: "UID" } as const;
+
+export const publishCommand: Command = {
+  name: "publish",
+  words: "<file>",
+  summary: "send a file of JSON, or the standard input (-), to all targets of a customer",
+  details:
+    "It becomes an item for each target whose types and filter match, all of them or none. Without --customer it goes to\nthe targets that belong to no customer. Failures on the way are repeated under one idempotency key.",
+  options: {
+    customer: { ...customerOption, help: "the customer, by your own id of it" },
+    ...itemOptions,
+  },
+  run: publish,
+};
+
+const replayedTo = ["failed", "added"] as const;
+
+export const publicationCommands: Command = {
+  name: "publication",
+  summary: "publications: what was sent with one call, and where it went",
+  commands: [
+    {
+      name: "list",
+      summary: "show publications, the newest first",
+      options: {
+        customer: { ...customerOption, help: "only those of this customer" },
+        limit: { type: "string", value: "N", help: "at most so many, 1 to 100000; 50 unless given" },
+      },
+      run: list,
+    },
+    {
+      name: "show",
+      words: "<publication>",
+      summary: "show a publication and what became of each of its items",
+      run: show,
+    },
+    {
+      name: "replay",
+      words: "<publication>",
+      summary: "send a publication once more",
+      details:
+        "To those that failed: unbilled, and not while a replay waits or after one went through. To targets that were added\nsince: as new items, which are billed.",
+      options: {
+        to: { type: "string", value: "WHOM", choices: replayedTo, help: "to whom; needed" },
+      },
+      run: replay,
+    },
+  ],
+};
+
+async function publish({ out, stdin, connect }: Session, input: Input): Promise<void> {
+  const { read, options } = itemOf(stdin, input, input.words[0]!);
+  const { client } = await connect();
+  const body = await read();
+  const customer = input.text("customer");
+  const published =
+    customer === undefined
+      ? await client.publish(body, options)
+      : await client.publishToCustomer(customer, body, options);
+  if (out.isJson) {
+    out.one(published);
+    return;
+  }
+  out.one({ id: published.id, items: published.items.length });
+  showRows(out, published.items, ["id", "target_id", "status"]);
+}
+
+const maxListed = 100_000;
+
+async function list({ out, connect }: Session, input: Input): Promise<void> {
+  const limit = input.number("limit", 1, maxListed) ?? 50;
+  const { client } = await connect();
+  const customer = input.text("customer");
+  const rows: PublicationSummary[] = [];
+  for await (const publication of client.allPublications(
+    customer === undefined ? {} : { customer_uid: customer },
+  )) {
+    rows.push(publication);
+    if (rows.length === limit) break;
+  }
+  out.list(rows, ["id", "created_at", "customer_uid", "item_count", "event_type"]);
+}
+
+async function show({ out, connect }: Session, { words }: Input): Promise<void> {
+  const { client } = await connect();
+  const { publication } = await client.readPublication(words[0]!);
+  if (out.isJson) {
+    out.one(publication);
+    return;
+  }
+  const { items, ...facts } = publication;
+  out.one(facts);
+  const rows = items.map((item) =>
+    Object.assign(item, { target_id: item.endpoint_id, replayed: item.latest_replay?.status }),
+  );
+  showRows(out, rows, [
+    "id",
+    "target_id",
+    "status",
+    "attempts",
+    "last_status_code",
+    "next_attempt_at",
+    "replayed",
+  ]);
+}
+
+async function replay({ out, connect }: Session, input: Input): Promise<void> {
+  const to = replayedTo.find((whom) => whom === input.text("to"));
+  if (to === undefined) throw new UsageError(`--to is missing: ${replayedTo.join(" or ")}`);
+  const { client } = await connect();
+  const { items, skipped } = await client.replayPublication(input.words[0]!, { to });
+  if (out.isJson) {
+    out.one({ items, skipped });
+    return;
+  }
+  for (const { id, target_id, status, source_event_id } of items)
+    out.line({}, `${source_event_id ?? target_id} -> ${id}  ${status}`);
+  for (const { event_id, reason } of skipped) out.say(`${event_id} is left out: ${plain(reason)}`);
+  if (items.length === 0) out.say("nothing was sent");
+}
+
+function showRows(out: Output, rows: readonly object[], columns: readonly string[]): void {
+  if (rows.length === 0) return;
+  out.raw("\n");
+  out.list(rows, columns);
+}

@@ -1,0 +1,166 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import { targetName, targetsQuery } from "../api/queries.ts";
+import type { Publication, PublicationItem, Target } from "../api/shapes.ts";
+import { buttonLook } from "../controls/Button.tsx";
+import { Card } from "../controls/Card.tsx";
+import { StatusPill } from "../items/StatusPill.tsx";
+import { useKeys } from "../shell/useKeys.ts";
+import { useUrlState } from "../shell/useUrlState.ts";
+import { Empty } from "../states/Empty.tsx";
+import { MoreRows } from "../states/PagedList.tsx";
+import { Countdown } from "../time/Moment.tsx";
+import { type Outcome, outcomeNames, outcomeOf, outcomes } from "./outcomes.ts";
+
+const rowsAtOnce = 100;
+
+interface PublicationItemsProps {
+  publication: Publication;
+  counts: Record<Outcome, number>;
+}
+
+/** Where a publication went, a row for each target. */
+export function PublicationItems({ publication: { items }, counts }: PublicationItemsProps) {
+  const targets = useQuery(targetsQuery);
+  const [{ show }] = useUrlState();
+  const [most, setMost] = useState(rowsAtOnce);
+  const [marked, setMarked] = useState(-1);
+  const wanted = outcomes.find((outcome) => outcome === show);
+  const matching = wanted === undefined ? items : items.filter((item) => outcomeOf(item) === wanted);
+  const rows = matching.slice(0, most);
+  useKeys({
+    j: () => setMarked(Math.min(rows.length - 1, marked + 1)),
+    k: () => setMarked(Math.max(0, marked - 1)),
+    Enter: () => document.querySelector<HTMLAnchorElement>("[data-marked=true] a")?.click(),
+  });
+  return (
+    <Card title="Items" aside={<Choice counts={counts} total={items.length} wanted={wanted} />} flush>
+      {rows.length === 0 && <None isFiltered={wanted !== undefined} />}
+      {rows.length > 0 && (
+        <>
+          <ColumnNames />
+          <ul>
+            {rows.map((item, index) => (
+              <Row key={item.id} item={item} targets={targets.data} isMarked={index === marked} />
+            ))}
+          </ul>
+        </>
+      )}
+      <MoreRows shown={rows.length} of={matching.length} onMore={() => setMost(most + rowsAtOnce)} />
+    </Card>
+  );
+}
+
+function None({ isFiltered }: { isFiltered: boolean }) {
+  const showAll = (
+    <Link to="." search={{}} replace className={buttonLook()}>
+      Show all its items
+    </Link>
+  );
+  if (isFiltered) return <Empty title="None of its items is in this state now" action={showAll} />;
+  return (
+    <Empty title="It reached no target">
+      No target matched its type and filters. Once one does, “Send to targets added since” reaches it.
+    </Empty>
+  );
+}
+
+interface ChoiceProps {
+  counts: Record<Outcome, number>;
+  total: number;
+  wanted: Outcome | undefined;
+}
+
+/** Narrows the rows to what became of them; which is chosen stands in the URL. */
+function Choice({ counts, total, wanted }: ChoiceProps) {
+  const choices: (readonly [Outcome | undefined, string, number])[] = [
+    [undefined, "All", total],
+    ...outcomes.map((outcome) => [outcome, outcomeNames[outcome], counts[outcome]] as const),
+  ];
+  return (
+    <nav aria-label="What became of them" className="flex flex-wrap gap-x-4">
+      {choices
+        .filter(([outcome, , count]) => count > 0 || outcome === wanted)
+        .map(([outcome, name, count]) => (
+          <Link
+            key={name}
+            to="."
+            search={{ show: outcome }}
+            replace
+            aria-current={outcome === wanted ? "true" : undefined}
+            className={`font-medium ${outcome === wanted ? "text-ink underline" : "text-muted hover:text-ink"}`}
+          >
+            {name} <span className="figures">{count.toLocaleString("en")}</span>
+          </Link>
+        ))}
+    </nav>
+  );
+}
+
+const columns =
+  "grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-4 gap-y-0.5 px-4 md:grid-cols-[148px_minmax(0,1fr)_72px_64px_112px_minmax(0,200px)]";
+
+function ColumnNames() {
+  return (
+    <div className={`h-8 border-b text-meta font-medium text-muted max-md:hidden ${columns}`} aria-hidden>
+      <span>Status</span>
+      <span>Target</span>
+      <span className="text-right">Attempts</span>
+      <span className="text-right">Code</span>
+      <span className="text-right">Next attempt</span>
+      <span>Replayed</span>
+    </div>
+  );
+}
+
+interface RowProps {
+  item: PublicationItem;
+  targets: readonly Target[] | undefined;
+  isMarked: boolean;
+}
+
+function Row({ item, targets, isMarked }: RowProps) {
+  const figure = "figures text-right text-muted max-md:hidden";
+  const { next_attempt_at: next, latest_replay: replay } = item;
+  return (
+    <li
+      data-marked={isMarked}
+      className={`min-h-11 border-b py-2 last:border-0 hover:bg-sunken data-[marked=true]:shadow-[inset_2px_0_0_var(--accent)] ${columns}`}
+    >
+      <span className="max-md:order-1 max-md:justify-self-end">
+        <StatusPill status={item.status} />
+      </span>
+      <Link
+        to="/items/$id"
+        params={{ id: item.id }}
+        search={{}}
+        preload={false}
+        className="truncate font-medium hover:underline"
+      >
+        {targetName(targets, item.endpoint_id)}
+      </Link>
+      <span className={figure}>{item.attempts ?? "–"}</span>
+      <span className={figure}>{item.last_status_code || "–"}</span>
+      <span className={figure}>
+        {next === null || next === undefined ? "–" : <Countdown until={next} ended="due now" />}
+      </span>
+      <span className="flex min-w-0 items-center gap-2 max-md:order-2 max-md:col-span-2 max-md:empty:hidden">
+        {replay !== null && (
+          <>
+            <Link
+              to="/items/$id"
+              params={{ id: replay.id }}
+              search={{}}
+              preload={false}
+              className="text-meta underline"
+            >
+              Replay
+            </Link>
+            <StatusPill status={replay.status} />
+          </>
+        )}
+      </span>
+    </li>
+  );
+}

@@ -1,0 +1,163 @@
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useId, useRef, useState } from "react";
+import type { PublicationSummary } from "../api/shapes.ts";
+import { Button, buttonLook } from "../controls/Button.tsx";
+import { Form } from "../controls/Form.tsx";
+import { isUid } from "../customers/customerQueries.ts";
+import { ProposedCustomers } from "../customers/ProposedCustomers.tsx";
+import { useRefreshMs } from "../live/liveState.ts";
+import { useSteadyRows } from "../live/useSteadyRows.ts";
+import { useKeys } from "../shell/useKeys.ts";
+import { useUrlState } from "../shell/useUrlState.ts";
+import { Empty } from "../states/Empty.tsx";
+import { PagedList } from "../states/PagedList.tsx";
+import { Moment } from "../time/Moment.tsx";
+import { counted } from "./outcomes.ts";
+import { listPublications, publicationPage } from "./publicationQueries.ts";
+
+/** What was sent with one call to many targets, newest first. */
+export function PublicationsPage() {
+  const [search, change] = useUrlState();
+  const customer = search["customer"];
+  const refetchInterval = useRefreshMs(10_000, 15_000);
+  const list = useInfiniteQuery({
+    queryKey: ["publications", "list", customer ?? ""],
+    // No customer has such a uid: that is no mistake of who types it.
+    queryFn: async ({ pageParam, signal }) =>
+      customer !== undefined && !isUid(customer)
+        ? []
+        : listPublications(customer, { before: pageParam, signal }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => (page.length < publicationPage ? undefined : page.at(-1)?.id),
+    placeholderData: (previous) => previous,
+    // Beyond the first pages, reading everything again costs more than it tells.
+    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 3 ? false : refetchInterval),
+  });
+  const read = list.data?.pages.flat() ?? [];
+  const { rows, hold } = useSteadyRows(customer ?? "", read, ({ id }) => id);
+  const input = useRef<HTMLInputElement>(null);
+  const [marked, setMarked] = useState(-1);
+  useKeys({
+    "/": () => input.current?.focus(),
+    j: () => setMarked(Math.min(rows.length - 1, marked + 1)),
+    k: () => setMarked(Math.max(0, marked - 1)),
+    Enter: () => document.querySelector<HTMLAnchorElement>("[data-marked=true] a")?.click(),
+  });
+  const showAll = <Button onClick={() => change({ customer: undefined })}>Show all publications</Button>;
+  return (
+    <div className="grid gap-4">
+      <h1 className="text-page font-semibold">Publications</h1>
+      <CustomerFilter
+        // What was typed and not asked for gives way to what the URL says.
+        key={customer ?? ""}
+        customer={customer}
+        input={input}
+        onChange={(uid) => change({ customer: uid }, "push")}
+      />
+      <PagedList
+        query={list}
+        isEmpty={rows.length === 0}
+        empty={
+          customer === undefined ? (
+            <Empty
+              title="No publications yet"
+              action={
+                <Link to="/customers" search={{}} className={buttonLook("primary")}>
+                  See customers
+                </Link>
+              }
+            >
+              One call that reaches all targets of a customer: curl -X POST …/p/CUSTOMER with an API key and a
+              JSON body. Where it went shows up here.
+            </Empty>
+          ) : (
+            <Empty title="No publication matches" action={showAll}>
+              None went to a customer with exactly this uid. Capital letters count.
+            </Empty>
+          )
+        }
+        wayOn={customer === undefined ? undefined : showAll}
+      >
+        <ColumnNames />
+        <ul {...hold}>
+          {rows.map((publication, index) => (
+            <Row key={publication.id} publication={publication} isMarked={index === marked} />
+          ))}
+        </ul>
+      </PagedList>
+    </div>
+  );
+}
+
+interface CustomerFilterProps {
+  customer: string | undefined;
+  input: React.RefObject<HTMLInputElement | null>;
+  onChange: (customer: string | undefined) => void;
+}
+
+/** Whose publications are shown: asked for with Enter, as half a uid is nobody's. */
+function CustomerFilter({ customer = "", input, onChange }: CustomerFilterProps) {
+  const [typed, setTyped] = useState(customer);
+  const listId = useId();
+  return (
+    <Form className="flex gap-2" onSubmit={() => onChange(typed.trim() || undefined)}>
+      <input
+        ref={input}
+        aria-label="Only those of the customer with this uid"
+        placeholder="Only of this customer: its uid"
+        className="h-9 min-w-0 flex-1 rounded-control border border-control bg-surface px-2.5"
+        list={listId}
+        maxLength={128}
+        autoComplete="off"
+        spellCheck={false}
+        value={typed}
+        onChange={(event) => setTyped(event.target.value)}
+      />
+      <ProposedCustomers listId={listId} typed={typed} />
+      <Button type="submit" className="h-9">
+        Show
+      </Button>
+    </Form>
+  );
+}
+
+const columns =
+  "grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-4 gap-y-0.5 px-4 md:grid-cols-[minmax(0,1.2fr)_minmax(0,1fr)_minmax(0,1fr)_88px_136px]";
+
+function ColumnNames() {
+  return (
+    <div className={`h-8 border-b text-meta font-medium text-muted max-md:hidden ${columns}`} aria-hidden>
+      <span>Type</span>
+      <span>Customer</span>
+      <span>Correlation</span>
+      <span className="text-right">Items</span>
+      <span className="text-right">Published</span>
+    </div>
+  );
+}
+
+function Row({ publication, isMarked }: { publication: PublicationSummary; isMarked: boolean }) {
+  const { id, event_type: type, customer_uid: customer, correlation_id: correlation } = publication;
+  return (
+    <li
+      data-marked={isMarked}
+      className="border-b last:border-0 data-[marked=true]:shadow-[inset_2px_0_0_var(--accent)]"
+    >
+      <Link
+        to="/publications/$id"
+        params={{ id }}
+        search={{}}
+        className={`min-h-11 py-2 hover:bg-sunken ${columns}`}
+      >
+        <span className="truncate font-medium">{type || "no type"}</span>
+        <code className="truncate text-meta text-muted max-md:order-1">{customer ?? "no customer"}</code>
+        <code className="truncate text-meta text-muted max-md:hidden">{correlation}</code>
+        <span className="figures text-right text-muted">{counted(publication.item_count, "item")}</span>
+        <span className="text-right text-meta text-muted max-md:order-2">
+          <Moment at={publication.created_at} />
+        </span>
+      </Link>
+    </li>
+  );
+}

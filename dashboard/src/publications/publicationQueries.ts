@@ -1,0 +1,36 @@
+import { queryOptions } from "@tanstack/react-query";
+import { answer, client } from "../api/client.ts";
+import type { Publication, PublicationReplay, PublicationSummary } from "../api/shapes.ts";
+
+export const publicationPage = 50;
+
+/** A page of publications, newest first; `before` is the id of the last one of the page before. @throws {Problem} */
+export async function listPublications(
+  customer: string | undefined,
+  { before, signal }: { before: string | undefined; signal: AbortSignal },
+): Promise<PublicationSummary[]> {
+  const query = {
+    limit: publicationPage,
+    ...(customer !== undefined && { customer_uid: customer }),
+    ...(before !== undefined && { before }),
+  };
+  return (await answer(client.GET("/api/v1/publications", { params: { query }, signal }))).publications;
+}
+
+export function publicationQuery(id: string) {
+  return queryOptions({
+    queryKey: ["publications", "one", id],
+    queryFn: async ({ signal }): Promise<Publication> =>
+      (await answer(client.GET("/api/v1/publications/{id}", { params: { path: { id } }, signal })))
+        .publication,
+  });
+}
+
+/** Whom a publication is sent to once more. */
+export type ReplayedTo = "failed" | "added";
+
+/** @throws {Problem} 410 when its payload was erased. */
+export async function replayPublication(id: string, to: ReplayedTo): Promise<PublicationReplay> {
+  const params = { path: { id } };
+  return answer(client.POST("/api/v1/publications/{id}/replay", { params, body: { to } }));
+}

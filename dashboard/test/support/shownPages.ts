@@ -1,0 +1,52 @@
+/** Path, what stands there, and the name of what leads on. */
+export type Shown = readonly [path: string, text: string | RegExp, wayOn: string];
+
+/** To somebody who has nothing. */
+export const empty: readonly Shown[] = [
+  ["/?skip=1", "Nothing happened in this range", "Send an item"],
+  ["/start", "Where should items go?", "Make the target"],
+  ["/items", "No items yet", "Send the first one"],
+  ["/targets", "No targets yet", "Get started"],
+  ["/customers", "No customers yet", "New customer"],
+  ["/event-types", "No event types yet", "New event type"],
+  ["/publications", "No publications yet", "See customers"],
+  ["/mailboxes", "No mailboxes yet", "Make a mailbox"],
+  ["/handoffs", "No handoffs yet", "Add an agent"],
+  ["/replays", "No replays yet", "Find failed items"],
+  ["/usage", "Nothing was accepted in the last 30 days.", "Usage"],
+  ["/settings", "Signed in as", "New key"],
+  ["/settings?tab=members", "Nobody was invited yet.", "Invite"],
+  ["/settings?tab=notifications", "None is told yet.", "Tell it"],
+  ["/settings?tab=erasures", "Nothing was erased yet.", "Erase all its items…"],
+  ["/settings?tab=audit", "organization.created", "General"],
+];
+
+/** Filters that nothing fits. */
+export const noMatch: readonly Shown[] = [
+  ["/customers?prefix=none", "No customer matches", "Show all customers"],
+  ["/event-types?prefix=none", "No event type matches", "Show all event types"],
+  ["/publications?customer=none", "No publication matches", "Show all publications"],
+  ["/items?type=none", "No item matches", "Clear the filters"],
+  ["/handoffs?state=WORKING", "No handoff is in this state", "Show all handoffs"],
+  ["/settings?tab=audit&action=key.deleted", "No entry matches", "Show all entries"],
+];
+
+/** What makes no sense, in a path or behind the `?`. */
+export const nonsense: readonly Shown[] = [
+  ["/customers?prefix=no+uid", "No customer matches", "Show all customers"],
+  ["/event-types?prefix=%C3%A9", "No event type matches", "Show all event types"],
+  ["/event-types?deprecated=maybe", "No event types yet", "New event type"],
+  ["/publications?customer=no+uid", "No publication matches", "Show all publications"],
+  ["/items?time=soon", /Time must be 1h/, "Clear the filters"],
+  ["/items?status=LOST", /status/i, "Clear the filters"],
+  ["/items?target=none", /There is nothing with this id|target_id|No item matches/i, "Clear the filters"],
+  ["/items?replay=none", /replay_id/i, "Clear the filters"],
+  ["/handoffs?state=LOST", /handoff_state|No handoff is in this state/i, "Show all handoffs"],
+  ["/?skip=1&range=ages", "Nothing happened in this range", "24h"],
+  ["/settings?tab=none", "Signed in as", "New key"],
+  ["/settings?tab=audit&action=none", "organization.created", "General"],
+  ["/start?target=none&item=none", "Where should items go?", "Make the target"],
+  ["/targets/new?kind=none", "Where should items go?", "Make the target"],
+  ["/demo?story=none", "A client posts an item", "Sign up"],
+  ["/no/such/page", "There is no page at this address", "Go to the overview"],
+];

@@ -1,0 +1,135 @@
+import { randomUUID } from "node:crypto";
+import { Type } from "typebox";
+import { eventStatuses } from "../items/eventStatuses.ts";
+import { callJson } from "./interfaceCall.ts";
+import { fieldsOf } from "./itemTools.ts";
+import { closed, Id, MaybeMoment, Moment, Name, Notice, notice, Status, Text } from "./schemas.ts";
+import { changes, defineTool, reads, type Tool } from "./tool.ts";
+
+/** One answer names at most so many items. */
+const mostItemsShown = 100;
+
+/** Sending with one call to many targets, and seeing where it went. */
+export function publicationTools(): Tool[] {
+  return [publish(), readPublication()];
+}
+
+interface AcceptedPublication {
+  id: string;
+  items: { id: string; target_id: string; status: string }[];
+}
+
+function publish(): Tool {
+  return defineTool(
+    {
+      name: "publish",
+      description: `Hand one payload to every target of a customer that takes its type: an item for each, all of them or none. Without customer_uid it goes to the targets that belong to no customer. Each item is billed. The answer names at most ${mostItemsShown} of the items; read_publication shows what becomes of them.`,
+      annotations: changes("Publish to all targets", { openWorldHint: true }),
+      inputSchema: Type.Object(
+        {
+          customer_uid: Type.Optional(
+            Type.String({
+              // What a path can hold: . and .. would name another.
+              pattern: "^(?!\\.\\.?$)[A-Za-z0-9._:-]{1,128}$",
+              description: "The organization's own id of the customer",
+            }),
+          ),
+          payload: Type.Unknown({ description: "Any JSON" }),
+          event_type: Type.Optional(Name("What kind of event it is, such as order.created")),
+          correlation_id: Type.Optional(Name("Joins items that belong together")),
+          ordering_key: Type.Optional(Name("In mailboxes: items with the same key are read in order")),
+          idempotency_key: Type.Optional(
+            Name("Names this publication: sent again with the same key and payload it stays one"),
+          ),
+        },
+        closed,
+      ),
+      outputSchema: Type.Object({
+        id: Type.String({ description: "The publication's" }),
+        item_count: Type.Integer({ description: "0: no target takes it" }),
+        items: Type.Array(
+          Type.Object({ id: Type.String(), target_id: Type.String(), status: Type.String() }),
+        ),
+      }),
+    },
+    async (input, { callInterface, signal }) => {
+      const { id, items } = await callJson<AcceptedPublication>(callInterface, {
+        method: "POST",
+        path: input.customer_uid === undefined ? "/p" : `/p/${input.customer_uid}`,
+        headers: {
+          "idempotency-key": input.idempotency_key ?? randomUUID(),
+          "x-event-type": input.event_type,
+          "x-correlation-id": input.correlation_id,
+          "x-ordering-key": input.ordering_key,
+        },
+        body: input.payload,
+        isRepeatable: true,
+        signal,
+      });
+      return { id, item_count: items.length, items: items.slice(0, mostItemsShown) };
+    },
+  );
+}
+
+const Item = Type.Object({
+  id: Type.String(),
+  target_id: Type.String(),
+  status: Type.String(),
+  attempts: Type.Integer(),
+  last_status_code: Type.Union([Type.Integer(), Type.Null()]),
+  next_attempt_at: MaybeMoment,
+  latest_replay: Type.Union([Type.Object({ id: Type.String(), status: Type.String() }), Type.Null()]),
+});
+
+const Publication = Type.Object({
+  id: Type.String(),
+  customer_uid: Text,
+  event_type: Text,
+  correlation_id: Text,
+  item_count: Type.Integer(),
+  created_at: Moment,
+});
+
+const Counts = Type.Object(
+  Object.fromEntries(eventStatuses.map((status) => [status, Type.Optional(Type.Integer())])),
+  { description: "How many items stand how, whether they are shown or not" },
+);
+
+interface ReadPublication {
+  publication: Record<string, unknown> & {
+    items: (Record<string, unknown> & { endpoint_id: string; status: string })[];
+  };
+}
+
+function readPublication(): Tool {
+  return defineTool(
+    {
+      name: "read_publication",
+      description: `Read where a publication went and what became of each of its items, of which at most ${mostItemsShown} are shown: with status those that stand so. get_item reads one with its attempts.`,
+      annotations: reads("Read a publication"),
+      inputSchema: Type.Object({ id: Id("From publish"), status: Type.Optional(Status) }, closed),
+      outputSchema: Type.Object({
+        notice: Notice,
+        publication: Publication,
+        counts: Counts,
+        items: Type.Array(Item),
+      }),
+    },
+    async ({ id, status }, { callInterface, signal }) => {
+      const path = `/api/v1/publications/${id}`;
+      const call = { method: "GET", path, isRepeatable: true, signal } as const;
+      const { publication } = await callJson<ReadPublication>(callInterface, call);
+      const counts: Record<string, number> = {};
+      for (const item of publication.items) counts[item.status] = (counts[item.status] ?? 0) + 1;
+      const shown = publication.items.filter((item) => status === undefined || item.status === status);
+      return {
+        notice,
+        publication: fieldsOf(Publication, publication),
+        counts,
+        items: shown
+          .slice(0, mostItemsShown)
+          .map((item) => fieldsOf(Item, { ...item, target_id: item.endpoint_id })),
+      };
+    },
+  );
+}
