@@ -33,8 +33,8 @@ export default defineConfig({
     hookTimeout: 120_000,
     // As long as a page or a service may take for one thing on a busy machine.
     expect: { poll: { timeout: 15_000 } },
-    // Tests wait for processes and clocks for half of their time: with a worker a core, the cores would wait as well.
-    maxWorkers: 3,
+    // Tests wait for processes and clocks for half of their time: with two workers a core, the cores have something to do.
+    maxWorkers: 4,
     // Files share nothing but modules; importing the service anew for each takes a fifth of the processors' time.
     isolate: false,
     projects: [

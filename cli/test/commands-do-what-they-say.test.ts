@@ -2,32 +2,30 @@ import { chmodSync, existsSync, mkdtempSync, rmSync, statSync, writeFileSync } f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createTestDatabase, type TestDatabase } from "../../server/test/support/database.ts";
 import { type Receiver, startReceiver } from "../../server/test/support/receiver.ts";
-import { type ServiceProcess, startService } from "../../server/test/support/serviceProcess.ts";
+import type { ServiceProcess } from "../../server/test/support/serviceProcess.ts";
+import { sharedService } from "../../server/test/support/sharedServices.ts";
 import { type Account, signUp } from "../../server/test/support/testNode.ts";
 import { until } from "../../server/test/support/until.ts";
 import { nowhere, run, start } from "./support/command.ts";
 
 const place = mkdtempSync(join(tmpdir(), "postrider-command-"));
-let database: TestDatabase;
+let leave: () => Promise<void>;
 let service: ServiceProcess;
 let receiver: Receiver;
 let account: Account;
 let env: Record<string, string>;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
   receiver = await startReceiver();
-  service = await startService({ storage: { databaseUrl: database.url } });
+  ({ service, leave } = await sharedService());
   account = await signUp(service);
   env = { POSTRIDER_URL: service.url, POSTRIDER_KEY: account.api_key, XDG_CONFIG_HOME: place };
 });
 
 afterAll(async () => {
-  await service.stop();
+  await leave();
   await receiver.stop();
-  await database.drop();
   rmSync(place, { recursive: true, force: true });
 });
 

@@ -2,8 +2,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createTestDatabase, type TestDatabase } from "../../server/test/support/database.ts";
-import { type ServiceProcess, startService } from "../../server/test/support/serviceProcess.ts";
+import type { ServiceProcess } from "../../server/test/support/serviceProcess.ts";
+import { sharedService } from "../../server/test/support/sharedServices.ts";
 import { signUp } from "../../server/test/support/testNode.ts";
 import { type Receiver, startReceiver } from "../../server/test/support/receiver.ts";
 import { isDatabaseCommand, readDatabaseCommand } from "../../server/src/process/databaseCommands.ts";
@@ -15,7 +15,7 @@ const docs = new URL("../../docs/", import.meta.url);
 /** These go on until they are stopped, and have tests of their own. */
 const endless = /^(listen|item tail|mailbox work) ?/;
 const place = mkdtempSync(join(tmpdir(), "postrider-documented-"));
-let database: TestDatabase;
+let leave: () => Promise<void>;
 let service: ServiceProcess;
 let receiver: Receiver;
 let key: string;
@@ -33,17 +33,15 @@ function wordsOf(text: string): string[] {
 }
 
 beforeAll(async () => {
-  database = await createTestDatabase();
   receiver = await startReceiver();
-  service = await startService({ storage: { databaseUrl: database.url } });
+  ({ service, leave } = await sharedService());
   key = (await signUp(service)).api_key;
   writeFileSync(join(place, "order.json"), '{"order": 1001}');
 });
 
 afterAll(async () => {
-  await service.stop();
+  await leave();
   await receiver.stop();
-  await database.drop();
   rmSync(place, { recursive: true, force: true });
 });
 

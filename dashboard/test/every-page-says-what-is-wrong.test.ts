@@ -180,10 +180,10 @@ function silentOf(page: Page, paths: readonly string[], { sentence, wayOn }: Ref
   );
 }
 
-it.concurrent.each(Object.entries(refusals))(
+it.concurrent.for(Object.entries(refusals))(
   "pages that are answered %s say so in a sentence, and lead on",
-  async (_name, kind) => {
-    const { page, context, problems } = await dashboard.openAs(account);
+  async ([_name, kind], { onTestFinished }) => {
+    const { page, context, problems } = await dashboard.openAs(account, { onTestFinished });
     await context.route(data, kind.answer);
     // What is asked again before it is said takes a second: several tabs do that side by side.
     const second = await context.newPage();
@@ -200,8 +200,10 @@ it.concurrent.each(Object.entries(refusals))(
   },
 );
 
-it.concurrent("parts of a page that are refused say so, where the rest of it is there", async () => {
-  const { page, problems } = await dashboard.openAs(owner);
+it.concurrent("parts of a page that are refused say so, where the rest of it is there", async ({
+  onTestFinished,
+}) => {
+  const { page, problems } = await dashboard.openAs(owner, { onTestFinished });
   // The target itself, the list of targets and the item are read.
   await page.route(
     (url) => data.test(url.pathname) && !/\/(targets|events)(\/[0-9a-f]{32})?$/.test(url.pathname),
@@ -224,8 +226,8 @@ it.concurrent("parts of a page that are refused say so, where the rest of it is 
   expect(problems).toEqual([]);
 });
 
-it.concurrent("pages that wait for an answer show that they load", async () => {
-  const { page, problems } = await dashboard.openAs(account);
+it.concurrent("pages that wait for an answer show that they load", async ({ onTestFinished }) => {
+  const { page, problems } = await dashboard.openAs(account, { onTestFinished });
   await page.route(data, () => undefined);
   await page.goto("/demo");
   const blank: string[] = [];
@@ -242,8 +244,10 @@ it.concurrent("pages that wait for an answer show that they load", async () => {
   expect(problems).toEqual([]);
 });
 
-it.concurrent("pages keep what they had read, and say from when it is, where it cannot be read again", async () => {
-  const { page, problems } = await dashboard.openAs(owner);
+it.concurrent("pages keep what they had read, and say from when it is, where it cannot be read again", async ({
+  onTestFinished,
+}) => {
+  const { page, problems } = await dashboard.openAs(owner, { onTestFinished });
   let refused: RegExp | undefined;
   await page.route(data, (route) =>
     refused?.test(route.request().url()) === true ? route.fulfill(refusal(500)) : route.fallback(),
@@ -369,11 +373,13 @@ function missing(page: Page, table: readonly Shown[]): Promise<string[]> {
   );
 }
 
-it.concurrent("what is empty, matches nothing, makes no sense or is another's says so, and leads on", async () => {
-  const { page, problems } = await dashboard.openAs(account);
+it.concurrent("what is empty, matches nothing, makes no sense or is another's says so, and leads on", async ({
+  onTestFinished,
+}) => {
+  const { page, problems } = await dashboard.openAs(account, { onTestFinished });
   await page.goto("/demo");
   expect(await missing(page, [...empty, ...noMatch, ...nonsense, ...foreign()])).toEqual([]);
-  const own = await dashboard.openAs(owner);
+  const own = await dashboard.openAs(owner, { onTestFinished });
   await own.page.goto("/demo");
   const { target, mailbox } = owned;
   expect(
@@ -395,8 +401,10 @@ it.concurrent("what is empty, matches nothing, makes no sense or is another's sa
   expect([...problems, ...own.problems]).toEqual([]);
 });
 
-it.concurrent("a session that has ended leads from every page to the sign-in, and back", async () => {
-  const { page } = await dashboard.openAs(account);
+it.concurrent("a session that has ended leads from every page to the sign-in, and back", async ({
+  onTestFinished,
+}) => {
+  const { page } = await dashboard.openAs(account, { onTestFinished });
   await page.goto("/demo");
   const ended = JSON.stringify({ token: "st_ended", email: account.user.email });
   const elsewhere: string[] = [];

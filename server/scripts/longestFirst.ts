@@ -5,11 +5,10 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
  * before and would begin with the largest files: one of these begun last leaves all workers but its own with nothing to do.
  */
 const longest = [
-  "server/test/replays-survive-kills.test.ts",
-  "server/test/backlog-drains-after-faults.test.ts",
   "server/test/fuzz-malformed-requests.test.ts",
-  "server/test/one-trace-follows-an-item.test.ts",
   "dashboard/test/every-page-says-what-is-wrong.test.ts",
+  "server/test/backlog-drains-after-faults.test.ts",
+  "server/test/one-trace-follows-an-item.test.ts",
   "dashboard/test/targets.test.ts",
   "server/test/graceful-stop-loses-nothing.test.ts",
   "dashboard/test/states.test.ts",

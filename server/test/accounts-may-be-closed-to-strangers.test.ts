@@ -1,8 +1,8 @@
 import { describe, expect } from "vitest";
 import { newEmail } from "./support/testNode.ts";
-import { nodeTest } from "./support/fixtures.ts";
+import { sharedNodeTest } from "./support/fixtures.ts";
 
-const it = nodeTest();
+const it = sharedNodeTest();
 
 describe("where accounts are not open to everybody", () => {
   const stranger = { email: "stranger@example.com", password: "correct horse" };

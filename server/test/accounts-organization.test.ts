@@ -1,8 +1,8 @@
 import { describe, expect } from "vitest";
 import { type Account, newEmail, signUp } from "./support/testNode.ts";
-import { file, nodeTest } from "./support/fixtures.ts";
+import { file, sharedNodeTest } from "./support/fixtures.ts";
 
-const it = nodeTest()
+const it = sharedNodeTest()
   .extend("read", file, ({ node }) => async ({ api_key: key }: Account): Promise<Record<string, unknown>> => {
     const { status, body } = await node.call("GET", "/api/v1/orgs", { key });
     expect(status).toBe(200);

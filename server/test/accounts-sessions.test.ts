@@ -1,9 +1,9 @@
 import { describe, expect } from "vitest";
 import { sweepSessions } from "../src/accounts/sessionStore.ts";
 import { type Account, type Answer, newEmail, signUp, type TestNode } from "./support/testNode.ts";
-import { file, nodeTest } from "./support/fixtures.ts";
+import { file, sharedNodeTest } from "./support/fixtures.ts";
 
-const it = nodeTest()
+const it = sharedNodeTest()
   .extend(
     "logIn",
     file,

@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect } from "vitest";
 import { type Answer, createTestNode, newEmail, signUp, type TestNode } from "./support/testNode.ts";
-import { file, nodeTest } from "./support/fixtures.ts";
+import { file, sharedNodeTest } from "./support/fixtures.ts";
 
-const it = nodeTest()
+const it = sharedNodeTest()
   .extend(
     "post",
     file,

@@ -5,21 +5,20 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vites
 import { provideConnection } from "../../cli/src/profile/provideConnection.ts";
 import { startAgent } from "./support/agent/startAgent.ts";
 import { createAgentTarget } from "./support/agentTargets.ts";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { sharedStartedNode } from "./support/sharedServices.ts";
 import { type Agent, connectAgent, type Transport } from "./support/mcpClients.ts";
-import { type Account, createTestNode, startTestNode, signUp, type TestNode } from "./support/testNode.ts";
+import { type Account, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
 
-let database: TestDatabase;
+let shared: Awaited<ReturnType<typeof sharedStartedNode>>;
 let node: TestNode;
 let baseUrl: string;
 let account: Account;
 const agents: Record<Transport, Agent> = {} as never;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  const started = await startTestNode(database);
-  [node, baseUrl] = [started, started.url];
+  shared = await sharedStartedNode();
+  ({ node, url: baseUrl } = shared);
   account = await signUp(node);
   for (const way of ["HTTP", "stdio"] as const) {
     agents[way] = await connectAgent(way, baseUrl, account.api_key);
@@ -28,8 +27,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   for (const agent of Object.values(agents)) await agent.close();
-  await node.stop();
-  await database.drop();
+  await shared.leave();
 });
 
 async function newMailbox(name = "jobs"): Promise<string> {
@@ -250,7 +248,7 @@ describe("a call over HTTP whose connection closes", () => {
 
 describe("a call over HTTP that is given up behind a balancer", () => {
   it("gives back what its claim would have taken, and what it took, though another node hears of it", async () => {
-    const other = createTestNode(database);
+    const other = createTestNode(shared.database);
     const otherUrl = await other.listen();
     const agent = await connectAgent("HTTP", baseUrl, account.api_key, {
       fetch: (input, init) => {

@@ -2,11 +2,11 @@ import { connect } from "node:net";
 import { describe, expect } from "vitest";
 import { acceptedEvents, createMailboxTarget, createWebhookTarget } from "./support/items.ts";
 import { type Answer, signUp } from "./support/testNode.ts";
-import { file, serviceTest } from "./support/fixtures.ts";
+import { file, sharedServiceTest } from "./support/fixtures.ts";
 
 const limitBytes = 1_048_576;
 
-const it = serviceTest()
+const it = sharedServiceTest()
   .extend("neighbour", file, ({ service }) => signUp(service))
   .extend("target", file, ({ service, account, receiver }) =>
     createWebhookTarget(service, account, receiver.url),

@@ -2,9 +2,9 @@ import { describe, expect } from "vitest";
 import { foldUsage } from "../src/billing/foldUsage.ts";
 import { addMonths, periodBounds, periodOf } from "../src/billing/period.ts";
 import { type Account, type Answer, signUp } from "./support/testNode.ts";
-import { file, nodeTest } from "./support/fixtures.ts";
+import { file, sharedNodeTest } from "./support/fixtures.ts";
 
-const it = nodeTest()
+const it = sharedNodeTest()
   .extend("createMailbox", file, ({ node }) => async ({ api_key: key }: Account): Promise<string> => {
     const body = { kind: "mailbox", name: "inbox" };
     const answer = await node.call("POST", "/api/v1/targets", { key, body });

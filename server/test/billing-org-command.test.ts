@@ -3,12 +3,12 @@ import { createPasswords } from "../src/accounts/passwords.ts";
 import { OrgUsageError, readOrgCommand } from "../src/billing/orgCommand.ts";
 import { periodOf } from "../src/billing/period.ts";
 import { newEmail } from "./support/testNode.ts";
-import { file, nodeTest } from "./support/fixtures.ts";
+import { file, sharedNodeTest } from "./support/fixtures.ts";
 
 let printed: string[];
 let audited: string[];
 
-const it = nodeTest()
+const it = sharedNodeTest()
   /** Runs a command and gives what it prints. */
   // oxlint-disable-next-line typescript/no-explicit-any -- tests assert what is in it
   .extend("org", file, ({ node }) => async (...args: string[]): Promise<any> => {

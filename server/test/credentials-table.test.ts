@@ -7,7 +7,7 @@ import { join } from "./support/members.ts";
 import { enterPortal } from "./support/portal.ts";
 import { callRow, type Row, rows } from "./support/routeRows.ts";
 import { type Account, type Answer, type CallOptions, signUp, type TestNode } from "./support/testNode.ts";
-import { nodeTest } from "./support/fixtures.ts";
+import { sharedNodeTest } from "./support/fixtures.ts";
 
 /** What the table's calls are asked of; `other` is another process of the service: what it revokes is revoked here. */
 let node: TestNode;
@@ -16,7 +16,7 @@ let caller: Account;
 let revoked: { key: string; session: string };
 
 // Nothing is delivered, so that what an organization has changes by requests alone.
-const it = nodeTest({ POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8", POSTRIDER_ROLES: "api" });
+const it = sharedNodeTest({ POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8", POSTRIDER_ROLES: "api" });
 
 /** Which credentials, together in one request, lead past the door. */
 const taken: Record<Row["credential"], ("key" | "session")[][]> = {
@@ -293,7 +293,7 @@ describe("the table", () => {
     ]);
   });
 
-  it("takes an API key alone for items and for claims, which belong to keys, and a customer alone for its portal", () => {
+  it("takes an API key alone for items and for claims, which belong to keys", () => {
     const ofConsumers = ["claim", "ack", "extend", "release", "reject"];
     expect(withCredential("apiKeyInSql")).toEqual([
       "POST /t/:target_id",
@@ -304,9 +304,12 @@ describe("the table", () => {
       "POST /api/v1/mailbox-messages/:message_id/ack",
       ...ofConsumers.map((verb) => `POST /api/v1/mailboxes/:mailbox_id/${verb}`),
     ]);
-    expect(withCredential("portal")).toEqual(["GET /api/v1/portal", "DELETE /api/v1/portal/session"]);
     // An agent's tools claim, too.
     expect(withCredential("apiKey")).toEqual(["POST /mcp"]);
+  });
+
+  it("takes a customer's session alone for what is about that session", () => {
+    expect(withCredential("portal")).toEqual(["GET /api/v1/portal", "DELETE /api/v1/portal/session"]);
   });
 
   it("has every route of the service", async () => {

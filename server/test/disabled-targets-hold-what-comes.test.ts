@@ -5,9 +5,9 @@ import { acceptedEvents, createWebhookTarget, sendItem, sendItems } from "./supp
 import { storeDueItems } from "./support/storedItems.ts";
 import { type Answer, createTestNode } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
-import { file, startedNodeTest } from "./support/fixtures.ts";
+import { file, sharedStartedNodeTest } from "./support/fixtures.ts";
 
-const it = startedNodeTest()
+const it = sharedStartedNodeTest()
   .extend(
     "patch",
     file,

@@ -1,8 +1,8 @@
 import { describe, expect } from "vitest";
 import { type Answer, signUp } from "./support/testNode.ts";
-import { file, nodeTest } from "./support/fixtures.ts";
+import { file, sharedNodeTest } from "./support/fixtures.ts";
 
-const it = nodeTest()
+const it = sharedNodeTest()
   .extend(
     "call",
     file,

@@ -5,11 +5,11 @@ import { createMailbox } from "./support/mailbox.ts";
 import { placesOfText } from "./support/placesOfText.ts";
 import type { Answer } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
-import { file, startedNodeTest } from "./support/fixtures.ts";
+import { file, sharedStartedNodeTest } from "./support/fixtures.ts";
 
 /* What an agent said of an erased item goes with it, and what it says later is not written down. */
 
-const it = startedNodeTest().extend(
+const it = sharedStartedNodeTest().extend(
   "erase",
   file,
   ({ node, account }) =>

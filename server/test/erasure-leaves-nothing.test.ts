@@ -5,13 +5,13 @@ import { answerOk } from "./support/receiver.ts";
 import { type Answer, signUp, type TestNode } from "./support/testNode.ts";
 import { placesOfText } from "./support/placesOfText.ts";
 import { until } from "./support/until.ts";
-import { file, startedNodeTest } from "./support/fixtures.ts";
+import { file, sharedStartedNodeTest } from "./support/fixtures.ts";
 
 /* What was erased is in no table any more, whatever the item came to be. */
 
 const secret = "erase-me-4711";
 
-const it = startedNodeTest()
+const it = sharedStartedNodeTest()
   /** Takes requests only. */
   .extend("idle", file, ({ newNode }) => newNode({ POSTRIDER_ROLES: "api" }))
   .extend(

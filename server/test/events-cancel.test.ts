@@ -7,10 +7,10 @@ import { createMailbox } from "./support/mailbox.ts";
 import { answerOk } from "./support/receiver.ts";
 import { type Answer, signUp } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
-import { file, startedNodeTest } from "./support/fixtures.ts";
+import { file, sharedStartedNodeTest } from "./support/fixtures.ts";
 import { aroundNow } from "./support/aroundNow.ts";
 
-const it = startedNodeTest()
+const it = sharedStartedNodeTest()
   .extend(
     "cancel",
     file,

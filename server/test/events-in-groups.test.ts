@@ -2,14 +2,14 @@ import { describe, expect } from "vitest";
 import { bucketOf, idTimeMs, newId } from "../src/postgres/ids.ts";
 import { ensurePartitions } from "../src/postgres/partitions.ts";
 import { createWebhookTarget, sendItems } from "./support/items.ts";
-import { file, nodeTest } from "./support/fixtures.ts";
+import { file, sharedNodeTest } from "./support/fixtures.ts";
 
 /*
  * Items that were accepted together wait in one row, and those of them that are delivered at the first try are recorded
  * in one. Nobody sees that: each is listed and read as if it were alone.
  */
 
-const it = nodeTest({ POSTRIDER_ROLES: "api" })
+const it = sharedNodeTest({ POSTRIDER_ROLES: "api" })
   .extend("idsOf", file, ({ node, account }) => async (query: string): Promise<string[]> => {
     const { status, body } = await node.call("GET", `/api/v1/events?${query}`, { key: account.api_key });
     expect(status).toBe(200);

@@ -3,9 +3,9 @@ import { describe, expect } from "vitest";
 import { createWebhookTarget, sendItem } from "./support/items.ts";
 import { signUp } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
-import { file, startedNodeTest } from "./support/fixtures.ts";
+import { file, sharedStartedNodeTest } from "./support/fixtures.ts";
 
-const it = startedNodeTest()
+const it = sharedStartedNodeTest()
   // oxlint-disable-next-line typescript/no-explicit-any -- tests assert what is in it
   .extend("read", file, ({ node, account }) => async (id: string): Promise<any> => {
     const answer = await node.call("GET", `/api/v1/events/${id}`, { key: account.api_key });

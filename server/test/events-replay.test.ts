@@ -3,9 +3,9 @@ import { acceptedEvents, readEvent, sendItem } from "./support/items.ts";
 import { answerOk } from "./support/receiver.ts";
 import { type Answer, createTestNode } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
-import { file, startedNodeTest } from "./support/fixtures.ts";
+import { file, sharedStartedNodeTest } from "./support/fixtures.ts";
 
-const it = startedNodeTest().extend(
+const it = sharedStartedNodeTest().extend(
   "replay",
   file,
   ({ node, account }) =>

@@ -12,13 +12,13 @@ import {
 import { openRawConnection, type RawConnection, type WireAnswer } from "./support/rawConnection.ts";
 import { startService } from "./support/serviceProcess.ts";
 import { type Account, signUp } from "./support/testNode.ts";
-import { file, serviceTest } from "./support/fixtures.ts";
+import { file, sharedServiceTest } from "./support/fixtures.ts";
 
 /** Ids by what they are of. */
 const ids: Record<string, string> = {};
 const keys: Record<string, string> = {};
 
-const it = serviceTest()
+const it = sharedServiceTest()
   .extend("makeTargets", file, ({ service, receiver, account, pool }) => async (): Promise<void> => {
     const make = async (owner: Account, fields?: Record<string, unknown>): Promise<string> =>
       (await createWebhookTarget(service, owner, receiver.url, fields)).id;

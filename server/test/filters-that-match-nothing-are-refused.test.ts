@@ -2,9 +2,9 @@ import { describe, expect } from "vitest";
 import { createWebhookTarget, sendItem } from "./support/items.ts";
 import { createMailbox } from "./support/mailbox.ts";
 import { type Answer } from "./support/testNode.ts";
-import { file, nodeTest } from "./support/fixtures.ts";
+import { file, sharedNodeTest } from "./support/fixtures.ts";
 
-const it = nodeTest({ POSTRIDER_ROLES: "api" })
+const it = sharedNodeTest({ POSTRIDER_ROLES: "api" })
   .extend("mailbox", file, ({ node, account }) => createMailbox(node, {}, account))
   .extend(
     "get",

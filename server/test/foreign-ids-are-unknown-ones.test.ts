@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import { nodeTest } from "./support/fixtures.ts";
+import { sharedNodeTest } from "./support/fixtures.ts";
 import { bodyOf, callRow, nobodysId, rows } from "./support/routeRows.ts";
 import { enterPortal } from "./support/portal.ts";
 import { type Account, type Answer, type CallOptions, signUp, type TestNode } from "./support/testNode.ts";
@@ -10,7 +10,7 @@ let node: TestNode;
 let caller: Account;
 
 // Nothing is delivered, so that what an organization has changes by requests alone.
-const it = nodeTest({ POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8", POSTRIDER_ROLES: "api" });
+const it = sharedNodeTest({ POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8", POSTRIDER_ROLES: "api" });
 
 interface Possessions {
   owner: Account;

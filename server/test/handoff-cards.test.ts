@@ -5,9 +5,9 @@ import { canonicalJson } from "../src/handoff/card/canonicalCard.ts";
 import { createAgentTarget, requestAgentTarget } from "./support/agentTargets.ts";
 import { answerJson, type CardServer, startCardServer, wholeCard } from "./support/cardServer.ts";
 import { type Answer, createTestNode, signUp } from "./support/testNode.ts";
-import { file, loopbackTargets, nodeTest } from "./support/fixtures.ts";
+import { file, loopbackTargets, sharedNodeTest } from "./support/fixtures.ts";
 
-const it = nodeTest(loopbackTargets)
+const it = sharedNodeTest(loopbackTargets)
   .extend(
     "create",
     ({ node, account, cards }) =>

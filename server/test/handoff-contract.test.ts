@@ -5,10 +5,10 @@ import { createOutbound } from "../src/outbound/outbound.ts";
 import { requestAgentTarget } from "./support/agentTargets.ts";
 import { answerJson, wholeCard } from "./support/cardServer.ts";
 import { signUp } from "./support/testNode.ts";
-import { nodeTest } from "./support/fixtures.ts";
+import { sharedNodeTest } from "./support/fixtures.ts";
 import { loopbackTargets } from "./support/fixtures.ts";
 
-const it = nodeTest(loopbackTargets);
+const it = sharedNodeTest(loopbackTargets);
 
 describe("an a2a target", () => {
   it("keeps its bearer token encrypted, in no column as it is", async ({ node, cards }) => {

@@ -2,9 +2,9 @@ import { describe, expect } from "vitest";
 import { startAgent } from "./support/agent/startAgent.ts";
 import { createAgentTarget, untilEnded, untilHandedOver } from "./support/agentTargets.ts";
 import { acceptedEvents, sendItem } from "./support/items.ts";
-import { file, serviceTest } from "./support/fixtures.ts";
+import { file, sharedServiceTest } from "./support/fixtures.ts";
 
-const it = serviceTest()
+const it = sharedServiceTest()
   .extend("agent", file, async ({}, { onCleanup }) => {
     const agent = await startAgent({ tenant: "blue team" });
     onCleanup(() => agent.kill());

@@ -12,9 +12,9 @@ import { readSendAnswer, type TaskView } from "../src/handoff/agent/readTask.ts"
 import { createAgentTarget } from "./support/agentTargets.ts";
 import { sendItem } from "./support/items.ts";
 import { createMailbox } from "./support/mailbox.ts";
-import { file, loopbackTargets, nodeTest } from "./support/fixtures.ts";
+import { file, loopbackTargets, sharedNodeTest } from "./support/fixtures.ts";
 
-const it = nodeTest({ ...loopbackTargets, POSTRIDER_ROLES: "api" })
+const it = sharedNodeTest({ ...loopbackTargets, POSTRIDER_ROLES: "api" })
   .extend("mailbox", ({ node, account }) => createMailbox(node, {}, account))
   .extend("targetId", ({ node, account, cards, mailbox }) =>
     createAgentTarget(node, account, cards.url, { result_target_id: mailbox.id }),

@@ -3,9 +3,9 @@ import { createAgentTarget, requestAgentTarget, untilEnded } from "./support/age
 import { acceptedEvents, createWebhookTarget, readEvent, sendItem } from "./support/items.ts";
 import { type Account, signUp } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
-import { file, serviceTest } from "./support/fixtures.ts";
+import { file, sharedServiceTest } from "./support/fixtures.ts";
 
-const it = serviceTest()
+const it = sharedServiceTest()
   .extend(
     "createMailbox",
     file,

@@ -2,9 +2,9 @@ import { describe, expect } from "vitest";
 import { createAgentTarget, untilEnded, untilHandedOver } from "./support/agentTargets.ts";
 import { acceptedEvents, createWebhookTarget, sendItem } from "./support/items.ts";
 import { type Answer, signUp } from "./support/testNode.ts";
-import { file, serviceTest } from "./support/fixtures.ts";
+import { file, sharedServiceTest } from "./support/fixtures.ts";
 
-const it = serviceTest()
+const it = sharedServiceTest()
   .extend("targetId", file, ({ service, account, agent }) =>
     createAgentTarget(service, account, agent.cardUrl),
   )

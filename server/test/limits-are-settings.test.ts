@@ -1,8 +1,8 @@
 import { expect } from "vitest";
 import type { Answer } from "./support/testNode.ts";
-import { file, nodeTest } from "./support/fixtures.ts";
+import { file, sharedNodeTest } from "./support/fixtures.ts";
 
-const it = nodeTest({ POSTRIDER_ROLES: "api" })
+const it = sharedNodeTest({ POSTRIDER_ROLES: "api" })
   .extend(
     "post",
     file,

@@ -2,9 +2,9 @@ import { describe, expect } from "vitest";
 import { createMailbox } from "./support/mailbox.ts";
 import { createTestNode, signUp } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
-import { file, nodeTest } from "./support/fixtures.ts";
+import { file, sharedNodeTest } from "./support/fixtures.ts";
 
-const it = nodeTest()
+const it = sharedNodeTest()
   /** Another node on the same database, whose leases last a second and whose messages live for three. */
   .extend("hasty", file, async ({ database }, { onCleanup }) => {
     const hasty = createTestNode(database, {

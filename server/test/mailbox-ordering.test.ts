@@ -2,9 +2,9 @@ import { describe, expect } from "vitest";
 import { createMailbox, type TestMailbox } from "./support/mailbox.ts";
 import { createTestNode, type TestNode } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
-import { file, nodeTest } from "./support/fixtures.ts";
+import { file, sharedNodeTest } from "./support/fixtures.ts";
 
-const it = nodeTest().extend("hasty", file, async ({ database }, { onCleanup }) => {
+const it = sharedNodeTest().extend("hasty", file, async ({ database }, { onCleanup }) => {
   const hasty = createTestNode(database, {
     POSTRIDER_MAILBOX_LEASE_SECONDS: "1",
     POSTRIDER_MAILBOX_RETENTION_SECONDS: "4",

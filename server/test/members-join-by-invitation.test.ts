@@ -10,9 +10,9 @@ import {
   signUp,
   type TestNode,
 } from "./support/testNode.ts";
-import { file, nodeTest } from "./support/fixtures.ts";
+import { file, sharedNodeTest } from "./support/fixtures.ts";
 
-const it = nodeTest()
+const it = sharedNodeTest()
   .extend("other", file, ({ newNode }) => newNode({ POSTRIDER_PUBLIC_URL: "https://example.com/hooks" }))
   .extend("admin", file, ({ node }) => signUp(node))
   .extend("invite", file, ({ admin, node }) => async (body: object = { role: "member" }, by = admin) => {

@@ -1,9 +1,9 @@
 import { describe, expect } from "vitest";
 import { newEmail } from "./support/testNode.ts";
-import { file, nodeTest } from "./support/fixtures.ts";
+import { file, sharedNodeTest } from "./support/fixtures.ts";
 import { createMailboxTarget, createWebhookTarget } from "./support/items.ts";
 
-const it = nodeTest({ POSTRIDER_ROLES: "api" })
+const it = sharedNodeTest({ POSTRIDER_ROLES: "api" })
   .extend("ids", file, async ({ node, account }) => ({
     webhook: (await createWebhookTarget(node, account, url)).id,
     mailbox: await createMailboxTarget(node, account),

@@ -3,9 +3,9 @@ import { describe, expect } from "vitest";
 import { acceptedEvents, createWebhookTarget } from "./support/items.ts";
 import type { ServiceProcess } from "./support/serviceProcess.ts";
 import { type Answer, signUp } from "./support/testNode.ts";
-import { file, serviceTest } from "./support/fixtures.ts";
+import { file, sharedServiceTest } from "./support/fixtures.ts";
 
-const it = serviceTest()
+const it = sharedServiceTest()
   .extend("other", file, ({ newService, proxy }) => newService({}, proxy.url))
   .extend("target", file, ({ service, account, receiver }) =>
     createWebhookTarget(service, account, receiver.url),

@@ -2,9 +2,9 @@ import { expect } from "vitest";
 import { acceptedEvents, createWebhookTarget, sendItem, sendItems } from "./support/items.ts";
 import { type Answer, signUp } from "./support/testNode.ts";
 import { workspaceOf } from "./support/workspace.ts";
-import { serviceTest } from "./support/fixtures.ts";
+import { sharedServiceTest } from "./support/fixtures.ts";
 
-const it = serviceTest()
+const it = sharedServiceTest()
   .extend("owner", ({ service }) => signUp(service))
   .extend(
     "post",

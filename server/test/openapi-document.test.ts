@@ -5,9 +5,9 @@ import { type AppDeps, interfaceTable } from "../src/app.ts";
 import { loadConfig } from "../src/config/config.ts";
 import { contractProblem, openApi, schemaProblem, watchContract } from "./support/contract.ts";
 import { createTestNode } from "./support/testNode.ts";
-import { nodeTest } from "./support/fixtures.ts";
+import { sharedNodeTest } from "./support/fixtures.ts";
 
-const it = nodeTest();
+const it = sharedNodeTest();
 
 const operations = Object.entries(openApi.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),

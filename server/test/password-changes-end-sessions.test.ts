@@ -5,9 +5,9 @@ import { describe, expect } from "vitest";
 import { join } from "./support/members.ts";
 import { serviceFile, someKey } from "./support/program.ts";
 import { type Account, type Answer, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
-import { file, nodeTest } from "./support/fixtures.ts";
+import { file, sharedNodeTest } from "./support/fixtures.ts";
 
-const it = nodeTest()
+const it = sharedNodeTest()
   .extend(
     "change",
     file,

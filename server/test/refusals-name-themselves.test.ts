@@ -2,9 +2,9 @@ import { describe, expect, onTestFinished } from "vitest";
 import { itemBytes, onFrameworkPath, onFastPath } from "./support/plainRequest.ts";
 import { openRawConnection } from "./support/rawConnection.ts";
 import { type Account, signUp } from "./support/testNode.ts";
-import { file, serviceTest } from "./support/fixtures.ts";
+import { file, sharedServiceTest } from "./support/fixtures.ts";
 
-const it = serviceTest()
+const it = sharedServiceTest()
   .extend("makeMailbox", file, ({ service }) => async ({ api_key: key }: Account): Promise<string> => {
     const body = { kind: "mailbox", name: "inbox" };
     return (await service.call("POST", "/api/v1/targets", { key, body })).body.id;

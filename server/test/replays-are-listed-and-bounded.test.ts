@@ -2,10 +2,12 @@ import { describe, expect } from "vitest";
 import { sendItems } from "./support/items.ts";
 import { replayJobs } from "./support/replayJobs.ts";
 import { workspaceOf } from "./support/workspace.ts";
-import { startedNodeTest } from "./support/fixtures.ts";
+import { sharedStartedNodeTest } from "./support/fixtures.ts";
 import { signUp } from "./support/testNode.ts";
 
-const it = startedNodeTest().extend("jobs", ({ own, node, receiver }) => replayJobs(own, node, receiver));
+const it = sharedStartedNodeTest().extend("jobs", ({ own, node, receiver }) =>
+  replayJobs(own, node, receiver),
+);
 
 describe("replays of many events", () => {
   it("are listed newest first, page by page, to their owner alone", async ({ own, jobs, node, receiver }) => {

@@ -2,14 +2,16 @@ import { describe, expect } from "vitest";
 import { acceptedEvents, readEvent, sendItem, sendItems } from "./support/items.ts";
 import { noneSkipped, replayJobs } from "./support/replayJobs.ts";
 import type { NewTarget } from "./support/workspace.ts";
-import { startedNodeTest } from "./support/fixtures.ts";
+import { sharedStartedNodeTest } from "./support/fixtures.ts";
 import { storeDueItems } from "./support/storedItems.ts";
 import { until } from "./support/until.ts";
 import { answerOk } from "./support/receiver.ts";
 import { aroundNow } from "./support/aroundNow.ts";
 import { createMailbox } from "./support/mailbox.ts";
 
-const it = startedNodeTest().extend("jobs", ({ own, node, receiver }) => replayJobs(own, node, receiver));
+const it = sharedStartedNodeTest().extend("jobs", ({ own, node, receiver }) =>
+  replayJobs(own, node, receiver),
+);
 
 describe("a replay of many events", () => {
   it("delivers each that fits once more, as a new event that is not billed and names the replay", async ({

@@ -4,9 +4,9 @@ import { createWebhookTarget, sendItem, sendItems, type WebhookTarget } from "./
 import { answerOk, isSignedWith } from "./support/receiver.ts";
 import type { ServiceProcess } from "./support/serviceProcess.ts";
 import type { Answer } from "./support/testNode.ts";
-import { file, serviceTest } from "./support/fixtures.ts";
+import { file, sharedServiceTest } from "./support/fixtures.ts";
 
-const it = serviceTest()
+const it = sharedServiceTest()
   .extend(
     "send",
     file,

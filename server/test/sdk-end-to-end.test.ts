@@ -5,20 +5,18 @@ import { z } from "zod";
 import { type Client, createClient } from "../../sdk/src/client.ts";
 import { consumeMailbox, RejectMessage } from "../../sdk/src/consumeMailbox.ts";
 import { verifyWebhook } from "../../sdk/src/verifyWebhook.ts";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
-import { startTestNode, newEmail, type TestNode } from "./support/testNode.ts";
+import { sharedStartedNode } from "./support/sharedServices.ts";
+import { newEmail } from "./support/testNode.ts";
 
-let database: TestDatabase;
-let node: TestNode;
+let shared: Awaited<ReturnType<typeof sharedStartedNode>>;
 let baseUrl: string;
 let receiver: Server;
 let receiverUrl: string;
 const deliveries: { headers: IncomingHttpHeaders; body: Buffer }[] = [];
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  const started = await startTestNode(database);
-  [node, baseUrl] = [started, started.url];
+  shared = await sharedStartedNode();
+  baseUrl = shared.url;
   receiver = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
@@ -34,8 +32,7 @@ beforeAll(async () => {
 afterAll(async () => {
   receiver.closeAllConnections();
   await new Promise((resolve) => receiver.close(resolve));
-  await node.stop();
-  await database.drop();
+  await shared.leave();
 });
 
 /** Clients of a new account: one with its API key, one with its session. */

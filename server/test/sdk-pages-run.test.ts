@@ -3,30 +3,28 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createClient } from "../../sdk/src/client.ts";
 import { type Agent, startAgent } from "./support/agent/startAgent.ts";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { sharedStartedNode } from "./support/sharedServices.ts";
 import { createSampleRunner, isAsSaid, readSamples, type Sample } from "./support/pageSamples.ts";
-import { startTestNode, signUp, type TestNode } from "./support/testNode.ts";
+import { signUp, type TestNode } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
 
 const samples = await readSamples();
-let database: TestDatabase;
+let shared: Awaited<ReturnType<typeof sharedStartedNode>>;
 let node: TestNode;
 let agent: Agent;
 let baseUrl: string;
 let runner: Awaited<ReturnType<typeof createSampleRunner>>;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  const started = await startTestNode(database);
-  [node, baseUrl] = [started, started.url];
+  shared = await sharedStartedNode();
+  ({ node, url: baseUrl } = shared);
   [agent, runner] = await Promise.all([startAgent(), createSampleRunner()]);
 });
 
 afterAll(async () => {
   await runner.remove();
   await agent.kill();
-  await node.stop();
-  await database.drop();
+  await shared.leave();
 });
 
 /** A port that nothing listens at. */

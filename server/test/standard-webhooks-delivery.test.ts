@@ -2,9 +2,9 @@ import { describe, expect } from "vitest";
 import { until } from "./support/until.ts";
 import { createWebhookTarget, readEvent, sendItem, type WebhookTarget } from "./support/items.ts";
 import { answerOk, isSignedWith, type Received } from "./support/receiver.ts";
-import { file, serviceTest } from "./support/fixtures.ts";
+import { file, sharedServiceTest } from "./support/fixtures.ts";
 
-const it = serviceTest()
+const it = sharedServiceTest()
   /** A target with a path of its own at the receiver. */
   .extend(
     "newTarget",

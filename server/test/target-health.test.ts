@@ -3,9 +3,9 @@ import { createWebhookTarget, sendItem } from "./support/items.ts";
 import { answerOk } from "./support/receiver.ts";
 import { type Answer, signUp, type TestNode } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
-import { file, startedNodeTest } from "./support/fixtures.ts";
+import { file, sharedStartedNodeTest } from "./support/fixtures.ts";
 
-const it = startedNodeTest()
+const it = sharedStartedNodeTest()
   /** Another process, which sends nothing: what it says of circuits it has from the first. */
   .extend("other", file, ({ newNode }) => newNode({ POSTRIDER_ROLES: "api" }))
   .extend(

@@ -2,11 +2,11 @@ import { expect } from "vitest";
 import { until } from "./support/until.ts";
 import { createWebhookTarget, readEvent, sendItem, sendItems } from "./support/items.ts";
 import { answerOk } from "./support/receiver.ts";
-import { file, serviceTest } from "./support/fixtures.ts";
+import { file, sharedServiceTest } from "./support/fixtures.ts";
 
 const fiveDaysSeconds = 5 * 86_400;
 
-const it = serviceTest()
+const it = sharedServiceTest()
   .extend(
     "readTarget",
     file,

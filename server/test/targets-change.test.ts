@@ -1,9 +1,9 @@
 import { describe, expect } from "vitest";
 import { bucketOf, newId } from "../src/postgres/ids.ts";
 import { type Answer } from "./support/testNode.ts";
-import { file, nodeTest } from "./support/fixtures.ts";
+import { file, sharedNodeTest } from "./support/fixtures.ts";
 
-const it = nodeTest({ POSTRIDER_ROLES: "api" })
+const it = sharedNodeTest({ POSTRIDER_ROLES: "api" })
   .extend("targetOf", file, ({ node, account }) => async (kind: "webhook" | "mailbox"): Promise<string> => {
     const url = kind === "webhook" ? { url: "https://8.8.8.8/first" } : {};
     const body = { kind, name: "first", ...url };

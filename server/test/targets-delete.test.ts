@@ -3,9 +3,9 @@ import { createWebhookTarget, readEvent, sendItem, sendItems } from "./support/i
 import { answerOk } from "./support/receiver.ts";
 import { hotRows, storeDueItems } from "./support/storedItems.ts";
 import { until } from "./support/until.ts";
-import { file, startedNodeTest } from "./support/fixtures.ts";
+import { file, sharedStartedNodeTest } from "./support/fixtures.ts";
 
-const it = startedNodeTest()
+const it = sharedStartedNodeTest()
   .extend(
     "deleteTarget",
     file,

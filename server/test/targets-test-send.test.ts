@@ -4,11 +4,11 @@ import { createMailbox } from "./support/mailbox.ts";
 import { answerOk, isSignedWith } from "./support/receiver.ts";
 import { type Account, type Answer, signUp } from "./support/testNode.ts";
 import { workspaceOf } from "./support/workspace.ts";
-import { startedNodeTest } from "./support/fixtures.ts";
+import { sharedStartedNodeTest } from "./support/fixtures.ts";
 import { aroundNow } from "./support/aroundNow.ts";
 
 // Each test has a workspace of its own, whose limit no other test has used.
-const it = startedNodeTest()
+const it = sharedStartedNodeTest()
   .extend(
     "send",
     ({ node, own }) =>

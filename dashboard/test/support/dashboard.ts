@@ -1,6 +1,7 @@
-import type { BrowserContext } from "playwright-core";
+import { onTestFinished } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../server/test/support/database.ts";
 import { startService, type ServiceProcess } from "../../../server/test/support/serviceProcess.ts";
+import { sharedService } from "../../../server/test/support/sharedServices.ts";
 import { type Account, signUp } from "../../../server/test/support/testNode.ts";
 import { openPage, type PageOptions, sharedBrowser, type WatchedPage } from "./browser.ts";
 import { buildIfStale } from "./build.ts";
@@ -9,25 +10,26 @@ import { buildIfStale } from "./build.ts";
 export interface Dashboard {
   service: ServiceProcess;
   database: TestDatabase;
-  /** A page on which nobody is signed in. */
-  open(options?: PageOptions): Promise<WatchedPage>;
+  /** A page on which nobody is signed in. It is closed with its test: one that nobody looks at any more goes on asking. */
+  open(options?: OpenOptions): Promise<WatchedPage>;
   /** A page on which the account is signed in. */
-  openAs(account: Account, options?: PageOptions): Promise<WatchedPage>;
+  openAs(account: Account, options?: OpenOptions): Promise<WatchedPage>;
   newAccount(): Promise<Account>;
   stop(): Promise<void>;
 }
 
-export async function startDashboard(env: Record<string, string> = {}): Promise<Dashboard> {
+interface OpenOptions extends PageOptions {
+  /** The test's own, where tests run side by side: Vitest does not know then which of them opens a page. */
+  onTestFinished?: typeof onTestFinished;
+}
+
+/** @param env settings of a service of its own; without, it is the one that the worker's files share. */
+export async function startDashboard(env?: Record<string, string>): Promise<Dashboard> {
   await buildIfStale();
-  const database = await createTestDatabase();
-  const [service, browser] = await Promise.all([
-    startService({ storage: { databaseUrl: database.url }, env }),
-    sharedBrowser(),
-  ]);
-  const contexts: BrowserContext[] = [];
-  async function open(options?: PageOptions): Promise<WatchedPage> {
+  const [{ service, database, end }, browser] = await Promise.all([serve(env), sharedBrowser()]);
+  async function open(options: OpenOptions = {}): Promise<WatchedPage> {
     const watched = await openPage(browser, service.url, options);
-    contexts.push(watched.context);
+    (options.onTestFinished ?? onTestFinished)(() => watched.context.close());
     return watched;
   }
   return {
@@ -45,10 +47,26 @@ export async function startDashboard(env: Record<string, string> = {}): Promise<
       return watched;
     },
     newAccount: () => signUp(service),
-    async stop() {
-      await Promise.all(contexts.map((context) => context.close()));
-      await service.stop();
-      await database.drop();
-    },
+    stop: end,
   };
+}
+
+interface Served {
+  service: ServiceProcess;
+  database: TestDatabase;
+  end: () => Promise<void>;
+}
+
+async function serve(env: Record<string, string> | undefined): Promise<Served> {
+  if (env === undefined) {
+    const { service, database, leave } = await sharedService();
+    return { service, database, end: leave };
+  }
+  const database = await createTestDatabase();
+  const service = await startService({ storage: { databaseUrl: database.url }, env });
+  const end = async (): Promise<void> => {
+    await service.stop();
+    await database.drop();
+  };
+  return { service, database, end };
 }

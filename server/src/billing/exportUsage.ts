@@ -44,8 +44,8 @@ const concurrency = 8;
 const maxRounds = 50;
 /** Failures in a row after which the rest of a run is left to the next one: the processor is away. */
 const maxFailuresInRow = 8;
-const firstRetrySeconds = 10;
-const maxRetrySeconds = 600;
+/** How long a batch waits after a failure: twice as long each time. */
+const wait = { firstSeconds: 10, maxSeconds: 600 };
 
 /**
  * Brings the ledger's new items to the processor's meter: writes batches down, sends them one at a time per
@@ -145,7 +145,7 @@ async function record(
       return;
     case "refused":
     case "unknown": {
-      const delaySeconds = Math.min(firstRetrySeconds * 2 ** Math.min(batch.attempts, 10), maxRetrySeconds);
+      const delaySeconds = Math.min(wait.firstSeconds * 2 ** Math.min(batch.attempts, 10), wait.maxSeconds);
       await postponeBatch(deps.pool, identifier, nowSeconds + delaySeconds, outcome.reason);
       counts.postponed++;
       const fields = { identifier, outcome: outcome.kind, reason: outcome.reason, retry_in_s: delaySeconds };

@@ -24,8 +24,8 @@ interface DueEvent {
 const eventsPerRun = 200;
 /** Failures after which the rest of a run is left to the next one: the processor is away. */
 const maxFailures = 5;
-const firstRetrySeconds = 5;
-const maxRetrySeconds = 300;
+/** How long a notice waits after a failure: twice as long each time. */
+const wait = { firstSeconds: 5, maxSeconds: 300 };
 const keptSeconds = 60 * 86_400;
 
 /**
@@ -82,7 +82,7 @@ async function markProcessed({ pool, nowMs }: ProcessDeps, event: DueEvent): Pro
 }
 
 async function postpone({ pool, log, nowMs }: ProcessDeps, event: DueEvent, error: Error): Promise<void> {
-  const delaySeconds = Math.min(firstRetrySeconds * 2 ** event.attempts, maxRetrySeconds);
+  const delaySeconds = Math.min(wait.firstSeconds * 2 ** event.attempts, wait.maxSeconds);
   log.warn(
     { event_id: event.id, type: event.type, retry_in_s: delaySeconds, err: error },
     "a billing event waits",

@@ -7,15 +7,30 @@ import type { RouteRow } from "./contract/routeTable.ts";
 
 /**
  * Serves the routes' description: `/openapi.json` for programs, `/docs` for people. The page's scripts and styles
- * come out of the package, so that it works without the internet. Each answer is made once and kept.
+ * come out of the package, so that it works without the internet. Each answer is made once and kept, at the first request:
+ * describing all routes is a tenth of the processor time that a start takes.
  */
 export function addDocumentation(app: FastifyInstance, rows: readonly RouteRow[]): void {
+  let made: Documentation | undefined;
+  const documentation = (): Documentation => (made ??= describe(rows));
+  app.get("/openapi.json", (_request, reply) =>
+    reply.type("application/json; charset=utf-8").send(documentation().text),
+  );
+  const page: Answer = (request, reply) => documentation().page(request, reply);
+  app.get("/docs", page);
+  app.get("/docs/*", page);
+}
+
+type Answer = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
+
+interface Documentation {
+  text: Buffer;
+  page: Answer;
+}
+
+function describe(rows: readonly RouteRow[]): Documentation {
   const document = openApiDocument(rows);
-  const text = Buffer.from(JSON.stringify(document));
-  app.get("/openapi.json", (_request, reply) => reply.type("application/json; charset=utf-8").send(text));
-  const pages = createPages(document);
-  app.get("/docs", pages);
-  app.get("/docs/*", pages);
+  return { text: Buffer.from(JSON.stringify(document)), page: createPages(document) };
 }
 
 interface Page {
@@ -27,9 +42,7 @@ interface Page {
 const maxPages = 32;
 
 /** The readable page and its parts, by path. A server that listens nowhere makes each at its first request. */
-function createPages(
-  document: object,
-): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
+function createPages(document: object): Answer {
   const maker = fastify({ logger: false });
   maker.register(swagger, { mode: "static", specification: { document: document as never } });
   maker.register(swaggerUi, {

@@ -1,14 +1,10 @@
 import type { TraceContext } from "../telemetry/traceContext.ts";
 import type { KindNumber } from "./kind.ts";
 
-/** An item as a request brought it, checked for its form and not yet for its sender. */
-export interface NewItem {
-  id: string;
-  targetId: string;
+/** What a request hands over, checked for its form and not yet for its sender. */
+export interface NewContent {
   /** The API key as presented. */
   key: string;
-  /** Whether it came in at `/e/`, where only webhook endpoints are found. */
-  legacy: boolean;
   payload: Buffer;
   eventType: string | null;
   correlationId: string | null;
@@ -16,6 +12,14 @@ export interface NewItem {
   idempotencyKey: string | null;
   /** Where its trace goes on; null when it is not traced. */
   traceContext: TraceContext | null;
+}
+
+/** The same as an item. */
+export interface NewItem extends NewContent {
+  id: string;
+  targetId: string;
+  /** Whether it came in at `/e/`, where only webhook endpoints are found. */
+  legacy: boolean;
   /** What the filter says that its target was last seen with; null where none is known. */
   verdict: { filterDigest: string; isPassed: boolean } | null;
 }

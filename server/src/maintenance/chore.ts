@@ -15,8 +15,11 @@ export interface Loop {
   stop(): Promise<void>;
 }
 
-/** Runs a chore now and then every `everyMs` after it has ended; a failure is logged and the next run tries again. */
-export function startLoop(chore: Chore, log: Log): Loop {
+/**
+ * Runs a chore after `firstAfterMs` and then every `everyMs` after it has ended; a failure is logged and the next run tries
+ * again.
+ */
+export function startLoop(chore: Chore, log: Log, firstAfterMs: number = 0): Loop {
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
   let isRunning = false;
@@ -49,7 +52,7 @@ export function startLoop(chore: Chore, log: Log): Loop {
     }
   }
 
-  schedule(0);
+  schedule(firstAfterMs);
   return {
     wake() {
       if (isRunning) {

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { availableParallelism } from "node:os";
 import type { FastifyInstance } from "fastify";
 import type pg from "pg";
-import { Registry, collectDefaultMetrics } from "prom-client";
+import { Registry } from "prom-client";
 import { createKeyOwners } from "../accounts/keyOwners.ts";
 import { createKeyUsage, type KeyUsage } from "../accounts/keyUsage.ts";
 import { createPasswords } from "../accounts/passwords.ts";
@@ -45,6 +45,7 @@ import { createRequestMetrics } from "../telemetry/requestMetrics.ts";
 import { withTryout } from "../tryout/receiver.ts";
 import { connectionLimitOf } from "./descriptorLimit.ts";
 import { registerLoadMetrics } from "../telemetry/loadMetrics.ts";
+import { registerProcessMetrics } from "../telemetry/processMetrics.ts";
 import { version } from "../config/version.ts";
 
 export interface ServiceDeps {
@@ -191,7 +192,7 @@ function itemSink({ dispatcher, mailboxes, keyUsage, changes, log }: SinkParts):
 
 function createRegistry(pool: pg.Pool, config: Config): Registry {
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
+  registerProcessMetrics(registry);
   registerDatabaseMetrics(registry, pool);
   registerMailboxMetrics(registry, pool, mailboxRetentionMs(config));
   return registry;

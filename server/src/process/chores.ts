@@ -53,6 +53,10 @@ export interface MaintenanceDeps {
 const seconds = 1_000;
 const minutes = 60 * seconds;
 
+/** Chores that are as rare as this begin some time after the start: all at once they would take its connections from requests. */
+const rareEveryMs = 5 * minutes;
+const rareFirstAfterMs = 20 * seconds;
+
 /** Everything the service does by itself. Each chore may run on several nodes at once without harm. */
 export function startMaintenance(deps: MaintenanceDeps): { stop(): Promise<void> } {
   const chores = [
@@ -63,7 +67,9 @@ export function startMaintenance(deps: MaintenanceDeps): { stop(): Promise<void>
     ...storageChores(deps),
     ...accountChores(deps),
   ];
-  const loops = chores.map((chore) => startLoop(chore, deps.log));
+  const loops = chores.map((chore) =>
+    startLoop(chore, deps.log, chore.everyMs >= rareEveryMs ? rareFirstAfterMs : 0),
+  );
   return {
     async stop() {
       await Promise.all(loops.map((loop) => loop.stop()));

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import type pg from "pg";
 import { handOn, type ItemSink } from "../intake/handOn.ts";
 import { hold, type IntakeLimits } from "../intake/intake.ts";
-import type { Acceptance, HeldLease, NewItem, RefusedItem } from "../items/item.ts";
+import type { Acceptance, HeldLease, NewContent, NewItem, RefusedItem } from "../items/item.ts";
 import type { KindNumber } from "../items/kind.ts";
 import { isTooSlow } from "../postgres/awayReason.ts";
 import {
@@ -18,23 +18,14 @@ import { callFunction } from "../postgres/hot/callFunction.ts";
 import type { RowOf } from "../postgres/hot/functionCall.ts";
 import { isDatabaseAway } from "../postgres/pool.ts";
 import { createGroupCommit } from "../runtime/groupCommit.ts";
-import type { TraceContext } from "../telemetry/traceContext.ts";
 import { ApiError } from "../http/contract/errors.ts";
 import { judge, openFilters } from "../filters/filter.ts";
 import { createUpgradeGate } from "../items/upgradeGate.ts";
 
-/** What a request publishes, checked for its form and not yet for its sender. */
-export interface NewPublication {
-  /** The API key as presented. */
-  key: string;
+/** What a request publishes. */
+export interface NewPublication extends NewContent {
   /** Null for the targets that belong to no customer. */
   customerUid: string | null;
-  payload: Buffer;
-  eventType: string | null;
-  correlationId: string | null;
-  orderingKey: string | null;
-  idempotencyKey: string | null;
-  traceContext: TraceContext | null;
 }
 
 /** One item of a publication. */

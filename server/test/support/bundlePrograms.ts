@@ -1,4 +1,4 @@
-import { chmod, mkdir, mkdtemp, rm } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
 import { rolldown, type Plugin } from "rolldown";
@@ -37,6 +37,8 @@ export async function setup(): Promise<() => Promise<void>> {
   const cache = join(root, "node_modules/.cache");
   await mkdir(cache, { recursive: true });
   const folder = await mkdtemp(join(cache, "programs-"));
+  // Else Node would read megabytes to find out what kind of modules they are, at each start.
+  await writeFile(join(folder, "package.json"), '{ "type": "module" }');
   // Some programs run as another user.
   await chmod(folder, 0o755);
   const bundle = await rolldown({

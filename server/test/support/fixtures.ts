@@ -13,6 +13,13 @@ import { createWebhookTarget } from "./items.ts";
 import { isPlain } from "./plain.ts";
 import { startReceiver } from "./receiver.ts";
 import { type ServiceProcess, startService } from "./serviceProcess.ts";
+import {
+  type SharedNode,
+  sharedNode,
+  type SharedService,
+  sharedService,
+  sharedStartedNode,
+} from "./sharedServices.ts";
 import { startStandIn } from "./stripeStandIn/client.ts";
 import { createTestNode, signUp, type TestNode } from "./testNode.ts";
 import { workspaceOf } from "./workspace.ts";
@@ -34,10 +41,13 @@ export function testPool({ connection }: TestDatabase, size: number): pg.Pool {
 /**
  * A `database` of the file's own, a `pool` of `poolSize` connections to it, a `proxy` in front of it, and what the service
  * talks to: a `receiver` that answers 200, an `agent`, the payment processor's `standIn`, and for each test a server of `cards`.
+ * @param shared for a database that other files use as well; see `sharedServices.ts`.
  */
-export function databaseTest({ poolSize = 2 }: { poolSize?: number } = {}) {
+export function databaseTest({ poolSize = 2, shared }: DatabaseOptions = {}) {
   return test
-    .extend("database", file, ({}, { onCleanup }) => newDatabase(onCleanup))
+    .extend("database", file, async ({}, { onCleanup }) =>
+      shared === undefined ? newDatabase(onCleanup) : (await shared()).database,
+    )
     .extend("pool", file, ({ database }, { onCleanup }) => {
       const pool = testPool(database, poolSize);
       onCleanup(() => pool.end());
@@ -66,20 +76,45 @@ export const loopbackTargets = {
  * of its `own`, too. What is known only once something else runs goes into `settings`.
  */
 export function nodeTest(settings: Settings = {}) {
-  return nodesWith((database, more) => createTestNode(database, { ...settings, ...more }));
+  return nodesWith(restingNode(settings));
 }
 
 /** The same with nodes that dispatch and maintain, as their roles say, and may deliver to loopback. */
 export function startedNodeTest(settings: Settings = {}) {
-  return nodesWith((database, more) => {
+  return nodesWith(startedNode(settings));
+}
+
+/**
+ * The same with a `node` that other files use as well, before and after, on a database that is theirs, too: for tests that look
+ * at nothing but organizations of their own, and stop nothing but nodes of their own.
+ */
+export function sharedNodeTest(settings: Settings = {}) {
+  return nodesWith(restingNode(settings), () => sharedNode(settings));
+}
+
+/** The same with a node that dispatches and maintains. What a file leaves waiting is gone when the next begins. */
+export function sharedStartedNodeTest() {
+  return nodesWith(startedNode({}), sharedStartedNode);
+}
+
+function restingNode(settings: Settings) {
+  return (database: TestDatabase, more: Settings): TestNode =>
+    createTestNode(database, { ...settings, ...more });
+}
+
+function startedNode(settings: Settings) {
+  return (database: TestDatabase, more: Settings): TestNode => {
     const node = createTestNode(database, { ...loopbackTargets, ...settings, ...more });
     node.service.start();
     return node;
-  });
+  };
 }
 
-function nodesWith(create: (database: TestDatabase, more: Settings) => TestNode) {
-  return databaseTest()
+function nodesWith(
+  create: (database: TestDatabase, more: Settings) => TestNode,
+  shared?: () => Promise<SharedNode>,
+) {
+  return databaseTest({ shared })
     .extend("settings", file, ({}): Settings => ({}))
     .extend("newNode", file, ({ database, settings }, { onCleanup }) => {
       const nodes: TestNode[] = [];
@@ -92,7 +127,12 @@ function nodesWith(create: (database: TestDatabase, more: Settings) => TestNode)
         return node;
       };
     })
-    .extend("node", file, ({ newNode }) => newNode())
+    .extend("node", file, async ({ newNode }, { onCleanup }) => {
+      if (shared === undefined) return newNode();
+      const { node, leave } = await shared();
+      onCleanup(leave);
+      return node;
+    })
     .extend("other", file, ({ newNode }) => newNode())
     .extend("url", file, ({ node }) => node.listen())
     .extend("account", file, ({ node }) => signUp(node))
@@ -109,13 +149,27 @@ function nodesWith(create: (database: TestDatabase, more: Settings) => TestNode)
  * beside those), and an `account` with its `workspace`, as `nodeTest` has them.
  */
 export function serviceTest(settings: Settings = {}) {
-  return databaseTest()
+  return servicesWith(settings);
+}
+
+/** The same with a `service` of the usual settings that other files use as well, as those of `sharedNodeTest` use a node. */
+export function sharedServiceTest() {
+  return servicesWith({}, sharedService);
+}
+
+function servicesWith(settings: Settings, shared?: () => Promise<SharedService>) {
+  return databaseTest({ shared })
     .extend("newService", file, ({ database }, { onCleanup }) => {
       const newService = services(onCleanup);
       return (more: Settings = {}, databaseUrl = database.url) =>
         newService({ ...settings, ...more }, databaseUrl);
     })
-    .extend("service", file, ({ newService }) => newService())
+    .extend("service", file, async ({ newService }, { onCleanup }) => {
+      if (shared === undefined) return newService();
+      const { service, leave } = await shared();
+      onCleanup(leave);
+      return service;
+    })
     .extend("other", file, ({ newService }) => newService())
     .extend("account", file, ({ service }) => signUp(service))
     .extend("workspace", file, ({ service, account, receiver }) => workspaceOf(service, account, receiver))
@@ -160,6 +214,11 @@ export function stagedTest(settings: Settings = {}) {
     .extend("target", ({ service, account, receiver }) =>
       createWebhookTarget(service, account, receiver.url),
     );
+}
+
+interface DatabaseOptions {
+  poolSize?: number;
+  shared?: (() => Promise<{ database: TestDatabase }>) | undefined;
 }
 
 type Settings = Record<string, string>;

@@ -34,6 +34,7 @@ export interface ServiceProcess {
   stop(): Promise<number | null>;
   /** The process's end, by its exit code; null when a signal ended it. */
   ended: Promise<number | null>;
+  isRunning(): boolean;
   /** Everything it wrote, log lines included. */
   output(): string;
 }
@@ -48,6 +49,8 @@ const defaults = {
   HOST: "127.0.0.1",
   PORT: "0",
   LOG_LEVEL: "warn",
+  // A start takes as many connections as it may, at some 15 ms of processor time each.
+  POSTRIDER_DATABASE_POOL: "5",
   POSTRIDER_SIGNUP_LIMIT: "1000000",
   POSTRIDER_LOGIN_LIMIT: "1000000",
   POSTRIDER_ALLOW_HTTP_TARGETS: "true",
@@ -98,6 +101,7 @@ export async function startService({ storage, env = {}, command }: ServiceOption
       return code;
     },
     ended,
+    isRunning: () => child.exitCode === null && child.signalCode === null,
     output: () => lines.join("\n"),
   };
 }

@@ -24,10 +24,11 @@ interface EndedAttempt {
   attemptedAtMs: number;
 }
 
-/** A lease outlives an attempt by this much, which is how long an item may wait in memory. */
-const leaseMarginMs = 10_000;
-/** What must be left of the margin when the attempt starts. */
-const leaseReserveMs = 2_000;
+/**
+ * A lease outlives an attempt by the margin, which is how long an item may wait in memory; the reserve of it must be left
+ * when the attempt starts.
+ */
+const lease = { marginMs: 10_000, reserveMs: 2_000 };
 /**
  * A target's configuration is looked up again before use when no acceptance or claim confirmed it for this long. By
  * so much may an item that waits in memory miss that its target was deleted, disabled or changed.
@@ -135,7 +136,7 @@ export class Dispatcher implements DeliveryGauges {
   }
 
   newLease(): Lease {
-    return { token: this.#deps.newToken(), durationMs: this.#deps.timeoutMs + leaseMarginMs };
+    return { token: this.#deps.newToken(), durationMs: this.#deps.timeoutMs + lease.marginMs };
   }
 
   hasRoom(targetId: string): boolean {
@@ -339,7 +340,7 @@ export class Dispatcher implements DeliveryGauges {
 
   /** Whether an attempt that starts now might outlive the lease. */
   #isLate(delivery: Delivery, nowMs: number): boolean {
-    return delivery.leaseDeadlineMs - nowMs < this.#deps.timeoutMs + leaseReserveMs;
+    return delivery.leaseDeadlineMs - nowMs < this.#deps.timeoutMs + lease.reserveMs;
   }
 
   /** Offers the other thread a part of what these webhooks' targets may have under way. */

@@ -57,12 +57,8 @@ export interface Lane {
 
 /** Doubles with each round of successes, so a fast receiver is at its full width after five answers in a row. */
 const firstWindow = 1;
-/** Consecutive failures that open the circuit. */
-const failuresToOpen = 10;
-/** Consecutive timeouts that open it: each held a connection for a whole attempt. */
-const timeoutsToOpen = 2;
-const firstOpenMs = 1_000;
-const maxOpenMs = 30_000;
+/** What opens a circuit, in a row, and for how long. A timeout held a connection for a whole attempt. */
+const circuit = { failures: 10, timeouts: 2, firstOpenMs: 1_000, maxOpenMs: 30_000 };
 /** Read-ahead of one target: at least max(8, 4 × window) deliveries, at most 1,024. */
 const minAhead = 8;
 const windowsAhead = 4;
@@ -184,7 +180,7 @@ export function hold(lane: Lane, untilMs: number): void {
 }
 
 export function isTripped(lane: Lane): boolean {
-  return lane.failures >= failuresToOpen || lane.timeouts >= timeoutsToOpen;
+  return lane.failures >= circuit.failures || lane.timeouts >= circuit.timeouts;
 }
 
 /** Changes how far the window opens; what is under way beyond it ends by itself. */
@@ -224,7 +220,7 @@ export function noteTrouble(lane: Lane, { slowDown, isTimeout }: Trouble, nowMs:
   else if (lane.openUntilMs <= nowMs) lane.timeouts++;
   if (slowDown || isTripped(lane)) lane.window = Math.max(1, lane.window >> 1);
   if (!isTripped(lane)) return;
-  const more = Math.max((lane.failures - failuresToOpen) >> 2, lane.timeouts - timeoutsToOpen);
+  const more = Math.max((lane.failures - circuit.failures) >> 2, lane.timeouts - circuit.timeouts);
   const doublings = Math.min(5, Math.max(0, more));
-  lane.openUntilMs = nowMs + Math.min(maxOpenMs, firstOpenMs * 2 ** doublings);
+  lane.openUntilMs = nowMs + Math.min(circuit.maxOpenMs, circuit.firstOpenMs * 2 ** doublings);
 }

@@ -5,10 +5,15 @@ import { recordChange } from "../../audit/recordChange.ts";
 import type { AgentCardRow, Queries } from "../../postgres/tables.ts";
 import type { GoodCard } from "./examineCard.ts";
 
+/** When a card was read, and for how long it is taken for what stands at its address. */
+interface Freshness {
+  nowMs: number;
+  freshForMs: number;
+}
+
 /** The columns that say what a good card says. */
-export function cardColumns(card: GoodCard, times: { nowMs: number; freshForMs: number }) {
+export function cardColumns(card: GoodCard, times: Freshness) {
   const { signatureFinding } = card;
-  const nowSeconds = Math.floor(times.nowMs / 1000);
   return {
     card: JSON.stringify(card.document),
     etag: card.etag,
@@ -18,8 +23,16 @@ export function cardColumns(card: GoodCard, times: { nowMs: number; freshForMs: 
     signature: signatureFinding.state,
     key_set_url: signatureFinding.keySetUrl,
     signature_detail: signatureFinding.detail,
+    ...readColumns(times),
+  } satisfies Updateable<AgentCardRow>;
+}
+
+/** Those that say that it was read just now. */
+function readColumns({ nowMs, freshForMs }: Freshness) {
+  const nowSeconds = Math.floor(nowMs / 1000);
+  return {
     fetched_at: nowSeconds,
-    refresh_at: nowSeconds + Math.ceil(times.freshForMs / 1000),
+    refresh_at: nowSeconds + Math.ceil(freshForMs / 1000),
     failures: 0,
     last_error: null,
     last_error_at: null,
@@ -68,22 +81,10 @@ export async function noteCardFailure(
 }
 
 /** Notes that the card at its address is the one that is stored. */
-export async function noteCardUnchanged(
-  queries: Queries,
-  targetId: string,
-  times: { nowMs: number; freshForMs: number },
-): Promise<void> {
-  const nowSeconds = Math.floor(times.nowMs / 1000);
+export async function noteCardUnchanged(queries: Queries, targetId: string, times: Freshness): Promise<void> {
   await queries
     .updateTable("agent_cards")
-    .set({
-      fetched_at: nowSeconds,
-      refresh_at: nowSeconds + Math.ceil(times.freshForMs / 1000),
-      failures: 0,
-      last_error: null,
-      last_error_at: null,
-      offered_origin: null,
-    })
+    .set(readColumns(times))
     .where("target_id", "=", targetId)
     .execute();
 }
@@ -96,9 +97,7 @@ export async function replaceCard(
   queries: Queries,
   targetId: string,
   card: GoodCard,
-  options: {
-    nowMs: number;
-    freshForMs: number;
+  options: Freshness & {
     confirmedOrigin: string | undefined;
     /** Who asked for it; the service by itself unless somebody did. */
     origin: Origin | undefined;

@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { bucketOf } from "../../postgres/ids.ts";
+import type { HandoffRow } from "../../postgres/tables.ts";
 import type { HandoffRecord } from "./handoffStore.ts";
 import type { Outcome, TaskView } from "../agent/readTask.ts";
 
@@ -29,17 +30,10 @@ export async function readResultTarget(pool: pg.Pool, targetId: string): Promise
   return row && { id: row.id, kind: row.kind, maxPayloadBytes: row.max_payload_bytes };
 }
 
-interface Known {
-  correlation_id: string | null;
-  event_type: string | null;
-  task_id: string | null;
-  context_id: string | null;
-  state: string | null;
-  status_message: string | null;
-  status_parts: string | null;
-  artifacts: string | null;
-  is_truncated: boolean;
-}
+type Known = Pick<
+  HandoffRow,
+  "task_id" | "context_id" | "state" | "status_message" | "status_parts" | "artifacts" | "is_truncated"
+> & { correlation_id: string | null; event_type: string | null };
 
 /**
  * The end of a task as an item for `target`. Nobody but the service makes such items, and they never go to an

@@ -1,0 +1,15 @@
+import { collectDefaultMetrics, type Metric, Registry } from "prom-client";
+
+let measured: Registry | undefined;
+
+/**
+ * Adds what the library says of the process. It is measured once, whatever registries there are: each measuring would start a
+ * timer of ten milliseconds and an observer of collections, which nothing ends.
+ */
+export function registerProcessMetrics(registry: Registry): void {
+  if (measured === undefined) {
+    measured = new Registry();
+    collectDefaultMetrics({ register: measured });
+  }
+  for (const metric of measured.getMetricsAsArray()) registry.registerMetric(metric as unknown as Metric);
+}

@@ -1,0 +1,83 @@
+import type pg from "pg";
+import { createPool } from "../../src/postgres/pool.ts";
+import { createTestDatabase, type TestDatabase } from "./database.ts";
+import { type ServiceProcess, startService } from "./serviceProcess.ts";
+import { createTestNode, startTestNode, type TestNode } from "./testNode.ts";
+
+/*
+ * What test files use one after the other, because making it anew for each costs more than what most of them try with it. It
+ * belongs to the worker process that runs them, is made when a file first asks for it, and ends with the worker.
+ */
+
+// Vitest ends its workers by this signal, which alone would leave the processes that they started.
+process.once("SIGTERM", () => process.exit());
+
+/** What a file uses, and leaves to the next one. */
+interface Shared {
+  database: TestDatabase;
+  /** For the end of each file that used it. @throws {Error} when it has broken meanwhile. */
+  leave: () => Promise<void>;
+}
+
+export interface SharedNode extends Shared {
+  node: TestNode;
+}
+
+export interface SharedService extends Shared {
+  service: ServiceProcess;
+}
+
+const parts = new Map<string, Promise<Shared>>();
+
+/** The part of this name: the one that is there, or what `make` makes on a database of its own. */
+function share<T extends Shared>(name: string, make: (database: TestDatabase) => Promise<T>): Promise<T> {
+  let part = parts.get(name);
+  if (part === undefined) {
+    part = createTestDatabase().then(make);
+    part.catch(() => parts.delete(name));
+    parts.set(name, part);
+  }
+  return part as Promise<T>;
+}
+
+/** A node with these settings; its dispatch and maintenance rest. */
+export function sharedNode(settings: Record<string, string> = {}): Promise<SharedNode> {
+  return share(`node ${JSON.stringify(settings)}`, async (database) => {
+    const node = createTestNode(database, settings);
+    return { database, node, leave: async () => node.refuseProblems() };
+  });
+}
+
+/** A node that dispatches, maintains, listens and may deliver to loopback. */
+export function sharedStartedNode(): Promise<SharedNode & { url: string }> {
+  return share("started node", async (database) => {
+    const node = await startTestNode(database);
+    const leave = async (): Promise<void> => {
+      await leaveNothingWaiting(node.pool);
+      node.refuseProblems();
+    };
+    return { database, node, url: node.url, leave };
+  });
+}
+
+/** A process of the service with the usual settings. One that has ended fails the file that used it, and no other. */
+export function sharedService(): Promise<SharedService> {
+  return share("service", async (database) => {
+    const service = await startService({ storage: { databaseUrl: database.url } });
+    const pool = createPool({ connection: database.connection, size: 1, onError: () => undefined });
+    const leave = async (): Promise<void> => {
+      await leaveNothingWaiting(pool);
+      if (service.isRunning()) return;
+      parts.delete("service");
+      throw new Error(`the shared service ended while this file used it:\n${service.output()}`);
+    };
+    return { database, service, leave };
+  });
+}
+
+/** Takes away what a file leaves waiting: attempts, polls and replays would go on while the next file is run. */
+async function leaveNothingWaiting(pool: pg.Pool): Promise<void> {
+  await pool.query("delete from deliveries");
+  await pool.query("delete from handoff_polls");
+  await pool.query("delete from replays where status = 'RUNNING'");
+}
