@@ -1,0 +1,194 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { createWebhookTarget, sendItem } from "../../server/test/support/items.ts";
+import { isSignedWith, type Receiver, startReceiver } from "../../server/test/support/receiver.ts";
+import type { Account } from "../../server/test/support/testNode.ts";
+import { type Dashboard, startDashboard } from "./support/dashboard.ts";
+
+let dashboard: Dashboard;
+let receiver: Receiver;
+let account: Account;
+
+beforeAll(async () => {
+  [dashboard, receiver] = await Promise.all([
+    startDashboard(),
+    startReceiver(({ path }, response) => {
+      if (path === "/broken") response.writeHead(503).end("no healthy upstream");
+      else response.end("ok");
+    }),
+  ]);
+  account = await dashboard.newAccount();
+});
+
+afterAll(async () => {
+  await dashboard.stop();
+  await receiver.stop();
+});
+
+it("publishes to three targets of a customer, and replays it to the one that failed and to one added since", async () => {
+  const { service } = dashboard;
+  const owner = await dashboard.newAccount();
+  const { api_key: key } = owner;
+  const uid = "shop-3";
+  await service.call("PUT", `/api/v1/customers/${uid}`, { key, body: {} });
+  const [, , weak] = await Promise.all(
+    ["orders", "ledger", "weak"].map((name) =>
+      createWebhookTarget(service, owner, `${receiver.url}/${name === "weak" ? "broken" : name}`, {
+        name: `${name} of ${uid}`,
+        customer_uid: uid,
+        max_retries: 0,
+      }),
+    ),
+  );
+  const { body } = await service.call("POST", `/p/${uid}`, { key, body: { event_type: "order.paid" } });
+  const { page, problems } = await dashboard.openAs(owner);
+  await page.goto(`/customers/${uid}`);
+  await page.getByRole("main").getByRole("link", { name: "Publications" }).click();
+  await page.getByRole("link", { name: /order.paid/ }).waitFor();
+  expect(new URL(page.url()).searchParams.get("customer")).toBe(uid);
+  await page.keyboard.press("j");
+  await page.keyboard.press("Enter");
+  await page.getByText("3 items: 2 delivered, 1 failed.").waitFor();
+  expect(page.url()).toContain(`/publications/${body.id}`);
+  await page.getByRole("link", { name: "Failed 1" }).click();
+  await expect.poll(() => page.locator("main li").count()).toBe(1);
+  await page.getByRole("link", { name: `weak of ${uid}` }).waitFor();
+  await service.call("PATCH", `/api/v1/targets/${weak!.id}`, {
+    key,
+    body: { url: `${receiver.url}/mended` },
+  });
+  await createWebhookTarget(service, owner, `${receiver.url}/late`, {
+    name: `added to ${uid}`,
+    customer_uid: uid,
+  });
+  await page.getByRole("button", { name: "Replay to those that failed…" }).click();
+  await page.getByText("1 item failed or is dead.", { exact: false }).waitFor();
+  await page.getByRole("button", { name: "Replay 1 item" }).click();
+  await page.getByRole("status").filter({ hasText: "Sent to 1 target." }).waitFor();
+  await page.getByText("3 items: 3 delivered.").waitFor();
+  await page.getByText("None of its items is in this state now").waitFor();
+  expect(await page.getByRole("button", { name: "Replay to those that failed…" }).isDisabled()).toBe(true);
+  await page.getByRole("button", { name: "Send to targets added since…" }).click();
+  await page.getByText("Each gets a new item, which is billed", { exact: false }).waitFor();
+  await page.getByRole("button", { name: "Send", exact: true }).click();
+  await page.getByText("4 items: 4 delivered.").waitFor();
+  await page.getByRole("link", { name: "Show all its items" }).click();
+  await page.getByRole("link", { name: `added to ${uid}` }).waitFor();
+  // The item leads back.
+  await page.getByRole("link", { name: `weak of ${uid}` }).click();
+  await page.getByText("Failed for good").waitFor();
+  await page.getByRole("link", { name: `${body.id.slice(0, 8)}…` }).click();
+  await page.getByText("4 items: 4 delivered.").waitFor();
+  expect(problems).toEqual([]);
+});
+
+it("makes a customer with a target that its receiver knows, and deletes both for who types its uid", async () => {
+  const secret = `whsec_${Buffer.from("the receiver knows this secret..").toString("base64")}`;
+  const { page, problems } = await dashboard.openAs(account);
+  await page.goto("/customers");
+  await page.getByText("No customers yet").waitFor();
+  await page.getByRole("button", { name: "New customer" }).first().click();
+  const make = page.getByRole("button", { name: "Make the customer" });
+  const uid = page.getByLabel("Uid", { exact: true });
+  await uid.fill("shop 7");
+  await page.getByRole("alert").filter({ hasText: "1 to 128 characters" }).waitFor();
+  await uid.fill("shop:7");
+  await page.getByLabel("Metadata").fill('{"plan": ');
+  await page.getByRole("alert").filter({ hasText: "Not JSON yet" }).waitFor();
+  expect(await make.isDisabled()).toBe(true);
+  await page.getByLabel("Metadata").fill('{"plan": "gold"}');
+  await page.getByLabel("Name", { exact: true }).fill("Shop GmbH");
+  await make.click();
+  await page.getByRole("heading", { name: "Shop GmbH" }).waitFor();
+  await page.getByText('"plan": "gold"').waitFor();
+  // Making it again would change the one that is there.
+  await page.goto("/customers?prefix=shop");
+  await page.getByRole("button", { name: "New customer" }).click();
+  await uid.fill("shop:7");
+  await make.click();
+  await page.getByText("There is a customer with this uid already").waitFor();
+  await page.getByRole("link", { name: "Open it" }).click();
+  await page.getByRole("heading", { name: "Shop GmbH" }).waitFor();
+  await page.getByRole("link", { name: "New target" }).click();
+  await page.getByText("Your URL").click();
+  await page.getByLabel("URL", { exact: true }).fill(`${receiver.url}/shop`);
+  expect(await page.getByLabel("Customer", { exact: true }).inputValue()).toBe("shop:7");
+  await uid.fill("shop-7-orders");
+  await page.getByLabel("Signing secret").fill(secret);
+  await page.getByRole("button", { name: "Make the target" }).click();
+  await page.getByText("Latest items").waitFor();
+  await page.getByText("shop-7-orders").waitFor();
+  const { body } = await dashboard.service.call("GET", "/api/v1/targets?uid=shop-7-orders", {
+    key: account.api_key,
+  });
+  const id = await sendItem(dashboard.service, account, body.targets[0].id);
+  const [arrived] = await receiver.arrivals(1, { path: "/shop" });
+  expect(arrived).toMatchObject({ id });
+  expect(isSignedWith(secret, arrived!)).toBe(true);
+  await page.getByRole("link", { name: "shop:7" }).click();
+  await page.getByText("shop-7-orders").waitFor();
+  await page.getByRole("button", { name: "Delete this customer…" }).click();
+  await page.getByText("1 target goes with it.").waitFor();
+  await page.getByLabel("Type shop:7 to go on").fill("shop:7");
+  await page.getByRole("button", { name: "Delete", exact: true }).click();
+  await page.getByText("shop:7 was deleted, with 1 target.").waitFor();
+  await page.getByText("No customers yet").waitFor();
+  expect(problems).toEqual([]);
+});
+
+it("describes event types, imports a document after a look at it, and proposes them to a target", async () => {
+  const own = await dashboard.newAccount();
+  const target = await createWebhookTarget(dashboard.service, own, `${receiver.url}/typed`);
+  const { page, problems } = await dashboard.openAs(own);
+  await page.goto("/event-types");
+  await page.getByText("No event types yet").waitFor();
+  await page.getByRole("button", { name: "New event type" }).first().click();
+  const make = page.getByRole("button", { name: "Make the event type" });
+  const name = page.getByLabel("Name", { exact: true });
+  await name.fill("order.*");
+  await page.getByRole("alert").filter({ hasText: "printable ASCII" }).waitFor();
+  expect(await make.isDisabled()).toBe(true);
+  await name.fill("order.paid");
+  const schema = page.getByLabel("Schema");
+  await schema.fill('{"type": ');
+  await page.getByRole("alert").filter({ hasText: "Not JSON yet" }).waitFor();
+  await schema.fill('{"type": "text"}');
+  await make.click();
+  await page.getByRole("alert").filter({ hasText: "Schema.type must be" }).waitFor();
+  await schema.fill('{"type": "object"}');
+  await page.getByLabel("Group").fill("Orders");
+  await make.click();
+  await page.getByRole("heading", { name: "order.paid" }).waitFor();
+  await page.getByText('"type": "object"').waitFor();
+  await page.getByRole("button", { name: "Edit…" }).click();
+  await page.getByLabel("Deprecated: on its way out").check();
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("Deprecated", { exact: true }).waitFor();
+
+  await page.getByRole("link", { name: "All event types" }).click();
+  await page.getByRole("button", { name: "Import…" }).click();
+  const webhooks = { "order.sent": { post: { summary: "Left the house" } }, "order.*": {} };
+  await page.getByLabel("The document").fill(JSON.stringify({ openapi: "3.1.0", webhooks }));
+  await page.getByRole("button", { name: "See what it would do" }).click();
+  await page.getByText("Refused: 1").waitFor();
+  await page.getByRole("button", { name: "Import 1" }).click();
+  await page.getByText("1 made, 0 changed.").waitFor();
+  await page.getByText("Left the house").waitFor();
+
+  await page.goto(`/targets/${target.id}?tab=settings`);
+  await page.locator('datalist option[value="order.sent"]').waitFor({ state: "attached" });
+  const types = page.getByLabel("Event types");
+  await types.fill("order.sent, order.p");
+  await page.locator('datalist option[value="order.sent, order.paid"]').waitFor({ state: "attached" });
+  await types.fill("order.none");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("order.none is no type of the catalogue").first().waitFor();
+  await types.fill("order.sent");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("Saved.").waitFor();
+
+  await page.goto("/event-types?type=order.sent");
+  await page.getByRole("button", { name: "Delete this event type…" }).click();
+  await page.getByRole("button", { name: "Delete", exact: true }).click();
+  await page.getByText("order.sent was deleted. 1 target still names it.").waitFor();
+  expect(problems).toEqual([]);
+});
