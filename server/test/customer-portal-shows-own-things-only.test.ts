@@ -215,6 +215,12 @@ describe("a session", () => {
       endpoint_id: own.webhook,
     });
     expect((await receiver.arrivals(2, { path: "/own" })).map(({ id }) => id)).toContain(body.id);
+    // Nobody is billed for them, so a customer has a hundred a minute.
+    const more = await Promise.all(
+      Array.from({ length: 105 }, () => as("POST", `/api/v1/events/${own.event}/replay`)),
+    );
+    expect(more.filter((answer) => answer.status === 202)).toHaveLength(99);
+    expect(more.find((answer) => answer.status === 429)!.headers["retry-after"]).toMatch(/^\d+$/);
   });
 
   it.for([

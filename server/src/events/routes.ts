@@ -1,3 +1,4 @@
+import type pg from "pg";
 import { Type } from "typebox";
 import type { Caller } from "../http/contract/credentials.ts";
 import { customerOf } from "../http/contract/scope.ts";
@@ -12,13 +13,14 @@ import { listEvents } from "./listEvents.ts";
 import { filterOf, readFields } from "./query.ts";
 import { readEvent } from "./readEvent.ts";
 import { readPayload } from "./readPayload.ts";
+import { limitPortalReplays } from "./limitPortalReplays.ts";
 import { type ReplayDeps, replayEvent } from "./replayEvent.ts";
 import { CanceledEvent, DeliveryAttempt, Event, EventQuery, EventSummary, Replay } from "./schemas.ts";
 import type { EventScope } from "./store.ts";
 
 /** `/api/v1/events`: what was accepted and what became of it. */
 export function eventRoutes(
-  deps: ReplayDeps,
+  deps: ReplayDeps & { pool: pg.Pool },
 ): Record<"list" | "read" | "payload" | "replay" | "cancel", RouteDefinition> {
   const mailboxRetentionMs = deps.config.mailboxRetentionSeconds * 1000;
   const scopeOf = (caller: Caller): EventScope => ({ orgId: caller.orgId, mailboxRetentionMs });
@@ -98,7 +100,7 @@ function readingRoutes(
   };
 }
 
-function changingRoutes(deps: ReplayDeps): Record<"replay" | "cancel", RouteDefinition> {
+function changingRoutes(deps: ReplayDeps & { pool: pg.Pool }): Record<"replay" | "cancel", RouteDefinition> {
   return {
     replay: route(
       {
@@ -110,10 +112,12 @@ function changingRoutes(deps: ReplayDeps): Record<"replay" | "cancel", RouteDefi
         errors: {
           409: "It is still being delivered, its target was deleted, its mailbox is disabled, or its payload has expired",
           410: "Its payload was erased",
+          429: "A customer asked for too many in its portal",
         },
       },
       async ({ caller, params, reply }) => {
         if (!isId(params.id)) throw notFound();
+        await limitPortalReplays(deps.pool, caller, reply);
         const replay = await replayEvent(deps, caller.orgId, params.id);
         void reply.code(202);
         return { ...replay, source_event_id: params.id };
