@@ -6,7 +6,7 @@ import { provideConnection } from "../../cli/src/profile/provideConnection.ts";
 import { startAgent } from "./support/agent/startAgent.ts";
 import { createAgentTarget } from "./support/agentTargets.ts";
 import { sharedStartedNode } from "./support/sharedServices.ts";
-import { type Agent, connectAgent, type Transport } from "./support/mcpClients.ts";
+import { type Agent, connectAgent, toolNames, type Transport } from "./support/mcpClients.ts";
 import { type Account, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
 
@@ -43,28 +43,10 @@ function send(mailbox: string, body: unknown): Promise<{ body: { id: string } }>
   return node.call("POST", `/t/${mailbox}`, { key: account.api_key, body });
 }
 
-const names = [
-  "ack_messages",
-  "answer_handoff",
-  "claim_messages",
-  "extend_messages",
-  "get_item",
-  "list_items",
-  "list_targets",
-  "mailbox_stats",
-  "publish",
-  "read_publication",
-  "reject_messages",
-  "release_messages",
-  "replay_item",
-  "replay_items",
-  "send_item",
-];
-
 describe.each(["HTTP", "stdio"] as const)("an agent over %s", (way) => {
   it("finds the tools, with schemas and annotations, and none takes an address or a secret", async () => {
     const { tools } = await agents[way].client.listTools();
-    expect(tools.map(({ name }) => name).sort()).toEqual(names);
+    expect(tools.map(({ name }) => name).sort()).toEqual(toolNames);
     for (const { name, inputSchema, outputSchema, annotations, description } of tools) {
       expect([name, typeof outputSchema, typeof description]).toEqual([name, "object", "string"]);
       expect(Object.keys(annotations!).sort(), name).toEqual([

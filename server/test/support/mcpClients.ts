@@ -84,3 +84,22 @@ export async function connectAgent(
     close: () => client.close(),
   };
 }
+
+/** Every tool that an agent has. */
+export const toolNames = [
+  "ack_messages",
+  "answer_handoff",
+  "claim_messages",
+  "extend_messages",
+  "get_item",
+  "list_items",
+  "list_targets",
+  "mailbox_stats",
+  "publish",
+  "read_publication",
+  "reject_messages",
+  "release_messages",
+  "replay_item",
+  "replay_items",
+  "send_item",
+];
