@@ -687,6 +687,17 @@ export interface PortalSettings {
   origins: string[];
 }
 
+export interface PortalSettingsInput {
+  /** What customers see in place of the organization's name; null for that one */
+  name?: string | null;
+  /** An https URL, or a data URL in base64 of a PNG, JPEG, GIF, WebP or SVG; the service never fetches it. null for none */
+  logo?: string | null;
+  /** Of buttons, as #rrggbb; the text on it is black or white, whichever is easier to read. null for the portal's own */
+  colour?: string | null;
+  /** Whose pages may show the portal in a frame: origins such as https://app.example.com, and of this machine over http, too. Nobody's while it is empty */
+  origins?: string[];
+}
+
 export interface Publication {
   id: string;
   /** Null for targets that belong to no customer */
@@ -1229,8 +1240,8 @@ export interface Operations {
   }>;
   /** Read how the portal looks, and whose pages may show it. */
   readPortalSettings(options?: CallOptions): Promise<PortalSettings>;
-  /** Say how the portal looks, and whose pages may show it. All of it; what is said again is no change. */
-  savePortalSettings(body: PortalSettings, options?: CallOptions): Promise<PortalSettings>;
+  /** Say how the portal looks, and whose pages may show it. All of it: what is left out becomes unset, and what is said again is no change. */
+  savePortalSettings(body: PortalSettingsInput, options?: CallOptions): Promise<PortalSettings>;
   /** List targets, oldest first. All of them, unless `limit` asks for a page. */
   listTargets(options?: CallOptions & { kind?: "webhook" | "mailbox" | "a2a"; /** All unless given */ limit?: number; /** The id of the last target of the page before */ after?: string; /** Only those of this customer; empty: only those of none */ customer_uid?: string; /** Only the one that you call this */ uid?: string }): Promise<{
     targets: Target[];

@@ -15,9 +15,10 @@ import {
   PortalLink,
   PortalSession,
   PortalSettings,
+  PortalSettingsInput,
 } from "./schemas.ts";
 import { endPortalSession, endPortalSessions } from "./sessions.ts";
-import { readSettings, saveSettings } from "./settings.ts";
+import { none, readSettings, saveSettings } from "./settings.ts";
 
 export interface PortalDeps {
   pool: pg.Pool;
@@ -125,11 +126,11 @@ function settingRoutes(deps: PortalDeps): Record<"settings" | "saveSettings", Ro
     saveSettings: route(
       {
         summary: "Say how the portal looks, and whose pages may show it",
-        description: "All of it; what is said again is no change.",
-        body: PortalSettings,
+        description: "All of it: what is left out becomes unset, and what is said again is no change.",
+        body: PortalSettingsInput,
         response: { 200: PortalSettings },
       },
-      (call) => saveSettings(deps.pool, originOf(call), call.body),
+      (call) => saveSettings(deps.pool, originOf(call), { ...none, ...call.body }),
     ),
   };
 }

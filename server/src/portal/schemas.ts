@@ -68,6 +68,9 @@ export const PortalSettings = Type.Object(
 
 export type PortalSettings = Static<typeof PortalSettings>;
 
+/** What is left out is as if nobody had set it. */
+export const PortalSettingsInput = Type.Partial(PortalSettings, { title: "PortalSettingsInput" });
+
 export const Portal = Type.Object(
   {
     organization: Type.Object({ id: Id, name: Type.String(), ...looks }),

@@ -6,7 +6,8 @@ import { ApiError } from "../http/contract/errors.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import type { PortalSettings } from "./schemas.ts";
 
-const none: PortalSettings = { name: null, logo: null, colour: null, origins: [] };
+/** Where nobody has set anything. */
+export const none: PortalSettings = { name: null, logo: null, colour: null, origins: [] };
 
 /** How an organization's portal looks, and whose pages may show it. */
 export async function readSettings(client: pg.Pool | pg.ClientBase, orgId: string): Promise<PortalSettings> {
