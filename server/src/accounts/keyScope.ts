@@ -3,7 +3,7 @@ import type pg from "pg";
 import { ApiError } from "../http/contract/errors.ts";
 import { type KeyScope, keyScopes } from "../http/contract/scope.ts";
 import { isId } from "../postgres/ids.ts";
-import { keepOlderProcessesAway } from "../postgres/olderProcesses.ts";
+import { requireNewer } from "../items/upgradeGate.ts";
 import { noSuchCustomer } from "../targets/holdNames.ts";
 import { Uid } from "../targets/uid.ts";
 
@@ -78,12 +78,7 @@ export function scopeAnswer(scope: KeyScope | undefined): Fields {
 export async function requireScope(client: pg.ClientBase, orgId: string, scope: KeyScope): Promise<void> {
   if (scope.kind === "customer") await holdCustomer(client, orgId, scope.customerUid);
   if (scope.kind === "consume") await requireMailboxes(client, orgId, scope.mailboxIds);
-  if (await keepOlderProcessesAway(client, scopesMigration)) return;
-  throw new ApiError(
-    503,
-    "a process of an earlier version still runs, for which this key would not be limited: try again when the upgrade is finished",
-    { retryAfterSeconds: 60 },
-  );
+  await requireNewer(client, { migration: scopesMigration, cannot: "limit keys" });
 }
 
 async function holdCustomer(client: pg.ClientBase, orgId: string, uid: string): Promise<void> {

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type pg from "pg";
 import { ApiError } from "../http/contract/errors.ts";
+import { sayRateLimit } from "../http/contract/rateLimitHeaders.ts";
 import { countInWindow } from "../postgres/countInWindow.ts";
 import { clientSubject } from "./clientAddress.ts";
 
@@ -37,18 +38,14 @@ export async function countRequest(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
-  const { isCounted, hits, resetSeconds } = await countInWindow(pool, {
-    scope,
-    subject: userId ?? clientSubject(request.ip),
-    limit,
-    windowSeconds: rateLimitWindowSeconds,
-  });
-  void reply.header("ratelimit-policy", `"${scope}";q=${limit};w=${rateLimitWindowSeconds}`);
-  void reply.header("ratelimit", `"${scope}";r=${Math.max(0, limit - hits)};t=${resetSeconds}`);
-  if (isCounted) return;
+  const subject = userId ?? clientSubject(request.ip);
+  const window = { scope, subject, limit, windowSeconds: rateLimitWindowSeconds };
+  const hit = await countInWindow(pool, window);
+  sayRateLimit(reply, window, hit);
+  if (hit.isCounted) return;
   const whose = userId === undefined ? "from this address" : "by this user";
   throw new ApiError(429, `too many requests to ${doing[scope]} ${whose}: try again later`, {
-    retryAfterSeconds: resetSeconds,
+    retryAfterSeconds: hit.resetSeconds,
   });
 }
 

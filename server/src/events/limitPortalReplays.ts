@@ -2,6 +2,7 @@ import type { FastifyReply } from "fastify";
 import type pg from "pg";
 import type { Caller } from "../http/contract/credentials.ts";
 import { ApiError } from "../http/contract/errors.ts";
+import { sayRateLimit } from "../http/contract/rateLimitHeaders.ts";
 import { countInWindow } from "../postgres/countInWindow.ts";
 
 const windowSeconds = 60;
@@ -15,16 +16,11 @@ const perCustomer = 100;
  */
 export async function limitPortalReplays(pool: pg.Pool, caller: Caller, reply: FastifyReply): Promise<void> {
   if (caller.kind !== "portal") return;
-  const { isCounted, hits, resetSeconds } = await countInWindow(pool, {
-    scope: "replays",
-    subject: caller.customerId,
-    limit: perCustomer,
-    windowSeconds,
-  });
-  void reply.header("ratelimit-policy", `"replays";q=${perCustomer};w=${windowSeconds}`);
-  void reply.header("ratelimit", `"replays";r=${Math.max(0, perCustomer - hits)};t=${resetSeconds}`);
-  if (isCounted) return;
+  const window = { scope: "replays", subject: caller.customerId, limit: perCustomer, windowSeconds };
+  const hit = await countInWindow(pool, window);
+  sayRateLimit(reply, window, hit);
+  if (hit.isCounted) return;
   throw new ApiError(429, `too many replays: a customer has ${perCustomer} a minute`, {
-    retryAfterSeconds: Math.max(1, resetSeconds),
+    retryAfterSeconds: Math.max(1, hit.resetSeconds),
   });
 }

@@ -33,9 +33,15 @@ export function addJudged(item: NewItem, { commits, filters }: Judging): Promise
         );
         return;
       }
-      const filter = acceptance.filter === null ? undefined : openFilter(acceptance.filter);
-      filters.note(item.targetId, filter === undefined ? [] : [filter]);
-      item.verdict = filter === undefined ? null : verdictOf(item, filter);
+      try {
+        const filter = acceptance.filter === null ? undefined : openFilter(acceptance.filter);
+        filters.note(item.targetId, filter === undefined ? [] : [filter]);
+        item.verdict = filter === undefined ? null : verdictOf(item, filter);
+      } catch (error) {
+        // A group commit's callers must not throw: the others of its batch wait for it.
+        reject(error instanceof Error ? error : new Error(String(error)));
+        return;
+      }
       commits.put(item, told, reject);
     };
     commits.put(item, told, reject);

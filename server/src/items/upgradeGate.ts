@@ -19,19 +19,24 @@ export interface Newer {
 }
 
 /** Once it is open, on whichever node, older processes cannot start any more. */
-export function createUpgradeGate(pool: pg.Pool, { migration, cannot }: Newer): UpgradeGate {
+export function createUpgradeGate(pool: pg.Pool, newer: Newer): UpgradeGate {
   let isOpen = false;
   return {
     isOpen: () => isOpen,
     async open() {
       if (isOpen) return;
-      isOpen = await inTransaction(pool, (client) => keepOlderProcessesAway(client, migration));
-      if (isOpen) return;
-      throw new ApiError(
-        503,
-        `a process of an earlier version still runs, which cannot ${cannot}: try again when the upgrade is finished`,
-        { retryAfterSeconds: 60 },
-      );
+      await inTransaction(pool, (client) => requireNewer(client, newer));
+      isOpen = true;
     },
   };
+}
+
+/** The same for one transaction. @throws {ApiError} 503 while a process of an earlier version runs. */
+export async function requireNewer(client: pg.ClientBase, { migration, cannot }: Newer): Promise<void> {
+  if (await keepOlderProcessesAway(client, migration)) return;
+  throw new ApiError(
+    503,
+    `a process of an earlier version still runs, which cannot ${cannot}: try again when the upgrade is finished`,
+    { retryAfterSeconds: 60 },
+  );
 }

@@ -5,7 +5,7 @@ import type { Origin } from "../audit/origin.ts";
 import { ApiError, notFound, unauthorized } from "../http/contract/errors.ts";
 import type { Role } from "../http/contract/roles.ts";
 import { inTransaction } from "../postgres/pool.ts";
-import { keepOlderProcessesAway } from "../postgres/olderProcesses.ts";
+import { requireNewer } from "../items/upgradeGate.ts";
 
 /** The most users of an organization. */
 export const maxMembers = 200;
@@ -115,13 +115,8 @@ export async function countMembers(client: pg.ClientBase, orgId: string): Promis
  * everything, and cannot start any more from then on.
  * @throws {ApiError} 503 while one runs.
  */
-export async function requireRolesEverywhere(client: pg.ClientBase): Promise<void> {
-  if (await keepOlderProcessesAway(client, rolesMigration)) return;
-  throw new ApiError(
-    503,
-    "a process of an earlier version still runs, which knows no roles: try again when the upgrade is finished",
-    { retryAfterSeconds: 60 },
-  );
+export function requireRolesEverywhere(client: pg.ClientBase): Promise<void> {
+  return requireNewer(client, { migration: rolesMigration, cannot: "heed roles" });
 }
 
 /** A user, and the lock that serializes all changes of the organization's users. */

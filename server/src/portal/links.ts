@@ -6,7 +6,7 @@ import { type CustomerKey, objectOf } from "../customers/store.ts";
 import { hashCredential } from "../http/contract/credentials.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";
 import { newRootId } from "../postgres/ids.ts";
-import { keepOlderProcessesAway } from "../postgres/olderProcesses.ts";
+import { requireNewer } from "../items/upgradeGate.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import { holdCustomer } from "./holdCustomer.ts";
 
@@ -31,7 +31,7 @@ export function createLink(
   return inTransaction(pool, async (client) => {
     const customer = await holdCustomer(client, { orgId: origin.orgId, uid });
     if (customer === undefined) throw notFound();
-    await requirePortalsEverywhere(client);
+    await requireNewer(client, { migration: portalMigration, cannot: "open portals" });
     const { code, hash } = newPortalCode();
     const { rows } = await client.query<{ expires_at: number }>({
       name: "create_portal_link",
@@ -124,14 +124,4 @@ function linkGone(): ApiError {
   return new ApiError(410, "the link was used, or has expired: ask for another one", {
     code: "portal_link_gone",
   });
-}
-
-/** @throws {ApiError} 503 while a process runs that does not know what a customer's session is. */
-async function requirePortalsEverywhere(client: pg.ClientBase): Promise<void> {
-  if (await keepOlderProcessesAway(client, portalMigration)) return;
-  throw new ApiError(
-    503,
-    "a process of an earlier version still runs, which knows no portals: try again when the upgrade is finished",
-    { retryAfterSeconds: 60 },
-  );
 }

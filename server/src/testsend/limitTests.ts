@@ -1,6 +1,7 @@
 import type { FastifyReply } from "fastify";
 import type pg from "pg";
 import { ApiError } from "../http/contract/errors.ts";
+import { sayRateLimit } from "../http/contract/rateLimitHeaders.ts";
 import { countInWindow, type CountedWindow } from "../postgres/countInWindow.ts";
 
 const windowSeconds = 60;
@@ -30,15 +31,12 @@ async function count(
   { scope, subject, limit }: Omit<CountedWindow, "windowSeconds">,
   reply: FastifyReply,
 ): Promise<void> {
-  const { isCounted, hits, resetSeconds } = await countInWindow(pool, {
-    scope,
-    subject,
-    limit,
-    windowSeconds,
+  const window = { scope, subject, limit, windowSeconds };
+  const hit = await countInWindow(pool, window);
+  if (hit.isCounted && reply.hasHeader("ratelimit")) return;
+  sayRateLimit(reply, window, hit);
+  if (hit.isCounted) return;
+  throw new ApiError(429, `too many tests: ${testLimits}`, {
+    retryAfterSeconds: Math.max(1, hit.resetSeconds),
   });
-  if (isCounted && reply.hasHeader("ratelimit")) return;
-  void reply.header("ratelimit-policy", `"${scope}";q=${limit};w=${windowSeconds}`);
-  void reply.header("ratelimit", `"${scope}";r=${Math.max(0, limit - hits)};t=${resetSeconds}`);
-  if (isCounted) return;
-  throw new ApiError(429, `too many tests: ${testLimits}`, { retryAfterSeconds: Math.max(1, resetSeconds) });
 }
