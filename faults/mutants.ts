@@ -1,33 +1,57 @@
-import { spawn } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { execFileSync, spawn } from "node:child_process";
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type Mutant, mutants } from "./knownBadBuilds.ts";
+import { type Edit, type Mutant, mutants } from "./knownBadBuilds.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-/** A copy of the service with the mutant's fault in it; gives the folder that holds its `cli.ts`. */
-function build(mutant: Mutant, folder: string): string {
-  mkdirSync(join(folder, "server"));
-  cpSync(join(root, "server/src"), join(folder, "server/src"), { recursive: true });
-  cpSync(join(root, "server/package.json"), join(folder, "server/package.json"));
+/** Copies everything, tests included: some of them run the service in their own process. */
+function build(mutant: Mutant, folder: string): void {
+  const listed = execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], {
+    cwd: root,
+    encoding: "utf8",
+  });
+  for (const path of listed.split("\0")) {
+    if (path === "" || !existsSync(join(root, path))) continue;
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    copyFileSync(join(root, path), join(folder, path));
+  }
   symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
-  const path = join(folder, "server/src", mutant.file);
+  // Some programs run as another user.
+  chmodSync(folder, 0o755);
+  for (const edit of mutant.edits) plant(edit, folder);
+}
+
+function plant({ file, find, replace }: Edit, folder: string): void {
+  const path = join(folder, "server/src", file);
   const text = readFileSync(path, "utf8");
-  if (!text.includes(mutant.find))
-    throw new Error(`${mutant.file} has no ${JSON.stringify(mutant.find)} any more`);
-  writeFileSync(path, text.replaceAll(mutant.find, mutant.replace));
-  return join(folder, "server/src");
+  if (!text.includes(find)) throw new Error(`${file} has no ${JSON.stringify(find)} any more`);
+  writeFileSync(
+    path,
+    text.replaceAll(find, () => replace),
+  );
 }
 
 /** What the tests have against this build of the service; undefined when they pass. */
-async function objection(mutant: Mutant, sources: string): Promise<string | undefined> {
+async function objection(mutant: Mutant, folder: string): Promise<string | undefined> {
   const vitest = join(root, "node_modules/vitest/vitest.mjs");
   const pattern = mutant.pattern === undefined ? [] : ["-t", mutant.pattern];
-  const child = spawn(process.execPath, [vitest, "run", `server/test/${mutant.test}.test.ts`, ...pattern], {
-    cwd: root,
-    env: { ...process.env, POSTRIDER_TEST_BUILD: sources, NO_COLOR: "1" },
+  const file = `server/test/${mutant.test}.test.ts`;
+  const child = spawn(process.execPath, [vitest, "run", "--project=all", "--retry=0", file, ...pattern], {
+    cwd: folder,
+    env: { ...process.env, NO_COLOR: "1" },
     stdio: ["ignore", "pipe", "pipe"],
   });
   let output = "";
@@ -46,7 +70,8 @@ for (const mutant of mutants.filter(({ name }) => name.includes(wanted))) {
   const folder = mkdtempSync(join(tmpdir(), "postrider-mutant-"));
   try {
     const startedAtMs = performance.now();
-    const reason = await objection(mutant, build(mutant, folder));
+    build(mutant, folder);
+    const reason = await objection(mutant, folder);
     const seconds = Math.round((performance.now() - startedAtMs) / 1000);
     console.log(
       `${reason === undefined ? "SURVIVED" : "caught"}: ${mutant.name} (${mutant.test}, ${seconds} s)`,

@@ -42,9 +42,7 @@ export interface ServiceProcess {
 const startLimitMs = 60_000;
 /** Longer than the service's own limit on stopping. */
 const stopLimitMs = 40_000;
-/** Another build of the service, for the tests of the tests: the folder of its sources. */
-const build = process.env["POSTRIDER_TEST_BUILD"];
-const cli = build === undefined ? programFile("server/src/process/cli.ts") : `${build}/process/cli.ts`;
+const cli = programFile("server/src/process/cli.ts");
 const defaults = {
   HOST: "127.0.0.1",
   PORT: "0",
