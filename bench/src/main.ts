@@ -11,6 +11,7 @@ import { latencyFigures } from "./latency.ts";
 import { neighboursFigures } from "./neighbours.ts";
 import { layerFigures } from "./layers.ts";
 import { mailboxFigures, mailboxStoredFigures } from "./mailbox.ts";
+import { peerFigures } from "./peers/peers.ts";
 import { publicationFigures } from "./publications.ts";
 import { storedFigures } from "./stored.ts";
 import { streamsFigures } from "./streams.ts";
@@ -18,7 +19,7 @@ import { tenMillionFigures } from "./tenMillion.ts";
 
 /*
  * npm run bench [-- --quick] [intake] [in-and-out] [latency] [drain] [neighbours] [stored] [mailbox] [mailbox-stored] [layers]
- *   [streams] [publications] [ten-million] [before --folder <checkout of the version before>] [dashboard]
+ *   [streams] [publications] [peers] [ten-million] [before --folder <checkout of the version before>] [dashboard]
  * Each figure is measured against its own ceiling in the same run, because machines and their noise differ;
  * compare ratios, not absolute figures.
  */
@@ -35,11 +36,20 @@ const scenarios: Record<string, (size: BenchSize) => Promise<Figure[]>> = {
   streams: streamsFigures,
   publications: publicationFigures,
   dashboard: dashboardFigures,
+  peers: peerFigures,
   "ten-million": tenMillionFigures,
   before: (measured) => beforeFigures(measured, resolve(values.folder)),
 };
 /** What compares the service with itself, takes a browser, or takes longer than all the rest, runs only when it is asked for. */
-const onRequest = new Set(["layers", "dashboard", "streams", "publications", "ten-million", "before"]);
+const onRequest = new Set([
+  "layers",
+  "dashboard",
+  "streams",
+  "publications",
+  "peers",
+  "ten-million",
+  "before",
+]);
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
