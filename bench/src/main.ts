@@ -12,6 +12,7 @@ import { neighboursFigures } from "./neighbours.ts";
 import { layerFigures } from "./layers.ts";
 import { mailboxFigures, mailboxStoredFigures } from "./mailbox.ts";
 import { peerFigures } from "./peers/peers.ts";
+import { printTable } from "./printTable.ts";
 import { publicationFigures } from "./publications.ts";
 import { storedFigures } from "./stored.ts";
 import { streamsFigures } from "./streams.ts";
@@ -78,20 +79,3 @@ for (const name of chosen) {
 }
 printTable(rows);
 process.exitCode = rows.every((row) => row.isMet !== false) ? 0 : 1;
-
-function printTable(figures: Figure[]): void {
-  const cells = figures.map((figure) => [
-    figure.name,
-    figure.value,
-    figure.ratio === undefined ? "" : figure.ratio.toFixed(2),
-    figure.goal ?? "",
-    figure.isMet === undefined ? "" : figure.isMet ? "met" : "MISSED",
-  ]);
-  const head = ["figure", "measured", "ratio", "goal", ""];
-  const widths = head.map((title, column) =>
-    Math.max(title.length, ...cells.map((row) => row[column]!.length)),
-  );
-  for (const row of [head, widths.map((width) => "-".repeat(width)), ...cells]) {
-    process.stdout.write(`| ${row.map((cell, column) => cell.padEnd(widths[column]!)).join(" | ")} |\n`);
-  }
-}
