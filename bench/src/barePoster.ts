@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { sign } from "../../server/src/items/signature.ts";
 import { parseNetworks } from "../../server/src/outbound/addressGuard.ts";
+import type { ExchangeResult } from "../../server/src/outbound/exchangeResult.ts";
 import { createOutbound } from "../../server/src/outbound/outbound.ts";
 
 const outbound = createOutbound({
@@ -18,13 +19,13 @@ export interface BareItem {
   timeoutMs?: number;
 }
 
-/** Posts an item, signed, with the service's outbound client, and waits for the answer. */
-export async function postSigned(
+/** Posts an item, signed, with the service's outbound client, and gives the answer. */
+export function postSigned(
   url: string,
   { id, body, headers = [], timeoutMs }: BareItem,
-): Promise<void> {
+): Promise<ExchangeResult> {
   const timestamp = Math.floor(Date.now() / 1000);
-  await outbound.request({
+  return outbound.request({
     method: "POST",
     url,
     headers: [

@@ -11,6 +11,8 @@ import { latencyFigures } from "./latency.ts";
 import { neighboursFigures } from "./neighbours.ts";
 import { layerFigures } from "./layers.ts";
 import { mailboxFigures, mailboxStoredFigures } from "./mailbox.ts";
+import { peerFigures } from "./peers/peers.ts";
+import { printTable } from "./printTable.ts";
 import { publicationFigures } from "./publications.ts";
 import { storedFigures } from "./stored.ts";
 import { streamsFigures } from "./streams.ts";
@@ -18,7 +20,7 @@ import { tenMillionFigures } from "./tenMillion.ts";
 
 /*
  * npm run bench [-- --quick] [intake] [in-and-out] [latency] [drain] [neighbours] [stored] [mailbox] [mailbox-stored] [layers]
- *   [streams] [publications] [ten-million] [before --folder <checkout of the version before>] [dashboard]
+ *   [streams] [publications] [peers] [ten-million] [before --folder <checkout of the version before>] [dashboard]
  * Each figure is measured against its own ceiling in the same run, because machines and their noise differ;
  * compare ratios, not absolute figures.
  */
@@ -35,11 +37,20 @@ const scenarios: Record<string, (size: BenchSize) => Promise<Figure[]>> = {
   streams: streamsFigures,
   publications: publicationFigures,
   dashboard: dashboardFigures,
+  peers: peerFigures,
   "ten-million": tenMillionFigures,
   before: (measured) => beforeFigures(measured, resolve(values.folder)),
 };
 /** What compares the service with itself, takes a browser, or takes longer than all the rest, runs only when it is asked for. */
-const onRequest = new Set(["layers", "dashboard", "streams", "publications", "ten-million", "before"]);
+const onRequest = new Set([
+  "layers",
+  "dashboard",
+  "streams",
+  "publications",
+  "peers",
+  "ten-million",
+  "before",
+]);
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -68,20 +79,3 @@ for (const name of chosen) {
 }
 printTable(rows);
 process.exitCode = rows.every((row) => row.isMet !== false) ? 0 : 1;
-
-function printTable(figures: Figure[]): void {
-  const cells = figures.map((figure) => [
-    figure.name,
-    figure.value,
-    figure.ratio === undefined ? "" : figure.ratio.toFixed(2),
-    figure.goal ?? "",
-    figure.isMet === undefined ? "" : figure.isMet ? "met" : "MISSED",
-  ]);
-  const head = ["figure", "measured", "ratio", "goal", ""];
-  const widths = head.map((title, column) =>
-    Math.max(title.length, ...cells.map((row) => row[column]!.length)),
-  );
-  for (const row of [head, widths.map((width) => "-".repeat(width)), ...cells]) {
-    process.stdout.write(`| ${row.map((cell, column) => cell.padEnd(widths[column]!)).join(" | ")} |\n`);
-  }
-}

@@ -1,0 +1,54 @@
+import pg from "pg";
+import { createGroupCommit } from "../../../server/src/runtime/groupCommit.ts";
+
+/** One attempt to deliver a job. */
+export interface Attempt {
+  jobId: string;
+  number: number;
+  /** 0 where there was no answer. */
+  status: number;
+  durationMs: number;
+}
+
+export async function createAttemptsTable(store: pg.PoolConfig): Promise<void> {
+  const client = new pg.Client(store);
+  await client.connect();
+  await client.query(
+    `create table attempts (
+       job_id text not null,
+       number integer not null,
+       status_code integer not null,
+       duration_ms real not null,
+       attempted_at timestamptz not null default now(),
+       primary key (job_id, number)
+     )`,
+  );
+  await client.end();
+}
+
+/** Writes attempts, those that end while others are being written together. Resolves once they are durable. */
+export function openAttempts(store: pg.PoolConfig): { record(attempt: Attempt): Promise<void> } {
+  const pool = new pg.Pool({ ...store, max: 1 });
+  const commits = createGroupCommit<Attempt, void>({
+    async run(batch) {
+      await pool.query({
+        name: "attempts",
+        text: `insert into attempts (job_id, number, status_code, duration_ms)
+               select * from unnest($1::text[], $2::integer[], $3::integer[], $4::real[])`,
+        values: [
+          batch.map((one) => one.jobId),
+          batch.map((one) => one.number),
+          batch.map((one) => one.status),
+          batch.map((one) => one.durationMs),
+        ],
+      });
+      return batch.map(() => undefined);
+    },
+    isPieceAtFault: () => false,
+    sizeOf: () => 1,
+    maxBatch: 500,
+    maxBatchBytes: 500,
+    maxQueued: 100_000,
+  });
+  return { record: (attempt) => commits.add(attempt) };
+}

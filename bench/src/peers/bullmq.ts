@@ -1,0 +1,40 @@
+import { Queue, Worker } from "bullmq";
+import { isDelivered } from "./deliverJob.ts";
+import { concurrency, maxAttempts, type Peer, type PeerInput } from "./peer.ts";
+
+const queueName = "deliver";
+
+/**
+ * BullMQ as its guide for production has it. Done jobs stay, and are its record of attempts: a job's return value tells of
+ * the one that succeeded, its stack traces of those that failed.
+ */
+export const bullmq: Peer = {
+  prepare: () => Promise.resolve(),
+  async openIntake(input) {
+    const queue = new Queue(queueName, {
+      connection: { path: socketOf(input) },
+      defaultJobOptions: { attempts: maxAttempts, backoff: { type: "exponential", delay: 1_000 } },
+    });
+    await queue.waitUntilReady();
+    return {
+      add: (job) => queue.add("webhook", job),
+      addMany: (jobs) => queue.addBulk(jobs.map((data) => ({ name: "webhook", data }))),
+    };
+  },
+  async work(input, deliver) {
+    const worker = new Worker<object>(
+      queueName,
+      async (job) => {
+        const { status, durationMs } = await deliver(job.id!, job.data);
+        if (!isDelivered(status)) throw new Error(`the receiver answered ${status}`);
+        return { status, durationMs };
+      },
+      { connection: { path: socketOf(input), maxRetriesPerRequest: null }, concurrency },
+    );
+    await worker.waitUntilReady();
+  },
+};
+
+function socketOf({ store }: PeerInput): string {
+  return (store as { redisSocket: string }).redisSocket;
+}

@@ -1,0 +1,16 @@
+import { postSigned } from "../barePoster.ts";
+
+/** Posts a job's payload, signed, and tells what came of it. */
+export type DeliverJob = (id: string, payload: unknown) => Promise<{ status: number; durationMs: number }>;
+
+/** Delivers as Postrider does: its outbound client, a signature of Standard Webhooks. */
+export function deliverTo(url: string): DeliverJob {
+  return async (id, payload) => {
+    const result = await postSigned(url, { id, body: Buffer.from(JSON.stringify(payload)) });
+    return { status: result.kind === "response" ? result.status : 0, durationMs: result.durationMs };
+  };
+}
+
+export function isDelivered(status: number): boolean {
+  return status >= 200 && status < 300;
+}

@@ -1,0 +1,65 @@
+import { Logger, makeWorkerUtils, run, runMigrations } from "graphile-worker";
+import pg from "pg";
+import { createAttemptsTable, openAttempts } from "./attempts.ts";
+import { isDelivered } from "./deliverJob.ts";
+import { concurrency, intakeConnections, maxAttempts, type Peer, type PeerInput } from "./peer.ts";
+
+/** Of the worker; its local queue makes so few do. */
+const workConnections = 5;
+const logger = new Logger(() => () => undefined);
+
+/**
+ * graphile-worker with the settings of its page on performance: a local queue of 500 jobs, and completions written
+ * together. A job is gone when it is done; its attempts stay.
+ */
+export const graphileWorker: Peer = {
+  async prepare(input) {
+    await createAttemptsTable(storeOf(input));
+    const pgPool = poolOf(input, 1);
+    await runMigrations({ pgPool, logger, taskList: {} });
+    await pgPool.end();
+  },
+  async openIntake(input) {
+    const utils = await makeWorkerUtils({ pgPool: poolOf(input, intakeConnections), logger });
+    return {
+      add: (job) => utils.addJob("deliver", job, { maxAttempts }),
+      addMany: (jobs) =>
+        utils.addJobs(jobs.map((payload) => ({ identifier: "deliver", payload, maxAttempts }))),
+    };
+  },
+  async work(input, deliver) {
+    const attempts = openAttempts(storeOf(input));
+    await run({
+      preset: {
+        worker: {
+          concurrentJobs: concurrency,
+          localQueue: { size: 500 },
+          completeJobBatchDelay: 0,
+          failJobBatchDelay: 0,
+        },
+      },
+      pgPool: poolOf(input, workConnections),
+      logger,
+      noHandleSignals: true,
+      taskList: {
+        async deliver(payload, { job }) {
+          const { status, durationMs } = await deliver(job.id, payload);
+          await attempts.record({ jobId: job.id, number: job.attempts, status, durationMs });
+          if (!isDelivered(status)) throw new Error(`the receiver answered ${status}`);
+        },
+      },
+    });
+  },
+};
+
+function poolOf(input: PeerInput, max: number): pg.Pool {
+  const pool = new pg.Pool({ ...storeOf(input), max });
+  const tell = (error: Error): void => void process.stderr.write(`graphile-worker: ${error.message}\n`);
+  pool.on("error", tell);
+  pool.on("connect", (client) => client.on("error", tell));
+  return pool;
+}
+
+function storeOf({ store }: PeerInput): pg.PoolConfig {
+  return store as pg.PoolConfig;
+}

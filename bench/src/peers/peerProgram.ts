@@ -1,0 +1,63 @@
+import { createServer, type IncomingMessage } from "node:http";
+import { buffer } from "node:stream/consumers";
+import { createGroupCommit } from "../../../server/src/runtime/groupCommit.ts";
+import { bullmq } from "./bullmq.ts";
+import { deliverTo } from "./deliverJob.ts";
+import { graphileWorker } from "./graphileWorker.ts";
+import type { Peer, PeerInput, PeerIntake, PeerName } from "./peer.ts";
+import { pgBoss } from "./pgBoss.ts";
+
+/*
+ * One process of a peer. Arguments: `prepare`, `serve` or `work`, and a PeerInput as JSON. `serve` takes jobs over HTTP and
+ * answers 202 once they are durable: `POST /one` adds each by a call of its own, `POST /many` adds those that came
+ * together by one. Prints its port when it is ready, 0 where it has none.
+ */
+const peers: Record<PeerName, Peer> = { "graphile-worker": graphileWorker, "pg-boss": pgBoss, bullmq };
+const [task = "", json = "{}"] = process.argv.slice(2);
+const input = JSON.parse(json) as PeerInput;
+const peer = peers[input.peer];
+
+if (task === "serve") {
+  serve(await peer.openIntake(input));
+} else if (task === "work") {
+  await peer.work(input, deliverTo(input.url));
+  process.stdout.write("0\n");
+} else {
+  await peer.prepare(input);
+  process.stdout.write("0\n");
+}
+
+function serve(intake: PeerIntake): void {
+  const together = createGroupCommit<object, void>({
+    async run(jobs) {
+      await intake.addMany(jobs);
+      return jobs.map(() => undefined);
+    },
+    isPieceAtFault: () => false,
+    sizeOf: () => 1,
+    maxBatch: 500,
+    maxBatchBytes: 500,
+    maxQueued: 100_000,
+  });
+  const take = async (request: IncomingMessage): Promise<number> => {
+    try {
+      const job = JSON.parse((await buffer(request)).toString()) as object;
+      await (request.url === "/many" ? together.add(job) : intake.add(job));
+      return 202;
+    } catch (error) {
+      process.stderr.write(`${input.peer}: ${(error as Error).message}\n`);
+      return 500;
+    }
+  };
+  const server = createServer((request, response) => {
+    void take(request).then((status) => {
+      const body = status === 202 ? '{"status":"QUEUED"}' : "{}";
+      response.writeHead(status, { "content-type": "application/json", "content-length": body.length });
+      response.end(body);
+    });
+  });
+  server.listen(0, "127.0.0.1", () => {
+    const address = server.address();
+    process.stdout.write(`${typeof address === "object" ? address?.port : ""}\n`);
+  });
+}
