@@ -21,6 +21,8 @@ for (const signal of ["SIGINT", "SIGTERM"] as const)
   });
 
 process.exitCode = await main();
+// Nothing that a run leaves under way, such as a slow start, keeps the supervisor.
+process.exit();
 
 async function main(): Promise<number> {
   const options = readOptions(process.argv.slice(2), Date.now());

@@ -63,15 +63,23 @@ export async function run(input: RunInput): Promise<RunResult> {
     logFolder: outputFolder,
     hasFullDisk: steps.some(({ group }) => group === "disk"),
   });
+  const givingUp = new AbortController();
   try {
-    const clients = await startClients({ ...input, world, recorder });
+    const clients = await startClients({
+      ...input,
+      world,
+      recorder,
+      hasPublications: steps.every(({ group }) => group !== "upgrade"),
+      givenUp: AbortSignal.any([givingUp.signal, input.signal]),
+    });
     await play(steps, { ...input, world, clients, recorder });
     say("healing");
     recorder.note("heal");
-    const { facts, unhealed } = await settle(world, clients, recorder);
-    const violations = [...unhealed, ...judge(recorder.history, facts)];
+    const facts = await inTime(settle(world, clients, recorder), healLimitMs + 60_000, "healing");
+    const violations = judge(recorder.history, facts);
     return { ...summary(recorder.history), seed, schedule: describeSchedule(steps), steps: steps.length, violations };
   } finally {
+    givingUp.abort();
     recorder.flush();
     await world.stop();
     recorder.flush();
@@ -91,7 +99,10 @@ async function play(
     await delay(Math.max(0, begunAtMs + step.atMs - performance.now()), undefined, { signal });
     say(step.says);
     recorder.note(step.says);
-    underWay.push(act(step, world, recorder));
+    const acting = act(step, world, recorder);
+    // Awaited with all others in the end.
+    acting.catch(() => undefined);
+    underWay.push(acting);
   }
   await delay(Math.max(0, begunAtMs + durationMs - performance.now()), undefined, { signal });
   await Promise.all([...underWay, replaying]);
@@ -104,18 +115,21 @@ interface Playing {
 }
 
 async function act(step: ScheduledStep, world: World, recorder: Recorder): Promise<void> {
-  const late = new AbortController();
-  const limit = delay(stepLimitMs, undefined, { signal: late.signal }).then(
-    () => {
-      throw new Error(`"${step.says}" is not over after ${stepLimitMs / 1000} s`);
-    },
-    () => undefined,
-  );
+  await inTime(step.act(world), stepLimitMs, step.says);
+  recorder.note(`over: ${step.says}`);
+}
+
+/** @throws Error when it takes longer; whoever catches it ends what it needs. */
+async function inTime<T>(work: Promise<T>, limitMs: number, what: string): Promise<T> {
+  const done = new AbortController();
+  const late = delay(limitMs, undefined, { signal: done.signal }).then(() => {
+    throw new Error(`"${what}" is not over after ${limitMs / 1000} s`);
+  });
   try {
-    await Promise.race([step.act(world), limit]);
-    recorder.note(`over: ${step.says}`);
+    return await Promise.race([work, late]);
   } finally {
-    late.abort();
+    late.catch(() => undefined);
+    done.abort();
   }
 }
 
@@ -124,7 +138,7 @@ async function settle(
   world: World,
   clients: Clients,
   recorder: Recorder,
-): Promise<{ facts: Facts; unhealed: string[] }> {
+): Promise<Facts> {
   await world.heal();
   await clients.stop();
   const { primary } = world.database;
@@ -140,7 +154,7 @@ async function settle(
   }
   recorder.note("settled", left);
   await clients.readMessages(mailboxIds(recorder.history, clients.addresses.mailboxId));
-  return { facts: await gatherFacts(world, clients.apiKey), unhealed: [] };
+  return gatherFacts(world, clients.apiKey);
 }
 
 function mailboxIds({ calls }: History, mailboxId: string): string[] {

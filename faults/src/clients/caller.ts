@@ -5,7 +5,7 @@ import type { Call, Operation, Output, Recorder } from "../history/history.ts";
 export interface Caller {
   name: string;
   random: Random;
-  /** Asks one of the services, chosen by chance. Never rejects. */
+  /** Asks one of the services, chosen by chance. Rejects only once the run was given up. */
   ask(operation: Operation, request: Request, read: (body: Body) => Output): Promise<Call>;
 }
 
@@ -24,16 +24,23 @@ export interface CallerInput {
   /** Where the services are reached. */
   urls: readonly string[];
   apiKey: string;
+  /** Aborted when the run is given up. */
+  givenUp: AbortSignal;
 }
 
 /** Longer than the service's own limits, so that it is the service who gives up first. */
 const answerLimitMs = 12_000;
 
-export function createCaller({ recorder, urls, apiKey }: CallerInput, name: string, random: Random): Caller {
+export function createCaller(
+  { recorder, urls, apiKey, givenUp }: CallerInput,
+  name: string,
+  random: Random,
+): Caller {
   return {
     name,
     random,
     async ask(operation, { method, path, body, headers }, read) {
+      givenUp.throwIfAborted();
       const call = recorder.invoke(name, operation);
       try {
         const response = await fetch(random.pick(urls) + path, {
@@ -44,7 +51,7 @@ export function createCaller({ recorder, urls, apiKey }: CallerInput, name: stri
             ...headers,
           },
           ...(body !== undefined && { body: JSON.stringify(body) }),
-          signal: AbortSignal.timeout(answerLimitMs),
+          signal: AbortSignal.any([givenUp, AbortSignal.timeout(answerLimitMs)]),
         });
         const text = await response.text();
         recorder.answer(call, judge(response.status, text, read));

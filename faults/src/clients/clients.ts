@@ -29,6 +29,9 @@ export interface ClientsInput {
   recorder: Recorder;
   senders: number;
   consumers: number;
+  hasPublications: boolean;
+  /** Ends every client at once. */
+  givenUp: AbortSignal;
 }
 
 /** Retries soon, and for longer than any harm lasts. */
@@ -41,10 +44,12 @@ export async function startClients({
   recorder,
   senders,
   consumers,
+  hasPublications,
+  givenUp,
 }: ClientsInput): Promise<Clients> {
-  const { account, addresses } = await signUpWithTargets(world);
+  const { account, addresses } = await signUpWithTargets(world, hasPublications);
   const mailbox: Mailbox = { id: addresses.mailboxId, leaseMs: mailboxLeaseSeconds * 1000 };
-  const input = { recorder, urls: world.services.map(({ url }) => url), apiKey: account.api_key };
+  const input = { recorder, urls: world.services.map(({ url }) => url), apiKey: account.api_key, givenUp };
   const newCaller = (name: string, n: number): Caller =>
     createCaller(input, name, createRandom(seed * 1_000 + n));
   const stopping = new AbortController();
@@ -88,15 +93,20 @@ export async function startClients({
   };
 }
 
-async function signUpWithTargets(world: World): Promise<{ account: Account; addresses: Addresses }> {
+async function signUpWithTargets(
+  world: World,
+  hasPublications: boolean,
+): Promise<{ account: Account; addresses: Addresses }> {
   const service = plainCaller(world.services[0].url);
   const account = await signUp(service);
   const url = world.receivers.url;
   const webhook = async (path: string, fields: object = {}): Promise<string> =>
     (await createWebhookTarget(service, account, url + path, { ...soonAgain, ...fields })).id;
   const webhookIds = [await webhook("/prompt"), await webhook("/moody"), await webhook("/late")];
-  await service.call("PUT", `/api/v1/customers/${customer}`, { key: account.api_key, body: {} });
-  for (const path of ["/shop-a", "/shop-b"]) await webhook(path, { customer_uid: customer });
+  if (hasPublications) {
+    await service.call("PUT", `/api/v1/customers/${customer}`, { key: account.api_key, body: {} });
+    for (const path of ["/shop-a", "/shop-b"]) await webhook(path, { customer_uid: customer });
+  }
   const agentId = await createAgentTarget(
     service,
     account,
@@ -104,7 +114,7 @@ async function signUpWithTargets(world: World): Promise<{ account: Account; addr
     soonAgain,
   );
   const mailboxId = await createMailboxTarget(service, account);
-  return { account, addresses: { webhookIds, mailboxId, agentId, customer } };
+  return { account, addresses: { webhookIds, mailboxId, agentId, customer: hasPublications ? customer : null } };
 }
 
 /** For what is set up before anything is harmed. */
