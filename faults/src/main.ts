@@ -22,6 +22,7 @@ for (const signal of ["SIGINT", "SIGTERM"] as const)
 
 process.exitCode = await main();
 // Nothing that a run leaves under way, such as a slow start, keeps the supervisor.
+// oxlint-disable-next-line unicorn/no-process-exit -- it is a program, and this is its end
 process.exit();
 
 async function main(): Promise<number> {
@@ -35,7 +36,9 @@ async function main(): Promise<number> {
   const session = await openSession(join(root, "server/bin/postrider.cjs"));
   try {
     const { runs, failed } = await runAll(options, session, resolve(folder));
-    process.stdout.write(`${runs} runs, ${failed.length} failed${failed.length === 0 ? "" : ` (seeds ${failed.join(", ")})`}\n`);
+    process.stdout.write(
+      `${runs} runs, ${failed.length} failed${failed.length === 0 ? "" : ` (seeds ${failed.join(", ")})`}\n`,
+    );
     if (failed.length === 0 && options.folder === undefined) rmSync(folder, { recursive: true, force: true });
     return failed.length === 0 && !stopping.signal.aborted ? 0 : 1;
   } finally {
@@ -111,7 +114,8 @@ function explain(
   { minutes, only, outputFolder }: Pick<Options, "minutes" | "only"> & { outputFolder: string },
 ): void {
   const shown = violations.slice(0, shownViolations).map((violation) => `  - ${violation}\n`);
-  const more = violations.length > shownViolations ? `  … and ${violations.length - shownViolations} more\n` : "";
+  const more =
+    violations.length > shownViolations ? `  … and ${violations.length - shownViolations} more\n` : "";
   process.stdout.write(
     `${shown.join("")}${more}  what was done:\n${schedule}\n  again: npm run faults -- --seed ${seed} --minutes ${minutes} --only ${only.join(",")}\n  history and logs: ${outputFolder}\n`,
   );

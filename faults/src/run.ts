@@ -77,7 +77,13 @@ export async function run(input: RunInput): Promise<RunResult> {
     recorder.note("heal");
     const facts = await inTime(settle(world, clients, recorder), healLimitMs + 60_000, "healing");
     const violations = judge(recorder.history, facts);
-    return { ...summary(recorder.history), seed, schedule: describeSchedule(steps), steps: steps.length, violations };
+    return {
+      ...summary(recorder.history),
+      seed,
+      schedule: describeSchedule(steps),
+      steps: steps.length,
+      violations,
+    };
   } finally {
     givingUp.abort();
     recorder.flush();
@@ -134,19 +140,13 @@ async function inTime<T>(work: Promise<T>, limitMs: number, what: string): Promi
 }
 
 /** Heals the world, waits until nothing is due, and reads what is stored. */
-async function settle(
-  world: World,
-  clients: Clients,
-  recorder: Recorder,
-): Promise<Facts> {
+async function settle(world: World, clients: Clients, recorder: Recorder): Promise<Facts> {
   await world.heal();
   await clients.stop();
   const { primary } = world.database;
   const deadlineMs = performance.now() + healLimitMs;
   const read = (): Promise<Leftovers> => readLeftovers(primary);
-  await clients.drainMailbox(
-    async () => (await read()).messages === 0 || performance.now() > deadlineMs,
-  );
+  await clients.drainMailbox(async () => (await read()).messages === 0 || performance.now() > deadlineMs);
   let left = await read();
   while (Object.values(left).some((count) => count > 0) && performance.now() < deadlineMs) {
     await delay(100);

@@ -2,7 +2,7 @@ import { createRandom } from "../../../server/test/support/billing/random.ts";
 import type { Action, Group, Limits, Step } from "./action.ts";
 import { databaseActions } from "./database.ts";
 import { networkActions } from "./network.ts";
-import { serviceActions } from "./services.ts";
+import { serviceActions } from "./processes.ts";
 
 export interface ScheduledStep extends Step {
   /** Milliseconds after the clients began. */
@@ -24,7 +24,13 @@ const actions: readonly Action[] = [...serviceActions, ...networkActions, ...dat
  * What is done when: the same for the same input, on every machine. Steps begin at their moment whether or not those before
  * are over, so that harms meet; what one process or server goes through, it goes through in order.
  */
-export function createSchedule({ seed, durationMs, meanGapMs, only, limits }: ScheduleInput): ScheduledStep[] {
+export function createSchedule({
+  seed,
+  durationMs,
+  meanGapMs,
+  only,
+  limits,
+}: ScheduleInput): ScheduledStep[] {
   const random = createRandom(seed);
   // The version before is in one run of three: with it there can be no publications.
   const isUpgraded = only.length === 1 || random.chance(1 / 3);

@@ -8,11 +8,16 @@ export const oneItemPerKey: Check = (history, facts) => {
   );
   const answers = [...keyed].flatMap(([number, calls]) => {
     const ids = new Set(calls.flatMap(({ outcome, output }) => (outcome === "ok" ? [output.id!] : [])));
-    return ids.size > 1 ? [`the key of number ${number} was answered with several ids: ${[...ids].join(", ")}`] : [];
+    return ids.size > 1
+      ? [`the key of number ${number} was answered with several ids: ${[...ids].join(", ")}`]
+      : [];
   });
   const own = facts.items.filter(({ isBillable, number }) => isBillable && keyed.has(number));
   const stored = [...Map.groupBy(own, ({ number, targetId }) => `${number} to ${targetId}`)]
     .filter(([, items]) => items.length > 1)
-    .map(([what, items]) => `number ${what} has one key and is stored as ${items.map(({ id }) => id).join(", ")}`);
+    .map(
+      ([what, items]) =>
+        `number ${what} has one key and is stored as ${items.map(({ id }) => id).join(", ")}`,
+    );
   return [...answers, ...stored];
 };

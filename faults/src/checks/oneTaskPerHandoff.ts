@@ -4,4 +4,7 @@ import type { Check } from "./check.ts";
 export const oneTaskPerHandoff: Check = (_history, { handoffs }) =>
   handoffs
     .filter(({ messages, isPossibleDuplicate }) => messages > 1 && !isPossibleDuplicate)
-    .map(({ itemId, messages }) => `the agent got ${messages} messages about ${itemId}, and its handoff does not say so`);
+    .map(
+      ({ itemId, messages }) =>
+        `the agent got ${messages} messages about ${itemId}, and its handoff does not say so`,
+    );

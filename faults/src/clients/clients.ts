@@ -114,7 +114,10 @@ async function signUpWithTargets(
     soonAgain,
   );
   const mailboxId = await createMailboxTarget(service, account);
-  return { account, addresses: { webhookIds, mailboxId, agentId, customer: hasPublications ? customer : null } };
+  return {
+    account,
+    addresses: { webhookIds, mailboxId, agentId, customer: hasPublications ? customer : null },
+  };
 }
 
 /** For what is set up before anything is harmed. */
@@ -127,7 +130,7 @@ function plainCaller(url: string): Pick<ServiceProcess, "call"> {
           "content-type": "application/json",
           ...(key !== undefined && { authorization: `Bearer ${key}` }),
         },
-        body: JSON.stringify(body),
+        ...(body !== undefined && { body: JSON.stringify(body) }),
       });
       const { status, headers } = response;
       return { status, body: await response.json(), headers: Object.fromEntries(headers) };

@@ -22,7 +22,11 @@ export async function consumeUntil(stopping: AbortSignal, caller: Caller, mailbo
 }
 
 /** Claims and acknowledges without fault until there has been nothing for as long as a lease lasts. */
-export async function drain(caller: Caller, mailbox: Mailbox, isEmpty: () => Promise<boolean>): Promise<void> {
+export async function drain(
+  caller: Caller,
+  mailbox: Mailbox,
+  isEmpty: () => Promise<boolean>,
+): Promise<void> {
   while (!(await isEmpty())) {
     for (const one of await claim(caller, mailbox, 50)) await change(caller, mailbox, "ack", one);
   }

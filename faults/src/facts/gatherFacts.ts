@@ -30,7 +30,7 @@ const pageSize = 100;
 
 async function listedStatuses(url: string, apiKey: string): Promise<Map<string, string>> {
   const statuses = new Map<string, string>();
-  for (let after = "0".repeat(32); ; ) {
+  for (let after = "0".repeat(32); ;) {
     const query = `limit=${pageSize}&order=asc&after=${after}`;
     const response = await fetch(`${url}/api/v1/events?${query}`, {
       headers: { authorization: `Bearer ${apiKey}` },
@@ -44,10 +44,7 @@ async function listedStatuses(url: string, apiKey: string): Promise<Map<string, 
   }
 }
 
-async function storedItems(
-  client: pg.Client,
-  statuses: ReadonlyMap<string, string>,
-): Promise<StoredItem[]> {
+async function storedItems(client: pg.Client, statuses: ReadonlyMap<string, string>): Promise<StoredItem[]> {
   const items = await rowsOf<Omit<StoredItem, "status" | "number"> & { payload: string }>(
     client,
     `select
@@ -60,10 +57,14 @@ async function storedItems(
      from events e
      left join publications p on p.id = e.publication_id`,
   );
-  return items.map(({ payload, ...item }) => ({
-    ...item,
+  return items.map(({ payload, id, targetId, sourceId, publicationId, isBillable }) => ({
+    id,
+    targetId,
+    sourceId,
+    publicationId,
+    isBillable,
     number: (JSON.parse(payload) as { number: number }).number,
-    status: statuses.get(item.id) ?? null,
+    status: statuses.get(id) ?? null,
   }));
 }
 

@@ -13,7 +13,7 @@ export interface Receivers {
 }
 
 /** How receivers at these paths answer: of a hundred requests so many with 500, and so many with a broken connection. */
-export const moods = {
+const moods = {
   "/prompt": { failed: 0, broken: 0 },
   "/moody": { failed: 8, broken: 4 },
   "/late": { failed: 2, broken: 0 },

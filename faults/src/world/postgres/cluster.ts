@@ -1,5 +1,16 @@
 import { randomUUID } from "node:crypto";
-import { chown, cp, lchown, mkdir, readdir, rm, writeFile, copyFile, symlink, readlink } from "node:fs/promises";
+import {
+  chown,
+  cp,
+  lchown,
+  mkdir,
+  readdir,
+  rm,
+  writeFile,
+  copyFile,
+  symlink,
+  readlink,
+} from "node:fs/promises";
 import { join } from "node:path";
 import type { Account } from "../../../../server/src/postgres/embedded/account.ts";
 import { runToEnd } from "../../../../server/src/postgres/embedded/account.ts";
@@ -82,7 +93,14 @@ export async function copyRunning(
   await ownAll(to, account);
 }
 
-const contentsLeftOut = new Set(["pg_wal", "pg_replslot", "pg_stat_tmp", "pg_notify", "pg_subtrans", "pg_dynshmem"]);
+const contentsLeftOut = new Set([
+  "pg_wal",
+  "pg_replslot",
+  "pg_stat_tmp",
+  "pg_notify",
+  "pg_subtrans",
+  "pg_dynshmem",
+]);
 const filesLeftOut = new Set(["postmaster.pid", "postmaster.opts", "backup_label", "standby.signal"]);
 
 /** Files that vanish meanwhile are passed over, as the log says that they did. */
@@ -96,7 +114,9 @@ async function copyTree(from: string, to: string): Promise<void> {
       else await copyTree(source, target);
       continue;
     }
-    const copied = entry.isSymbolicLink() ? symlink(await readlink(source), target) : copyFile(source, target);
+    const copied = entry.isSymbolicLink()
+      ? symlink(await readlink(source), target)
+      : copyFile(source, target);
     await copied.catch((error: NodeJS.ErrnoException) => {
       if (error.code !== "ENOENT") throw error;
     });
