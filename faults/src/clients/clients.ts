@@ -93,7 +93,8 @@ export async function startClients({
   };
 }
 
-async function signUpWithTargets(
+/** Somebody with a target of each kind, before anything is harmed. */
+export async function signUpWithTargets(
   world: World,
   hasPublications: boolean,
 ): Promise<{ account: Account; addresses: Addresses }> {
@@ -121,14 +122,15 @@ async function signUpWithTargets(
 }
 
 /** For what is set up before anything is harmed. */
-function plainCaller(url: string): Pick<ServiceProcess, "call"> {
+export function plainCaller(url: string): Pick<ServiceProcess, "call"> {
   return {
-    async call(method, path, { body, key } = {}) {
+    async call(method, path, { body, key, headers: more } = {}) {
       const response = await fetch(url + path, {
         method,
         headers: {
           "content-type": "application/json",
           ...(key !== undefined && { authorization: `Bearer ${key}` }),
+          ...more,
         },
         ...(body !== undefined && { body: JSON.stringify(body) }),
       });

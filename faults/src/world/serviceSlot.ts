@@ -105,6 +105,13 @@ export class ServiceSlot {
     if (this.#process?.isRunning() !== true) await this.start();
   }
 
+  /** Resolves once a process of this version serves. */
+  async upgrade(): Promise<void> {
+    if (this.version === "before") await this.end("SIGTERM");
+    this.version = "this";
+    await this.serves();
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.end("SIGKILL");

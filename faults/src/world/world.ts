@@ -96,7 +96,8 @@ export async function startWorld(input: WorldInput): Promise<World> {
         receivers.calm();
         await database.inTurn(() => database.isWhole());
         for (const slot of slots) slot.signal("SIGCONT");
-        await Promise.all(slots.map((slot) => slot.inTurn(() => slot.serves())));
+        // An upgrade is brought to its end, too.
+        await Promise.all(slots.map((slot) => slot.inTurn(() => slot.upgrade())));
       },
       stop,
     };
