@@ -42,7 +42,10 @@ export default defineConfig({
         extends: true,
         test: {
           name: "all",
-          include: ["{server,sdk,cli,bench,dashboard}/**/*.test.ts", "faults/knownBadBuilds.test.ts"],
+          include: [
+            "{server,sdk,cli,bench,dashboard}/**/*.test.ts",
+            "faults/{knownBadBuilds.test,src/**/*.test}.ts",
+          ],
         },
       },
       {

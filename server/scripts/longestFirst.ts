@@ -8,6 +8,7 @@ const longest = [
   "server/test/fuzz-malformed-requests.test.ts",
   "dashboard/test/every-page-says-what-is-wrong.test.ts",
   "server/test/backlog-drains-after-faults.test.ts",
+  "faults/src/run.test.ts",
   "server/test/one-trace-follows-an-item.test.ts",
   "dashboard/test/targets.test.ts",
   "server/test/graceful-stop-loses-nothing.test.ts",

@@ -194,6 +194,11 @@ begin
     from unnest(p_ids, p_pairs, p_sizes, p_event_types, p_body_digests) with ordinality
       as i (id, pair, size, event_type, body_digest, ord);
     codes := array_to_string(v_codes, '');
+    if 'r' = any (v_codes) then
+      -- A transaction that writes nothing is not waited for by a synchronous standby, and the winner may be committed here
+      -- alone: its own wait ended with its session or with the server. With a record of its own the repeat waits for both.
+      perform pg_logical_emit_message(true, 'postrider', 'repeat'::text);
+    end if;
     if 'v' = any (v_pair_codes) then
       select array_agg(t.filter order by pair.number)
       into pair_filters

@@ -136,5 +136,9 @@ begin
   into codes
   from unnest(p_ids, p_keys, p_mailbox_ids, p_claim_tokens, p_reasons) with ordinality
     as i (id, key, mailbox_id, claim_token, reason, number);
+  if v_done is null and strpos(codes, 'k') > 0 then
+    -- As in accept_items: a repeat that writes nothing would not wait for a synchronous standby.
+    perform pg_logical_emit_message(true, 'postrider', 'repeat'::text);
+  end if;
 end
 $$;

@@ -150,6 +150,10 @@ begin
         v_ids[v_number] := v_winner.id;
       end if;
     end loop;
+    if 'r' = any (v_codes) then
+      -- As in accept_items: a repeat that writes nothing would not wait for a synchronous standby.
+      perform pg_logical_emit_message(true, 'postrider', 'repeat'::text);
+    end if;
   end if;
 
   v_item_ids := array(

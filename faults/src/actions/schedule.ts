@@ -1,0 +1,52 @@
+import { createRandom } from "../../../server/test/support/billing/random.ts";
+import type { Action, Group, Limits, Step } from "./action.ts";
+import { databaseActions } from "./database.ts";
+import { networkActions } from "./network.ts";
+import { serviceActions } from "./processes.ts";
+
+export interface ScheduledStep extends Step {
+  /** Milliseconds after the clients began. */
+  atMs: number;
+}
+
+export interface ScheduleInput {
+  seed: number;
+  durationMs: number;
+  /** Between two steps, on average. */
+  meanGapMs: number;
+  only: readonly Group[];
+  limits: Limits;
+}
+
+const actions: readonly Action[] = [...serviceActions, ...networkActions, ...databaseActions];
+
+/**
+ * What is done when: the same for the same input, on every machine. Steps begin at their moment whether or not those before
+ * are over, so that harms meet; what one process or server goes through, it goes through in order.
+ */
+export function createSchedule({
+  seed,
+  durationMs,
+  meanGapMs,
+  only,
+  limits,
+}: ScheduleInput): ScheduledStep[] {
+  const random = createRandom(seed);
+  // The version before is in one run of three: with it there can be no publications.
+  const isUpgraded = only.length === 1 || random.chance(1 / 3);
+  const chosen = actions.filter(({ group }) => only.includes(group) && (group !== "upgrade" || isUpgraded));
+  const drawn = chosen.flatMap((action) => Array.from({ length: action.weight }, () => action));
+  const steps: ScheduledStep[] = [];
+  let atMs = random.integer(300, meanGapMs);
+  while (atMs < durationMs && drawn.length > 0) {
+    steps.push({ atMs, ...random.pick(drawn).draw(random, limits) });
+    // Two at once now and then.
+    atMs += random.chance(0.2) ? random.integer(0, 100) : random.integer(100, 2 * meanGapMs);
+  }
+  return steps;
+}
+
+/** A line for each step. */
+export function describeSchedule(steps: readonly ScheduledStep[]): string {
+  return steps.map(({ atMs, says }) => `${(atMs / 1000).toFixed(2).padStart(8)} s  ${says}`).join("\n");
+}

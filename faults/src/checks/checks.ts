@@ -1,0 +1,28 @@
+import { mailboxLeaseSeconds } from "../world/world.ts";
+import { acceptedItemsEnd } from "./acceptedItemsEnd.ts";
+import { answersAreDocumented } from "./answersAreDocumented.ts";
+import { attemptsAreOnRecord } from "./attemptsAreOnRecord.ts";
+import type { Check } from "./check.ts";
+import { claimsDoNotOverlap } from "./claimsDoNotOverlap.ts";
+import { nothingIsInvented } from "./nothingIsInvented.ts";
+import { nothingIsLeft } from "./nothingIsLeft.ts";
+import { oneItemPerKey } from "./oneItemPerKey.ts";
+import { oneTaskPerHandoff } from "./oneTaskPerHandoff.ts";
+import { oneUsageRecordPerItem } from "./oneUsageRecordPerItem.ts";
+import { publicationsAreWhole } from "./publicationsAreWhole.ts";
+import { replaysMakeOneEach } from "./replaysMakeOneEach.ts";
+
+/** Each promise that a run holds the service to, by its name. */
+export const checks: Readonly<Record<string, Check>> = {
+  "accepted items end": acceptedItemsEnd,
+  "nothing is invented": nothingIsInvented,
+  "one item per idempotency key": oneItemPerKey,
+  "one usage record per item": oneUsageRecordPerItem,
+  "attempts are on record": attemptsAreOnRecord,
+  "claims do not overlap": claimsDoNotOverlap(mailboxLeaseSeconds * 1000),
+  "publications are whole": publicationsAreWhole,
+  "one task per handoff": oneTaskPerHandoff,
+  "replays make one of each": replaysMakeOneEach,
+  "answers are documented ones": answersAreDocumented,
+  "nothing is left": nothingIsLeft,
+};

@@ -1,0 +1,26 @@
+import { type Check, itemCalls } from "./check.ts";
+
+/** What is stored was sent, to that target and at most as often as it was asked for; what was delivered is stored. */
+export const nothingIsInvented: Check = (history, facts) => {
+  const requests = Map.groupBy(itemCalls(history), ({ operation }) => operation.number);
+  const own = facts.items.filter(({ isBillable }) => isBillable);
+  const unasked = own
+    .filter(({ number, targetId }) => {
+      const asked = requests.get(number) ?? [];
+      return !asked.some(
+        ({ operation, outcome }) =>
+          outcome !== "fail" && (operation.op === "publish" || operation.targetId === targetId),
+      );
+    })
+    .map(({ id, number }) => `item ${id} is stored and nobody was told that number ${number} would be`);
+  const copies = [...Map.groupBy(own, ({ number, targetId }) => `${number} to ${targetId}`)]
+    .filter(([, items]) => items.length > 1)
+    // One with a key is the business of another check.
+    .filter(([, items]) => requests.get(items[0]!.number)?.[0]?.operation.key === null)
+    .map(([what, items]) => `number ${what} was sent once and is stored ${items.length} times`);
+  const stored = new Map(facts.items.map((item) => [item.id, item]));
+  const strange = history.receipts
+    .filter(({ id, number }) => stored.get(id)?.number !== number)
+    .map(({ id, number }) => `item ${id} (number ${number}) was delivered and is not stored so`);
+  return [...unasked, ...copies, ...strange];
+};

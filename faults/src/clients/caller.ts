@@ -1,0 +1,80 @@
+import type { Random } from "../../../server/test/support/billing/random.ts";
+import type { Call, Operation, Output, Recorder } from "../history/history.ts";
+
+/** A client of both services, which writes down what it asks and what it is told. */
+export interface Caller {
+  name: string;
+  random: Random;
+  /** Asks one of the services, chosen by chance. Rejects only once the run was given up. */
+  ask(operation: Operation, request: Request, read: (body: Body) => Output): Promise<Call>;
+}
+
+export interface Request {
+  method: "GET" | "POST";
+  path: string;
+  body?: object;
+  headers?: Record<string, string>;
+}
+
+// oxlint-disable-next-line typescript/no-explicit-any -- the service's answer; who reads it knows its form
+type Body = any;
+
+export interface CallerInput {
+  recorder: Recorder;
+  /** Where the services are reached. */
+  urls: readonly string[];
+  apiKey: string;
+  /** Aborted when the run is given up. */
+  givenUp: AbortSignal;
+}
+
+/** Longer than the service's own limits, so that it is the service who gives up first. */
+const answerLimitMs = 12_000;
+
+export function createCaller(
+  { recorder, urls, apiKey, givenUp }: CallerInput,
+  name: string,
+  random: Random,
+): Caller {
+  return {
+    name,
+    random,
+    async ask(operation, { method, path, body, headers }, read) {
+      givenUp.throwIfAborted();
+      const call = recorder.invoke(name, operation);
+      try {
+        const response = await fetch(random.pick(urls) + path, {
+          method,
+          headers: {
+            authorization: `Bearer ${apiKey}`,
+            ...(body !== undefined && { "content-type": "application/json" }),
+            ...headers,
+          },
+          ...(body !== undefined && { body: JSON.stringify(body) }),
+          signal: AbortSignal.any([givenUp, AbortSignal.timeout(answerLimitMs)]),
+        });
+        const text = await response.text();
+        recorder.answer(call, judge(response.status, text, read));
+      } catch (error) {
+        recorder.answer(call, { outcome: "unknown", status: null, output: {}, reason: whyOf(error) });
+      }
+      return call;
+    },
+  };
+}
+
+function judge(
+  status: number,
+  text: string,
+  read: (body: Body) => Output,
+): Pick<Call, "outcome" | "status" | "output" | "reason"> {
+  if (status >= 200 && status < 300)
+    return { outcome: "ok", status, output: read(JSON.parse(text)), reason: null };
+  const outcome = status >= 500 ? "unknown" : "fail";
+  return { outcome, status, output: {}, reason: text.slice(0, 500) };
+}
+
+function whyOf(error: unknown): string {
+  const { message, cause } = error as Error;
+  return cause instanceof Error ? `${message}: ${cause.message}` : message;
+}

@@ -1,0 +1,141 @@
+import { createRandom } from "../../../server/test/support/billing/random.ts";
+import { createAgentTarget } from "../../../server/test/support/agentTargets.ts";
+import { createMailboxTarget, createWebhookTarget } from "../../../server/test/support/items.ts";
+import { type Account, signUp } from "../../../server/test/support/testNode.ts";
+import type { ServiceProcess } from "../../../server/test/support/serviceProcess.ts";
+import type { Recorder } from "../history/history.ts";
+import { mailboxLeaseSeconds, type World } from "../world/world.ts";
+import { type Caller, createCaller } from "./caller.ts";
+import { consumeUntil, drain, type Mailbox } from "./consumers.ts";
+import { type Addresses, sendUntil } from "./senders.ts";
+
+/** All who use the services in a run. */
+export interface Clients {
+  apiKey: string;
+  addresses: Addresses;
+  /** Asks for one replay of what was delivered to a webhook so far. */
+  replay(): Promise<void>;
+  /** Stops the senders once what has a key is accepted, and the consumers. */
+  stop(): Promise<void>;
+  /** Acknowledges what is left in the mailbox. */
+  drainMailbox(isEmpty: () => Promise<boolean>): Promise<void>;
+  /** Reads what each of these messages is. */
+  readMessages(ids: readonly string[]): Promise<void>;
+}
+
+export interface ClientsInput {
+  seed: number;
+  world: World;
+  recorder: Recorder;
+  senders: number;
+  consumers: number;
+  hasPublications: boolean;
+  /** Ends every client at once. */
+  givenUp: AbortSignal;
+}
+
+/** Retries soon, and for longer than any harm lasts. */
+const soonAgain = { retry_interval_seconds: 1, max_retries: 50 };
+const customer = "shop";
+
+export async function startClients({
+  seed,
+  world,
+  recorder,
+  senders,
+  consumers,
+  hasPublications,
+  givenUp,
+}: ClientsInput): Promise<Clients> {
+  const { account, addresses } = await signUpWithTargets(world, hasPublications);
+  const mailbox: Mailbox = { id: addresses.mailboxId, leaseMs: mailboxLeaseSeconds * 1000 };
+  const input = { recorder, urls: world.services.map(({ url }) => url), apiKey: account.api_key, givenUp };
+  const newCaller = (name: string, n: number): Caller =>
+    createCaller(input, name, createRandom(seed * 1_000 + n));
+  const stopping = new AbortController();
+  let number = 0;
+  const work = Promise.all([
+    ...Array.from({ length: senders }, (_, n) =>
+      sendUntil(stopping.signal, newCaller(`sender-${n}`, n), addresses, () => number++),
+    ),
+    ...Array.from({ length: consumers }, (_, n) =>
+      consumeUntil(stopping.signal, newCaller(`consumer-${n}`, 100 + n), mailbox),
+    ),
+  ]);
+  // Whoever stops waits for it; it never rejects before.
+  work.catch(() => undefined);
+  const operator = newCaller("operator", 900);
+  return {
+    apiKey: account.api_key,
+    addresses,
+    async replay() {
+      const targetId = addresses.webhookIds[0]!;
+      const body = { filter: { target_id: targetId, status: "DELIVERED" }, rate_per_second: 50 };
+      await operator.ask(
+        { op: "replay", targetId },
+        { method: "POST", path: "/api/v1/replays", body },
+        ({ id }) => ({ id }),
+      );
+    },
+    async stop() {
+      stopping.abort();
+      await work;
+    },
+    drainMailbox: (isEmpty) => drain(operator, mailbox, isEmpty),
+    async readMessages(ids) {
+      for (const id of ids)
+        await operator.ask(
+          { op: "read", id },
+          { method: "GET", path: `/api/v1/mailbox-messages/${id}` },
+          ({ status }) => ({ state: status }),
+        );
+    },
+  };
+}
+
+/** Somebody with a target of each kind, before anything is harmed. */
+export async function signUpWithTargets(
+  world: World,
+  hasPublications: boolean,
+): Promise<{ account: Account; addresses: Addresses }> {
+  const service = plainCaller(world.services[0].url);
+  const account = await signUp(service);
+  const url = world.receivers.url;
+  const webhook = async (path: string, fields: object = {}): Promise<string> =>
+    (await createWebhookTarget(service, account, url + path, { ...soonAgain, ...fields })).id;
+  const webhookIds = [await webhook("/prompt"), await webhook("/moody"), await webhook("/late")];
+  if (hasPublications) {
+    await service.call("PUT", `/api/v1/customers/${customer}`, { key: account.api_key, body: {} });
+    for (const path of ["/shop-a", "/shop-b"]) await webhook(path, { customer_uid: customer });
+  }
+  const agentId = await createAgentTarget(
+    service,
+    account,
+    `http://127.0.0.1:${world.wires.agent.port}/card.json`,
+    soonAgain,
+  );
+  const mailboxId = await createMailboxTarget(service, account);
+  return {
+    account,
+    addresses: { webhookIds, mailboxId, agentId, customer: hasPublications ? customer : null },
+  };
+}
+
+/** For what is set up before anything is harmed. */
+export function plainCaller(url: string): Pick<ServiceProcess, "call"> {
+  return {
+    async call(method, path, { body, key, headers: more } = {}) {
+      const response = await fetch(url + path, {
+        method,
+        headers: {
+          "content-type": "application/json",
+          ...(key !== undefined && { authorization: `Bearer ${key}` }),
+          ...more,
+        },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      });
+      const { status, headers } = response;
+      return { status, body: await response.json(), headers: Object.fromEntries(headers) };
+    },
+  };
+}

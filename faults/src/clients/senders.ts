@@ -1,0 +1,72 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Call, Operation } from "../history/history.ts";
+import type { Caller } from "./caller.ts";
+
+/** Whom senders send to. */
+export interface Addresses {
+  webhookIds: readonly string[];
+  mailboxId: string;
+  agentId: string;
+  /** Null where nobody publishes. */
+  customer: string | null;
+}
+
+type Item = Extract<Operation, { op: "send" | "publish" }>;
+
+/** Between two items of a sender. */
+const pauseMs = { least: 15, most: 50 };
+const retryPauseMs = 100;
+const orderingKeys = ["k1", "k2", "k3", null];
+
+/** Numbers items apart, over all senders. */
+export type NextNumber = () => number;
+
+/**
+ * Sends items until it is told to stop. Every second has an idempotency key and is sent again until somebody says that it
+ * was accepted, also after the stop; the others are sent once, whatever comes of it.
+ */
+export async function sendUntil(
+  stopping: AbortSignal,
+  caller: Caller,
+  to: Addresses,
+  nextNumber: NextNumber,
+): Promise<void> {
+  const { random } = caller;
+  while (!stopping.aborted) {
+    const item = drawItem(caller, to, nextNumber());
+    let call = await post(caller, item);
+    while (item.key !== null && call.outcome === "unknown") {
+      await delay(retryPauseMs);
+      call = await post(caller, item);
+    }
+    // A client that did not note that it was answered.
+    if (item.key !== null && random.chance(0.1)) await post(caller, item);
+    await delay(random.integer(pauseMs.least, pauseMs.most));
+  }
+}
+
+function drawItem({ random }: Caller, to: Addresses, number: number): Item {
+  const key = random.chance(0.5) ? `item-${number}` : null;
+  const luck = random.integer(0, 99);
+  if (luck < 15 && to.customer !== null) return { op: "publish", customer: to.customer, number, key };
+  if (luck < 40) {
+    const orderingKey = random.pick(orderingKeys);
+    return { op: "send", targetId: to.mailboxId, number, key, orderingKey };
+  }
+  const targetId = luck < 47 ? to.agentId : random.pick(to.webhookIds);
+  return { op: "send", targetId, number, key, orderingKey: null };
+}
+
+function post(caller: Caller, item: Item): Promise<Call> {
+  const headers = {
+    ...(item.key !== null && { "idempotency-key": item.key }),
+    ...(item.op === "send" && item.orderingKey !== null && { "x-ordering-key": item.orderingKey }),
+  };
+  const path = item.op === "publish" ? `/p/${item.customer}` : `/t/${item.targetId}`;
+  // An agent does what it is told, and others do not mind.
+  const body = { number: item.number, do: "complete" };
+  return caller.ask(item, { method: "POST", path, body, headers }, (answer) => ({
+    id: answer.id,
+    ...(item.op === "publish" && { itemIds: answer.items.map(({ id }: { id: string }) => id) }),
+  }));
+}

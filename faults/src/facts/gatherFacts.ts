@@ -1,0 +1,129 @@
+import type pg from "pg";
+import { everyAttempt } from "../../../server/test/support/everyAttempt.ts";
+import type { PostgresServer } from "../world/postgres/server.ts";
+import type { World } from "../world/world.ts";
+import type { Facts, Handoff, Leftovers, StoredAttempts, StoredItem } from "./facts.ts";
+
+/** Reads what is stored, from the primary itself and over the interface of the first service. */
+export async function gatherFacts(world: World, apiKey: string): Promise<Facts> {
+  const { primary } = world.database;
+  const statuses = await listedStatuses(world.services[0].url, apiKey);
+  return primary.session(async (client) => ({
+    items: await storedItems(client, statuses),
+    attempts: await storedAttempts(client),
+    publications: await rowsOf(
+      client,
+      `select ${hex("id")} as id, array(select ${hex("e")} from unnest(event_ids) as e) as "itemIds" from publications`,
+    ),
+    chargedItems: await chargedItems(client),
+    left: await leftovers(client),
+    handoffs: await handoffsOf(world, client),
+  }));
+}
+
+/** What is not yet at its end. */
+export async function readLeftovers(primary: PostgresServer): Promise<Leftovers> {
+  return primary.session(leftovers);
+}
+
+const pageSize = 100;
+
+async function listedStatuses(url: string, apiKey: string): Promise<Map<string, string>> {
+  const statuses = new Map<string, string>();
+  for (let after = "0".repeat(32); ;) {
+    const query = `limit=${pageSize}&order=asc&after=${after}`;
+    const response = await fetch(`${url}/api/v1/events?${query}`, {
+      headers: { authorization: `Bearer ${apiKey}` },
+    });
+    const text = await response.text();
+    if (response.status !== 200) throw new Error(`the list of events: ${response.status} ${text}`);
+    const { events } = JSON.parse(text) as { events: { id: string; status: string }[] };
+    for (const { id, status } of events) statuses.set(id, status);
+    if (events.length < pageSize) return statuses;
+    after = events.at(-1)!.id;
+  }
+}
+
+async function storedItems(client: pg.Client, statuses: ReadonlyMap<string, string>): Promise<StoredItem[]> {
+  const items = await rowsOf<Omit<StoredItem, "status" | "number"> & { payload: string }>(
+    client,
+    `select
+       ${hex("e.id")} as id,
+       ${hex("e.target_id")} as "targetId",
+       ${hex("e.source_event_id")} as "sourceId",
+       ${hex("e.publication_id")} as "publicationId",
+       e.billable as "isBillable",
+       convert_from(coalesce(p.payload, e.payload), 'UTF8') as payload
+     from events e
+     left join publications p on p.id = e.publication_id`,
+  );
+  return items.map(({ payload, id, targetId, sourceId, publicationId, isBillable }) => ({
+    id,
+    targetId,
+    sourceId,
+    publicationId,
+    isBillable,
+    number: (JSON.parse(payload) as { number: number }).number,
+    status: statuses.get(id) ?? null,
+  }));
+}
+
+function storedAttempts(client: pg.Client): Promise<StoredAttempts[]> {
+  return rowsOf(
+    client,
+    `select
+       ${hex("event_id")} as "itemId",
+       array_agg(number::integer order by number) as numbers,
+       count(*) filter (where outcome = 1)::integer as delivered
+     from ${everyAttempt}
+     group by event_id`,
+  );
+}
+
+async function chargedItems(client: pg.Client): Promise<number> {
+  const [sum] = await rowsOf<{ items: number }>(
+    client,
+    `select (
+       (select coalesce(sum(items), 0) from usage_records) + (select coalesce(sum(items), 0) from usage_totals)
+     )::integer as items`,
+  );
+  return sum!.items;
+}
+
+async function leftovers(client: pg.Client): Promise<Leftovers> {
+  const [left] = await rowsOf<Leftovers>(
+    client,
+    `select
+       (select coalesce(sum(cardinality(event_ids)), 0) from deliveries where lease_until is null)::integer as waiting,
+       (select coalesce(sum(cardinality(event_ids)), 0) from deliveries where lease_until is not null)::integer as leased,
+       (select count(*) from messages)::integer as messages,
+       (select count(*) from handoff_polls)::integer as polls,
+       (select count(*) from replays where status = 'RUNNING')::integer as "runningReplays"`,
+  );
+  return left!;
+}
+
+/** What the agent got, by the item's id, which is the message's. */
+async function handoffsOf(world: World, client: pg.Client): Promise<Handoff[]> {
+  const messages = await world.agent.messages();
+  const counts = Map.groupBy(messages, ({ body }) => body?.message?.messageId ?? "");
+  const duplicates = await rowsOf<{ id: string }>(
+    client,
+    `select ${hex("event_id")} as id from handoffs where possible_duplicate`,
+  );
+  const possible = new Set(duplicates.map(({ id }) => id));
+  return [...counts].map(([itemId, all]) => ({
+    itemId,
+    messages: all.length,
+    isPossibleDuplicate: possible.has(itemId),
+  }));
+}
+
+async function rowsOf<Row extends object>(client: pg.Client, text: string): Promise<Row[]> {
+  return (await client.query<Row>(text)).rows;
+}
+
+/** An id as the interface writes it. */
+function hex(column: string): string {
+  return `replace(${column}::text, '-', '')`;
+}

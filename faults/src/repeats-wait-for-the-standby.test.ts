@@ -1,0 +1,63 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { until } from "../../server/test/support/until.ts";
+import { plainCaller, signUpWithTargets } from "./clients/clients.ts";
+import { Recorder } from "./history/history.ts";
+import { openSession } from "./session.ts";
+import { startWorld } from "./world/world.ts";
+
+it("what was accepted and acknowledged is repeated only once it is on the standby, too", async ({
+  onTestFinished,
+}) => {
+  const logFolder = await mkdtemp(join(tmpdir(), "postrider-faults-"));
+  onTestFinished(() => rm(logFolder, { recursive: true, force: true }));
+  const session = await openSession(undefined);
+  onTestFinished(() => session.close());
+  const world = await startWorld({
+    ...session,
+    seed: 1,
+    recorder: new Recorder(join(logFolder, "history.jsonl")),
+    dataFolder: session.newDataFolder("repeats"),
+    logFolder,
+    hasFullDisk: false,
+  });
+  onTestFinished(() => world.stop());
+  const service = plainCaller(world.services[0].url);
+  const { account, addresses } = await signUpWithTargets(world, true);
+  const key = account.api_key;
+  const { wires, database } = world;
+  const isAlone = (isAlone: boolean): void => {
+    wires.replication.mode = isAlone ? "refuse" : "pass";
+    if (isAlone) wires.replication.cut();
+  };
+  /** Ends the sessions in which commits wait for the standby: what they wrote stays, on the primary alone. */
+  const endWaits = (): Promise<unknown> =>
+    until(
+      () =>
+        database.primary.query(
+          `select pg_terminate_backend(pid)
+           from pg_stat_activity
+           where wait_event = 'SyncRep'`,
+        ),
+      (rows) => rows.length > 0,
+    );
+  /** Asks twice while the standby is away, and gives the statuses, and that of a third time when it is back. */
+  const asked = async (ask: () => Promise<number>): Promise<number[]> => {
+    isAlone(true);
+    const first = ask();
+    await endWaits();
+    const statuses = [await first];
+    const second = ask();
+    statuses.push(await second);
+    isAlone(false);
+    await database.isWhole();
+    return [...statuses, await until(ask, (status) => status !== 503)];
+  };
+  const post = async (path: string, body: object): Promise<number> =>
+    (await service.call("POST", path, { key, body, headers: { "idempotency-key": "k" } })).status;
+
+  expect(await asked(() => post(`/t/${addresses.mailboxId}`, { number: 1 }))).toEqual([503, 503, 202]);
+  expect(await asked(() => post(`/p/${addresses.customer}`, { number: 2 }))).toEqual([503, 503, 202]);
+});

@@ -1,0 +1,49 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { groups } from "./actions/action.ts";
+import { createSchedule, describeSchedule } from "./actions/schedule.ts";
+import { run } from "./run.ts";
+import { openSession } from "./session.ts";
+
+/** One whose six seconds have a kill, a failover, a lost answer and ended sessions in them. */
+const seed = 222;
+const size = { seed, durationMs: 6_000, meanGapMs: 900, harmMs: 1_500, only: groups };
+
+it("a run of faults keeps every promise", async ({ onTestFinished }) => {
+  const outputFolder = await mkdtemp(join(tmpdir(), "postrider-faults-"));
+  onTestFinished(() => rm(outputFolder, { recursive: true, force: true }));
+  const session = await openSession(undefined);
+  onTestFinished(() => session.close());
+  const result = await run({
+    ...session,
+    ...size,
+    senders: 3,
+    consumers: 2,
+    dataFolder: session.newDataFolder("gate"),
+    outputFolder,
+    signal: AbortSignal.timeout(150_000),
+    say: () => undefined,
+  });
+  expect(result.violations, result.schedule).toEqual([]);
+  expect(result.acknowledged).toBeGreaterThan(50);
+  expect(result.unknown, "harm was done").toBeGreaterThan(0);
+});
+
+it("a seed gives the same schedule again, and another one another", () => {
+  const input = { ...size, durationMs: 60_000, limits: { harmMs: size.harmMs } };
+  const told = describeSchedule(createSchedule(input));
+  expect(describeSchedule(createSchedule(input))).toBe(told);
+  expect(describeSchedule(createSchedule({ ...input, seed: 2 }))).not.toBe(told);
+});
+
+it("only what was asked for is done", () => {
+  const steps = createSchedule({
+    ...size,
+    durationMs: 600_000,
+    only: ["kill", "promote"],
+    limits: { harmMs: 1 },
+  });
+  expect(new Set(steps.map(({ group }) => group))).toEqual(new Set(["kill", "promote"]));
+});

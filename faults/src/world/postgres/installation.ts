@@ -1,0 +1,48 @@
+import { databaseAccount, type Account } from "../../../../server/src/postgres/embedded/account.ts";
+import { type Binaries, locateBinaries } from "../../../../server/src/postgres/embedded/binaries.ts";
+
+/** The PostgreSQL that the service brings, used as an operator uses one that was installed. */
+export interface Installation {
+  binaries: Binaries;
+  /** Whom the servers run as; undefined for ourselves. */
+  account: Account | undefined;
+}
+
+export const superuser = "postrider";
+export const databaseName = "postrider";
+/** By this name the primary knows the standby that it waits for. */
+export const standbyName = "standby";
+/** Of databases that live as long as a run and listen on the loopback address. */
+export const password = "faults";
+
+export async function findInstallation(folder: string): Promise<Installation> {
+  const account = await databaseAccount(`${folder}/none`);
+  return { account, binaries: await locateBinaries(account) };
+}
+
+/** Settings of every server: small, and with every write on disk before it is answered. */
+export const settings: Readonly<Record<string, string>> = {
+  fsync: "on",
+  synchronous_commit: "on",
+  full_page_writes: "on",
+  shared_buffers: "48MB",
+  max_connections: "80",
+  min_wal_size: "32MB",
+  max_wal_size: "128MB",
+  wal_keep_size: "128MB",
+  autovacuum_naptime: "5s",
+  listen_addresses: "127.0.0.1",
+  unix_socket_directories: "",
+  // A standby that was cut off comes back at once, and one that hangs is noticed.
+  wal_retrieve_retry_interval: "100ms",
+  wal_receiver_status_interval: "1s",
+  wal_sender_timeout: "3s",
+  wal_receiver_timeout: "3s",
+  hot_standby: "on",
+  jit: "off",
+  timezone: "UTC",
+  log_timezone: "UTC",
+  log_line_prefix: "%m [%p] ",
+  log_min_messages: "warning",
+  log_min_error_statement: "panic",
+};

@@ -1,0 +1,156 @@
+import { appendFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { pathToFileURL } from "node:url";
+import { type ServiceProcess, startService } from "../../../server/test/support/serviceProcess.ts";
+import { root } from "../../../server/test/support/programFile.ts";
+import type { Recorder } from "../history/history.ts";
+import { createInTurn, type InTurn } from "./inTurn.ts";
+import { databaseName, password, superuser } from "./postgres/installation.ts";
+import type { Wire } from "./wire/wire.ts";
+
+export type Version = "this" | "before";
+
+export interface SlotInput {
+  name: string;
+  recorder: Recorder;
+  logFolder: string;
+  /** From clients to it, and from it to the database. */
+  clients: Wire;
+  database: Wire;
+  /** Its settings beside those of every process. */
+  env: Record<string, string>;
+  /** The command of each version; undefined for this one as tests run it. */
+  commands: Record<Version, string | undefined>;
+}
+
+const startLimitMs = 60_000;
+const skewFile = pathToFileURL(join(root, "faults/src/world/skewClock.ts")).href;
+
+/** The place of one process of the service, which is started again whenever it ends, as an init system does. */
+export class ServiceSlot {
+  readonly name: string;
+  readonly clients: Wire;
+  readonly database: Wire;
+  /** What ends and starts its process takes turns. */
+  readonly inTurn: InTurn = createInTurn();
+  version: Version = "this";
+  /** By how much the process's clock is wrong. */
+  skewMs = 0;
+  readonly #input: SlotInput;
+  #process: ServiceProcess | undefined;
+  /** The end that is under way was asked for. */
+  #isEndAsked = false;
+  #isClosed = false;
+
+  constructor(input: SlotInput) {
+    this.#input = input;
+    this.name = input.name;
+    this.clients = input.clients;
+    this.database = input.database;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.clients.port}`;
+  }
+
+  /** Starts a process until one serves. @throws when none does within a minute, or the slot was closed. */
+  async start(): Promise<void> {
+    const deadlineMs = performance.now() + startLimitMs;
+    for (;;) {
+      if (this.#isClosed) throw new Error(`${this.name} was closed`);
+      try {
+        this.#isEndAsked = false;
+        const launched = await this.#launch();
+        if (this.#isClosed) launched.kill("SIGKILL");
+        this.#process = launched;
+        this.clients.to = this.#process.port;
+        this.#watch(this.#process);
+        return;
+      } catch (error) {
+        this.#input.recorder.ended({
+          service: this.name,
+          isAsked: false,
+          isStarting: true,
+          how: "did not start",
+          lastWords: (error as Error).message.slice(-2_000),
+        });
+        if (performance.now() > deadlineMs) throw error;
+        await delay(200);
+      }
+    }
+  }
+
+  /** Sends a signal that does not end it. */
+  signal(signal: "SIGSTOP" | "SIGCONT"): void {
+    this.#process?.kill(signal);
+  }
+
+  /** Ends the process and leaves the place empty. SIGTERM has it stop in order. */
+  async end(signal: "SIGKILL" | "SIGTERM"): Promise<void> {
+    const process = this.#process;
+    if (process === undefined || !process.isRunning()) return;
+    this.#isEndAsked = true;
+    process.kill("SIGCONT");
+    if (signal === "SIGTERM") await process.stop();
+    else {
+      process.kill(signal);
+      await process.ended;
+    }
+    this.clients.to = undefined;
+  }
+
+  /** Resolves once its process serves; starts one where there is none. */
+  async serves(): Promise<void> {
+    if (this.#process?.isRunning() !== true) await this.start();
+  }
+
+  /** Resolves once a process of this version serves. */
+  async upgrade(): Promise<void> {
+    if (this.version === "before") await this.end("SIGTERM");
+    this.version = "this";
+    await this.serves();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.end("SIGKILL");
+  }
+
+  #launch(): Promise<ServiceProcess> {
+    const { database, env, commands } = this.#input;
+    const command = commands[this.version];
+    return startService({
+      storage: {
+        databaseUrl: `postgresql://${superuser}:${password}@127.0.0.1:${database.port}/${databaseName}`,
+      },
+      env: {
+        ...env,
+        ...(this.skewMs !== 0 && {
+          SKEW_CLOCK_MS: String(this.skewMs),
+          NODE_OPTIONS: `${process.env["NODE_OPTIONS"] ?? ""} --import=${skewFile}`.trim(),
+        }),
+      },
+      ...(command !== undefined && { command }),
+    });
+  }
+
+  #watch(child: ServiceProcess): void {
+    void child.ended.then((code) => {
+      const said = child.output();
+      appendFileSync(join(this.#input.logFolder, `${this.name}.log`), `${said}\n--- ended with ${code}\n`);
+      const isAsked = this.#isEndAsked;
+      this.#input.recorder.ended({
+        service: this.name,
+        isAsked,
+        isStarting: false,
+        how: code === null ? "signal" : `code ${code}`,
+        lastWords: isAsked ? "" : said.slice(-2_000),
+      });
+      if (!isAsked && !this.#isClosed && this.#process === child)
+        void this.inTurn(() => (this.#process === child ? this.start() : Promise.resolve())).catch(
+          () => undefined,
+        );
+    });
+  }
+}

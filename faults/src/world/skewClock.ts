@@ -1,0 +1,19 @@
+/*
+ * Loaded by a process of the service before anything else: its wall clock is wrong by SKEW_CLOCK_MS. What measures time in
+ * between (`performance.now`, timers) goes on as it was, as on a machine whose clock was never set right.
+ */
+const skewMs = Number(process.env["SKEW_CLOCK_MS"] ?? 0);
+const RightDate = Date;
+
+class SkewedDate extends RightDate {
+  constructor(...given: unknown[]) {
+    if (given.length === 0) super(RightDate.now() + skewMs);
+    else super(...(given as [number]));
+  }
+
+  static override now(): number {
+    return RightDate.now() + skewMs;
+  }
+}
+
+globalThis.Date = SkewedDate as DateConstructor;
