@@ -69,7 +69,7 @@ export async function serve(config: Config, say: (line: string) => void, isRunBy
     await telemetry?.stop();
     await database.close();
     log.info({}, "stopped");
-    log.flush();
+    await log.flush();
     if (telemetry !== undefined) endSoon();
   }
 }
@@ -125,8 +125,7 @@ function endLate(log: Log): void {
     { limit_ms: stopLimitMs },
     "stopping took too long; what is left is delivered after its leases lapse",
   );
-  log.flush();
-  endBy("SIGTERM");
+  void log.flush().then(() => endBy("SIGTERM"));
 }
 
 function greet(config: Config, port: number, say: (line: string) => void): void {

@@ -10,13 +10,14 @@ test("lines arrive whole and in order, whether written by themselves or flushed"
   const fd = openSync(path, "w");
   const writer = createLineWriter(fd);
   const lines = Array.from(
-    { length: 5_000 },
+    { length: 7_000 },
     (_, number) => `{"number":${number},"text":"${"é".repeat(30)}"}\n`,
   );
   for (const line of lines.slice(0, 4_000)) writer.write(line);
   await vi.waitFor(() => expect(readFileSync(path, "utf8")).toBe(lines.slice(0, 4_000).join("")));
+  // Long enough that a write is under way when the process ends.
   for (const line of lines.slice(4_000)) writer.write(line);
-  writer.flush();
+  await writer.flush();
   expect(readFileSync(path, "utf8")).toBe(lines.join(""));
   closeSync(fd);
   rmSync(folder, { recursive: true });

@@ -1,10 +1,11 @@
 import { write, writeSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
 
 /** Takes whole lines and writes them out in large pieces, off the hot path. */
 export interface LineWriter {
   write(line: string): void;
-  /** Writes everything at once, blocking; for the end of the process. */
-  flush(): void;
+  /** Writes everything that is left, within two seconds; for the end of the process. */
+  flush(): Promise<void>;
 }
 
 /** A piece is written when it is this long, or this long after its first line. */
@@ -62,6 +63,10 @@ export function createLineWriter(fd: number): LineWriter {
     });
   }
 
+  function isWriting(): boolean {
+    return underWay !== undefined;
+  }
+
   return {
     write(line) {
       if (gathered.length >= maxWaitingLength) {
@@ -72,10 +77,11 @@ export function createLineWriter(fd: number): LineWriter {
       if (gathered.length >= pieceLength) writeNext();
       else schedule();
     },
-    flush() {
-      const rest = Buffer.concat([underWay ?? Buffer.alloc(0), takePiece()]);
-      underWay = undefined;
-      writeSyncFully(fd, rest);
+    async flush() {
+      const deadlineMs = performance.now() + flushLimitMs;
+      // The thread pool has this piece and may have written it: written here as well, its lines would be there twice.
+      while (isWriting() && performance.now() < deadlineMs) await delay(1);
+      if (!isWriting()) writeSyncFully(fd, takePiece(), deadlineMs);
     },
   };
 }
@@ -102,14 +108,16 @@ export function createLineForwarder(forward: (lines: string) => void): LineWrite
         flush();
       }, maxDelayMs).unref();
     },
-    flush,
+    flush() {
+      flush();
+      return Promise.resolve();
+    },
   };
 }
 
 const flushLimitMs = 2_000;
 
-function writeSyncFully(fd: number, bytes: Buffer): void {
-  const deadlineMs = performance.now() + flushLimitMs;
+function writeSyncFully(fd: number, bytes: Buffer, deadlineMs: number): void {
   let at = 0;
   while (at < bytes.length && performance.now() < deadlineMs) {
     try {

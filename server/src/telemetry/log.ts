@@ -15,7 +15,7 @@ export interface Log {
   /** Lines that another thread has put together. */
   lines(text: string): void;
   /** Writes out what is still in memory; called once, when the process ends. */
-  flush(): void;
+  flush(): Promise<void>;
 }
 
 /** What is said of a request. */

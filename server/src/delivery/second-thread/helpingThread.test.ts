@@ -49,7 +49,7 @@ const it = databaseTest()
         });
         const log = createLog("info", {
           write: (text) => void lines.push(...text.trimEnd().split("\n")),
-          flush: () => undefined,
+          flush: () => Promise.resolve(),
         });
         const { connection } = database;
         const watchedFlag = new Int32Array(new SharedArrayBuffer(4));

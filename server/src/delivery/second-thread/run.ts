@@ -70,7 +70,7 @@ async function stop(): Promise<void> {
   await telemetry?.stop();
   await pool.end();
   say({ say: "metrics", values: await registry.getMetricsAsJSON() });
-  log.flush();
+  await log.flush();
   main.close();
   // A collector that does not answer keeps its connection, and with it the thread.
   if (telemetry !== undefined) process.exit();
