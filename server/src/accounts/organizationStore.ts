@@ -28,28 +28,26 @@ export interface NewOrganization {
 
 /**
  * Creates an organization. Its slug is made from its name and the random end of its id, always: a suffix only on
- * conflict would tell a newcomer which names are taken.
+ * conflict would tell a newcomer which names are taken. The caller has a transaction open.
  */
 export async function createOrganization(
   client: pg.ClientBase,
   { name, billingStatus, cause, nowMs }: NewOrganization,
 ): Promise<Organization> {
   const id = newRootId(nowMs);
+  const createdAt = Math.floor(nowMs / 1000);
   const { rows } = await client.query<Organization>({
     name: "create_organization",
-    text: `with created as (
-             insert into organizations (id, name, slug, billing_status, created_at)
-             values ($1, $2, $3, $4, $5)
-             returning id, name, slug, billing_status, billing_grace_ends_at, created_at
-           ),
-           recorded as (
-             insert into billing_state_changes (org_id, to_status, cause, changed_at)
-             select id, billing_status, $6, created_at
-             from created
-           )
-           select id, name, slug, billing_status, billing_grace_ends_at, created_at
-           from created`,
-    values: [id, name, slugOf(name, id), billingStatus, Math.floor(nowMs / 1000), cause],
+    text: `insert into organizations (id, name, slug, billing_status, created_at)
+           values ($1, $2, $3, $4, $5)
+           returning id, name, slug, billing_status, billing_grace_ends_at, created_at`,
+    values: [id, name, slugOf(name, id), billingStatus, createdAt],
+  });
+  await client.query({
+    name: "record_first_billing_state",
+    text: `insert into billing_state_changes (org_id, to_status, cause, changed_at)
+           values ($1, $2, $3, $4)`,
+    values: [id, billingStatus, cause, createdAt],
   });
   return rows[0]!;
 }

@@ -30,25 +30,27 @@ function fold(pool: pg.Pool, firstBucket: number, lastBucket: number): Promise<n
       advisoryLockKey,
     ]);
     if (lock.rows[0]?.taken !== true) return 0;
-    const { rows } = await client.query<{ moved: number }>({
-      name: "fold_usage",
+    const { rows } = await client.query<{ org_id: string; period: number; items: number; records: number }>({
+      name: "take_usage",
       text: `with moved as (
                delete from usage_records
                where bucket between $1 and $2
                returning org_id, period, items
-             ),
-             added as (
-               insert into usage_totals (org_id, period, items)
-               select org_id, period, sum(items)
-               from moved
-               group by org_id, period
-               on conflict (org_id, period) do update
-               set items = usage_totals.items + excluded.items
              )
-             select count(*) as moved
-             from moved`,
+             select org_id, period, sum(items)::bigint as items, count(*) as records
+             from moved
+             group by org_id, period`,
       values: [firstBucket, lastBucket],
     });
-    return rows[0]?.moved ?? 0;
+    await client.query({
+      name: "add_usage",
+      text: `insert into usage_totals (org_id, period, items)
+             select m.org_id, m.period, m.items
+             from unnest($1::uuid[], $2::integer[], $3::bigint[]) as m (org_id, period, items)
+             on conflict (org_id, period) do update
+             set items = usage_totals.items + excluded.items`,
+      values: [rows.map((row) => row.org_id), rows.map((row) => row.period), rows.map((row) => row.items)],
+    });
+    return rows.reduce((sum, { records }) => sum + records, 0);
   });
 }

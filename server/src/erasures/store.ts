@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { emailOf } from "../audit/emailOf.ts";
 import type { Caller } from "../http/contract/credentials.ts";
 
 /** A request to erase one event with its copies, or all events of a correlation id; moments are Unix milliseconds. */
@@ -27,11 +28,12 @@ export async function insertErasure(
   pool: pg.Pool,
   { id, caller, subject }: { id: string; caller: Caller; subject: Subject },
 ): Promise<StoredErasure> {
+  const email = caller.kind === "session" ? await emailOf(pool, caller.userId) : null;
   const { rows } = await pool.query<StoredErasure>({
     name: "insert_erasure",
     text: `insert into erasures (id, org_id, event_id, correlation_id, created_by, created_at)
            select $1, $2, $3, $4, coalesce(
-               (select u.email from users u where u.id = $5),
+               $5,
                (select 'API key ' || k.name || ' (' || k.prefix || ')' from api_keys k where k.id = $6),
                'a key that was deleted meanwhile'
              ), (extract(epoch from clock_timestamp()) * 1000)::bigint
@@ -41,7 +43,7 @@ export async function insertErasure(
       caller.orgId,
       "eventId" in subject ? subject.eventId : null,
       "correlationId" in subject ? subject.correlationId : null,
-      caller.kind === "session" ? caller.userId : null,
+      email,
       caller.kind === "apiKey" ? caller.keyId : null,
     ],
   });
@@ -150,7 +152,7 @@ export async function finishErasure(pool: pg.Pool, id: string): Promise<void> {
     text: `update erasures
            set status = 'DONE',
              total = coalesce(total, erased),
-             finished_at = (extract(epoch from clock_timestamp()) * 1000)::bigint
+             finished_at = (extract(epoch from statement_timestamp()) * 1000)::bigint
            where id = $1
              and status = 'RUNNING'`,
     values: [id],

@@ -25,6 +25,7 @@ export const innerFunctions = [
   "unpark_messages",
   "choose_keyed_messages",
   "message_refusal",
+  "mailbox_item_status",
   "bury_messages",
   "return_messages",
   "return_message_of_key",

@@ -58,6 +58,8 @@ export async function ensurePartitions(pool: pg.Pool | pg.PoolClient, nowMs: num
       // No query has a condition on the payload, and sorting 30,000 of them would be most of ANALYZE's work.
       if (table === "events")
         await pool.query(`alter table ${home}.${name} alter column payload set statistics 0`);
+      // It has no primary key, and logical replication has to name rows that an erasure changes.
+      if (table === "attempts") await pool.query(`alter table ${home}.${name} replica identity full`);
       created++;
     }
   }

@@ -122,7 +122,7 @@ async function settle(queries: Queries, looked: readonly Looked[]): Promise<numb
     ),
     later as (
       update replay_pending p
-      set due_at = (extract(epoch from clock_timestamp()) * 1000)::bigint + h.in_ms
+      set due_at = (extract(epoch from statement_timestamp()) * 1000)::bigint + h.in_ms
       from held h
       where p.replay_id = h.replay_id
         and p.event_id = h.event_id

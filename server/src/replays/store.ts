@@ -84,7 +84,7 @@ export async function insertReplay(
       )
       values (
         ${replay.id}, ${caller.orgId}, ${isEmpty ? "DONE" : "RUNNING"}, ${JSON.stringify(replay.filter)}::jsonb,
-        ${replay.ratePerSecond}, ${nameOf(caller)}, ${replay.createdAtMs}, ${isEmpty ? replay.createdAtMs : null},
+        ${replay.ratePerSecond}, ${await nameOf(transaction, caller)}, ${replay.createdAtMs}, ${isEmpty ? replay.createdAtMs : null},
         ${replay.until}, ${replay.total}, ${replay.createdAtMs}
       )
       returning ${columns}
@@ -99,10 +99,16 @@ export async function insertReplay(
 }
 
 /** Who asks, for a person to read. */
-function nameOf(caller: Caller) {
+async function nameOf(queries: Queries, caller: Caller) {
   switch (caller.kind) {
-    case "session":
-      return sql`(select u.email from users u where u.id = ${caller.userId})`;
+    case "session": {
+      const user = await queries
+        .selectFrom("users")
+        .select("email")
+        .where("id", "=", caller.userId)
+        .executeTakeFirst();
+      return sql`${user?.email ?? "a user who is gone"}`;
+    }
     case "apiKey":
       return sql`(select k.name || ' (' || k.prefix || '…)' from api_keys k where k.id = ${caller.keyId})`;
     case "portal":
@@ -148,7 +154,7 @@ export async function cancelReplay(queries: Queries, orgId: string, id: string):
     with canceled as (
       update replays r
       set status = 'CANCELED',
-        finished_at = (extract(epoch from clock_timestamp()) * 1000)::bigint,
+        finished_at = (extract(epoch from statement_timestamp()) * 1000)::bigint,
         lease_until = null,
         lease_token = null
       where r.id = ${id}

@@ -45,17 +45,27 @@ const statement = `
     select extract(epoch from clock_timestamp()) * 1000 as ms
   ),
   waiting as (
-    select bucket, target_id, due_at
-    from waiting_after(-1::smallint, '00000000-0000-0000-0000-000000000000')
+    select
+      -1::smallint as bucket,
+      '00000000-0000-0000-0000-000000000000'::uuid as target_id,
+      null::bigint as due_at
     union all
     select following.bucket, following.target_id, following.due_at
     from waiting w
-    cross join lateral waiting_after(w.bucket, w.target_id) following
+    cross join lateral (
+      select d.bucket, d.target_id, d.due_at
+      from deliveries d
+      where d.lease_until is null
+        and (d.bucket, d.target_id) > (w.bucket, w.target_id)
+      order by d.bucket, d.target_id, d.due_at
+      limit 1
+    ) following
   ),
   target as materialized (
     select w.bucket, w.target_id, w.due_at, coalesce(t.enabled, true) as enabled
     from waiting w
     left join targets t on t.id = w.target_id
+    where w.bucket >= 0
     limit 10000
   ),
   due as (

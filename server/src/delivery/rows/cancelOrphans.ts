@@ -11,16 +11,24 @@ const rowsPerCall = 5_000;
 export async function cancelOrphans(pool: pg.Pool): Promise<number> {
   const { rows } = await pool.query<{ bucket: number; target_id: string }>(
     `with recursive waiting as (
-       select bucket, target_id
-       from waiting_after(-1::smallint, '00000000-0000-0000-0000-000000000000')
+       select -1::smallint as bucket, '00000000-0000-0000-0000-000000000000'::uuid as target_id
        union all
        select following.bucket, following.target_id
        from waiting w
-       cross join lateral waiting_after(w.bucket, w.target_id) following
+       -- One step of the index deliveries_due, however many rows the target has.
+       cross join lateral (
+         select d.bucket, d.target_id
+         from deliveries d
+         where d.lease_until is null
+           and (d.bucket, d.target_id) > (w.bucket, w.target_id)
+         order by d.bucket, d.target_id, d.due_at
+         limit 1
+       ) following
      )
      select w.bucket, w.target_id
      from waiting w
-     where not exists (select from targets t where t.id = w.target_id)
+     where w.bucket >= 0
+       and not exists (select from targets t where t.id = w.target_id)
      limit $1`,
     [maxTargetsPerRun],
   );

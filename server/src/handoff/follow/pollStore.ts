@@ -74,7 +74,7 @@ export async function postponePoll(
     text: `update handoff_polls
            set polls = $4,
              missing = $5,
-             due_at = (extract(epoch from clock_timestamp()) * 1000)::bigint + $6,
+             due_at = (extract(epoch from statement_timestamp()) * 1000)::bigint + $6,
              lease_until = null,
              lease_token = null
            where bucket = $1
@@ -118,11 +118,11 @@ export async function hastenPoll(pool: pg.Pool, eventId: string): Promise<boolea
   const { rowCount } = await pool.query({
     name: "hasten_poll",
     text: `update handoff_polls
-           set due_at = (extract(epoch from clock_timestamp()) * 1000)::bigint
+           set due_at = (extract(epoch from statement_timestamp()) * 1000)::bigint
            where bucket = $1
              and event_id = $2
              and lease_until is null
-             and due_at > (extract(epoch from clock_timestamp()) * 1000)::bigint`,
+             and due_at > (extract(epoch from statement_timestamp()) * 1000)::bigint`,
     values: [bucketOf(eventId), eventId],
   });
   return rowCount === 1;

@@ -1,7 +1,8 @@
 import type pg from "pg";
+import { emailOf } from "../../audit/emailOf.ts";
 import { callFunction } from "../../postgres/hot/callFunction.ts";
 import { bucketOf, isId, newId } from "../../postgres/ids.ts";
-import { ApiError, notFound } from "../../http/contract/errors.ts";
+import { ApiError, notFound, unauthorized } from "../../http/contract/errors.ts";
 
 export interface ForceDeps {
   pool: pg.Pool;
@@ -28,11 +29,14 @@ const maxTries = 20;
 /**
  * Takes a claimed message from its consumer, or makes a message dead, and records who did it.
  * @throws {ApiError} 404 when the organization has no such message in this mailbox, 409 when it has ended or expired, or
- * is to be taken from nobody, 503 when it does not hold still.
+ * is to be taken from nobody, 401 when its user is gone, 503 when it does not hold still.
  */
 export async function forceMessage(deps: ForceDeps, change: ForcedChange): Promise<void> {
   const { mailboxId, messageId, orgId, userId, reason } = change;
   if (!isId(mailboxId) || !isId(messageId)) throw notFound();
+  // Who is gone by now has nothing to decide.
+  const email = await emailOf(deps.pool, userId);
+  if (email === null) throw unauthorized();
   for (let tries = 1; ; tries++) {
     const rows = await callFunction(deps.pool, "force_message", {
       p_retention_ms: deps.retentionMs,
@@ -41,6 +45,7 @@ export async function forceMessage(deps: ForceDeps, change: ForcedChange): Promi
       p_id: messageId,
       p_reason: reason,
       p_user: userId,
+      p_email: email,
       p_intervention: newId(bucketOf(messageId), deps.nowMs()),
     });
     const code = rows[0]!.force_message as Code;

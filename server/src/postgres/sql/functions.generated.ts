@@ -348,22 +348,11 @@ export const functions = {
       p_id: "uuid",
       p_reason: "text",
       p_user: "uuid",
+      p_email: "text",
       p_intervention: "uuid",
     },
     columns: {
       force_message: "text",
-    },
-  },
-  mailbox_item_status: {
-    parameters: {
-      p_bucket: "int2",
-      p_mailbox: "uuid",
-      p_id: "uuid",
-      p_now_ms: "int8",
-      p_retention_ms: "int8",
-    },
-    columns: {
-      mailbox_item_status: "text",
     },
   },
   matches_event_types: {
@@ -634,20 +623,6 @@ export const functions = {
       listener_kind: "text",
       event_type: "text",
       status: "text",
-    },
-  },
-  waiting_after: {
-    parameters: {
-      p_bucket: "int2",
-      p_target: "uuid",
-    },
-    columns: {
-      bucket: "int2",
-      target_id: "uuid",
-      org_id: "uuid",
-      due_at: "int8",
-      kind: "int2",
-      items: "int4",
     },
   },
 } as const;

@@ -61,6 +61,8 @@ declare
   v_wanted integer;
   v_is_wide boolean;
   v_part_id uuid;
+  v_whole record;
+  v_rest_ids uuid[];
   -- Of what is leased from one target: the rows, with the number of items up to and with each, and the items.
   v_row_ids uuid[];
   v_attempts smallint[];
@@ -88,9 +90,13 @@ begin
       limit 1;
       continue when not found;
     else
-      select w.bucket, w.target_id, w.due_at, w.kind, w.items
+      select d.bucket, d.target_id, d.due_at, d.kind, cardinality(d.event_ids) as items
       into v_first
-      from waiting_after(v_bucket, v_cursor) w;
+      from deliveries d
+      where d.lease_until is null
+        and (d.bucket, d.target_id) > (v_bucket, v_cursor)
+      order by d.bucket, d.target_id, d.due_at
+      limit 1;
 
       if not found then
         if v_wrapped then
@@ -196,47 +202,40 @@ begin
     else
       -- The oldest items of the first row, in a row of their own.
       v_part_id := overlay(gen_random_uuid()::text placing lpad(to_hex(v_bucket::integer), 2, '0') from 35 for 2);
-      with due as (
-        select d.ctid as tid, d.event_ids
-        from deliveries d
-        where d.bucket = v_bucket
-          and d.target_id = v_cursor
-          and d.lease_until is null
-          and d.due_at <= v_now_ms
-          and cardinality(d.event_ids) > v_wanted
-        order by d.due_at
-        limit 1
-        for update skip locked
-      ),
-      rest as (
+      v_row_ids := null;
+      select d.id, d.kind, d.attempts, d.schedule_attempts, d.org_id, d.due_at, d.event_ids
+      into v_whole
+      from deliveries d
+      where d.bucket = v_bucket
+        and d.target_id = v_cursor
+        and d.lease_until is null
+        and d.due_at <= v_now_ms
+        and cardinality(d.event_ids) > v_wanted
+      order by d.due_at
+      limit 1
+      for update skip locked;
+      if found then
+        v_event_ids := v_whole.event_ids[: v_wanted];
+        v_rest_ids := v_whole.event_ids[v_wanted + 1 :];
         update deliveries d
-        set event_ids = due.event_ids[v_wanted + 1 :]
-        from due
+        set event_ids = v_rest_ids
         where d.bucket = v_bucket
-          and d.ctid = due.tid
-        returning d.kind, d.attempts, d.schedule_attempts, d.org_id, d.due_at, due.event_ids[: v_wanted] as event_ids
-      ),
-      leased as (
+          and d.id = v_whole.id;
         insert into deliveries (
           bucket, kind, attempts, schedule_attempts, id, target_id, org_id, due_at, lease_until, lease_token,
           event_ids
         )
-        select
-          v_bucket, r.kind, r.attempts, r.schedule_attempts, v_part_id, v_cursor, r.org_id, r.due_at,
-          v_now_ms + p_lease_ms, p_lease_token, r.event_ids
-        from rest r
-        returning id, event_ids, attempts, schedule_attempts
-      )
-      select
-        array[l.id],
-        array[l.attempts],
-        array[l.schedule_attempts],
-        array[cardinality(l.event_ids)],
-        l.event_ids[1],
-        l.event_ids[cardinality(l.event_ids)],
-        l.event_ids
-      into v_row_ids, v_attempts, v_schedules, v_ends, v_low, v_high, v_event_ids
-      from leased l;
+        values (
+          v_bucket, v_whole.kind, v_whole.attempts, v_whole.schedule_attempts, v_part_id, v_cursor, v_whole.org_id,
+          v_whole.due_at, v_now_ms + p_lease_ms, p_lease_token, v_event_ids
+        );
+        v_row_ids := array[v_part_id];
+        v_attempts := array[v_whole.attempts];
+        v_schedules := array[v_whole.schedule_attempts];
+        v_ends := array[v_wanted];
+        v_low := v_event_ids[1];
+        v_high := v_event_ids[v_wanted];
+      end if;
     end if;
     if v_row_ids is null then
       v_met_others := true;

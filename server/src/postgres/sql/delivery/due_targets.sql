@@ -16,15 +16,26 @@ returns table (
   is_due boolean,
   is_failing boolean
 )
-language sql
+language plpgsql
 stable
 as $$
+#variable_conflict use_column
+begin
+  return query
   with recursive circle as (
     select 0 as steps, p_bucket as bucket, p_target as target_id, null::uuid as org_id, null::bigint as due_at
     union all
     select c.steps + 1, following.bucket, following.target_id, following.org_id, following.due_at
     from circle c
-    cross join lateral waiting_after(c.bucket, c.target_id) following
+    -- One step of the index deliveries_due, however many rows the target has.
+    cross join lateral (
+      select d.bucket, d.target_id, d.org_id, d.due_at
+      from deliveries d
+      where d.lease_until is null
+        and (d.bucket, d.target_id) > (c.bucket, c.target_id)
+      order by d.bucket, d.target_id, d.due_at
+      limit 1
+    ) following
     where c.steps < p_max_targets
   )
   select
@@ -35,5 +46,6 @@ as $$
   from circle c
   left join targets t on t.id = c.target_id
   where c.steps > 0
-  order by c.steps
+  order by c.steps;
+end
 $$;

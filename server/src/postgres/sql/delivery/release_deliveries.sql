@@ -10,64 +10,61 @@ create function release_deliveries(
 )
 returns integer language plpgsql as $$
 declare
-  v_count integer;
+  v_count integer := 0;
+  v_row record;
 begin
-  with held as materialized (
-    select
-      p_spare_ids[r] as spare_id,
-      d.*,
-      array(
-        select i.id
-        from unnest(d.event_ids) with ordinality as i (id, n)
-        where i.id <> all (p_event_ids[coalesce(p_row_ends[r - 1], 0) + 1 : p_row_ends[r]])
-        order by i.n
-      ) as kept
-    from generate_series(1, cardinality(p_row_ids)) as r
-    cross join lateral (
-      select w.bucket, w.kind, w.id, w.attempts, w.schedule_attempts, w.target_id, w.org_id, w.due_at, w.event_ids
-      from deliveries w
-      where w.bucket = get_byte(uuid_send(p_row_ids[r]), 15)
-        and w.id = p_row_ids[r]
-        and w.lease_token = p_row_tokens[r]
-      for update
-    ) d
-  ),
-  changed as (
+  for v_row in
     update deliveries d
     set event_ids = case when h.kept = '{}' then d.event_ids else h.kept end,
       lease_until = case when h.kept <> '{}' then d.lease_until end,
       lease_token = case when h.kept <> '{}' then d.lease_token end
-    from held h
+    from (
+      select
+        w.bucket,
+        w.id,
+        p_spare_ids[r] as spare_id,
+        array(
+          select i.id
+          from unnest(w.event_ids) with ordinality as i (id, n)
+          where i.id <> all (given.ids)
+          order by i.n
+        ) as kept,
+        array(
+          select i.id
+          from unnest(w.event_ids) with ordinality as i (id, n)
+          where i.id = any (given.ids)
+          order by i.n
+        ) as spared
+      from generate_series(1, cardinality(p_row_ids)) as r
+      cross join lateral (
+        select p_event_ids[coalesce(p_row_ends[r - 1], 0) + 1 : p_row_ends[r]] as ids
+      ) given
+      cross join lateral (
+        select l.bucket, l.id, l.event_ids
+        from deliveries l
+        where l.bucket = get_byte(uuid_send(p_row_ids[r]), 15)
+          and l.id = p_row_ids[r]
+          and l.lease_token = p_row_tokens[r]
+        for update
+      ) w
+    ) h
     where d.bucket = h.bucket
       and d.id = h.id
-      and cardinality(h.kept) < cardinality(h.event_ids)
-  ),
-  parted as (
-    insert into deliveries (
-      bucket, kind, attempts, schedule_attempts, id, target_id, org_id, due_at, event_ids
-    )
-    select
-      h.bucket,
-      h.kind,
-      h.attempts,
-      h.schedule_attempts,
-      h.spare_id,
-      h.target_id,
-      h.org_id,
-      h.due_at,
-      array(
-        select i.id
-        from unnest(h.event_ids) with ordinality as i (id, n)
-        where i.id <> all (h.kept)
-        order by i.n
+      and h.spared <> '{}'
+    returning
+      d.bucket, d.kind, d.attempts, d.schedule_attempts, d.target_id, d.org_id, d.due_at, h.spare_id, h.kept, h.spared
+  loop
+    v_count := v_count + cardinality(v_row.spared);
+    if v_row.kept <> '{}' then
+      insert into deliveries (
+        bucket, kind, attempts, schedule_attempts, id, target_id, org_id, due_at, event_ids
       )
-    from held h
-    where h.kept <> '{}'
-      and cardinality(h.kept) < cardinality(h.event_ids)
-  )
-  select coalesce(sum(cardinality(h.event_ids) - cardinality(h.kept)), 0)
-  into v_count
-  from held h;
+      values (
+        v_row.bucket, v_row.kind, v_row.attempts, v_row.schedule_attempts, v_row.spare_id, v_row.target_id,
+        v_row.org_id, v_row.due_at, v_row.spared
+      );
+    end if;
+  end loop;
   return v_count;
 end
 $$;

@@ -194,10 +194,13 @@ begin
           set state = 2,
             claim_count = m.claim_count + 1,
             claimable_at = v_now_ms + p_leases_ms[i.request],
-            claimed_by = v_key_ids[p_keys[i.request]],
-            claim_token = p_claim_tokens[i.request]
+            claimed_by = holder.key_id,
+            claim_token = holder.token
           from unnest(v_choice.ids, v_slots[v_taken + 1 : v_taken + cardinality(v_choice.ids)]) with ordinality
             as i (id, request, number)
+          cross join lateral (
+            select v_key_ids[p_keys[i.request]] as key_id, p_claim_tokens[i.request] as token
+          ) holder
           -- The bucket comes from each id here and wherever ids are looked up: with one bucket for all, a plan
           -- made while the table was empty reads the whole bucket to find ten messages.
           where m.bucket = get_byte(uuid_send(i.id), 15)

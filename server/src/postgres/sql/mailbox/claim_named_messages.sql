@@ -80,7 +80,7 @@ begin
 
   return query
   with picked as materialized (
-    select i.number, m.id, m.bucket
+    select i.number, m.id, m.bucket, v_key_ids[i.key] as key_id, p_claim_tokens[i.number] as token
     from (
       select distinct on (id) id, number, key
       from unnest(p_ids, p_keys) with ordinality as i (id, key, number)
@@ -101,8 +101,8 @@ begin
     set state = 2,
       claim_count = m.claim_count + 1,
       claimable_at = v_now_ms + p_leases_ms[p.number],
-      claimed_by = v_key_ids[p_keys[p.number]],
-      claim_token = p_claim_tokens[p.number]
+      claimed_by = p.key_id,
+      claim_token = p.token
     from picked p
     where m.bucket = get_byte(uuid_send(p.id), 15)
       and m.id = p.id

@@ -14,6 +14,8 @@ create function force_message(
   p_id uuid,
   p_reason text,
   p_user uuid,
+  -- The user's address at this moment.
+  p_email text,
   p_intervention uuid
 )
 returns text language plpgsql as $$
@@ -99,20 +101,19 @@ begin
   insert into message_interventions (
     bucket, message_id, id, org_id, mailbox_id, user_id, email, action, claimed_by, reason, at_ms
   )
-  select
+  values (
     v_bucket,
     p_id,
     p_intervention,
     p_org,
     p_mailbox,
-    u.id,
-    u.email,
+    p_user,
+    p_email,
     case when p_reason is null then 'force_release' else 'force_reject' end,
     case when v_status = 'CLAIMED' then v_message.claimed_by end,
     p_reason,
     v_now_ms
-  from users u
-  where u.id = p_user;
+  );
   return 'k';
 end
 $$;

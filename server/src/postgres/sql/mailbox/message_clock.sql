@@ -28,7 +28,8 @@ as $$
   end
 $$;
 
--- The status of one accepted mailbox item, for those who come from `events`.
+-- The status of one accepted mailbox item, for those who come from `events`: once for each row of a list, which is why it
+-- does without settings of its own.
 create function mailbox_item_status(
   p_bucket smallint,
   p_mailbox uuid,
@@ -37,10 +38,11 @@ create function mailbox_item_status(
   p_retention_ms bigint
 )
 returns text
-language sql
+language plpgsql
 stable
 as $$
-  select case
+begin
+  return case
     when p_id < first_id_at(p_now_ms - p_retention_ms) then 'EXPIRED'
     else coalesce(
       (
@@ -60,5 +62,6 @@ as $$
       -- Neither held nor closed: its mailbox was deleted.
       'CANCELED'
     )
-  end
+  end;
+end
 $$;

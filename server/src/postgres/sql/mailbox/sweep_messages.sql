@@ -39,22 +39,18 @@ begin
       where m.bucket = get_byte(uuid_send(old.id), 15)
         and m.id = old.id
       returning m.mailbox_id, m.ordering_key
-    ),
-    noted as (
-      insert into mailbox_activity (bucket, minute, accepted, acknowledged, held, mailbox_id)
-      select v_bucket, v_now_ms / 60000, 0, 0, -count(*), g.mailbox_id
-      from gone g
-      group by g.mailbox_id
     )
-    select
-      count(*),
-      array_agg(g.mailbox_id) filter (where g.ordering_key is not null),
-      array_agg(g.ordering_key) filter (where g.ordering_key is not null)
+    select count(*), array_agg(g.mailbox_id), array_agg(g.ordering_key)
     into v_gone, v_mailboxes, v_keys
     from gone g;
     v_count := v_count + v_gone;
+    insert into mailbox_activity (bucket, minute, accepted, acknowledged, held, mailbox_id)
+    select v_bucket, v_now_ms / 60000, 0, 0, -count(*), g.mailbox_id
+    from unnest(v_mailboxes) as g (mailbox_id)
+    group by g.mailbox_id;
     perform unpark_messages(v_bucket, k.mailbox_id, array_agg(distinct k.ordering_key), v_now_ms, v_expired_before)
     from unnest(v_mailboxes, v_keys) as k (mailbox_id, ordering_key)
+    where k.ordering_key is not null
     group by k.mailbox_id;
   end loop;
   return v_count;

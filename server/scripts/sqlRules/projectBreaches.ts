@@ -1,0 +1,53 @@
+import { readFileSync } from "node:fs";
+import { glob } from "node:fs/promises";
+import { join } from "node:path";
+import type pg from "pg";
+import { functionSchema } from "../../src/postgres/functionSchema.ts";
+import { tablePlaces } from "../../src/postgres/tablePlaces.ts";
+import { schemaBreaches } from "./schemaRules.ts";
+import { type Breach, functionBreaches, statementBreaches, type Surroundings } from "./statementRules.ts";
+import { type InstalledFunction, sourceStatements } from "./statements.ts";
+
+const source = join(import.meta.dirname, "../../src");
+
+/** All that breaks a rule of cells: in a migrated database's tables and functions, and in the statements of the service. */
+export async function projectBreaches(client: pg.ClientBase): Promise<Breach[]> {
+  const surroundings: Surroundings = { places: tablePlaces, volatile: await volatileFunctions(client) };
+  const { rows } = await client.query<InstalledFunction>(
+    `select p.proname as name, l.lanname as language, pg_get_functiondef(p.oid) as definition
+     from pg_proc p
+     join pg_language l on l.oid = p.prolang
+     where p.pronamespace = $1::regnamespace`,
+    [functionSchema],
+  );
+  const found = [
+    ...(await schemaBreaches(client, tablePlaces)),
+    ...rows.flatMap((installed) => functionBreaches(installed, surroundings)),
+    ...(await sourceBreaches(surroundings)),
+  ];
+  const unique = new Map(found.map((breach) => [`${breach.place}: ${breach.rule}`, breach]));
+  return [...unique.values()];
+}
+
+async function sourceBreaches(surroundings: Surroundings): Promise<Breach[]> {
+  const breaches: Breach[] = [];
+  for await (const path of glob("**/*.ts", { cwd: source })) {
+    if (/\.(test|generated)\.ts$/.test(path)) continue;
+    const text = readFileSync(join(source, path), "utf8");
+    const statements = sourceStatements(path.replaceAll("\\", "/"), text);
+    breaches.push(...statements.flatMap((statement) => statementBreaches(statement, surroundings)));
+  }
+  return breaches;
+}
+
+/** Names that a volatile function of PostgreSQL or of the service has. */
+async function volatileFunctions(client: pg.ClientBase): Promise<Set<string>> {
+  const { rows } = await client.query<{ name: string }>(
+    `select distinct p.proname as name
+     from pg_proc p
+     where p.provolatile = 'v'
+       and p.pronamespace in ('pg_catalog'::regnamespace, $1::regnamespace)`,
+    [functionSchema],
+  );
+  return new Set(rows.map(({ name }) => name));
+}

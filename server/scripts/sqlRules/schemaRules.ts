@@ -1,0 +1,90 @@
+import type pg from "pg";
+import type { TablePlace } from "../../src/postgres/tablePlaces.ts";
+import type { Breach } from "./statementRules.ts";
+
+type Places = ReadonlyMap<string, TablePlace>;
+
+interface TableRow {
+  name: string;
+  is_partition: boolean;
+  /** Of a partition the table that it is of, and else itself. */
+  table_name: string;
+  has_key: boolean;
+  /** As `pg_class.relreplident`: `f` or `i` where rows are told apart without a primary key. */
+  identity: string;
+  /** Columns whose default, or identity, is a sequence. */
+  numbered: string[];
+  /** Columns with a statistics target of their own. */
+  measured: string[];
+}
+
+/** The rules of cells that the tables of a database break, as its catalogue has them. */
+export async function schemaBreaches(client: pg.ClientBase, places: Places): Promise<Breach[]> {
+  const { rows } = await client.query<TableRow>(tables);
+  return [...rows.flatMap((row) => tableBreaches(row, places)), ...(await crossingKeys(client, places))];
+}
+
+const tables = `
+  select
+    c.relname as name,
+    c.relispartition as is_partition,
+    coalesce(parent.relname, c.relname) as table_name,
+    exists (select from pg_index x where x.indrelid = c.oid and x.indisprimary) as has_key,
+    c.relreplident::text as identity,
+    array(
+      select a.attname::text
+      from pg_attribute a
+      left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
+      where a.attrelid = c.oid
+        and (a.attidentity <> '' or pg_get_expr(d.adbin, d.adrelid) like '%nextval(%')
+    ) as numbered,
+    array(
+      select a.attname::text
+      from pg_attribute a
+      where a.attrelid = c.oid
+        and a.attnum > 0
+        and a.attstattarget >= 0
+    ) as measured
+  from pg_class c
+  left join pg_inherits i on i.inhrelid = c.oid
+  left join pg_class parent on parent.oid = i.inhparent
+  where c.relnamespace = (select relnamespace from pg_class where oid = 'events'::regclass)
+    and c.relkind in ('r', 'p')`;
+
+function tableBreaches(row: TableRow, places: Places): Breach[] {
+  const place = places.get(row.table_name);
+  const breaches: string[] = [];
+  if (place === undefined) breaches.push("stands nowhere in tablePlaces.ts");
+  if (place === "cell") {
+    if (row.measured.length > 0 && row.is_partition)
+      breaches.push("a partition has a statistics target of its own");
+    if (!row.has_key && !row.is_partition && row.name !== keyless) breaches.push("has no primary key");
+    if (!row.has_key && row.identity === "d") breaches.push("has no replica identity");
+    breaches.push(
+      ...(row.is_partition ? [] : row.numbered).map((column) => `${column} comes from a sequence`),
+    );
+  }
+  return breaches.map((rule) => ({ rule, place: row.table_name }));
+}
+
+/** Whose rows are found by their event alone: a unique index would cost each attempt as much as the index that lists it. */
+const keyless = "attempts";
+
+/** Foreign keys may lead within one place, and from a cell to what is copied beside it. */
+async function crossingKeys(client: pg.ClientBase, places: Places): Promise<Breach[]> {
+  const { rows } = await client.query<{ name: string; from: string; to: string }>(
+    `select k.conname as name, f.relname as "from", t.relname as "to"
+     from pg_constraint k
+     join pg_class f on f.oid = k.conrelid
+     join pg_class t on t.oid = k.confrelid
+     where k.contype = 'f'
+       and k.conparentid = 0
+       and k.connamespace = (select relnamespace from pg_class where oid = 'events'::regclass)`,
+  );
+  return rows
+    .filter(({ from, to }) => {
+      const [fromPlace, toPlace] = [places.get(from), places.get(to)];
+      return fromPlace !== toPlace && !(fromPlace === "cell" && toPlace === "reference");
+    })
+    .map(({ name, from, to }) => ({ rule: `the foreign key ${name} leads to ${to}`, place: from }));
+}

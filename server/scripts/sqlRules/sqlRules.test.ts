@@ -1,0 +1,150 @@
+import type pg from "pg";
+import { expect } from "vitest";
+import { tablePlaces } from "../../src/postgres/tablePlaces.ts";
+import { databaseTest, file } from "../../test/support/fixtures.ts";
+import { allowedBreaches } from "./allowedBreaches.ts";
+import { projectBreaches } from "./projectBreaches.ts";
+import { schemaBreaches } from "./schemaRules.ts";
+import { functionBreaches, statementBreaches } from "./statementRules.ts";
+import { sourceStatements } from "./statements.ts";
+
+const it = databaseTest({ poolSize: 1 }).extend("client", file, async ({ pool }, { onCleanup }) => {
+  const client = await pool.connect();
+  onCleanup(() => client.release());
+  return client;
+});
+
+it("the service's SQL keeps the rules of cells, but for what is listed with its reason", async ({
+  client,
+}) => {
+  const found = (await projectBreaches(client)).map(({ place, rule }) => `${place}: ${rule}`);
+  const listed = allowedBreaches.flatMap(({ rule, places }) => places.map((place) => `${place}: ${rule}`));
+  expect(found.filter((one) => !listed.includes(one))).toEqual([]);
+  expect(
+    listed.filter((one) => !found.includes(one)),
+    "no longer broken: take it off the list",
+  ).toEqual([]);
+});
+
+it("every table has its place, and every place its table", async ({ client }) => {
+  const { rows } = await client.query<{ name: string }>(
+    `select c.relname as name
+     from pg_class c
+     where c.relnamespace = (select relnamespace from pg_class where oid = 'events'::regclass)
+       and c.relkind in ('r', 'p')
+       and not c.relispartition`,
+  );
+  expect(rows.map(({ name }) => name).toSorted()).toEqual([...tablePlaces.keys()].toSorted());
+});
+
+/** Each plants one violation, in a body of PL/pgSQL. */
+const plantedStatements: Record<string, string> = {
+  "sets a column to an element or slice of an array":
+    "update deliveries d set event_ids = d.event_ids[2:] where d.bucket = 1",
+  "calls a volatile function in an update":
+    "update deliveries d set due_at = extract(epoch from clock_timestamp()) where d.bucket = 1",
+  "uses ctid beside an insert":
+    "with old as (select d.ctid, d.id from deliveries d) insert into erased_digests (bucket, event_id) select 1, id from old where ctid is not null",
+  "has several modifying CTEs":
+    "with a as (delete from deliveries returning id), b as (delete from events returning id) select from a, b into strict p_x",
+  "joins data plane and local tables": "perform from events e join users u on u.org_id = e.org_id",
+};
+
+for (const [rule, statement] of Object.entries(plantedStatements))
+  it(`sees a function that ${rule}`, () => {
+    const volatile = new Set(["clock_timestamp"]);
+    const definition = `create function planted(p_x integer) returns void language plpgsql as $$ begin ${statement}; end $$`;
+    const found = functionBreaches(
+      { name: "planted", language: "plpgsql", definition },
+      { places: tablePlaces, volatile },
+    );
+    const alsoLocal = rule.startsWith("joins") ? ["a function of the data plane uses a local table"] : [];
+    expect(found.map((breach) => breach.rule)).toEqual([rule, ...alsoLocal]);
+  });
+
+it("sees the forms in which the same is written", () => {
+  const surroundings = { places: tablePlaces, volatile: new Set(["gen_random_uuid"]) };
+  const rulesOf = (text: string): string[] =>
+    statementBreaches({ place: "planted", text, isBuilder: false }, surroundings).map(({ rule }) => rule);
+  const element = "sets a column to an element or slice of an array";
+  expect(rulesOf("update messages set (state, position) = ($1, (array[1, 2])[1])")).toEqual([element]);
+  expect(rulesOf("update messages set position = ($1::bigint[])[2]::bigint")).toEqual([element]);
+  expect(
+    rulesOf(
+      "insert into usage_totals (org_id) values ($1) on conflict (org_id) do update set items = ($2::bigint[])[1]",
+    ),
+  ).toEqual([element]);
+  expect(
+    rulesOf("with a as (update targets set id = gen_random_uuid() returning id) select id from a"),
+  ).toEqual(["calls a volatile function in an update"]);
+  expect(rulesOf("update messages set position = coalesce(($1::bigint[])[2], 0)")).toEqual([]);
+  expect(rulesOf("update users set id = gen_random_uuid()")).toEqual([]);
+});
+
+it("sees a function of language SQL that reads the data plane, and one that mixes places over its statements", () => {
+  const surroundings = { places: tablePlaces, volatile: new Set<string>() };
+  const ofSql = "create function planted() returns bigint language sql as $$ select count(*) from events $$";
+  expect(functionBreaches({ name: "planted", language: "sql", definition: ofSql }, surroundings)).toEqual([
+    { place: "planted", rule: "a function of language SQL reads the data plane" },
+  ]);
+  const mixed =
+    "create function planted() returns void language plpgsql as $$ begin delete from events; delete from users; end $$";
+  expect(functionBreaches({ name: "planted", language: "plpgsql", definition: mixed }, surroundings)).toEqual(
+    [{ place: "planted", rule: "a function of the data plane uses a local table" }],
+  );
+});
+
+it("sees statements of TypeScript, as text, with values in them and as chains of the query builder", () => {
+  const surroundings = { places: tablePlaces, volatile: new Set<string>() };
+  const sources = [
+    'query("select 1 from events e, users u")',
+    "query(`\n  select 1 from events e join users u on u.id = ${`x${1}`} `)",
+    "query(`select ${columns} from events e join users u ${rest}`)",
+    'await queries.selectFrom("events as e").innerJoin("users", "users.org_id", "e.org_id").execute();',
+  ];
+  for (const source of sources)
+    expect(
+      sourceStatements("planted.ts", source).flatMap((one) => statementBreaches(one, surroundings)),
+      source,
+    ).toContainEqual({ place: "planted.ts", rule: "joins data plane and local tables" });
+  const apart = 'queries.selectFrom("events").execute(); queries.selectFrom("users").execute();';
+  expect(
+    sourceStatements("planted.ts", apart).flatMap((one) => statementBreaches(one, surroundings)),
+  ).toEqual([]);
+});
+
+/** Each plants one violation in the tables. */
+const plantedTables: Record<string, string> = {
+  "has no primary key": "alter table open_circuits drop constraint open_circuits_pkey",
+  "has no replica identity": "alter table open_circuits drop constraint open_circuits_pkey",
+  "a partition has a statistics target of its own": `do $$
+    begin
+      execute (select format('alter table %s alter column bucket set statistics 5', i.inhrelid::regclass)
+               from pg_inherits i where i.inhparent = 'settlements'::regclass limit 1);
+    end $$`,
+  "bucket comes from a sequence":
+    "create sequence planted; alter table open_circuits alter column bucket set default nextval('planted')",
+  "the foreign key planted leads to organizations":
+    "alter table sessions add org_id uuid constraint planted references organizations",
+  "the foreign key planted leads to users":
+    "alter table events add user_id uuid constraint planted references users",
+  "stands nowhere in tablePlaces.ts": "create table public.planted (id uuid primary key)",
+};
+
+for (const [rule, statement] of Object.entries(plantedTables))
+  it(`sees in the catalogue: ${rule}`, async ({ client }) => {
+    const before = await rules(client);
+    await client.query("begin");
+    try {
+      await client.query(statement);
+      expect((await rules(client)).filter((one) => !before.includes(one))).toContainEqual(
+        expect.stringContaining(`: ${rule}`),
+      );
+    } finally {
+      await client.query("rollback");
+    }
+  });
+
+async function rules(client: pg.ClientBase): Promise<string[]> {
+  return (await schemaBreaches(client, tablePlaces)).map(({ place, rule }) => `${place}: ${rule}`);
+}

@@ -1,0 +1,158 @@
+import type { TablePlace } from "../../src/postgres/tablePlaces.ts";
+import {
+  type InstalledFunction,
+  type Node,
+  type Statement,
+  functionStatements,
+  treeOf,
+  walk,
+} from "./statements.ts";
+
+/** What breaks a rule, and where: a function, a file or a table. */
+export interface Breach {
+  rule: string;
+  place: string;
+}
+
+/** What statements are judged by. */
+export interface Surroundings {
+  places: ReadonlyMap<string, TablePlace>;
+  /** Names of functions that have a volatile form. */
+  volatile: ReadonlySet<string>;
+}
+
+/** The rules of cells that statements break which touch the data plane or what is copied beside it. */
+export function statementBreaches(statement: Statement, surroundings: Surroundings): Breach[] {
+  return judge(statement, surroundings).breaches;
+}
+
+function judge(
+  statement: Statement,
+  surroundings: Surroundings,
+): { places: Set<TablePlace>; breaches: Breach[] } {
+  const tree = mayName(statement, surroundings) ? treeOf(statement) : undefined;
+  const places = placesOf(statement, tree, surroundings.places);
+  if (places.size === 0 || (places.size === 1 && places.has("local"))) return { places, breaches: [] };
+  const broken = treeRules
+    .filter(({ isBroken }) => tree !== undefined && isBroken(tree, surroundings))
+    .map(({ rule }) => rule);
+  if (places.has("cell") && places.has("local")) broken.push("joins data plane and local tables");
+  return { places, breaches: broken.map((rule) => ({ rule, place: statement.place })) };
+}
+
+/** Parsing is most of the work, and most texts name no table. */
+function mayName({ text }: Statement, { places }: Surroundings): boolean {
+  return (text.match(/[a-z_]+/g) ?? []).some((word) => places.has(word));
+}
+
+/** The same of a function, which runs beside one cell as a whole. */
+export function functionBreaches(installed: InstalledFunction, surroundings: Surroundings): Breach[] {
+  const judged = functionStatements(installed).map((statement) => judge(statement, surroundings));
+  const place = installed.name;
+  const breaches = judged.flatMap((one) => one.breaches);
+  const places = new Set(judged.flatMap((one) => Array.from(one.places)));
+  if (places.has("cell") && installed.language === "sql")
+    breaches.push({ rule: "a function of language SQL reads the data plane", place });
+  if (places.has("cell") && places.has("local"))
+    breaches.push({ rule: "a function of the data plane uses a local table", place });
+  return breaches;
+}
+
+const treeRules: readonly { rule: string; isBroken: (tree: Node, surroundings: Surroundings) => boolean }[] =
+  [
+    {
+      rule: "sets a column to an element or slice of an array",
+      isBroken: (tree) => some(tree, (node) => assigned(node).some(endsWithSubscript)),
+    },
+    {
+      rule: "calls a volatile function in an update",
+      isBroken: (tree, { volatile }) =>
+        updates(tree).some((update) => some(update, (node) => volatile.has(calledFunction(node) ?? ""))),
+    },
+    {
+      rule: "uses ctid beside an insert",
+      isBroken: (tree) => some(tree, (node) => "InsertStmt" in node) && some(tree, isCtid),
+    },
+    {
+      rule: "has several modifying CTEs",
+      isBroken: (tree) => walk(tree).filter(isModifyingCte).length > 1,
+    },
+  ];
+
+function some(tree: unknown, fits: (node: Node) => boolean): boolean {
+  return walk(tree).some(fits);
+}
+
+interface Update {
+  targetList?: readonly { ResTarget: { val?: Node } }[];
+}
+
+/** The updates of a statement: its own, those of its CTEs, and what an insert does on conflict. */
+function updates(tree: Node): Update[] {
+  return walk(tree).flatMap((node) => {
+    const update = node["UpdateStmt"] ?? node["onConflictClause"];
+    return update === undefined ? [] : [update as Update];
+  });
+}
+
+/** The values that an update sets; of `set (a, b) = (…)` each. */
+function assigned(node: Node): Node[] {
+  const update = (node["UpdateStmt"] ?? node["onConflictClause"]) as Update | undefined;
+  return (update?.targetList ?? []).flatMap(({ ResTarget: { val } }) => {
+    if (val === undefined) return [];
+    const several = (val["MultiAssignRef"] as { source?: { RowExpr?: { args: Node[] } } } | undefined)
+      ?.source;
+    return several?.RowExpr?.args ?? [val];
+  });
+}
+
+function endsWithSubscript(value: Node): boolean {
+  const cast = value["TypeCast"] as { arg: Node } | undefined;
+  if (cast !== undefined) return endsWithSubscript(cast.arg);
+  const indirection = (value["A_Indirection"] as { indirection: Node[] } | undefined)?.indirection;
+  return indirection?.at(-1)?.["A_Indices"] !== undefined;
+}
+
+function calledFunction(node: Node): string | undefined {
+  const names = (node["FuncCall"] as { funcname: { String: { sval: string } }[] } | undefined)?.funcname;
+  return names?.at(-1)?.String.sval;
+}
+
+function isCtid(node: Node): boolean {
+  const fields = (node["ColumnRef"] as { fields: { String?: { sval: string } }[] } | undefined)?.fields;
+  return fields?.at(-1)?.String?.sval === "ctid";
+}
+
+function isModifyingCte(node: Node): boolean {
+  const query = (node["CommonTableExpr"] as { ctequery: Node } | undefined)?.ctequery;
+  if (query === undefined) return false;
+  return ["InsertStmt", "UpdateStmt", "DeleteStmt", "MergeStmt"].some((kind) => kind in query);
+}
+
+/** Where the tables stand that a statement names. */
+function placesOf(
+  { text }: Statement,
+  tree: Node | undefined,
+  places: Surroundings["places"],
+): Set<TablePlace> {
+  const names = tree === undefined ? namesInText(text) : namesInTree(tree);
+  return new Set(names.flatMap((name) => places.get(name) ?? []));
+}
+
+function namesInTree(tree: Node): string[] {
+  const all = walk(tree);
+  // A CTE may have the name of a table that it hides.
+  const hidden = new Set(
+    all.map((node) => (node["CommonTableExpr"] as { ctename: string } | undefined)?.ctename),
+  );
+  return all
+    .flatMap((node) => [node["RangeVar"], node["relation"]] as ({ relname?: string } | undefined)[])
+    .flatMap((range) => range?.relname ?? [])
+    .filter((name) => !hidden.has(name));
+}
+
+function namesInText(text: string): string[] {
+  const inSql = text.matchAll(/\b(?:from|join|into|update|using)\s+(?:only\s+)?([a-z_]+)/g);
+  const inBuilder = text.matchAll(/(?:From|Into|Table|Join|from|using)\(\s*"([a-z_]+)(?: as [a-z_]+)?"/g);
+  return [...inSql, ...inBuilder].map(([, name]) => name!);
+}

@@ -1,0 +1,86 @@
+/**
+ * Where a table stands when the data plane is split into cells (`docs/scaling.md`). On one PostgreSQL all are in one schema;
+ * what keeps them apart is checked all the same (`server/scripts/sqlRules`), so that they can be.
+ *
+ * - `cell`: the data plane. It stands once in each cell, and is written by statements that see that cell alone.
+ * - `reference`: small, changed by the control plane, and read by statements of the data plane: a copy is beside every cell.
+ * - `local`: only the control plane reads it, where it stands alone.
+ */
+export type TablePlace = "cell" | "reference" | "local";
+
+const cell = [
+  // Items, and what becomes of them.
+  "events",
+  "publications",
+  "deliveries",
+  "attempts",
+  "delivered_groups",
+  "settlements",
+  "idempotency_keys",
+  "erased_digests",
+  "messages",
+  "closed_messages",
+  "message_claims",
+  "message_interventions",
+  "mailbox_activity",
+  "mailbox_minutes",
+  "handoffs",
+  "handoff_polls",
+  "tryout_requests",
+  // What nodes tell each other of a target.
+  "open_circuits",
+  "target_paces",
+  "target_shares",
+  "target_header_sets",
+  // What is written, or read, in one transaction with items.
+  "target_activity",
+  "activity_steps",
+  "usage_records",
+  "usage_totals",
+  "operational_events",
+  "notification_paces",
+  "replays",
+  "replay_parts",
+  "replay_pending",
+  "erasures",
+] as const;
+
+const reference = [
+  "organizations",
+  "api_keys",
+  "targets",
+  "agent_cards",
+  // Targets and keys refer to it.
+  "customers",
+  // Every statement that ends items asks whether anybody is to be told.
+  "notification_targets",
+] as const;
+
+const local = [
+  "users",
+  "sessions",
+  "invitations",
+  "audit_log",
+  "rate_limits",
+  "event_types",
+  "portal_links",
+  "portal_sessions",
+  "portal_settings",
+  "stream_watches",
+  "billing_state_changes",
+  "billing_accounts",
+  "billing_events",
+  "meter_counters",
+  "meter_batches",
+  "held_invoices",
+  "processes",
+  "schema_migrations",
+  "schema_changes",
+] as const;
+
+/** The place of each table; partitions are where their parent is. */
+export const tablePlaces: ReadonlyMap<string, TablePlace> = new Map<string, TablePlace>([
+  ...cell.map((name) => [name, "cell"] as const),
+  ...reference.map((name) => [name, "reference"] as const),
+  ...local.map((name) => [name, "local"] as const),
+]);
