@@ -21,7 +21,7 @@ const combinations = Number(process.env["FUZZ_REQUESTS"] ?? 500);
  * What breaks requests of many operations in the same way, such as a header line or a text as an id, is tried on every so many
  * of them, and each such way on others; 1 tries everything on everything.
  */
-const sharedEvery = Number(process.env["FUZZ_SHARED_EVERY"] ?? 6);
+const sharedEvery = Number(process.env["FUZZ_SHARED_EVERY"] ?? 10);
 /** One operationId, to look into what it does. */
 const only = process.env["FUZZ_OPERATION"];
 const tried = subjects.filter(({ operationId }) => only === undefined || operationId === only);
