@@ -19,6 +19,14 @@ const longest = [
   "server/test/readiness-means-acceptance.test.ts",
   "server/test/limits-hold-across-nodes.test.ts",
   "server/test/broken-target-delays-no-other.test.ts",
+  "server/test/move-loses-no-item.test.ts",
+  "server/test/replays.test.ts",
+  "server/test/replays-survive-kills.test.ts",
+  "server/test/handoff-lost-answer.test.ts",
+  "server/test/npm-start-passes-signals-on.test.ts",
+  "server/src/delivery/attempt/classify.test.ts",
+  "server/test/mailbox-changes.test.ts",
+  "server/test/accepted-item-survives-crash.test.ts",
 ];
 
 /** Vitest's own order, with the longest files of each project before the others. */

@@ -8,7 +8,7 @@ import { untilNothingIsDue } from "./support/storedItems.ts";
 
 const it = stageTest;
 
-const items = 400;
+const items = 200;
 const kills = 3;
 const limitMs = 60_000;
 const settings = { POSTRIDER_DELIVERY_TIMEOUT_MS: "2000" };

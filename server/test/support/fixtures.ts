@@ -168,7 +168,9 @@ function servicesWith(settings: Settings, shared?: () => Promise<SharedService>)
       if (shared === undefined) return newService();
       const { service, leave } = await shared();
       onCleanup(leave);
-      return service;
+      // What it wrote before is of other files.
+      const before = service.output().length;
+      return { ...service, output: () => service.output().slice(before) };
     })
     .extend("other", file, ({ newService }) => newService())
     .extend("account", file, ({ service }) => signUp(service))
