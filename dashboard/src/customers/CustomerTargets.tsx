@@ -1,4 +1,3 @@
-import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { Target } from "../api/shapes.ts";
 import { buttonLook } from "../controls/Button.tsx";
@@ -6,22 +5,20 @@ import { For } from "../controls/For.tsx";
 import { useRefreshMs } from "../live/liveState.ts";
 import { Empty } from "../states/Empty.tsx";
 import { PagedList } from "../states/PagedList.tsx";
+import { usePages } from "../states/usePages.ts";
 import { EnabledPill } from "../targets/EnabledPill.tsx";
 import { hostOf, kindIcons, kindNames, pathOf } from "../targets/kinds.ts";
 import { customerTargetPage, listCustomerTargets } from "./customerQueries.ts";
 
 /** Where what a customer is sent goes. */
 export function CustomerTargets({ uid }: { uid: string }) {
-  const refetchInterval = useRefreshMs(10_000, 15_000);
-  const list = useInfiniteQuery({
+  const { query, rows: targets } = usePages({
     queryKey: ["targets", "ofCustomer", uid],
-    queryFn: ({ pageParam, signal }) => listCustomerTargets(uid, { after: pageParam, signal }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => (page.length < customerTargetPage ? undefined : page.at(-1)?.id),
-    // Beyond the first pages, reading everything again costs more than it tells.
-    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 3 ? false : refetchInterval),
+    read: (after, signal) => listCustomerTargets(uid, { after, signal }),
+    size: customerTargetPage,
+    cursorOf: ({ id }) => id,
+    refreshMs: useRefreshMs(10_000, 15_000),
   });
-  const targets = list.data?.pages.flat() ?? [];
   const newTarget = (look: "plain" | "primary") => (
     <For least="member">
       <Link to="/targets/new" search={{ customer: uid }} className={buttonLook(look)}>
@@ -38,7 +35,7 @@ export function CustomerTargets({ uid }: { uid: string }) {
         {targets.length > 0 && newTarget("plain")}
       </div>
       <PagedList
-        query={list}
+        query={query}
         isEmpty={targets.length === 0}
         empty={<Empty title="No target belongs to it yet" action={newTarget("primary")} />}
       >

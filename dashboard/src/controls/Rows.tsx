@@ -1,0 +1,42 @@
+import type { ReactNode } from "react";
+
+interface ColumnNamesProps {
+  /** The grid that they share with the rows. */
+  columns: string;
+  names: readonly string[];
+  /** Those of the names that stand at the right, as figures do. */
+  right?: readonly string[];
+}
+
+/** The names above rows, where there is width for columns. They are not read out: rows say what they are. */
+export function ColumnNames({ columns, names, right = [] }: ColumnNamesProps) {
+  return (
+    <div className={`h-8 border-b text-meta font-medium text-muted max-md:hidden ${columns}`} aria-hidden>
+      {names.map((name, column) => (
+        <span key={column} className={right.includes(name) ? "text-right" : undefined}>
+          {name}
+        </span>
+      ))}
+    </div>
+  );
+}
+
+/** A row of a list, marked where the keys j and k have got to. */
+export function MarkableRow({
+  isMarked,
+  className = "",
+  children,
+}: {
+  isMarked: boolean;
+  className?: string;
+  children: ReactNode;
+}) {
+  return (
+    <li
+      data-marked={isMarked}
+      className={`border-b last:border-0 data-[marked=true]:shadow-[inset_2px_0_0_var(--accent)] ${className}`}
+    >
+      {children}
+    </li>
+  );
+}
