@@ -9,11 +9,11 @@ interface ColumnNamesProps {
 }
 
 /** The names above rows, where there is width for columns. They are not read out: rows say what they are. */
-export function ColumnNames({ columns, names, right = [] }: ColumnNamesProps) {
+export function ColumnNames({ columns, names, right }: ColumnNamesProps) {
   return (
     <div className={`h-8 border-b text-meta font-medium text-muted max-md:hidden ${columns}`} aria-hidden>
       {names.map((name, column) => (
-        <span key={column} className={right.includes(name) ? "text-right" : undefined}>
+        <span key={column} className={right?.includes(name) === true ? "text-right" : undefined}>
           {name}
         </span>
       ))}

@@ -1,11 +1,10 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { type ComponentType, useState } from "react";
+import type { ComponentType } from "react";
 import { answer, client } from "../api/client.ts";
 import { targetQuery } from "../api/queries.ts";
 import type { Target } from "../api/shapes.ts";
-import { Button } from "../controls/Button.tsx";
-import { Confirm } from "../controls/Confirm.tsx";
+import { ConfirmButton } from "../controls/Confirm.tsx";
 import { Tabs } from "../controls/Tabs.tsx";
 import { useRefreshMs } from "../live/liveState.ts";
 import { useUrlState } from "../shell/useUrlState.ts";
@@ -69,7 +68,6 @@ function Endpoint({ target }: { target: Target }) {
 }
 
 function DeleteEndpoint({ target }: { target: Target }) {
-  const [asks, setAsks] = useState(false);
   const [, change] = useUrlState();
   const queries = useQueryClient();
   const remove = useMutation({
@@ -80,21 +78,8 @@ function DeleteEndpoint({ target }: { target: Target }) {
     },
   });
   return (
-    <>
-      <Button look="danger" onClick={() => setAsks(true)}>
-        Delete…
-      </Button>
-      {asks && (
-        <Confirm
-          title={`Delete ${target.name}?`}
-          onClose={() => setAsks(false)}
-          action="Delete it"
-          doing={remove}
-          onConfirm={() => remove.mutate()}
-        >
-          <p>Nothing is sent to it any more. What waits for it is canceled.</p>
-        </Confirm>
-      )}
-    </>
+    <ConfirmButton text="Delete…" title={`Delete ${target.name}?`} action="Delete it" doing={remove}>
+      <p>Nothing is sent to it any more. What waits for it is canceled.</p>
+    </ConfirmButton>
   );
 }

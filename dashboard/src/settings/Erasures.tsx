@@ -112,7 +112,6 @@ function EraseAll({ correlationId, onClose, onDone }: EraseAllProps) {
       for (const key of [queryKey, ["items"], ["itemList"], ["payload"]])
         void queries.invalidateQueries({ queryKey: key });
       onDone();
-      onClose();
     },
   });
   return (
@@ -122,7 +121,6 @@ function EraseAll({ correlationId, onClose, onDone }: EraseAllProps) {
       action="Erase"
       typed={correlationId}
       doing={erase}
-      onConfirm={() => erase.mutate()}
     >
       <p>
         Every item that was accepted with this correlation id, and its replays, lose payload and answers; what

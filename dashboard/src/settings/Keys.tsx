@@ -93,17 +93,10 @@ function RevokeKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void })
     onSuccess: () => {
       toast({ text: `${apiKey.name} was revoked.` });
       void queries.invalidateQueries({ queryKey: ["keys"] });
-      onClose();
     },
   });
   return (
-    <Confirm
-      title={`Revoke ${apiKey.name}?`}
-      onClose={onClose}
-      action="Revoke"
-      doing={revoke}
-      onConfirm={() => revoke.mutate()}
-    >
+    <Confirm title={`Revoke ${apiKey.name}?`} onClose={onClose} action="Revoke" doing={revoke}>
       <p>
         Programs that use <code>{apiKey.prefix}…</code> are refused at once. Messages that it has claimed come
         back when their leases end.

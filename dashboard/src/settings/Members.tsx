@@ -119,7 +119,6 @@ function RemoveMember({ member, onClose }: { member: Member; onClose: () => void
     onSuccess: () => {
       toast({ text: `${member.email} was removed.` });
       void queries.invalidateQueries({ queryKey: ["members"] });
-      onClose();
     },
   });
   return (
@@ -129,7 +128,6 @@ function RemoveMember({ member, onClose }: { member: Member; onClose: () => void
       action="Remove"
       typed={member.email}
       doing={remove}
-      onConfirm={() => remove.mutate()}
     >
       <p>
         Their sessions end at once. API keys belong to the organization and stay: revoke those that they know.
