@@ -1,4 +1,4 @@
-import type { ReactNode } from "react";
+import { Fragment, type ReactNode } from "react";
 
 interface ColumnNamesProps {
   /** The grid that they share with the rows. */
@@ -38,5 +38,25 @@ export function MarkableRow({
     >
       {children}
     </li>
+  );
+}
+
+interface RowListProps<T> {
+  of: readonly T[];
+  /** In the place of the list where it has no rows. */
+  none?: ReactNode;
+  /** A list item for each. */
+  children: (row: T) => ReactNode;
+}
+
+/** Rows that are known by their ids, one below the other. */
+export function RowList<T extends { id: string }>({ of, none, children }: RowListProps<T>) {
+  if (of.length === 0 && none !== undefined) return none;
+  return (
+    <ul>
+      {of.map((row) => (
+        <Fragment key={row.id}>{children(row)}</Fragment>
+      ))}
+    </ul>
   );
 }

@@ -2,12 +2,12 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { answer, client } from "../api/client.ts";
-import { Problem } from "../api/problem.ts";
 import type { Customer } from "../api/shapes.ts";
+import { unlessThere } from "../api/unlessThere.ts";
 import { TextField } from "../controls/Field.tsx";
 import { EditDialog, FormDialog } from "../controls/FormDialog.tsx";
 import { type CustomerDraft, CustomerFields } from "./CustomerFields.tsx";
-import { isUid, uidRule } from "./customerQueries.ts";
+import { isUid, uidInput, uidRule } from "./customerQueries.ts";
 import { metadataOf, metadataProblem, metadataText } from "./metadataText.ts";
 
 /** Makes a customer, and opens its page. */
@@ -17,7 +17,11 @@ export function NewCustomer({ onClose }: { onClose: () => void }) {
   const navigate = useNavigate();
   const queries = useQueryClient();
   const make = useMutation({
-    mutationFn: () => makeCustomer(uid, draft),
+    mutationFn: () =>
+      unlessThere(
+        () => answer(client.GET("/api/v1/customers/{uid}", { params: { path: { uid } } })),
+        () => putCustomer(uid, draft),
+      ),
     onSuccess: (customer) => {
       if (customer === undefined) return;
       void queries.invalidateQueries({ queryKey: ["customers"] });
@@ -41,9 +45,7 @@ export function NewCustomer({ onClose }: { onClose: () => void }) {
       <TextField
         label="Uid"
         required
-        maxLength={128}
-        autoComplete="off"
-        spellCheck={false}
+        {...uidInput}
         hint={`Your own id of the customer, for good: ${uidRule}`}
         error={
           uid !== "" && !isPossible
@@ -68,21 +70,6 @@ export function NewCustomer({ onClose }: { onClose: () => void }) {
       <CustomerFields draft={draft} onChange={setDraft} />
     </FormDialog>
   );
-}
-
-/**
- * Nothing where there is one with this uid: the call that makes a customer would change that one.
- *
- * @throws {Problem}
- */
-async function makeCustomer(uid: string, draft: CustomerDraft): Promise<Customer | undefined> {
-  try {
-    await answer(client.GET("/api/v1/customers/{uid}", { params: { path: { uid } } }));
-    return undefined;
-  } catch (error) {
-    if (!(error instanceof Problem) || error.status !== 404) throw error;
-  }
-  return putCustomer(uid, draft);
 }
 
 /** @throws {Problem} */

@@ -1,13 +1,13 @@
 import { Link } from "@tanstack/react-router";
 import type { Target } from "../api/shapes.ts";
-import { buttonLook } from "../controls/Button.tsx";
-import { For } from "../controls/For.tsx";
+import { RowList } from "../controls/Rows.tsx";
 import { useRefreshMs } from "../live/liveState.ts";
 import { Empty } from "../states/Empty.tsx";
 import { PagedList } from "../states/PagedList.tsx";
 import { usePages } from "../states/usePages.ts";
 import { EnabledPill } from "../targets/EnabledPill.tsx";
 import { hostOf, kindIcons, kindNames, pathOf } from "../targets/kinds.ts";
+import { NewTargetLink } from "../targets/NewTargetLink.tsx";
 import { customerTargetPage, listCustomerTargets } from "./customerQueries.ts";
 
 /** Where what a customer is sent goes. */
@@ -20,11 +20,9 @@ export function CustomerTargets({ uid }: { uid: string }) {
     refreshMs: useRefreshMs(10_000, 15_000),
   });
   const newTarget = (look: "plain" | "primary") => (
-    <For least="member">
-      <Link to="/targets/new" search={{ customer: uid }} className={buttonLook(look)}>
-        New target
-      </Link>
-    </For>
+    <NewTargetLink search={{ customer: uid }} look={look}>
+      New target
+    </NewTargetLink>
   );
   return (
     <section aria-labelledby="customer-targets" className="grid gap-2">
@@ -39,11 +37,7 @@ export function CustomerTargets({ uid }: { uid: string }) {
         isEmpty={targets.length === 0}
         empty={<Empty title="No target belongs to it yet" action={newTarget("primary")} />}
       >
-        <ul>
-          {targets.map((target) => (
-            <Row key={target.id} target={target} />
-          ))}
-        </ul>
+        <RowList of={targets}>{(target) => <Row target={target} />}</RowList>
       </PagedList>
     </section>
   );

@@ -3,6 +3,7 @@ import { Plus } from "lucide-react";
 import { type ReactNode, useRef, useState } from "react";
 import type { Customer } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
+import { FindInput } from "../controls/FindInput.tsx";
 import { For } from "../controls/For.tsx";
 import { ColumnNames, MarkableRow } from "../controls/Rows.tsx";
 import { useRefreshMs } from "../live/liveState.ts";
@@ -45,11 +46,10 @@ export function CustomersPage() {
         <h1 className="text-page font-semibold">Customers</h1>
         {newCustomer}
       </div>
-      <input
+      <FindInput
         ref={input}
-        aria-label="Find customers whose uid begins with this"
+        label="Find customers whose uid begins with this"
         placeholder="Find by the beginning of the uid"
-        className="h-9 rounded-control border border-control bg-surface px-2.5"
         value={prefix ?? ""}
         onChange={(event) => change({ prefix: event.target.value || undefined })}
       />

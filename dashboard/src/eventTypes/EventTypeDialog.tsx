@@ -2,8 +2,8 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { answer, client } from "../api/client.ts";
-import { Problem } from "../api/problem.ts";
 import type { EventType } from "../api/shapes.ts";
+import { unlessThere } from "../api/unlessThere.ts";
 import { TextField } from "../controls/Field.tsx";
 import { EditDialog, FormDialog } from "../controls/FormDialog.tsx";
 import {
@@ -23,7 +23,11 @@ export function NewEventType({ onClose }: { onClose: () => void }) {
   const navigate = useNavigate();
   const queries = useQueryClient();
   const make = useMutation({
-    mutationFn: () => makeEventType(name, draft),
+    mutationFn: () =>
+      unlessThere(
+        () => answer(client.GET("/api/v1/event-types/{name}", { params: { path: { name } } })),
+        () => putEventType(name, inputOf(draft)),
+      ),
     onSuccess: (type) => {
       if (type === undefined) return;
       void queries.invalidateQueries({ queryKey: ["eventTypes"] });
@@ -73,21 +77,6 @@ export function NewEventType({ onClose }: { onClose: () => void }) {
 function nameProblem(name: string, isTaken: boolean): string | undefined {
   if (name !== "" && !isTypeName(name)) return typeNameRule;
   return isTaken ? "There is a type of this name already" : undefined;
-}
-
-/**
- * Nothing where there is one of this name: the call that makes a type would change that one.
- *
- * @throws {Problem}
- */
-async function makeEventType(name: string, draft: EventTypeDraft): Promise<EventType | undefined> {
-  try {
-    await answer(client.GET("/api/v1/event-types/{name}", { params: { path: { name } } }));
-    return undefined;
-  } catch (error) {
-    if (!(error instanceof Problem) || error.status !== 404) throw error;
-  }
-  return putEventType(name, inputOf(draft));
 }
 
 /** Changes what is said of a type. Its name stays. */

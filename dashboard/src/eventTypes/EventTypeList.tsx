@@ -3,6 +3,7 @@ import { Plus } from "lucide-react";
 import { type ReactNode, type RefObject, useRef, useState } from "react";
 import type { ListedEventType } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
+import { FindInput } from "../controls/FindInput.tsx";
 import { For } from "../controls/For.tsx";
 import { ColumnNames, MarkableRow } from "../controls/Rows.tsx";
 import { useRefreshMs } from "../live/liveState.ts";
@@ -86,11 +87,11 @@ interface FiltersProps {
 function Filters({ input, prefix, deprecated, onChange }: FiltersProps) {
   return (
     <div className="flex flex-wrap gap-2">
-      <input
+      <FindInput
         ref={input}
-        aria-label="Find event types whose name begins with this"
+        label="Find event types whose name begins with this"
         placeholder="Find by the beginning of the name"
-        className="h-9 min-w-48 grow rounded-control border border-control bg-surface px-2.5"
+        className="min-w-48 grow"
         value={prefix ?? ""}
         onChange={(event) => onChange({ prefix: event.target.value || undefined })}
       />

@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { ImportedEventTypes } from "../api/shapes.ts";
-import { TextArea } from "../controls/Field.tsx";
+import { CodeArea } from "../controls/Field.tsx";
 import { FormDialog } from "../controls/FormDialog.tsx";
 import { toast } from "../controls/toasts.ts";
 import { importEventTypes } from "./eventTypeQueries.ts";
@@ -49,11 +49,9 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
           onChange={(event) => void event.target.files?.[0]?.text().then(give)}
         />
       </label>
-      <TextArea
+      <CodeArea
         label="The document"
         rows={8}
-        spellCheck={false}
-        className="font-mono"
         value={text}
         error={problem}
         hint="OpenAPI 3.1 or 3.2 as JSON: each of its webhooks becomes a type. Types that it does not have stay"

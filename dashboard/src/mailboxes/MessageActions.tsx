@@ -55,7 +55,7 @@ function ForceRelease({ message, mailboxId, onClose }: ForceProps) {
     mutationFn: () =>
       answer(
         client.POST("/api/v1/mailboxes/{mailbox_id}/messages/{message_id}/force-release", {
-          params: { path: { mailbox_id: mailboxId, message_id: message.id } },
+          params: paramsOf({ message, mailboxId }),
         }),
       ),
     onSuccess: ({ status }) => {
@@ -90,7 +90,7 @@ function ForceReject({ message, mailboxId, onClose }: ForceProps) {
     mutationFn: () =>
       answer(
         client.POST("/api/v1/mailboxes/{mailbox_id}/messages/{message_id}/force-reject", {
-          params: { path: { mailbox_id: mailboxId, message_id: message.id } },
+          params: paramsOf({ message, mailboxId }),
           body: { reason: reason.trim() },
         }),
       ),
@@ -117,6 +117,10 @@ function ForceReject({ message, mailboxId, onClose }: ForceProps) {
       />
     </Confirm>
   );
+}
+
+function paramsOf({ message, mailboxId }: MessageActionsProps) {
+  return { path: { mailbox_id: mailboxId, message_id: message.id } };
 }
 
 function useRefresh(id: string): () => void {

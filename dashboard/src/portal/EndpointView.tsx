@@ -10,9 +10,9 @@ import { useRefreshMs } from "../live/liveState.ts";
 import { useUrlState } from "../shell/useUrlState.ts";
 import { Loaded } from "../states/Loaded.tsx";
 import { Enabling } from "../targets/Enabling.tsx";
-import { EnabledPill } from "../targets/EnabledPill.tsx";
 import { SendTest } from "../targets/SendTest.tsx";
 import { SigningSecret } from "../targets/SigningSecret.tsx";
+import { TargetHead } from "../targets/TargetHead.tsx";
 import { Deliveries } from "./Deliveries.tsx";
 import { EndpointSettings } from "./EndpointSettings.tsx";
 
@@ -44,23 +44,21 @@ function Endpoint({ target }: { target: Target }) {
   const { id, Content } = shown.find((tab) => tab.id === search["tab"]) ?? shown[0]!;
   return (
     <div className="grid gap-4">
-      <div className="flex flex-wrap items-start justify-between gap-3">
-        <div className="grid min-w-0 gap-1">
-          <div className="flex flex-wrap items-center gap-2">
-            <h1 className="min-w-0 text-page font-semibold break-words">{target.name}</h1>
-            <EnabledPill target={target} />
-          </div>
-          <code className="min-w-0 text-meta break-all">{target.url ?? target.kind}</code>
-          {target.disabled_reason !== undefined && <p className="text-failed">{target.disabled_reason}</p>}
-        </div>
-        {target.kind === "webhook" && (
-          <div className="flex flex-wrap gap-2">
-            <SendTest targetId={target.id} />
-            <Enabling target={target} />
-            <DeleteEndpoint target={target} />
-          </div>
-        )}
-      </div>
+      <TargetHead
+        target={target}
+        actions={
+          target.kind === "webhook" && (
+            <div className="flex flex-wrap gap-2">
+              <SendTest targetId={target.id} />
+              <Enabling target={target} />
+              <DeleteEndpoint target={target} />
+            </div>
+          )
+        }
+      >
+        <code className="min-w-0 text-meta break-all">{target.url ?? target.kind}</code>
+        {target.disabled_reason !== undefined && <p className="text-failed">{target.disabled_reason}</p>}
+      </TargetHead>
       <Tabs tabs={shown} open={id} />
       <Content target={target} />
     </div>

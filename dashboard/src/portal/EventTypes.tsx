@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { ListedEventType } from "../api/shapes.ts";
 import { Card } from "../controls/Card.tsx";
+import { TextBlock } from "../controls/TextBlock.tsx";
 import { DeprecatedPill } from "../eventTypes/DeprecatedPill.tsx";
 import { eventTypePage, eventTypeQuery, listEventTypes } from "../eventTypes/eventTypeQueries.ts";
 import { jsonText } from "../eventTypes/jsonText.ts";
@@ -69,14 +70,7 @@ function Json({ title, value }: { title: string; value: unknown }) {
   return (
     <div className="mt-2 grid gap-1 first:mt-0">
       <h3 className="font-medium">{title}</h3>
-      <pre
-        tabIndex={0}
-        role="group"
-        aria-label={title}
-        className="max-h-96 overflow-auto rounded-control bg-sunken p-2 text-meta wrap-anywhere whitespace-pre-wrap"
-      >
-        {text}
-      </pre>
+      <TextBlock name={title} text={text} />
     </div>
   );
 }

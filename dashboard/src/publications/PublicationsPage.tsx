@@ -2,9 +2,10 @@ import { Link } from "@tanstack/react-router";
 import { useId, useRef, useState } from "react";
 import type { PublicationSummary } from "../api/shapes.ts";
 import { Button, buttonLook } from "../controls/Button.tsx";
+import { FindInput } from "../controls/FindInput.tsx";
 import { Form } from "../controls/Form.tsx";
 import { ColumnNames, MarkableRow } from "../controls/Rows.tsx";
-import { isUid } from "../customers/customerQueries.ts";
+import { isUid, uidInput } from "../customers/customerQueries.ts";
 import { ProposedCustomers } from "../customers/ProposedCustomers.tsx";
 import { useRefreshMs } from "../live/liveState.ts";
 import { useSteadyRows } from "../live/useSteadyRows.ts";
@@ -96,15 +97,13 @@ function CustomerFilter({ customer = "", input, onChange }: CustomerFilterProps)
   const listId = useId();
   return (
     <Form className="flex gap-2" onSubmit={() => onChange(typed.trim() || undefined)}>
-      <input
+      <FindInput
         ref={input}
-        aria-label="Only those of the customer with this uid"
+        label="Only those of the customer with this uid"
         placeholder="Only of this customer: its uid"
-        className="h-9 min-w-0 flex-1 rounded-control border border-control bg-surface px-2.5"
+        className="min-w-0 flex-1"
         list={listId}
-        maxLength={128}
-        autoComplete="off"
-        spellCheck={false}
+        {...uidInput}
         value={typed}
         onChange={(event) => setTyped(event.target.value)}
       />

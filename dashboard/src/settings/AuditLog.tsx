@@ -1,7 +1,9 @@
 import { answer, client } from "../api/client.ts";
+import { given } from "../api/given.ts";
 import type { AuditEntry } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
 import { SelectField } from "../controls/Field.tsx";
+import { RowList } from "../controls/Rows.tsx";
 import { useUrlState } from "../shell/useUrlState.ts";
 import { Empty } from "../states/Empty.tsx";
 import { PagedList } from "../states/PagedList.tsx";
@@ -45,11 +47,7 @@ export function AuditLog() {
           />
         }
       >
-        <ul>
-          {entries.map((entry) => (
-            <Row key={entry.id} entry={entry} />
-          ))}
-        </ul>
+        <RowList of={entries}>{(entry) => <Row entry={entry} />}</RowList>
       </PagedList>
     </div>
   );
@@ -61,11 +59,7 @@ async function readEntries(
   before: string | undefined,
   signal: AbortSignal,
 ): Promise<AuditEntry[]> {
-  const query = {
-    limit: page,
-    ...(action !== undefined && { action }),
-    ...(before !== undefined && { before }),
-  };
+  const query = given({ limit: page, action, before });
   return (await answer(client.GET("/api/v1/audit-log", { params: { query }, signal }))).entries;
 }
 

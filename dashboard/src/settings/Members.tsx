@@ -1,10 +1,12 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useRef, useState } from "react";
 import { answer, client } from "../api/client.ts";
+import { given } from "../api/given.ts";
 import { meQuery, useMay } from "../api/role.ts";
 import type { Member, Role } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
 import { Confirm } from "../controls/Confirm.tsx";
+import { RowList } from "../controls/Rows.tsx";
 import { toast } from "../controls/toasts.ts";
 import { useRefreshMs } from "../live/liveState.ts";
 import { PagedList } from "../states/PagedList.tsx";
@@ -30,11 +32,7 @@ export function Members() {
     <div className="grid gap-4">
       <section aria-label="Members">
         <PagedList query={query} isEmpty={members.length === 0} empty={null}>
-          <ul>
-            {members.map((member) => (
-              <Row key={member.id} member={member} isAdmin={isAdmin} />
-            ))}
-          </ul>
+          <RowList of={members}>{(member) => <Row member={member} isAdmin={isAdmin} />}</RowList>
         </PagedList>
       </section>
       {isAdmin && <Invitations />}
@@ -44,7 +42,7 @@ export function Members() {
 
 /** @throws {Problem} */
 async function readMembers(after: string | undefined, signal: AbortSignal): Promise<Member[]> {
-  const query = { limit: page, ...(after !== undefined && { after }) };
+  const query = given({ limit: page, after });
   return (await answer(client.GET("/api/v1/members", { params: { query }, signal }))).members;
 }
 

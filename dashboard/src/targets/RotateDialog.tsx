@@ -2,7 +2,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { answer, client } from "../api/client.ts";
 import type { Target } from "../api/shapes.ts";
-import { SelectField, TextField } from "../controls/Field.tsx";
+import { Options, SelectField, TextField } from "../controls/Field.tsx";
 import { FormDialog } from "../controls/FormDialog.tsx";
 import { toast } from "../controls/toasts.ts";
 
@@ -55,11 +55,7 @@ export function RotateDialog({ target, onSecret, onClose }: RotateDialogProps) {
         value={endsIn}
         onChange={(event) => setEndsIn(event.target.value)}
       >
-        {ends.map(([seconds, name]) => (
-          <option key={seconds} value={seconds}>
-            {name}
-          </option>
-        ))}
+        <Options of={ends} />
       </SelectField>
       <TextField
         label="New secret"

@@ -6,6 +6,7 @@ import { sentenceOf } from "../api/problem.ts";
 import { targetsQuery } from "../api/queries.ts";
 import type { Target } from "../api/shapes.ts";
 import { Button, buttonLook } from "../controls/Button.tsx";
+import { FindInput } from "../controls/FindInput.tsx";
 import { For } from "../controls/For.tsx";
 import { ColumnNames } from "../controls/Rows.tsx";
 import { useSelection } from "../items/useSelection.ts";
@@ -17,6 +18,7 @@ import { Empty } from "../states/Empty.tsx";
 import { AsOf, Loaded } from "../states/Loaded.tsx";
 import { MoreRows } from "../states/PagedList.tsx";
 import { ProblemCard } from "../states/ProblemCard.tsx";
+import { NewTargetLink } from "./NewTargetLink.tsx";
 import { targetColumns, TargetRow } from "./TargetRow.tsx";
 import { useEnabling } from "./useTargetChange.ts";
 
@@ -30,12 +32,10 @@ export function TargetsPage() {
     <div className="grid gap-4">
       <div className="flex items-center justify-between gap-2">
         <h1 className="text-page font-semibold">Targets</h1>
-        <For least="member">
-          <Link to="/targets/new" search={{}} className={buttonLook("primary")}>
-            <Plus size={14} aria-hidden />
-            New target
-          </Link>
-        </For>
+        <NewTargetLink>
+          <Plus size={14} aria-hidden />
+          New target
+        </NewTargetLink>
       </div>
       <Loaded query={query}>
         {(targets) =>
@@ -81,11 +81,10 @@ function TargetList({ targets, isOld }: { targets: readonly Target[]; isOld: boo
   }));
   return (
     <div className="grid gap-3">
-      <input
+      <FindInput
         ref={input}
-        aria-label="Filter targets by name, id, URL or customer"
+        label="Filter targets by name, id, URL or customer"
         placeholder="Filter by name, id, URL or customer"
-        className="h-9 rounded-control border border-control bg-surface px-2.5"
         value={search["name"] ?? ""}
         onChange={(event) => change({ name: event.target.value || undefined })}
       />
