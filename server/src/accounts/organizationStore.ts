@@ -3,20 +3,11 @@ import type { Origin } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";
 import { newRootId } from "../postgres/ids.ts";
 import { inTransaction } from "../postgres/pool.ts";
-import type { BillingStatus } from "../postgres/tables.ts";
+import type { BillingStatus, Tables } from "../postgres/tables.ts";
 import { unauthorized, workspacePending, workspaceSuspended } from "../http/contract/errors.ts";
 
-export interface Organization {
-  id: string;
-  name: string;
-  slug: string;
-  /** The state that counts now: a grace that has run out is `suspended`. */
-  billing_status: BillingStatus;
-  /** Unix seconds; null outside grace. */
-  billing_grace_ends_at: number | null;
-  /** Unix seconds. */
-  created_at: number;
-}
+/** An organization; its billing state is the one that counts now: a grace that has run out is `suspended`. */
+export type Organization = Tables["organizations"];
 
 export interface NewOrganization {
   name: string;
