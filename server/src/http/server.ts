@@ -1,4 +1,4 @@
-import "./fastifyFields.ts";
+import { addRequestFields } from "./fastifyFields.ts";
 import { lazyCompilers } from "./lazyCompilers.ts";
 import type { Socket } from "node:net";
 import fastify, {
@@ -79,12 +79,7 @@ export function createServer(deps: ServerDeps): FastifyInstance {
     serverFactory: (handle) => createPacedServer(httpOptions, handle),
   });
   answerUnheard(app.server);
-  app.decorateRequest("caller", null);
-  app.decorateRequest("keyOwner", null);
-  app.decorateRequest("answer");
-  app.decorateRequest("startedAtMs", 0);
-  app.decorateRequest("routePath", "unknown");
-  app.decorateRequest("takesRawBody", false);
+  addRequestFields(app);
   app.decorate("bodyRoom", createBodyRoom(deps.config.bodyMemoryBytes));
   registerBodyParser(app, deps.config.maxBodyBytes, app.bodyRoom);
   app.decorate("connectionLimit", boundConnections(app, deps.maxConnections));
