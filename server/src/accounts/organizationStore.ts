@@ -50,9 +50,7 @@ export async function readOrganization(
 ): Promise<Organization | undefined> {
   const { rows } = await queryable.query<Organization>({
     name: "read_organization",
-    text: `select ${columns}
-           from organizations o
-           where o.id = $1`,
+    text: present,
     values: [orgId],
   });
   return rows[0];
@@ -68,9 +66,7 @@ export async function lockOrganization(
 ): Promise<Organization | undefined> {
   const { rows } = await client.query<Organization>({
     name: "lock_organization",
-    text: `select ${columns}
-           from organizations o
-           where o.id = $1
+    text: `${present}
            for no key update`,
     values: [orgId],
   });
@@ -121,6 +117,10 @@ const lapsed = `o.billing_status = 'grace' and o.billing_grace_ends_at <= extrac
 const columns = `o.id, o.name, o.slug, o.created_at,
   case when ${lapsed} then 'suspended' else o.billing_status end as billing_status,
   case when ${lapsed} then null else o.billing_grace_ends_at end as billing_grace_ends_at`;
+
+const present = `select ${columns}
+  from organizations o
+  where o.id = $1`;
 
 const maxSlugWordCharacters = 40;
 
