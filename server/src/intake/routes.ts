@@ -1,8 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { Type } from "typebox";
-import { presentedKey } from "../http/contract/credentials.ts";
+import { requiredKey } from "../http/contract/credentials.ts";
 import { bucketOf, isId, newId } from "../postgres/ids.ts";
-import { unauthorized } from "../http/contract/errors.ts";
 import { type RouteDefinition, route, sendAnswer, type FastAnswer } from "../http/contract/route.ts";
 import { Id } from "../http/contract/schemas.ts";
 import type { Acceptance, NewItem } from "../items/item.ts";
@@ -76,8 +75,7 @@ function itemRoute(
       },
     },
     async ({ request, reply, params }) => {
-      const key = presentedKey(request);
-      if (key === undefined) throw unauthorized();
+      const key = requiredKey(request);
       const body = (request.body as Buffer | undefined) ?? Buffer.alloc(0);
       const presented = (params as Record<string, string>)[parameter]!;
       const targetId = isId(presented) ? presented : nobodysTarget;

@@ -22,6 +22,7 @@ export interface Tables {
     name: string;
     slug: string;
     billing_status: BillingStatus;
+    /** Unix seconds, as the other moments; null outside grace. */
     billing_grace_ends_at: number | null;
     created_at: number;
   };

@@ -3,8 +3,8 @@ import type { IncomingHttpHeaders } from "node:http";
 import type pg from "pg";
 import { mailboxRetentionMs } from "../config/config.ts";
 import type { ReplayDeps } from "../events/replayEvent.ts";
-import { presentedKey } from "../http/contract/credentials.ts";
-import { notFound, unauthorized } from "../http/contract/errors.ts";
+import { requiredKey } from "../http/contract/credentials.ts";
+import { notFound } from "../http/contract/errors.ts";
 import { type RouteDefinition, route } from "../http/contract/route.ts";
 import { customerOf } from "../http/contract/scope.ts";
 import { IdParams } from "../http/contract/schemas.ts";
@@ -63,8 +63,7 @@ function publishRoute(
       },
     },
     async ({ request, reply, params }) => {
-      const key = presentedKey(request);
-      if (key === undefined) throw unauthorized();
+      const key = requiredKey(request);
       const body = (request.body as Buffer | undefined) ?? Buffer.alloc(0);
       const customer = (params as { customer?: string }).customer;
       const publication: NewPublication = {

@@ -6,7 +6,7 @@ import type { Action } from "../audit/actions.ts";
 import type { Origin } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";
-import { auditedChange, auditedTarget } from "./auditedFields.ts";
+import { auditedChange, auditedFields, auditedTarget } from "./auditedFields.ts";
 import { holdNames } from "./holdNames.ts";
 import { endHeaderSet, noteHeaderSet } from "./headerSets.ts";
 
@@ -281,24 +281,7 @@ export async function removeTargetIn(
 
 const visibleColumns = [
   "id",
-  "kind",
-  "uid",
-  "customer_uid",
-  "metadata",
-  "filter",
-  "name",
-  "description",
-  "enabled",
-  "disabled_reason",
-  "url",
-  "event_types",
-  "max_payload_bytes",
-  "max_retries",
-  "retry_interval_seconds",
-  "max_claims",
-  "rate_limit_per_second",
-  "rate_limit_burst",
-  "max_concurrency",
+  ...auditedFields,
   "headers",
   "header_set",
   "created_at",
