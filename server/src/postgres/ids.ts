@@ -48,7 +48,7 @@ export function newRootId(nowMs: number): string {
 const randomRoot = Buffer.alloc(1);
 
 /** Buckets of one cell: the data plane can be divided into 16 of them (`docs/scaling.md`). */
-export const bucketsOfCell = 16;
+const bucketsOfCell = 16;
 
 /**
  * A new id for a target: its bucket is any of the 16 of the organization's cell, so that all that belongs to an
