@@ -47,10 +47,7 @@ export function eventTypeRoutes(
     put: putRoute(deps),
     read: route(
       { summary: "Read an event type", params: NameParams, response: { 200: EventType } },
-      async ({ caller, params: { name } }) => {
-        if (!isTypeName(name)) throw notFound();
-        return readEventType(deps.pool, caller.orgId, name);
-      },
+      async ({ caller, params }) => readEventType(deps.pool, caller.orgId, nameOfPath(params)),
     ),
     remove: route(
       {
@@ -61,8 +58,7 @@ export function eventTypeRoutes(
         response: { 200: DeletedEventType },
       },
       async (call) => {
-        const { name } = call.params;
-        if (!isTypeName(name)) throw notFound();
+        const name = nameOfPath(call.params);
         return { deleted: true, naming_targets: await deleteEventType(deps.pool, originOf(call), name) };
       },
     ),
@@ -119,4 +115,10 @@ function importRoute(deps: EventTypeDeps): RouteDefinition {
       };
     },
   );
+}
+
+/** @throws {ApiError} 404 for what is no name. */
+function nameOfPath({ name }: { name: string }): string {
+  if (!isTypeName(name)) throw notFound();
+  return name;
 }

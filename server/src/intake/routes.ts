@@ -17,6 +17,12 @@ export interface IntakeRouteDeps {
   nowMs: () => number;
 }
 
+/** What is refused by the state of the bills, as interfaces document it. */
+export const billingRefusals = {
+  402: "The workspace is suspended",
+  403: "The workspace is pending, or the request carries a session in place of an API key",
+};
+
 export const ItemHeaders = Type.Object({
   "idempotency-key": Type.Optional(
     Type.String({ description: "1 to 255 characters; the same key is one item" }),
@@ -69,8 +75,7 @@ function itemRoute(
       headers: ItemHeaders,
       response: { 202: Accepted },
       errors: {
-        402: "The workspace is suspended",
-        403: "The workspace is pending, or the request carries a session in place of an API key",
+        ...billingRefusals,
         409: "The mailbox is disabled, or the Idempotency-Key was used with another body",
       },
     },

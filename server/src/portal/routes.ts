@@ -3,9 +3,9 @@ import type pg from "pg";
 import { originOf, traceOf } from "../audit/origin.ts";
 import { type Config, publicUrlOf } from "../config/config.ts";
 import type { Caller } from "../http/contract/credentials.ts";
-import { notFound, unauthorized } from "../http/contract/errors.ts";
+import { unauthorized } from "../http/contract/errors.ts";
 import { type RouteDefinition, route } from "../http/contract/route.ts";
-import { isPathUid, UidParams } from "../targets/uid.ts";
+import { UidParams, uidOfPath } from "../targets/uid.ts";
 import { createLink, exchangeCode } from "./links.ts";
 import { readPortal } from "./readPortal.ts";
 import {
@@ -44,8 +44,7 @@ function linkRoutes(deps: PortalDeps): Record<"link" | "endSessions", RouteDefin
         response: { 200: PortalLink },
       },
       async (call) => {
-        const { uid } = call.params;
-        if (!isPathUid(uid)) throw notFound();
+        const uid = uidOfPath(call.params);
         const { code, expiresAt } = await createLink(deps.pool, originOf(call), {
           uid,
           nowMs: deps.nowMs(),
@@ -61,8 +60,7 @@ function linkRoutes(deps: PortalDeps): Record<"link" | "endSessions", RouteDefin
         response: { 200: EndedPortalSessions },
       },
       async (call) => {
-        const { uid } = call.params;
-        if (!isPathUid(uid)) throw notFound();
+        const uid = uidOfPath(call.params);
         const { sessions, links } = await endPortalSessions(deps.pool, originOf(call), uid);
         return { ended_sessions: sessions, ended_links: links };
       },

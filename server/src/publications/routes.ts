@@ -9,7 +9,7 @@ import { type RouteDefinition, route } from "../http/contract/route.ts";
 import { customerOf } from "../http/contract/scope.ts";
 import { IdParams } from "../http/contract/schemas.ts";
 import { readItem } from "../intake/readItem.ts";
-import { ItemHeaders } from "../intake/routes.ts";
+import { billingRefusals, ItemHeaders } from "../intake/routes.ts";
 import { isId } from "../postgres/ids.ts";
 import { isPathUid } from "../targets/uid.ts";
 import { parseTraceparent } from "../telemetry/traceContext.ts";
@@ -57,8 +57,7 @@ function publishRoute(
       headers: ItemHeaders,
       response: { 202: AcceptedPublication },
       errors: {
-        402: "The workspace is suspended",
-        403: "The workspace is pending, or the request carries a session in place of an API key",
+        ...billingRefusals,
         409: "The Idempotency-Key was used with another body, or too many targets would be reached",
       },
     },
