@@ -2,7 +2,7 @@ import { Type } from "typebox";
 import type pg from "pg";
 import { originOf } from "../audit/origin.ts";
 import { ApiError } from "../http/contract/errors.ts";
-import { type RouteDefinition, route } from "../http/contract/route.ts";
+import { route, type Routes } from "../http/contract/route.ts";
 import type { TargetDeps } from "../targets/createTarget.ts";
 import { checkMetadata } from "../targets/metadata.ts";
 import { UidParams, isPathUid, uidOfPath, uidRule } from "../targets/uid.ts";
@@ -13,7 +13,7 @@ import { listCustomers, putCustomer, readCustomer } from "./store.ts";
 /** `/api/v1/customers`: whom an organization sends to, by its own ids. */
 export function customerRoutes(
   deps: TargetDeps & { pool: pg.Pool },
-): Record<"list" | "put" | "read" | "remove", RouteDefinition> {
+): Routes<"list" | "put" | "read" | "remove"> {
   return {
     list: route(
       {

@@ -2,7 +2,7 @@ import { Type } from "typebox";
 import type pg from "pg";
 import { originOf } from "../audit/origin.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";
-import { type RouteDefinition, route } from "../http/contract/route.ts";
+import { type RouteDefinition, route, type Routes } from "../http/contract/route.ts";
 import { checkEventType } from "./checkEventType.ts";
 import { deleteEventType } from "./deleteEventType.ts";
 import { listEventTypes, readEventType } from "./readEventTypes.ts";
@@ -27,9 +27,7 @@ interface EventTypeDeps {
 }
 
 /** `/api/v1/event-types`: the catalogue of what an organization sends. */
-export function eventTypeRoutes(
-  deps: EventTypeDeps,
-): Record<"list" | "put" | "read" | "remove" | "import", RouteDefinition> {
+export function eventTypeRoutes(deps: EventTypeDeps): Routes<"list" | "put" | "read" | "remove" | "import"> {
   return {
     list: route(
       {

@@ -2,7 +2,13 @@ import type { IncomingHttpHeaders } from "node:http";
 import { Type } from "typebox";
 import { requiredKey } from "../http/contract/credentials.ts";
 import { bucketOf, isId, newId } from "../postgres/ids.ts";
-import { type RouteDefinition, route, sendAnswer, type FastAnswer } from "../http/contract/route.ts";
+import {
+  type RouteDefinition,
+  route,
+  sendAnswer,
+  type FastAnswer,
+  type Routes,
+} from "../http/contract/route.ts";
 import { Id } from "../http/contract/schemas.ts";
 import type { Acceptance, NewItem } from "../items/item.ts";
 import type { Traces } from "../telemetry/traces.ts";
@@ -53,7 +59,7 @@ const Accepted = Type.Object(
 const nobodysTarget = "0".repeat(32);
 
 /** `POST /t/:target_id` and `POST /e/:endpoint_id`. */
-export function intakeRoutes(deps: IntakeRouteDeps): Record<"target" | "endpoint", RouteDefinition> {
+export function intakeRoutes(deps: IntakeRouteDeps): Routes<"target" | "endpoint"> {
   return {
     target: itemRoute(deps, "target_id", "Accepts an item for a target", false),
     endpoint: itemRoute(deps, "endpoint_id", "Accepts an event for a legacy endpoint", true),
