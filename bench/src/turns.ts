@@ -29,7 +29,10 @@ export function createTurns(answer: (socket: Socket) => void): Turns {
       present = { side, left: count, startedAtMs: performance.now(), ended };
       const sockets = waiting.get(side) ?? [];
       waiting.delete(side);
-      for (const socket of sockets) if (has(side, socket)) answer(socket);
+      for (const socket of sockets) {
+        // Its client may have ended while it waited.
+        if (!socket.destroyed && has(side, socket)) answer(socket);
+      }
     },
   };
 }
