@@ -1,5 +1,4 @@
 import { readdir, readFile } from "node:fs/promises";
-import { cpus } from "node:os";
 import type { BenchService } from "./benchService.ts";
 import { host } from "./workload.ts";
 
@@ -9,9 +8,19 @@ export interface Usage {
   nodeSeconds: number;
   /** Processor time of every process of its PostgreSQL that lives or has ended. */
   postgresSeconds: number;
-  /** Time in which the machine's processors had nothing to do, all of them together. */
-  idleSeconds: number;
   walBytes: number;
+  machine: MachineTime;
+}
+
+/** What the machine's processors did, all of them together, in ticks. */
+export interface MachineTime {
+  total: number;
+  /** They had nothing to do. */
+  idle: number;
+  /** They had nothing to do but for a disk that somebody waited for. */
+  diskWait: number;
+  /** Another machine had them: this one is virtual. */
+  stolen: number;
 }
 
 const ticksPerSecond = 100;
@@ -24,9 +33,17 @@ export async function usageOf(service: BenchService): Promise<Usage> {
   return {
     nodeSeconds: Number(/^process_cpu_seconds_total (\S+)$/m.exec(metrics)?.[1]),
     postgresSeconds: await secondsOfServer(String(row!.pid)),
-    idleSeconds: cpus().reduce((sum, { times }) => sum + times.idle, 0) / 1_000,
     walBytes: Number(row!.wal),
+    machine: await machineTime(),
   };
+}
+
+/** By the first line of proc_stat(5). */
+async function machineTime(): Promise<MachineTime> {
+  const [line] = (await readFile("/proc/stat", "utf8")).split("\n");
+  const ticks = line!.split(/\s+/).slice(1, 9).map(Number);
+  const total = ticks.reduce((sum, one) => sum + one, 0);
+  return { total, idle: ticks[3]!, diskWait: ticks[4]!, stolen: ticks[7]! };
 }
 
 /** Of the server that has the backend. */

@@ -3,13 +3,13 @@ import { buildIfStale } from "../../../dashboard/test/support/build.ts";
 import { type BenchService, startService } from "../benchService.ts";
 import { visitor } from "../dashboard/account.ts";
 import { besideOpenPage } from "../dashboard/live.ts";
-import { sending } from "../drain.ts";
 import { median } from "../figures.ts";
 import { openStreams } from "../openStreams.ts";
 import { startProgram } from "../processes.ts";
 import { host, inTemporaryDirectory } from "../workload.ts";
 import { loadOf, requestsTo } from "./load.ts";
-import { type BesideFigure, type FiguresSize, rounded } from "./record.ts";
+import { type BesideFigure, type FiguresSize, rounded, roundedRatio } from "./record.ts";
+import { sending } from "./sides.ts";
 import { inAndOutTurn } from "./turns.ts";
 
 const payloadBytes = 2_000;
@@ -89,6 +89,6 @@ function figureOf(name: string, pairs: readonly Pair[]): BesideFigure {
     name,
     without: rounded(median(pairs.map((pair) => pair.without))),
     beside: rounded(median(pairs.map((pair) => pair.beside))),
-    ratio: rounded(median(pairs.map((pair) => pair.beside / pair.without)), 2),
+    ratio: roundedRatio(median(pairs.map((pair) => pair.beside / pair.without))),
   };
 }

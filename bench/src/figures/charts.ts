@@ -1,17 +1,7 @@
 import { perSecond } from "../figures.ts";
 import { type Bar, type BarChart, barChart, type Panel } from "./barChart.ts";
 import { type FiguresRecord, type MatrixFigure, type Measure, measures, payloadSizes } from "./record.ts";
-import {
-  bytesOf,
-  ceilingNames,
-  countOf,
-  msOf,
-  rateOf,
-  ratioOf,
-  storedOf,
-  targetsOf,
-  titles,
-} from "./words.ts";
+import { bytesOf, bareNames, countOf, msOf, rateOf, ratioOf, storedOf, targetsOf, titles } from "./words.ts";
 
 /** Every chart by the name of its file, without `.svg`. */
 export function chartsOf(record: FiguresRecord): Record<string, string> {
@@ -38,7 +28,7 @@ function matrixChart(record: FiguresRecord, measure: Measure): BarChart {
         parts: [{ value: figure.perSecond, tone: toneOf(figure) }],
         text: `${rateOf(figure)}, ${ratioOf(figure.ratio)}`,
       }),
-      record.ceilings,
+      record.bares,
     ),
   };
 }
@@ -153,16 +143,16 @@ function panelsOf(
   { matrix }: FiguresRecord,
   measure: Measure,
   bar: (figure: MatrixFigure) => Bar,
-  ceilings: FiguresRecord["ceilings"] = [],
+  bares: FiguresRecord["bares"] = [],
 ): Panel[] {
   return payloadSizes.map((bytes) => {
     const isOfPanel = (one: Pick<MatrixFigure, "measure" | "payloadBytes">): boolean =>
       one.measure === measure && one.payloadBytes === bytes;
     const figures = matrix.filter(isOfPanel).toSorted((one, other) => one.targets - other.targets);
     const panel: Panel = { title: bytesOf(bytes), bars: figures.map(bar) };
-    const ceiling = ceilings.find(isOfPanel)?.perSecond;
-    if (ceiling !== undefined)
-      panel.mark = { value: ceiling, text: `dashed: ${ceilingNames[measure]}, ${perSecond(ceiling)}` };
+    const bare = bares.find(isOfPanel)?.perSecond;
+    if (bare !== undefined)
+      panel.mark = { value: bare, text: `dashed: ${bareNames[measure]}, ${perSecond(bare)}` };
     return panel;
   });
 }

@@ -6,12 +6,14 @@ import { endWithThis, startProgram, stopProcess } from "../processes.ts";
 import { connections, host, inTemporaryDirectory } from "../workload.ts";
 import { type Load, loadOf, requestsTo } from "./load.ts";
 import {
-  type CeilingFigure,
+  type BareFigure,
   type FiguresSize,
+  type MachineParts,
   type MatrixFigure,
   type Measure,
   payloadSizes,
   rounded,
+  roundedRatio,
   targetCounts,
 } from "./record.ts";
 import { bareTurn, type Side, startDelivering, startIntakeSide } from "./sides.ts";
@@ -27,7 +29,7 @@ import {
 
 export interface MatrixMeasured {
   matrix: MatrixFigure[];
-  ceilings: CeilingFigure[];
+  bares: BareFigure[];
 }
 
 /** How one measure is taken of whoever has the turn. */
@@ -41,9 +43,9 @@ type Say = (what: string) => void;
 
 /**
  * Intake, in and out, and drain for every payload and number of targets, of a service without events and of one with many
- * stored, and of the ceiling of each, all by turns.
+ * stored, and of the same HTTP work without storage, all by turns.
  */
-export function measureMatrix(size: FiguresSize, say: Say): Promise<MatrixMeasured> {
+export function measureMatrix(size: FiguresSize, say: Say): Promise<MatrixMeasured & { postgres: string }> {
   return inTemporaryDirectory((emptyDir) =>
     inTemporaryDirectory(async (filledDir) => {
       const receiver = await startProgram("./receiver.ts");
@@ -63,11 +65,15 @@ export function measureMatrix(size: FiguresSize, say: Say): Promise<MatrixMeasur
       sides = await Promise.all(sides.map((side, index) => startDelivering(side, dirs[index]!)));
       measured.push(await measureInAndOut(sides, receiver.port, { size, say }));
       measured.push(await measureDrain(sides, receiver.port, { size, say }));
+      const [version] = await sides[0]!.service.sql<{ text: string }>(
+        "select current_setting('server_version') as text",
+      );
       for (const { service } of sides) await service.stop();
       await receiver.stop();
       return {
         matrix: measured.flatMap(({ matrix }) => matrix),
-        ceilings: measured.flatMap(({ ceilings }) => ceilings),
+        bares: measured.flatMap(({ bares }) => bares),
+        postgres: version!.text,
       };
     }),
   );
@@ -124,7 +130,7 @@ async function measureDrain(
   receiverPort: number,
   { size, say }: { size: FiguresSize; say: Say },
 ): Promise<MatrixMeasured> {
-  const all: MatrixMeasured = { matrix: [], ceilings: [] };
+  const all: MatrixMeasured = { matrix: [], bares: [] };
   const path = fileURLToPath(new URL("../bareSender.ts", import.meta.url));
   for (const bytes of payloadSizes) {
     const url = `http://${host}:${receiverPort}/turns/${bareTurn}`;
@@ -142,15 +148,15 @@ async function measureDrain(
         return costed(side, () => drainTurn(receiverPort, side.turn, items));
       },
     };
-    const { matrix, ceilings } = await play(method, sides, [load], { size, say });
+    const { matrix, bares } = await play(method, sides, [load], { size, say });
     await stopProcess(bareSender);
     all.matrix.push(...matrix);
-    all.ceilings.push(...ceilings);
+    all.bares.push(...bares);
   }
   return all;
 }
 
-/** One cell of the matrix: its turns, and those of the ceiling in the same rounds. */
+/** One cell of the matrix: its turns, and those without storage in the same rounds. */
 interface Cell {
   side: Side;
   targets: number;
@@ -163,11 +169,13 @@ async function play(
   loads: readonly Load[],
   { size, say }: { size: FiguresSize; say: Say },
 ): Promise<MatrixMeasured> {
-  const all: MatrixMeasured = { matrix: [], ceilings: [] };
+  const all: MatrixMeasured = { matrix: [], bares: [] };
   for (const load of loads) {
     const { measure } = method;
     const { payloadBytes } = load;
     say(`${measure}, ${payloadBytes} B`);
+    // What the payload before has left to be written is not this one's.
+    for (const { service } of sides) await service.sql("checkpoint");
     const cells: Cell[] = sides.flatMap((side) =>
       targetCounts.map((targets) => ({ side, targets, turns: [] })),
     );
@@ -181,7 +189,7 @@ async function play(
         if (round > 0) cell.turns.push({ own, bare });
       }
     }
-    all.ceilings.push({
+    all.bares.push({
       measure,
       payloadBytes,
       perSecond: rounded(median(bares.map((one) => one.perSecond))),
@@ -194,6 +202,7 @@ async function play(
 function figureOf(measure: Measure, payloadBytes: number, { side, targets, turns }: Cell): MatrixFigure {
   const over = (value: (turn: CostedTurn) => number): number =>
     rounded(median(turns.map(({ own }) => value(own))));
+  const part = (kind: keyof MachineParts): number => roundedRatio(median(turns.map(({ own }) => own[kind])));
   const isIntake = measure === "intake";
   return {
     measure,
@@ -201,15 +210,14 @@ function figureOf(measure: Measure, payloadBytes: number, { side, targets, turns
     targets,
     storedEvents: side.storedEvents,
     perSecond: over((turn) => turn.perSecond),
-    ratio: rounded(median(turns.map(({ own, bare }) => own.perSecond / bare.perSecond)), 2),
+    ratio: roundedRatio(median(turns.map(({ own, bare }) => own.perSecond / bare.perSecond))),
     ...(isIntake && { p50Ms: over((turn) => turn.p50Ms ?? 0), p99Ms: over((turn) => turn.p99Ms ?? 0) }),
     nodeUs: over((turn) => turn.nodeUs),
     postgresUs: over((turn) => turn.postgresUs),
     walBytes: over((turn) => turn.walBytes),
-    idle: rounded(
-      over((turn) => turn.idle),
-      2,
-    ),
+    idle: part("idle"),
+    diskWait: part("diskWait"),
+    stolen: part("stolen"),
     lost: turns.reduce((sum, { own }) => sum + own.lost, 0),
   };
 }

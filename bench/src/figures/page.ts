@@ -32,13 +32,15 @@ function blocksOf(record: FiguresRecord): Record<string, string> {
   };
 }
 
-function runText({ run, date, commit, machine, size }: FiguresRecord): string {
+function runText({ run, date, commit, machine, size, matrix }: FiguresRecord): string {
   const kind = run === "full" ? "The run" : "**A quick run, for a first look,**";
+  const stolen = matrix.map((one) => one.stolen).toSorted((one, other) => one - other);
   return [
     `${kind} of ${date} at commit \`${commit}\`: ${machine.cpu}, ${machine.cores} cores, ${machine.memoryGiB} GiB of memory, ${machine.system},`,
-    `Node ${machine.node.slice(1)}, the embedded PostgreSQL ${machine.postgres}. One after the other, the disk flushed 8 KiB ${whole(machine.flushesPerSecond)} times a second, and`,
-    `${whole(machine.flushedMegabytesPerSecond)} MB a second in pieces of 1 MiB. ${size.rounds} rounds counted, in which ${(size.turnMs / 1_000).toString()} s of items were put in, at most ${whole(size.maxBytes / 1e6)} MB of them; ${countOf(size.storedEvents)} events`,
-    "were stored in the one of the two services that is not empty.",
+    `Node ${machine.node.slice(1)}, the embedded PostgreSQL ${machine.postgres}. The disk flushed 8 KiB ${whole(machine.flushesPerSecond)} times a second, one after the other, and`,
+    `${whole(machine.flushedMegabytesPerSecond)} MB a second in pieces of 1 MiB. Other virtual machines took up to ${percentOf(stolen.at(-1) ?? 0)} of the processors' time, half of the`,
+    `figures had less than ${percentOf(stolen[stolen.length >> 1] ?? 0)} taken. After a round that warmed up, ${size.rounds} counted, with ${size.turnMs / 1_000} s of putting items in, at most ${whole(size.maxBytes / 1e6)} MB of`,
+    `them, or ${whole(size.drainItems)} items to drain. One of two services had ${countOf(size.storedEvents)} events stored before.`,
   ].join("\n");
 }
 
@@ -48,11 +50,11 @@ function matrixBlock({ matrix }: FiguresRecord, measure: Measure): string {
     ["payload", (one) => `${bytesOf(one.payloadBytes)}, ${targetsOf(one.targets)}`],
     ["events", (one) => storedOf(one.storedEvents)],
     ["items", rateOf],
-    ["÷ ceiling", (one) => ratioOf(one.ratio)],
+    ["÷ bare", (one) => ratioOf(one.ratio)],
     ["Node", (one) => `${msOf(one.nodeUs)} µs`],
     ["PostgreSQL", (one) => `${msOf(one.postgresUs)} µs`],
     ["WAL", (one) => `${whole(one.walBytes)} B`],
-    ["idle", (one) => percentOf(one.idle)],
+    ["idle, disk", (one) => `${percentOf(one.idle)}, ${percentOf(one.diskWait)}`],
   ];
   if (isIntake)
     columns.splice(4, 0, ["p50, p99", (one) => `${msOf(one.p50Ms ?? 0)}, ${msOf(one.p99Ms ?? 0)} ms`]);

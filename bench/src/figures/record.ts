@@ -9,7 +9,7 @@ export interface FiguresRecord {
   machine: Machine;
   size: FiguresSize;
   matrix: MatrixFigure[];
-  ceilings: CeilingFigure[];
+  bares: BareFigure[];
   neighbours: NeighbourFigure[];
   publications: PublicationFigure[];
   besides: BesideFigure[];
@@ -52,25 +52,32 @@ export interface ItemCost {
   walBytes: number;
 }
 
-export interface MatrixFigure extends ItemCost {
+/** Parts of the time of the machine's processors, from 0 to 1. */
+export interface MachineParts {
+  idle: number;
+  /** Idle while something waited for the disk. */
+  diskWait: number;
+  /** Taken by other virtual machines. */
+  stolen: number;
+}
+
+export interface MatrixFigure extends ItemCost, MachineParts {
   measure: Measure;
   payloadBytes: number;
   targets: number;
   storedEvents: number;
   /** The median of the rounds. */
   perSecond: number;
-  /** To the ceiling of the same round. */
+  /** To the same HTTP work without storage, of the same round. */
   ratio: number;
   /** Of the 202; of intake alone. */
   p50Ms?: number;
   p99Ms?: number;
-  /** The part of the machine's processors that had nothing to do, from 0 to 1. */
-  idle: number;
   /** Items that were refused or did not arrive. */
   lost: number;
 }
 
-export interface CeilingFigure {
+export interface BareFigure {
   measure: Measure;
   payloadBytes: number;
   perSecond: number;
@@ -112,7 +119,12 @@ export interface BesideFigure {
   ratio: number;
 }
 
-/** To so many digits that count; what is beyond them is noise. */
-export function rounded(value: number, digits = 3): number {
-  return Number(value.toPrecision(digits));
+/** To three digits that count; what is beyond them is noise. */
+export function rounded(value: number): number {
+  return Number(value.toPrecision(3));
+}
+
+/** A ratio, or a part of a whole. */
+export function roundedRatio(value: number): number {
+  return Number(value.toFixed(2));
 }

@@ -1,6 +1,5 @@
 import { type BenchService, startService } from "../benchService.ts";
-import { sending } from "../drain.ts";
-import { host } from "../workload.ts";
+import { connections, host } from "../workload.ts";
 import { targetCounts } from "./record.ts";
 import { storeEvents } from "./storedEvents.ts";
 
@@ -17,8 +16,12 @@ export interface Side {
 
 /** The turn of the loop that sides are compared with in a drain. */
 export const bareTurn = 0;
-/** Deliveries may wait for a turn of the receiver. */
-const patience = { POSTRIDER_DELIVERY_TIMEOUT_MS: "60000" };
+export const sending = {
+  /** As many as the loop that stores nothing; by the rule for all targets together, one has 57 of them. */
+  POSTRIDER_TARGET_CONCURRENCY: String(connections),
+  /** Deliveries may wait for a turn of the receiver. */
+  POSTRIDER_DELIVERY_TIMEOUT_MS: "60000",
+};
 const mostTargets = Math.max(...targetCounts);
 const atATime = 16;
 
@@ -53,7 +56,7 @@ export async function startDelivering(side: Side, dataDir: string): Promise<Side
   await side.service.sql("truncate deliveries");
   const { key } = side.service;
   await side.service.stop();
-  const service = await startService({ dataDir, key, settings: { ...sending, ...patience } });
+  const service = await startService({ dataDir, key, settings: sending });
   return { ...side, service };
 }
 

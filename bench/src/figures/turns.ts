@@ -1,10 +1,9 @@
-import { cpus } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import { runLoad } from "../load.ts";
-import { usageOf } from "../usage.ts";
-import { connections, host, received, turnMs } from "../workload.ts";
+import { type MachineTime, usageOf } from "../usage.ts";
+import { connections, host, received, turnOf } from "../workload.ts";
 import { type Load, requestsTo } from "./load.ts";
-import type { FiguresSize } from "./record.ts";
+import type { FiguresSize, ItemCost, MachineParts } from "./record.ts";
 import type { Side } from "./sides.ts";
 
 /** What a turn came to. */
@@ -16,13 +15,8 @@ export interface Turn {
   lost: number;
 }
 
-/** The same with what it cost, per item, and the part of the processors that was idle. */
-export interface CostedTurn extends Turn {
-  nodeUs: number;
-  postgresUs: number;
-  walBytes: number;
-  idle: number;
-}
+/** The same with what it cost. */
+export interface CostedTurn extends Turn, ItemCost, MachineParts {}
 
 const deliveredWithinMs = 60_000;
 
@@ -69,9 +63,11 @@ export async function fillTurn({ service, held }: Side, load: Load, targets: num
   if (errors > 0) throw new Error(`${errors} of ${items} items were refused`);
 }
 
-/** How fast the receiver is sent what waits. */
-export async function drainTurn(receiverPort: number, turn: number, items: number): Promise<Turn> {
-  return { items, perSecond: (items * 1_000) / (await turnMs(receiverPort, turn, items)), lost: 0 };
+/** How fast the receiver is sent what waits; what had been sent to it before it answered does not count. */
+export async function drainTurn(receiverPort: number, turn: number, count: number): Promise<Turn> {
+  const { ms, waiting } = await turnOf(receiverPort, turn, count);
+  const items = Math.max(1, count - waiting);
+  return { items, perSecond: (items * 1_000) / ms, lost: 0 };
 }
 
 /** What a turn of a service cost. */
@@ -80,16 +76,20 @@ export async function costed(
   turn: () => Promise<Turn>,
 ): Promise<CostedTurn> {
   const before = await usageOf(service);
-  const startedAt = performance.now();
   const done = await turn();
   const after = await usageOf(service);
-  const seconds = (performance.now() - startedAt) / 1_000;
   const each = (used: number): number => used / done.items;
   return {
     ...done,
     nodeUs: each((after.nodeSeconds - before.nodeSeconds) * 1e6),
     postgresUs: each((after.postgresSeconds - before.postgresSeconds) * 1e6),
     walBytes: each(after.walBytes - before.walBytes),
-    idle: Math.min(1, (after.idleSeconds - before.idleSeconds) / seconds / cpus().length),
+    ...partsOf(before.machine, after.machine),
   };
+}
+
+function partsOf(before: MachineTime, after: MachineTime): MachineParts {
+  const total = after.total - before.total;
+  const part = (kind: keyof MachineTime): number => (after[kind] - before[kind]) / total;
+  return { idle: part("idle"), diskWait: part("diskWait"), stolen: part("stolen") };
 }

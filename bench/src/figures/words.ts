@@ -23,7 +23,7 @@ export function msOf(ms: number): string {
   return ms < 10 ? ms.toFixed(1) : whole(ms);
 }
 
-/** `to 0.52 of its ceiling` as a table has it. */
+/** `to 0.52 of bare` as a table has it. */
 export function ratioOf(ratio: number): string {
   return ratio.toFixed(2);
 }
@@ -47,7 +47,7 @@ export const titles: Record<Measure, string> = {
   drain: "Drain: stored items delivered a second",
 };
 
-export const ceilingNames: Record<Measure, string> = {
+export const bareNames: Record<Measure, string> = {
   intake: "Fastify without storage",
   "in-and-out": "one process without storage",
   drain: "a loop that posts from memory",
