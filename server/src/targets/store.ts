@@ -126,6 +126,17 @@ export interface TargetKey {
   id: string;
 }
 
+/** What an organization's target is; undefined when it has none of this id. */
+export async function kindOf(queries: Queries, { orgId, id }: TargetKey): Promise<TargetKind | undefined> {
+  const target = await queries
+    .selectFrom("targets")
+    .select("kind")
+    .where("id", "=", id)
+    .where("org_id", "=", orgId)
+    .executeTakeFirst();
+  return target?.kind;
+}
+
 /** Reads a target whose owner changes it, and lets nobody else change it before. @throws {ApiError} 404 when it is gone. */
 export async function lockTarget(
   transaction: Queries,

@@ -18,9 +18,8 @@ interface PolledTarget {
   pausedUntilMs: number;
 }
 
-const maxInFlight = 64;
-/** Looks under way at one target; a single one while it does not answer. */
-const perTarget = 8;
+/** Looks under way: in all, and at one target; a single one while it does not answer. */
+const most = { looks: 64, ofTarget: 8 };
 const leaseMs = pollTimeoutMs * 3;
 /** Milliseconds: while nothing is due, after an error of the database, and of a target that does not answer, doubled each time. */
 const pauses = { idle: 500, error: 1_000, first: 1_000, longest: 30_000 };
@@ -74,7 +73,7 @@ export class Follower {
   /** @returns how long to wait before the next claim, in milliseconds. */
   async #claim(): Promise<number> {
     this.#forgetIdleLanes();
-    const limit = maxInFlight - this.#inFlight;
+    const limit = most.looks - this.#inFlight;
     if (limit <= 0) return pauses.idle;
     const leaseToken = this.#deps.newToken();
     try {
@@ -84,7 +83,7 @@ export class Follower {
         cursor: this.#cursor,
         skip: this.#fullTargets(),
         limit,
-        perTarget,
+        perTarget: most.ofTarget,
       });
       this.#cursor = claim.cursor;
       const refused = claim.polls.filter((poll) => !this.#take(poll));
@@ -126,7 +125,7 @@ export class Follower {
     }
     target.inFlight--;
     this.#inFlight--;
-    if (this.#inFlight === maxInFlight - 1) this.wake();
+    if (this.#inFlight === most.looks - 1) this.wake();
     if (this.#inFlight === 0) this.#onIdle?.();
   }
 
@@ -161,7 +160,7 @@ export class Follower {
 
 function hasRoom(target: PolledTarget): boolean {
   if (target.pausedUntilMs > performance.now()) return false;
-  return target.inFlight < (target.failures > 0 ? 1 : perTarget);
+  return target.inFlight < (target.failures > 0 ? 1 : most.ofTarget);
 }
 
 function noteTrouble(target: PolledTarget): void {
