@@ -21,6 +21,13 @@ const core = [
   "server/test/own-headers-reach-receivers-and-stay-secret.test.ts",
 ];
 
+/** What a request, a delivery, a claim, a handoff, a replay and a bill make of items, wherever their cell is. */
+const acrossCells = [
+  "server/test/{standard-webhooks-delivery,one-item-per-idempotency-key,one-usage-record-per-item}.test.ts",
+  "server/test/{publish-reaches-all-targets,mailbox-contract,mailbox-long-poll,handoff-contract}.test.ts",
+  "server/test/{events-replay,events-cancel,limited-keys-reach-their-own-things-only}.test.ts",
+];
+
 export default defineConfig({
   test: {
     reporters: ["default", closingLine],
@@ -55,6 +62,11 @@ export default defineConfig({
         extends: true,
         // With everything off that was written by hand for speed: see server/test/support/plain.ts.
         test: { name: "plain", include: core, env: { TEST_PLAIN: "1" } },
+      },
+      {
+        extends: true,
+        // With the data plane in four schemas: see docs/scaling.md.
+        test: { name: "cells", include: acrossCells, env: { TEST_CELLS: "4" } },
       },
     ],
   },

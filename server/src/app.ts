@@ -6,11 +6,13 @@ import { auditRoutes } from "./audit/routes.ts";
 import type { Passwords } from "./accounts/passwords.ts";
 import { billingRoutes } from "./billing/routes.ts";
 import type { Config } from "./config/config.ts";
+import type { Cells } from "./postgres/cells.ts";
 import type { Queries } from "./postgres/tables.ts";
 import { eventRoutes } from "./events/routes.ts";
 import { eventTypeRoutes } from "./eventTypes/routes.ts";
 import type { Handoffs } from "./handoff/handoffs.ts";
 import { handoffRoutes } from "./handoff/routes.ts";
+import { routedByCell } from "./http/routedByCell.ts";
 import { addDashboard } from "./http/dashboard.ts";
 import { addDocumentation } from "./http/documentation.ts";
 import { type HealthDeps, healthRoutes } from "./http/health.ts";
@@ -77,18 +79,21 @@ export interface AppDeps extends ServerDeps, HealthDeps, StreamRouteDeps, McpRou
   onBillingEvent: () => void;
 }
 
-/** The whole HTTP interface, ready to listen. */
-export function createApp(given: Omit<AppDeps, "app">): FastifyInstance {
-  const app = createServer(given);
-  const deps = { ...given, app: () => app };
-  const rows = interfaceTable(deps);
-  addRoutes(app, deps, rows);
-  addConnections(app, deps, rows);
+/**
+ * The whole HTTP interface, ready to listen.
+ * @param parts what each cell answers with, in the order of `cells`; the first one's also answer whoever is of no organization.
+ */
+export function createApp(parts: readonly Omit<AppDeps, "app">[], cells: Cells): FastifyInstance {
+  const app = createServer(parts[0]!);
+  const [deps, ...others] = parts.map((part): AppDeps => ({ ...part, app: () => app }));
+  const rows = routedByCell(interfaceTable(deps!), others.map(interfaceTable), cells);
+  addRoutes(app, deps!, rows);
+  addConnections(app, deps!, rows);
   refuseOtherMethods(app);
   addDocumentation(app, rows);
-  const framingOf = (orgId: string) => readFraming(deps.pool, orgId);
-  if (deps.config.dashboard && !addDashboard(app, { config: deps.config, framingOf }))
-    deps.log.warn({}, notBuilt);
+  const framingOf = (orgId: string) => readFraming(deps!.pool, orgId);
+  if (deps!.config.dashboard && !addDashboard(app, { config: deps!.config, framingOf }))
+    deps!.log.warn({}, notBuilt);
   return app;
 }
 

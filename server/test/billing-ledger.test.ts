@@ -115,7 +115,7 @@ describe("folding", () => {
       "insert into usage_records (bucket, period, items, org_id) select n % 256, 202611, 1, $1 from generate_series(1, 20500) n",
       [orgId],
     );
-    expect(await foldUsage(pool, 20_000)).toBe(20_500);
+    expect(await foldUsage(pool, { recordsAtOnce: 20_000 })).toBe(20_500);
     expect((await readLedgerMonth(pool, orgId, 202611)).accepted).toBe(20_500);
   });
 });

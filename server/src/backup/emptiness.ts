@@ -1,4 +1,5 @@
 import pg from "pg";
+import { cellSchemaPattern } from "../postgres/cells.ts";
 import { functionSchemaPattern } from "../postgres/functionSchema.ts";
 import { tableNames } from "./ownTables.ts";
 
@@ -38,8 +39,8 @@ export async function refuseWhileRunning(client: pg.ClientBase): Promise<void> {
 /** Removes the service's tables, with what is in them, and all versions' functions. Nothing else is touched. */
 export async function dropOwnTables(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{ schema: string }>(
-    "select nspname as schema from pg_namespace where nspname ~ $1",
-    [functionSchemaPattern],
+    "select nspname as schema from pg_namespace where nspname ~ $1 or nspname ~ $2",
+    [functionSchemaPattern, cellSchemaPattern],
   );
   const schemas = rows.map(({ schema }) => `drop schema ${pg.escapeIdentifier(schema)} cascade`);
   const tables = tableNames.map((name) => pg.escapeIdentifier(name)).join(", ");

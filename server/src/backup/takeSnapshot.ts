@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import pg from "pg";
 import { rowsOf } from "../postgres/copyStreams.ts";
+import { presentCells } from "../postgres/ensureCells.ts";
 import { migrations } from "../postgres/migrations.ts";
 import type { DatabaseConnection } from "../postgres/pool.ts";
 import { type OwnTable, ownTables } from "./ownTables.ts";
@@ -56,6 +57,7 @@ export async function withSnapshot<T>(source: Source, use: (contents: Contents) 
 }
 
 async function describe(client: pg.Client, source: Source): Promise<Manifest> {
+  await refuseCells(client);
   const rows = await readMigrations(client);
   const unknown = rows.find(({ version }) => migrations.every((known) => known.version !== version));
   if (unknown !== undefined) {
@@ -71,6 +73,12 @@ async function describe(client: pg.Client, source: Source): Promise<Manifest> {
     migrations: rows,
     tables: await ownTables(client),
   };
+}
+
+/** The rows of cells are in schemas of their own, which nothing here reads. */
+async function refuseCells(client: pg.Client): Promise<void> {
+  if ((await presentCells(client)).length > 0)
+    throw new Error("the database is divided into cells, which no backup can be taken of yet");
 }
 
 /** Those of the list that the database has: versions that knew ten migrations or fewer had another. */

@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { lockOfCell } from "../postgres/cells.ts";
 import { inTransaction } from "../postgres/pool.ts";
 
 const advisoryLockKey = 7_281_934_005;
@@ -11,23 +12,28 @@ const buckets = 256;
  * @param recordsAtOnce More than these are folded one bucket per statement, to stay within the statement timeout.
  * @returns how many records were moved.
  */
-export async function foldUsage(pool: pg.Pool, recordsAtOnce: number = defaultAtOnce): Promise<number> {
+export async function foldUsage(
+  pool: pg.Pool,
+  { cellNumber = 0, recordsAtOnce = defaultAtOnce }: { cellNumber?: number; recordsAtOnce?: number } = {},
+): Promise<number> {
+  const lockKey = lockOfCell(advisoryLockKey, cellNumber);
   const { rows } = await pool.query<{ waiting: number }>(
     `select count(*) as waiting
      from (select from usage_records limit ${recordsAtOnce + 1}) r`,
   );
   const waiting = rows[0]?.waiting ?? 0;
   if (waiting === 0) return 0;
-  if (waiting <= recordsAtOnce) return fold(pool, 0, buckets - 1);
+  if (waiting <= recordsAtOnce) return fold(pool, lockKey, { first: 0, last: buckets - 1 });
   let moved = 0;
-  for (let bucket = 0; bucket < buckets; bucket++) moved += await fold(pool, bucket, bucket);
+  for (let bucket = 0; bucket < buckets; bucket++)
+    moved += await fold(pool, lockKey, { first: bucket, last: bucket });
   return moved;
 }
 
-function fold(pool: pg.Pool, firstBucket: number, lastBucket: number): Promise<number> {
+function fold(pool: pg.Pool, lockKey: number, range: { first: number; last: number }): Promise<number> {
   return inTransaction(pool, async (client) => {
     const lock = await client.query<{ taken: boolean }>("select pg_try_advisory_xact_lock($1) as taken", [
-      advisoryLockKey,
+      lockKey,
     ]);
     if (lock.rows[0]?.taken !== true) return 0;
     const { rows } = await client.query<{ org_id: string; period: number; items: number; records: number }>({
@@ -40,7 +46,7 @@ function fold(pool: pg.Pool, firstBucket: number, lastBucket: number): Promise<n
              select org_id, period, sum(items)::bigint as items, count(*) as records
              from moved
              group by org_id, period`,
-      values: [firstBucket, lastBucket],
+      values: [range.first, range.last],
     });
     await client.query({
       name: "add_usage",

@@ -151,6 +151,13 @@ const storage = {
     description:
       "The most connections that this process opens to the database; three more while a second thread sends (POSTRIDER_SENDING_THREADS).",
   }),
+  cells: always({
+    name: "POSTRIDER_CELLS",
+    parse: oneOf(["1", "2", "4", "8", "16"]),
+    default: "1",
+    description:
+      "An experiment, for a trial: the data plane divided into so many cells, each in a schema of its own of the one database (docs/scaling.md). All processes say the same, and it cannot be changed while the database has targets.",
+  }),
   fastSql: always({
     name: "POSTRIDER_FAST_SQL",
     parse: oneOf(["on", "off"]),

@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { withBriefLocks } from "../postgres/briefLocks.ts";
+import { lockOfCell } from "../postgres/cells.ts";
 import { noQueryTimeoutMs } from "../postgres/hot/queryTimeout.ts";
 
 const advisoryLockKey = 7_281_934_011;
@@ -16,11 +17,11 @@ interface Missing {
  * one at a time and without keeping anybody from writing. One process at a time; the others return at once.
  * @returns how many were built.
  */
-export async function buildIndexes(pool: pg.Pool): Promise<number> {
+export async function buildIndexes(pool: pg.Pool, cellNumber: number = 0): Promise<number> {
   const client = await pool.connect();
   try {
     const { rows } = await client.query<{ taken: boolean }>("select pg_try_advisory_lock($1) as taken", [
-      advisoryLockKey,
+      lockOfCell(advisoryLockKey, cellNumber),
     ]);
     if (rows[0]?.taken !== true) return 0;
     // A build waits for transactions that were open before it, under a lock that hinders nobody: given up, it would have to

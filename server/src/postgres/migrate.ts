@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { applyMigrations } from "./applyMigrations.ts";
+import { ensureCells } from "./ensureCells.ts";
 import { functionSchema } from "./functionSchema.ts";
 import { installFunctions } from "./installFunctions.ts";
 import { migrations } from "./migrations.ts";
@@ -20,6 +21,8 @@ export interface Joining {
 export interface MigrateOptions {
   /** Written down as a process of the database, so that what it uses stays. */
   joining?: Joining;
+  /** In how many cells the data plane is; one unless told. */
+  cells?: number;
   /** Told what it waits for, to follow "still"; what it throws ends the wait. */
   onWait?: (what: string) => void;
 }
@@ -34,7 +37,7 @@ export interface MigrateOptions {
  */
 export async function migrate(
   pool: pg.Pool,
-  { joining, onWait = () => undefined }: MigrateOptions = {},
+  { joining, cells = 1, onWait = () => undefined }: MigrateOptions = {},
 ): Promise<string[]> {
   const client = await pool.connect();
   try {
@@ -45,7 +48,8 @@ export async function migrate(
     const session = { client, pool, onWait };
     const applied = await applyMigrations(session, migrations);
     if (await installFunctions(client)) applied.push(functionSchema);
-    await createPartitions(session, Date.now());
+    if (cells === 1) await createPartitions(session, Date.now());
+    await ensureCells(session, cells);
     if (joining !== undefined) await noteAlive(client, joining.process);
     return applied;
   } finally {

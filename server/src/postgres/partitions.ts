@@ -42,7 +42,19 @@ export async function ensurePartitions(pool: pg.Pool, nowMs: number): Promise<nu
 
 /** The same on a session of the caller's. */
 export async function createPartitions(session: BriefLocks, nowMs: number): Promise<number> {
-  const { client } = session;
+  const missing = await missingPartitions(session.client, nowMs);
+  // All of a partition in one transaction: nobody looks again at one that exists.
+  for (const partition of missing)
+    await withBriefLocks(session, () => createPartition(session.client, partition));
+  return missing.length;
+}
+
+/** The same in a transaction of the caller's, for tables that nobody else has seen yet. */
+export async function createFirstPartitions(client: pg.ClientBase, nowMs: number): Promise<void> {
+  for (const partition of await missingPartitions(client, nowMs)) await createPartition(client, partition);
+}
+
+async function missingPartitions(client: pg.ClientBase, nowMs: number): Promise<Partition[]> {
   const today = Math.floor(nowMs / dayMs);
   const { rows } = await client.query<{ relname: string }>(
     `select c.relname
@@ -53,16 +65,12 @@ export async function createPartitions(session: BriefLocks, nowMs: number): Prom
   );
   const home = await tableSchema(client);
   const existing = new Set(rows.map((row) => row.relname));
-  let created = 0;
+  const missing: Partition[] = [];
   for (let day = today - 1; day <= today + daysAhead; day++) {
-    for (const table of [...tablesById, "idempotency_keys"]) {
-      if (existing.has(`${table}_${dayName(day)}`)) continue;
-      // All of a partition in one transaction: nobody looks again at one that exists.
-      await withBriefLocks(session, () => createPartition(client, { home, table, day }));
-      created++;
-    }
+    for (const table of [...tablesById, "idempotency_keys"])
+      if (!existing.has(`${table}_${dayName(day)}`)) missing.push({ home, table, day });
   }
-  return created;
+  return missing;
 }
 
 interface Partition {
@@ -97,7 +105,7 @@ async function createPartition(client: pg.ClientBase, { home, table, day }: Part
  * The schema of the tables, quoted. What is created without it lands in the first schema of the path, which is that of the
  * functions and is dropped with them.
  */
-async function tableSchema(client: pg.ClientBase): Promise<string> {
+export async function tableSchema(client: pg.ClientBase): Promise<string> {
   const { rows } = await client.query<{ home: string }>(
     `select quote_ident(n.nspname) as home
      from pg_class c

@@ -42,6 +42,8 @@ export interface PoolOptions {
   connection: DatabaseConnection;
   /** Most connections at once. */
   size: number;
+  /** A cell's schema, whose tables are found before others of the same names. */
+  schema?: string | undefined;
   /** Calls hot functions through the driver's own queries. */
   isPlain?: boolean;
   /** Told about an idle connection's failure; the pool replaces the connection by itself. */
@@ -104,7 +106,7 @@ export function createPool(options: PoolOptions): pg.Pool {
     idle_in_transaction_session_timeout: 15_000,
     application_name: "postrider",
     // The pool waits for the promise that it is given; its types do not say so.
-    onConnect: (client): unknown => findFunctions(client),
+    onConnect: (client): unknown => findFunctions(client, options.schema),
   });
   if (options.isPlain !== true) notePool(pool);
   pool.on("error", options.onError);
@@ -121,11 +123,11 @@ export function createPool(options: PoolOptions): pg.Pool {
  * Names of functions mean those of this version, inside of functions too; names of tables mean what they did. Not in the
  * startup message, because a PgBouncer between does not pass such settings on.
  */
-async function findFunctions(client: pg.ClientBase): Promise<void> {
+async function findFunctions(client: pg.ClientBase, schema: string | undefined): Promise<void> {
   // The driver knows the limit of a single query; its types do not.
   const statement = {
-    text: "select set_config('search_path', concat_ws(', ', $1::text, current_setting('search_path')), false)",
-    values: [functionSchema],
+    text: "select set_config('search_path', concat_ws(', ', $1::text, $2::text, current_setting('search_path')), false)",
+    values: [functionSchema, schema ?? null],
     query_timeout: connectTimeoutMs,
   };
   await client.query(statement);

@@ -78,6 +78,9 @@ const local = [
   "schema_changes",
 ] as const;
 
+/** The tables that stand in each cell. */
+export const tablesOfCells: readonly string[] = cell;
+
 /** The place of each table; partitions are where their parent is. */
 export const tablePlaces: ReadonlyMap<string, TablePlace> = new Map<string, TablePlace>([
   ...cell.map((name) => [name, "cell"] as const),

@@ -26,6 +26,7 @@ import { carryOnErasures, eraseDigests } from "../erasures/chores.ts";
 import { tellEvents } from "../notifications/tellEvents.ts";
 import type { Changes } from "../items/changes.ts";
 import { firstIdAt } from "../postgres/ids.ts";
+import type { Cell } from "../postgres/cells.ts";
 import { dayMs, ensurePartitions } from "../postgres/partitions.ts";
 import { dropOldPartitions } from "../maintenance/dropOldPartitions.ts";
 import { dropUnusedFunctions } from "../maintenance/dropUnusedFunctions.ts";
@@ -43,12 +44,20 @@ export interface MaintenanceDeps {
   pool: pg.Pool;
   log: Log;
   nowMs: () => number;
+  changes: Changes;
+  cells: readonly CellDeps[];
+}
+
+/** What the chores of one cell take. */
+interface CellDeps {
+  cell: Cell;
   handoffs: Pick<Handoffs, "refreshDueCards">;
   mailboxes: Pick<Mailboxes, "onMailboxItems">;
-  changes: Changes;
-  /** Tells the local dispatcher that something became due. */
+  /** Tells the cell's local dispatcher that something became due. */
   onDue: () => void;
 }
+
+type ItemDeps = Omit<MaintenanceDeps, "cells"> & CellDeps;
 
 const seconds = 1_000;
 const minutes = 60 * seconds;
@@ -59,14 +68,7 @@ const rareFirstAfterMs = 20 * seconds;
 
 /** Everything the service does by itself. Each chore may run on several nodes at once without harm. */
 export function startMaintenance(deps: MaintenanceDeps): { stop(): Promise<void> } {
-  const chores = [
-    ...itemChores(deps),
-    ...mailboxChores(deps),
-    ...replayChores(deps),
-    ...doingChores(deps),
-    ...storageChores(deps),
-    ...accountChores(deps),
-  ];
+  const chores = [...deps.cells.flatMap((cell) => choresOf(deps, cell)), ...accountChores(deps)];
   const loops = chores.map((chore) =>
     startLoop(chore, deps.log, chore.everyMs >= rareEveryMs ? rareFirstAfterMs : 0),
   );
@@ -77,7 +79,22 @@ export function startMaintenance(deps: MaintenanceDeps): { stop(): Promise<void>
   };
 }
 
-function itemChores({ pool, handoffs }: MaintenanceDeps): Chore[] {
+/** What is to be done in each cell; the log says in which, where there are several. */
+function choresOf(deps: MaintenanceDeps, { cell, handoffs, mailboxes, onDue }: CellDeps): Chore[] {
+  const itemDeps = { ...deps, pool: cell.pool, cell, handoffs, mailboxes, onDue };
+  const chores = [
+    ...itemChores(itemDeps),
+    ...mailboxChores(itemDeps),
+    ...replayChores(itemDeps),
+    ...doingChores(itemDeps),
+    ...storageChores(itemDeps),
+  ];
+  if (deps.cells.length === 1) return chores;
+  for (const chore of chores) chore.name += ` (cell ${cell.number})`;
+  return chores;
+}
+
+function itemChores({ pool, cell }: ItemDeps): Chore[] {
   return [
     {
       name: "lease sweep",
@@ -90,19 +107,14 @@ function itemChores({ pool, handoffs }: MaintenanceDeps): Chore[] {
       runOnce: async () => ({ polls: await sweepPolls(pool) }),
     },
     {
-      name: "agent cards",
-      everyMs: 10 * seconds,
-      runOnce: () => handoffs.refreshDueCards(),
-    },
-    {
       name: "usage folding",
       everyMs: 5 * seconds,
-      runOnce: async () => ({ records: await foldUsage(pool) }),
+      runOnce: async () => ({ records: await foldUsage(pool, { cellNumber: cell.number }) }),
     },
     {
       name: "activity folding",
       everyMs: 5 * seconds,
-      runOnce: async () => ({ rows: await foldActivity(pool) }),
+      runOnce: async () => ({ rows: await foldActivity(pool, cell.number) }),
     },
     {
       name: "circuits of stopped nodes",
@@ -122,7 +134,7 @@ function itemChores({ pool, handoffs }: MaintenanceDeps): Chore[] {
   ];
 }
 
-function mailboxChores({ config, pool }: MaintenanceDeps): Chore[] {
+function mailboxChores({ config, pool }: ItemDeps): Chore[] {
   return [
     {
       name: "expired messages",
@@ -147,7 +159,7 @@ function mailboxChores({ config, pool }: MaintenanceDeps): Chore[] {
   ];
 }
 
-function replayChores({ config, pool, nowMs }: MaintenanceDeps): Chore[] {
+function replayChores({ config, pool, nowMs }: ItemDeps): Chore[] {
   const queries = createQueries(pool);
   return [
     {
@@ -168,7 +180,7 @@ function replayChores({ config, pool, nowMs }: MaintenanceDeps): Chore[] {
 }
 
 /** What was asked for or noted, and is carried out afterwards. */
-function doingChores({ config, pool, mailboxes, changes, onDue, nowMs }: MaintenanceDeps): Chore[] {
+function doingChores({ config, pool, mailboxes, changes, onDue, nowMs }: ItemDeps): Chore[] {
   const onMailboxItems = (ids: string[]): void => mailboxes.onMailboxItems(ids);
   const mailboxRetention = mailboxRetentionMs(config);
   return [
@@ -199,7 +211,7 @@ function doingChores({ config, pool, mailboxes, changes, onDue, nowMs }: Mainten
   ];
 }
 
-function storageChores({ config, pool, nowMs }: MaintenanceDeps): Chore[] {
+function storageChores({ config, pool, nowMs, cell }: ItemDeps): Chore[] {
   return [
     {
       name: "partitions ahead",
@@ -209,7 +221,7 @@ function storageChores({ config, pool, nowMs }: MaintenanceDeps): Chore[] {
     {
       name: "indexes of earlier days",
       everyMs: 5 * minutes,
-      runOnce: async () => ({ built: await buildIndexes(pool) }),
+      runOnce: async () => ({ built: await buildIndexes(pool, cell.number) }),
     },
     {
       name: "retention",
@@ -243,6 +255,17 @@ function storageChores({ config, pool, nowMs }: MaintenanceDeps): Chore[] {
         sets: await sweepHeaderSets(pool, { retentionDays: config.retentionDays, nowMs: nowMs() }),
       }),
     },
+  ];
+}
+
+/** What is to be done to the tables of the control plane. */
+function accountChores({ config, pool, nowMs, cells }: MaintenanceDeps): Chore[] {
+  return [
+    {
+      name: "agent cards",
+      everyMs: 10 * seconds,
+      runOnce: () => cells[0]!.handoffs.refreshDueCards(),
+    },
     {
       name: "rotations that end by themselves",
       everyMs: minutes / 2,
@@ -253,11 +276,6 @@ function storageChores({ config, pool, nowMs }: MaintenanceDeps): Chore[] {
       everyMs: 30 * minutes,
       runOnce: async () => ({ versions: await dropUnusedFunctions(pool) }),
     },
-  ];
-}
-
-function accountChores({ config, pool, nowMs }: MaintenanceDeps): Chore[] {
-  return [
     {
       name: "expired sessions",
       everyMs: 30 * minutes,

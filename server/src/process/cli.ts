@@ -17,6 +17,7 @@ import {
 import { fitCollectorToCores } from "./garbageCollector.ts";
 import { type Config, ConfigError, loadConfig } from "../config/config.ts";
 import { readSecretLine } from "./readSecretLine.ts";
+import { resultText } from "./resultText.ts";
 import { createLog } from "../telemetry/log.ts";
 import { version } from "../config/version.ts";
 
@@ -68,6 +69,7 @@ async function run(args: string[]): Promise<number> {
     case "restore":
     case "reset":
     case "move":
+    case "db":
       await onDatabase(command, rest);
       return 0;
     case "version":
@@ -95,8 +97,7 @@ async function onDatabase(name: DatabaseCommandName, args: string[]): Promise<vo
   await run(process.env, {
     say: (line) => void process.stderr.write(`${line}\n`),
     show: (result) => {
-      const lines = Object.entries(result).map(([field, value]) => `${field}  ${value}\n`);
-      process.stdout.write(isJson ? `${JSON.stringify(result)}\n` : lines.join(""));
+      process.stdout.write(isJson ? `${JSON.stringify(result)}\n` : resultText(result));
     },
   });
 }

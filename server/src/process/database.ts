@@ -8,6 +8,8 @@ import { type Joining, migrate } from "../postgres/migrate.ts";
 import { createPool, type DatabaseConnection, isDatabaseAway } from "../postgres/pool.ts";
 import { newProcessRecord, noteEnd, type ProcessRecord } from "../postgres/processes.ts";
 import { explainFullDisk } from "../postgres/embedded/fullDisk.ts";
+import type { Cells } from "../postgres/cells.ts";
+import { closeCells, openCells } from "../postgres/openCells.ts";
 import { untilServes } from "../postgres/untilServes.ts";
 import { loadOrMakeKey } from "./encryptionKey.ts";
 import { refuseMoved } from "./movedMarker.ts";
@@ -19,6 +21,7 @@ import type { Log } from "../telemetry/log.ts";
 /** The database of a process, with the current schema. */
 export interface OpenDatabase {
   pool: pg.Pool;
+  cells: Cells;
   connection: DatabaseConnection;
   encryptionKey: Buffer;
   /** This process, as the database has it; absent when the database belongs to another that runs. */
@@ -54,24 +57,28 @@ async function openEmbedded(config: Config, log: Log, opening: Opening): Promise
     ...(opening.signal && { signal: opening.signal }),
   });
   let isClosing = false;
-  const pool = createPool({
+  const options = {
     connection: server.connection,
     size: config.databasePool,
     isPlain: config.fastSql === "off",
     onError: poolError(log, () => isClosing),
     explainAway: () => server.trouble(),
-  });
+  };
+  const pool = createPool(options);
+  const cells = openCells(pool, Number(config.cells), options);
   try {
     const encryptionKey = config.encryptionKey ?? loadOrMakeKey(config.dataDir);
     const process = newProcessRecord(version);
-    await prepare(pool, log, opening, { process, isAlone: true });
+    await prepare({ pool, cells, log }, opening, { process, isAlone: true });
     // This process has the database to itself, so whatever is leased was held by one that is gone.
-    const taken = await endAllLeases(pool);
+    let taken = 0;
+    for (const cell of cells.all()) taken += await endAllLeases(cell.pool);
     if (taken > 0) log.info({ deliveries: taken }, "took over what an earlier process left");
     const closing = new AbortController();
     const walAhead = makeWalAheadLater(pool, log, { directory: config.dataDir, signal: closing.signal });
     return {
       pool,
+      cells,
       connection: server.connection,
       encryptionKey,
       process,
@@ -81,11 +88,13 @@ async function openEmbedded(config: Config, log: Log, opening: Opening): Promise
         await leave(pool, process);
         // The pool's promise resolves before its sessions are gone, so the stopping server still meets some.
         isClosing = true;
+        await closeCells(cells, pool);
         await pool.end();
         await server.stop();
       },
     };
   } catch (error) {
+    await closeCells(cells, pool);
     await pool.end();
     await server.stop();
     throw explainFullDisk(error, config.dataDir);
@@ -112,12 +121,14 @@ async function openExternal(config: Config, log: Log, opening: Opening): Promise
   const { say, progress, signal } = opening;
   const where = placeOf(url);
   const connection = { url };
-  const pool = createPool({
+  const options = {
     connection,
     size: config.databasePool,
     isPlain: config.fastSql === "off",
     onError: poolError(log),
-  });
+  };
+  const pool = createPool(options);
+  const cells = openCells(pool, Number(config.cells), options);
   const onWait = (why: string): void => {
     say(`Waiting for the database of DATABASE_URL (${where}): ${why}`);
     progress.doing(`waiting for the database of DATABASE_URL (${where}): ${why}`);
@@ -126,21 +137,24 @@ async function openExternal(config: Config, log: Log, opening: Opening): Promise
   const process = newProcessRecord(version);
   const open = async (): Promise<void> => {
     await checkVersion(pool);
-    await prepare(pool, log, opening, { process, isAlone: false });
+    await prepare({ pool, cells, log }, opening, { process, isAlone: false });
   };
   try {
     await untilServes(open, { where, onWait, ...(signal && { signal }) });
     return {
       pool,
+      cells,
       connection,
       encryptionKey: config.encryptionKey!,
       process,
       async close() {
         await leave(pool, process);
+        await closeCells(cells, pool);
         await pool.end();
       },
     };
   } catch (error) {
+    await closeCells(cells, pool);
     await pool.end();
     throw error;
   }
@@ -167,14 +181,20 @@ async function openBeside(config: Config, log: Log, opening: Opening): Promise<O
   if (config.databaseUrl !== undefined) return openExternal(config, log, opening);
   const running = await runningConnection(config.dataDir);
   if (running === undefined) return openEmbedded(config, log, opening);
-  const pool = createPool({ connection: running, size: 2, onError: poolError(log) });
+  const options = { connection: running, size: 2, onError: poolError(log) };
+  const pool = createPool(options);
+  const cells = openCells(pool, Number(config.cells), options);
   try {
     await pool.query("select 1");
     return {
       pool,
+      cells,
       connection: running,
       encryptionKey: loadOrMakeKey(config.dataDir),
-      close: () => pool.end(),
+      async close() {
+        await closeCells(cells, pool);
+        await pool.end();
+      },
     };
   } catch (error) {
     await pool.end();
@@ -200,8 +220,7 @@ async function checkVersion(pool: pg.Pool): Promise<void> {
 }
 
 async function prepare(
-  pool: pg.Pool,
-  log: Log,
+  { pool, cells, log }: { pool: pg.Pool; cells: Cells; log: Log },
   { progress, signal }: Opening,
   joining: Joining,
 ): Promise<void> {
@@ -211,7 +230,7 @@ async function prepare(
     progress.doing(why);
     log.info({}, `bringing the schema up to date: still ${why}`);
   };
-  const applied = await migrate(pool, { joining, onWait });
+  const applied = await migrate(pool, { joining, cells: cells.all().length, onWait });
   if (applied.length > 0) log.info({ applied }, "schema brought up to date");
 }
 

@@ -14,10 +14,11 @@ export const databaseUsage = `  postrider backup <file>                         
   postrider restore <file>                                brings a backup back, into an empty database
   postrider reset --yes                                   removes everything; the encryption key stays
   postrider move [--stop-service]                         moves the embedded database to that of DATABASE_URL
+  postrider db cells                                      shows where the items of which buckets are, and how much
       all take --json
 `;
 
-const names = ["backup", "restore", "reset", "move"] as const;
+const names = ["backup", "restore", "reset", "move", "db"] as const;
 export type DatabaseCommandName = (typeof names)[number];
 
 export function isDatabaseCommand(name: string): name is DatabaseCommandName {
@@ -34,21 +35,21 @@ export interface DatabaseCommand {
 export function readDatabaseCommand(name: DatabaseCommandName, args: string[]): DatabaseCommand {
   switch (name) {
     case "backup": {
-      const { isJson, word } = parse(args, [], true);
+      const { isJson, word } = parse(args, [], "<file>");
       return {
         isJson,
         run: async (env, talk) => (await import("./backUp.ts")).backUp(loadConfig(env), word!, talk),
       };
     }
     case "restore": {
-      const { isJson, word } = parse(args, [], true);
+      const { isJson, word } = parse(args, [], "<file>");
       return {
         isJson,
         run: async (env, talk) => (await import("./restore.ts")).restore(loadConfig(env), word!, talk),
       };
     }
     case "reset": {
-      const { isJson, flags } = parse(args, ["yes"], false);
+      const { isJson, flags } = parse(args, ["yes"]);
       if (!flags.has("yes")) {
         throw new CommandError(
           "this removes all organizations, targets and items: add --yes to do it",
@@ -60,8 +61,16 @@ export function readDatabaseCommand(name: DatabaseCommandName, args: string[]): 
         run: async (env, talk) => (await import("./resetDatabase.ts")).resetDatabase(loadConfig(env), talk),
       };
     }
+    case "db": {
+      const { isJson, word } = parse(args, [], "what to show");
+      if (word !== "cells") throw new CommandError(`there is no "${word}": postrider db cells`, "usage");
+      return {
+        isJson,
+        run: async (env, talk) => (await import("./listCells.ts")).listCells(loadConfig(env), talk),
+      };
+    }
     case "move": {
-      const { isJson, flags } = parse(args, ["stop-service"], false);
+      const { isJson, flags } = parse(args, ["stop-service"]);
       return {
         isJson,
         run: async (env, talk) =>
@@ -74,11 +83,12 @@ export function readDatabaseCommand(name: DatabaseCommandName, args: string[]): 
 function parse(
   args: string[],
   flags: readonly string[],
-  needsFile: boolean,
+  needed?: string,
 ): { isJson: boolean; word: string | undefined; flags: Set<string> } {
   const { values, positionals } = parseWords(args, ["json", ...flags]);
-  if (needsFile && positionals.length === 0) throw new CommandError("<file> is missing", "usage");
-  const extra = positionals[needsFile ? 1 : 0];
+  if (needed !== undefined && positionals.length === 0)
+    throw new CommandError(`${needed} is missing`, "usage");
+  const extra = positionals[needed === undefined ? 0 : 1];
   if (extra !== undefined) throw new CommandError(`"${extra}" is too much`, "usage");
   const given = new Set(Object.keys(values));
   return { isJson: given.has("json"), word: positionals[0], flags: given };

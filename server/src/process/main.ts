@@ -40,6 +40,7 @@ export async function serve(config: Config, say: (line: string) => void, isRunBy
       config,
       log,
       pool: database.pool,
+      cells: database.cells,
       connection: database.connection,
       encryptionKey: database.encryptionKey,
       process: database.process,

@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { lockOfCell } from "../postgres/cells.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import { stepsKept } from "./steps.ts";
 
@@ -9,12 +10,12 @@ const rowsPerStatement = 20_000;
  * Folds what was written with the work into steps of time. A row is in one of the two tables at any moment, whatever
  * crashes. One process at a time; the others return at once. @returns how many rows were folded.
  */
-export async function foldActivity(pool: pg.Pool): Promise<number> {
+export async function foldActivity(pool: pg.Pool, cellNumber: number = 0): Promise<number> {
   let total = 0;
   for (;;) {
     const folded = await inTransaction(pool, async (client) => {
       const lock = await client.query<{ taken: boolean }>("select pg_try_advisory_xact_lock($1) as taken", [
-        advisoryLockKey,
+        lockOfCell(advisoryLockKey, cellNumber),
       ]);
       if (lock.rows[0]?.taken !== true) return 0;
       const { rows } = await client.query<{ folded: number }>({

@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { runningConnection } from "../../src/postgres/embedded/runningConnection.ts";
 import { createPool } from "../../src/postgres/pool.ts";
+import { showAllCells, shownSchema } from "./database.ts";
 import { expectNothingLost } from "./afterwards.ts";
 import { createRandom, type Random } from "./billing/random.ts";
 import { until } from "./until.ts";
@@ -73,7 +74,13 @@ export async function surviveCrashes({ seed, rounds }: { seed: number; rounds: n
     const crashes = await crashUnderLoad(mortal, load, { random, rounds });
     await load.stop();
     const connection = await runningConnection(dataDir);
-    const pool = createPool({ connection: connection!, size: 1, onError: () => undefined });
+    const options = { connection: connection!, size: 1, onError: () => undefined };
+    if (shownSchema !== undefined) {
+      const plain = createPool(options);
+      await showAllCells(plain);
+      await plain.end();
+    }
+    const pool = createPool({ ...options, schema: shownSchema });
     await expectNothingLost({ pool, load, receiver });
     await pool.end();
     await mortal.service().stop();

@@ -2,7 +2,10 @@ import { randomBytes } from "node:crypto";
 import pg from "pg";
 import { inject } from "vitest";
 import { migrate } from "../../src/postgres/migrate.ts";
+import { cellSchemas } from "../../src/postgres/cells.ts";
 import { createPool, type DatabaseConnection } from "../../src/postgres/pool.ts";
+import { tablesOfCells } from "../../src/postgres/tablePlaces.ts";
+import { cellCount } from "./plain.ts";
 
 export interface TestDatabase {
   connection: DatabaseConnection;
@@ -45,7 +48,7 @@ async function clone(template: string): Promise<TestDatabase> {
 /** Made by whichever worker comes first, under a lock; the others find it whole, because it is renamed last. */
 async function ensureTemplate(): Promise<string> {
   const { prefix } = inject("postgres");
-  const template = `${prefix}_template`;
+  const template = cellCount === 1 ? `${prefix}_template` : `${prefix}_template_${cellCount}`;
   await administer(async (client) => {
     await client.query("select pg_advisory_lock($1)", [templateLockKey]);
     const { rowCount } = await client.query("select 1 from pg_database where datname = $1", [template]);
@@ -55,13 +58,26 @@ async function ensureTemplate(): Promise<string> {
     await client.query(`create database ${unfinished} template template0 encoding 'UTF8'`);
     const pool = createPool({ connection: connectionTo(unfinished), size: 1, onError: () => undefined });
     try {
-      await migrate(pool);
+      await migrate(pool, { cells: cellCount });
+      if (shownSchema !== undefined) await showAllCells(pool);
     } finally {
       await pool.end();
     }
     await client.query(`alter database ${unfinished} rename to ${template}`);
   });
   return template;
+}
+
+/** The schema in which tests see the rows of all cells; undefined where there is one. */
+export const shownSchema = cellCount === 1 ? undefined : "all_cells";
+
+/** Views that have the names of the cells' tables, for tests that look at rows. */
+export async function showAllCells(pool: pg.Pool): Promise<void> {
+  const views = tablesOfCells.map((table) => {
+    const rows = cellSchemas(cellCount).map((schema) => `select * from ${schema}.${table}`);
+    return `create view ${shownSchema}.${table} as ${rows.join(" union all ")}`;
+  });
+  await pool.query([`create schema ${shownSchema}`, ...views].join(";"));
 }
 
 async function administer<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {

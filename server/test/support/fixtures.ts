@@ -7,7 +7,7 @@ import { createPool } from "../../src/postgres/pool.ts";
 import type { AgentOptions } from "./agent/agentOptions.ts";
 import { type Agent, startAgent } from "./agent/startAgent.ts";
 import { startCardServer } from "./cardServer.ts";
-import { createTestDatabase, type TestDatabase } from "./database.ts";
+import { createTestDatabase, shownSchema, type TestDatabase } from "./database.ts";
 import { startDatabaseProxy } from "./databaseProxy.ts";
 import { createWebhookTarget } from "./items.ts";
 import { isPlain } from "./plain.ts";
@@ -35,7 +35,7 @@ export const file = { scope: "file" } as const;
 
 /** Connections to a test's database; `size` at most. */
 export function testPool({ connection }: TestDatabase, size: number): pg.Pool {
-  return createPool({ connection, size, isPlain, onError: () => undefined });
+  return createPool({ connection, size, isPlain, schema: shownSchema, onError: () => undefined });
 }
 
 /**

@@ -4,12 +4,16 @@
  */
 export const isPlain = process.env["TEST_PLAIN"] === "1";
 
+/** In how many cells the data plane is: in several in the project `cells` of vitest.config.ts. */
+export const cellCount = Number(process.env["TEST_CELLS"] ?? 1);
+
 /** The switches; tests start their services with them. */
-export const switches: Record<string, string> = isPlain
-  ? {
-      POSTRIDER_FAST_HTTP: "off",
-      POSTRIDER_FAST_OUTBOUND: "off",
-      POSTRIDER_FAST_SQL: "off",
-      POSTRIDER_SENDING_THREADS: "1",
-    }
-  : {};
+export const switches: Record<string, string> = {
+  ...(isPlain && {
+    POSTRIDER_FAST_HTTP: "off",
+    POSTRIDER_FAST_OUTBOUND: "off",
+    POSTRIDER_FAST_SQL: "off",
+    POSTRIDER_SENDING_THREADS: "1",
+  }),
+  ...(cellCount > 1 && { POSTRIDER_CELLS: String(cellCount) }),
+};

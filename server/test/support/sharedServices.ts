@@ -1,7 +1,9 @@
 import type pg from "pg";
+import { cellSchemas } from "../../src/postgres/cells.ts";
 import { createPool } from "../../src/postgres/pool.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";
 import { type ServiceProcess, startService } from "./serviceProcess.ts";
+import { cellCount } from "./plain.ts";
 import { createTestNode, startTestNode, type TestNode } from "./testNode.ts";
 
 /*
@@ -75,9 +77,14 @@ export function sharedService(): Promise<SharedService> {
   });
 }
 
+/** Where the tables of items are. */
+const tableSchemas = cellCount === 1 ? ["public"] : cellSchemas(cellCount);
+
 /** Takes away what a file leaves waiting: attempts, polls and replays would go on while the next file is run. */
 async function leaveNothingWaiting(pool: pg.Pool): Promise<void> {
-  await pool.query("delete from deliveries");
-  await pool.query("delete from handoff_polls");
-  await pool.query("delete from replays where status = 'RUNNING'");
+  for (const schema of tableSchemas) {
+    await pool.query(`delete from ${schema}.deliveries`);
+    await pool.query(`delete from ${schema}.handoff_polls`);
+    await pool.query(`delete from ${schema}.replays where status = 'RUNNING'`);
+  }
 }

@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { hashCredential } from "../../src/http/contract/credentials.ts";
-import { bucketOf, newRootId } from "../../src/postgres/ids.ts";
+import { bucketOf, newRootId, newTargetId } from "../../src/postgres/ids.ts";
 import { until } from "./until.ts";
 
 /** Stores an organization whose bills are in order, and gives its id. */
@@ -32,7 +32,7 @@ export async function storeTarget(
 ): Promise<string> {
   const isWebhook = (columns["kind"] ?? "webhook") === "webhook";
   const row: Record<string, unknown> = {
-    id: newRootId(Date.now()),
+    id: newTargetId(orgId, Date.now()),
     org_id: orgId,
     kind: "webhook",
     name: "t",

@@ -2,11 +2,12 @@ import { randomBytes } from "node:crypto";
 import type { LightMyRequestResponse } from "fastify";
 import type pg from "pg";
 import { loadConfig } from "../../src/config/config.ts";
+import { closeCells, openCells } from "../../src/postgres/openCells.ts";
 import { createPool } from "../../src/postgres/pool.ts";
 import { createService, type Service } from "../../src/process/assemble.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import { watchContract } from "./contract.ts";
-import type { TestDatabase } from "./database.ts";
+import { shownSchema, type TestDatabase } from "./database.ts";
 import { switches } from "./plain.ts";
 
 export interface CallOptions {
@@ -60,23 +61,28 @@ const withoutLimits = { POSTRIDER_SIGNUP_LIMIT: "1000000", POSTRIDER_LOGIN_LIMIT
  */
 export function createTestNode(database: TestDatabase, env: Record<string, string> = {}): TestNode {
   const config = loadConfig({ LOG_LEVEL: "silent", ...withoutLimits, ...switches, ...env });
-  const pool = createPool({
+  const options = {
     connection: database.connection,
     // Each connection costs some 15 ms of processor time.
     size: 5,
     isPlain: config.fastSql === "off",
     onError: () => undefined,
-  });
+  };
+  const pool = createPool(options);
+  const cells = openCells(pool, Number(config.cells), options);
+  // With one cell the service's own serves tests as well.
+  const shown = shownSchema === undefined ? pool : createPool({ ...options, schema: shownSchema, size: 2 });
   const service = createService({
     config,
     pool,
+    cells,
     encryptionKey: Buffer.alloc(32, 7),
     log: createLog(config.logLevel),
   });
   const problems = watchContract(service.app);
   let listening: Promise<string> | undefined;
   return {
-    pool,
+    pool: shown,
     service,
     async call(method, path, { body, key, session, headers, from } = {}) {
       const response = await service.app.inject({
@@ -102,6 +108,8 @@ export function createTestNode(database: TestDatabase, env: Record<string, strin
     refuseProblems: () => refuseProblems(problems),
     async stop() {
       await service.stop();
+      await closeCells(cells, pool);
+      if (shown !== pool) await shown.end();
       await pool.end();
       refuseProblems(problems);
     },

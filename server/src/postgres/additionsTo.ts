@@ -1,0 +1,86 @@
+import type { TableShape } from "./tableShape.ts";
+
+/** Where tables are copied from and to: names of schemas, as SQL writes them. */
+export interface Copy {
+  home: string;
+  schema: string;
+}
+
+type Shapes = ReadonlyMap<string, TableShape>;
+
+/**
+ * The statements that give a schema what it lacks of tables: whole ones, columns, constraints and indexes. Whatever is there and
+ * different, or has no counterpart, stays as it is.
+ */
+export function additionsTo(copy: Copy, wanted: Shapes, present: Shapes): string[] {
+  const each = (add: (table: string, shape: TableShape, found?: TableShape) => string[]): string[] =>
+    [...wanted].flatMap(([table, shape]) => add(table, shape, present.get(table)));
+  return [
+    ...each((table, shape, found) =>
+      found ? newColumns(copy, table, shape, found) : newTable(copy, table, shape),
+    ),
+    // What foreign keys refer to comes before them.
+    ...each((table, shape, found) => newConstraints(copy, table, shape, found).own),
+    ...each((table, shape, found) => newConstraints(copy, table, shape, found).foreign),
+    ...each((table, shape, found) => newIndexes(copy, table, shape, found)),
+  ];
+}
+
+function newTable({ home, schema }: Copy, table: string, shape: TableShape): string[] {
+  const { partitionKey, options, identity } = shape;
+  const name = `${schema}.${table}`;
+  const partitions = partitionKey === null ? "" : ` partition by ${partitionKey}`;
+  const storage = options.length === 0 ? "" : ` with (${options.join(", ")})`;
+  // Constraints other than checks come with the indexes, which follow by their own names.
+  const create = `create table ${name} (like ${home}.${table} including all excluding indexes)${partitions}${storage}`;
+  const statistics = [...shape.columns].flatMap(([column, { statistics: target }]) =>
+    setStatistics(name, column, target),
+  );
+  const full = identity === "f" ? [`alter table ${name} replica identity full`] : [];
+  return [create, ...statistics, ...full];
+}
+
+function newColumns({ schema }: Copy, table: string, shape: TableShape, found: TableShape): string[] {
+  const name = `${schema}.${table}`;
+  const statements: string[] = [];
+  for (const [column, { declaration, statistics }] of shape.columns) {
+    if (found.columns.has(column)) continue;
+    statements.push(`alter table ${name} add column ${column} ${declaration}`);
+    statements.push(...setStatistics(name, column, statistics));
+  }
+  return statements;
+}
+
+function setStatistics(name: string, column: string, target: number): string[] {
+  return target === -1 ? [] : [`alter table ${name} alter column ${column} set statistics ${target}`];
+}
+
+function newConstraints(
+  { schema }: Copy,
+  table: string,
+  shape: TableShape,
+  found: TableShape | undefined,
+): { own: string[]; foreign: string[] } {
+  const own: string[] = [];
+  const foreign: string[] = [];
+  for (const [constraint, text] of shape.constraints) {
+    const isCopied = found === undefined && text.startsWith("CHECK");
+    if (isCopied || found?.constraints.has(constraint)) continue;
+    const list = text.startsWith("FOREIGN") ? foreign : own;
+    list.push(`alter table ${schema}.${table} add constraint ${constraint} ${text}`);
+  }
+  return { own, foreign };
+}
+
+function newIndexes(
+  { schema }: Copy,
+  table: string,
+  shape: TableShape,
+  found: TableShape | undefined,
+): string[] {
+  return [...shape.indexes].flatMap(([index, { isUnique, text }]) =>
+    found?.indexes.has(index)
+      ? []
+      : [`create ${isUnique ? "unique " : ""}index ${index} on ${schema}.${table} ${text}`],
+  );
+}

@@ -1,0 +1,71 @@
+import type pg from "pg";
+import { bucketOf } from "./ids.ts";
+
+/** A part of the data plane that stands by itself: its tables, and whatever reads and writes them. */
+export interface Cell {
+  /** From 0. */
+  number: number;
+  /** The range of buckets, both inclusive, whose rows it holds. */
+  firstBucket: number;
+  lastBucket: number;
+  /** The schema of its tables; undefined where the only cell's stand among those of the control plane. */
+  schema: string | undefined;
+  /**
+   * Sessions whose names of tables mean the cell's, and the control plane's beside them. One that works with a cell never
+   * changes to another: cached plans are of one cell.
+   */
+  pool: pg.Pool;
+}
+
+/** All parts of the data plane. Whatever belongs to one organization is in one of them. */
+export interface Cells {
+  /** In the order of their buckets; at least one. */
+  all(): readonly Cell[];
+  /** The cell that has the rows of a bucket (0–255). */
+  ofBucket(bucket: number): Cell;
+  /** The cell of an organization: that of its own id's bucket, to which its targets' ids are made. */
+  ofOrg(orgId: string): Cell;
+}
+
+const buckets = 256;
+
+/** The whole data plane as one cell, whose tables are where the pool finds them. */
+export function oneCell(pool: pg.Pool): Cells {
+  const cell = { number: 0, firstBucket: 0, lastBucket: buckets - 1, schema: undefined, pool };
+  const all = [cell];
+  return { all: () => all, ofBucket: () => cell, ofOrg: () => cell };
+}
+
+/**
+ * Equal cells, in schemas of their own.
+ * @param count a divisor of 16: an organization's buckets are never divided.
+ * @param makePool for sessions that find tables in a schema first.
+ */
+export function cellsInSchemas(count: number, makePool: (schema: string) => pg.Pool): Cells {
+  const size = buckets / count;
+  const all = cellSchemas(count).map((schema, number): Cell => {
+    const firstBucket = number * size;
+    return { number, firstBucket, lastBucket: firstBucket + size - 1, schema, pool: makePool(schema) };
+  });
+  const ofBucket = (bucket: number): Cell => all[Math.floor(bucket / size)]!;
+  return { all: () => all, ofBucket, ofOrg: (orgId) => ofBucket(bucketOf(orgId)) };
+}
+
+/** What the schemas of all cells are called: by their first bucket. */
+export const cellSchemaPattern = "^postrider_cell_[0-9a-f]{2}$";
+
+/** The schemas of so many cells, in order. */
+export function cellSchemas(count: number): string[] {
+  return Array.from({ length: count }, (_, number) => {
+    const firstBucket = (number * buckets) / count;
+    return `postrider_cell_${firstBucket.toString(16).padStart(2, "0")}`;
+  });
+}
+
+/** The key of an advisory lock for work on one cell, which another cell's does not wait for. @param key of the first cell's. */
+export function lockOfCell(key: number, cellNumber: number): number {
+  return key + cellNumber * lockDistance;
+}
+
+/** More than there are keys for kinds of work, all of which are close together. */
+const lockDistance = 1_000;

@@ -1,0 +1,108 @@
+import { afterEach, beforeEach, expect, it } from "vitest";
+import type pg from "pg";
+import { createEmptyTestDatabase, type TestDatabase } from "../../test/support/database.ts";
+import { storeOrganization, storeTarget } from "../../test/support/storedItems.ts";
+import { migrate } from "./migrate.ts";
+import { createPool } from "./pool.ts";
+import { dropOldPartitions } from "../maintenance/dropOldPartitions.ts";
+import { dayMs, ensurePartitions, tablesById } from "./partitions.ts";
+import { closeCells, openCells } from "./openCells.ts";
+import { tablesOfCells } from "./tablePlaces.ts";
+import { cellSchemas } from "./cells.ts";
+
+let database: TestDatabase;
+let pool: pg.Pool;
+
+beforeEach(async () => {
+  database = await createEmptyTestDatabase();
+  pool = createPool({ connection: database.connection, size: 2, onError: () => undefined });
+});
+
+afterEach(async () => {
+  await pool.end();
+  await database.drop();
+});
+
+async function tablesIn(schema: string): Promise<string[]> {
+  const { rows } = await pool.query<{ name: string }>(
+    `select relname as name
+     from pg_class
+     where relnamespace = $1::regnamespace
+       and relkind in ('r', 'p')
+       and not relispartition`,
+    [schema],
+  );
+  return rows.map(({ name }) => name).toSorted();
+}
+
+it("each cell has the tables of the data plane, alone and with their days", async () => {
+  await migrate(pool, { cells: 2 });
+  for (const schema of cellSchemas(2)) {
+    expect(await tablesIn(schema)).toEqual(tablesOfCells.toSorted());
+    const { rows } = await pool.query<{ parents: number }>(
+      `select count(distinct i.inhparent)::integer as parents
+       from pg_inherits i
+       join pg_class c on c.oid = i.inhparent
+       where c.relnamespace = $1::regnamespace
+         and c.relkind = 'p'`,
+      [schema],
+    );
+    expect(rows[0]!.parents).toBe(tablesById.length + 1);
+  }
+  expect(await migrate(pool, { cells: 2 })).toEqual([]);
+});
+
+it("retention drops the days of the cell that it works in, and no other's", async () => {
+  await migrate(pool, { cells: 2 });
+  const cells = openCells(pool, 2, { connection: database.connection, size: 2, onError: () => undefined });
+  const days = async (schema: string | undefined): Promise<number> => {
+    const { rows } = await pool.query<{ days: number }>(
+      "select count(*)::integer as days from pg_inherits where inhparent = $1::regclass",
+      [`${schema}.events`],
+    );
+    return rows[0]!.days;
+  };
+  const [first, second] = cells.all();
+  const laterMs = Date.now() + 40 * dayMs;
+  try {
+    expect(await ensurePartitions(first!.pool, laterMs)).toBeGreaterThan(0);
+    expect([await days(first!.schema), await days(second!.schema)]).toEqual([18, 9]);
+    await dropOldPartitions(first!.pool, { retentionDays: 20, nowMs: laterMs });
+    expect([await days(first!.schema), await days(second!.schema)]).toEqual([9, 9]);
+  } finally {
+    await closeCells(cells, pool);
+  }
+});
+
+it("what a later version adds comes to the cells, and what differs otherwise ends the start", async () => {
+  await migrate(pool, { cells: 2 });
+  const [first, second] = cellSchemas(2);
+  // As a version before left them.
+  await pool.query(`
+    alter table ${first}.deliveries drop column attempts cascade;
+    drop index ${second}.messages_ready;
+    drop table ${second}.erased_digests;
+    alter table ${second}.replay_parts drop constraint replay_parts_replay_id_fkey`);
+  await expect(migrate(pool, { cells: 2 })).resolves.toEqual([]);
+  await pool.query(`alter table ${second}.deliveries alter column attempts drop not null`);
+  await expect(migrate(pool, { cells: 2 })).rejects.toThrow(
+    `${second}.deliveries is not like public.deliveries`,
+  );
+});
+
+it("the number of cells is that of the database's first start, or one that it has no targets in", async () => {
+  await migrate(pool);
+  const orgId = await storeOrganization(pool);
+  await migrate(pool, { cells: 2 });
+  await expect(migrate(pool)).rejects.toThrow("the database has 2 cells and POSTRIDER_CELLS says 1");
+  await expect(migrate(pool, { cells: 4 })).rejects.toThrow(
+    "the database has 2 cells and POSTRIDER_CELLS says 4",
+  );
+  await pool.query(
+    cellSchemas(2)
+      .map((schema) => `drop schema ${schema} cascade`)
+      .join(";"),
+  );
+  await storeTarget(pool, orgId);
+  await expect(migrate(pool, { cells: 2 })).rejects.toThrow("only one without targets can be divided");
+});

@@ -1,0 +1,73 @@
+import { isDeepStrictEqual } from "node:util";
+import type pg from "pg";
+import { type BriefLocks, withBriefLocks } from "./briefLocks.ts";
+import { createFirstPartitions, createPartitions, tableSchema } from "./partitions.ts";
+import { SchemaError } from "./schemaError.ts";
+import { tablesOfCells as tables } from "./tablePlaces.ts";
+import { additionsTo } from "./additionsTo.ts";
+import { cellSchemaPattern, cellSchemas } from "./cells.ts";
+import { readShapes } from "./tableShape.ts";
+
+/**
+ * Makes the schemas of so many cells, all in one transaction, with the tables of the data plane as the migrations made them beside
+ * the control plane's; adds to those that are there what a migration has added since, and the partitions of the days ahead. With
+ * one cell there is nothing to do. The caller holds the migration lock, and its path has none but the control plane's tables.
+ * @throws {SchemaError} when the database has another number of cells, or targets of a time when it had one; or when a cell's
+ *   tables are not like the others'.
+ */
+export async function ensureCells(session: BriefLocks, count: number): Promise<void> {
+  const { client } = session;
+  const wanted = count === 1 ? [] : cellSchemas(count);
+  const present = await presentCells(client);
+  if (!isDeepStrictEqual(present, wanted)) await refuseOthers(client, present, count);
+  if (wanted.length === 0) return;
+  const home = await tableSchema(client);
+  await withBriefLocks(session, async () => {
+    for (const schema of wanted) await ensureCell(client, home, schema);
+  });
+  for (const schema of present) {
+    await client.query(`set search_path = ${schema}, ${home}`);
+    await createPartitions(session, Date.now());
+    await client.query("reset search_path");
+  }
+}
+
+/** The schemas of the cells that a database has, in order; none when it has one cell. */
+export async function presentCells(client: pg.ClientBase): Promise<string[]> {
+  const { rows } = await client.query<{ name: string }>(
+    "select nspname as name from pg_namespace where nspname ~ $1 order by name",
+    [cellSchemaPattern],
+  );
+  return rows.map(({ name }) => name);
+}
+
+async function refuseOthers(client: pg.ClientBase, present: string[], count: number): Promise<void> {
+  if (present.length > 0) {
+    throw new SchemaError(
+      `the database has ${present.length} cells and POSTRIDER_CELLS says ${count}: set it to ${present.length}`,
+    );
+  }
+  const { rows } = await client.query<{ has_targets: boolean }>(
+    "select exists (select from targets) as has_targets",
+  );
+  if (rows[0]!.has_targets) {
+    throw new SchemaError(
+      `the database has one cell and POSTRIDER_CELLS says ${count}: only one without targets can be divided`,
+    );
+  }
+}
+
+async function ensureCell(client: pg.ClientBase, home: string, schema: string): Promise<void> {
+  const wanted = await readShapes(client, home, tables);
+  await client.query(`create schema if not exists ${schema}`);
+  // What a declaration refers to is in the cell, or of the control plane.
+  await client.query(`set local search_path = ${schema}, ${home}`);
+  const present = await readShapes(client, schema, tables);
+  const additions = additionsTo({ home, schema }, wanted, present);
+  if (additions.length > 0) await client.query(additions.join(";\n"));
+  const made = await readShapes(client, schema, tables);
+  const other = tables.find((table) => !isDeepStrictEqual(made.get(table), wanted.get(table)));
+  if (other !== undefined) throw new SchemaError(`the table ${schema}.${other} is not like ${home}.${other}`);
+  if (present.size === 0) await createFirstPartitions(client, Date.now());
+  await client.query(`set local search_path = ${home}`);
+}

@@ -1,0 +1,116 @@
+import type pg from "pg";
+
+/** A table as it was declared, in the words of PostgreSQL's catalogue, without the name of its schema. */
+export interface TableShape {
+  /** What follows `partition by`; null for a table without partitions. */
+  partitionKey: string | null;
+  /** Storage parameters, such as `fillfactor=70`. */
+  options: string[];
+  /** How logical replication names its rows: `d` by the primary key, `f` by all columns. */
+  identity: string;
+  /** By name: the declaration, and how much of it ANALYZE looks at (-1 as by default). */
+  columns: Map<string, { declaration: string; statistics: number }>;
+  /** By name, primary keys first and foreign keys last. Whether rows from before hold to one makes no difference. */
+  constraints: Map<string, string>;
+  /** Those that no constraint made, by name: whether it is unique, and what follows the name of the table. */
+  indexes: Map<string, { isUnique: boolean; text: string }>;
+}
+
+/** The shapes of tables of a schema, by name. The session finds the schema's tables first, and those that they refer to. */
+export async function readShapes(
+  client: pg.ClientBase,
+  schema: string,
+  tables: readonly string[],
+): Promise<Map<string, TableShape>> {
+  const values = [schema, tables];
+  const shapes = new Map<string, TableShape>();
+  const relations = await client.query<{
+    name: string;
+    key: string | null;
+    options: string[];
+    identity: string;
+  }>(relationsText, values);
+  for (const { name, key, options, identity } of relations.rows) {
+    shapes.set(name, {
+      partitionKey: key,
+      options,
+      identity,
+      columns: new Map(),
+      constraints: new Map(),
+      indexes: new Map(),
+    });
+  }
+  const columns = await client.query<Part & { statistics: number }>(columnsText, values);
+  for (const { table, name, text, statistics } of columns.rows)
+    shapes.get(table)!.columns.set(name, { declaration: text, statistics });
+  const constraints = await client.query<Part>(constraintsText, values);
+  for (const { table, name, text } of constraints.rows) shapes.get(table)!.constraints.set(name, text);
+  const indexes = await client.query<Part & { is_unique: boolean }>(indexesText, values);
+  for (const { table, name, text, is_unique: isUnique } of indexes.rows) {
+    const behindTable = text.replace(/^.*? ON (ONLY )?\S+ /, "");
+    shapes.get(table)!.indexes.set(name, { isUnique, text: behindTable });
+  }
+  return shapes;
+}
+
+interface Part {
+  table: string;
+  name: string;
+  text: string;
+}
+
+const ofTables = `c.relnamespace = $1::regnamespace
+    and c.relname = any ($2::text[])`;
+
+const relationsText = `
+  select
+    c.relname as name,
+    pg_get_partkeydef(c.oid) as key,
+    coalesce(c.reloptions, '{}') as options,
+    c.relreplident::text as identity
+  from pg_class c
+  where ${ofTables}
+  order by name`;
+
+const columnsText = `
+  select
+    c.relname as table,
+    quote_ident(a.attname) as name,
+    concat_ws(
+      ' ',
+      format_type(a.atttypid, a.atttypmod),
+      case when a.attcollation <> t.typcollation then 'collate ' || a.attcollation::regcollation::text end,
+      case
+        when a.attgenerated = 's' then 'generated always as (' || pg_get_expr(d.adbin, d.adrelid) || ') stored'
+        when d.adbin is not null then 'default ' || pg_get_expr(d.adbin, d.adrelid)
+      end,
+      case when a.attnotnull then 'not null' end
+    ) as text,
+    coalesce(a.attstattarget, -1)::integer as statistics
+  from pg_class c
+  join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+  join pg_type t on t.oid = a.atttypid
+  left join pg_attrdef d on d.adrelid = c.oid and d.adnum = a.attnum
+  where ${ofTables}
+  order by c.relname, a.attnum`;
+
+const constraintsText = `
+  select c.relname as table, k.conname as name, replace(pg_get_constraintdef(k.oid), ' NOT VALID', '') as text
+  from pg_class c
+  join pg_constraint k on k.conrelid = c.oid
+  where ${ofTables}
+    and k.contype in ('p', 'u', 'x', 'c', 'f')
+  order by k.contype = 'f', k.contype <> 'p', c.relname, k.conname`;
+
+const indexesText = `
+  select
+    c.relname as table,
+    x.relname as name,
+    pg_get_indexdef(i.indexrelid) as text,
+    i.indisunique as is_unique
+  from pg_class c
+  join pg_index i on i.indrelid = c.oid
+  join pg_class x on x.oid = i.indexrelid
+  where ${ofTables}
+    and not exists (select from pg_constraint k where k.conindid = i.indexrelid and k.conrelid = c.oid)
+  order by c.relname, x.relname`;

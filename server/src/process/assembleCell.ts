@@ -1,0 +1,177 @@
+import { availableParallelism } from "node:os";
+import { Registry } from "prom-client";
+import { createReach } from "../accounts/scopeReach.ts";
+import { mailboxRetentionMs } from "../config/config.ts";
+import { createDelivery } from "../delivery/dispatch/createDelivery.ts";
+import type { Dispatcher } from "../delivery/dispatch/dispatcher.ts";
+import { createHelper, type Helper } from "../delivery/second-thread/helpingThread.ts";
+import { KnownFilters } from "../filters/knownFilters.ts";
+import { createHandoffs, type Handoffs } from "../handoff/handoffs.ts";
+import type { ItemSink } from "../intake/handOn.ts";
+import { createIntake } from "../intake/intake.ts";
+import { createMailboxes, type Mailboxes } from "../mailbox/mailboxes.ts";
+import { createConsumerTraces } from "../mailbox/traceConsumers.ts";
+import { registerMailboxMetrics } from "../mailbox/view/mailboxMetrics.ts";
+import { awayReason, awayText } from "../postgres/awayReason.ts";
+import type { Cell, Cells } from "../postgres/cells.ts";
+import { limitQueries } from "../postgres/hot/queryLimit.ts";
+import { createQueries } from "../postgres/tables.ts";
+import { createPublisher } from "../publications/publisher.ts";
+import { createReplayWorker } from "../replays/worker.ts";
+import type { Streams } from "../stream/streams.ts";
+import { registerDatabaseMetrics } from "../telemetry/databaseMetrics.ts";
+import type { Log } from "../telemetry/log.ts";
+import { telemetryChoice } from "../telemetry/telemetryChoice.ts";
+import { withTryout } from "../tryout/receiver.ts";
+import type { Foundation, ServiceDeps } from "./assemble.ts";
+
+export type CellParts = ReturnType<typeof assembleCell>;
+
+/** All that works with the items of one cell, on its pool; nothing of it is shared with another cell. */
+export function assembleCell(deps: ServiceDeps, foundation: Foundation, { cell, cells }: Place) {
+  const { config, encryptionKey, log, nowMs = Date.now } = deps;
+  const { box, changes, keyUsage, networks, ownerOf, traces } = foundation;
+  const { pool } = cell;
+  // What a caller waits for is less patient than work in the background.
+  const requestPool = limitQueries(pool, config.databaseTimeoutMs);
+  const queries = createQueries(requestPool);
+  const registry = registryOf(deps, foundation, { cell, cells });
+  const outbound = withTryout(foundation.outbound, { pool, box, log, nowMs });
+  const common = {
+    config: sharedOut(config, cells),
+    pool,
+    log,
+    nowMs,
+    box,
+    outbound,
+    registry,
+    changes,
+    traces,
+  };
+  const helper = cells.all().length === 1 ? createHelperFor(deps, foundation.streams) : undefined;
+  // The dispatcher and handoffs call each other, as do handoffs and mailboxes, once all are there.
+  const handoffs: Handoffs = createHandoffs({
+    ...common,
+    queries,
+    encryptionKey,
+    networks,
+    onDue: () => dispatcher.onDue(),
+    onMailboxItems: (mailboxIds) => mailboxes.onMailboxItems(mailboxIds),
+  });
+  const dispatcher: Dispatcher = createDelivery({
+    ...common,
+    sendHandoff: (delivery, target) => handoffs.send(delivery, target),
+    ...(helper && { helper }),
+  });
+  const mailboxes: Mailboxes = createMailboxes({
+    pool: requestPool,
+    log,
+    ownerOf,
+    retentionMs: mailboxRetentionMs(config),
+    changes,
+    onKeyUsed: (key) => keyUsage.noteKey(key),
+  });
+  const onDue = (): void => dispatcher.onDue();
+  const sink = itemSink({ ...foundation, dispatcher, mailboxes, log });
+  const limits = { maxQueuedBytes: config.bodyMemoryBytes, ownerOf, filters: new KnownFilters() };
+  return {
+    cell,
+    pool: requestPool,
+    queries,
+    registry,
+    outbound,
+    helper,
+    handoffs,
+    dispatcher,
+    mailboxes,
+    onDue,
+    consumerTraces: traces && createConsumerTraces(requestPool, traces),
+    intake: createIntake(requestPool, sink, limits),
+    publisher: createPublisher(requestPool, sink, limits),
+    reach: createReach(requestPool),
+    replays: createReplayWorker({ ...common, queries: createQueries(pool), mailboxes, onDue }),
+  };
+}
+
+interface Place {
+  cell: Cell;
+  cells: Cells;
+}
+
+/** Of several cells each has its part of what a process may have under way. */
+function sharedOut(config: ServiceDeps["config"], cells: Cells): ServiceDeps["config"] {
+  const count = cells.all().length;
+  return count === 1 ? config : { ...config, maxInFlight: Math.ceil(config.maxInFlight / count) };
+}
+
+/** One cell is measured with the process; of several each has figures of its own, which say whose they are. */
+function registryOf({ config }: ServiceDeps, foundation: Foundation, { cell, cells }: Place): Registry {
+  const isOnly = cells.all().length === 1;
+  const registry = isOnly ? foundation.registry : new Registry();
+  if (!isOnly) registry.setDefaultLabels({ cell: String(cell.number) });
+  const pool = limitQueries(cell.pool, config.databaseTimeoutMs);
+  registerDatabaseMetrics(registry, pool);
+  registerMailboxMetrics(registry, pool, mailboxRetentionMs(config));
+  return registry;
+}
+
+interface SinkParts {
+  dispatcher: Dispatcher;
+  mailboxes: Mailboxes;
+  keyUsage: Foundation["keyUsage"];
+  changes: Streams["changes"];
+  log: Log;
+}
+
+/** Where accepted items go on from. */
+function itemSink({ dispatcher, mailboxes, keyUsage, changes, log }: SinkParts): ItemSink {
+  return {
+    hasRoom: (targetId) => dispatcher.hasRoom(targetId),
+    fullTargets: () => dispatcher.fullTargets(),
+    newLease: () => dispatcher.newLease(),
+    take: (item, acceptance) => dispatcher.take(item, acceptance),
+    onDue: (targetId) => dispatcher.onDue(targetId),
+    onMailboxItems: (mailboxIds) => mailboxes.onMailboxItems(mailboxIds),
+    changes,
+    onRefused: refusalLog(log),
+    onKeyUsed: (key) => keyUsage.noteKey(key),
+  };
+}
+
+function refusalLog(log: Log): (error: unknown) => void {
+  return (error) => log.error({ err: error }, `items are refused: ${awayText[awayReason(error) ?? "away"]}`);
+}
+
+/** The thread that helps with backlogs, where there is a core for it. */
+function createHelperFor(
+  { config, connection, encryptionKey, log }: ServiceDeps,
+  { changes, watchedFlag }: Streams,
+): Helper | undefined {
+  const threads = config.sendingThreads === "auto" ? availableParallelism() : Number(config.sendingThreads);
+  if (connection === undefined || threads < 2 || !config.roles.has("dispatcher")) return undefined;
+  const { allowHttpTargets, allowedNetworks, connectTimeoutMs, deliveryTimeoutMs } = config;
+  const { fastOutbound, fastSql, logLevel, maxInFlight, roles, targetConcurrency, previousEncryptionKeys } =
+    config;
+  return createHelper(
+    {
+      connection,
+      encryptionKey,
+      previousEncryptionKeys,
+      watchedFlag,
+      telemetry: { ...telemetryChoice(config), metrics: null, problems: [] },
+      config: {
+        allowHttpTargets,
+        allowedNetworks,
+        connectTimeoutMs,
+        deliveryTimeoutMs,
+        fastOutbound,
+        fastSql,
+        logLevel,
+        maxInFlight,
+        roles,
+        targetConcurrency,
+      },
+    },
+    { log, changes },
+  );
+}

@@ -1,0 +1,117 @@
+import { expect } from "vitest";
+import { cellSchemas } from "../src/postgres/cells.ts";
+import { bucketOf } from "../src/postgres/ids.ts";
+import { tablesOfCells } from "../src/postgres/tablePlaces.ts";
+import { file, serviceTest } from "./support/fixtures.ts";
+import { createMailboxTarget, createWebhookTarget, readEvent, sendItem } from "./support/items.ts";
+import { serviceFile, someKey, startProgram } from "./support/program.ts";
+import { type Account, signUp } from "./support/testNode.ts";
+import { until } from "./support/until.ts";
+
+const count = 4;
+const schemas = cellSchemas(count);
+
+const it = serviceTest({ POSTRIDER_CELLS: String(count) })
+  .extend("accounts", file, async ({ service }): Promise<Account[]> => {
+    const accounts: Account[] = [];
+    // Ids are random: somebody is in another cell before long.
+    while (new Set(accounts.map(cellOf)).size < 2 || accounts.length < 4)
+      accounts.push(await signUp(service));
+    return accounts;
+  })
+  .extend("command", file, ({ database }) => async (cells: number, ...args: string[]) => {
+    const program = startProgram({
+      command: [process.execPath, serviceFile, ...args],
+      env: {
+        DATABASE_URL: database.url,
+        POSTRIDER_ENCRYPTION_KEY: someKey,
+        POSTRIDER_CELLS: String(cells),
+        LOG_LEVEL: "error",
+      },
+    });
+    const { code } = await program.ended;
+    return { code, output: program.output() };
+  });
+
+function cellOf({ user }: Account): number {
+  return Math.floor((bucketOf(user.org_id) * count) / 256);
+}
+
+it("whatever becomes of an organization's items, its rows are in one cell", async ({
+  service,
+  accounts,
+  pool,
+  receiver,
+}) => {
+  const sent = accounts.map(async (account) => {
+    const { api_key: key } = account;
+    const target = await createWebhookTarget(service, account, receiver.url);
+    const mailbox = await createMailboxTarget(service, account);
+    const delivered = [
+      await sendItem(service, account, target.id),
+      await sendItem(service, account, target.id),
+    ];
+    const publication = await service.call("POST", "/p", { key, body: { to: "all" } });
+    expect(publication.status).toBe(202);
+    await sendItem(service, account, mailbox);
+    const claim = await service.call("POST", `/api/v1/mailboxes/${mailbox}/claim`, {
+      key,
+      body: { max: 10 },
+    });
+    expect(claim.body.messages).toHaveLength(2);
+    for (const id of delivered) {
+      await until(
+        () => readEvent(service, account, id),
+        ({ event }) => event.status === "DELIVERED",
+      );
+    }
+    const { body } = await service.call("GET", "/api/v1/events", { key });
+    expect(body.events).toHaveLength(5);
+  });
+  await Promise.all(sent);
+
+  for (const table of tablesOfCells) {
+    const { rows } = await pool.query<{ stray: number }>(
+      `select count(*)::integer as stray from public.${table}`,
+    );
+    expect({ table, rows: rows[0]!.stray }).toEqual({ table, rows: 0 });
+  }
+  for (const [number, schema] of schemas.entries()) {
+    const own = accounts.filter((account) => cellOf(account) === number);
+    const { rows } = await pool.query<{ org_id: string; items: number; first: number; last: number }>(
+      `select org_id, count(*)::integer as items, min(bucket) * ${count} / 256 as first, max(bucket) * ${count} / 256 as last
+         from ${schema}.events
+         group by org_id`,
+    );
+    const found = rows.toSorted((a, b) => (a.org_id < b.org_id ? -1 : 1));
+    const ids = own.map(({ user }) => user.org_id).toSorted();
+    expect(found).toEqual(ids.map((id) => ({ org_id: id, items: 5, first: number, last: number })));
+  }
+});
+
+it("figures say which cell they are of, and bills count what each has", async ({ service, accounts }) => {
+  const text = await fetch(`${service.url}/metrics`).then((answer) => answer.text());
+  for (const number of schemas.keys())
+    expect(text).toMatch(new RegExp(`^postrider_hot_table_bytes\\{cell="${number}"\\} \\d+$`, "m"));
+  expect(text).toMatch(/^postrider_open_connections|^nodejs_/m);
+  for (const { api_key: key } of accounts) {
+    const { body } = await service.call("GET", "/api/v1/usage", { key });
+    expect(body.usage.accepted_events).toBe(5);
+  }
+});
+
+it("the command shows each cell, and another number of cells is refused", async ({ service, command }) => {
+  expect(service.isRunning()).toBe(true);
+  const shown = await command(count, "db", "cells", "--json");
+  expect(shown).toMatchObject({ code: 0 });
+  const { cells } = JSON.parse(shown.output) as { cells: Record<string, unknown>[] };
+  expect(cells.map(({ buckets }) => buckets)).toEqual(["00–3f", "40–7f", "80–bf", "c0–ff"]);
+  expect(cells.map(({ schema }) => schema)).toEqual(schemas);
+  for (const { bytes } of cells) expect(bytes).toBeGreaterThan(100_000);
+  const other = await command(1, "serve");
+  expect(other.code).toBe(1);
+  expect(other.output).toContain("the database has 4 cells and POSTRIDER_CELLS says 1: set it to 4");
+  const backup = await command(count, "backup", "/nowhere/postrider.backup");
+  expect(backup.code).not.toBe(0);
+  expect(backup.output).toContain("the database is divided into cells, which no backup can be taken of yet");
+});
