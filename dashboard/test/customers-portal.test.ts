@@ -2,35 +2,15 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import axe from "axe-core";
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { createWebhookTarget, readEvent, sendItem } from "../../server/test/support/items.ts";
-import { type Receiver, startReceiver } from "../../server/test/support/receiver.ts";
-import type { Account } from "../../server/test/support/testNode.ts";
 import { until } from "../../server/test/support/until.ts";
-import { type Dashboard, startDashboard } from "./support/dashboard.ts";
+import { stageOfFile } from "./support/stage.ts";
 
-let dashboard: Dashboard;
-let receiver: Receiver;
-let account: Account;
-
-beforeAll(async () => {
-  [dashboard, receiver] = await Promise.all([
-    startDashboard(),
-    startReceiver(({ path }, response) => {
-      if (path === "/broken") response.writeHead(503).end("no healthy upstream");
-      else response.end("ok");
-    }),
-  ]);
-  account = await dashboard.newAccount();
-});
-
-afterAll(async () => {
-  await dashboard.stop();
-  await receiver.stop();
-});
+const stage = stageOfFile();
 
 const call = (method: "GET" | "POST" | "PUT", path: string, body?: object) =>
-  dashboard.service.call(method, path, { key: account.api_key, ...(body && { body }) });
+  stage.dashboard.service.call(method, path, { key: stage.account.api_key, ...(body && { body }) });
 
 /** A link to the portal of a customer, at the address where this service is. */
 async function newLink(uid: string): Promise<string> {
@@ -62,18 +42,25 @@ it("shows a customer its own endpoints, and lets it make, test, rotate and repla
     example: { order: 1001 },
   });
   const fields = { name: "orders", customer_uid: "shop-7", max_retries: 0 };
-  const target = await createWebhookTarget(dashboard.service, account, `${receiver.url}/broken`, fields);
-  await createWebhookTarget(dashboard.service, account, `${receiver.url}/other`, {
+  const target = await createWebhookTarget(
+    stage.dashboard.service,
+    stage.account,
+    `${stage.receiver.url}/broken`,
+    fields,
+  );
+  await createWebhookTarget(stage.dashboard.service, stage.account, `${stage.receiver.url}/other`, {
     name: "not theirs",
     customer_uid: "shop-8",
   });
-  const failed = await sendItem(dashboard.service, account, target.id, { event_type: "order.paid" });
+  const failed = await sendItem(stage.dashboard.service, stage.account, target.id, {
+    event_type: "order.paid",
+  });
   await until(
-    () => readEvent(dashboard.service, account, failed),
+    () => readEvent(stage.dashboard.service, stage.account, failed),
     ({ event }) => event.status === "FAILED",
   );
   // Somebody of the organization is signed in beside it, which the portal does not look at.
-  const { page, problems } = await dashboard.openAs(account);
+  const { page, problems } = await stage.dashboard.openAs(stage.account);
   const link = await newLink("shop-7");
   await page.goto(link);
   await page.getByText("Acme Payments").waitFor();
@@ -87,7 +74,7 @@ it("shows a customer its own endpoints, and lets it make, test, rotate and repla
 
   await page.getByRole("button", { name: "New endpoint" }).click();
   const dialog = page.getByRole("dialog");
-  await dialog.getByLabel("URL").fill(`${receiver.url}/mine`);
+  await dialog.getByLabel("URL").fill(`${stage.receiver.url}/mine`);
   await dialog.getByLabel("Name").fill("mine");
   await dialog.getByLabel("Event types").fill("order.*");
   await dialog.getByRole("button", { name: "Make the endpoint" }).click();
@@ -113,14 +100,14 @@ it("shows a customer its own endpoints, and lets it make, test, rotate and repla
   expect(await violations(page)).toEqual([]);
   await page.getByRole("button", { name: "Close" }).click();
   await page.getByRole("link", { name: "Settings" }).click();
-  await page.getByLabel("URL").fill(`${receiver.url}/mended`);
+  await page.getByLabel("URL").fill(`${stage.receiver.url}/mended`);
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByText("Saved.").waitFor();
   await page.getByRole("link", { name: "Deliveries" }).click();
   await page.getByRole("button", { name: "Replay failures" }).click();
   await page.getByText("1 sent again.").waitFor();
   await page.getByRole("listitem").getByText("DELIVERED", { exact: true }).waitFor();
-  expect(await receiver.arrivals(1, { path: "/mended" })).toHaveLength(1);
+  expect(await stage.receiver.arrivals(1, { path: "/mended" })).toHaveLength(1);
 
   // The session is this page's: again by the same link there is none, and none by leaving.
   await page.reload();
@@ -135,7 +122,7 @@ it("shows a customer its own endpoints, and lets it make, test, rotate and repla
 
 it("has the looks that an admin gives it, and links that a member makes", async () => {
   await call("PUT", "/api/v1/customers/linked", { name: "Linked" });
-  const { page, problems } = await dashboard.openAs(account);
+  const { page, problems } = await stage.dashboard.openAs(stage.account);
   await page.goto("/settings?tab=portal");
   await page.getByLabel("Name").fill("Acme Hooks");
   await page.getByLabel("Colour").fill("#0B6E4F");
@@ -153,7 +140,7 @@ it("has the looks that an admin gives it, and links that a member makes", async 
   await page.goto("/customers/linked");
   await page.getByRole("button", { name: "Make a link" }).click();
   const url = new URL((await page.locator("code", { hasText: "#code=" }).textContent())!);
-  const visitor = await dashboard.open();
+  const visitor = await stage.dashboard.open();
   await visitor.page.goto(url.pathname + url.hash);
   await visitor.page.getByText("Acme Hooks").first().waitFor();
   await page.getByRole("button", { name: "End its sessions…" }).click();
@@ -186,9 +173,9 @@ it("is shown in a frame by the pages that the organization lists, and by no othe
       colour: null,
       origins: [`http://localhost:${port}`],
     });
-    const { page } = await dashboard.open();
+    const { page } = await stage.dashboard.open();
     const framed = async (host: string): Promise<void> => {
-      const link = dashboard.service.url + (await newLink("framed"));
+      const link = stage.dashboard.service.url + (await newLink("framed"));
       await page.goto(`http://${host}:${port}/?link=${encodeURIComponent(link)}`);
     };
     await framed("localhost");

@@ -1,38 +1,19 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { createWebhookTarget, sendItem } from "../../server/test/support/items.ts";
-import { isSignedWith, type Receiver, startReceiver } from "../../server/test/support/receiver.ts";
-import type { Account } from "../../server/test/support/testNode.ts";
-import { type Dashboard, startDashboard } from "./support/dashboard.ts";
+import { isSignedWith } from "../../server/test/support/receiver.ts";
+import { stageOfFile } from "./support/stage.ts";
 
-let dashboard: Dashboard;
-let receiver: Receiver;
-let account: Account;
-
-beforeAll(async () => {
-  [dashboard, receiver] = await Promise.all([
-    startDashboard(),
-    startReceiver(({ path }, response) => {
-      if (path === "/broken") response.writeHead(503).end("no healthy upstream");
-      else response.end("ok");
-    }),
-  ]);
-  account = await dashboard.newAccount();
-});
-
-afterAll(async () => {
-  await dashboard.stop();
-  await receiver.stop();
-});
+const stage = stageOfFile();
 
 it("publishes to three targets of a customer, and replays it to the one that failed and to one added since", async () => {
-  const { service } = dashboard;
-  const owner = await dashboard.newAccount();
+  const { service } = stage.dashboard;
+  const owner = await stage.dashboard.newAccount();
   const { api_key: key } = owner;
   const uid = "shop-3";
   await service.call("PUT", `/api/v1/customers/${uid}`, { key, body: {} });
   const [, , weak] = await Promise.all(
     ["orders", "ledger", "weak"].map((name) =>
-      createWebhookTarget(service, owner, `${receiver.url}/${name === "weak" ? "broken" : name}`, {
+      createWebhookTarget(service, owner, `${stage.receiver.url}/${name === "weak" ? "broken" : name}`, {
         name: `${name} of ${uid}`,
         customer_uid: uid,
         max_retries: 0,
@@ -40,7 +21,7 @@ it("publishes to three targets of a customer, and replays it to the one that fai
     ),
   );
   const { body } = await service.call("POST", `/p/${uid}`, { key, body: { event_type: "order.paid" } });
-  const { page, problems } = await dashboard.openAs(owner);
+  const { page, problems } = await stage.dashboard.openAs(owner);
   await page.goto(`/customers/${uid}`);
   await page.getByRole("main").getByRole("link", { name: "Publications" }).click();
   await page.getByRole("link", { name: /order.paid/ }).waitFor();
@@ -54,9 +35,9 @@ it("publishes to three targets of a customer, and replays it to the one that fai
   await page.getByRole("link", { name: `weak of ${uid}` }).waitFor();
   await service.call("PATCH", `/api/v1/targets/${weak!.id}`, {
     key,
-    body: { url: `${receiver.url}/mended` },
+    body: { url: `${stage.receiver.url}/mended` },
   });
-  await createWebhookTarget(service, owner, `${receiver.url}/late`, {
+  await createWebhookTarget(service, owner, `${stage.receiver.url}/late`, {
     name: `added to ${uid}`,
     customer_uid: uid,
   });
@@ -83,7 +64,7 @@ it("publishes to three targets of a customer, and replays it to the one that fai
 
 it("makes a customer with a target that its receiver knows, and deletes both for who types its uid", async () => {
   const secret = `whsec_${Buffer.from("the receiver knows this secret..").toString("base64")}`;
-  const { page, problems } = await dashboard.openAs(account);
+  const { page, problems } = await stage.dashboard.openAs(stage.account);
   await page.goto("/customers");
   await page.getByText("No customers yet").waitFor();
   await page.getByRole("button", { name: "New customer" }).first().click();
@@ -110,18 +91,18 @@ it("makes a customer with a target that its receiver knows, and deletes both for
   await page.getByRole("heading", { name: "Shop GmbH" }).waitFor();
   await page.getByRole("link", { name: "New target" }).click();
   await page.getByText("Your URL").click();
-  await page.getByLabel("URL", { exact: true }).fill(`${receiver.url}/shop`);
+  await page.getByLabel("URL", { exact: true }).fill(`${stage.receiver.url}/shop`);
   expect(await page.getByLabel("Customer", { exact: true }).inputValue()).toBe("shop:7");
   await uid.fill("shop-7-orders");
   await page.getByLabel("Signing secret").fill(secret);
   await page.getByRole("button", { name: "Make the target" }).click();
   await page.getByText("Latest items").waitFor();
   await page.getByText("shop-7-orders").waitFor();
-  const { body } = await dashboard.service.call("GET", "/api/v1/targets?uid=shop-7-orders", {
-    key: account.api_key,
+  const { body } = await stage.dashboard.service.call("GET", "/api/v1/targets?uid=shop-7-orders", {
+    key: stage.account.api_key,
   });
-  const id = await sendItem(dashboard.service, account, body.targets[0].id);
-  const [arrived] = await receiver.arrivals(1, { path: "/shop" });
+  const id = await sendItem(stage.dashboard.service, stage.account, body.targets[0].id);
+  const [arrived] = await stage.receiver.arrivals(1, { path: "/shop" });
   expect(arrived).toMatchObject({ id });
   expect(isSignedWith(secret, arrived!)).toBe(true);
   await page.getByRole("link", { name: "shop:7" }).click();
@@ -136,9 +117,9 @@ it("makes a customer with a target that its receiver knows, and deletes both for
 });
 
 it("describes event types, imports a document after a look at it, and proposes them to a target", async () => {
-  const own = await dashboard.newAccount();
-  const target = await createWebhookTarget(dashboard.service, own, `${receiver.url}/typed`);
-  const { page, problems } = await dashboard.openAs(own);
+  const own = await stage.dashboard.newAccount();
+  const target = await createWebhookTarget(stage.dashboard.service, own, `${stage.receiver.url}/typed`);
+  const { page, problems } = await stage.dashboard.openAs(own);
   await page.goto("/event-types");
   await page.getByText("No event types yet").waitFor();
   await page.getByRole("button", { name: "New event type" }).first().click();

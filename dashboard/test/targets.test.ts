@@ -1,37 +1,23 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { createWebhookTarget, readEvent, sendItem, sendItems } from "../../server/test/support/items.ts";
-import { isSignedWith, type Receiver, startReceiver } from "../../server/test/support/receiver.ts";
-import type { Account } from "../../server/test/support/testNode.ts";
+import { isSignedWith } from "../../server/test/support/receiver.ts";
 import { until } from "../../server/test/support/until.ts";
-import { type Dashboard, startDashboard } from "./support/dashboard.ts";
+import { stageOfFile } from "./support/stage.ts";
 
-let dashboard: Dashboard;
-let receiver: Receiver;
-let account: Account;
-
-beforeAll(async () => {
-  [dashboard, receiver] = await Promise.all([
-    startDashboard(),
-    startReceiver(({ path }, response) => {
-      if (path === "/broken") response.writeHead(503).end("no healthy upstream");
-      else response.end("ok");
-    }),
-  ]);
-  account = await dashboard.newAccount();
-});
-
-afterAll(async () => {
-  await dashboard.stop();
-  await receiver.stop();
-});
+const stage = stageOfFile();
 
 it("finds a failing target, explains it, fixes it and replays all that failed", async () => {
-  const target = await createWebhookTarget(dashboard.service, account, `${receiver.url}/broken`, {
-    name: "warehouse",
-    max_retries: 0,
-  });
-  const ids = await sendItems(dashboard.service, account, target.id, 3);
-  const { page, problems } = await dashboard.openAs(account);
+  const target = await createWebhookTarget(
+    stage.dashboard.service,
+    stage.account,
+    `${stage.receiver.url}/broken`,
+    {
+      name: "warehouse",
+      max_retries: 0,
+    },
+  );
+  const ids = await sendItems(stage.dashboard.service, stage.account, target.id, 3);
+  const { page, problems } = await stage.dashboard.openAs(stage.account);
   await page.goto("/items?status=FAILED");
   await expect.poll(() => page.locator("main a[href*='/items/']").count()).toBe(3);
   await page.locator("main a[href*='/items/']").first().click();
@@ -43,7 +29,7 @@ it("finds a failing target, explains it, fixes it and replays all that failed", 
   await page.getByRole("dialog", { name: "Not delivered" }).getByText("503", { exact: true }).waitFor();
   await page.getByRole("button", { name: "Done" }).click();
   await page.getByLabel("Sections").getByRole("link", { name: "Settings" }).click();
-  await page.getByLabel("URL", { exact: true }).fill(`${receiver.url}/mended`);
+  await page.getByLabel("URL", { exact: true }).fill(`${stage.receiver.url}/mended`);
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByText("Saved.").waitFor();
   await page.getByRole("button", { name: "Send a test" }).click();
@@ -61,21 +47,25 @@ it("finds a failing target, explains it, fixes it and replays all that failed", 
     .toBe("3");
   await page.getByRole("link", { name: "Its items" }).click();
   await expect.poll(() => page.getByText("DELIVERED", { exact: true }).count()).toBe(3);
-  expect(await receiver.arrivals(3, { path: "/mended" })).toHaveLength(4);
+  expect(await stage.receiver.arrivals(3, { path: "/mended" })).toHaveLength(4);
   expect(problems).toEqual([]);
 });
 
 it("replays all that match a filter, seen or not, and cancels what runs", async () => {
-  const target = await createWebhookTarget(dashboard.service, account, `${receiver.url}/many`);
-  const ids = await sendItems(dashboard.service, account, target.id, 40);
+  const target = await createWebhookTarget(
+    stage.dashboard.service,
+    stage.account,
+    `${stage.receiver.url}/many`,
+  );
+  const ids = await sendItems(stage.dashboard.service, stage.account, target.id, 40);
   // On record, too: what has only arrived would not be counted.
   for (const id of ids) {
     await until(
-      () => readEvent(dashboard.service, account, id),
+      () => readEvent(stage.dashboard.service, stage.account, id),
       ({ event }) => event.status === "DELIVERED",
     );
   }
-  const { page, problems } = await dashboard.openAs(account);
+  const { page, problems } = await stage.dashboard.openAs(stage.account);
   await page.goto(`/items?status=DELIVERED&target=${target.id}`);
   await expect.poll(() => page.locator("main a[href*='/items/']").count()).toBeGreaterThan(10);
   await page.keyboard.press("j");
@@ -93,11 +83,16 @@ it("replays all that match a filter, seen or not, and cancels what runs", async 
 });
 
 it("keeps secret headers as they are, shows none, and asks what becomes of held items", async () => {
-  const target = await createWebhookTarget(dashboard.service, account, `${receiver.url}/headers`, {
-    name: "with headers",
-    headers: { Authorization: "Bearer nobody-sees-this" },
-  });
-  const { page, problems } = await dashboard.openAs(account);
+  const target = await createWebhookTarget(
+    stage.dashboard.service,
+    stage.account,
+    `${stage.receiver.url}/headers`,
+    {
+      name: "with headers",
+      headers: { Authorization: "Bearer nobody-sees-this" },
+    },
+  );
+  const { page, problems } = await stage.dashboard.openAs(stage.account);
   await page.goto(`/targets/${target.id}?tab=settings`);
   await page.getByRole("button", { name: "Add a header" }).click();
   await page.getByRole("textbox", { name: "Header 2" }).fill("X-Tenant");
@@ -107,8 +102,8 @@ it("keeps secret headers as they are, shows none, and asks what becomes of held 
   await page.getByLabel("Under way at a time").fill("4");
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByText("Saved.").waitFor();
-  const { body } = await dashboard.service.call("GET", `/api/v1/targets/${target.id}`, {
-    key: account.api_key,
+  const { body } = await stage.dashboard.service.call("GET", `/api/v1/targets/${target.id}`, {
+    key: stage.account.api_key,
   });
   expect(body).toMatchObject({
     headers: { Authorization: "***", "X-Tenant": { value: "shop-7", secret: false } },
@@ -117,16 +112,18 @@ it("keeps secret headers as they are, shows none, and asks what becomes of held 
   });
   await page.getByRole("button", { name: "Pause", exact: true }).click();
   await page.getByRole("button", { name: "Enable", exact: true }).waitFor();
-  const id = await sendItem(dashboard.service, account, target.id);
+  const id = await sendItem(stage.dashboard.service, stage.account, target.id);
   await page.getByRole("button", { name: "Enable…" }).click();
   await page.getByText("1 held item waits for it.").waitFor();
   await page.getByLabel("Discard them", { exact: false }).check();
   await page.getByLabel("Type discard to go on").fill("discard");
   await page.getByRole("button", { name: "Enable and discard 1" }).click();
   await page.getByText("Enabled; 1 canceled.").waitFor();
-  expect(await readEvent(dashboard.service, account, id)).toMatchObject({ event: { status: "CANCELED" } });
-  const sent = await sendItem(dashboard.service, account, target.id);
-  const [received] = await receiver.arrivals(1, { path: "/headers" });
+  expect(await readEvent(stage.dashboard.service, stage.account, id)).toMatchObject({
+    event: { status: "CANCELED" },
+  });
+  const sent = await sendItem(stage.dashboard.service, stage.account, target.id);
+  const [received] = await stage.receiver.arrivals(1, { path: "/headers" });
   expect(received).toMatchObject({
     id: sent,
     headers: { authorization: "Bearer nobody-sees-this", "x-tenant": "shop-7" },
@@ -138,11 +135,18 @@ it("keeps secret headers as they are, shows none, and asks what becomes of held 
 });
 
 it("cancels an item that waits, and erases one for who types it", async () => {
-  const target = await createWebhookTarget(dashboard.service, account, `${receiver.url}/broken`, {
-    retry_interval_seconds: 3600,
+  const target = await createWebhookTarget(
+    stage.dashboard.service,
+    stage.account,
+    `${stage.receiver.url}/broken`,
+    {
+      retry_interval_seconds: 3600,
+    },
+  );
+  const id = await sendItem(stage.dashboard.service, stage.account, target.id, {
+    planted: "to be forgotten",
   });
-  const id = await sendItem(dashboard.service, account, target.id, { planted: "to be forgotten" });
-  const { page, problems } = await dashboard.openAs(account);
+  const { page, problems } = await stage.dashboard.openAs(stage.account);
   await page.goto(`/items/${id}`);
   await page.getByText("Attempt 2 of").waitFor();
   await page.getByRole("button", { name: "Cancel…" }).click();
@@ -159,13 +163,17 @@ it("cancels an item that waits, and erases one for who types it", async () => {
 });
 
 it("erases what all items of a correlation id held", async () => {
-  const target = await createWebhookTarget(dashboard.service, account, `${receiver.url}/erased`);
-  const { body } = await dashboard.service.call("POST", `/t/${target.id}`, {
-    key: account.api_key,
+  const target = await createWebhookTarget(
+    stage.dashboard.service,
+    stage.account,
+    `${stage.receiver.url}/erased`,
+  );
+  const { body } = await stage.dashboard.service.call("POST", `/t/${target.id}`, {
+    key: stage.account.api_key,
     headers: { "x-correlation-id": "customer-7" },
     body: { planted: "to be forgotten" },
   });
-  const { page, problems } = await dashboard.openAs(account);
+  const { page, problems } = await stage.dashboard.openAs(stage.account);
   await page.goto("/settings?tab=erasures");
   const erase = page.getByRole("button", { name: "Erase all its items…" });
   await page.getByLabel("Correlation id").fill("customer 7");
@@ -186,15 +194,20 @@ it("erases what all items of a correlation id held", async () => {
 });
 
 it("rotates a secret without losing a delivery", async () => {
-  const target = await createWebhookTarget(dashboard.service, account, `${receiver.url}/rotated`, {
-    name: "rotated",
-  });
+  const target = await createWebhookTarget(
+    stage.dashboard.service,
+    stage.account,
+    `${stage.receiver.url}/rotated`,
+    {
+      name: "rotated",
+    },
+  );
   const secrets = [target.secret];
   const sent: string[] = [];
   const send = async (): Promise<void> => {
-    sent.push(await sendItem(dashboard.service, account, target.id));
+    sent.push(await sendItem(stage.dashboard.service, stage.account, target.id));
   };
-  const { page, problems } = await dashboard.openAs(account);
+  const { page, problems } = await stage.dashboard.openAs(stage.account);
   await page.goto(`/targets/${target.id}?tab=secret`);
   await send();
   await page.getByRole("button", { name: "Make a new secret…" }).click();
@@ -207,12 +220,12 @@ it("rotates a secret without losing a delivery", async () => {
   await page.getByRole("button", { name: "Go on" }).click();
   await page.getByText("A rotation is in progress").waitFor();
   await page.getByText("It ends by itself at").waitFor();
-  await receiver.arrivals(2, { path: "/rotated" });
+  await stage.receiver.arrivals(2, { path: "/rotated" });
   await page.getByRole("button", { name: "Delete the previous secret…" }).click();
   await page.getByRole("button", { name: "Delete it" }).click();
   await page.getByText("The previous secret no longer signs.").waitFor();
   await send();
-  const arrived = await receiver.arrivals(3, { path: "/rotated" });
+  const arrived = await stage.receiver.arrivals(3, { path: "/rotated" });
   expect(new Set(arrived.map((one) => one.id))).toEqual(new Set(sent));
   expect(arrived.every((one) => secrets.some((secret) => isSignedWith(secret, one)))).toBe(true);
   // The last is signed with the new secret alone.
@@ -221,8 +234,12 @@ it("rotates a secret without losing a delivery", async () => {
 });
 
 it("keeps from a target what its filter does not match, once it was tried on a sample", async () => {
-  const target = await createWebhookTarget(dashboard.service, account, `${receiver.url}/filtered`);
-  const { page, problems } = await dashboard.openAs(account);
+  const target = await createWebhookTarget(
+    stage.dashboard.service,
+    stage.account,
+    `${stage.receiver.url}/filtered`,
+  );
+  const { page, problems } = await stage.dashboard.openAs(stage.account);
   await page.goto(`/targets/${target.id}?tab=settings`);
   const filter = page.getByLabel("Filter", { exact: true });
   await filter.fill('{"payload": {"amount": [{"numeric": [">=", "x"]}]}}');
@@ -236,13 +253,13 @@ it("keeps from a target what its filter does not match, once it was tried on a s
   await page.getByText("and 80 is there").waitFor();
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByText("Saved.").waitFor();
-  const small = await sendItem(dashboard.service, account, target.id, { amount: 80 });
-  expect((await readEvent(dashboard.service, account, small)).event.status).toBe("FILTERED");
+  const small = await sendItem(stage.dashboard.service, stage.account, target.id, { amount: 80 });
+  expect((await readEvent(stage.dashboard.service, stage.account, small)).event.status).toBe("FILTERED");
   expect(problems.filter((problem) => !problem.includes("400"))).toEqual([]);
 });
 
 it("says what is wrong with a URL beside its field", async () => {
-  const { page } = await dashboard.openAs(account);
+  const { page } = await stage.dashboard.openAs(stage.account);
   await page.goto("/targets/new?kind=webhook");
   await page.getByLabel("URL", { exact: true }).fill("https://10.0.0.1/hooks");
   await page.getByRole("button", { name: "Make the target" }).click();
@@ -251,10 +268,15 @@ it("says what is wrong with a URL beside its field", async () => {
 });
 
 it("deletes a target only for someone who types its name", async () => {
-  const target = await createWebhookTarget(dashboard.service, account, `${receiver.url}/gone`, {
-    name: "short-lived",
-  });
-  const { page } = await dashboard.openAs(account);
+  const target = await createWebhookTarget(
+    stage.dashboard.service,
+    stage.account,
+    `${stage.receiver.url}/gone`,
+    {
+      name: "short-lived",
+    },
+  );
+  const { page } = await stage.dashboard.openAs(stage.account);
   await page.goto(`/targets/${target.id}?tab=settings`);
   await page.getByRole("button", { name: "Delete this target…" }).click();
   const remove = page.getByRole("button", { name: "Delete", exact: true });

@@ -78,10 +78,9 @@ export function consumeMailbox<Payload = unknown>(
   };
 }
 
-const maxBatch = 100;
+const most = { messagesOfCall: 100, pauseMs: 30_000 };
 /** How much longer than the service a waiting request may take. */
 const waitMarginMs = 15_000;
-const maxPauseMs = 30_000;
 
 interface InFlight {
   message: ClaimedMessage;
@@ -127,7 +126,7 @@ class Consumer {
           if (this.#stopping.signal.aborted) break;
           if (isFinal(error)) throw error;
           this.#options.onError(error);
-          const waitMs = Math.min(1000 * 2 ** failures++, maxPauseMs);
+          const waitMs = Math.min(1000 * 2 ** failures++, most.pauseMs);
           await pause(waitMs, this.#stopping.signal).catch(() => undefined);
         }
       }
@@ -146,7 +145,7 @@ class Consumer {
     }
     const claimId = crypto.randomUUID();
     const body = {
-      max: Math.min(concurrency - this.#inFlight.size, maxBatch),
+      max: Math.min(concurrency - this.#inFlight.size, most.messagesOfCall),
       wait_seconds: waitSeconds,
       lease_seconds: leaseSeconds,
     };
@@ -226,9 +225,9 @@ class Consumer {
   /** Renews every claim at hand; a handler whose claim is lost is told. */
   async #renew(): Promise<void> {
     const all = [...this.#inFlight.values()];
-    for (let start = 0; start < all.length; start += maxBatch) {
+    for (let start = 0; start < all.length; start += most.messagesOfCall) {
       try {
-        await this.#renewBatch(all.slice(start, start + maxBatch));
+        await this.#renewBatch(all.slice(start, start + most.messagesOfCall));
       } catch (error) {
         this.#options.onError(error);
       }

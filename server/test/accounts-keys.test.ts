@@ -41,8 +41,13 @@ const it = sharedNodeTest()
   );
 
 describe("creating a key", () => {
-  it("shows it once; lists show its first 12 characters", async ({ node, create, isValid, other }) => {
-    const account = await signUp(node);
+  it("shows it once; lists show its first 12 characters", async ({
+    own: { account },
+    node,
+    create,
+    isValid,
+    other,
+  }) => {
     const { status, body } = await create(account, "  build server ");
     expect(status).toBe(200);
     expect(body).toEqual({
@@ -78,12 +83,12 @@ describe("creating a key", () => {
   });
 
   it("stops at five keys, also when twenty are asked for at the same moment on two nodes", async ({
+    own: { account },
     node,
     create,
     other,
     list,
   }) => {
-    const account = await signUp(node);
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
         create(account, `key ${index}`, index % 2 === 0 ? node : other),
@@ -149,8 +154,13 @@ describe("creating a key", () => {
 });
 
 describe("deleting a key", () => {
-  it("makes it worthless at once, on every node", async ({ node, create, isValid, other }) => {
-    const account = await signUp(node);
+  it("makes it worthless at once, on every node", async ({
+    own: { account },
+    node,
+    create,
+    isValid,
+    other,
+  }) => {
     const { id, key } = (await create(account)).body;
     expect(await isValid(key, other)).toBe(true);
     const answer = await node.call("DELETE", `/api/v1/keys/${id}`, { key: account.api_key });
@@ -162,8 +172,7 @@ describe("deleting a key", () => {
     expect(again).toMatchObject({ status: 404, body: { error: "not found" } });
   });
 
-  it("works with a session, too", async ({ node, create, isValid }) => {
-    const account = await signUp(node);
+  it("works with a session, too", async ({ own: { account }, node, create, isValid }) => {
     const { id, key } = (await create(account)).body;
     const answer = await node.call("DELETE", `/api/v1/keys/${id}`, { session: account.session_token });
     expect(answer.status).toBe(200);
@@ -171,12 +180,12 @@ describe("deleting a key", () => {
   });
 
   it("is refused for the key that authenticates the request and for the last one", async ({
+    own: { account },
     node,
     list,
     create,
     isValid,
   }) => {
-    const account = await signUp(node);
     const [own] = await list(account.api_key);
     const path = `/api/v1/keys/${own!.id}`;
     const last = await node.call("DELETE", path, { session: account.session_token });
@@ -189,8 +198,13 @@ describe("deleting a key", () => {
     expect((await node.call("DELETE", path, { key })).status).toBe(200);
   });
 
-  it("leaves one key when all are deleted at the same moment", async ({ node, list, create, other }) => {
-    const account = await signUp(node);
+  it("leaves one key when all are deleted at the same moment", async ({
+    own: { account },
+    node,
+    list,
+    create,
+    other,
+  }) => {
     while ((await list(account.api_key)).length < 5) await create(account);
     const keys = await list(account.api_key);
     const { session_token: session } = account;
@@ -247,11 +261,11 @@ describe("using a key", () => {
   });
 
   it("is on record after the node has stopped, without a write per request", async ({
+    own: { account },
     node,
     database,
     list,
   }) => {
-    const account = await signUp(node);
     const short = createTestNode(database);
     const rowVersion = async (): Promise<string> => {
       const { rows } = await node.pool.query("select xmin::text from api_keys where org_id = $1", [

@@ -14,8 +14,7 @@ const it = sharedNodeTest()
   });
 
 describe("the organization", () => {
-  it("is read with a key and with a session alike", async ({ node }) => {
-    const account = await signUp(node);
+  it("is read with a key and with a session alike", async ({ own: { account }, node }) => {
     const answers = await Promise.all([
       node.call("GET", "/api/v1/orgs", { key: account.api_key }),
       node.call("GET", "/api/v1/orgs", { session: account.session_token }),
@@ -87,8 +86,7 @@ describe("the organization", () => {
     expect(await read(account)).toEqual(before);
   });
 
-  it("reads as suspended once its grace has run out", async ({ node, read }) => {
-    const account = await signUp(node);
+  it("reads as suspended once its grace has run out", async ({ own: { account }, node, read }) => {
     const nowSeconds = Math.floor(Date.now() / 1000);
     const setGrace = (endsAt: number): Promise<unknown> =>
       node.pool.query(

@@ -47,8 +47,7 @@ const it = sharedNodeTest()
   });
 
 describe("login", () => {
-  it("answers with the user and a session that works", async ({ node, logIn, valid }) => {
-    const account = await signUp(node);
+  it("answers with the user and a session that works", async ({ own: { account }, logIn, valid }) => {
     const answer = await logIn({ email: account.user.email, password: account.password });
     expect(answer.status).toBe(200);
     expect(answer.body).toEqual({ user: account.user, session_token: expect.any(String) });
@@ -127,11 +126,10 @@ describe("login", () => {
 
 describe("sessions", () => {
   it("are five per user: one more ends the oldest, even within a second", async ({
-    node,
+    own: { account },
     newSession,
     valid,
   }) => {
-    const account = await signUp(node);
     const sessions = [account.session_token];
     while (sessions.length < 5) sessions.push(await newSession(account));
     expect(await valid(sessions)).toEqual([true, true, true, true, true]);
@@ -142,13 +140,13 @@ describe("sessions", () => {
   });
 
   it("are five per user after twenty logins at the same moment on two nodes", async ({
+    own: { account },
     node,
     newSession,
     other,
     valid,
     isValid,
   }) => {
-    const account = await signUp(node);
     const sessions = await Promise.all(
       Array.from({ length: 20 }, (_, index) => newSession(account, index % 2 === 0 ? node : other)),
     );
@@ -157,12 +155,12 @@ describe("sessions", () => {
   });
 
   it("do not count among the five once they have expired or were ended", async ({
+    own: { account },
     node,
     newSession,
     expire,
     valid,
   }) => {
-    const account = await signUp(node);
     const [first, ended, expired] = [
       account.session_token,
       await newSession(account),
@@ -182,8 +180,7 @@ describe("sessions", () => {
     expect(await isValid(neighbour.session_token)).toBe(true);
   });
 
-  it("last seven days to the second", async ({ node, isValid, expire }) => {
-    const account = await signUp(node);
+  it("last seven days to the second", async ({ own: { account }, node, isValid, expire }) => {
     const { rows } = await node.pool.query(
       `select expires_at - created_at as seconds, abs(created_at - extract(epoch from now())) < 60 as is_recent
        from sessions
@@ -210,12 +207,12 @@ describe("sessions", () => {
 
 describe("logout", () => {
   it("ends the session at once, on every node, and no other", async ({
+    own: { account },
     node,
     newSession,
     isValid,
     other,
   }) => {
-    const account = await signUp(node);
     const second = await newSession(account);
     expect(await isValid(account.session_token, other)).toBe(true);
     const answer = await node.call("POST", "/api/v1/auth/logout", { session: account.session_token });

@@ -56,8 +56,10 @@ describe("signup", () => {
     expect(blank.body.user.name).toBe(`b${local}`);
   });
 
-  it("stores of password, session and key nothing that could be read again", async ({ node }) => {
-    const account = await signUp(node);
+  it("stores of password, session and key nothing that could be read again", async ({
+    own: { account },
+    node,
+  }) => {
     const { rows } = await node.pool.query<{ row: string }>(
       `select t::text as row from users t
        union all select t::text from sessions t

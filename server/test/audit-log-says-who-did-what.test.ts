@@ -7,8 +7,7 @@ import { nodeTest } from "./support/fixtures.ts";
 const it = nodeTest({ POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8" });
 
 describe("an entry", () => {
-  it("says who, what, from where and when", async ({ node }) => {
-    const account = await signUp(node);
+  it("says who, what, from where and when", async ({ own: { account }, node }) => {
     const id = await createSecretWebhook(node, account);
     const changed = await node.call("PATCH", `/api/v1/targets/${id}`, {
       session: account.session_token,
@@ -39,8 +38,7 @@ describe("an entry", () => {
     expect(Math.abs(entry!.at - Date.now() / 1000)).toBeLessThan(120);
   });
 
-  it("of a key names the key, also when the key is gone", async ({ node }) => {
-    const account = await signUp(node);
+  it("of a key names the key, also when the key is gone", async ({ own: { account }, node }) => {
     const { body } = await node.call("POST", "/api/v1/keys", {
       session: account.session_token,
       body: { name: "deployer" },
@@ -55,8 +53,7 @@ describe("an entry", () => {
     });
   });
 
-  it("of a signup is the organization's first", async ({ node }) => {
-    const account = await signUp(node);
+  it("of a signup is the organization's first", async ({ own: { account }, node }) => {
     expect(await entries(node, account)).toMatchObject([
       {
         action: "organization.created",
@@ -66,8 +63,10 @@ describe("an entry", () => {
     ]);
   });
 
-  it("of a refused login stands with the account, and without one with nobody", async ({ node }) => {
-    const account = await signUp(node);
+  it("of a refused login stands with the account, and without one with nobody", async ({
+    own: { account },
+    node,
+  }) => {
     const logIn = (email: string): Promise<Answer> =>
       node.call("POST", "/api/v1/auth/login", {
         body: { email, password: "wrong horse" },
@@ -90,8 +89,7 @@ describe("an entry", () => {
     expect(rows).toEqual([{ org_id: null, object_id: null, object_name: null, before: null, after: null }]);
   });
 
-  it("of a refused change of the password is kept", async ({ node }) => {
-    const account = await signUp(node);
+  it("of a refused change of the password is kept", async ({ own: { account }, node }) => {
     await node.call("POST", "/api/v1/auth/password", {
       session: account.session_token,
       body: { current_password: "wrong horse", new_password: "another horse" },
@@ -99,8 +97,7 @@ describe("an entry", () => {
     expect((await entries(node, account))[0]).toMatchObject({ action: "password.change_refused" });
   });
 
-  it("is not written for what changes nothing", async ({ node }) => {
-    const account = await signUp(node);
+  it("is not written for what changes nothing", async ({ own: { account }, node }) => {
     const id = await createSecretWebhook(node, account);
     const before = await entries(node, account);
     const key = account.api_key;
@@ -117,8 +114,10 @@ describe("an entry", () => {
 });
 
 describe("the log", () => {
-  it("is read newest first, page by page, and by action, actor, object and time", async ({ node }) => {
-    const account = await signUp(node);
+  it("is read newest first, page by page, and by action, actor, object and time", async ({
+    own: { account },
+    node,
+  }) => {
     const [first, second] = [
       await createSecretWebhook(node, account),
       await createSecretWebhook(node, account),
@@ -160,8 +159,7 @@ describe("the log", () => {
     expect(await entries(node, account, "?actor_id=nobody")).toEqual([]);
   });
 
-  it("refuses a filter that can match nothing", async ({ node }) => {
-    const account = await signUp(node);
+  it("refuses a filter that can match nothing", async ({ own: { account }, node }) => {
     for (const query of ["?action=target.painted", "?actions=key.created", "?limit=0", "?created_after=x"]) {
       const { status } = await node.call("GET", `/api/v1/audit-log${query}`, { key: account.api_key });
       expect({ query, status }).toEqual({ query, status: 400 });
@@ -175,8 +173,7 @@ describe("the log", () => {
     expect(await entries(node, account, `?before=${(await entries(node, stranger))[0]!.id}`)).toHaveLength(1);
   });
 
-  it("forgets what is past its retention, and nothing else", async ({ node }) => {
-    const account = await signUp(node);
+  it("forgets what is past its retention, and nothing else", async ({ own: { account }, node }) => {
     const before = await entries(node, account);
     expect(await forgetEntries(node.pool, { retentionDays: 365, nowMs: Date.now() })).toBe(0);
     expect(await entries(node, account)).toEqual(before);

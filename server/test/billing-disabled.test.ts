@@ -37,8 +37,7 @@ const it = sharedNodeTest()
   );
 
 describe("usage", () => {
-  it("is the UTC month, all zeros before the first item", async ({ node, readUsage }) => {
-    const account = await signUp(node);
+  it("is the UTC month, all zeros before the first item", async ({ own: { account }, node, readUsage }) => {
     const { startSeconds, endSeconds } = periodBounds(periodOf(Date.now()));
     const nothing = {
       period_start: startSeconds,
@@ -54,12 +53,12 @@ describe("usage", () => {
   });
 
   it("counts each accepted item once, folded or not, and nothing else", async ({
+    own: { account },
     node,
     createMailbox,
     send,
     readUsage,
   }) => {
-    const account = await signUp(node);
     const target = await createMailbox(account);
     for (let item = 0; item < 3; item++) expect((await send(account, target)).status).toBe(202);
     const keyed = { "idempotency-key": "same" };
@@ -89,8 +88,11 @@ describe("usage", () => {
     expect(await readUsage(account)).toMatchObject({ accepted_events: 5, pending_meter_events: 5 });
   });
 
-  it("rounds up to started units, and costs an exempt workspace nothing", async ({ node, readUsage }) => {
-    const account = await signUp(node);
+  it("rounds up to started units, and costs an exempt workspace nothing", async ({
+    own: { account },
+    node,
+    readUsage,
+  }) => {
     const period = periodOf(Date.now());
     await node.pool.query(
       "insert into usage_totals (org_id, period, items) values ($1, $2, 1001), ($1, $3, 7)",
@@ -148,12 +150,11 @@ describe("while live billing is disabled", () => {
   });
 
   it("reconciliation shows the local counts and nothing of the processor", async ({
-    node,
+    own: { account },
     send,
     createMailbox,
     read,
   }) => {
-    const account = await signUp(node);
     await send(account, await createMailbox(account));
     const { status, body } = await read(account, "/reconciliation");
     const { startSeconds, endSeconds } = periodBounds(periodOf(Date.now()));

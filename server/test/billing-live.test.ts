@@ -69,8 +69,11 @@ it.beforeAll(async ({ node, url, processor }) => {
 });
 
 describe("setting up payment", () => {
-  it("starts from a pending workspace without a key, which may only read", async ({ node, read }) => {
-    const account = await signUp(node);
+  it("starts from a pending workspace without a key, which may only read", async ({
+    own: { account },
+    node,
+    read,
+  }) => {
     expect(account.api_key).toBeUndefined();
     expect((await read(account)).body).toMatchObject({
       status: "pending",
@@ -87,11 +90,10 @@ describe("setting up payment", () => {
   });
 
   it("leads to one hosted page, whose price and addresses the body cannot change", async ({
-    node,
+    own: { account },
     checkout,
     processor,
   }) => {
-    const account = await signUp(node);
     const first = await checkout(account);
     const overriding = { price: "price_free", success_url: "https://evil.example", line_items: [] };
     const answers = await Promise.all([checkout(account, overriding), checkout(account), checkout(account)]);
@@ -136,12 +138,11 @@ describe("setting up payment", () => {
   });
 
   it("goes on after the customer was deleted at the processor", async ({
-    node,
+    own: { account },
     checkout,
     processor,
     read,
   }) => {
-    const account = await signUp(node);
     await checkout(account);
     const { customers } = await processor.state();
     const customer = customers.find(({ metadata }) => metadata["org_id"] === account.user.org_id)!;

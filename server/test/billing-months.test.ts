@@ -13,13 +13,8 @@ const october = 202610;
 const it = labTest(start);
 
 describe("months", () => {
-  it("are invoiced apart, the items after the last moment on the next invoice", async ({
-    subscribed,
-    lab,
-    endMonth,
-    pool,
-  }) => {
-    const { orgId, customer } = await subscribed();
+  it("are invoiced apart, the items after the last moment on the next invoice", async ({ lab, pool }) => {
+    const { orgId, customer } = await lab.subscribed();
     await lab.addUsage(orgId, 1000);
     await lab.exportOnce();
     const { endSeconds } = periodBounds(october);
@@ -29,7 +24,7 @@ describe("months", () => {
     await lab.addUsage(orgId, 2);
     await lab.settleNotices();
     await lab.exportOnce();
-    await endMonth();
+    await lab.endMonth();
     const { meterEvents, invoices } = await lab.account.state();
     const sum = (from: number, to: number): number =>
       meterEvents
@@ -68,18 +63,14 @@ describe("months", () => {
     expect(pendingItems(await readLedgerMonth(pool, orgId, october))).toBe(0);
   });
 
-  it("wait for their invoice while usage is on its way, for days if need be", async ({
-    subscribed,
-    lab,
-    endMonth,
-  }) => {
-    const { orgId } = await subscribed();
+  it("wait for their invoice while usage is on its way, for days if need be", async ({ lab }) => {
+    const { orgId } = await lab.subscribed();
     await lab.addUsage(orgId, 4200);
     await lab.account.control({
       action: "faults",
       faults: [{ match: "meter_events", kind: "error_before", times: 100_000 }],
     });
-    await endMonth();
+    await lab.endMonth();
     await lab.setClock(lab.nowSeconds() + 10 * day);
     expect((await lab.account.state()).invoices[0]).toMatchObject({ status: "draft", autoAdvance: false });
     await lab.account.control({ action: "faults", faults: [] });
@@ -90,12 +81,9 @@ describe("months", () => {
 });
 
 describe("exporters on several nodes", () => {
-  it("send each customer's usage once, and never two batches of a customer at a time", async ({
-    subscribed,
-    lab,
-  }) => {
+  it("send each customer's usage once, and never two batches of a customer at a time", async ({ lab }) => {
     const orgIds: string[] = [];
-    for (let count = 0; count < 12; count++) orgIds.push((await subscribed()).orgId);
+    for (let count = 0; count < 12; count++) orgIds.push((await lab.subscribed()).orgId);
     let accepted = 0;
     for (let round = 0; round < 5; round++) {
       for (const [index, orgId] of orgIds.entries()) {
@@ -116,8 +104,8 @@ describe("exporters on several nodes", () => {
 describe("a batch that nobody knows the fate of", () => {
   const lost = { match: "meter_events", kind: "lose", times: 2 } as const;
 
-  it("is not sent again after 23 hours, but found in the meter's summary", async ({ subscribed, lab }) => {
-    const { orgId } = await subscribed();
+  it("is not sent again after 23 hours, but found in the meter's summary", async ({ lab }) => {
+    const { orgId } = await lab.subscribed();
     await lab.addUsage(orgId, 77);
     await lab.account.control({ action: "faults", faults: [lost] });
     expect(await lab.exportOnce()).toMatchObject({ written: 1, exported: 0, postponed: 1 });
@@ -127,11 +115,10 @@ describe("a batch that nobody knows the fate of", () => {
   });
 
   it("is left to an operator when the summary fits neither story, and later usage goes on", async ({
-    subscribed,
     lab,
     pool,
   }) => {
-    const { orgId, customer } = await subscribed();
+    const { orgId, customer } = await lab.subscribed();
     await lab.addUsage(orgId, 77);
     await lab.account.control({ action: "faults", faults: [lost] });
     await lab.exportOnce();

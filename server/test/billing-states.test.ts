@@ -15,26 +15,22 @@ const it = labTest(start);
 
 describe("a failed invoice", () => {
   it("gives three days of grace, then suspends by the clock; payment makes active again", async ({
-    subscribed,
     lab,
-    endMonth,
-    graceEnd,
     pool,
-    historyOf,
   }) => {
-    const { orgId, customer } = await subscribed();
+    const { orgId, customer } = await lab.subscribed();
     await lab.addUsage(orgId, 1500);
     await lab.account.control({ action: "card", customer, fails: true });
-    await endMonth();
+    await lab.endMonth();
     expect(await lab.statusOf(orgId)).toBe("grace");
     const endsAt = periodBounds(october).endSeconds + 3600 + 3 * day;
-    expect(await graceEnd(orgId)).toBe(endsAt);
+    expect(await lab.graceEnd(orgId)).toBe(endsAt);
     // Another failing attempt does not begin a new grace.
     const { invoices } = await lab.account.state();
     await lab.setClock(lab.nowSeconds() + day);
     await lab.account.control({ action: "collect", invoice: invoices[0]!.id });
     await lab.settleNotices();
-    expect(await graceEnd(orgId)).toBe(endsAt);
+    expect(await lab.graceEnd(orgId)).toBe(endsAt);
     await lab.setClock(endsAt);
     expect(await suspendLapsedGraces(pool, lab.nowSeconds())).toBe(1);
     expect(await lab.statusOf(orgId)).toBe("suspended");
@@ -45,7 +41,7 @@ describe("a failed invoice", () => {
     await lab.account.control({ action: "collect", invoice: invoices[0]!.id });
     await lab.settleNotices();
     expect(await lab.statusOf(orgId)).toBe("active");
-    expect(await historyOf(orgId)).toEqual([
+    expect(await lab.historyOf(orgId)).toEqual([
       "pending → active by stripe",
       "active → grace by stripe",
       "grace → suspended by grace ended",
@@ -67,35 +63,24 @@ describe("a failed invoice", () => {
     ]);
   });
 
-  it("that is paid within the grace leaves no trace but the record", async ({
-    subscribed,
-    lab,
-    endMonth,
-    graceEnd,
-  }) => {
-    const { orgId, customer } = await subscribed();
+  it("that is paid within the grace leaves no trace but the record", async ({ lab }) => {
+    const { orgId, customer } = await lab.subscribed();
     await lab.addUsage(orgId, 1);
     await lab.account.control({ action: "card", customer, fails: true });
-    await endMonth();
+    await lab.endMonth();
     const { invoices } = await lab.account.state();
     await lab.account.control({ action: "card", customer, fails: false });
     await lab.account.control({ action: "collect", invoice: invoices[0]!.id });
     await lab.settleNotices();
     expect(await lab.statusOf(orgId)).toBe("active");
-    expect(await graceEnd(orgId)).toBeNull();
+    expect(await lab.graceEnd(orgId)).toBeNull();
   });
 
-  it("counts a lapsed grace as suspended also where nobody wrote it down", async ({
-    subscribed,
-    lab,
-    endMonth,
-    pool,
-    historyOf,
-  }) => {
-    const { orgId, customer } = await subscribed();
+  it("counts a lapsed grace as suspended also where nobody wrote it down", async ({ lab, pool }) => {
+    const { orgId, customer } = await lab.subscribed();
     await lab.addUsage(orgId, 1);
     await lab.account.control({ action: "card", customer, fails: true });
-    await endMonth();
+    await lab.endMonth();
     await lab.setClock(lab.nowSeconds() + 4 * day);
     await setStatus(pool, {
       orgId,
@@ -104,7 +89,7 @@ describe("a failed invoice", () => {
       actor: { kind: "operator", name: "ada" },
       nowSeconds: lab.nowSeconds(),
     });
-    expect((await historyOf(orgId)).slice(-2)).toEqual([
+    expect((await lab.historyOf(orgId)).slice(-2)).toEqual([
       "grace → suspended by grace ended",
       "suspended → active by operator ada",
     ]);
@@ -112,15 +97,11 @@ describe("a failed invoice", () => {
 });
 
 describe("notices", () => {
-  it("in any order, twice, and late lead to the state that the processor is in", async ({
-    subscribed,
-    lab,
-    endMonth,
-  }) => {
-    const { orgId, customer } = await subscribed();
+  it("in any order, twice, and late lead to the state that the processor is in", async ({ lab }) => {
+    const { orgId, customer } = await lab.subscribed();
     await lab.addUsage(orgId, 10);
     await lab.account.control({ action: "card", customer, fails: true });
-    await endMonth();
+    await lab.endMonth();
     const { invoices, outbox } = await lab.account.state();
     await lab.account.control({ action: "card", customer, fails: false });
     await lab.account.control({ action: "collect", invoice: invoices[0]!.id });
@@ -149,28 +130,31 @@ describe("notices", () => {
     expect(await lab.statusOf(orgId)).toBe("active");
   });
 
-  it("of strangers change nothing", async ({ subscribed, lab }) => {
-    const { orgId } = await subscribed();
+  it("of strangers change nothing", async ({ lab }) => {
+    const { orgId } = await lab.subscribed();
     const object = { id: "sub_x", object: "subscription", customer: "cus_unknown", status: "canceled" };
     await lab.account.control({ action: "emit", type: "customer.subscription.deleted", object });
     await lab.settleNotices();
     expect(await lab.statusOf(orgId)).toBe("active");
   });
 
-  it("cannot undo a newer reading with an older one", async ({ subscribed, lab, historyOf }) => {
-    const { orgId, subscription } = await subscribed();
+  it("cannot undo a newer reading with an older one", async ({ lab }) => {
+    const { orgId, subscription } = await lab.subscribed();
     await lab.account.control({ action: "cancel", subscription });
     await lab.account.control({ action: "deliver" });
     // Two processes work on the same notices at the same moment.
     await Promise.all([lab.processOnce(), lab.processOnce(), lab.processOnce()]);
     expect(await lab.statusOf(orgId)).toBe("suspended");
-    expect(await historyOf(orgId)).toEqual(["pending → active by stripe", "active → suspended by stripe"]);
+    expect(await lab.historyOf(orgId)).toEqual([
+      "pending → active by stripe",
+      "active → suspended by stripe",
+    ]);
   });
 });
 
 describe("the end of a subscription", () => {
-  it("suspends; a new one makes active again", async ({ subscribed, lab }) => {
-    const { orgId, subscription } = await subscribed();
+  it("suspends; a new one makes active again", async ({ lab }) => {
+    const { orgId, subscription } = await lab.subscribed();
     await lab.account.control({ action: "cancel", subscription });
     await lab.settleNotices();
     expect(await lab.statusOf(orgId)).toBe("suspended");
@@ -180,11 +164,11 @@ describe("the end of a subscription", () => {
     expect(await lab.statusOf(orgId)).toBe("active");
   });
 
-  it("by not paying leaves the grace its three days", async ({ subscribed, lab, endMonth }) => {
-    const { orgId, customer, subscription } = await subscribed();
+  it("by not paying leaves the grace its three days", async ({ lab }) => {
+    const { orgId, customer, subscription } = await lab.subscribed();
     await lab.addUsage(orgId, 1);
     await lab.account.control({ action: "card", customer, fails: true });
-    await endMonth();
+    await lab.endMonth();
     await lab.account.control({ action: "mark unpaid", subscription });
     const object = { id: subscription, object: "subscription", customer };
     await lab.account.control({ action: "emit", type: "customer.subscription.updated", object });
@@ -194,8 +178,8 @@ describe("the end of a subscription", () => {
 });
 
 describe("an operator's decision", () => {
-  it("stands until the processor has news", async ({ subscribed, lab, pool }) => {
-    const { orgId, customer } = await subscribed();
+  it("stands until the processor has news", async ({ lab, pool }) => {
+    const { orgId, customer } = await lab.subscribed();
     const nowSeconds = lab.nowSeconds();
     await setStatus(pool, {
       orgId,
@@ -211,11 +195,10 @@ describe("an operator's decision", () => {
   });
 
   it("to exempt is never changed by the processor, and what was accepted meanwhile is never charged", async ({
-    subscribed,
     lab,
     pool,
   }) => {
-    const { orgId, customer } = await subscribed();
+    const { orgId, customer } = await lab.subscribed();
     await lab.addUsage(orgId, 100);
     await lab.exportOnce();
     const set = (status: "exempt" | "active"): Promise<unknown> =>

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { describe, expect, vi } from "vitest";
 import { billingSettings } from "./support/billing/settings.ts";
-import { type Account, createTestNode, signUp } from "./support/testNode.ts";
+import { type Account, createTestNode } from "./support/testNode.ts";
 import { file, nodeTest } from "./support/fixtures.ts";
 
 const it = nodeTest()
@@ -156,14 +156,13 @@ describe("a notice", () => {
   });
 
   it("that a dead process had stored is processed by the next one", async ({
-    node,
+    own: { account },
     pay,
     billingStatusOf,
     database,
     processor,
     waiting,
   }) => {
-    const account = await signUp(node);
     await pay(account);
     expect(await billingStatusOf(account)).toBe("pending");
     const next = createTestNode(database, billingSettings(processor));
@@ -179,12 +178,11 @@ describe("a notice", () => {
   });
 
   it("of a new invoice is refused until the invoice is held, so that the processor keeps it open", async ({
-    node,
+    own: { account },
     pay,
     processor,
     post,
   }) => {
-    const account = await signUp(node);
     const { customer } = await pay(account);
     const { subscriptions } = await processor.state();
     const { periodEnd } = subscriptions.find((subscription) => subscription.customer === customer)!;

@@ -78,11 +78,11 @@ async function untilTold(box: TestMailbox, count: number): Promise<Told[]> {
 
 describe("an organization that named targets hears", () => {
   it("of a target that is disabled and enabled, signed, as items that cost nothing", async ({
+    own: { account },
     node,
     receiver,
     listen,
   }) => {
-    const account = await signUp(node);
     const listener = await createWebhookTarget(node, account, `${receiver.url}/ops`);
     await listen(account, listener.id, ["target.disabled", "target.recovered"]);
     const gone = await createWebhookTarget(node, account, `${receiver.url}/410`, { name: "gone" });
@@ -305,12 +305,12 @@ describe("nothing goes in a circle", () => {
   });
 
   it("when a target that hears of everything fails: it is not told of itself", async ({
+    own: { account },
     node,
     receiver,
     listen,
     untilNothingIsNoted,
   }) => {
-    const account = await signUp(node);
     const target = await createWebhookTarget(node, account, `${receiver.url}/410/own`);
     await listen(account, target.id);
     await sendItem(node, account, target.id);
@@ -365,8 +365,7 @@ describe("what was noted", () => {
     }
   });
 
-  it("is nothing while nobody is to hear of it", async ({ node, receiver }) => {
-    const account = await signUp(node);
+  it("is nothing while nobody is to hear of it", async ({ own: { account }, node, receiver }) => {
     const target = await createWebhookTarget(node, account, `${receiver.url}/410`, { max_retries: 0 });
     await sendItem(node, account, target.id);
     await until(
@@ -381,8 +380,12 @@ describe("what was noted", () => {
   });
 });
 
-it("agents, others' targets and too many of them are refused", async ({ node, agent, listen }) => {
-  const account = await signUp(node);
+it("agents, others' targets and too many of them are refused", async ({
+  own: { account },
+  node,
+  agent,
+  listen,
+}) => {
   const agentTarget = await createAgentTarget(node, account, agent.cardUrl);
   const stranger = await createMailbox(node);
   expect((await listen(account, agentTarget)).status).toBe(400);

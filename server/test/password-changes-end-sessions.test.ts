@@ -55,12 +55,12 @@ const wanted = "a new horse with staples";
 
 describe("changing the password", () => {
   it("ends the user's other sessions at once on every node, keeps the one that asked, and leaves keys", async ({
+    own: { account },
     node,
     logIn,
     change,
     isValid,
   }) => {
-    const account = await signUp(node);
     const colleague = await join(node, account, "viewer");
     const second = (await logIn(account, account.password)).body.session_token;
     const answer = await change(account.session_token, account.password);
@@ -74,12 +74,11 @@ describe("changing the password", () => {
   });
 
   it("needs the present one, and says so without ending the session", async ({
-    node,
+    own: { account },
     change,
     isValid,
     logIn,
   }) => {
-    const account = await signUp(node);
     const refused = await change(account.session_token, "wrong horse");
     expect(refused).toMatchObject({
       status: 403,
@@ -100,13 +99,12 @@ describe("changing the password", () => {
   });
 
   it("lets no login with the old password through that overtakes it", async ({
-    node,
+    own: { account },
     logIn,
     change,
     other,
     isValid,
   }) => {
-    const account = await signUp(node);
     const logins = Array.from({ length: 8 }, () => logIn(account, account.password));
     const changed = await change(account.session_token, account.password, wanted, other);
     expect(changed.status).toBe(200);
@@ -138,12 +136,12 @@ describe("changing the password", () => {
 
 describe("postrider reset-password", () => {
   it("sets the password that it reads, ends the user's sessions, and is on record", async ({
+    own: { account },
     node,
     reset,
     isValid,
     logIn,
   }) => {
-    const account = await signUp(node);
     const { code, out, said } = await reset([account.user.email.toUpperCase()], `${wanted}\n`);
     expect({ code, said }).toEqual({ code: 0, said: expect.stringContaining('"audit":"reset-password"') });
     expect(JSON.parse(out)).toEqual({

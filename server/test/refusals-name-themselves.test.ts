@@ -32,11 +32,11 @@ describe.each([
   ["the framework's way", onFrameworkPath],
 ])("a refused item on %s names what is in its way:", (_name, way) => {
   it("a key that was used with another body, and a mailbox that is disabled", async ({
+    own: { account },
     service,
     makeMailbox,
     refusalOf,
   }) => {
-    const account = await signUp(service);
     const targetId = await makeMailbox(account);
     const key = account.api_key;
     const more = ["Idempotency-Key: one"];
@@ -62,8 +62,11 @@ describe.each([
   );
 });
 
-it("an API key that a workspace may not make names the reason too", async ({ service, setBilling }) => {
-  const account = await signUp(service);
+it("an API key that a workspace may not make names the reason too", async ({
+  own: { account },
+  service,
+  setBilling,
+}) => {
   await setBilling(account, "suspended");
   const answer = await service.call("POST", "/api/v1/keys", {
     session: account.session_token,

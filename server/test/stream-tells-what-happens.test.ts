@@ -44,11 +44,11 @@ function of(event: string, id: string): (told: Told) => boolean {
 
 describe("a stream", () => {
   it("tells of an item, its attempt and its target, with a key or a session", async ({
+    own: { account },
     node,
     follow,
     receiver,
   }) => {
-    const account = await signUp(node);
     const streams = [await follow(account), await follow(account, { session: true })];
     const target = await createWebhookTarget(node, account, receiver.url);
     const id = await sendItem(node, account, target.id, { event_type: "order.made" });
@@ -77,8 +77,7 @@ describe("a stream", () => {
     }
   });
 
-  it("tells when a failed attempt is repeated", async ({ node, follow }) => {
-    const account = await signUp(node);
+  it("tells when a failed attempt is repeated", async ({ own: { account }, node, follow }) => {
     const failing = await startReceiver((_request, response) => void response.writeHead(503).end());
     onTestFinished(() => failing.stop());
     const target = await createWebhookTarget(node, account, failing.url);
@@ -90,8 +89,12 @@ describe("a stream", () => {
     expect(stream.told.filter(({ event }) => event !== "attempt")).toEqual([]);
   });
 
-  it("tells when a target's circuit opens, once that can be read", async ({ node, other, follow }) => {
-    const account = await signUp(node);
+  it("tells when a target's circuit opens, once that can be read", async ({
+    own: { account },
+    node,
+    other,
+    follow,
+  }) => {
     const failing = await startReceiver((_request, response) => void response.writeHead(500).end());
     onTestFinished(() => failing.stop());
     const target = await createWebhookTarget(node, account, failing.url, { retry_interval_seconds: 3600 });
@@ -143,8 +146,7 @@ describe("a stream", () => {
     expect(strangers.told.map(({ data }) => data.id)).toEqual([own.id]);
   });
 
-  it("on another node tells what this one does", async ({ node, receiver, follow }) => {
-    const account = await signUp(node);
+  it("on another node tells what this one does", async ({ own: { account }, node, receiver, follow }) => {
     const target = await createWebhookTarget(node, account, receiver.url);
     const stream = await follow(account, { at: 1 });
     // The node that delivers hears of the stream within a second; what came before is not told.
@@ -156,8 +158,12 @@ describe("a stream", () => {
     expect(stream.told.map(({ data }) => data.target_id)).toContain(target.id);
   });
 
-  it("tells numbers in place of items when there are too many", async ({ node, receiver, follow }) => {
-    const account = await signUp(node);
+  it("tells numbers in place of items when there are too many", async ({
+    own: { account },
+    node,
+    receiver,
+    follow,
+  }) => {
     const target = await createWebhookTarget(node, account, receiver.url);
     const stream = await follow(account, { query: "?types=item,attempt" });
     const ids = await sendItems(node, account, target.id, 400);
@@ -184,8 +190,7 @@ describe("a stream", () => {
 });
 
 describe("a stream that comes back", () => {
-  it("goes on where it broke", async ({ node, receiver, follow }) => {
-    const account = await signUp(node);
+  it("goes on where it broke", async ({ own: { account }, node, receiver, follow }) => {
     const target = await createWebhookTarget(node, account, receiver.url);
     const stream = await follow(account);
     const before = await sendItem(node, account, target.id);
@@ -199,8 +204,7 @@ describe("a stream that comes back", () => {
     expect(again.told.some(({ event }) => event === "reset")).toBe(false);
   });
 
-  it("is told to read again when what it missed is not known", async ({ node, follow }) => {
-    const account = await signUp(node);
+  it("is told to read again when what it missed is not known", async ({ own: { account }, follow }) => {
     const stream = await follow(account, { lastId: "1700000000000-0123abcd" });
     expect((await stream.next(({ event }) => event === "reset")).data).toEqual({ reason: "unknown" });
   });
@@ -208,12 +212,12 @@ describe("a stream that comes back", () => {
 
 describe("the client that follows", () => {
   it("goes on where its connection was cut, and says so when the service was started anew meanwhile", async ({
+    own: { account },
     node,
     receiver,
     database,
     urls,
   }) => {
-    const account = await signUp(node);
     const target = await createWebhookTarget(node, account, receiver.url);
     let service: string | undefined = urls[0];
     let cutting = new AbortController();
@@ -266,12 +270,12 @@ describe("the client that follows", () => {
 
 describe("the end of a stream", () => {
   it("comes at once when its key is revoked on another node, and nothing is told after", async ({
+    own: { account },
     node,
     receiver,
     follow,
     other,
   }) => {
-    const account = await signUp(node);
     const target = await createWebhookTarget(node, account, receiver.url);
     const { body } = await node.call("POST", "/api/v1/keys", {
       session: account.session_token,
@@ -286,8 +290,7 @@ describe("the end of a stream", () => {
     expect(stream.told.some(of("item", id))).toBe(false);
   });
 
-  it("comes when its session logs out", async ({ node, follow, other }) => {
-    const account = await signUp(node);
+  it("comes when its session logs out", async ({ own: { account }, follow, other }) => {
     const stream = await follow(account, { session: true });
     await other.call("POST", "/api/v1/auth/logout", { session: account.session_token });
     await until(() => stream.hasEnded(), Boolean);

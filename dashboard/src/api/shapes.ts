@@ -30,4 +30,5 @@ export type Publication = Schemas["Publication"];
 export type PublicationItem = Schemas["PublicationItem"];
 export type PublicationReplay = Schemas["PublicationReplay"];
 export type PublicationSummary = Schemas["PublicationSummary"];
-export type Status = Schemas["EventSummary"]["status"];
+export type EventSummary = Schemas["EventSummary"];
+export type Status = EventSummary["status"];

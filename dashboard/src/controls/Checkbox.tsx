@@ -20,3 +20,23 @@ export function Checkbox({
     </label>
   );
 }
+
+interface ChecklistProps<T extends string> {
+  of: readonly (readonly [value: T, words: string])[];
+  chosen: readonly T[];
+  onChange: (chosen: readonly T[]) => void;
+}
+
+/** Some out of several: a box to tick for each. */
+export function Checklist<T extends string>({ of, chosen, onChange }: ChecklistProps<T>) {
+  return of.map(([value, words]) => (
+    <Checkbox
+      key={value}
+      text={words}
+      isChecked={chosen.includes(value)}
+      onChange={(isChosen) =>
+        onChange(isChosen ? [...chosen, value] : chosen.filter((other) => other !== value))
+      }
+    />
+  ));
+}

@@ -14,13 +14,7 @@ export function TextField({ label, hint, error, ...rest }: Around & InputHTMLAtt
   const id = useId();
   return (
     <FieldFrame id={id} label={label} hint={hint} error={error}>
-      <input
-        id={id}
-        className={`${controlLook} h-9`}
-        aria-invalid={error !== undefined}
-        aria-describedby={`${id}-hint`}
-        {...rest}
-      />
+      <input {...controlOf(id, error)} className={`${controlLook} h-9`} {...rest} />
     </FieldFrame>
   );
 }
@@ -35,16 +29,14 @@ export function TextArea({
   const id = useId();
   return (
     <FieldFrame id={id} label={label} hint={hint} error={error}>
-      <textarea
-        id={id}
-        rows={4}
-        className={`${controlLook} py-2 ${className}`}
-        aria-invalid={error !== undefined}
-        aria-describedby={`${id}-hint`}
-        {...rest}
-      />
+      <textarea {...controlOf(id, error)} rows={4} className={`${controlLook} py-2 ${className}`} {...rest} />
     </FieldFrame>
   );
+}
+
+/** Lines that a machine reads, such as JSON. */
+export function CodeArea(props: Omit<Parameters<typeof TextArea>[0], "className" | "spellCheck">) {
+  return <TextArea {...props} spellCheck={false} className="font-mono" />;
 }
 
 export function SelectField({
@@ -57,17 +49,25 @@ export function SelectField({
   const id = useId();
   return (
     <FieldFrame id={id} label={label} hint={hint} error={error}>
-      <select
-        id={id}
-        className={`${controlLook} h-9`}
-        aria-invalid={error !== undefined}
-        aria-describedby={`${id}-hint`}
-        {...rest}
-      >
+      <select {...controlOf(id, error)} className={`${controlLook} h-9`} {...rest}>
         {children}
       </select>
     </FieldFrame>
   );
+}
+
+/** What ties a control to its label and to what is said of it. */
+function controlOf(id: string, error: string | undefined) {
+  return { id, "aria-invalid": error !== undefined, "aria-describedby": `${id}-hint` };
+}
+
+/** The values that a select offers, each with its words. */
+export function Options({ of }: { of: readonly (readonly [value: string, words: string])[] }) {
+  return of.map(([value, words]) => (
+    <option key={value} value={value}>
+      {words}
+    </option>
+  ));
 }
 
 function FieldFrame({ id, label, hint, error, children }: Around & { id: string; children: ReactNode }) {

@@ -7,48 +7,34 @@ interface PasswordFieldProps {
 }
 
 /** A password that is there already. */
-export function PasswordField({ label = "Password", value, onChange }: PasswordFieldProps) {
+export function PasswordField({ label = "Password", ...field }: PasswordFieldProps) {
   return (
-    <TextField
-      label={label}
-      type="password"
-      autoComplete="current-password"
-      required
-      maxLength={128}
-      value={value}
-      onChange={(event) => onChange(event.target.value)}
-    />
+    <OwnField {...field} label={label} type="password" autoComplete="current-password" maxLength={128} />
   );
 }
 
 /** A password that is chosen. */
-export function NewPasswordField({ label = "Password", value, onChange }: PasswordFieldProps) {
+export function NewPasswordField({ label = "Password", ...field }: PasswordFieldProps) {
   return (
-    <TextField
+    <OwnField
+      {...field}
       label={label}
       type="password"
       autoComplete="new-password"
-      required
       minLength={8}
       maxLength={128}
       hint="8 to 128 characters"
-      value={value}
-      onChange={(event) => onChange(event.target.value)}
     />
   );
 }
 
 /** The email of who signs in, up, or joins. */
-export function OwnEmailField({ value, onChange }: Omit<PasswordFieldProps, "label">) {
-  return (
-    <TextField
-      label="Email"
-      type="email"
-      autoComplete="username"
-      required
-      maxLength={256}
-      value={value}
-      onChange={(event) => onChange(event.target.value)}
-    />
-  );
+export function OwnEmailField(field: Omit<PasswordFieldProps, "label">) {
+  return <OwnField {...field} label="Email" type="email" autoComplete="username" maxLength={256} />;
+}
+
+type OwnFieldProps = Omit<Parameters<typeof TextField>[0], "onChange"> & PasswordFieldProps;
+
+function OwnField({ onChange, ...rest }: OwnFieldProps) {
+  return <TextField required {...rest} onChange={(event) => onChange(event.target.value)} />;
 }

@@ -2,16 +2,12 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { answer, client } from "../api/client.ts";
-import { Problem } from "../api/problem.ts";
 import type { Customer } from "../api/shapes.ts";
-import { Button } from "../controls/Button.tsx";
+import { unlessThere } from "../api/unlessThere.ts";
 import { TextField } from "../controls/Field.tsx";
-import { Form } from "../controls/Form.tsx";
-import { Modal } from "../controls/Modal.tsx";
-import { toast } from "../controls/toasts.ts";
-import { ProblemCard } from "../states/ProblemCard.tsx";
+import { EditDialog, FormDialog } from "../controls/FormDialog.tsx";
 import { type CustomerDraft, CustomerFields } from "./CustomerFields.tsx";
-import { isUid, uidRule } from "./customerQueries.ts";
+import { isUid, uidInput, uidRule } from "./customerQueries.ts";
 import { metadataOf, metadataProblem, metadataText } from "./metadataText.ts";
 
 /** Makes a customer, and opens its page. */
@@ -21,7 +17,11 @@ export function NewCustomer({ onClose }: { onClose: () => void }) {
   const navigate = useNavigate();
   const queries = useQueryClient();
   const make = useMutation({
-    mutationFn: () => makeCustomer(uid, draft),
+    mutationFn: () =>
+      unlessThere(
+        () => answer(client.GET("/api/v1/customers/{uid}", { params: { path: { uid } } })),
+        () => putCustomer(uid, draft),
+      ),
     onSuccess: (customer) => {
       if (customer === undefined) return;
       void queries.invalidateQueries({ queryKey: ["customers"] });
@@ -34,65 +34,42 @@ export function NewCustomer({ onClose }: { onClose: () => void }) {
   const isPossible = isUid(uid) && uid !== "." && uid !== "..";
   const isReady = isPossible && metadataProblem(draft.metadata) === undefined;
   return (
-    <Modal title="New customer" open onClose={onClose}>
-      <Form
-        onSubmit={() => {
-          if (isReady) make.mutate();
+    <FormDialog
+      title="New customer"
+      onClose={onClose}
+      action="Make the customer"
+      doing={make}
+      isReady={isReady}
+      onSubmit={() => make.mutate()}
+    >
+      <TextField
+        label="Uid"
+        required
+        {...uidInput}
+        hint={`Your own id of the customer, for good: ${uidRule}`}
+        error={
+          uid !== "" && !isPossible
+            ? `${uidRule}, and neither . nor ..`
+            : isTaken
+              ? "There is a customer with this uid already"
+              : undefined
+        }
+        value={uid}
+        onChange={(event) => {
+          setUid(event.target.value);
+          make.reset();
         }}
-      >
-        <TextField
-          label="Uid"
-          required
-          maxLength={128}
-          autoComplete="off"
-          spellCheck={false}
-          hint={`Your own id of the customer, for good: ${uidRule}`}
-          error={
-            uid !== "" && !isPossible
-              ? `${uidRule}, and neither . nor ..`
-              : isTaken
-                ? "There is a customer with this uid already"
-                : undefined
-          }
-          value={uid}
-          onChange={(event) => {
-            setUid(event.target.value);
-            make.reset();
-          }}
-        />
-        {isTaken && (
-          <p>
-            <Link to="/customers/$uid" params={{ uid }} search={{}} className="text-accent underline">
-              Open it
-            </Link>
-          </p>
-        )}
-        <CustomerFields draft={draft} onChange={setDraft} />
-        {make.isError && <ProblemCard error={make.error} />}
-        <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Not now</Button>
-          <Button type="submit" look="primary" busy={make.isPending} disabled={!isReady}>
-            Make the customer
-          </Button>
-        </div>
-      </Form>
-    </Modal>
+      />
+      {isTaken && (
+        <p>
+          <Link to="/customers/$uid" params={{ uid }} search={{}} className="text-accent underline">
+            Open it
+          </Link>
+        </p>
+      )}
+      <CustomerFields draft={draft} onChange={setDraft} />
+    </FormDialog>
   );
-}
-
-/**
- * Nothing where there is one with this uid: the call that makes a customer would change that one.
- *
- * @throws {Problem}
- */
-async function makeCustomer(uid: string, draft: CustomerDraft): Promise<Customer | undefined> {
-  try {
-    await answer(client.GET("/api/v1/customers/{uid}", { params: { path: { uid } } }));
-    return undefined;
-  } catch (error) {
-    if (!(error instanceof Problem) || error.status !== 404) throw error;
-  }
-  return putCustomer(uid, draft);
 }
 
 /** @throws {Problem} */
@@ -113,27 +90,16 @@ export function EditCustomer({ customer, onClose }: { customer: Customer; onClos
     onSuccess: (saved) => {
       queries.setQueryData(["customers", "one", customer.uid], saved);
       void queries.invalidateQueries({ queryKey: ["customers"] });
-      toast({ text: "Saved." });
-      onClose();
     },
   });
-  const isReady = metadataProblem(draft.metadata) === undefined;
   return (
-    <Modal title={`Edit ${customer.uid}`} open onClose={onClose}>
-      <Form
-        onSubmit={() => {
-          if (isReady) save.mutate();
-        }}
-      >
-        <CustomerFields draft={draft} onChange={setDraft} />
-        {save.isError && <ProblemCard error={save.error} />}
-        <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Keep it as it is</Button>
-          <Button type="submit" look="primary" busy={save.isPending} disabled={!isReady}>
-            Save
-          </Button>
-        </div>
-      </Form>
-    </Modal>
+    <EditDialog
+      title={`Edit ${customer.uid}`}
+      onClose={onClose}
+      doing={save}
+      isReady={metadataProblem(draft.metadata) === undefined}
+    >
+      <CustomerFields draft={draft} onChange={setDraft} />
+    </EditDialog>
   );
 }

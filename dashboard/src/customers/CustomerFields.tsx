@@ -1,4 +1,4 @@
-import { TextArea, TextField } from "../controls/Field.tsx";
+import { CodeArea, TextField } from "../controls/Field.tsx";
 import { metadataProblem } from "./metadataText.ts";
 
 /** What is said of a customer, as texts. */
@@ -38,10 +38,8 @@ interface MetadataFieldProps {
 /** Any JSON object of up to 4 KiB. */
 export function MetadataField({ value, error, onChange }: MetadataFieldProps) {
   return (
-    <TextArea
+    <CodeArea
       label="Metadata"
-      spellCheck={false}
-      className="font-mono"
       value={value}
       error={metadataProblem(value) ?? error}
       hint="A JSON object of your own, up to 4 KiB; keep personal data out of it"

@@ -1,33 +1,28 @@
-import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { Target } from "../api/shapes.ts";
-import { buttonLook } from "../controls/Button.tsx";
-import { For } from "../controls/For.tsx";
+import { RowList } from "../controls/Rows.tsx";
 import { useRefreshMs } from "../live/liveState.ts";
 import { Empty } from "../states/Empty.tsx";
 import { PagedList } from "../states/PagedList.tsx";
+import { usePages } from "../states/usePages.ts";
 import { EnabledPill } from "../targets/EnabledPill.tsx";
 import { hostOf, kindIcons, kindNames, pathOf } from "../targets/kinds.ts";
+import { NewTargetLink } from "../targets/NewTargetLink.tsx";
 import { customerTargetPage, listCustomerTargets } from "./customerQueries.ts";
 
 /** Where what a customer is sent goes. */
 export function CustomerTargets({ uid }: { uid: string }) {
-  const refetchInterval = useRefreshMs(10_000, 15_000);
-  const list = useInfiniteQuery({
+  const { query, rows: targets } = usePages({
     queryKey: ["targets", "ofCustomer", uid],
-    queryFn: ({ pageParam, signal }) => listCustomerTargets(uid, { after: pageParam, signal }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => (page.length < customerTargetPage ? undefined : page.at(-1)?.id),
-    // Beyond the first pages, reading everything again costs more than it tells.
-    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 3 ? false : refetchInterval),
+    read: (after, signal) => listCustomerTargets(uid, { after, signal }),
+    size: customerTargetPage,
+    cursorOf: ({ id }) => id,
+    refreshMs: useRefreshMs(10_000, 15_000),
   });
-  const targets = list.data?.pages.flat() ?? [];
   const newTarget = (look: "plain" | "primary") => (
-    <For least="member">
-      <Link to="/targets/new" search={{ customer: uid }} className={buttonLook(look)}>
-        New target
-      </Link>
-    </For>
+    <NewTargetLink search={{ customer: uid }} look={look}>
+      New target
+    </NewTargetLink>
   );
   return (
     <section aria-labelledby="customer-targets" className="grid gap-2">
@@ -38,15 +33,11 @@ export function CustomerTargets({ uid }: { uid: string }) {
         {targets.length > 0 && newTarget("plain")}
       </div>
       <PagedList
-        query={list}
+        query={query}
         isEmpty={targets.length === 0}
         empty={<Empty title="No target belongs to it yet" action={newTarget("primary")} />}
       >
-        <ul>
-          {targets.map((target) => (
-            <Row key={target.id} target={target} />
-          ))}
-        </ul>
+        <RowList of={targets}>{(target) => <Row target={target} />}</RowList>
       </PagedList>
     </section>
   );

@@ -1,15 +1,17 @@
-import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
 import { type ReactNode, useRef, useState } from "react";
 import type { Customer } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
+import { FindInput } from "../controls/FindInput.tsx";
 import { For } from "../controls/For.tsx";
+import { ColumnNames, MarkableRow } from "../controls/Rows.tsx";
 import { useRefreshMs } from "../live/liveState.ts";
-import { useKeys } from "../shell/useKeys.ts";
+import { useMarkedRow } from "../shell/useMarkedRow.ts";
 import { useUrlState } from "../shell/useUrlState.ts";
 import { Empty } from "../states/Empty.tsx";
 import { PagedList } from "../states/PagedList.tsx";
+import { usePages } from "../states/usePages.ts";
 import { Moment } from "../time/Moment.tsx";
 import { NewCustomer } from "./CustomerDialog.tsx";
 import { customerPage, isUid, listCustomers } from "./customerQueries.ts";
@@ -19,27 +21,18 @@ export function CustomersPage() {
   const [search, change] = useUrlState();
   const prefix = search["prefix"];
   const [isMaking, setMaking] = useState(false);
-  const refetchInterval = useRefreshMs(10_000, 15_000);
-  const list = useInfiniteQuery({
+  const { query, rows } = usePages({
     queryKey: ["customers", "list", prefix ?? ""],
     // No uid begins with what none can have: that is no mistake of who types it.
-    queryFn: async ({ pageParam, signal }) =>
-      prefix !== undefined && !isUid(prefix) ? [] : listCustomers(prefix, { after: pageParam, signal }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => (page.length < customerPage ? undefined : page.at(-1)?.uid),
-    placeholderData: (previous) => previous,
-    // Beyond the first pages, reading everything again costs more than it tells.
-    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 3 ? false : refetchInterval),
+    read: async (after, signal) =>
+      prefix !== undefined && !isUid(prefix) ? [] : listCustomers(prefix, { after, signal }),
+    size: customerPage,
+    cursorOf: ({ uid }) => uid,
+    refreshMs: useRefreshMs(10_000, 15_000),
+    keepsShown: true,
   });
-  const customers = list.data?.pages.flat() ?? [];
   const input = useRef<HTMLInputElement>(null);
-  const [marked, setMarked] = useState(-1);
-  useKeys({
-    "/": () => input.current?.focus(),
-    j: () => setMarked(Math.min(customers.length - 1, marked + 1)),
-    k: () => setMarked(Math.max(0, marked - 1)),
-    Enter: () => document.querySelector<HTMLAnchorElement>("[data-marked=true] a")?.click(),
-  });
+  const marked = useMarkedRow(rows.length, () => ({ "/": () => input.current?.focus() }));
   const newCustomer = (
     <For least="member">
       <Button look="primary" icon={<Plus size={14} aria-hidden />} onClick={() => setMaking(true)}>
@@ -53,17 +46,16 @@ export function CustomersPage() {
         <h1 className="text-page font-semibold">Customers</h1>
         {newCustomer}
       </div>
-      <input
+      <FindInput
         ref={input}
-        aria-label="Find customers whose uid begins with this"
+        label="Find customers whose uid begins with this"
         placeholder="Find by the beginning of the uid"
-        className="h-9 rounded-control border border-control bg-surface px-2.5"
         value={prefix ?? ""}
         onChange={(event) => change({ prefix: event.target.value || undefined })}
       />
       <PagedList
-        query={list}
-        isEmpty={customers.length === 0}
+        query={query}
+        isEmpty={rows.length === 0}
         empty={
           <NoCustomers prefix={prefix} action={newCustomer} onClear={() => change({ prefix: undefined })} />
         }
@@ -73,9 +65,9 @@ export function CustomersPage() {
           )
         }
       >
-        <ColumnNames />
+        <ColumnNames columns={columns} names={["Uid", "Name", "Made"]} right={["Made"]} />
         <ul>
-          {customers.map((customer, index) => (
+          {rows.map((customer, index) => (
             <Row key={customer.uid} customer={customer} isMarked={index === marked} />
           ))}
         </ul>
@@ -109,22 +101,9 @@ function NoCustomers({ prefix, action, onClear }: NoCustomersProps) {
 const columns =
   "grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-4 gap-y-0.5 px-4 md:grid-cols-[minmax(0,1fr)_minmax(0,1.4fr)_136px]";
 
-function ColumnNames() {
-  return (
-    <div className={`h-8 border-b text-meta font-medium text-muted max-md:hidden ${columns}`} aria-hidden>
-      <span>Uid</span>
-      <span>Name</span>
-      <span className="text-right">Made</span>
-    </div>
-  );
-}
-
 function Row({ customer, isMarked }: { customer: Customer; isMarked: boolean }) {
   return (
-    <li
-      data-marked={isMarked}
-      className="border-b last:border-0 data-[marked=true]:shadow-[inset_2px_0_0_var(--accent)]"
-    >
+    <MarkableRow isMarked={isMarked}>
       <Link
         to="/customers/$uid"
         params={{ uid: customer.uid }}
@@ -139,6 +118,6 @@ function Row({ customer, isMarked }: { customer: Customer; isMarked: boolean }) 
           <Moment at={customer.created_at} />
         </span>
       </Link>
-    </li>
+    </MarkableRow>
   );
 }

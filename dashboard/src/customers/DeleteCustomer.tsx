@@ -4,8 +4,8 @@ import { useState } from "react";
 import { answer, client } from "../api/client.ts";
 import type { Customer } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
-import { Card } from "../controls/Card.tsx";
 import { Confirm } from "../controls/Confirm.tsx";
+import { DeletionCard } from "../controls/DeletionCard.tsx";
 import { toast } from "../controls/toasts.ts";
 import { listCustomerTargets } from "./customerQueries.ts";
 
@@ -16,15 +16,12 @@ const mostCounted = 1000;
 export function DeleteCustomer({ customer }: { customer: Customer }) {
   const [asks, setAsks] = useState(false);
   return (
-    <Card title="Delete">
-      <div className="flex flex-wrap items-center justify-between gap-3">
-        <p className="text-muted">Its targets are deleted with it. What was delivered stays on record.</p>
-        <Button look="danger" onClick={() => setAsks(true)}>
-          Delete this customer…
-        </Button>
-      </div>
+    <DeletionCard consequence="Its targets are deleted with it. What was delivered stays on record.">
+      <Button look="danger" onClick={() => setAsks(true)}>
+        Delete this customer…
+      </Button>
       {asks && <ConfirmDeletion uid={customer.uid} onClose={() => setAsks(false)} />}
-    </Card>
+    </DeletionCard>
   );
 }
 
@@ -51,9 +48,12 @@ function ConfirmDeletion({ uid, onClose }: { uid: string; onClose: () => void })
       onClose={onClose}
       action="Delete"
       typed={uid}
-      doing={{ isPending: remove.isPending || count.isFetching, error: remove.error ?? count.error }}
+      doing={{
+        ...remove,
+        isPending: remove.isPending || count.isFetching,
+        error: remove.error ?? count.error,
+      }}
       mayConfirm={count.data !== undefined}
-      onConfirm={() => remove.mutate()}
     >
       <p role="status">
         {count.isError

@@ -1,10 +1,9 @@
 import { useMutation } from "@tanstack/react-query";
 import { ExternalLink } from "lucide-react";
-import { useState } from "react";
 import { answer, client } from "../api/client.ts";
 import { Button } from "../controls/Button.tsx";
 import { Card } from "../controls/Card.tsx";
-import { Confirm } from "../controls/Confirm.tsx";
+import { ConfirmButton } from "../controls/Confirm.tsx";
 import { CopyWithWords } from "../controls/Copy.tsx";
 import { toast } from "../controls/toasts.ts";
 import { ProblemCard } from "../states/ProblemCard.tsx";
@@ -12,7 +11,6 @@ import { Moment } from "../time/Moment.tsx";
 
 /** Makes links to the customer's portal, and ends what came of them. */
 export function PortalLink({ uid }: { uid: string }) {
-  const [asks, setAsks] = useState(false);
   const params = { path: { uid } };
   const make = useMutation({
     mutationFn: () => answer(client.POST("/api/v1/customers/{uid}/portal-links", { params })),
@@ -20,7 +18,6 @@ export function PortalLink({ uid }: { uid: string }) {
   const end = useMutation({
     mutationFn: () => answer(client.DELETE("/api/v1/customers/{uid}/portal-sessions", { params })),
     onSuccess: ({ ended_sessions: sessions }) => {
-      setAsks(false);
       make.reset();
       toast({ text: sessions === 0 ? "None was open." : `Ended: ${sessions}.` });
     },
@@ -50,22 +47,17 @@ export function PortalLink({ uid }: { uid: string }) {
           >
             Make a link
           </Button>
-          <Button look="quiet" onClick={() => setAsks(true)}>
-            End its sessions…
-          </Button>
+          <ConfirmButton
+            text="End its sessions…"
+            look="quiet"
+            title="End the customer's sessions?"
+            action="End them"
+            doing={end}
+          >
+            <p>Whoever is in its portal needs a new link; links that nobody has opened stop working.</p>
+          </ConfirmButton>
         </div>
       </div>
-      {asks && (
-        <Confirm
-          title="End the customer's sessions?"
-          onClose={() => setAsks(false)}
-          action="End them"
-          doing={end}
-          onConfirm={() => end.mutate()}
-        >
-          <p>Whoever is in its portal needs a new link; links that nobody has opened stop working.</p>
-        </Confirm>
-      )}
     </Card>
   );
 }

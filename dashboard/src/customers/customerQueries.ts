@@ -1,5 +1,6 @@
 import { queryOptions } from "@tanstack/react-query";
 import { answer, client } from "../api/client.ts";
+import { given } from "../api/given.ts";
 import type { Customer, Target } from "../api/shapes.ts";
 
 export const customerPage = 50;
@@ -13,11 +14,7 @@ export async function listCustomers(
     signal,
   }: { after?: string | undefined; limit?: number; signal: AbortSignal },
 ): Promise<Customer[]> {
-  const query = {
-    limit,
-    ...(prefix !== undefined && { prefix }),
-    ...(after !== undefined && { after }),
-  };
+  const query = given({ limit, prefix, after });
   return (await answer(client.GET("/api/v1/customers", { params: { query }, signal }))).customers;
 }
 
@@ -40,12 +37,15 @@ export async function listCustomerTargets(
     signal,
   }: { after?: string | undefined; limit?: number; signal: AbortSignal },
 ): Promise<Target[]> {
-  const query = { customer_uid: uid, limit, ...(after !== undefined && { after }) };
+  const query = given({ customer_uid: uid, limit, after });
   return (await answer(client.GET("/api/v1/targets", { params: { query }, signal }))).targets;
 }
 
 /** What a uid is, in words. */
 export const uidRule = "1 to 128 characters of A-Z a-z 0-9 . _ : -";
+
+/** How a field takes one. */
+export const uidInput = { maxLength: 128, autoComplete: "off", spellCheck: false } as const;
 
 export function isUid(text: string): boolean {
   return /^[A-Za-z0-9._:-]{1,128}$/.test(text);

@@ -2,14 +2,10 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { answer, client } from "../api/client.ts";
-import { Problem } from "../api/problem.ts";
 import type { EventType } from "../api/shapes.ts";
-import { Button } from "../controls/Button.tsx";
+import { unlessThere } from "../api/unlessThere.ts";
 import { TextField } from "../controls/Field.tsx";
-import { Form } from "../controls/Form.tsx";
-import { Modal } from "../controls/Modal.tsx";
-import { toast } from "../controls/toasts.ts";
-import { ProblemCard } from "../states/ProblemCard.tsx";
+import { EditDialog, FormDialog } from "../controls/FormDialog.tsx";
 import {
   draftOf,
   emptyDraft,
@@ -27,7 +23,11 @@ export function NewEventType({ onClose }: { onClose: () => void }) {
   const navigate = useNavigate();
   const queries = useQueryClient();
   const make = useMutation({
-    mutationFn: () => makeEventType(name, draft),
+    mutationFn: () =>
+      unlessThere(
+        () => answer(client.GET("/api/v1/event-types/{name}", { params: { path: { name } } })),
+        () => putEventType(name, inputOf(draft)),
+      ),
     onSuccess: (type) => {
       if (type === undefined) return;
       void queries.invalidateQueries({ queryKey: ["eventTypes"] });
@@ -38,70 +38,45 @@ export function NewEventType({ onClose }: { onClose: () => void }) {
   const isTaken = make.isSuccess && make.data === undefined;
   const isReady = isTypeName(name) && isDraftReady(draft);
   return (
-    <Modal title="New event type" open wide onClose={onClose}>
-      <Form
-        onSubmit={() => {
-          if (isReady) make.mutate();
+    <FormDialog
+      title="New event type"
+      wide
+      onClose={onClose}
+      action="Make the event type"
+      doing={make}
+      isReady={isReady}
+      onSubmit={() => make.mutate()}
+    >
+      <TextField
+        label="Name"
+        required
+        maxLength={256}
+        autoComplete="off"
+        spellCheck={false}
+        placeholder="order.paid"
+        hint="As items carry it in event_type, for good"
+        error={nameProblem(name, isTaken)}
+        value={name}
+        onChange={(event) => {
+          setName(event.target.value);
+          make.reset();
         }}
-      >
-        <TextField
-          label="Name"
-          required
-          maxLength={256}
-          autoComplete="off"
-          spellCheck={false}
-          placeholder="order.paid"
-          hint="As items carry it in event_type, for good"
-          error={nameProblem(name, isTaken)}
-          value={name}
-          onChange={(event) => {
-            setName(event.target.value);
-            make.reset();
-          }}
-        />
-        {isTaken && (
-          <p>
-            <Link
-              to="/event-types"
-              search={{ type: name }}
-              onClick={onClose}
-              className="text-accent underline"
-            >
-              Open it
-            </Link>
-          </p>
-        )}
-        <EventTypeFields draft={draft} onChange={setDraft} />
-        {make.isError && <ProblemCard error={make.error} />}
-        <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Not now</Button>
-          <Button type="submit" look="primary" busy={make.isPending} disabled={!isReady}>
-            Make the event type
-          </Button>
-        </div>
-      </Form>
-    </Modal>
+      />
+      {isTaken && (
+        <p>
+          <Link to="/event-types" search={{ type: name }} onClick={onClose} className="text-accent underline">
+            Open it
+          </Link>
+        </p>
+      )}
+      <EventTypeFields draft={draft} onChange={setDraft} />
+    </FormDialog>
   );
 }
 
 function nameProblem(name: string, isTaken: boolean): string | undefined {
   if (name !== "" && !isTypeName(name)) return typeNameRule;
   return isTaken ? "There is a type of this name already" : undefined;
-}
-
-/**
- * Nothing where there is one of this name: the call that makes a type would change that one.
- *
- * @throws {Problem}
- */
-async function makeEventType(name: string, draft: EventTypeDraft): Promise<EventType | undefined> {
-  try {
-    await answer(client.GET("/api/v1/event-types/{name}", { params: { path: { name } } }));
-    return undefined;
-  } catch (error) {
-    if (!(error instanceof Problem) || error.status !== 404) throw error;
-  }
-  return putEventType(name, inputOf(draft));
 }
 
 /** Changes what is said of a type. Its name stays. */
@@ -113,27 +88,11 @@ export function EditEventType({ type, onClose }: { type: EventType; onClose: () 
     onSuccess: (saved) => {
       queries.setQueryData(["eventTypes", "one", type.name], saved);
       void queries.invalidateQueries({ queryKey: ["eventTypes"] });
-      toast({ text: "Saved." });
-      onClose();
     },
   });
-  const isReady = isDraftReady(draft);
   return (
-    <Modal title={`Edit ${type.name}`} open wide onClose={onClose}>
-      <Form
-        onSubmit={() => {
-          if (isReady) save.mutate();
-        }}
-      >
-        <EventTypeFields draft={draft} onChange={setDraft} />
-        {save.isError && <ProblemCard error={save.error} />}
-        <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Keep it as it is</Button>
-          <Button type="submit" look="primary" busy={save.isPending} disabled={!isReady}>
-            Save
-          </Button>
-        </div>
-      </Form>
-    </Modal>
+    <EditDialog title={`Edit ${type.name}`} wide onClose={onClose} doing={save} isReady={isDraftReady(draft)}>
+      <EventTypeFields draft={draft} onChange={setDraft} />
+    </EditDialog>
   );
 }

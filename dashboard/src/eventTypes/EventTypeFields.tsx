@@ -1,6 +1,6 @@
 import type { EventType, EventTypeInput } from "../api/shapes.ts";
 import { Checkbox } from "../controls/Checkbox.tsx";
-import { TextArea, TextField } from "../controls/Field.tsx";
+import { CodeArea, TextArea, TextField } from "../controls/Field.tsx";
 import { jsonOf, jsonProblem, jsonText, objectProblem } from "./jsonText.ts";
 
 /** What is said of a type, as it stands in a form. */
@@ -45,48 +45,43 @@ interface EventTypeFieldsProps {
 }
 
 export function EventTypeFields({ draft, onChange }: EventTypeFieldsProps) {
+  const field = (name: Exclude<keyof EventTypeDraft, "deprecated">) => ({
+    value: draft[name],
+    onChange: (event: { target: { value: string } }) => onChange({ ...draft, [name]: event.target.value }),
+  });
   return (
     <>
       <TextArea
         label="Description"
         rows={2}
         maxLength={4096}
-        value={draft.description}
         hint="What happened when it is sent"
-        onChange={(event) => onChange({ ...draft, description: event.target.value })}
+        {...field("description")}
       />
       <TextField
         label="Group"
         maxLength={128}
         autoComplete="off"
-        value={draft.group}
         hint="What it belongs to, such as Orders; it may stay empty"
-        onChange={(event) => onChange({ ...draft, group: event.target.value })}
+        {...field("group")}
       />
       <Checkbox
         text="Deprecated: on its way out"
         isChecked={draft.deprecated}
         onChange={(deprecated) => onChange({ ...draft, deprecated })}
       />
-      <TextArea
+      <CodeArea
         label="Schema"
         rows={6}
-        spellCheck={false}
-        className="font-mono"
-        value={draft.schema}
         error={objectProblem(draft.schema)}
         hint="A JSON Schema of the payload, up to 64 KiB; it may stay empty"
-        onChange={(event) => onChange({ ...draft, schema: event.target.value })}
+        {...field("schema")}
       />
-      <TextArea
+      <CodeArea
         label="Example"
-        rows={4}
-        spellCheck={false}
-        className="font-mono"
-        value={draft.example}
         error={jsonProblem(draft.example)}
         hint="A payload as it may be, as JSON; it may stay empty"
-        onChange={(event) => onChange({ ...draft, example: event.target.value })}
+        {...field("example")}
       />
     </>
   );

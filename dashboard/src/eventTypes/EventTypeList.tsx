@@ -1,15 +1,17 @@
-import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
 import { type ReactNode, type RefObject, useRef, useState } from "react";
 import type { ListedEventType } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
+import { FindInput } from "../controls/FindInput.tsx";
 import { For } from "../controls/For.tsx";
+import { ColumnNames, MarkableRow } from "../controls/Rows.tsx";
 import { useRefreshMs } from "../live/liveState.ts";
-import { useKeys } from "../shell/useKeys.ts";
+import { useMarkedRow } from "../shell/useMarkedRow.ts";
 import { type Search, useUrlState } from "../shell/useUrlState.ts";
 import { Empty } from "../states/Empty.tsx";
 import { PagedList } from "../states/PagedList.tsx";
+import { usePages } from "../states/usePages.ts";
 import { DeprecatedPill } from "./DeprecatedPill.tsx";
 import { NewEventType } from "./EventTypeDialog.tsx";
 import { eventTypePage, isTypePrefix, listEventTypes } from "./eventTypeQueries.ts";
@@ -21,29 +23,20 @@ export function EventTypeList() {
   const deprecated =
     search["deprecated"] === "true" || search["deprecated"] === "false" ? search["deprecated"] : undefined;
   const [open, setOpen] = useState<"new" | "import">();
-  const refetchInterval = useRefreshMs(10_000, 15_000);
-  const list = useInfiniteQuery({
+  const { query, rows } = usePages({
     queryKey: ["eventTypes", "list", prefix ?? "", deprecated ?? ""],
     // No name begins with what none can have: that is no mistake of who types it.
-    queryFn: async ({ pageParam, signal }) =>
+    read: async (after, signal) =>
       prefix !== undefined && !isTypePrefix(prefix)
         ? []
-        : listEventTypes({ prefix, deprecated }, { after: pageParam, signal }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => (page.length < eventTypePage ? undefined : page.at(-1)?.name),
-    placeholderData: (previous) => previous,
-    // Beyond the first pages, reading everything again costs more than it tells.
-    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 3 ? false : refetchInterval),
+        : listEventTypes({ prefix, deprecated }, { after, signal }),
+    size: eventTypePage,
+    cursorOf: ({ name }) => name,
+    refreshMs: useRefreshMs(10_000, 15_000),
+    keepsShown: true,
   });
-  const types = list.data?.pages.flat() ?? [];
   const input = useRef<HTMLInputElement>(null);
-  const [marked, setMarked] = useState(-1);
-  useKeys({
-    "/": () => input.current?.focus(),
-    j: () => setMarked(Math.min(types.length - 1, marked + 1)),
-    k: () => setMarked(Math.max(0, marked - 1)),
-    Enter: () => document.querySelector<HTMLAnchorElement>("[data-marked=true] a")?.click(),
-  });
+  const marked = useMarkedRow(rows.length, () => ({ "/": () => input.current?.focus() }));
   const newType = (
     <For least="member">
       <Button look="primary" icon={<Plus size={14} aria-hidden />} onClick={() => setOpen("new")}>
@@ -66,14 +59,14 @@ export function EventTypeList() {
       </div>
       <Filters input={input} prefix={prefix} deprecated={deprecated} onChange={change} />
       <PagedList
-        query={list}
-        isEmpty={types.length === 0}
+        query={query}
+        isEmpty={rows.length === 0}
         empty={<NoTypes isFiltered={isFiltered} action={newType} onClear={showAll} />}
         wayOn={isFiltered ? <Button onClick={showAll}>Show all event types</Button> : undefined}
       >
-        <ColumnNames />
+        <ColumnNames columns={columns} names={["Name", "Group", "Description", ""]} />
         <ul>
-          {types.map((type, index) => (
+          {rows.map((type, index) => (
             <Row key={type.name} type={type} isMarked={index === marked} />
           ))}
         </ul>
@@ -94,11 +87,11 @@ interface FiltersProps {
 function Filters({ input, prefix, deprecated, onChange }: FiltersProps) {
   return (
     <div className="flex flex-wrap gap-2">
-      <input
+      <FindInput
         ref={input}
-        aria-label="Find event types whose name begins with this"
+        label="Find event types whose name begins with this"
         placeholder="Find by the beginning of the name"
-        className="h-9 min-w-48 grow rounded-control border border-control bg-surface px-2.5"
+        className="min-w-48 grow"
         value={prefix ?? ""}
         onChange={(event) => onChange({ prefix: event.target.value || undefined })}
       />
@@ -138,23 +131,9 @@ function NoTypes({ isFiltered, action, onClear }: NoTypesProps) {
 const columns =
   "grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-4 gap-y-0.5 px-4 md:grid-cols-[minmax(0,1fr)_minmax(0,0.6fr)_minmax(0,1.4fr)_112px]";
 
-function ColumnNames() {
-  return (
-    <div className={`h-8 border-b text-meta font-medium text-muted max-md:hidden ${columns}`} aria-hidden>
-      <span>Name</span>
-      <span>Group</span>
-      <span>Description</span>
-      <span />
-    </div>
-  );
-}
-
 function Row({ type, isMarked }: { type: ListedEventType; isMarked: boolean }) {
   return (
-    <li
-      data-marked={isMarked}
-      className="border-b last:border-0 data-[marked=true]:shadow-[inset_2px_0_0_var(--accent)]"
-    >
+    <MarkableRow isMarked={isMarked}>
       <Link
         to="/event-types"
         search={{ type: type.name }}
@@ -167,6 +146,6 @@ function Row({ type, isMarked }: { type: ListedEventType; isMarked: boolean }) {
         </span>
         <span className="justify-self-end">{type.deprecated && <DeprecatedPill />}</span>
       </Link>
-    </li>
+    </MarkableRow>
   );
 }

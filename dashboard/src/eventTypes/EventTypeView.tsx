@@ -6,6 +6,7 @@ import { Button } from "../controls/Button.tsx";
 import { Card, Facts } from "../controls/Card.tsx";
 import { CopyButton, Id } from "../controls/Copy.tsx";
 import { For } from "../controls/For.tsx";
+import { TextBlock } from "../controls/TextBlock.tsx";
 import { useRefreshMs } from "../live/liveState.ts";
 import { Loaded } from "../states/Loaded.tsx";
 import { Moment } from "../time/Moment.tsx";
@@ -81,18 +82,7 @@ function Json({ title, value, none }: { title: string; value: unknown; none: str
       title={title}
       aside={text !== "" && <CopyButton text={text} name={`Copy ${title.toLowerCase()}`} />}
     >
-      {text === "" ? (
-        <p className="text-muted">{none}</p>
-      ) : (
-        <pre
-          tabIndex={0}
-          role="group"
-          aria-label={title}
-          className="max-h-96 overflow-auto rounded-control bg-sunken p-2 text-meta wrap-anywhere whitespace-pre-wrap"
-        >
-          {text}
-        </pre>
-      )}
+      {text === "" ? <p className="text-muted">{none}</p> : <TextBlock name={title} text={text} />}
     </Card>
   );
 }

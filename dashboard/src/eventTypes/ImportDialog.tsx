@@ -1,12 +1,9 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { ImportedEventTypes } from "../api/shapes.ts";
-import { Button } from "../controls/Button.tsx";
-import { TextArea } from "../controls/Field.tsx";
-import { Form } from "../controls/Form.tsx";
-import { Modal } from "../controls/Modal.tsx";
+import { CodeArea } from "../controls/Field.tsx";
+import { FormDialog } from "../controls/FormDialog.tsx";
 import { toast } from "../controls/toasts.ts";
-import { ProblemCard } from "../states/ProblemCard.tsx";
 import { importEventTypes } from "./eventTypeQueries.ts";
 import { jsonOf, objectProblem } from "./jsonText.ts";
 
@@ -34,49 +31,34 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
   const found = preview.data;
   const isWorthIt = found !== undefined && found.created.length + found.updated.length > 0;
   return (
-    <Modal title="Import event types" open wide onClose={onClose}>
-      <Form
-        onSubmit={() => {
-          if (!isReady) return;
-          if (isWorthIt) apply.mutate();
-          else preview.mutate();
-        }}
-      >
-        <label className="grid gap-1">
-          <span className="font-medium">An OpenAPI document from a file</span>
-          <input
-            type="file"
-            accept=".json,application/json"
-            className="file:mr-2 file:h-8 file:rounded-control file:border file:border-control file:bg-surface file:px-3 file:font-medium hover:file:bg-sunken"
-            onChange={(event) => void event.target.files?.[0]?.text().then(give)}
-          />
-        </label>
-        <TextArea
-          label="The document"
-          rows={8}
-          spellCheck={false}
-          className="font-mono"
-          value={text}
-          error={problem}
-          hint="OpenAPI 3.1 or 3.2 as JSON: each of its webhooks becomes a type. Types that it does not have stay"
-          onChange={(event) => give(event.target.value)}
+    <FormDialog
+      title="Import event types"
+      wide
+      onClose={onClose}
+      action={isWorthIt ? `Import ${found.created.length + found.updated.length}` : "See what it would do"}
+      doing={{ isPending: preview.isPending || apply.isPending, error: preview.error ?? apply.error }}
+      isReady={isReady && (found === undefined || isWorthIt)}
+      onSubmit={() => (isWorthIt ? apply.mutate() : preview.mutate())}
+    >
+      <label className="grid gap-1">
+        <span className="font-medium">An OpenAPI document from a file</span>
+        <input
+          type="file"
+          accept=".json,application/json"
+          className="file:mr-2 file:h-8 file:rounded-control file:border file:border-control file:bg-surface file:px-3 file:font-medium hover:file:bg-sunken"
+          onChange={(event) => void event.target.files?.[0]?.text().then(give)}
         />
-        {found !== undefined && <Preview found={found} />}
-        {preview.isError && <ProblemCard error={preview.error} />}
-        {apply.isError && <ProblemCard error={apply.error} />}
-        <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Not now</Button>
-          <Button
-            type="submit"
-            look="primary"
-            busy={preview.isPending || apply.isPending}
-            disabled={!isReady || (found !== undefined && !isWorthIt)}
-          >
-            {isWorthIt ? `Import ${found.created.length + found.updated.length}` : "See what it would do"}
-          </Button>
-        </div>
-      </Form>
-    </Modal>
+      </label>
+      <CodeArea
+        label="The document"
+        rows={8}
+        value={text}
+        error={problem}
+        hint="OpenAPI 3.1 or 3.2 as JSON: each of its webhooks becomes a type. Types that it does not have stay"
+        onChange={(event) => give(event.target.value)}
+      />
+      {found !== undefined && <Preview found={found} />}
+    </FormDialog>
   );
 }
 

@@ -1,5 +1,6 @@
 import { queryOptions } from "@tanstack/react-query";
 import { answer, client } from "../api/client.ts";
+import { given } from "../api/given.ts";
 import type { EventType, EventTypeInput, ImportedEventTypes, ListedEventType } from "../api/shapes.ts";
 
 export const eventTypePage = 50;
@@ -22,12 +23,7 @@ export async function listEventTypes(
   { prefix, deprecated }: EventTypeFilter,
   { after, limit = eventTypePage, signal }: Paging,
 ): Promise<ListedEventType[]> {
-  const query = {
-    limit,
-    ...(prefix !== undefined && { prefix }),
-    ...(deprecated !== undefined && { deprecated }),
-    ...(after !== undefined && { after }),
-  };
+  const query = given({ limit, prefix, deprecated, after });
   return (await answer(client.GET("/api/v1/event-types", { params: { query }, signal }))).event_types;
 }
 

@@ -9,13 +9,13 @@ export function jsonOf(text: string): unknown {
 }
 
 /** What is wrong with it, as a sentence, before the service is asked. */
-export function jsonProblem(text: string): string | undefined {
+export function jsonProblem(text: string, words = "Not JSON yet"): string | undefined {
   if (text.trim() === "") return undefined;
   try {
     JSON.parse(text);
     return undefined;
   } catch {
-    return "Not JSON yet";
+    return words;
   }
 }
 

@@ -121,25 +121,22 @@ function options(width: number, step: number, zone: TimeZone): Omit<uPlot.Option
   };
 }
 
+const legend = {
+  Delivered: "size-2 rounded-pill bg-delivered",
+  Retried: "size-2 rounded-pill bg-retrying",
+  Failed: "size-2 rounded-pill bg-failed",
+  "p95 latency": "h-0.5 w-3 bg-accent align-middle",
+};
+
 function Legend() {
   return (
     <p className="flex flex-wrap gap-x-4 text-meta text-muted">
-      <span>
-        <span className="mr-1 inline-block size-2 rounded-pill bg-delivered" aria-hidden />
-        Delivered
-      </span>
-      <span>
-        <span className="mr-1 inline-block size-2 rounded-pill bg-retrying" aria-hidden />
-        Retried
-      </span>
-      <span>
-        <span className="mr-1 inline-block size-2 rounded-pill bg-failed" aria-hidden />
-        Failed
-      </span>
-      <span>
-        <span className="mr-1 inline-block h-0.5 w-3 bg-accent align-middle" aria-hidden />
-        p95 latency
-      </span>
+      {Object.entries(legend).map(([name, look]) => (
+        <span key={name}>
+          <span className={`mr-1 inline-block ${look}`} aria-hidden />
+          {name}
+        </span>
+      ))}
     </p>
   );
 }

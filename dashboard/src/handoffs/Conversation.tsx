@@ -4,7 +4,7 @@ import { type ReactNode, useState } from "react";
 import { answer, client } from "../api/client.ts";
 import type { Handoff } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
-import { Confirm } from "../controls/Confirm.tsx";
+import { ConfirmButton } from "../controls/Confirm.tsx";
 import { TextArea } from "../controls/Field.tsx";
 import { For } from "../controls/For.tsx";
 import { Form } from "../controls/Form.tsx";
@@ -131,33 +131,25 @@ function AnswerForm({ eventId }: { eventId: string }) {
 }
 
 function CancelTask({ eventId }: { eventId: string }) {
-  const [asks, setAsks] = useState(false);
   const queries = useQueryClient();
   const cancel = useMutation({
     mutationFn: () =>
       answer(client.POST("/api/v1/events/{id}/handoff/cancel", { params: { path: { id: eventId } } })),
     onSuccess: () => {
-      setAsks(false);
       void queries.invalidateQueries({ queryKey: ["items"] });
       void queries.invalidateQueries({ queryKey: ["handoffs"] });
     },
   });
   return (
     <div>
-      <Button look="danger" onClick={() => setAsks(true)}>
-        Cancel the task…
-      </Button>
-      {asks && (
-        <Confirm
-          title="Cancel this task?"
-          onClose={() => setAsks(false)}
-          action="Cancel the task"
-          doing={cancel}
-          onConfirm={() => cancel.mutate()}
-        >
-          <p>The agent is asked to stop. What it has done already stays done.</p>
-        </Confirm>
-      )}
+      <ConfirmButton
+        text="Cancel the task…"
+        title="Cancel this task?"
+        action="Cancel the task"
+        doing={cancel}
+      >
+        <p>The agent is asked to stop. What it has done already stays done.</p>
+      </ConfirmButton>
     </div>
   );
 }

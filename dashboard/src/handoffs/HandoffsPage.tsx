@@ -1,10 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
 import { TriangleAlert } from "lucide-react";
 import { targetName, targetsQuery } from "../api/queries.ts";
-import { Button, buttonLook } from "../controls/Button.tsx";
-import { For } from "../controls/For.tsx";
-import { SelectField } from "../controls/Field.tsx";
+import { Button } from "../controls/Button.tsx";
+import { Options, SelectField } from "../controls/Field.tsx";
 import { ItemDrawer } from "../items/ItemDrawer.tsx";
 import { StatusPill } from "../items/StatusPill.tsx";
 import { useRefreshMs } from "../live/liveState.ts";
@@ -12,6 +10,7 @@ import { useSteadyRows } from "../live/useSteadyRows.ts";
 import { useUrlState } from "../shell/useUrlState.ts";
 import { Empty } from "../states/Empty.tsx";
 import { Loaded } from "../states/Loaded.tsx";
+import { NewTargetLink } from "../targets/NewTargetLink.tsx";
 import { Ago } from "../time/Moment.tsx";
 import { type HandedOver, handoffsQuery } from "./handoffsQuery.ts";
 import { handoffStates, isWaitingForInput, stateName } from "./handoffWords.ts";
@@ -36,11 +35,7 @@ export function HandoffsPage() {
             onChange={(event) => change({ state: event.target.value || undefined })}
           >
             <option value="">in any state</option>
-            {handoffStates.map(([state, name]) => (
-              <option key={state} value={state}>
-                {name}
-              </option>
-            ))}
+            <Options of={handoffStates} />
           </SelectField>
         </div>
       </div>
@@ -84,13 +79,7 @@ function NoHandoffs({ state, onClear }: { state: string | undefined; onClear: ()
   return (
     <Empty
       title="No handoffs yet"
-      action={
-        <For least="member">
-          <Link to="/targets/new" search={{ kind: "a2a" }} className={buttonLook("primary")}>
-            Add an agent
-          </Link>
-        </For>
-      }
+      action={<NewTargetLink search={{ kind: "a2a" }}>Add an agent</NewTargetLink>}
     >
       Items posted to an agent's target become messages to it; what it answers shows up here.
     </Empty>

@@ -39,18 +39,11 @@ function CancelItem({ event, onClose }: AskProps) {
       answer(client.POST("/api/v1/events/{id}/cancel", { params: { path: { id: event.id } } })),
     onSuccess: () => {
       toast({ text: "Canceled." });
-      onClose();
     },
     onSettled: refresh,
   });
   return (
-    <Confirm
-      title="Cancel this item?"
-      onClose={onClose}
-      action="Cancel the item"
-      doing={cancel}
-      onConfirm={() => cancel.mutate()}
-    >
+    <Confirm title="Cancel this item?" onClose={onClose} action="Cancel the item" doing={cancel}>
       <p>
         It is {event.target_kind === "mailbox" ? "taken out of the mailbox" : "not sent any more"}. It was
         accepted and stays billed; a replay sends it after all.
@@ -68,19 +61,11 @@ function EraseItem({ event, onClose }: AskProps) {
     onSuccess: () => {
       queries.removeQueries({ queryKey: ["payload", event.id] });
       toast({ text: "Erased, with its copies." });
-      onClose();
     },
     onSettled: refresh,
   });
   return (
-    <Confirm
-      title="Erase what this item held?"
-      onClose={onClose}
-      action="Erase"
-      typed="erase"
-      doing={erase}
-      onConfirm={() => erase.mutate()}
-    >
+    <Confirm title="Erase what this item held?" onClose={onClose} action="Erase" typed="erase" doing={erase}>
       <p>
         The payload, the answers of receivers and what agents said are removed, here and in its replays. An
         item that still waits is canceled. Ids, types, times and status codes stay. This cannot be undone.

@@ -1,3 +1,4 @@
+import { given } from "../api/given.ts";
 import { Problem } from "../api/problem.ts";
 import type { Search } from "../shell/useUrlState.ts";
 
@@ -47,13 +48,13 @@ function timeRange(time: string | undefined, nowMs: number): { from?: number; to
 /** The filter as the list of items takes it. */
 export function eventsQuery(filter: ItemFilter, nowMs: number) {
   const { from, to } = timeRange(filter.time, nowMs);
-  return {
-    ...(filter.status !== undefined && { status: filter.status }),
-    ...(filter.target !== undefined && { target_id: filter.target }),
-    ...(filter.type !== undefined && { event_type: filter.type }),
-    ...(filter.correlation !== undefined && { correlation_id: filter.correlation }),
-    ...(filter.replay !== undefined && { replay_id: filter.replay }),
-    ...(from !== undefined && { created_after: from }),
-    ...(to !== undefined && { created_before: to }),
-  };
+  return given({
+    status: filter.status,
+    target_id: filter.target,
+    event_type: filter.type,
+    correlation_id: filter.correlation,
+    replay_id: filter.replay,
+    created_after: from,
+    created_before: to,
+  });
 }

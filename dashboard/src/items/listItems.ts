@@ -1,4 +1,5 @@
 import { answer, client } from "../api/client.ts";
+import { given } from "../api/given.ts";
 import type { Status } from "../api/shapes.ts";
 import { eventsQuery, type ItemFilter } from "./filter.ts";
 
@@ -24,12 +25,7 @@ export async function listItems(
   filter: ItemFilter,
   { before, limit = pageSize, signal }: { before?: string | undefined; limit?: number; signal?: AbortSignal },
 ): Promise<ItemRow[]> {
-  const query = {
-    ...eventsQuery(filter, Date.now()),
-    limit,
-    fields,
-    ...(before !== undefined && { before }),
-  };
+  const query = { ...eventsQuery(filter, Date.now()), ...given({ limit, fields, before }) };
   const page = await answer(
     client.GET("/api/v1/events", { params: { query: query as never }, ...(signal && { signal }) }),
   );

@@ -3,14 +3,13 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { targetsQuery } from "../api/queries.ts";
 import type { MailboxStats, Target } from "../api/shapes.ts";
-import { buttonLook } from "../controls/Button.tsx";
-import { For } from "../controls/For.tsx";
 import { useRefreshMs } from "../live/liveState.ts";
 import { Empty } from "../states/Empty.tsx";
 import { AsOf, Loaded } from "../states/Loaded.tsx";
 import { MoreRows } from "../states/PagedList.tsx";
 import { ProblemCard } from "../states/ProblemCard.tsx";
 import { unreadOf } from "../states/unread.ts";
+import { NewTargetLink } from "../targets/NewTargetLink.tsx";
 import { duration } from "../time/wording.ts";
 import { mailboxStatsQuery } from "./mailboxQueries.ts";
 
@@ -21,11 +20,7 @@ export function MailboxesPage() {
     <div className="grid gap-4">
       <div className="flex items-center justify-between gap-2">
         <h1 className="text-page font-semibold">Mailboxes</h1>
-        <For least="member">
-          <Link to="/targets/new" search={{ kind: "mailbox" }} className={buttonLook("primary")}>
-            New mailbox
-          </Link>
-        </For>
+        <NewTargetLink search={{ kind: "mailbox" }}>New mailbox</NewTargetLink>
       </div>
       <Loaded query={targets}>
         {(list) => (
@@ -53,13 +48,7 @@ function Mailboxes({ mailboxes: all, isOld }: { mailboxes: readonly Target[]; is
       <div className="rounded-card border bg-surface">
         <Empty
           title="No mailboxes yet"
-          action={
-            <For least="member">
-              <Link to="/targets/new" search={{ kind: "mailbox" }} className={buttonLook("primary")}>
-                Make a mailbox
-              </Link>
-            </For>
-          }
+          action={<NewTargetLink search={{ kind: "mailbox" }}>Make a mailbox</NewTargetLink>}
         >
           A mailbox keeps messages for whoever comes and takes them: workers, agents, people.
         </Empty>

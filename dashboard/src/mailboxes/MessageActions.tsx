@@ -55,7 +55,7 @@ function ForceRelease({ message, mailboxId, onClose }: ForceProps) {
     mutationFn: () =>
       answer(
         client.POST("/api/v1/mailboxes/{mailbox_id}/messages/{message_id}/force-release", {
-          params: { path: { mailbox_id: mailboxId, message_id: message.id } },
+          params: paramsOf({ message, mailboxId }),
         }),
       ),
     onSuccess: ({ status }) => {
@@ -65,7 +65,6 @@ function ForceRelease({ message, mailboxId, onClose }: ForceProps) {
             ? "Released; that was its last claim, so it is dead."
             : "Released; it can be claimed again.",
       });
-      onClose();
     },
     onSettled: refresh,
   });
@@ -75,7 +74,6 @@ function ForceRelease({ message, mailboxId, onClose }: ForceProps) {
       onClose={onClose}
       action="Force release"
       doing={release}
-      onConfirm={() => release.mutate()}
     >
       <p>
         It can be claimed again at once. Its holder's claim ends: if it is still working on it, the work may
@@ -92,13 +90,12 @@ function ForceReject({ message, mailboxId, onClose }: ForceProps) {
     mutationFn: () =>
       answer(
         client.POST("/api/v1/mailboxes/{mailbox_id}/messages/{message_id}/force-reject", {
-          params: { path: { mailbox_id: mailboxId, message_id: message.id } },
+          params: paramsOf({ message, mailboxId }),
           body: { reason: reason.trim() },
         }),
       ),
     onSuccess: () => {
       toast({ text: "Rejected; it is dead." });
-      onClose();
     },
     onSettled: refresh,
   });
@@ -109,7 +106,6 @@ function ForceReject({ message, mailboxId, onClose }: ForceProps) {
       action="Reject"
       mayConfirm={reason.trim() !== ""}
       doing={reject}
-      onConfirm={() => reject.mutate()}
     >
       <p>Nobody can claim it any more until it is redriven. The reason stays on record, with your address.</p>
       <TextField
@@ -121,6 +117,10 @@ function ForceReject({ message, mailboxId, onClose }: ForceProps) {
       />
     </Confirm>
   );
+}
+
+function paramsOf({ message, mailboxId }: MessageActionsProps) {
+  return { path: { mailbox_id: mailboxId, message_id: message.id } };
 }
 
 function useRefresh(id: string): () => void {

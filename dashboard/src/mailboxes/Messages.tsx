@@ -1,4 +1,4 @@
-import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useRef } from "react";
 import { keysQuery } from "../api/queries.ts";
@@ -11,6 +11,7 @@ import { useSteadyRows } from "../live/useSteadyRows.ts";
 import { useUrlState } from "../shell/useUrlState.ts";
 import { Empty } from "../states/Empty.tsx";
 import { PagedList } from "../states/PagedList.tsx";
+import { usePages } from "../states/usePages.ts";
 import { Countdown, Moment } from "../time/Moment.tsx";
 import { listMessages, messagePage } from "./mailboxQueries.ts";
 import { MessageDrawer } from "./MessageDrawer.tsx";
@@ -26,16 +27,13 @@ interface MessagesProps {
 /** A mailbox's messages, oldest first. Looking changes nothing. */
 export function Messages({ mailboxId, status, openId }: MessagesProps) {
   const [, change] = useUrlState();
-  const refetchInterval = useRefreshMs(5000);
-  const list = useInfiniteQuery({
+  const { query, rows } = usePages({
     queryKey: ["mailboxes", mailboxId, "messages", status ?? ""],
-    queryFn: ({ pageParam, signal }) => listMessages(mailboxId, { status, after: pageParam, signal }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => (page.length < messagePage ? undefined : page.at(-1)?.id),
-    // Beyond the first pages, reading everything again costs more than it tells.
-    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 3 ? false : refetchInterval),
+    read: (after, signal) => listMessages(mailboxId, { status, after, signal }),
+    size: messagePage,
+    cursorOf: ({ id }) => id,
+    refreshMs: useRefreshMs(5000),
   });
-  const rows = list.data?.pages.flat() ?? [];
   const steady = useSteadyRows(`${mailboxId} ${status ?? ""}`, rows, ({ id }) => id);
   return (
     <div className="grid gap-3">
@@ -57,7 +55,7 @@ export function Messages({ mailboxId, status, openId }: MessagesProps) {
         </p>
       </div>
       <PagedList
-        query={list}
+        query={query}
         isEmpty={rows.length === 0}
         empty={<NoMessages status={status} onClear={() => change({ status: undefined })} />}
         wayOn={

@@ -22,17 +22,10 @@ export function Redrive({ mailboxId, dead, isAtLeast, onClose }: RedriveProps) {
     onSuccess: ({ redriven }) => {
       toast({ text: `${redriven.toLocaleString("en")} brought back; they can be claimed again.` });
       void queries.invalidateQueries({ queryKey: ["mailboxes"] });
-      onClose();
     },
   });
   return (
-    <Confirm
-      title={titleOf(dead, isAtLeast)}
-      onClose={onClose}
-      action="Redrive"
-      doing={redrive}
-      onConfirm={() => redrive.mutate()}
-    >
+    <Confirm title={titleOf(dead, isAtLeast)} onClose={onClose} action="Redrive" doing={redrive}>
       <p>
         They are UNREAD again, in their old place, as if they had never been claimed.
         {dead > mostAtATime && ` The oldest come first, ${number(mostAtATime)} at a time.`}

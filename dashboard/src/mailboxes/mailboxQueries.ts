@@ -1,5 +1,6 @@
 import { queryOptions } from "@tanstack/react-query";
 import { answer, client, readText } from "../api/client.ts";
+import { given } from "../api/given.ts";
 import type { Message, ReadMessage } from "../api/shapes.ts";
 
 export function mailboxStatsQuery(id: string) {
@@ -19,11 +20,7 @@ export async function listMessages(
   id: string,
   { status, after, signal }: { status: string | undefined; after: string | undefined; signal: AbortSignal },
 ): Promise<Message[]> {
-  const query = {
-    limit: messagePage,
-    ...(status !== undefined && { status }),
-    ...(after !== undefined && { after }),
-  };
+  const query = given({ limit: messagePage, status, after });
   const params = { path: { mailbox_id: id }, query };
   return (await answer(client.GET("/api/v1/mailboxes/{mailbox_id}/messages", { params, signal }))).messages;
 }

@@ -3,9 +3,10 @@ import { RotateCcw } from "lucide-react";
 import { useState } from "react";
 import { answer, client } from "../api/client.ts";
 import { sentenceOf } from "../api/problem.ts";
-import type { Status, Target } from "../api/shapes.ts";
+import type { EventSummary, Status, Target } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
 import { Card } from "../controls/Card.tsx";
+import { RowList } from "../controls/Rows.tsx";
 import { toast } from "../controls/toasts.ts";
 import { replayItems } from "../items/replayItems.ts";
 import { StatusPill } from "../items/StatusPill.tsx";
@@ -44,37 +45,30 @@ export function Deliveries({ target }: { target: Target }) {
       }
     >
       <Loaded query={query}>
-        {(events) =>
-          events.length === 0 ? (
-            <Empty title="Nothing yet" />
-          ) : (
-            <ul>
-              {events.map((event) => (
-                <li
-                  key={event.id}
-                  className="grid min-h-11 grid-cols-[minmax(0,1fr)_auto] items-center gap-x-4 gap-y-0.5 border-b px-4 py-2 last:border-0 md:grid-cols-[132px_minmax(0,1fr)_auto]"
-                >
-                  <span className="max-md:order-2">
-                    <StatusPill status={event.status} />
-                  </span>
-                  <button
-                    type="button"
-                    className="min-w-0 truncate text-left font-medium underline"
-                    onClick={() => setOpen(event.id)}
-                  >
-                    {event.event_type || "Without a type"}
-                  </button>
-                  <span className="text-meta text-muted max-md:order-3 max-md:col-span-2">
-                    <Moment at={event.created_at} />
-                  </span>
-                </li>
-              ))}
-            </ul>
-          )
-        }
+        {(events) => (
+          <RowList of={events} none={<Empty title="Nothing yet" />}>
+            {(event) => <Row event={event} onOpen={() => setOpen(event.id)} />}
+          </RowList>
+        )}
       </Loaded>
       <DeliveryDrawer id={open} onClose={() => setOpen(undefined)} />
     </Card>
+  );
+}
+
+function Row({ event, onOpen }: { event: EventSummary; onOpen: () => void }) {
+  return (
+    <li className="grid min-h-11 grid-cols-[minmax(0,1fr)_auto] items-center gap-x-4 gap-y-0.5 border-b px-4 py-2 last:border-0 md:grid-cols-[132px_minmax(0,1fr)_auto]">
+      <span className="max-md:order-2">
+        <StatusPill status={event.status} />
+      </span>
+      <button type="button" className="min-w-0 truncate text-left font-medium underline" onClick={onOpen}>
+        {event.event_type || "Without a type"}
+      </button>
+      <span className="text-meta text-muted max-md:order-3 max-md:col-span-2">
+        <Moment at={event.created_at} />
+      </span>
+    </li>
   );
 }
 

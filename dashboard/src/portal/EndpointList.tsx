@@ -6,6 +6,7 @@ import { targetsQuery } from "../api/queries.ts";
 import type { Target } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
 import { Card } from "../controls/Card.tsx";
+import { RowList } from "../controls/Rows.tsx";
 import { useRefreshMs } from "../live/liveState.ts";
 import { Empty } from "../states/Empty.tsx";
 import { Loaded } from "../states/Loaded.tsx";
@@ -29,17 +30,16 @@ export function EndpointList() {
       </div>
       <Card flush>
         <Loaded query={query}>
-          {(targets) =>
-            targets.length === 0 ? (
-              <Empty title="No endpoint yet">What happens is sent to the endpoints that you make.</Empty>
-            ) : (
-              <ul>
-                {targets.map((target) => (
-                  <EndpointRow key={target.id} target={target} />
-                ))}
-              </ul>
-            )
-          }
+          {(targets) => (
+            <RowList
+              of={targets}
+              none={
+                <Empty title="No endpoint yet">What happens is sent to the endpoints that you make.</Empty>
+              }
+            >
+              {(target) => <EndpointRow target={target} />}
+            </RowList>
+          )}
         </Loaded>
       </Card>
       {isMaking && (

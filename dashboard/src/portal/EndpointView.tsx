@@ -1,19 +1,18 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { type ComponentType, useState } from "react";
+import type { ComponentType } from "react";
 import { answer, client } from "../api/client.ts";
 import { targetQuery } from "../api/queries.ts";
 import type { Target } from "../api/shapes.ts";
-import { Button } from "../controls/Button.tsx";
-import { Confirm } from "../controls/Confirm.tsx";
+import { ConfirmButton } from "../controls/Confirm.tsx";
 import { Tabs } from "../controls/Tabs.tsx";
 import { useRefreshMs } from "../live/liveState.ts";
 import { useUrlState } from "../shell/useUrlState.ts";
 import { Loaded } from "../states/Loaded.tsx";
 import { Enabling } from "../targets/Enabling.tsx";
-import { EnabledPill } from "../targets/EnabledPill.tsx";
 import { SendTest } from "../targets/SendTest.tsx";
 import { SigningSecret } from "../targets/SigningSecret.tsx";
+import { TargetHead } from "../targets/TargetHead.tsx";
 import { Deliveries } from "./Deliveries.tsx";
 import { EndpointSettings } from "./EndpointSettings.tsx";
 
@@ -45,23 +44,21 @@ function Endpoint({ target }: { target: Target }) {
   const { id, Content } = shown.find((tab) => tab.id === search["tab"]) ?? shown[0]!;
   return (
     <div className="grid gap-4">
-      <div className="flex flex-wrap items-start justify-between gap-3">
-        <div className="grid min-w-0 gap-1">
-          <div className="flex flex-wrap items-center gap-2">
-            <h1 className="min-w-0 text-page font-semibold break-words">{target.name}</h1>
-            <EnabledPill target={target} />
-          </div>
-          <code className="min-w-0 text-meta break-all">{target.url ?? target.kind}</code>
-          {target.disabled_reason !== undefined && <p className="text-failed">{target.disabled_reason}</p>}
-        </div>
-        {target.kind === "webhook" && (
-          <div className="flex flex-wrap gap-2">
-            <SendTest targetId={target.id} />
-            <Enabling target={target} />
-            <DeleteEndpoint target={target} />
-          </div>
-        )}
-      </div>
+      <TargetHead
+        target={target}
+        actions={
+          target.kind === "webhook" && (
+            <div className="flex flex-wrap gap-2">
+              <SendTest targetId={target.id} />
+              <Enabling target={target} />
+              <DeleteEndpoint target={target} />
+            </div>
+          )
+        }
+      >
+        <code className="min-w-0 text-meta break-all">{target.url ?? target.kind}</code>
+        {target.disabled_reason !== undefined && <p className="text-failed">{target.disabled_reason}</p>}
+      </TargetHead>
       <Tabs tabs={shown} open={id} />
       <Content target={target} />
     </div>
@@ -69,7 +66,6 @@ function Endpoint({ target }: { target: Target }) {
 }
 
 function DeleteEndpoint({ target }: { target: Target }) {
-  const [asks, setAsks] = useState(false);
   const [, change] = useUrlState();
   const queries = useQueryClient();
   const remove = useMutation({
@@ -80,21 +76,8 @@ function DeleteEndpoint({ target }: { target: Target }) {
     },
   });
   return (
-    <>
-      <Button look="danger" onClick={() => setAsks(true)}>
-        Delete…
-      </Button>
-      {asks && (
-        <Confirm
-          title={`Delete ${target.name}?`}
-          onClose={() => setAsks(false)}
-          action="Delete it"
-          doing={remove}
-          onConfirm={() => remove.mutate()}
-        >
-          <p>Nothing is sent to it any more. What waits for it is canceled.</p>
-        </Confirm>
-      )}
-    </>
+    <ConfirmButton text="Delete…" title={`Delete ${target.name}?`} action="Delete it" doing={remove}>
+      <p>Nothing is sent to it any more. What waits for it is canceled.</p>
+    </ConfirmButton>
   );
 }

@@ -1,23 +1,24 @@
-import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { ListedEventType } from "../api/shapes.ts";
-import { Button } from "../controls/Button.tsx";
 import { Card } from "../controls/Card.tsx";
+import { TextBlock } from "../controls/TextBlock.tsx";
 import { DeprecatedPill } from "../eventTypes/DeprecatedPill.tsx";
 import { eventTypePage, eventTypeQuery, listEventTypes } from "../eventTypes/eventTypeQueries.ts";
 import { jsonText } from "../eventTypes/jsonText.ts";
 import { Loaded } from "../states/Loaded.tsx";
+import { NextPage } from "../states/PagedList.tsx";
+import { usePages } from "../states/usePages.ts";
 
 /** What the organization sends, as its catalogue describes it; nothing where it has none. */
 export function EventTypes() {
-  const list = useInfiniteQuery({
+  const { query, rows: types } = usePages({
     queryKey: ["eventTypes", "portal"],
-    queryFn: ({ pageParam, signal }) => listEventTypes({}, { after: pageParam, signal }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => (page.length < eventTypePage ? undefined : page.at(-1)?.name),
+    read: (after, signal) => listEventTypes({}, { after, signal }),
+    size: eventTypePage,
+    cursorOf: ({ name }) => name,
     staleTime: 60_000,
   });
-  const types = list.data?.pages.flat() ?? [];
   if (types.length === 0) return null;
   return (
     <Card title="Event types" flush>
@@ -26,13 +27,7 @@ export function EventTypes() {
           <Row key={type.name} type={type} />
         ))}
       </ul>
-      {list.hasNextPage && (
-        <div className="p-3 text-center">
-          <Button onClick={() => void list.fetchNextPage()} busy={list.isFetchingNextPage}>
-            Load more
-          </Button>
-        </div>
-      )}
+      <NextPage query={query} />
     </Card>
   );
 }
@@ -75,14 +70,7 @@ function Json({ title, value }: { title: string; value: unknown }) {
   return (
     <div className="mt-2 grid gap-1 first:mt-0">
       <h3 className="font-medium">{title}</h3>
-      <pre
-        tabIndex={0}
-        role="group"
-        aria-label={title}
-        className="max-h-96 overflow-auto rounded-control bg-sunken p-2 text-meta wrap-anywhere whitespace-pre-wrap"
-      >
-        {text}
-      </pre>
+      <TextBlock name={title} text={text} />
     </div>
   );
 }

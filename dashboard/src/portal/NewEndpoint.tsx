@@ -1,11 +1,8 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { answer, client } from "../api/client.ts";
-import { Button } from "../controls/Button.tsx";
 import { TextField } from "../controls/Field.tsx";
-import { Form } from "../controls/Form.tsx";
-import { Modal } from "../controls/Modal.tsx";
-import { ProblemCard } from "../states/ProblemCard.tsx";
+import { FormDialog } from "../controls/FormDialog.tsx";
 import { EventTypesField } from "../targets/EventTypesField.tsx";
 import { eventTypesOf } from "./eventTypesText.ts";
 
@@ -40,25 +37,23 @@ export function NewEndpoint({
     onChange: (event: { target: { value: string } }) => setTyped({ ...typed, [name]: event.target.value }),
   });
   return (
-    <Modal title="New endpoint" open onClose={onClose}>
-      <Form onSubmit={() => create.mutate()}>
-        <TextField
-          label="URL"
-          type="url"
-          required
-          placeholder="https://example.com/webhooks"
-          {...field("url")}
-        />
-        <TextField label="Name" maxLength={256} hint="Left empty, the URL's host" {...field("name")} />
-        <EventTypesField {...field("types")} />
-        {create.isError && <ProblemCard error={create.error} />}
-        <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Not now</Button>
-          <Button type="submit" look="primary" busy={create.isPending} disabled={typed.url.trim() === ""}>
-            Make the endpoint
-          </Button>
-        </div>
-      </Form>
-    </Modal>
+    <FormDialog
+      title="New endpoint"
+      onClose={onClose}
+      action="Make the endpoint"
+      doing={create}
+      isReady={typed.url.trim() !== ""}
+      onSubmit={() => create.mutate()}
+    >
+      <TextField
+        label="URL"
+        type="url"
+        required
+        placeholder="https://example.com/webhooks"
+        {...field("url")}
+      />
+      <TextField label="Name" maxLength={256} hint="Left empty, the URL's host" {...field("name")} />
+      <EventTypesField {...field("types")} />
+    </FormDialog>
   );
 }

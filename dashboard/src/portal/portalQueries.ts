@@ -1,5 +1,6 @@
 import { queryOptions } from "@tanstack/react-query";
 import { answer, client } from "../api/client.ts";
+import { given } from "../api/given.ts";
 import type { Status } from "../api/shapes.ts";
 
 export const portalQuery = queryOptions({
@@ -16,12 +17,12 @@ export function deliveriesQuery(targetId: string, status: Status | undefined) {
   return queryOptions({
     queryKey: ["items", "portal", targetId, status ?? ""],
     queryFn: async ({ signal }) => {
-      const query = {
+      const query = given({
         target_id: targetId,
         limit: deliveriesShown,
         fields: "attempts,last_status_code",
-        ...(status !== undefined && { status }),
-      };
+        status,
+      });
       return (await answer(client.GET("/api/v1/events", { params: { query: query as never }, signal })))
         .events;
     },

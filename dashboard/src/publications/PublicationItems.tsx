@@ -5,8 +5,9 @@ import { targetName, targetsQuery } from "../api/queries.ts";
 import type { Publication, PublicationItem, Target } from "../api/shapes.ts";
 import { buttonLook } from "../controls/Button.tsx";
 import { Card } from "../controls/Card.tsx";
+import { ColumnNames, MarkableRow } from "../controls/Rows.tsx";
 import { StatusPill } from "../items/StatusPill.tsx";
-import { useKeys } from "../shell/useKeys.ts";
+import { useMarkedRow } from "../shell/useMarkedRow.ts";
 import { useUrlState } from "../shell/useUrlState.ts";
 import { Empty } from "../states/Empty.tsx";
 import { MoreRows } from "../states/PagedList.tsx";
@@ -25,21 +26,20 @@ export function PublicationItems({ publication: { items }, counts }: Publication
   const targets = useQuery(targetsQuery);
   const [{ show }] = useUrlState();
   const [most, setMost] = useState(rowsAtOnce);
-  const [marked, setMarked] = useState(-1);
   const wanted = outcomes.find((outcome) => outcome === show);
   const matching = wanted === undefined ? items : items.filter((item) => outcomeOf(item) === wanted);
   const rows = matching.slice(0, most);
-  useKeys({
-    j: () => setMarked(Math.min(rows.length - 1, marked + 1)),
-    k: () => setMarked(Math.max(0, marked - 1)),
-    Enter: () => document.querySelector<HTMLAnchorElement>("[data-marked=true] a")?.click(),
-  });
+  const marked = useMarkedRow(rows.length);
   return (
     <Card title="Items" aside={<Choice counts={counts} total={items.length} wanted={wanted} />} flush>
       {rows.length === 0 && <None isFiltered={wanted !== undefined} />}
       {rows.length > 0 && (
         <>
-          <ColumnNames />
+          <ColumnNames
+            columns={columns}
+            names={["Status", "Target", "Attempts", "Code", "Next attempt", "Replayed"]}
+            right={["Attempts", "Code", "Next attempt"]}
+          />
           <ul>
             {rows.map((item, index) => (
               <Row key={item.id} item={item} targets={targets.data} isMarked={index === marked} />
@@ -101,19 +101,6 @@ function Choice({ counts, total, wanted }: ChoiceProps) {
 const columns =
   "grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-4 gap-y-0.5 px-4 md:grid-cols-[148px_minmax(0,1fr)_72px_64px_112px_minmax(0,200px)]";
 
-function ColumnNames() {
-  return (
-    <div className={`h-8 border-b text-meta font-medium text-muted max-md:hidden ${columns}`} aria-hidden>
-      <span>Status</span>
-      <span>Target</span>
-      <span className="text-right">Attempts</span>
-      <span className="text-right">Code</span>
-      <span className="text-right">Next attempt</span>
-      <span>Replayed</span>
-    </div>
-  );
-}
-
 interface RowProps {
   item: PublicationItem;
   targets: readonly Target[] | undefined;
@@ -124,10 +111,7 @@ function Row({ item, targets, isMarked }: RowProps) {
   const figure = "figures text-right text-muted max-md:hidden";
   const { next_attempt_at: next, latest_replay: replay } = item;
   return (
-    <li
-      data-marked={isMarked}
-      className={`min-h-11 border-b py-2 last:border-0 hover:bg-sunken data-[marked=true]:shadow-[inset_2px_0_0_var(--accent)] ${columns}`}
-    >
+    <MarkableRow isMarked={isMarked} className={`min-h-11 py-2 hover:bg-sunken ${columns}`}>
       <span className="max-md:order-1 max-md:justify-self-end">
         <StatusPill status={item.status} />
       </span>
@@ -161,6 +145,6 @@ function Row({ item, targets, isMarked }: RowProps) {
           </>
         )}
       </span>
-    </li>
+    </MarkableRow>
   );
 }

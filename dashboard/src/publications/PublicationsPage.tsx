@@ -1,17 +1,19 @@
-import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useId, useRef, useState } from "react";
 import type { PublicationSummary } from "../api/shapes.ts";
 import { Button, buttonLook } from "../controls/Button.tsx";
+import { FindInput } from "../controls/FindInput.tsx";
 import { Form } from "../controls/Form.tsx";
-import { isUid } from "../customers/customerQueries.ts";
+import { ColumnNames, MarkableRow } from "../controls/Rows.tsx";
+import { isUid, uidInput } from "../customers/customerQueries.ts";
 import { ProposedCustomers } from "../customers/ProposedCustomers.tsx";
 import { useRefreshMs } from "../live/liveState.ts";
 import { useSteadyRows } from "../live/useSteadyRows.ts";
-import { useKeys } from "../shell/useKeys.ts";
+import { useMarkedRow } from "../shell/useMarkedRow.ts";
 import { useUrlState } from "../shell/useUrlState.ts";
 import { Empty } from "../states/Empty.tsx";
 import { PagedList } from "../states/PagedList.tsx";
+import { usePages } from "../states/usePages.ts";
 import { Moment } from "../time/Moment.tsx";
 import { counted } from "./outcomes.ts";
 import { listPublications, publicationPage } from "./publicationQueries.ts";
@@ -20,30 +22,19 @@ import { listPublications, publicationPage } from "./publicationQueries.ts";
 export function PublicationsPage() {
   const [search, change] = useUrlState();
   const customer = search["customer"];
-  const refetchInterval = useRefreshMs(10_000, 15_000);
-  const list = useInfiniteQuery({
+  const { query, rows: read } = usePages({
     queryKey: ["publications", "list", customer ?? ""],
     // No customer has such a uid: that is no mistake of who types it.
-    queryFn: async ({ pageParam, signal }) =>
-      customer !== undefined && !isUid(customer)
-        ? []
-        : listPublications(customer, { before: pageParam, signal }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => (page.length < publicationPage ? undefined : page.at(-1)?.id),
-    placeholderData: (previous) => previous,
-    // Beyond the first pages, reading everything again costs more than it tells.
-    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 3 ? false : refetchInterval),
+    read: async (before, signal) =>
+      customer !== undefined && !isUid(customer) ? [] : listPublications(customer, { before, signal }),
+    size: publicationPage,
+    cursorOf: ({ id }) => id,
+    refreshMs: useRefreshMs(10_000, 15_000),
+    keepsShown: true,
   });
-  const read = list.data?.pages.flat() ?? [];
   const { rows, hold } = useSteadyRows(customer ?? "", read, ({ id }) => id);
   const input = useRef<HTMLInputElement>(null);
-  const [marked, setMarked] = useState(-1);
-  useKeys({
-    "/": () => input.current?.focus(),
-    j: () => setMarked(Math.min(rows.length - 1, marked + 1)),
-    k: () => setMarked(Math.max(0, marked - 1)),
-    Enter: () => document.querySelector<HTMLAnchorElement>("[data-marked=true] a")?.click(),
-  });
+  const marked = useMarkedRow(rows.length, () => ({ "/": () => input.current?.focus() }));
   const showAll = <Button onClick={() => change({ customer: undefined })}>Show all publications</Button>;
   return (
     <div className="grid gap-4">
@@ -56,7 +47,7 @@ export function PublicationsPage() {
         onChange={(uid) => change({ customer: uid }, "push")}
       />
       <PagedList
-        query={list}
+        query={query}
         isEmpty={rows.length === 0}
         empty={
           customer === undefined ? (
@@ -79,7 +70,11 @@ export function PublicationsPage() {
         }
         wayOn={customer === undefined ? undefined : showAll}
       >
-        <ColumnNames />
+        <ColumnNames
+          columns={columns}
+          names={["Type", "Customer", "Correlation", "Items", "Published"]}
+          right={["Items", "Published"]}
+        />
         <ul {...hold}>
           {rows.map((publication, index) => (
             <Row key={publication.id} publication={publication} isMarked={index === marked} />
@@ -102,15 +97,13 @@ function CustomerFilter({ customer = "", input, onChange }: CustomerFilterProps)
   const listId = useId();
   return (
     <Form className="flex gap-2" onSubmit={() => onChange(typed.trim() || undefined)}>
-      <input
+      <FindInput
         ref={input}
-        aria-label="Only those of the customer with this uid"
+        label="Only those of the customer with this uid"
         placeholder="Only of this customer: its uid"
-        className="h-9 min-w-0 flex-1 rounded-control border border-control bg-surface px-2.5"
+        className="min-w-0 flex-1"
         list={listId}
-        maxLength={128}
-        autoComplete="off"
-        spellCheck={false}
+        {...uidInput}
         value={typed}
         onChange={(event) => setTyped(event.target.value)}
       />
@@ -125,25 +118,10 @@ function CustomerFilter({ customer = "", input, onChange }: CustomerFilterProps)
 const columns =
   "grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-4 gap-y-0.5 px-4 md:grid-cols-[minmax(0,1.2fr)_minmax(0,1fr)_minmax(0,1fr)_88px_136px]";
 
-function ColumnNames() {
-  return (
-    <div className={`h-8 border-b text-meta font-medium text-muted max-md:hidden ${columns}`} aria-hidden>
-      <span>Type</span>
-      <span>Customer</span>
-      <span>Correlation</span>
-      <span className="text-right">Items</span>
-      <span className="text-right">Published</span>
-    </div>
-  );
-}
-
 function Row({ publication, isMarked }: { publication: PublicationSummary; isMarked: boolean }) {
   const { id, event_type: type, customer_uid: customer, correlation_id: correlation } = publication;
   return (
-    <li
-      data-marked={isMarked}
-      className="border-b last:border-0 data-[marked=true]:shadow-[inset_2px_0_0_var(--accent)]"
-    >
+    <MarkableRow isMarked={isMarked}>
       <Link
         to="/publications/$id"
         params={{ id }}
@@ -158,6 +136,6 @@ function Row({ publication, isMarked }: { publication: PublicationSummary; isMar
           <Moment at={publication.created_at} />
         </span>
       </Link>
-    </li>
+    </MarkableRow>
   );
 }

@@ -56,7 +56,6 @@ function ConfirmReplay({ publication, failed, to, onResult, onClose }: ConfirmRe
     mutationFn: () => replayPublication(publication.id, to),
     onSuccess: (replayed) => {
       onResult(replayedText(to, replayed));
-      onClose();
     },
     onSettled: () => {
       for (const key of ["publications", "items", "itemList", "mailboxes"])
@@ -69,7 +68,6 @@ function ConfirmReplay({ publication, failed, to, onResult, onClose }: ConfirmRe
       onClose={onClose}
       action={to === "failed" ? `Replay ${counted(failed, "item")}` : "Send"}
       doing={replay}
-      onConfirm={() => replay.mutate()}
     >
       {to === "failed" ? <OfFailed failed={failed} /> : <OfAdded customer={publication.customer_uid} />}
     </Confirm>

@@ -1,5 +1,6 @@
 import { queryOptions } from "@tanstack/react-query";
 import { answer, client } from "../api/client.ts";
+import { given } from "../api/given.ts";
 import type { Publication, PublicationReplay, PublicationSummary } from "../api/shapes.ts";
 
 export const publicationPage = 50;
@@ -9,11 +10,7 @@ export async function listPublications(
   customer: string | undefined,
   { before, signal }: { before: string | undefined; signal: AbortSignal },
 ): Promise<PublicationSummary[]> {
-  const query = {
-    limit: publicationPage,
-    ...(customer !== undefined && { customer_uid: customer }),
-    ...(before !== undefined && { before }),
-  };
+  const query = given({ limit: publicationPage, customer_uid: customer, before });
   return (await answer(client.GET("/api/v1/publications", { params: { query }, signal }))).publications;
 }
 

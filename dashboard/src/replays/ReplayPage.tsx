@@ -1,11 +1,10 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { useState } from "react";
 import { targetsQuery } from "../api/queries.ts";
 import type { ReplayJob } from "../api/shapes.ts";
-import { Button, buttonLook } from "../controls/Button.tsx";
+import { buttonLook } from "../controls/Button.tsx";
 import { Card, Facts, Figure } from "../controls/Card.tsx";
-import { Confirm } from "../controls/Confirm.tsx";
+import { ConfirmButton } from "../controls/Confirm.tsx";
 import { Id } from "../controls/Copy.tsx";
 import { For } from "../controls/For.tsx";
 import { useRefreshMs } from "../live/liveState.ts";
@@ -97,29 +96,14 @@ function Job({ job }: { job: ReplayJob }) {
 }
 
 function CancelReplay({ job }: { job: ReplayJob }) {
-  const [asks, setAsks] = useState(false);
   const queries = useQueryClient();
   const cancel = useMutation({
     mutationFn: () => cancelReplay(job.id),
-    onSuccess: () => setAsks(false),
     onSettled: () => void queries.invalidateQueries({ queryKey: ["replays"] }),
   });
   return (
-    <>
-      <Button look="danger" onClick={() => setAsks(true)}>
-        Cancel…
-      </Button>
-      {asks && (
-        <Confirm
-          title="Cancel this replay?"
-          onClose={() => setAsks(false)}
-          action="Cancel the replay"
-          doing={cancel}
-          onConfirm={() => cancel.mutate()}
-        >
-          <p>What was replayed already is still delivered; the rest is not replayed.</p>
-        </Confirm>
-      )}
-    </>
+    <ConfirmButton text="Cancel…" title="Cancel this replay?" action="Cancel the replay" doing={cancel}>
+      <p>What was replayed already is still delivered; the rest is not replayed.</p>
+    </ConfirmButton>
   );
 }

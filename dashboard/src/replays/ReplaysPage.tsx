@@ -3,6 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { targetsQuery } from "../api/queries.ts";
 import type { ReplayJob } from "../api/shapes.ts";
 import { buttonLook } from "../controls/Button.tsx";
+import { RowList } from "../controls/Rows.tsx";
 import { useRefreshMs } from "../live/liveState.ts";
 import { Empty } from "../states/Empty.tsx";
 import { PagedList } from "../states/PagedList.tsx";
@@ -31,11 +32,7 @@ export function ReplaysPage() {
     <div className="grid gap-4">
       <h1 className="text-page font-semibold">Replays</h1>
       <PagedList query={list} isEmpty={jobs.length === 0} empty={<NoReplays />}>
-        <ul>
-          {jobs.map((job) => (
-            <Row key={job.id} job={job} />
-          ))}
-        </ul>
+        <RowList of={jobs}>{(job) => <Row job={job} />}</RowList>
       </PagedList>
     </div>
   );

@@ -39,9 +39,8 @@ export function StartReplay({ title, filter, onClose, children }: StartReplayPro
       title={title}
       onClose={onClose}
       action={total === undefined ? "Replay" : `Replay ${many}`}
-      doing={{ isPending: start.isPending || count.isFetching, error: start.error ?? count.error }}
+      doing={{ ...start, isPending: start.isPending || count.isFetching, error: start.error ?? count.error }}
       mayConfirm={isRate && total !== undefined && total > 0}
-      onConfirm={() => start.mutate()}
     >
       {children}
       <p role="status">

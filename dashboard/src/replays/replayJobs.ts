@@ -1,4 +1,5 @@
 import { answer, client } from "../api/client.ts";
+import { given } from "../api/given.ts";
 import type { ReplayJob } from "../api/shapes.ts";
 import { eventsQuery, type ItemFilter } from "../items/filter.ts";
 
@@ -38,7 +39,7 @@ export const replayPage = 50;
 
 /** A page of replays, newest first. @throws {Problem} */
 export async function listReplays(before: string | undefined, signal: AbortSignal): Promise<ReplayJob[]> {
-  const query = { limit: replayPage, ...(before !== undefined && { before }) };
+  const query = given({ limit: replayPage, before });
   return (await answer(client.GET("/api/v1/replays", { params: { query }, signal }))).replays;
 }
 

@@ -1,11 +1,13 @@
-import { useInfiniteQuery } from "@tanstack/react-query";
 import { answer, client } from "../api/client.ts";
+import { given } from "../api/given.ts";
 import type { AuditEntry } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
 import { SelectField } from "../controls/Field.tsx";
+import { RowList } from "../controls/Rows.tsx";
 import { useUrlState } from "../shell/useUrlState.ts";
 import { Empty } from "../states/Empty.tsx";
 import { PagedList } from "../states/PagedList.tsx";
+import { usePages } from "../states/usePages.ts";
 import { Moment } from "../time/Moment.tsx";
 import { actions, type AuditAction } from "./auditActions.ts";
 
@@ -15,13 +17,12 @@ const page = 50;
 export function AuditLog() {
   const [search, change] = useUrlState();
   const action = actions.find((one) => one === search["action"]);
-  const list = useInfiniteQuery({
+  const { query, rows: entries } = usePages({
     queryKey: ["auditLog", action ?? ""],
-    queryFn: ({ pageParam, signal }) => readEntries(action, pageParam, signal),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (entries) => (entries.length < page ? undefined : entries.at(-1)?.id),
+    read: (before, signal) => readEntries(action, before, signal),
+    size: page,
+    cursorOf: ({ id }) => id,
   });
-  const entries = list.data?.pages.flat() ?? [];
   return (
     <div className="grid gap-3">
       <div className="w-64">
@@ -37,7 +38,7 @@ export function AuditLog() {
         </SelectField>
       </div>
       <PagedList
-        query={list}
+        query={query}
         isEmpty={entries.length === 0}
         empty={
           <Empty
@@ -46,11 +47,7 @@ export function AuditLog() {
           />
         }
       >
-        <ul>
-          {entries.map((entry) => (
-            <Row key={entry.id} entry={entry} />
-          ))}
-        </ul>
+        <RowList of={entries}>{(entry) => <Row entry={entry} />}</RowList>
       </PagedList>
     </div>
   );
@@ -62,11 +59,7 @@ async function readEntries(
   before: string | undefined,
   signal: AbortSignal,
 ): Promise<AuditEntry[]> {
-  const query = {
-    limit: page,
-    ...(action !== undefined && { action }),
-    ...(before !== undefined && { before }),
-  };
+  const query = given({ limit: page, action, before });
   return (await answer(client.GET("/api/v1/audit-log", { params: { query }, signal }))).entries;
 }
 

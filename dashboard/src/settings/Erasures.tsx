@@ -9,6 +9,7 @@ import { Confirm } from "../controls/Confirm.tsx";
 import { TextField } from "../controls/Field.tsx";
 import { For } from "../controls/For.tsx";
 import { Form } from "../controls/Form.tsx";
+import { RowList } from "../controls/Rows.tsx";
 import { useRefreshMs } from "../live/liveState.ts";
 import { Loaded } from "../states/Loaded.tsx";
 import { Ago } from "../time/Moment.tsx";
@@ -55,17 +56,11 @@ export function Erasures() {
           </div>
         </For>
         <Loaded query={query}>
-          {(list) =>
-            list.length === 0 ? (
-              <p className="text-muted">Nothing was erased yet.</p>
-            ) : (
-              <ul>
-                {list.map((erasure) => (
-                  <Row key={erasure.id} erasure={erasure} />
-                ))}
-              </ul>
-            )
-          }
+          {(list) => (
+            <RowList of={list} none={<p className="text-muted">Nothing was erased yet.</p>}>
+              {(erasure) => <Row erasure={erasure} />}
+            </RowList>
+          )}
         </Loaded>
       </Form>
       {asks && <EraseAll correlationId={id} onClose={() => setAsks(false)} onDone={() => setId("")} />}
@@ -112,7 +107,6 @@ function EraseAll({ correlationId, onClose, onDone }: EraseAllProps) {
       for (const key of [queryKey, ["items"], ["itemList"], ["payload"]])
         void queries.invalidateQueries({ queryKey: key });
       onDone();
-      onClose();
     },
   });
   return (
@@ -122,7 +116,6 @@ function EraseAll({ correlationId, onClose, onDone }: EraseAllProps) {
       action="Erase"
       typed={correlationId}
       doing={erase}
-      onConfirm={() => erase.mutate()}
     >
       <p>
         Every item that was accepted with this correlation id, and its replays, lose payload and answers; what

@@ -6,14 +6,15 @@ import type { Invitation, Role } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
 import { Card } from "../controls/Card.tsx";
 import { Snippet } from "../controls/Copy.tsx";
-import { SelectField, TextField } from "../controls/Field.tsx";
+import { Options, SelectField, TextField } from "../controls/Field.tsx";
 import { Form } from "../controls/Form.tsx";
 import { Modal } from "../controls/Modal.tsx";
+import { RowList } from "../controls/Rows.tsx";
 import { toast } from "../controls/toasts.ts";
 import { Loaded } from "../states/Loaded.tsx";
 import { ProblemCard } from "../states/ProblemCard.tsx";
 import { Ago, Countdown } from "../time/Moment.tsx";
-import { roleMeanings, roles } from "./RoleChoice.tsx";
+import { roleMeanings, roleOptions } from "./RoleChoice.tsx";
 
 const queryKey = ["invitations"];
 const shown = 100;
@@ -31,17 +32,11 @@ export function Invitations() {
       <div className="grid gap-4">
         <Invite />
         <Loaded query={query}>
-          {(list) =>
-            list.length === 0 ? (
-              <p className="text-muted">Nobody was invited yet.</p>
-            ) : (
-              <ul>
-                {list.map((invitation) => (
-                  <Row key={invitation.id} invitation={invitation} />
-                ))}
-              </ul>
-            )
-          }
+          {(list) => (
+            <RowList of={list} none={<p className="text-muted">Nobody was invited yet.</p>}>
+              {(invitation) => <Row invitation={invitation} />}
+            </RowList>
+          )}
         </Loaded>
       </div>
     </Card>
@@ -79,11 +74,7 @@ function Invite() {
           value={role}
           onChange={(event) => setRole(event.target.value as Role)}
         >
-          {roles.map((one) => (
-            <option key={one} value={one}>
-              {roleMeanings[one].name}
-            </option>
-          ))}
+          <Options of={roleOptions} />
         </SelectField>
       </div>
       {invite.isError && <ProblemCard error={invite.error} />}

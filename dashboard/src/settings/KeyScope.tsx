@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { targetsQuery } from "../api/queries.ts";
 import type { ApiKey } from "../api/shapes.ts";
-import { Checkbox } from "../controls/Checkbox.tsx";
-import { SelectField, TextField } from "../controls/Field.tsx";
+import { Checklist } from "../controls/Checkbox.tsx";
+import { Options, SelectField, TextField } from "../controls/Field.tsx";
 import { isUid, uidRule } from "../customers/customerQueries.ts";
 import { Loaded } from "../states/Loaded.tsx";
 
@@ -71,11 +71,7 @@ export function ScopeFields({
         value={draft.scope}
         onChange={(event) => set({ scope: event.target.value as ScopeDraft["scope"] })}
       >
-        {Object.entries(meanings).map(([scope, meaning]) => (
-          <option key={scope} value={scope}>
-            {meaning}
-          </option>
-        ))}
+        <Options of={Object.entries(meanings)} />
       </SelectField>
       {draft.scope === "customer" && (
         <TextField
@@ -109,16 +105,13 @@ function MailboxChoice({
         {(targets) => {
           const mailboxes = targets.filter(({ kind }) => kind === "mailbox");
           if (mailboxes.length === 0) return <p className="text-muted">There are none yet.</p>;
-          return mailboxes.map(({ id, name }) => (
-            <Checkbox
-              key={id}
-              text={name}
-              isChecked={chosen.includes(id)}
-              onChange={(isChosen) =>
-                onChange(isChosen ? [...chosen, id] : chosen.filter((other) => other !== id))
-              }
+          return (
+            <Checklist
+              of={mailboxes.map(({ id, name }) => [id, name] as const)}
+              chosen={chosen}
+              onChange={onChange}
             />
-          ));
+          );
         }}
       </Loaded>
     </fieldset>

@@ -8,6 +8,7 @@ import { Button } from "../controls/Button.tsx";
 import { Card } from "../controls/Card.tsx";
 import { Confirm } from "../controls/Confirm.tsx";
 import { For } from "../controls/For.tsx";
+import { RowList } from "../controls/Rows.tsx";
 import { toast } from "../controls/toasts.ts";
 import { Loaded } from "../states/Loaded.tsx";
 import { Ago, Moment } from "../time/Moment.tsx";
@@ -33,16 +34,9 @@ export function Keys() {
     >
       <Loaded query={query}>
         {(keys) => (
-          <ul>
-            {keys.map((key) => (
-              <KeyRow
-                key={key.id}
-                apiKey={key}
-                isLast={keys.length === 1}
-                onRevoke={() => setRevoking(key)}
-              />
-            ))}
-          </ul>
+          <RowList of={keys}>
+            {(key) => <KeyRow apiKey={key} isLast={keys.length === 1} onRevoke={() => setRevoking(key)} />}
+          </RowList>
         )}
       </Loaded>
       {isMaking && <NewKey onClose={() => setMaking(false)} />}
@@ -93,17 +87,10 @@ function RevokeKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void })
     onSuccess: () => {
       toast({ text: `${apiKey.name} was revoked.` });
       void queries.invalidateQueries({ queryKey: ["keys"] });
-      onClose();
     },
   });
   return (
-    <Confirm
-      title={`Revoke ${apiKey.name}?`}
-      onClose={onClose}
-      action="Revoke"
-      doing={revoke}
-      onConfirm={() => revoke.mutate()}
-    >
+    <Confirm title={`Revoke ${apiKey.name}?`} onClose={onClose} action="Revoke" doing={revoke}>
       <p>
         Programs that use <code>{apiKey.prefix}…</code> are refused at once. Messages that it has claimed come
         back when their leases end.

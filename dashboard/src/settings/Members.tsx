@@ -1,14 +1,17 @@
-import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useRef, useState } from "react";
 import { answer, client } from "../api/client.ts";
+import { given } from "../api/given.ts";
 import { meQuery, useMay } from "../api/role.ts";
 import type { Member, Role } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
 import { Confirm } from "../controls/Confirm.tsx";
+import { RowList } from "../controls/Rows.tsx";
 import { toast } from "../controls/toasts.ts";
 import { useRefreshMs } from "../live/liveState.ts";
 import { PagedList } from "../states/PagedList.tsx";
 import { ProblemCard } from "../states/ProblemCard.tsx";
+import { usePages } from "../states/usePages.ts";
 import { Ago } from "../time/Moment.tsx";
 import { Invitations } from "./Invitations.tsx";
 import { RoleChoice, roleMeanings } from "./RoleChoice.tsx";
@@ -18,31 +21,29 @@ const page = 100;
 /** Who belongs to the organization, with which role, and who is invited. */
 export function Members() {
   const isAdmin = useMay("admin");
-  const list = useInfiniteQuery({
+  const { query, rows: members } = usePages({
     queryKey: ["members"],
-    queryFn: async ({ pageParam, signal }) => {
-      const query = { limit: page, ...(pageParam !== undefined && { after: pageParam }) };
-      return (await answer(client.GET("/api/v1/members", { params: { query }, signal }))).members;
-    },
-    refetchInterval: useRefreshMs(15_000, 15_000),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (members) => (members.length < page ? undefined : members.at(-1)?.id),
+    read: readMembers,
+    size: page,
+    cursorOf: ({ id }) => id,
+    refreshMs: useRefreshMs(15_000, 15_000),
   });
-  const members = list.data?.pages.flat() ?? [];
   return (
     <div className="grid gap-4">
       <section aria-label="Members">
-        <PagedList query={list} isEmpty={members.length === 0} empty={null}>
-          <ul>
-            {members.map((member) => (
-              <Row key={member.id} member={member} isAdmin={isAdmin} />
-            ))}
-          </ul>
+        <PagedList query={query} isEmpty={members.length === 0} empty={null}>
+          <RowList of={members}>{(member) => <Row member={member} isAdmin={isAdmin} />}</RowList>
         </PagedList>
       </section>
       {isAdmin && <Invitations />}
     </div>
   );
+}
+
+/** @throws {Problem} */
+async function readMembers(after: string | undefined, signal: AbortSignal): Promise<Member[]> {
+  const query = given({ limit: page, after });
+  return (await answer(client.GET("/api/v1/members", { params: { query }, signal }))).members;
 }
 
 function Row({ member, isAdmin }: { member: Member; isAdmin: boolean }) {
@@ -116,7 +117,6 @@ function RemoveMember({ member, onClose }: { member: Member; onClose: () => void
     onSuccess: () => {
       toast({ text: `${member.email} was removed.` });
       void queries.invalidateQueries({ queryKey: ["members"] });
-      onClose();
     },
   });
   return (
@@ -126,7 +126,6 @@ function RemoveMember({ member, onClose }: { member: Member; onClose: () => void
       action="Remove"
       typed={member.email}
       doing={remove}
-      onConfirm={() => remove.mutate()}
     >
       <p>
         Their sessions end at once. API keys belong to the organization and stay: revoke those that they know.

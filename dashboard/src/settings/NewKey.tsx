@@ -1,13 +1,11 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { answer, client } from "../api/client.ts";
-import { Button } from "../controls/Button.tsx";
 import { TextField } from "../controls/Field.tsx";
-import { Form } from "../controls/Form.tsx";
+import { FormDialog } from "../controls/FormDialog.tsx";
 import { Modal } from "../controls/Modal.tsx";
 import { ShownOnce } from "../controls/ShownOnce.tsx";
 import { isWhole, ScopeFields, scopeFields, unlimited } from "./KeyScope.tsx";
-import { ProblemCard } from "../states/ProblemCard.tsx";
 
 /** Makes a key and shows it this once; the dialog closes only after it was copied or declared saved. */
 export function NewKey({ onClose }: { onClose: () => void }) {
@@ -22,31 +20,24 @@ export function NewKey({ onClose }: { onClose: () => void }) {
   const made = create.data;
   if (made !== undefined) return <ShownKey name={made.name} value={made.key} onClose={onClose} />;
   return (
-    <Modal title="New API key" open onClose={onClose}>
-      <Form onSubmit={() => create.mutate()}>
-        <TextField
-          label="Name"
-          required
-          maxLength={256}
-          hint="What uses it: claims in mailboxes show it"
-          value={name}
-          onChange={(event) => setName(event.target.value)}
-        />
-        <ScopeFields draft={scope} onChange={setScope} />
-        {create.isError && <ProblemCard error={create.error} />}
-        <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Not now</Button>
-          <Button
-            type="submit"
-            look="primary"
-            busy={create.isPending}
-            disabled={name.trim() === "" || !isWhole(scope)}
-          >
-            Make the key
-          </Button>
-        </div>
-      </Form>
-    </Modal>
+    <FormDialog
+      title="New API key"
+      onClose={onClose}
+      action="Make the key"
+      doing={create}
+      isReady={name.trim() !== "" && isWhole(scope)}
+      onSubmit={() => create.mutate()}
+    >
+      <TextField
+        label="Name"
+        required
+        maxLength={256}
+        hint="What uses it: claims in mailboxes show it"
+        value={name}
+        onChange={(event) => setName(event.target.value)}
+      />
+      <ScopeFields draft={scope} onChange={setScope} />
+    </FormDialog>
   );
 }
 

@@ -5,8 +5,8 @@ import { targetName, targetsQuery } from "../api/queries.ts";
 import type { NotificationTarget } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
 import { Card } from "../controls/Card.tsx";
-import { Checkbox } from "../controls/Checkbox.tsx";
-import { SelectField } from "../controls/Field.tsx";
+import { Checklist } from "../controls/Checkbox.tsx";
+import { Options, SelectField } from "../controls/Field.tsx";
 import { For } from "../controls/For.tsx";
 import { Form } from "../controls/Form.tsx";
 import { toast } from "../controls/toasts.ts";
@@ -110,7 +110,9 @@ function Add({ heard }: { heard: readonly string[] }) {
       void queries.invalidateQueries({ queryKey: notificationsQuery.queryKey });
     },
   });
-  const choices = (targets.data ?? []).filter(({ id, kind }) => kind !== "a2a" && !heard.includes(id));
+  const choices = (targets.data ?? [])
+    .filter(({ id, kind }) => kind !== "a2a" && !heard.includes(id))
+    .map(({ id, name }) => [id, name] as const);
   return (
     <Form className="grid gap-3" onSubmit={() => add.mutate()}>
       <SelectField
@@ -119,25 +121,12 @@ function Add({ heard }: { heard: readonly string[] }) {
         onChange={(event) => setTargetId(event.target.value)}
       >
         <option value="">choose a webhook or a mailbox</option>
-        {choices.map(({ id, name }) => (
-          <option key={id} value={id}>
-            {name}
-          </option>
-        ))}
+        <Options of={choices} />
       </SelectField>
       {targetId !== "" && (
         <fieldset className="grid gap-1.5">
           <legend className="mb-1 font-medium">It is told when</legend>
-          {tellings.map(([type, text]) => (
-            <Checkbox
-              key={type}
-              text={text}
-              isChecked={types.includes(type)}
-              onChange={(isChecked) =>
-                setTypes(isChecked ? [...types, type] : types.filter((other) => other !== type))
-              }
-            />
-          ))}
+          <Checklist of={tellings} chosen={types} onChange={setTypes} />
         </fieldset>
       )}
       {add.isError && <ProblemCard error={add.error} />}

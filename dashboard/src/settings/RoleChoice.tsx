@@ -1,4 +1,5 @@
 import type { Role } from "../api/shapes.ts";
+import { Options } from "../controls/Field.tsx";
 
 export const roleMeanings: Record<Role, { name: string; may: string }> = {
   viewer: { name: "Viewer", may: "Reads" },
@@ -6,7 +7,10 @@ export const roleMeanings: Record<Role, { name: string; may: string }> = {
   admin: { name: "Admin", may: "Everything, keys, members and payment included" },
 };
 
-export const roles = Object.keys(roleMeanings) as Role[];
+const roles = Object.keys(roleMeanings) as Role[];
+
+/** The roles, for a select. */
+export const roleOptions = roles.map((role) => [role, roleMeanings[role].name] as const);
 
 interface RoleChoiceProps {
   label: string;
@@ -26,11 +30,7 @@ export function RoleChoice({ label, role, field, onChange }: RoleChoiceProps) {
       value={role}
       onChange={(event) => onChange(event.target.value as Role)}
     >
-      {roles.map((one) => (
-        <option key={one} value={one}>
-          {roleMeanings[one].name}
-        </option>
-      ))}
+      <Options of={roleOptions} />
     </select>
   );
 }

@@ -4,16 +4,19 @@ import { AsOf, FetchingBar, SkeletonRows } from "./Loaded.tsx";
 import { ProblemCard } from "./ProblemCard.tsx";
 
 /** What a list knows of the query that fills it page by page. */
-interface PagedQuery {
+interface PagedQuery extends HasPages {
   isPending: boolean;
   isError: boolean;
   isLoadingError: boolean;
   isFetching: boolean;
   error: unknown;
   dataUpdatedAt: number;
+  refetch: () => Promise<unknown>;
+}
+
+interface HasPages {
   hasNextPage: boolean;
   isFetchingNextPage: boolean;
-  refetch: () => Promise<unknown>;
   fetchNextPage: () => Promise<unknown>;
 }
 
@@ -43,13 +46,19 @@ export function PagedList({ query, newest, isEmpty, empty, wayOn, children }: Pa
         </>
       )}
       {isEmpty && !query.isPending && !query.isLoadingError ? empty : children}
-      {query.hasNextPage && (
-        <div className="p-3 text-center">
-          <Button onClick={() => void query.fetchNextPage()} busy={query.isFetchingNextPage}>
-            Load more
-          </Button>
-        </div>
-      )}
+      <NextPage query={query} />
+    </div>
+  );
+}
+
+/** A way to the next page, where there is one. */
+export function NextPage({ query }: { query: HasPages }) {
+  if (!query.hasNextPage) return null;
+  return (
+    <div className="p-3 text-center">
+      <Button onClick={() => void query.fetchNextPage()} busy={query.isFetchingNextPage}>
+        Load more
+      </Button>
     </div>
   );
 }

@@ -162,9 +162,16 @@ interface FieldsProps {
 }
 
 function Fields({ choice, inputs, error, onChange }: FieldsProps) {
-  const field = fieldOf(error);
+  const refused = fieldOf(error);
   const errorOf = (name: string): string | undefined =>
-    field === name || (name === "auth.token" && field === "auth") ? (error as Problem).message : undefined;
+    refused === name || (name === "auth.token" && refused === "auth")
+      ? (error as Problem).message
+      : undefined;
+  const field: Field = (input, name = input) => ({
+    value: inputs[input],
+    error: errorOf(name),
+    onChange: (event) => onChange({ [input]: event.target.value }),
+  });
   return (
     <>
       {choice === "webhook" && (
@@ -173,20 +180,16 @@ function Fields({ choice, inputs, error, onChange }: FieldsProps) {
           type="url"
           required
           placeholder="https://example.com/webhooks"
-          value={inputs.url}
-          error={errorOf("url")}
-          onChange={(event) => onChange({ url: event.target.value })}
+          {...field("url")}
         />
       )}
-      {choice === "a2a" && <AgentFields inputs={inputs} errorOf={errorOf} onChange={onChange} />}
+      {choice === "a2a" && <AgentFields inputs={inputs} field={field} onChange={onChange} />}
       <TextField
         label="Name"
-        value={inputs.name}
         maxLength={256}
         placeholder={{ tryout: "Try it here", webhook: "orders", mailbox: "inbox", a2a: "planner" }[choice]}
         hint="For people; it can be changed. Left empty, one is chosen."
-        error={errorOf("name")}
-        onChange={(event) => onChange({ name: event.target.value })}
+        {...field("name")}
       />
       <OwnFields
         own={inputs.own}
@@ -198,11 +201,21 @@ function Fields({ choice, inputs, error, onChange }: FieldsProps) {
   );
 }
 
+type Field = (
+  input: "name" | "url" | "cardUrl" | "token",
+  /** The member of the request, where it is called otherwise. */
+  name?: string,
+) => {
+  value: string;
+  error: string | undefined;
+  onChange: (event: { target: { value: string } }) => void;
+};
+
 function AgentFields({
   inputs,
-  errorOf,
+  field,
   onChange,
-}: Pick<FieldsProps, "inputs" | "onChange"> & { errorOf: (name: string) => string | undefined }) {
+}: Pick<FieldsProps, "inputs" | "onChange"> & { field: Field }) {
   return (
     <>
       <TextField
@@ -210,9 +223,7 @@ function AgentFields({
         type="url"
         required
         placeholder="https://agent.example/.well-known/agent-card.json"
-        value={inputs.cardUrl}
-        error={errorOf("agent_card_url")}
-        onChange={(event) => onChange({ cardUrl: event.target.value })}
+        {...field("cardUrl", "agent_card_url")}
       />
       <SelectField
         label="Authentication"
@@ -229,9 +240,7 @@ function AgentFields({
           required
           autoComplete="off"
           hint="Stored encrypted; it is never shown again"
-          value={inputs.token}
-          error={errorOf("auth.token")}
-          onChange={(event) => onChange({ token: event.target.value })}
+          {...field("token", "auth.token")}
         />
       )}
     </>

@@ -48,7 +48,7 @@ function EnableWithHeld({ target, held, onClose }: EnableWithHeldProps) {
   const [discards, setDiscards] = useState(false);
   const change = useTargetChange(target.id);
   const many = `${held.toLocaleString("en")} held ${held === 1 ? "item waits" : "items wait"}`;
-  function enable(): void {
+  function enable(_input: undefined, then: { onSuccess: () => void }): void {
     change.mutate(
       { enabled: true, ...(discards && { discard_held: true }) },
       {
@@ -57,7 +57,7 @@ function EnableWithHeld({ target, held, onClose }: EnableWithHeldProps) {
           toast({
             text: discards ? `Enabled; ${count} canceled.` : `Enabled; ${count} are sent from now on.`,
           });
-          onClose();
+          then.onSuccess();
         },
       },
     );
@@ -68,8 +68,7 @@ function EnableWithHeld({ target, held, onClose }: EnableWithHeldProps) {
       onClose={onClose}
       action={discards ? `Enable and discard ${held.toLocaleString("en")}` : "Enable"}
       {...(discards && { typed: "discard" })}
-      doing={change}
-      onConfirm={enable}
+      doing={{ ...change, mutate: enable }}
     >
       <fieldset className="grid gap-2">
         <legend className="mb-2">{many} for it.</legend>

@@ -2,8 +2,9 @@ import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { answer, client } from "../api/client.ts";
 import { Button } from "../controls/Button.tsx";
-import { TextArea, TextField } from "../controls/Field.tsx";
+import { CodeArea, TextField } from "../controls/Field.tsx";
 import { metadataOf } from "../customers/metadataText.ts";
+import { jsonProblem } from "../eventTypes/jsonText.ts";
 import { ProblemCard } from "../states/ProblemCard.tsx";
 import { filterProblem } from "./filterText.ts";
 
@@ -19,10 +20,8 @@ export function FilterFields({ value, error, onChange }: FilterFieldsProps) {
   const isTryable = value.trim() !== "" && filterProblem(value) === undefined;
   return (
     <>
-      <TextArea
+      <CodeArea
         label="Filter"
-        spellCheck={false}
-        className="font-mono"
         value={value}
         error={filterProblem(value) ?? error}
         placeholder='{"payload": {"amount": [{"numeric": [">=", 100]}]}}'
@@ -38,7 +37,7 @@ export function FilterFields({ value, error, onChange }: FilterFieldsProps) {
 function TryFilter({ filter }: { filter: Record<string, unknown> }) {
   const [sample, setSample] = useState("");
   const [eventType, setEventType] = useState("");
-  const wrong = sampleProblem(sample);
+  const wrong = jsonProblem(sample, 'Not JSON yet: such as {"amount": 80}');
   const trial = useMutation({
     mutationFn: () =>
       answer(
@@ -55,10 +54,8 @@ function TryFilter({ filter }: { filter: Record<string, unknown> }) {
     <details>
       <summary className="font-medium">Try the filter on a sample</summary>
       <div className="mt-3 grid gap-3">
-        <TextArea
+        <CodeArea
           label="Sample payload"
-          spellCheck={false}
-          className="font-mono"
           value={sample}
           error={wrong}
           hint="JSON, as it would be posted"
@@ -120,14 +117,4 @@ function Result({ verdict, failed }: ResultProps) {
       </ul>
     </>
   );
-}
-
-function sampleProblem(text: string): string | undefined {
-  if (text.trim() === "") return undefined;
-  try {
-    JSON.parse(text);
-    return undefined;
-  } catch {
-    return 'Not JSON yet: such as {"amount": 80}';
-  }
 }

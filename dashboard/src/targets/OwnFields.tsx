@@ -1,5 +1,6 @@
 import { useId, useState } from "react";
 import { TextField } from "../controls/Field.tsx";
+import { uidInput } from "../customers/customerQueries.ts";
 import { ProposedCustomers } from "../customers/ProposedCustomers.tsx";
 
 /** What an organization says of a target by names of its own. */
@@ -32,16 +33,7 @@ export function OwnFields({ own, takesSecret, errorOf, onChange }: OwnFieldsProp
             error={errorOf("customer_uid")}
             onChange={(customerUid) => onChange({ ...own, customerUid })}
           />
-          <TextField
-            label="Uid"
-            value={own.uid}
-            maxLength={128}
-            autoComplete="off"
-            spellCheck={false}
-            hint="Your own id of the target, which no other of yours has"
-            error={errorOf("uid")}
-            onChange={(event) => onChange({ ...own, uid: event.target.value })}
-          />
+          <UidField value={own.uid} error={errorOf("uid")} onChange={(uid) => onChange({ ...own, uid })} />
           {takesSecret && (
             <TextField
               label="Signing secret"
@@ -61,23 +53,21 @@ export function OwnFields({ own, takesSecret, errorOf, onChange }: OwnFieldsProp
   );
 }
 
-interface CustomerFieldProps {
+interface UidProps {
   value: string;
   error: string | undefined;
   onChange: (uid: string) => void;
 }
 
 /** A customer by its uid, with those proposed that begin with what is typed. */
-export function CustomerField({ value, error, onChange }: CustomerFieldProps) {
+export function CustomerField({ value, error, onChange }: UidProps) {
   const listId = useId();
   return (
     <>
       <TextField
         label="Customer"
         value={value}
-        maxLength={128}
-        autoComplete="off"
-        spellCheck={false}
+        {...uidInput}
         list={listId}
         hint="A customer's uid; empty for none"
         error={error}
@@ -85,5 +75,19 @@ export function CustomerField({ value, error, onChange }: CustomerFieldProps) {
       />
       <ProposedCustomers listId={listId} typed={value} />
     </>
+  );
+}
+
+/** The organization's own id of a target. */
+export function UidField({ value, error, onChange }: UidProps) {
+  return (
+    <TextField
+      label="Uid"
+      value={value}
+      {...uidInput}
+      hint="Your own id of the target, which no other of yours has"
+      error={error}
+      onChange={(event) => onChange(event.target.value)}
+    />
   );
 }

@@ -1,6 +1,5 @@
-import { TextField } from "../controls/Field.tsx";
 import { MetadataField } from "../customers/CustomerFields.tsx";
-import { CustomerField } from "./OwnFields.tsx";
+import { CustomerField, UidField } from "./OwnFields.tsx";
 import type { Draft } from "./settingsDraft.ts";
 
 interface OwnSettingsProps {
@@ -19,16 +18,7 @@ export function OwnSettings({ draft, errorOf, onChange }: OwnSettingsProps) {
           error={errorOf("customer_uid")}
           onChange={(uid) => onChange({ customer_uid: uid })}
         />
-        <TextField
-          label="Uid"
-          value={draft.uid}
-          maxLength={128}
-          autoComplete="off"
-          spellCheck={false}
-          hint="Your own id of the target, which no other of yours has"
-          error={errorOf("uid")}
-          onChange={(event) => onChange({ uid: event.target.value })}
-        />
+        <UidField value={draft.uid} error={errorOf("uid")} onChange={(uid) => onChange({ uid })} />
       </div>
       <MetadataField
         value={draft.metadata}

@@ -2,12 +2,9 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { answer, client } from "../api/client.ts";
 import type { Target } from "../api/shapes.ts";
-import { Button } from "../controls/Button.tsx";
-import { SelectField, TextField } from "../controls/Field.tsx";
-import { Form } from "../controls/Form.tsx";
-import { Modal } from "../controls/Modal.tsx";
+import { Options, SelectField, TextField } from "../controls/Field.tsx";
+import { FormDialog } from "../controls/FormDialog.tsx";
 import { toast } from "../controls/toasts.ts";
-import { ProblemCard } from "../states/ProblemCard.tsx";
 
 /** When the previous secret may end, in seconds; nothing is when it is deleted. */
 const ends = [
@@ -38,49 +35,39 @@ export function RotateDialog({ target, onSecret, onClose }: RotateDialogProps) {
   });
   const isRotating = target.has_previous_signing_secret === true;
   return (
-    <Modal
+    <FormDialog
       title={isRotating ? "Rotate again before this rotation ended?" : "Make a new secret?"}
-      open
       onClose={onClose}
+      action="Rotate"
+      look={isRotating ? "danger" : "primary"}
+      doing={rotate}
+      onSubmit={() => rotate.mutate({ endsIn, known: known.trim() })}
     >
-      <Form onSubmit={() => rotate.mutate({ endsIn, known: known.trim() })}>
-        {isRotating && (
-          <p>
-            The oldest of the three secrets stops signing at once. A receiver that still verifies with it
-            refuses deliveries.
-          </p>
-        )}
-        <SelectField
-          label="The present secret ends"
-          hint="Until then deliveries carry both signatures"
-          value={endsIn}
-          onChange={(event) => setEndsIn(event.target.value)}
-        >
-          {ends.map(([seconds, name]) => (
-            <option key={seconds} value={seconds}>
-              {name}
-            </option>
-          ))}
-        </SelectField>
-        <TextField
-          label="New secret"
-          type="password"
-          autoComplete="off"
-          maxLength={128}
-          placeholder="whsec_…"
-          hint="One that the receiver knows already; empty makes one"
-          value={known}
-          onChange={(event) => setKnown(event.target.value)}
-        />
-        {rotate.isError && <ProblemCard error={rotate.error} />}
-        <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Not now</Button>
-          <Button type="submit" look={isRotating ? "danger" : "primary"} busy={rotate.isPending}>
-            Rotate
-          </Button>
-        </div>
-      </Form>
-    </Modal>
+      {isRotating && (
+        <p>
+          The oldest of the three secrets stops signing at once. A receiver that still verifies with it
+          refuses deliveries.
+        </p>
+      )}
+      <SelectField
+        label="The present secret ends"
+        hint="Until then deliveries carry both signatures"
+        value={endsIn}
+        onChange={(event) => setEndsIn(event.target.value)}
+      >
+        <Options of={ends} />
+      </SelectField>
+      <TextField
+        label="New secret"
+        type="password"
+        autoComplete="off"
+        maxLength={128}
+        placeholder="whsec_…"
+        hint="One that the receiver knows already; empty makes one"
+        value={known}
+        onChange={(event) => setKnown(event.target.value)}
+      />
+    </FormDialog>
   );
 }
 

@@ -4,7 +4,7 @@ import { answer, client } from "../api/client.ts";
 import type { Target } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
 import { Card } from "../controls/Card.tsx";
-import { Confirm } from "../controls/Confirm.tsx";
+import { ConfirmButton } from "../controls/Confirm.tsx";
 import { Snippet } from "../controls/Copy.tsx";
 import { For } from "../controls/For.tsx";
 import { toast } from "../controls/toasts.ts";
@@ -83,7 +83,6 @@ function RotateStep({ target, onSecret }: { target: Target; onSecret: (secret: s
 }
 
 function EndStep({ target }: { target: Target }) {
-  const [asks, setAsks] = useState(false);
   const queries = useQueryClient();
   const isRotating = target.has_previous_signing_secret === true;
   const end = useMutation({
@@ -94,7 +93,6 @@ function EndStep({ target }: { target: Target }) {
         }),
       ),
     onSuccess: () => {
-      setAsks(false);
       toast({ text: "The previous secret no longer signs." });
       void queries.invalidateQueries({ queryKey: ["targets"] });
     },
@@ -113,23 +111,19 @@ function EndStep({ target }: { target: Target }) {
           </>
         )}
       </p>
-      <Button disabled={!isRotating} onClick={() => setAsks(true)}>
-        Delete the previous secret…
-      </Button>
-      {asks && (
-        <Confirm
-          title="Delete the previous secret?"
-          onClose={() => setAsks(false)}
-          action="Delete it"
-          doing={end}
-          onConfirm={() => end.mutate()}
-        >
-          <p>
-            Deliveries are signed with the new secret alone. A receiver that still verifies with the previous
-            one refuses them.
-          </p>
-        </Confirm>
-      )}
+      <ConfirmButton
+        text="Delete the previous secret…"
+        look="plain"
+        disabled={!isRotating}
+        title="Delete the previous secret?"
+        action="Delete it"
+        doing={end}
+      >
+        <p>
+          Deliveries are signed with the new secret alone. A receiver that still verifies with the previous
+          one refuses them.
+        </p>
+      </ConfirmButton>
     </Step>
   );
 }

@@ -11,13 +11,13 @@ import { Loaded } from "../states/Loaded.tsx";
 import { isTryout } from "../tryout/tryoutUrl.ts";
 import { TryoutReceived } from "../tryout/TryoutReceived.tsx";
 import { AgentCard } from "./AgentCard.tsx";
-import { EnabledPill } from "./EnabledPill.tsx";
 import { hostOf, kindNames } from "./kinds.ts";
 import { OwnNames } from "./OwnNames.tsx";
 import { SendSnippet } from "./SendSnippet.tsx";
 import { SigningSecret } from "./SigningSecret.tsx";
 import { TargetActions } from "./TargetActions.tsx";
 import { TargetActivity } from "./TargetActivity.tsx";
+import { TargetHead } from "./TargetHead.tsx";
 import { TargetHealth } from "./TargetHealth.tsx";
 import { TargetSettings } from "./TargetSettings.tsx";
 import { healthQuery } from "./health.ts";
@@ -41,20 +41,13 @@ function TargetView({ target }: { target: Target }) {
   const tab = tabs.find(({ id }) => id === search["tab"])?.id ?? "activity";
   return (
     <div className="grid gap-4">
-      <div className="flex flex-wrap items-start justify-between gap-3">
-        <div className="grid min-w-0 gap-1">
-          <div className="flex flex-wrap items-center gap-2">
-            <h1 className="min-w-0 text-page font-semibold break-words">{target.name}</h1>
-            <EnabledPill target={target} circuit={health.data?.circuit} />
-          </div>
-          <p className="break-all text-muted">
-            {kindNames[target.kind]}, {isTryout(target.url) ? "received by this page" : hostOf(target)}
-          </p>
-          <Id id={target.id} />
-          <OwnNames target={target} />
-        </div>
-        <TargetActions target={target} />
-      </div>
+      <TargetHead target={target} circuit={health.data?.circuit} actions={<TargetActions target={target} />}>
+        <p className="break-all text-muted">
+          {kindNames[target.kind]}, {isTryout(target.url) ? "received by this page" : hostOf(target)}
+        </p>
+        <Id id={target.id} />
+        <OwnNames target={target} />
+      </TargetHead>
       {target.disabled_reason !== undefined && (
         <p role="status" className="rounded-control bg-failed-bg p-3 text-failed">
           Disabled by the service: {target.disabled_reason}. What waits is held until it is enabled again.

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { Target } from "../api/shapes.ts";
+import { MarkableRow } from "../controls/Rows.tsx";
 import { Sparkline } from "../figures/Sparkline.tsx";
 import { statsQuery } from "../figures/stats.ts";
 import { useRefreshMs } from "../live/liveState.ts";
@@ -23,10 +24,7 @@ interface TargetRowProps {
 export function TargetRow({ target, health, isSelected, isMarked, onToggle }: TargetRowProps) {
   const Icon = kindIcons[target.kind];
   return (
-    <li
-      data-marked={isMarked}
-      className={`min-h-11 border-b py-1.5 last:border-0 hover:bg-sunken data-[marked=true]:shadow-[inset_2px_0_0_var(--accent)] ${targetColumns}`}
-    >
+    <MarkableRow isMarked={isMarked} className={`min-h-11 py-1.5 hover:bg-sunken ${targetColumns}`}>
       <input
         type="checkbox"
         aria-label={`Select ${target.name}`}
@@ -54,7 +52,7 @@ export function TargetRow({ target, health, isSelected, isMarked, onToggle }: Ta
         {health === undefined ? "–" : health.due.toLocaleString("en")}
       </span>
       <EnabledPill target={target} circuit={health?.circuit} />
-    </li>
+    </MarkableRow>
   );
 }
 

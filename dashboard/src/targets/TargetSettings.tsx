@@ -7,7 +7,8 @@ import { useMay } from "../api/role.ts";
 import type { Target, TargetChanges } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
 import { Card } from "../controls/Card.tsx";
-import { Confirm } from "../controls/Confirm.tsx";
+import { ConfirmButton } from "../controls/Confirm.tsx";
+import { DeletionCard } from "../controls/DeletionCard.tsx";
 import { TextField } from "../controls/Field.tsx";
 import { For } from "../controls/For.tsx";
 import { Form } from "../controls/Form.tsx";
@@ -179,7 +180,6 @@ function refusalOf(error: unknown, name: string): string | undefined {
 }
 
 function DeleteTarget({ target }: { target: Target }) {
-  const [asks, setAsks] = useState(false);
   const navigate = useNavigate();
   const queries = useQueryClient();
   const remove = useMutation({
@@ -191,30 +191,21 @@ function DeleteTarget({ target }: { target: Target }) {
     },
   });
   return (
-    <Card title="Delete">
-      <div className="flex flex-wrap items-center justify-between gap-3">
-        <p className="text-muted">What waits for it is canceled. What was delivered stays on record.</p>
-        <Button look="danger" onClick={() => setAsks(true)}>
-          Delete this target…
-        </Button>
-      </div>
-      {asks && (
-        <Confirm
-          title={`Delete ${target.name}?`}
-          onClose={() => setAsks(false)}
-          action="Delete"
-          typed={target.name}
-          doing={remove}
-          onConfirm={() => remove.mutate()}
-        >
-          <p>
-            {target.kind === "mailbox"
-              ? "Messages that wait in it are gone for its consumers, claimed ones included."
-              : "Items that wait for it, retries included, become CANCELED and are not sent."}{" "}
-            Posting to it is refused from then on. This cannot be undone.
-          </p>
-        </Confirm>
-      )}
-    </Card>
+    <DeletionCard consequence="What waits for it is canceled. What was delivered stays on record.">
+      <ConfirmButton
+        text="Delete this target…"
+        title={`Delete ${target.name}?`}
+        action="Delete"
+        typed={target.name}
+        doing={remove}
+      >
+        <p>
+          {target.kind === "mailbox"
+            ? "Messages that wait in it are gone for its consumers, claimed ones included."
+            : "Items that wait for it, retries included, become CANCELED and are not sent."}{" "}
+          Posting to it is refused from then on. This cannot be undone.
+        </p>
+      </ConfirmButton>
+    </DeletionCard>
   );
 }

@@ -6,16 +6,19 @@ import { sentenceOf } from "../api/problem.ts";
 import { targetsQuery } from "../api/queries.ts";
 import type { Target } from "../api/shapes.ts";
 import { Button, buttonLook } from "../controls/Button.tsx";
+import { FindInput } from "../controls/FindInput.tsx";
 import { For } from "../controls/For.tsx";
+import { ColumnNames } from "../controls/Rows.tsx";
 import { useSelection } from "../items/useSelection.ts";
 import { useRefreshMs } from "../live/liveState.ts";
 import { useTargetHealths } from "../overview/useTargetHealths.ts";
-import { useKeys } from "../shell/useKeys.ts";
+import { useMarkedRow } from "../shell/useMarkedRow.ts";
 import { useUrlState } from "../shell/useUrlState.ts";
 import { Empty } from "../states/Empty.tsx";
 import { AsOf, Loaded } from "../states/Loaded.tsx";
 import { MoreRows } from "../states/PagedList.tsx";
 import { ProblemCard } from "../states/ProblemCard.tsx";
+import { NewTargetLink } from "./NewTargetLink.tsx";
 import { targetColumns, TargetRow } from "./TargetRow.tsx";
 import { useEnabling } from "./useTargetChange.ts";
 
@@ -29,12 +32,10 @@ export function TargetsPage() {
     <div className="grid gap-4">
       <div className="flex items-center justify-between gap-2">
         <h1 className="text-page font-semibold">Targets</h1>
-        <For least="member">
-          <Link to="/targets/new" search={{}} className={buttonLook("primary")}>
-            <Plus size={14} aria-hidden />
-            New target
-          </Link>
-        </For>
+        <NewTargetLink>
+          <Plus size={14} aria-hidden />
+          New target
+        </NewTargetLink>
       </div>
       <Loaded query={query}>
         {(targets) =>
@@ -74,21 +75,16 @@ function TargetList({ targets, isOld }: { targets: readonly Target[]; isOld: boo
   const selection = useSelection(shown.map(({ id }) => id));
   const { healths, unread } = useTargetHealths(shown);
   const input = useRef<HTMLInputElement>(null);
-  const [marked, setMarked] = useState(-1);
-  useKeys({
+  const marked = useMarkedRow(shown.length, (row) => ({
     "/": () => input.current?.focus(),
-    j: () => setMarked(Math.min(shown.length - 1, marked + 1)),
-    k: () => setMarked(Math.max(0, marked - 1)),
-    x: () => shown[marked] && selection.toggle(shown[marked].id),
-    Enter: () => document.querySelector<HTMLAnchorElement>("[data-marked=true] a")?.click(),
-  });
+    x: () => shown[row] && selection.toggle(shown[row].id),
+  }));
   return (
     <div className="grid gap-3">
-      <input
+      <FindInput
         ref={input}
-        aria-label="Filter targets by name, id, URL or customer"
+        label="Filter targets by name, id, URL or customer"
         placeholder="Filter by name, id, URL or customer"
-        className="h-9 rounded-control border border-control bg-surface px-2.5"
         value={search["name"] ?? ""}
         onChange={(event) => change({ name: event.target.value || undefined })}
       />
@@ -103,7 +99,11 @@ function TargetList({ targets, isOld }: { targets: readonly Target[]; isOld: boo
           />
         ) : (
           <>
-            <ColumnNames />
+            <ColumnNames
+              columns={targetColumns}
+              names={["", "Name", "Host", "24 h", "Success", "Due", ""]}
+              right={["Success", "Due"]}
+            />
             <ul>
               {shown.map((target, index) => (
                 <TargetRow
@@ -120,23 +120,6 @@ function TargetList({ targets, isOld }: { targets: readonly Target[]; isOld: boo
           </>
         )}
       </div>
-    </div>
-  );
-}
-
-function ColumnNames() {
-  return (
-    <div
-      className={`h-8 border-b text-meta font-medium text-muted max-md:hidden ${targetColumns}`}
-      aria-hidden
-    >
-      <span />
-      <span>Name</span>
-      <span>Host</span>
-      <span>24 h</span>
-      <span className="text-right">Success</span>
-      <span className="text-right">Due</span>
-      <span />
     </div>
   );
 }

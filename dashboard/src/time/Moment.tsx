@@ -4,29 +4,23 @@ import { distance, duration, fullTime, shortTime } from "./wording.ts";
 
 /** A point in time, in Unix seconds, as the chosen time zone has it. */
 export function Moment({ at }: { at: number }) {
-  const zone = useTimeZone();
-  return (
-    <time
-      dateTime={new Date(at * 1000).toISOString()}
-      title={fullTime(at, zone)}
-      className="figures whitespace-nowrap"
-    >
-      {shortTime(at, zone)}
-    </time>
-  );
+  return <Time at={at} words={shortTime(at, useTimeZone())} />;
 }
 
 /** `3 min ago`, kept true while it is shown. */
 export function Ago({ at }: { at: number }) {
+  return <Time at={at} words={distance(at, useNow())} />;
+}
+
+function Time({ at, words }: { at: number; words: string }) {
   const zone = useTimeZone();
-  const now = useNow();
   return (
     <time
       dateTime={new Date(at * 1000).toISOString()}
       title={fullTime(at, zone)}
       className="figures whitespace-nowrap"
     >
-      {distance(at, now)}
+      {words}
     </time>
   );
 }

@@ -1,5 +1,5 @@
 import type { Target } from "../api/shapes.ts";
-import { SelectField } from "../controls/Field.tsx";
+import { Options, SelectField } from "../controls/Field.tsx";
 import { toast } from "../controls/toasts.ts";
 import { useTargetChange } from "../targets/useTargetChange.ts";
 
@@ -28,11 +28,7 @@ export function AnswerWith({ target }: { target: Target }) {
           )
         }
       >
-        {answers.map(([value, name]) => (
-          <option key={value} value={value}>
-            {name}
-          </option>
-        ))}
+        <Options of={answers} />
       </SelectField>
     </div>
   );

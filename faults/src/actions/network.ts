@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { httpAnswerEnd, postgresAnswerEnd } from "../world/wire/answerEnd.ts";
+import { readyWatcher } from "../../../server/test/support/postgresAnswer.ts";
+import { httpAnswerEnd } from "../world/wire/answerEnd.ts";
 import type { Wire } from "../world/wire/wire.ts";
 import type { World } from "../world/world.ts";
 import { type Action, drawHarmMs } from "./action.ts";
@@ -99,7 +100,7 @@ export const networkActions: readonly Action[] = [
         group: "swallow",
         says: `swallow PostgreSQL's answer to ${call} of service-${n + 1}`,
         async act({ services }) {
-          services[n].database.swallowAnswer({ request: calls[call]!, answerEnd: postgresAnswerEnd });
+          services[n].database.swallowAnswer({ request: calls[call]!, answerEnd: readyWatcher });
         },
       };
     },

@@ -4,28 +4,8 @@ import { type Action, drawHarmMs, type Step } from "./action.ts";
 
 /** What is done to the processes of the service. */
 export const serviceActions: readonly Action[] = [
-  {
-    group: "kill",
-    weight: 4,
-    draw(random, limits) {
-      const [n, downMs] = [random.integer(0, 1) as 0 | 1, drawHarmMs(random, limits)];
-      return toService("kill", n, `kill -9 %, start it again after ${downMs} ms`, async (slot) => {
-        await slot.end("SIGKILL");
-        await delay(downMs);
-      });
-    },
-  },
-  {
-    group: "stop",
-    weight: 2,
-    draw(random, limits) {
-      const [n, downMs] = [random.integer(0, 1) as 0 | 1, drawHarmMs(random, limits)];
-      return toService("stop", n, `SIGTERM %, start it again after ${downMs} ms`, async (slot) => {
-        await slot.end("SIGTERM");
-        await delay(downMs);
-      });
-    },
-  },
+  ending("kill", { weight: 4, signal: "SIGKILL", says: "kill -9" }),
+  ending("stop", { weight: 2, signal: "SIGTERM", says: "SIGTERM" }),
   {
     group: "pause",
     weight: 3,
@@ -63,6 +43,24 @@ export const serviceActions: readonly Action[] = [
     },
   },
 ];
+
+/** Ends a process by a signal, and starts it again after a while. */
+function ending(
+  group: "kill" | "stop",
+  { weight, signal, says }: { weight: number; signal: "SIGKILL" | "SIGTERM"; says: string },
+): Action {
+  return {
+    group,
+    weight,
+    draw(random, limits) {
+      const [n, downMs] = [random.integer(0, 1) as 0 | 1, drawHarmMs(random, limits)];
+      return toService(group, n, `${says} %, start it again after ${downMs} ms`, async (slot) => {
+        await slot.end(signal);
+        await delay(downMs);
+      });
+    },
+  };
+}
 
 /** @param says has `%` where the service's name goes. */
 function toService(

@@ -2,7 +2,7 @@ import { Type } from "typebox";
 import type { Config } from "../config/config.ts";
 import { ApiError, unauthorized } from "../http/contract/errors.ts";
 import { lineOfText } from "../http/contract/plainText.ts";
-import { type RouteDefinition, route } from "../http/contract/route.ts";
+import { type RouteDefinition, route, type Routes } from "../http/contract/route.ts";
 import { Id } from "../http/contract/schemas.ts";
 import { originOf, traceOf } from "../audit/origin.ts";
 import { changePassword } from "./changePassword.ts";
@@ -30,7 +30,7 @@ const needsEmailAndPassword = "email and password are required";
 /** Signup, login, logout, the password and who calls. */
 export function authRoutes(
   deps: AuthDeps,
-): Record<"signup" | "login" | "logout" | "logoutAll" | "password" | "me", RouteDefinition> {
+): Routes<"signup" | "login" | "logout" | "logoutAll" | "password" | "me"> {
   return {
     signup: signupRoute(deps),
     login: loginRoute(deps),

@@ -2,10 +2,9 @@ import { Type } from "typebox";
 import type pg from "pg";
 import type { Config } from "../config/config.ts";
 import { originOf } from "../audit/origin.ts";
-import { isId } from "../postgres/ids.ts";
-import { notFound } from "../http/contract/errors.ts";
-import { type RouteDefinition, route } from "../http/contract/route.ts";
-import { Deleted, Id, IdParams, NullableTimestamp, Timestamp } from "../http/contract/schemas.ts";
+import { removal } from "../http/contract/removal.ts";
+import { type RouteDefinition, route, type Routes } from "../http/contract/route.ts";
+import { Id, NullableTimestamp, Timestamp } from "../http/contract/schemas.ts";
 import { createKey, deleteKey, listKeys } from "./keyStore.ts";
 import { readScope, scopeAnswer, ScopeFields } from "./keyScope.ts";
 import { Name, requireName } from "./name.ts";
@@ -17,7 +16,7 @@ export interface KeyDeps {
 }
 
 /** Creating, listing and deleting the organization's API keys. */
-export function keyRoutes(deps: KeyDeps): Record<"create" | "list" | "delete", RouteDefinition> {
+export function keyRoutes(deps: KeyDeps): Routes<"create" | "list" | "delete"> {
   return {
     create: createRoute(deps),
     list: route(
@@ -43,23 +42,17 @@ export function keyRoutes(deps: KeyDeps): Record<"create" | "list" | "delete", R
       },
       async ({ caller }) => ({ keys: await listKeys(deps.pool, caller.orgId) }),
     ),
-    delete: route(
+    delete: removal(
       {
         summary: "Delete an API key",
         description: "409 for the last key, and for the key that authenticates the request.",
-        params: IdParams,
-        response: { 200: Deleted },
         errors: { 409: "It is the last key, or the one that authenticates the request" },
       },
-      async (call) => {
-        const { params, caller } = call;
-        if (!isId(params.id)) throw notFound();
-        await deleteKey(deps.pool, originOf(call), {
-          keyId: params.id,
-          callerKeyId: caller.kind === "apiKey" ? caller.keyId : undefined,
-        });
-        return { deleted: true };
-      },
+      (call, keyId) =>
+        deleteKey(deps.pool, originOf(call), {
+          keyId,
+          callerKeyId: call.caller.kind === "apiKey" ? call.caller.keyId : undefined,
+        }),
     ),
   };
 }

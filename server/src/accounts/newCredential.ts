@@ -10,32 +10,32 @@ export interface NewApiKey {
   prefix: string;
 }
 
-/** A new API key of 256 random bits. */
+/** A credential as it is made: its text, which is known at this moment only, and the hash that is stored. */
+export interface NewCredential {
+  token: string;
+  hash: Buffer;
+}
+
+/** 256 random bits in 64 hex characters, behind what tells its kind. */
+function newCredential(prefix: string): NewCredential {
+  const token = `${prefix}${randomBytes(32).toString("hex")}`;
+  return { token, hash: hashCredential(token) };
+}
+
+/** A new API key, `ak_live_…`. */
 export function newApiKey(): NewApiKey {
-  const key = `ak_live_${randomBytes(32).toString("hex")}`;
-  return { key, hash: hashCredential(key), prefix: key.slice(0, 12) };
+  const { token: key, hash } = newCredential("ak_live_");
+  return { key, hash, prefix: key.slice(0, 12) };
 }
 
-/** A new invitation's token of 256 random bits: `inv_` and 64 hex characters. */
-export function newInvitationToken(): { token: string; hash: Buffer } {
-  const token = `inv_${randomBytes(32).toString("hex")}`;
-  return { token, hash: hashCredential(token) };
-}
+/** The token of a new invitation, `inv_…`. */
+export const newInvitationToken = (): NewCredential => newCredential("inv_");
 
-/** The code of a new link to the portal, of 256 random bits: `plc_` and 64 hex characters. */
-export function newPortalCode(): { code: string; hash: Buffer } {
-  const code = `plc_${randomBytes(32).toString("hex")}`;
-  return { code, hash: hashCredential(code) };
-}
+/** The code of a new link to the portal, `plc_…`. */
+export const newPortalCode = (): NewCredential => newCredential("plc_");
 
-/** The token of a new session of the portal, of 256 random bits: `pse_` and 64 hex characters. */
-export function newPortalToken(): { token: string; hash: Buffer } {
-  const token = `pse_${randomBytes(32).toString("hex")}`;
-  return { token, hash: hashCredential(token) };
-}
+/** The token of a new session of the portal, `pse_…`. */
+export const newPortalToken = (): NewCredential => newCredential("pse_");
 
-/** A new session token of 256 random bits: `ses_` and 64 hex characters. */
-export function newSessionToken(): { token: string; hash: Buffer } {
-  const token = `ses_${randomBytes(32).toString("hex")}`;
-  return { token, hash: hashCredential(token) };
-}
+/** The token of a new session, `ses_…`. */
+export const newSessionToken = (): NewCredential => newCredential("ses_");

@@ -2,7 +2,7 @@ import { Type } from "typebox";
 import type pg from "pg";
 import { originOf } from "../audit/origin.ts";
 import { unauthorized } from "../http/contract/errors.ts";
-import { type RouteDefinition, route } from "../http/contract/route.ts";
+import { route, type Routes } from "../http/contract/route.ts";
 import { Id, NullableTimestamp, Timestamp } from "../http/contract/schemas.ts";
 import { Name, requireName } from "./name.ts";
 import { readOrganization, renameOrganization } from "./organizationStore.ts";
@@ -16,7 +16,7 @@ const billingStates = (["pending", "active", "grace", "suspended", "exempt"] as 
 );
 
 /** Reading and renaming the caller's organization. */
-export function organizationRoutes(deps: OrganizationDeps): Record<"read" | "rename", RouteDefinition> {
+export function organizationRoutes(deps: OrganizationDeps): Routes<"read" | "rename"> {
   return {
     read: route(
       {

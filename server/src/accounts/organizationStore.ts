@@ -3,20 +3,11 @@ import type { Origin } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";
 import { newRootId } from "../postgres/ids.ts";
 import { inTransaction } from "../postgres/pool.ts";
-import type { BillingStatus } from "../postgres/tables.ts";
+import type { BillingStatus, Tables } from "../postgres/tables.ts";
 import { unauthorized, workspacePending, workspaceSuspended } from "../http/contract/errors.ts";
 
-export interface Organization {
-  id: string;
-  name: string;
-  slug: string;
-  /** The state that counts now: a grace that has run out is `suspended`. */
-  billing_status: BillingStatus;
-  /** Unix seconds; null outside grace. */
-  billing_grace_ends_at: number | null;
-  /** Unix seconds. */
-  created_at: number;
-}
+/** An organization; its billing state is the one that counts now: a grace that has run out is `suspended`. */
+export type Organization = Tables["organizations"];
 
 export interface NewOrganization {
   name: string;
@@ -59,9 +50,7 @@ export async function readOrganization(
 ): Promise<Organization | undefined> {
   const { rows } = await queryable.query<Organization>({
     name: "read_organization",
-    text: `select ${columns}
-           from organizations o
-           where o.id = $1`,
+    text: present,
     values: [orgId],
   });
   return rows[0];
@@ -77,9 +66,7 @@ export async function lockOrganization(
 ): Promise<Organization | undefined> {
   const { rows } = await client.query<Organization>({
     name: "lock_organization",
-    text: `select ${columns}
-           from organizations o
-           where o.id = $1
+    text: `${present}
            for no key update`,
     values: [orgId],
   });
@@ -130,6 +117,10 @@ const lapsed = `o.billing_status = 'grace' and o.billing_grace_ends_at <= extrac
 const columns = `o.id, o.name, o.slug, o.created_at,
   case when ${lapsed} then 'suspended' else o.billing_status end as billing_status,
   case when ${lapsed} then null else o.billing_grace_ends_at end as billing_grace_ends_at`;
+
+const present = `select ${columns}
+  from organizations o
+  where o.id = $1`;
 
 const maxSlugWordCharacters = 40;
 

@@ -1,5 +1,5 @@
 import { type Static, Type } from "typebox";
-import { type RouteDefinition, route } from "../http/contract/route.ts";
+import { route, type Routes } from "../http/contract/route.ts";
 import { Id, NullableString, Timestamp } from "../http/contract/schemas.ts";
 import { firstIdAt, idTimeMs, isId } from "../postgres/ids.ts";
 import type { AuditRow, Queries } from "../postgres/tables.ts";
@@ -67,7 +67,7 @@ const Query = Type.Object({
 });
 
 /** Who changed what. */
-export function auditRoutes(deps: AuditDeps): Record<"list", RouteDefinition> {
+export function auditRoutes(deps: AuditDeps): Routes<"list"> {
   return {
     list: route(
       {

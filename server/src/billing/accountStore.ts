@@ -25,13 +25,7 @@ const columns = `org_id, customer_id, checkout_session_id, customer_attempt, che
 
 /** The organization's account, undefined before its first checkout. */
 export async function findAccount(pool: pg.Pool, orgId: string): Promise<BillingAccount | undefined> {
-  const { rows } = await pool.query<BillingAccount>(
-    `select ${columns}
-     from billing_accounts
-     where org_id = $1`,
-    [orgId],
-  );
-  return rows[0];
+  return (await accountsWhere(pool, "org_id = $1", orgId))[0];
 }
 
 /** The account of one of the processor's customers, undefined for a customer that is not ours. */
@@ -39,13 +33,21 @@ export async function findAccountOfCustomer(
   pool: pg.Pool,
   customerId: string,
 ): Promise<BillingAccount | undefined> {
-  const { rows } = await pool.query<BillingAccount>(
+  return (await accountsWhere(pool, "customer_id = $1", customerId))[0];
+}
+
+async function accountsWhere(
+  queryable: pg.Pool | pg.ClientBase,
+  condition: "org_id = $1" | "customer_id = $1",
+  value: string,
+): Promise<BillingAccount[]> {
+  const { rows } = await queryable.query<BillingAccount>(
     `select ${columns}
      from billing_accounts
-     where customer_id = $1`,
-    [customerId],
+     where ${condition}`,
+    [value],
   );
-  return rows[0];
+  return rows;
 }
 
 /** The organization's account, made when there is none. */
@@ -54,13 +56,7 @@ export async function ensureAccount(pool: pg.Pool, orgId: string): Promise<Billi
     await client.query("insert into billing_accounts (org_id) values ($1) on conflict (org_id) do nothing", [
       orgId,
     ]);
-    const { rows } = await client.query<BillingAccount>(
-      `select ${columns}
-       from billing_accounts
-       where org_id = $1`,
-      [orgId],
-    );
-    return rows[0]!;
+    return (await accountsWhere(client, "org_id = $1", orgId))[0]!;
   });
 }
 

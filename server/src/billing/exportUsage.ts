@@ -38,12 +38,11 @@ export interface ExportCounts {
 }
 
 const advisoryLockKey = 7_281_934_006;
-const batchesPerRound = 200;
-const concurrency = 8;
-/** Rounds of one run: a customer's next month is written once its former one is settled. */
-const maxRounds = 50;
-/** Failures in a row after which the rest of a run is left to the next one: the processor is away. */
-const maxFailuresInRow = 8;
+/**
+ * Of one run: rounds, because a customer's next month is written once its former one is settled; and failures in a row after
+ * which the rest is left to the next one, because the processor is away.
+ */
+const most = { rounds: 50, batchesPerRound: 200, atOnce: 8, failuresInRow: 8 };
 /** How long a batch waits after a failure: twice as long each time. */
 const wait = { firstSeconds: 10, maxSeconds: 600 };
 
@@ -62,17 +61,17 @@ export async function exportUsage(deps: ExportDeps): Promise<ExportCounts> {
 
 async function runRounds(deps: ExportDeps, counts: ExportCounts): Promise<void> {
   const run = { failuresInRow: 0 };
-  for (let round = 0; round < maxRounds && !deps.signal.aborted; round++) {
+  for (let round = 0; round < most.rounds && !deps.signal.aborted; round++) {
     const nowSeconds = secondsOf(deps);
     counts.written += await writeBatches(deps.pool, nowSeconds);
-    const due = await findDueBatches(deps.pool, nowSeconds, batchesPerRound);
+    const due = await findDueBatches(deps.pool, nowSeconds, most.batchesPerRound);
     if (due.length === 0) return;
     // All of them end before the lock is given back: nothing is under way when another process begins.
     const ends = await Promise.allSettled(
-      Array.from({ length: concurrency }, () => work(deps, due, run, counts)),
+      Array.from({ length: most.atOnce }, () => work(deps, due, run, counts)),
     );
     for (const end of ends) if (end.status === "rejected") throw end.reason;
-    if (run.failuresInRow >= maxFailuresInRow) return;
+    if (run.failuresInRow >= most.failuresInRow) return;
   }
 }
 
@@ -83,7 +82,7 @@ async function work(
   run: { failuresInRow: number },
   counts: ExportCounts,
 ): Promise<void> {
-  while (run.failuresInRow < maxFailuresInRow && !deps.signal.aborted) {
+  while (run.failuresInRow < most.failuresInRow && !deps.signal.aborted) {
     const batch = due.pop();
     if (batch === undefined) return;
     const outcome = await exportBatch(deps, batch);

@@ -21,9 +21,8 @@ interface DueEvent {
   attempts: number;
 }
 
-const eventsPerRun = 200;
-/** Failures after which the rest of a run is left to the next one: the processor is away. */
-const maxFailures = 5;
+/** Of one run; after so many failures the rest is left to the next one: the processor is away. */
+const most = { events: 200, failures: 5 };
 /** How long a notice waits after a failure: twice as long each time. */
 const wait = { firstSeconds: 5, maxSeconds: 300 };
 const keptSeconds = 60 * 86_400;
@@ -35,7 +34,7 @@ const keptSeconds = 60 * 86_400;
 export async function processEvents(deps: ProcessDeps): Promise<{ processed: number; failed: number }> {
   const counts = { processed: 0, failed: 0 };
   for (const event of await findDue(deps)) {
-    if (deps.signal.aborted || counts.failed >= maxFailures) break;
+    if (deps.signal.aborted || counts.failed >= most.failures) break;
     try {
       await processEvent(deps, event);
       await markProcessed(deps, event);
@@ -65,7 +64,7 @@ async function findDue({ pool, nowMs }: ProcessDeps): Promise<DueEvent[]> {
        and due_at <= $1
      order by due_at, id
      limit $2`,
-    [Math.floor(nowMs() / 1000), eventsPerRun],
+    [Math.floor(nowMs() / 1000), most.events],
   );
   return rows;
 }

@@ -3,7 +3,7 @@ import type { Stripe } from "stripe";
 import { Type } from "typebox";
 import { type Config, publicUrlOf, type StripeConfig } from "../config/config.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";
-import { type RouteDefinition, route } from "../http/contract/route.ts";
+import { type RouteDefinition, route, type Routes } from "../http/contract/route.ts";
 import { NullableTimestamp } from "../http/contract/schemas.ts";
 import type { Log } from "../telemetry/log.ts";
 import { findAccount } from "./accountStore.ts";
@@ -34,7 +34,7 @@ interface Processor {
 }
 
 /** Usage, billing state, and what leads to the payment processor, which is there only with live billing. */
-export function billingRoutes(deps: BillingDeps): Record<BillingRoute, RouteDefinition> {
+export function billingRoutes(deps: BillingDeps): Routes<BillingRoute> {
   const { billing } = deps.config;
   const processor =
     billing.kind === "stripe" ? { stripe: createProcessor(billing), config: billing } : undefined;

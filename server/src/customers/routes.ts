@@ -1,11 +1,11 @@
 import { Type } from "typebox";
 import type pg from "pg";
 import { originOf } from "../audit/origin.ts";
-import { ApiError, notFound } from "../http/contract/errors.ts";
-import { type RouteDefinition, route } from "../http/contract/route.ts";
+import { ApiError } from "../http/contract/errors.ts";
+import { route, type Routes } from "../http/contract/route.ts";
 import type { TargetDeps } from "../targets/createTarget.ts";
 import { checkMetadata } from "../targets/metadata.ts";
-import { isPathUid, UidParams, uidRule } from "../targets/uid.ts";
+import { UidParams, isPathUid, uidOfPath, uidRule } from "../targets/uid.ts";
 import { deleteCustomer } from "./deleteCustomer.ts";
 import { Customer, CustomerInput, CustomerQuery, DeletedCustomer } from "./schemas.ts";
 import { listCustomers, putCustomer, readCustomer } from "./store.ts";
@@ -13,7 +13,7 @@ import { listCustomers, putCustomer, readCustomer } from "./store.ts";
 /** `/api/v1/customers`: whom an organization sends to, by its own ids. */
 export function customerRoutes(
   deps: TargetDeps & { pool: pg.Pool },
-): Record<"list" | "put" | "read" | "remove", RouteDefinition> {
+): Routes<"list" | "put" | "read" | "remove"> {
   return {
     list: route(
       {
@@ -42,10 +42,7 @@ export function customerRoutes(
     ),
     read: route(
       { summary: "Read a customer", params: UidParams, response: { 200: Customer } },
-      async ({ caller, params: { uid } }) => {
-        if (!isPathUid(uid)) throw notFound();
-        return readCustomer(deps.pool, { orgId: caller.orgId, uid });
-      },
+      async ({ caller, params }) => readCustomer(deps.pool, { orgId: caller.orgId, uid: uidOfPath(params) }),
     ),
     remove: route(
       {
@@ -55,8 +52,7 @@ export function customerRoutes(
         response: { 200: DeletedCustomer },
       },
       async (call) => {
-        const { uid } = call.params;
-        if (!isPathUid(uid)) throw notFound();
+        const uid = uidOfPath(call.params);
         return { deleted: true, deleted_targets: await deleteCustomer(deps, originOf(call), uid) };
       },
     ),

@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox";
 import { lineOfText } from "../http/contract/plainText.ts";
-import { Id, Timestamp } from "../http/contract/schemas.ts";
+import { Id, pageByName, Timestamp } from "../http/contract/schemas.ts";
 import { MetadataField } from "../targets/metadata.ts";
 import { Uid } from "../targets/uid.ts";
 
@@ -28,15 +28,7 @@ export const CustomerInput = Type.Object(
 
 export type CustomerInput = Static<typeof CustomerInput>;
 
-export const CustomerQuery = Type.Object({
-  limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
-  after: Type.Optional(
-    Type.Unsafe<string>({ ...Uid, description: "The uid of the last customer of the page before" }),
-  ),
-  prefix: Type.Optional(
-    Type.Unsafe<string>({ ...Uid, description: "Only customers whose uid begins with this" }),
-  ),
-});
+export const CustomerQuery = Type.Object(pageByName(Uid, ["uid", "customer"]));
 
 export const DeletedCustomer = Type.Object(
   { deleted: Type.Literal(true), deleted_targets: Type.Integer() },

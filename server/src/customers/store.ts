@@ -28,6 +28,10 @@ const afterAllUids = "~";
 
 const columns = "c.id, c.uid, c.name, c.metadata, c.created_at, c.updated_at";
 
+const ofOrganization = `select ${columns}
+  from customers c
+  where c.org_id = $1`;
+
 /** A page of an organization's customers, by uid. */
 export async function listCustomers(
   pool: pg.Pool,
@@ -40,9 +44,7 @@ export async function listCustomers(
 ): Promise<StoredCustomer[]> {
   const { rows } = await pool.query<StoredCustomer>({
     name: "list_customers",
-    text: `select ${columns}
-           from customers c
-           where c.org_id = $1
+    text: `${ofOrganization}
              and c.uid > $2
              and c.uid >= $3
              and c.uid < $4
@@ -57,9 +59,7 @@ export async function listCustomers(
 export async function readCustomer(pool: pg.Pool, { orgId, uid }: CustomerKey): Promise<StoredCustomer> {
   const { rows } = await pool.query<StoredCustomer>({
     name: "read_customer",
-    text: `select ${columns}
-           from customers c
-           where c.org_id = $1
+    text: `${ofOrganization}
              and c.uid = $2`,
     values: [orgId, uid],
   });
@@ -146,9 +146,7 @@ async function update(
 async function lock(client: pg.ClientBase, { orgId, uid }: CustomerKey): Promise<StoredCustomer | undefined> {
   const { rows } = await client.query<StoredCustomer>({
     name: "lock_customer",
-    text: `select ${columns}
-           from customers c
-           where c.org_id = $1
+    text: `${ofOrganization}
              and c.uid = $2
            for update of c`,
     values: [orgId, uid],

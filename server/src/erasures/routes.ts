@@ -3,7 +3,7 @@ import { type Static, Type } from "typebox";
 import { type Config, mailboxRetentionMs } from "../config/config.ts";
 import type { Caller } from "../http/contract/credentials.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";
-import { type RouteDefinition, route } from "../http/contract/route.ts";
+import { route, type Routes } from "../http/contract/route.ts";
 import { Id, IdParams, pageBefore, NullableTimestamp, Timestamp } from "../http/contract/schemas.ts";
 import type { Mailboxes } from "../mailbox/mailboxes.ts";
 import { isId, newRootId } from "../postgres/ids.ts";
@@ -50,13 +50,11 @@ const Erasure = Type.Object(
 const maxRunning = 100;
 
 /** Erasing what items held. */
-export function erasureRoutes(
-  deps: ErasureRouteDeps,
-): Record<"eraseEvent" | "create" | "list" | "read", RouteDefinition> {
+export function erasureRoutes(deps: ErasureRouteDeps): Routes<"eraseEvent" | "create" | "list" | "read"> {
   return { ...requestRoutes(deps), ...readingRoutes(deps) };
 }
 
-function requestRoutes(deps: ErasureRouteDeps): Record<"eraseEvent" | "create", RouteDefinition> {
+function requestRoutes(deps: ErasureRouteDeps): Routes<"eraseEvent" | "create"> {
   return {
     eraseEvent: route(
       {
@@ -85,7 +83,7 @@ function requestRoutes(deps: ErasureRouteDeps): Record<"eraseEvent" | "create", 
   };
 }
 
-function readingRoutes(deps: ErasureRouteDeps): Record<"list" | "read", RouteDefinition> {
+function readingRoutes(deps: ErasureRouteDeps): Routes<"list" | "read"> {
   return {
     list: route(
       {

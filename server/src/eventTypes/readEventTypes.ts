@@ -30,6 +30,9 @@ export interface EventTypeFilter {
 
 const columns = `t.id, t.name, t.description, t."group", t.deprecated, t.created_at, t.updated_at`;
 
+const fromOrganization = `from event_types t
+  where t.org_id = $1`;
+
 /** A page of an organization's event types, by name, without schemas and examples. */
 export async function listEventTypes(
   pool: pg.Pool,
@@ -39,8 +42,7 @@ export async function listEventTypes(
   const { rows } = await pool.query<ListedEventType>({
     name: "list_event_types",
     text: `select ${columns}
-           from event_types t
-           where t.org_id = $1
+           ${fromOrganization}
              and t.name > $2
              and starts_with(t.name, $3)
              and ($4::boolean is null or t.deprecated = $4)
@@ -57,8 +59,7 @@ export async function readEventType(pool: pg.Pool, orgId: string, name: string):
   const { rows } = await pool.query<Row>({
     name: "read_event_type",
     text: `select ${columns}, t.schema, t.example
-           from event_types t
-           where t.org_id = $1
+           ${fromOrganization}
              and t.name = $2`,
     values: [orgId, name],
   });

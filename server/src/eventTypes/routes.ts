@@ -2,7 +2,7 @@ import { Type } from "typebox";
 import type pg from "pg";
 import { originOf } from "../audit/origin.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";
-import { type RouteDefinition, route } from "../http/contract/route.ts";
+import { type RouteDefinition, route, type Routes } from "../http/contract/route.ts";
 import { checkEventType } from "./checkEventType.ts";
 import { deleteEventType } from "./deleteEventType.ts";
 import { listEventTypes, readEventType } from "./readEventTypes.ts";
@@ -27,9 +27,7 @@ interface EventTypeDeps {
 }
 
 /** `/api/v1/event-types`: the catalogue of what an organization sends. */
-export function eventTypeRoutes(
-  deps: EventTypeDeps,
-): Record<"list" | "put" | "read" | "remove" | "import", RouteDefinition> {
+export function eventTypeRoutes(deps: EventTypeDeps): Routes<"list" | "put" | "read" | "remove" | "import"> {
   return {
     list: route(
       {
@@ -47,10 +45,7 @@ export function eventTypeRoutes(
     put: putRoute(deps),
     read: route(
       { summary: "Read an event type", params: NameParams, response: { 200: EventType } },
-      async ({ caller, params: { name } }) => {
-        if (!isTypeName(name)) throw notFound();
-        return readEventType(deps.pool, caller.orgId, name);
-      },
+      async ({ caller, params }) => readEventType(deps.pool, caller.orgId, nameOfPath(params)),
     ),
     remove: route(
       {
@@ -61,8 +56,7 @@ export function eventTypeRoutes(
         response: { 200: DeletedEventType },
       },
       async (call) => {
-        const { name } = call.params;
-        if (!isTypeName(name)) throw notFound();
+        const name = nameOfPath(call.params);
         return { deleted: true, naming_targets: await deleteEventType(deps.pool, originOf(call), name) };
       },
     ),
@@ -119,4 +113,10 @@ function importRoute(deps: EventTypeDeps): RouteDefinition {
       };
     },
   );
+}
+
+/** @throws {ApiError} 404 for what is no name. */
+function nameOfPath({ name }: { name: string }): string {
+  if (!isTypeName(name)) throw notFound();
+  return name;
 }

@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import { lineOfText, linesOfText } from "../http/contract/plainText.ts";
-import { Id, Timestamp } from "../http/contract/schemas.ts";
+import { Id, pageByName, Timestamp } from "../http/contract/schemas.ts";
 
 /** Bytes of JSON that a schema, and an example, may have. */
 export const maxJsonBytes = 65_536;
@@ -61,13 +61,7 @@ export const EventTypeInput = Type.Object(
 const NameText = Type.String({ pattern: "^[ -~]{1,256}$" });
 
 export const EventTypeQuery = Type.Object({
-  limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
-  after: Type.Optional(
-    Type.Unsafe<string>({ ...NameText, description: "The name of the last type of the page before" }),
-  ),
-  prefix: Type.Optional(
-    Type.Unsafe<string>({ ...NameText, description: "Only types whose name begins with this" }),
-  ),
+  ...pageByName(NameText, ["name", "type"]),
   deprecated: Type.Optional(
     Type.Unsafe<"true" | "false">({
       type: "string",

@@ -35,32 +35,9 @@ export function mailboxPage(filter: EventFilter, status: MailboxStatus, unreadCo
       return sorted(filter, sql`${ofStatus(filter, status, lapsed)} union all ${closedDead(filter)}`);
     }
     case "ACKNOWLEDGED":
-      return firstOfEach(
-        filter,
-        sql`
-          select c.id
-          from closed_messages c
-          where c.bucket = get_byte(uuid_send(t.id), 15)
-            and c.mailbox_id = t.id
-            and not c.dead
-            and c.id >= ${expiredBefore(filter)}
-            ${inRange(filter, sql`c.id`)}
-          ${ordered(filter, sql`c.id`)}
-        `,
-      );
+      return firstOfEach(filter, closed(filter, sql`not c.dead`));
     case "EXPIRED":
-      return firstOfEach(
-        filter,
-        sql`
-          select e.id
-          from events e
-          where e.bucket = get_byte(uuid_send(t.id), 15)
-            and e.target_id = t.id
-            and e.id < ${expiredBefore(filter)}
-            ${inRange(filter, sql`e.id`)}
-          ${ordered(filter, sql`e.id`)}
-        `,
-      );
+      return firstOfEach(filter, accepted(filter, sql`e.id < ${expiredBefore(filter)}`));
   }
 }
 
@@ -71,24 +48,43 @@ function sortedUnread(filter: EventFilter): IdStatement {
 }
 
 function walkedUnread(filter: EventFilter): IdStatement {
-  return firstOfEach(
-    filter,
-    sql`
-      select e.id
-      from events e
-      where e.bucket = get_byte(uuid_send(t.id), 15)
-        and e.target_id = t.id
-        and e.id >= ${expiredBefore(filter)}
-        ${inRange(filter, sql`e.id`)}
-        and (
-          select message_status(m.state, m.claimable_at, m.claim_count, t.max_claims, ${databaseNowMs})
-          from messages m
-          where m.bucket = e.bucket
-            and m.id = e.id
-        ) = 'UNREAD'
-      ${ordered(filter, sql`e.id`)}
-    `,
-  );
+  const isUnread = sql`
+    e.id >= ${expiredBefore(filter)}
+    and (
+      select message_status(m.state, m.claimable_at, m.claim_count, t.max_claims, ${databaseNowMs})
+      from messages m
+      where m.bucket = e.bucket
+        and m.id = e.id
+    ) = 'UNREAD'
+  `;
+  return firstOfEach(filter, accepted(filter, isUnread));
+}
+
+/** What the mailbox `t` accepted, in the order of the filter. */
+function accepted(filter: EventFilter, condition: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`
+    select e.id
+    from events e
+    where e.bucket = get_byte(uuid_send(t.id), 15)
+      and e.target_id = t.id
+      and ${condition}
+      ${inRange(filter, sql`e.id`)}
+    ${ordered(filter, sql`e.id`)}
+  `;
+}
+
+/** What has left the mailbox `t` and is not expired, in the order of the filter. */
+function closed(filter: EventFilter, condition: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`
+    select c.id
+    from closed_messages c
+    where c.bucket = get_byte(uuid_send(t.id), 15)
+      and c.mailbox_id = t.id
+      and ${condition}
+      and c.id >= ${expiredBefore(filter)}
+      ${inRange(filter, sql`c.id`)}
+    ${ordered(filter, sql`c.id`)}
+  `;
 }
 
 /** Merges the first of each mailbox; `first` selects those of the mailbox `t` in the order of the filter. */
@@ -143,17 +139,7 @@ function closedDead(filter: EventFilter): RawBuilder<unknown> {
   return sql`
     select first.id
     from ${mailboxes(filter)} t
-    cross join lateral (
-      select c.id
-      from closed_messages c
-      where c.bucket = get_byte(uuid_send(t.id), 15)
-        and c.mailbox_id = t.id
-        and c.dead
-        and c.id >= ${expiredBefore(filter)}
-        ${inRange(filter, sql`c.id`)}
-      ${ordered(filter, sql`c.id`)}
-      limit ${reach(filter)}
-    ) first
+    cross join lateral (${closed(filter, sql`c.dead`)} limit ${reach(filter)}) first
   `;
 }
 

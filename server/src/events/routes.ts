@@ -5,7 +5,7 @@ import { customerOf } from "../http/contract/scope.ts";
 import { isId } from "../postgres/ids.ts";
 import { notFound } from "../http/contract/errors.ts";
 import { Handoff, handoffAnswer } from "../handoff/record/handoffAnswer.ts";
-import { type RouteDefinition, route } from "../http/contract/route.ts";
+import { route, type Routes } from "../http/contract/route.ts";
 import { IdParams } from "../http/contract/schemas.ts";
 import { attemptAnswer, eventAnswer, listedAnswer } from "./answers.ts";
 import { cancelEvent } from "./cancelEvent.ts";
@@ -21,7 +21,7 @@ import type { EventScope } from "./store.ts";
 /** `/api/v1/events`: what was accepted and what became of it. */
 export function eventRoutes(
   deps: ReplayDeps & { pool: pg.Pool },
-): Record<"list" | "read" | "payload" | "replay" | "cancel", RouteDefinition> {
+): Routes<"list" | "read" | "payload" | "replay" | "cancel"> {
   const mailboxRetentionMs = deps.config.mailboxRetentionSeconds * 1000;
   const scopeOf = (caller: Caller): EventScope => ({ orgId: caller.orgId, mailboxRetentionMs });
   return {
@@ -47,10 +47,7 @@ export function eventRoutes(
   };
 }
 
-function readingRoutes(
-  deps: ReplayDeps,
-  scopeOf: (caller: Caller) => EventScope,
-): Record<"list" | "read", RouteDefinition> {
+function readingRoutes(deps: ReplayDeps, scopeOf: (caller: Caller) => EventScope): Routes<"list" | "read"> {
   return {
     list: route(
       {
@@ -100,7 +97,7 @@ function readingRoutes(
   };
 }
 
-function changingRoutes(deps: ReplayDeps & { pool: pg.Pool }): Record<"replay" | "cancel", RouteDefinition> {
+function changingRoutes(deps: ReplayDeps & { pool: pg.Pool }): Routes<"replay" | "cancel"> {
   return {
     replay: route(
       {

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from "kysely";
 import type { EventStatus } from "../items/eventStatuses.ts";
 import type { EventFilter } from "./eventFilter.ts";
-import { databaseNowMs, type IdBounds, statusOf, within } from "./statuses.ts";
+import { closedMessageOf, databaseNowMs, type IdBounds, settlementOf, statusOf } from "./statuses.ts";
 
 /**
  * Whether the row `e` of `events` has a status, as SQL: what `statusOf` says, with no more looked up than this status takes.
@@ -12,7 +12,9 @@ export function hasStatus(
   status: EventStatus,
   bounds: IdBounds,
 ): RawBuilder<unknown> {
-  const notSettled = sql`not exists (${settlement(bounds)})`;
+  const settlement = sql`select ${settlementOf(bounds)}`;
+  const closed = sql`select ${closedMessageOf(bounds)}`;
+  const notSettled = sql`not exists (${settlement})`;
   const expiredBefore = sql`first_id_at(${databaseNowMs} - ${mailboxRetentionMs}::bigint)`;
   const isLive = sql`e.kind = 2 and e.id >= ${expiredBefore} and ${notSettled}`;
   switch (status) {
@@ -24,40 +26,19 @@ export function hasStatus(
     case "DELIVERED":
       return sql`e.kind <> 2 and ${statusOf(mailboxRetentionMs, bounds)} = ${status}`;
     case "FAILED":
-      return sql`e.kind <> 2 and exists (${settlement(bounds)} and s.status = ${status})`;
+      return sql`e.kind <> 2 and exists (${settlement} and s.status = ${status})`;
     case "FILTERED":
-      return sql`exists (${settlement(bounds)} and s.status = ${status})`;
+      return sql`exists (${settlement} and s.status = ${status})`;
     case "EXPIRED":
       return sql`e.kind = 2 and e.id < ${expiredBefore} and ${notSettled}`;
     case "UNREAD":
     case "CLAIMED":
       return sql`${isLive} and ${messageStatus} = ${status}`;
     case "ACKNOWLEDGED":
-      return sql`${isLive} and exists (${closed(bounds)} and not c.dead)`;
+      return sql`${isLive} and exists (${closed} and not c.dead)`;
     case "DEAD":
-      return sql`${isLive} and (exists (${closed(bounds)} and c.dead) or ${messageStatus} = ${status})`;
+      return sql`${isLive} and (exists (${closed} and c.dead) or ${messageStatus} = ${status})`;
   }
-}
-
-function settlement(bounds: IdBounds): RawBuilder<unknown> {
-  return sql`
-    select
-    from settlements s
-    where s.bucket = e.bucket
-      and s.event_id = e.id
-      ${within(bounds, sql`s.event_id`)}
-  `;
-}
-
-function closed(bounds: IdBounds): RawBuilder<unknown> {
-  return sql`
-    select
-    from closed_messages c
-    where c.bucket = e.bucket
-      and c.mailbox_id = e.target_id
-      and c.id = e.id
-      ${within(bounds, sql`c.id`)}
-  `;
 }
 
 /** A delivery that was tried has a row of its own. */

@@ -18,13 +18,7 @@ export interface IdBounds {
  */
 export function statusOf(mailboxRetentionMs: number, bounds?: IdBounds): RawBuilder<EventStatus> {
   return sql`coalesce(
-    (
-      select s.status
-      from settlements s
-      where s.bucket = e.bucket
-        and s.event_id = e.id
-        ${within(bounds, sql`s.event_id`)}
-    ),
+    (select s.status ${settlementOf(bounds)}),
     case when e.kind = 2 then
       mailbox_item_status(e.bucket, e.target_id, e.id, ${databaseNowMs}, ${mailboxRetentionMs})
     end,
@@ -71,13 +65,7 @@ export function changedAtMsOf(bounds?: IdBounds): RawBuilder<number | null> {
       ${within(bounds, sql`a.event_id`)}
   )`;
   return sql`greatest(
-    (
-      select s.settled_at
-      from settlements s
-      where s.bucket = e.bucket
-        and s.event_id = e.id
-        ${within(bounds, sql`s.event_id`)}
-    ),
+    (select s.settled_at ${settlementOf(bounds)}),
     ${attemptEnd(sql`a.outcome = 1`)},
     (
       select g.attempted_at[array_position(g.event_ids, e.id)] + g.durations_ms[array_position(g.event_ids, e.id)]
@@ -86,12 +74,8 @@ export function changedAtMsOf(bounds?: IdBounds): RawBuilder<number | null> {
     ${attemptEnd(sql`a.outcome <> 1`)},
     (
       select c.closed_at
-      from closed_messages c
-      where e.kind = 2
-        and c.bucket = e.bucket
-        and c.mailbox_id = e.target_id
-        and c.id = e.id
-        ${within(bounds, sql`c.id`)}
+      ${closedMessageOf(bounds)}
+        and e.kind = 2
     )
   )`;
 }
@@ -116,6 +100,27 @@ export function deliveredGroupOf(bounds?: IdBounds): RawBuilder<unknown> {
       ${days}
     order by g.last_id
     limit 1
+  `;
+}
+
+/** From the row `s` of `settlements` that ends the row `e` of `events`, as SQL; none while it has no such end. */
+export function settlementOf(bounds?: IdBounds): RawBuilder<unknown> {
+  return sql`
+    from settlements s
+    where s.bucket = e.bucket
+      and s.event_id = e.id
+      ${within(bounds, sql`s.event_id`)}
+  `;
+}
+
+/** From the row `c` of `closed_messages` of the row `e` of `events`, as SQL; none while it is in its mailbox. */
+export function closedMessageOf(bounds?: IdBounds): RawBuilder<unknown> {
+  return sql`
+    from closed_messages c
+    where c.bucket = e.bucket
+      and c.mailbox_id = e.target_id
+      and c.id = e.id
+      ${within(bounds, sql`c.id`)}
   `;
 }
 

@@ -1,10 +1,10 @@
-import { type RouteDefinition, route } from "../http/contract/route.ts";
+import { route, type Routes } from "../http/contract/route.ts";
 import { checkedPattern, documentWith } from "./filter.ts";
 import { failedParts, matchFilter } from "./matchFilter.ts";
 import { FilterResult, FilterTrial } from "./schemas.ts";
 
 /** `/api/v1/filters`. */
-export function filterRoutes(): Record<"tryOut", RouteDefinition> {
+export function filterRoutes(): Routes<"tryOut"> {
   return {
     tryOut: route(
       {

@@ -11,6 +11,7 @@ import type {
   PreparedHandoff,
 } from "../targets/handoffTargets.ts";
 import type { SecretBox } from "../items/secretBox.ts";
+import { kindOf } from "../targets/store.ts";
 import { bearerContext } from "./agent/agent.ts";
 import { cardColumns } from "./card/cardStore.ts";
 import { examineCard } from "./card/examineCard.ts";
@@ -126,13 +127,8 @@ async function checkResultTarget(
   targetId: string | null,
 ): Promise<void> {
   if (targetId === null) return;
-  const found = await transaction
-    .selectFrom("targets")
-    .select("kind")
-    .where("id", "=", targetId)
-    .where("org_id", "=", orgId)
-    .executeTakeFirst();
-  if (found === undefined || found.kind === "a2a") {
+  const kind = await kindOf(transaction, { orgId, id: targetId });
+  if (kind === undefined || kind === "a2a") {
     throw new ApiError(400, "result_target_id must be a mailbox or webhook target of this workspace");
   }
 }

@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import { notFound } from "../http/contract/errors.ts";
-import { type RouteDefinition, route } from "../http/contract/route.ts";
+import { route, type Routes } from "../http/contract/route.ts";
 import { IdParams } from "../http/contract/schemas.ts";
 import { readItem } from "../intake/readItem.ts";
 import { Handoff } from "./record/handoffAnswer.ts";
@@ -17,9 +17,7 @@ const refusals = {
 };
 
 /** What a client and an agent have to say about a task that is under way. */
-export function handoffRoutes(
-  deps: HandoffRouteDeps,
-): Record<"answer" | "cancel" | "notified", RouteDefinition> {
+export function handoffRoutes(deps: HandoffRouteDeps): Routes<"answer" | "cancel" | "notified"> {
   return {
     answer: route(
       {

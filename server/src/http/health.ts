@@ -4,7 +4,7 @@ import { prometheusContentType } from "prom-client";
 import { singleFlight } from "../runtime/singleFlight.ts";
 import { ApiError, unauthorized } from "./contract/errors.ts";
 import { createReadiness, type ReadinessDeps } from "./readiness.ts";
-import { type RouteDefinition, route } from "./contract/route.ts";
+import { route, type Routes } from "./contract/route.ts";
 
 export interface HealthDeps extends ReadinessDeps {
   /** Metrics in Prometheus' text format, of all threads. */
@@ -17,7 +17,7 @@ export interface HealthDeps extends ReadinessDeps {
 }
 
 /** What operators and load balancers ask: is it alive, does it serve, what does it count. */
-export function healthRoutes(deps: HealthDeps): Record<"alive" | "ready" | "metrics", RouteDefinition> {
+export function healthRoutes(deps: HealthDeps): Routes<"alive" | "ready" | "metrics"> {
   const whyNotReady = singleFlight(createReadiness(deps));
   const gather = singleFlight(async () => Buffer.from(await deps.metricsText()));
   return {

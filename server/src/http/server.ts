@@ -1,4 +1,4 @@
-import type { ServerResponse } from "node:http";
+import { addRequestFields } from "./fastifyFields.ts";
 import { lazyCompilers } from "./lazyCompilers.ts";
 import type { Socket } from "node:net";
 import fastify, {
@@ -13,7 +13,7 @@ import { type ConnectionLimit, limitConnections } from "./connections/connection
 import { createPacedServer, pacedConnection } from "./connections/pacedServer.ts";
 import { authenticate, type Caller, presentedKey } from "./contract/credentials.ts";
 import { registerBodyParser, statedBytes } from "./contract/body.ts";
-import { type BodyRoom, createBodyRoom } from "./contract/bodyRoom.ts";
+import { createBodyRoom } from "./contract/bodyRoom.ts";
 import type { KeyOwners } from "./contract/keyOwners.ts";
 import { toApiError } from "./contract/errorAnswer.ts";
 import { errorHeaders, notFound, unauthorized } from "./contract/errors.ts";
@@ -23,40 +23,11 @@ import { queryNumbers } from "./contract/queryNumbers.ts";
 import { leastRole, requireRole } from "./contract/roles.ts";
 import { newRequestId } from "./contract/requestId.ts";
 import { judge, type NamedThing, outOfScope, type Scope } from "./contract/scope.ts";
-import type { Credential } from "./contract/route.ts";
 import type { RouteRow, ServerDeps } from "./contract/routeTable.ts";
 import { belowPrefix, pathPrefix } from "./pathPrefix.ts";
 import { fastRoutes } from "./fast/fastRoutes.ts";
-import { openFastPath, type FastPath } from "./fast/fastPath.ts";
+import { openFastPath } from "./fast/fastPath.ts";
 import { answerUnheard, refuseConnection } from "./contract/unheardRequests.ts";
-
-declare module "fastify" {
-  interface FastifyContextConfig {
-    credential?: Credential;
-    rawBody?: boolean;
-    anyBody?: boolean;
-    missingFields?: string | undefined;
-  }
-  interface FastifyInstance {
-    /** The connections that are not in the server's own list. */
-    fastPath?: FastPath;
-    connectionLimit: ConnectionLimit;
-    /** What bodies of requests hold in memory. */
-    bodyRoom: BodyRoom;
-  }
-  interface FastifyRequest {
-    caller: Caller | null;
-    /** The organization of the key that the route itself checks. */
-    keyOwner: string | null;
-    answer: ServerResponse;
-    /** When the request's headers were complete, by `performance.now()`. */
-    startedAtMs: number;
-    /** The route's path as declared; the framework's own accessor costs a microsecond a time. */
-    routePath: string;
-    /** Whether the handler wants the body's bytes in place of parsed JSON. */
-    takesRawBody: boolean;
-  }
-}
 
 /** How long a client may take to send its headers and body before the connection is closed. */
 const requestTimeoutMs = 30_000;
@@ -108,12 +79,7 @@ export function createServer(deps: ServerDeps): FastifyInstance {
     serverFactory: (handle) => createPacedServer(httpOptions, handle),
   });
   answerUnheard(app.server);
-  app.decorateRequest("caller", null);
-  app.decorateRequest("keyOwner", null);
-  app.decorateRequest("answer");
-  app.decorateRequest("startedAtMs", 0);
-  app.decorateRequest("routePath", "unknown");
-  app.decorateRequest("takesRawBody", false);
+  addRequestFields(app);
   app.decorate("bodyRoom", createBodyRoom(deps.config.bodyMemoryBytes));
   registerBodyParser(app, deps.config.maxBodyBytes, app.bodyRoom);
   app.decorate("connectionLimit", boundConnections(app, deps.maxConnections));

@@ -1,9 +1,14 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { Type } from "typebox";
-import { presentedKey } from "../http/contract/credentials.ts";
+import { requiredKey } from "../http/contract/credentials.ts";
 import { bucketOf, isId, newId } from "../postgres/ids.ts";
-import { unauthorized } from "../http/contract/errors.ts";
-import { type RouteDefinition, route, sendAnswer, type FastAnswer } from "../http/contract/route.ts";
+import {
+  type RouteDefinition,
+  route,
+  sendAnswer,
+  type FastAnswer,
+  type Routes,
+} from "../http/contract/route.ts";
 import { Id } from "../http/contract/schemas.ts";
 import type { Acceptance, NewItem } from "../items/item.ts";
 import type { Traces } from "../telemetry/traces.ts";
@@ -17,6 +22,12 @@ export interface IntakeRouteDeps {
   traces?: Traces | undefined;
   nowMs: () => number;
 }
+
+/** What is refused by the state of the bills, as interfaces document it. */
+export const billingRefusals = {
+  402: "The workspace is suspended",
+  403: "The workspace is pending, or the request carries a session in place of an API key",
+};
 
 export const ItemHeaders = Type.Object({
   "idempotency-key": Type.Optional(
@@ -48,7 +59,7 @@ const Accepted = Type.Object(
 const nobodysTarget = "0".repeat(32);
 
 /** `POST /t/:target_id` and `POST /e/:endpoint_id`. */
-export function intakeRoutes(deps: IntakeRouteDeps): Record<"target" | "endpoint", RouteDefinition> {
+export function intakeRoutes(deps: IntakeRouteDeps): Routes<"target" | "endpoint"> {
   return {
     target: itemRoute(deps, "target_id", "Accepts an item for a target", false),
     endpoint: itemRoute(deps, "endpoint_id", "Accepts an event for a legacy endpoint", true),
@@ -70,14 +81,12 @@ function itemRoute(
       headers: ItemHeaders,
       response: { 202: Accepted },
       errors: {
-        402: "The workspace is suspended",
-        403: "The workspace is pending, or the request carries a session in place of an API key",
+        ...billingRefusals,
         409: "The mailbox is disabled, or the Idempotency-Key was used with another body",
       },
     },
     async ({ request, reply, params }) => {
-      const key = presentedKey(request);
-      if (key === undefined) throw unauthorized();
+      const key = requiredKey(request);
       const body = (request.body as Buffer | undefined) ?? Buffer.alloc(0);
       const presented = (params as Record<string, string>)[parameter]!;
       const targetId = isId(presented) ? presented : nobodysTarget;

@@ -26,21 +26,16 @@ export function changeRefusal(result: ChangeResult): ApiError | undefined {
 
 /** The error of a message that could not be claimed. */
 export function claimRefusal(refusal: NamedClaimRefusal): ApiError {
-  switch (refusal) {
-    case "unauthorized":
-      return unauthorized();
-    case "not found":
-      return notFound();
-    case "claimed":
-    case "busy":
-      return new ApiError(409, "the message is claimed");
-    case "acknowledged":
-      return new ApiError(409, "the message is acknowledged");
-    case "dead":
-      return new ApiError(409, "the message is dead: redrive it first");
-    case "expired":
-      return new ApiError(409, "the message has expired");
-    case "behind":
-      return new ApiError(409, "an earlier message of its ordering key is not done");
-  }
+  if (refusal === "unauthorized") return unauthorized();
+  if (refusal === "not found") return notFound();
+  return new ApiError(409, whyNotClaimable[refusal]);
 }
+
+const whyNotClaimable: Record<Exclude<NamedClaimRefusal, "unauthorized" | "not found">, string> = {
+  claimed: "the message is claimed",
+  busy: "the message is claimed",
+  acknowledged: "the message is acknowledged",
+  dead: "the message is dead: redrive it first",
+  expired: "the message has expired",
+  behind: "an earlier message of its ordering key is not done",
+};

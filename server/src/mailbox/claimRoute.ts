@@ -7,7 +7,7 @@ import { callerGone } from "../http/contract/callerGone.ts";
 import { requiredKey } from "../http/contract/credentials.ts";
 import { ApiError, notFound, unauthorized } from "../http/contract/errors.ts";
 import { parseIf } from "../http/contract/parseIf.ts";
-import { type RouteDefinition, route, sendAnswer, type FastAnswer } from "../http/contract/route.ts";
+import { route, sendAnswer, type FastAnswer, type Routes } from "../http/contract/route.ts";
 import { claimedMessageText } from "./message/message.ts";
 import { MailboxParams, type MailboxRouteDeps } from "./routes.ts";
 import { Claim, LeaseSeconds, optionalBody } from "./message/schemas.ts";
@@ -15,7 +15,7 @@ import { Claim, LeaseSeconds, optionalBody } from "./message/schemas.ts";
 const printable = /^[\x20-\x7e\x80-\xff]{1,255}$/;
 
 /** The claim of a mailbox's oldest messages. */
-export function claimRoute(deps: MailboxRouteDeps): Record<"claim", RouteDefinition> {
+export function claimRoute(deps: MailboxRouteDeps): Routes<"claim"> {
   return {
     claim: route(
       {

@@ -3,7 +3,7 @@ import { isId, nobodysId } from "../postgres/ids.ts";
 import { requiredKey } from "../http/contract/credentials.ts";
 import { notFound, unauthorized } from "../http/contract/errors.ts";
 import { parseIf } from "../http/contract/parseIf.ts";
-import { type RouteDefinition, route, sendAnswer, type FastAnswer } from "../http/contract/route.ts";
+import { route, sendAnswer, type FastAnswer, type Routes } from "../http/contract/route.ts";
 import { claimRoute } from "./claimRoute.ts";
 import type { ClaimChange } from "./finish/changeClaims.ts";
 import type { ChangeResult } from "./finish/closeMessages.ts";
@@ -16,11 +16,11 @@ import { Claims, LeaseSeconds, Reason, RejectedClaims, Results } from "./message
 /** What consumers do with the messages of one mailbox, many at a time. */
 export function consumerRoutes(
   deps: MailboxRouteDeps,
-): Record<"claim" | "acknowledge" | "extend" | "release" | "reject", RouteDefinition> {
+): Routes<"claim" | "acknowledge" | "extend" | "release" | "reject"> {
   return { ...claimRoute(deps), ...endRoutes(deps), ...leaseRoutes(deps) };
 }
 
-function endRoutes(deps: MailboxRouteDeps): Record<"acknowledge" | "reject", RouteDefinition> {
+function endRoutes(deps: MailboxRouteDeps): Routes<"acknowledge" | "reject"> {
   return {
     acknowledge: route(
       {
@@ -84,7 +84,7 @@ async function acknowledge(
 const perMessage =
   "Every message has its own result, in the order of the request: a stale `claim_token` gets 409 and leaves the others alone.";
 
-function leaseRoutes(deps: MailboxRouteDeps): Record<"extend" | "release", RouteDefinition> {
+function leaseRoutes(deps: MailboxRouteDeps): Routes<"extend" | "release"> {
   return {
     extend: route(
       {

@@ -1,7 +1,7 @@
 import { Type } from "typebox";
 import type { Caller } from "../http/contract/credentials.ts";
 import { ApiError } from "../http/contract/errors.ts";
-import { type RouteDefinition, route, sendAnswer } from "../http/contract/route.ts";
+import { route, sendAnswer, type Routes } from "../http/contract/route.ts";
 import { forceMessage } from "./finish/forceMessage.ts";
 import { optionalBody, ReadableMessage, Reason } from "./message/schemas.ts";
 import { type MailboxRouteDeps, readDeps } from "./routes.ts";
@@ -10,7 +10,7 @@ import { readMessage } from "./view/readMessage.ts";
 const Params = Type.Object({ mailbox_id: Type.String(), message_id: Type.String() });
 
 /** What a person may do to a message over the heads of its consumers. */
-export function handRoutes(deps: MailboxRouteDeps): Record<"forceRelease" | "forceReject", RouteDefinition> {
+export function handRoutes(deps: MailboxRouteDeps): Routes<"forceRelease" | "forceReject"> {
   const change = async (
     caller: Caller,
     { mailbox_id: mailboxId, message_id: messageId }: { mailbox_id: string; message_id: string },

@@ -6,7 +6,7 @@ import { isId, nobodysId } from "../postgres/ids.ts";
 import { requiredKey } from "../http/contract/credentials.ts";
 import { ApiError } from "../http/contract/errors.ts";
 import { parseIf } from "../http/contract/parseIf.ts";
-import { type RouteDefinition, route, sendAnswer, type FastAnswer } from "../http/contract/route.ts";
+import { route, sendAnswer, type FastAnswer, type Routes } from "../http/contract/route.ts";
 import { findMailbox, type ReadDeps } from "./message/findMailbox.ts";
 import { listMessages } from "./view/listMessages.ts";
 import type { Mailboxes } from "./mailboxes.ts";
@@ -44,11 +44,11 @@ const Acknowledgement = optionalBody({ claim_token: Type.Optional(Type.String({ 
 /** Mailboxes as people and programs look at them; claims and acknowledgements of single messages. */
 export function mailboxRoutes(
   deps: MailboxRouteDeps,
-): Record<"list" | "stats" | "redrive" | "read" | "claim" | "acknowledge", RouteDefinition> {
+): Routes<"list" | "stats" | "redrive" | "read" | "claim" | "acknowledge"> {
   return { ...viewRoutes(deps), ...messageRoutes(deps) };
 }
 
-function viewRoutes(deps: MailboxRouteDeps): Record<"list" | "stats" | "redrive", RouteDefinition> {
+function viewRoutes(deps: MailboxRouteDeps): Routes<"list" | "stats" | "redrive"> {
   return {
     list: route(
       {
@@ -108,7 +108,7 @@ function viewRoutes(deps: MailboxRouteDeps): Record<"list" | "stats" | "redrive"
   };
 }
 
-function messageRoutes(deps: MailboxRouteDeps): Record<"read" | "claim" | "acknowledge", RouteDefinition> {
+function messageRoutes(deps: MailboxRouteDeps): Routes<"read" | "claim" | "acknowledge"> {
   return {
     read: route(
       {

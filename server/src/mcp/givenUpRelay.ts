@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type pg from "pg";
 import { type Listener, listen } from "../postgres/listen.ts";
+import { notify } from "../postgres/notify.ts";
 import type { Log } from "../telemetry/log.ts";
 
 /** Carries the word that a call is given up to the node that has the call, by NOTIFY. */
@@ -28,15 +29,7 @@ export function createGivenUpRelay(deps: { pool: pg.Pool; log: Pick<Log, "warn">
   async function tellAll(): Promise<void> {
     while (waiting.length > 0) {
       const payloads = waiting.splice(0).map((name) => `${nodeId} ${name}`);
-      try {
-        await deps.pool.query({
-          name: "notify_given_up",
-          text: "select pg_notify($1, p.payload) from unnest($2::text[]) as p (payload)",
-          values: [channel, payloads],
-        });
-      } catch (error) {
-        deps.log.warn({ err: error }, "could not tell other nodes that agents gave calls up");
-      }
+      await notify(deps, { channel, payloads, lost: "could not tell other nodes that agents gave calls up" });
     }
     telling = undefined;
   }

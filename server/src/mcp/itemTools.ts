@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { Type } from "typebox";
+import { handOver, itemFields } from "./handOver.ts";
 import { callJson, type InterfaceCall } from "./interfaceCall.ts";
 import { maxPayloadBytes, readPayloadPart } from "./payloadPart.ts";
 import {
@@ -32,10 +33,7 @@ function sendItem(): Tool {
       inputSchema: Type.Object(
         {
           target_id: Id("From list_targets"),
-          payload: Type.Unknown({ description: "Any JSON" }),
-          event_type: Type.Optional(Name("What kind of event it is, such as order.created")),
-          correlation_id: Type.Optional(Name("Joins items that belong together")),
-          ordering_key: Type.Optional(Name("In a mailbox: items with the same key are read in order")),
+          ...itemFields,
           idempotency_key: Type.Optional(
             Name("Names this item: sent again with the same key and payload it stays one item"),
           ),
@@ -45,19 +43,7 @@ function sendItem(): Tool {
       outputSchema: Type.Object({ id: Type.String(), status: Type.String() }),
     },
     async (input, { callInterface, signal }) =>
-      callJson(callInterface, {
-        method: "POST",
-        path: `/t/${input.target_id}`,
-        headers: {
-          "idempotency-key": input.idempotency_key ?? randomUUID(),
-          "x-event-type": input.event_type,
-          "x-correlation-id": input.correlation_id,
-          "x-ordering-key": input.ordering_key,
-        },
-        body: input.payload,
-        isRepeatable: true,
-        signal,
-      }),
+      handOver(callInterface, `/t/${input.target_id}`, input, signal),
   );
 }
 

@@ -1,6 +1,6 @@
-import { randomUUID } from "node:crypto";
 import { Type } from "typebox";
 import { eventStatuses } from "../items/eventStatuses.ts";
+import { handOver, itemFields } from "./handOver.ts";
 import { callJson } from "./interfaceCall.ts";
 import { fieldsOf } from "./itemTools.ts";
 import { closed, Id, MaybeMoment, Moment, Name, Notice, notice, Status, Text } from "./schemas.ts";
@@ -34,10 +34,7 @@ function publish(): Tool {
               description: "The organization's own id of the customer",
             }),
           ),
-          payload: Type.Unknown({ description: "Any JSON" }),
-          event_type: Type.Optional(Name("What kind of event it is, such as order.created")),
-          correlation_id: Type.Optional(Name("Joins items that belong together")),
-          ordering_key: Type.Optional(Name("In mailboxes: items with the same key are read in order")),
+          ...itemFields,
           idempotency_key: Type.Optional(
             Name("Names this publication: sent again with the same key and payload it stays one"),
           ),
@@ -53,19 +50,12 @@ function publish(): Tool {
       }),
     },
     async (input, { callInterface, signal }) => {
-      const { id, items } = await callJson<AcceptedPublication>(callInterface, {
-        method: "POST",
-        path: input.customer_uid === undefined ? "/p" : `/p/${input.customer_uid}`,
-        headers: {
-          "idempotency-key": input.idempotency_key ?? randomUUID(),
-          "x-event-type": input.event_type,
-          "x-correlation-id": input.correlation_id,
-          "x-ordering-key": input.ordering_key,
-        },
-        body: input.payload,
-        isRepeatable: true,
+      const { id, items } = await handOver<AcceptedPublication>(
+        callInterface,
+        input.customer_uid === undefined ? "/p" : `/p/${input.customer_uid}`,
+        input,
         signal,
-      });
+      );
       return { id, item_count: items.length, items: items.slice(0, mostItemsShown) };
     },
   );

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import type { Config } from "../config/config.ts";
 import { ApiError } from "../http/contract/errors.ts";
-import { type RouteDefinition, route } from "../http/contract/route.ts";
+import { route, type Routes } from "../http/contract/route.ts";
 import { callInProcess } from "./callInProcess.ts";
 import { callName, CallsUnderWay } from "./callsUnderWay.ts";
 import { refuseForeignPages } from "./foreignPages.ts";
@@ -23,7 +23,7 @@ with GET. The session id that initialize gives tells this client's calls from ot
 give them up; nothing is kept under it. Batches are refused.`;
 
 /** `POST /mcp`. */
-export function mcpRoutes(deps: McpRouteDeps): Record<"call", RouteDefinition> {
+export function mcpRoutes(deps: McpRouteDeps): Routes<"call"> {
   const calls = new CallsUnderWay();
   return {
     call: route(

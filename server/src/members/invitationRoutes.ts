@@ -6,8 +6,8 @@ import { originOf, traceOf } from "../audit/origin.ts";
 import type { Config } from "../config/config.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";
 import { lineOfText } from "../http/contract/plainText.ts";
-import { type RouteDefinition, route } from "../http/contract/route.ts";
-import { Deleted, IdParams } from "../http/contract/schemas.ts";
+import { removal } from "../http/contract/removal.ts";
+import { type RouteDefinition, route, type Routes } from "../http/contract/route.ts";
 import { isId } from "../postgres/ids.ts";
 import { type AcceptDeps, acceptInvitation } from "./acceptInvitation.ts";
 import {
@@ -25,9 +25,7 @@ export interface InvitationDeps extends AcceptDeps {
 const Email = Type.String({ maxLength: maxEmailCharacters, examples: ["grace@example.com"] });
 
 /** Invitations to become a member: by a link that works once. */
-export function invitationRoutes(
-  deps: InvitationDeps,
-): Record<"create" | "list" | "revoke" | "accept", RouteDefinition> {
+export function invitationRoutes(deps: InvitationDeps): Routes<"create" | "list" | "revoke" | "accept"> {
   return {
     create: createRoute(deps),
     list: route(
@@ -47,19 +45,13 @@ export function invitationRoutes(
         return { invitations: await listInvitations(deps.pool, { orgId: caller.orgId, before, limit }) };
       },
     ),
-    revoke: route(
+    revoke: removal(
       {
         summary: "Revoke an invitation",
         description: "Answers the same when it was revoked before or has expired.",
-        params: IdParams,
-        response: { 200: Deleted },
         errors: { 409: "It was accepted: there is a member to remove" },
       },
-      async (call) => {
-        if (!isId(call.params.id)) throw notFound();
-        await revokeInvitation(deps.pool, originOf(call), call.params.id);
-        return { deleted: true };
-      },
+      (call, id) => revokeInvitation(deps.pool, originOf(call), id),
     ),
     accept: acceptRoute(deps),
   };

@@ -1,4 +1,5 @@
 import type pg from "pg";
+import type { Static } from "typebox";
 import { emailKey } from "../accounts/emailAddress.ts";
 import { newInvitationToken } from "../accounts/newCredential.ts";
 import { lockOrganization } from "../accounts/organizationStore.ts";
@@ -9,6 +10,7 @@ import type { Role } from "../http/contract/roles.ts";
 import { newRootId } from "../postgres/ids.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import { requireRolesEverywhere } from "./memberStore.ts";
+import type { Invitation } from "./schemas.ts";
 
 /** How long an invitation can be accepted. */
 const invitationSeconds = 7 * 86_400;
@@ -17,19 +19,7 @@ const listedSeconds = 30 * 86_400;
 /** The most invitations of an organization that can be accepted. */
 export const maxOpenInvitations = 100;
 
-export interface StoredInvitation {
-  id: string;
-  role: Role;
-  email: string | null;
-  created_by: string;
-  /** Unix seconds, as the other moments. */
-  created_at: number;
-  expires_at: number;
-  status: "OPEN" | "ACCEPTED" | "REVOKED" | "EXPIRED";
-  accepted_at: number | null;
-  accepted_by: string | null;
-  revoked_at: number | null;
-}
+export type StoredInvitation = Static<typeof Invitation>;
 
 /**
  * Makes an invitation; its token is known here and nowhere else.
@@ -74,9 +64,7 @@ export async function listInvitations(
 ): Promise<StoredInvitation[]> {
   const { rows } = await pool.query<StoredInvitation>({
     name: "list_invitations",
-    text: `select ${columns}
-           from invitations i
-           where i.org_id = $1
+    text: `${ofOrganization}
              and i.id < $2
            order by i.id desc
            limit $3`,
@@ -93,12 +81,10 @@ export function revokeInvitation(pool: pg.Pool, origin: Origin, id: string): Pro
   return inTransaction(pool, async (client) => {
     const { rows } = await client.query<StoredInvitation>({
       name: "lock_invitation",
-      text: `select ${columns}
-             from invitations i
-             where i.id = $1
-               and i.org_id = $2
+      text: `${ofOrganization}
+               and i.id = $2
              for update`,
-      values: [id, origin.orgId],
+      values: [origin.orgId, id],
     });
     const invitation = rows[0];
     if (invitation === undefined) throw notFound();
@@ -203,3 +189,7 @@ const columns = `i.id, i.role, i.email, i.created_by, i.created_at, i.expires_at
     when i.expires_at <= extract(epoch from clock_timestamp()) then 'EXPIRED'
     else 'OPEN'
   end as status`;
+
+const ofOrganization = `select ${columns}
+  from invitations i
+  where i.org_id = $1`;

@@ -1,4 +1,5 @@
 import type pg from "pg";
+import type { Static } from "typebox";
 import { lockOrganization } from "../accounts/organizationStore.ts";
 import { recordChange } from "../audit/recordChange.ts";
 import type { Origin } from "../audit/origin.ts";
@@ -6,6 +7,7 @@ import { ApiError, notFound, unauthorized } from "../http/contract/errors.ts";
 import type { Role } from "../http/contract/roles.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import { requireNewer } from "../items/upgradeGate.ts";
+import type { Member } from "./schemas.ts";
 
 /** The most users of an organization. */
 export const maxMembers = 200;
@@ -13,15 +15,7 @@ export const maxMembers = 200;
 /** The migration since which a process knows of roles. */
 const rolesMigration = 24;
 
-export interface StoredMember {
-  id: string;
-  email: string;
-  name: string;
-  role: Role;
-  /** Unix seconds. */
-  created_at: number;
-  last_login_at: number | null;
-}
+export type StoredMember = Static<typeof Member>;
 
 /** The organization's users, the first to come first. @param after the last one of the page before. */
 export async function listMembers(
@@ -30,9 +24,7 @@ export async function listMembers(
 ): Promise<StoredMember[]> {
   const { rows } = await pool.query<StoredMember>({
     name: "list_members",
-    text: `select ${columns}
-           from users u
-           where u.org_id = $1
+    text: `${ofOrganization}
              and u.id > $2
            order by u.id
            limit $3`,
@@ -124,12 +116,10 @@ async function lockMember(client: pg.ClientBase, orgId: string, userId: string):
   if ((await lockOrganization(client, orgId)) === undefined) throw unauthorized();
   const { rows } = await client.query<StoredMember>({
     name: "lock_member",
-    text: `select ${columns}
-           from users u
-           where u.id = $1
-             and u.org_id = $2
+    text: `${ofOrganization}
+             and u.id = $2
            for update of u`,
-    values: [userId, orgId],
+    values: [orgId, userId],
   });
   const member = rows[0];
   if (member === undefined) throw notFound();
@@ -165,3 +155,7 @@ const columns = `u.id, u.email, u.name, u.role, u.created_at,
     where s.user_id = u.id
       and s.expires_at > extract(epoch from clock_timestamp())
   ) as last_login_at`;
+
+const ofOrganization = `select ${columns}
+  from users u
+  where u.org_id = $1`;

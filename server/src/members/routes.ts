@@ -3,8 +3,9 @@ import type pg from "pg";
 import { RoleName } from "../accounts/schemas.ts";
 import { originOf } from "../audit/origin.ts";
 import { notFound } from "../http/contract/errors.ts";
-import { type RouteDefinition, route } from "../http/contract/route.ts";
-import { Deleted, IdParams } from "../http/contract/schemas.ts";
+import { removal } from "../http/contract/removal.ts";
+import { route, type Routes } from "../http/contract/route.ts";
+import { IdParams } from "../http/contract/schemas.ts";
 import { isId } from "../postgres/ids.ts";
 import { changeRole, listMembers, removeMember } from "./memberStore.ts";
 import { Member } from "./schemas.ts";
@@ -12,9 +13,7 @@ import { Member } from "./schemas.ts";
 const refusals = { 409: "It is the last admin (`last_admin`)" };
 
 /** The users of an organization and what they may do. */
-export function memberRoutes(deps: {
-  pool: pg.Pool;
-}): Record<"list" | "changeRole" | "remove", RouteDefinition> {
+export function memberRoutes(deps: { pool: pg.Pool }): Routes<"list" | "changeRole" | "remove"> {
   return {
     list: route(
       {
@@ -46,19 +45,13 @@ export function memberRoutes(deps: {
         return changeRole(deps.pool, originOf(call), { userId: params.id, role: body.role });
       },
     ),
-    remove: route(
+    remove: removal(
       {
         summary: "Remove a member, whose account and sessions end at once",
         description: "API keys belong to the organization and stay.",
-        params: IdParams,
-        response: { 200: Deleted },
         errors: refusals,
       },
-      async (call) => {
-        if (!isId(call.params.id)) throw notFound();
-        await removeMember(deps.pool, originOf(call), call.params.id);
-        return { deleted: true };
-      },
+      (call, id) => removeMember(deps.pool, originOf(call), id),
     ),
   };
 }

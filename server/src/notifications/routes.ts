@@ -2,8 +2,9 @@ import type pg from "pg";
 import { Type } from "typebox";
 import { originOf } from "../audit/origin.ts";
 import { notFound } from "../http/contract/errors.ts";
-import { type RouteDefinition, route } from "../http/contract/route.ts";
-import { Deleted, Id, IdParams, pageBefore, Timestamp } from "../http/contract/schemas.ts";
+import { removal } from "../http/contract/removal.ts";
+import { route, type Routes } from "../http/contract/route.ts";
+import { Id, pageBefore, Timestamp } from "../http/contract/schemas.ts";
 import { isId, newRootId } from "../postgres/ids.ts";
 import type { Queries } from "../postgres/tables.ts";
 import { type OperationalEventType, operationalEventTypes } from "./eventTypes.ts";
@@ -27,9 +28,7 @@ const NotificationTarget = Type.Object(
 );
 
 /** Which of an organization's targets hear of what happens to its targets and items. */
-export function notificationRoutes(
-  deps: NotificationRouteDeps,
-): Record<"list" | "save" | "remove", RouteDefinition> {
+export function notificationRoutes(deps: NotificationRouteDeps): Routes<"list" | "save" | "remove"> {
   return {
     list: route(
       {
@@ -65,19 +64,12 @@ export function notificationRoutes(
         });
       },
     ),
-    remove: route(
+    remove: removal(
       {
         summary: "Let a target hear of nothing any more",
         description: "The target itself stays as it is.",
-        params: IdParams,
-        response: { 200: Deleted },
       },
-      async (call) => {
-        const { id } = call.params;
-        if (!isId(id)) throw notFound();
-        await removeNotificationTarget(deps.pool, originOf(call), id);
-        return { deleted: true };
-      },
+      (call, id) => removeNotificationTarget(deps.pool, originOf(call), id),
     ),
   };
 }

@@ -32,7 +32,7 @@ export function createLink(
     const customer = await holdCustomer(client, { orgId: origin.orgId, uid });
     if (customer === undefined) throw notFound();
     await requireNewer(client, { migration: portalMigration, cannot: "open portals" });
-    const { code, hash } = newPortalCode();
+    const { token: code, hash } = newPortalCode();
     const { rows } = await client.query<{ expires_at: number }>({
       name: "create_portal_link",
       text: `with old as (

@@ -3,9 +3,9 @@ import type pg from "pg";
 import { originOf, traceOf } from "../audit/origin.ts";
 import { type Config, publicUrlOf } from "../config/config.ts";
 import type { Caller } from "../http/contract/credentials.ts";
-import { notFound, unauthorized } from "../http/contract/errors.ts";
-import { type RouteDefinition, route } from "../http/contract/route.ts";
-import { isPathUid, UidParams } from "../targets/uid.ts";
+import { unauthorized } from "../http/contract/errors.ts";
+import { route, type Routes } from "../http/contract/route.ts";
+import { UidParams, uidOfPath } from "../targets/uid.ts";
 import { createLink, exchangeCode } from "./links.ts";
 import { readPortal } from "./readPortal.ts";
 import {
@@ -29,11 +29,11 @@ export interface PortalDeps {
 type Names = "link" | "endSessions" | "exchange" | "read" | "leave" | "settings" | "saveSettings";
 
 /** The portal of customers: links to it, their sessions, and how it looks. */
-export function portalRoutes(deps: PortalDeps): Record<Names, RouteDefinition> {
+export function portalRoutes(deps: PortalDeps): Routes<Names> {
   return { ...linkRoutes(deps), ...sessionRoutes(deps), ...settingRoutes(deps) };
 }
 
-function linkRoutes(deps: PortalDeps): Record<"link" | "endSessions", RouteDefinition> {
+function linkRoutes(deps: PortalDeps): Routes<"link" | "endSessions"> {
   return {
     link: route(
       {
@@ -44,8 +44,7 @@ function linkRoutes(deps: PortalDeps): Record<"link" | "endSessions", RouteDefin
         response: { 200: PortalLink },
       },
       async (call) => {
-        const { uid } = call.params;
-        if (!isPathUid(uid)) throw notFound();
+        const uid = uidOfPath(call.params);
         const { code, expiresAt } = await createLink(deps.pool, originOf(call), {
           uid,
           nowMs: deps.nowMs(),
@@ -61,8 +60,7 @@ function linkRoutes(deps: PortalDeps): Record<"link" | "endSessions", RouteDefin
         response: { 200: EndedPortalSessions },
       },
       async (call) => {
-        const { uid } = call.params;
-        if (!isPathUid(uid)) throw notFound();
+        const uid = uidOfPath(call.params);
         const { sessions, links } = await endPortalSessions(deps.pool, originOf(call), uid);
         return { ended_sessions: sessions, ended_links: links };
       },
@@ -70,7 +68,7 @@ function linkRoutes(deps: PortalDeps): Record<"link" | "endSessions", RouteDefin
   };
 }
 
-function sessionRoutes(deps: PortalDeps): Record<"exchange" | "read" | "leave", RouteDefinition> {
+function sessionRoutes(deps: PortalDeps): Routes<"exchange" | "read" | "leave"> {
   return {
     exchange: route(
       {
@@ -114,7 +112,7 @@ function requirePortal(caller: Caller): Extract<Caller, { kind: "portal" }> {
   return caller;
 }
 
-function settingRoutes(deps: PortalDeps): Record<"settings" | "saveSettings", RouteDefinition> {
+function settingRoutes(deps: PortalDeps): Routes<"settings" | "saveSettings"> {
   return {
     settings: route(
       {

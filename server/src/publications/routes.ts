@@ -3,13 +3,13 @@ import type { IncomingHttpHeaders } from "node:http";
 import type pg from "pg";
 import { mailboxRetentionMs } from "../config/config.ts";
 import type { ReplayDeps } from "../events/replayEvent.ts";
-import { presentedKey } from "../http/contract/credentials.ts";
-import { notFound, unauthorized } from "../http/contract/errors.ts";
-import { type RouteDefinition, route } from "../http/contract/route.ts";
+import { requiredKey } from "../http/contract/credentials.ts";
+import { notFound } from "../http/contract/errors.ts";
+import { type RouteDefinition, route, type Routes } from "../http/contract/route.ts";
 import { customerOf } from "../http/contract/scope.ts";
 import { IdParams } from "../http/contract/schemas.ts";
 import { readItem } from "../intake/readItem.ts";
-import { ItemHeaders } from "../intake/routes.ts";
+import { billingRefusals, ItemHeaders } from "../intake/routes.ts";
 import { isId } from "../postgres/ids.ts";
 import { isPathUid } from "../targets/uid.ts";
 import { parseTraceparent } from "../telemetry/traceContext.ts";
@@ -34,7 +34,7 @@ export interface PublicationDeps extends ReplayDeps {
 }
 
 /** `POST /p/:customer` and `POST /p`: one call, an item for every target. */
-export function publishRoutes(deps: PublicationDeps): Record<"toCustomer" | "toOwn", RouteDefinition> {
+export function publishRoutes(deps: PublicationDeps): Routes<"toCustomer" | "toOwn"> {
   return {
     toCustomer: publishRoute(deps, "Publishes to all targets of a customer", {
       params: Type.Object({ customer: Type.String() }),
@@ -57,14 +57,12 @@ function publishRoute(
       headers: ItemHeaders,
       response: { 202: AcceptedPublication },
       errors: {
-        402: "The workspace is suspended",
-        403: "The workspace is pending, or the request carries a session in place of an API key",
+        ...billingRefusals,
         409: "The Idempotency-Key was used with another body, or too many targets would be reached",
       },
     },
     async ({ request, reply, params }) => {
-      const key = presentedKey(request);
-      if (key === undefined) throw unauthorized();
+      const key = requiredKey(request);
       const body = (request.body as Buffer | undefined) ?? Buffer.alloc(0);
       const customer = (params as { customer?: string }).customer;
       const publication: NewPublication = {
@@ -126,9 +124,7 @@ async function publishTraced(
 }
 
 /** `/api/v1/publications`: where each went, and what became of it. */
-export function publicationRoutes(
-  deps: PublicationDeps,
-): Record<"list" | "read" | "replay", RouteDefinition> {
+export function publicationRoutes(deps: PublicationDeps): Routes<"list" | "read" | "replay"> {
   return {
     list: route(
       {

@@ -25,13 +25,13 @@ export interface BatchDeps {
 /** What became of a batch. */
 export type BatchOutcome = "advanced" | "finished" | "lost";
 
-const maxBatch = 100;
-/** A batch is some quarter of a second's worth. */
-const batchesPerSecond = 4;
-/** Items that may wait for a target before a replay adds to them: what comes new is behind no more than these. */
-const maxWaiting = 200;
-/** When a target with so much waiting is looked at again. */
-const busyWaitMs = 500;
+/** Items; a batch is some quarter of a second's worth. */
+const batch = { most: 100, perSecond: 4 };
+/**
+ * Items that may wait for a target before a replay adds to them: what comes new is behind no more than these. A target that has
+ * so many is looked at again after a while.
+ */
+const backlog = { most: 200, againAfterMs: 500 };
 
 /** The events of a page that are to be replayed, and what the others count as. */
 interface Page {
@@ -58,7 +58,7 @@ export async function replayBatch(deps: BatchDeps, job: ClaimedReplay): Promise<
     p_from: job.cursor,
     p_to: page.cursor,
     p_is_last: page.isLast,
-    p_wait_ms: page.isBusy ? busyWaitMs : 0,
+    p_wait_ms: page.isBusy ? backlog.againAfterMs : 0,
     p_waiting: page.waiting,
     p_source_ids: idArray(sourceIds),
     p_ids: idArray(newIds(deps, job, sourceIds.length)),
@@ -73,7 +73,7 @@ export async function replayBatch(deps: BatchDeps, job: ClaimedReplay): Promise<
 async function readPage(deps: BatchDeps, job: ClaimedReplay): Promise<Page> {
   const { filter, targetId, orgId, until } = job;
   const scope = { orgId, mailboxRetentionMs: mailboxRetentionMs(deps.config) };
-  const limit = Math.max(1, Math.min(maxBatch, Math.ceil(job.ratePerSecond / batchesPerSecond)));
+  const limit = Math.max(1, Math.min(batch.most, Math.ceil(job.ratePerSecond / batch.perSecond)));
   return inSnapshot(deps.queries, async (snapshot) => {
     if (await isBusy(snapshot, targetId)) {
       return { cursor: job.cursor, isLast: false, sources: [], waiting: 0, isBusy: true };
@@ -112,9 +112,9 @@ async function isBusy(snapshot: Queries, targetId: string): Promise<boolean> {
             and d.lease_until is null
             and d.due_at <= extract(epoch from now()) * 1000
           order by d.due_at
-          limit ${maxWaiting}
+          limit ${backlog.most}
         ) w
-      ) >= ${maxWaiting} as is_busy
+      ) >= ${backlog.most} as is_busy
   `.execute(snapshot);
   return rows[0]!.is_busy;
 }

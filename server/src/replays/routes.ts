@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox";
 import { notFound } from "../http/contract/errors.ts";
-import { type RouteDefinition, route } from "../http/contract/route.ts";
+import { route, type Routes } from "../http/contract/route.ts";
 import { IdParams } from "../http/contract/schemas.ts";
 import { isId } from "../postgres/ids.ts";
 import { DryRun, NewReplay, rates, ReplayJob, ReplayQuery } from "./schemas.ts";
@@ -13,7 +13,7 @@ accepted or ends later is not part of it. What cannot be replayed is counted as 
 no more until it has caught up, so that new items are not held up. At most ${maxRunning} run at a time.`;
 
 /** `/api/v1/replays`: replays of many events, as jobs. */
-export function replayRoutes(deps: StartDeps): Record<"start" | "list" | "read" | "cancel", RouteDefinition> {
+export function replayRoutes(deps: StartDeps): Routes<"start" | "list" | "read" | "cancel"> {
   return {
     start: route(
       {

@@ -1,7 +1,7 @@
 import type { Static } from "typebox";
 import type pg from "pg";
 import { notFound, ApiError } from "../http/contract/errors.ts";
-import { type RouteDefinition, route } from "../http/contract/route.ts";
+import { route, type Routes } from "../http/contract/route.ts";
 import { IdParams } from "../http/contract/schemas.ts";
 import { type MailboxRouteDeps, readDeps } from "../mailbox/routes.ts";
 import { findMailbox } from "../mailbox/message/findMailbox.ts";
@@ -19,7 +19,7 @@ export interface StatsDeps extends MailboxRouteDeps {
 }
 
 /** What happened at targets over time, and how each of them fares now. */
-export function statsRoutes(deps: StatsDeps): Record<"read" | "health", RouteDefinition> {
+export function statsRoutes(deps: StatsDeps): Routes<"read" | "health"> {
   return {
     read: route(
       {

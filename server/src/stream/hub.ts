@@ -26,15 +26,12 @@ interface Room {
   emptySinceMs: number | undefined;
 }
 
-/** Of up to 2 kB each. */
-const ringFrames = 500;
+/** Streams on this node, and of one organization; frames that are kept of one, of up to 2 kB each. */
+const most = { streams: 10_000, ofOrganization: 200, frames: 500 };
 /** How long the frames of an organization are kept for streams that come back. */
 const keptMs = 60_000;
-const checkEveryMs = 1_000;
 /** A stream hears nothing for as many checks at most, so that proxies keep it. */
-const checksPerBeat = 15;
-const maxStreamsPerOrganization = 200;
-const maxStreams = 10_000;
+const checks = { everyMs: 1_000, perBeat: 15 };
 
 /** The streams that are open on this node. */
 export class StreamHub {
@@ -56,7 +53,7 @@ export class StreamHub {
       this.#beat();
       // The next is skipped while a slow database keeps one waiting.
       this.#checking ??= this.#check([...this.#rooms.values()]).finally(() => (this.#checking = undefined));
-    }, checkEveryMs);
+    }, checks.everyMs);
   }
 
   size(): number {
@@ -65,16 +62,14 @@ export class StreamHub {
 
   /** Whether one more stream of the organization is too many. */
   isFull(orgId: string): boolean {
-    return (
-      this.#count >= maxStreams || (this.#rooms.get(orgId)?.streams.size ?? 0) >= maxStreamsPerOrganization
-    );
+    return this.#count >= most.streams || (this.#rooms.get(orgId)?.streams.size ?? 0) >= most.ofOrganization;
   }
 
   /** @param resumeFrom The id of the last frame that the client has seen, of this node or another. */
   async open(stream: OpenStream, resumeFrom: string | undefined): Promise<void> {
     const { orgId } = stream.caller;
     const room = this.#rooms.get(orgId) ?? this.#openRoom(orgId);
-    room.streams.set(stream, this.#opened++ % checksPerBeat);
+    room.streams.set(stream, this.#opened++ % checks.perBeat);
     room.emptySinceMs = undefined;
     this.#count++;
     stream.body.once("close", () => this.#close(room, stream));
@@ -129,7 +124,7 @@ export class StreamHub {
   #openRoom(orgId: string): Room {
     const room: Room = {
       streams: new Map(),
-      ring: new FrameRing(ringFrames, this.#deps.nowMs()),
+      ring: new FrameRing(most.frames, this.#deps.nowMs()),
       begun: this.#deps.begin(orgId),
       emptySinceMs: undefined,
     };
@@ -180,7 +175,7 @@ export class StreamHub {
   }
 
   #beat(): void {
-    const turn = this.#checks++ % checksPerBeat;
+    const turn = this.#checks++ % checks.perBeat;
     for (const { streams } of this.#rooms.values()) {
       for (const [stream, ownTurn] of streams) if (ownTurn === turn) stream.beat();
     }

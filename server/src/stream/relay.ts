@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { type Listener, listen } from "../postgres/listen.ts";
+import { notify } from "../postgres/notify.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Frame } from "./gatherChanges.ts";
 
@@ -22,6 +23,7 @@ export interface RelayDeps {
 }
 
 const channel = "postrider_changes";
+const lost = "could not tell other nodes' streams of changes";
 /** PostgreSQL takes 8,000 bytes a notification. */
 const maxPayloadBytes = 7_500;
 
@@ -29,22 +31,11 @@ export function createRelay(deps: RelayDeps): Relay {
   let listener: Listener | undefined;
   let telling: Promise<void> = Promise.resolve();
 
-  async function notify(payloads: readonly string[]): Promise<void> {
-    try {
-      await deps.pool.query({
-        name: "notify_changes",
-        text: "select pg_notify($1, p.payload) from unnest($2::text[]) as p (payload)",
-        values: [channel, payloads],
-      });
-    } catch (error) {
-      deps.log.warn({ err: error }, "could not tell other nodes' streams of changes");
-    }
-  }
-
   return {
     tell(frames) {
       const payloads = [...frames].flatMap(([orgId, list]) => packed(deps.nodeId, orgId, list));
-      if (payloads.length > 0) telling = Promise.all([telling, notify(payloads)]).then(() => undefined);
+      if (payloads.length > 0)
+        telling = Promise.all([telling, notify(deps, { channel, payloads, lost })]).then(() => undefined);
     },
     listen() {
       if (listener !== undefined) return;

@@ -1,7 +1,7 @@
 import { Type } from "typebox";
 import type { ChangeType } from "../items/changes.ts";
 import { ApiError } from "../http/contract/errors.ts";
-import { type RouteDefinition, route } from "../http/contract/route.ts";
+import { route, type Routes } from "../http/contract/route.ts";
 import type { StreamHub } from "./hub.ts";
 import { OpenStream } from "./openStream.ts";
 
@@ -28,7 +28,7 @@ Changes are told at least once and may be told twice. A stream tells what happen
 the other routes answer. Send the last \`id\` as Last-Event-ID to go on where a connection broke.`;
 
 /** `/api/v1/stream`. */
-export function streamRoutes(deps: StreamRouteDeps): Record<"open", RouteDefinition> {
+export function streamRoutes(deps: StreamRouteDeps): Routes<"open"> {
   return {
     open: route(
       {

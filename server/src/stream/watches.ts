@@ -16,8 +16,7 @@ interface TargetOf {
 /** So long after a stream begins do other nodes report what they see. */
 const lookEveryMs = 1_000;
 /** A watch is a lease: of a node that died it lapses after this. Until then the others tell what nobody hears. */
-const keptMs = 90_000;
-const renewEveryMs = 30_000;
+const lease = { ms: 90_000, renewedEveryMs: 30_000 };
 /** Clocks of nodes disagree, and the transaction that makes a target takes its time. */
 const lateMs = 60_000;
 
@@ -111,7 +110,7 @@ export class Watches {
       this.#forgetUnwatched();
       await this.#loadTargets([...this.#elsewhere].filter((orgId) => !this.#orgs.has(orgId)));
       await this.#loadNewTargets();
-      if (performance.now() - this.#renewedAtMs > renewEveryMs) {
+      if (performance.now() - this.#renewedAtMs > lease.renewedEveryMs) {
         this.#renewedAtMs = performance.now();
         await this.#renew([...this.#own]);
       }
@@ -128,7 +127,7 @@ export class Watches {
              select w.org_id, $2, extract(epoch from clock_timestamp()) * 1000 + $3
              from unnest($1::uuid[]) as w (org_id)
              on conflict (org_id, node_id) do update set until_ms = excluded.until_ms`,
-      values: [orgIds, this.#deps.nodeId, keptMs],
+      values: [orgIds, this.#deps.nodeId, lease.ms],
     });
   }
 

@@ -5,7 +5,7 @@ import type { StoredTarget } from "./store.ts";
  * What the audit log tells of a target: these fields and no others, so that a field that holds a secret is not told of
  * because somebody forgot it. Addresses are masked.
  */
-const auditedFields = [
+export const auditedFields = [
   "kind",
   "uid",
   "customer_uid",

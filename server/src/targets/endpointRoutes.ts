@@ -1,9 +1,10 @@
 import { Type } from "typebox";
 import { originOf } from "../audit/origin.ts";
+import { removal } from "../http/contract/removal.ts";
 import { isId } from "../postgres/ids.ts";
 import { notFound } from "../http/contract/errors.ts";
-import { type RouteDefinition, route } from "../http/contract/route.ts";
-import { Deleted, Id, IdParams } from "../http/contract/schemas.ts";
+import { type RouteDefinition, route, type Routes } from "../http/contract/route.ts";
+import { Id, IdParams } from "../http/contract/schemas.ts";
 import { endpointAnswer } from "./answers.ts";
 import { createWebhook, type TargetDeps } from "./createTarget.ts";
 import { deleteTarget } from "./deleteTarget.ts";
@@ -12,9 +13,7 @@ import { listTargets, readTarget, type StoredTarget, tooManyTargets } from "./st
 import { updateTarget } from "./updateTarget.ts";
 
 /** `/api/v1/endpoints`: webhook targets as older clients know them; other kinds do not exist here. */
-export function endpointRoutes(
-  deps: TargetDeps,
-): Record<"list" | "create" | "read" | "update" | "remove", RouteDefinition> {
+export function endpointRoutes(deps: TargetDeps): Routes<"list" | "create" | "read" | "update" | "remove"> {
   const inputs = targetInputs(deps.config.maxBodyBytes);
   return {
     list: route(
@@ -80,16 +79,11 @@ function knownOf<B extends object>({ properties }: { properties: object }, body:
 }
 
 function removeRoute(deps: TargetDeps): RouteDefinition {
-  return route(
-    {
-      summary: "Delete an endpoint; what is queued for it becomes CANCELED",
-      params: IdParams,
-      response: { 200: Deleted },
-    },
-    async (call) => {
-      const { id } = await findEndpoint(deps, call.caller.orgId, call.params.id);
+  return removal(
+    { summary: "Delete an endpoint; what is queued for it becomes CANCELED" },
+    async (call, id) => {
+      await findEndpoint(deps, call.caller.orgId, id);
       await deleteTarget(deps, originOf(call), id);
-      return { deleted: true };
     },
   );
 }

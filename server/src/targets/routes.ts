@@ -1,10 +1,11 @@
 import { type Static, Type } from "typebox";
 import { originOf } from "../audit/origin.ts";
+import { removal } from "../http/contract/removal.ts";
 import { isId } from "../postgres/ids.ts";
 import type { Caller } from "../http/contract/credentials.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";
-import { type RouteDefinition, route } from "../http/contract/route.ts";
-import { Deleted, IdParams } from "../http/contract/schemas.ts";
+import { type RouteDefinition, route, type Routes } from "../http/contract/route.ts";
+import { IdParams } from "../http/contract/schemas.ts";
 import { type Beside, targetAnswer } from "./answers.ts";
 import { createTarget, type TargetDeps } from "./createTarget.ts";
 import { deleteTarget } from "./deleteTarget.ts";
@@ -30,13 +31,11 @@ const catalogued =
 type Names = "list" | "create" | "read" | "update" | "remove" | "refresh" | "rotate" | "deletePrevious";
 
 /** `/api/v1/targets`: where items go, whatever the kind. */
-export function targetRoutes(deps: TargetDeps): Record<Names, RouteDefinition> {
+export function targetRoutes(deps: TargetDeps): Routes<Names> {
   return { ...collectionRoutes(deps), ...secretRoutes(deps) };
 }
 
-function collectionRoutes(
-  deps: TargetDeps,
-): Record<"list" | "create" | "read" | "update" | "remove", RouteDefinition> {
+function collectionRoutes(deps: TargetDeps): Routes<"list" | "create" | "read" | "update" | "remove"> {
   const inputs = targetInputs(deps.config.maxBodyBytes);
   return {
     list: route(
@@ -99,24 +98,16 @@ function collectionRoutes(
 }
 
 function removeRoute(deps: TargetDeps): RouteDefinition {
-  return route(
-    {
-      summary: "Delete a target; what is queued for it becomes CANCELED",
-      params: IdParams,
-      response: { 200: Deleted },
-    },
-    async (call) => {
-      const { caller, params } = call;
-      if (caller.scope !== undefined) {
-        await refuseBeyondReach(deps.queries, caller, await findTarget(deps, caller.orgId, params.id));
-      }
-      await deleteTarget(deps, originOf(call), params.id);
-      return { deleted: true };
-    },
-  );
+  return removal({ summary: "Delete a target; what is queued for it becomes CANCELED" }, async (call, id) => {
+    const { caller } = call;
+    if (caller.scope !== undefined) {
+      await refuseBeyondReach(deps.queries, caller, await findTarget(deps, caller.orgId, id));
+    }
+    await deleteTarget(deps, originOf(call), id);
+  });
 }
 
-function secretRoutes(deps: TargetDeps): Record<"refresh" | "rotate" | "deletePrevious", RouteDefinition> {
+function secretRoutes(deps: TargetDeps): Routes<"refresh" | "rotate" | "deletePrevious"> {
   return {
     refresh: route(
       {
@@ -158,17 +149,14 @@ function secretRoutes(deps: TargetDeps): Record<"refresh" | "rotate" | "deletePr
         return targetAnswer(asSeenBy(call.caller.scope, target), { secret });
       },
     ),
-    deletePrevious: route(
+    deletePrevious: removal(
       {
         summary: "Delete the previous signing secret, which ends a rotation",
         description: "Answers the same when no rotation is in progress, so that it is safe to repeat.",
-        params: IdParams,
-        response: { 200: Deleted },
       },
-      async (call) => {
-        const target = await findTargetOfKind(deps, call.caller.orgId, call.params.id, "webhook");
+      async (call, id) => {
+        const target = await findTargetOfKind(deps, call.caller.orgId, id, "webhook");
         await deletePreviousSecret(deps, originOf(call), target);
-        return { deleted: true };
       },
     ),
   };

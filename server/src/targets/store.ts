@@ -1,12 +1,12 @@
 import { type Insertable, sql, type Updateable } from "kysely";
 import { functionQuery } from "../postgres/functionQuery.ts";
 import { bucketOf } from "../postgres/ids.ts";
-import type { Queries, TargetKind, TargetRow } from "../postgres/tables.ts";
+import { inTransactionOf, type Queries, type TargetKind, type TargetRow } from "../postgres/tables.ts";
 import type { Action } from "../audit/actions.ts";
 import type { Origin } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";
-import { auditedChange, auditedTarget } from "./auditedFields.ts";
+import { auditedChange, auditedFields, auditedTarget } from "./auditedFields.ts";
 import { holdNames } from "./holdNames.ts";
 import { endHeaderSet, noteHeaderSet } from "./headerSets.ts";
 
@@ -30,14 +30,12 @@ export async function insertTarget(
   row: Insertable<TargetRow>,
   save?: (transaction: Queries) => Promise<void>,
 ): Promise<StoredTarget> {
-  return queries.transaction().execute(async (transaction) => {
-    // Serializes creations of one organization, so that the count holds.
-    await transaction
-      .selectFrom("organizations")
-      .select("id")
-      .where("id", "=", row.org_id)
-      .forNoKeyUpdate()
-      .executeTakeFirstOrThrow();
+  return inTransactionOf(queries, async (transaction) => {
+    // One creation of an organization at a time, so that the count holds. An advisory lock: of a table that stands on several
+    // servers, rows are locked on each of them, one after the other.
+    await sql`select pg_advisory_xact_lock(hashtextextended(${`targets of ${row.org_id}`}, 0))`.execute(
+      transaction,
+    );
     const { count } = await transaction
       .selectFrom("targets")
       .select(({ fn }) => fn.countAll<number>().as("count"))
@@ -67,7 +65,7 @@ export async function insertTarget(
 /** Targets with which a customer still makes another: each is an item more of every publication to it. */
 const mostInPortal = 50;
 
-/** The organization's row is locked, so that the count holds. @throws {ApiError} 409 */
+/** Creations of one organization come one after the other, so that the count holds. @throws {ApiError} 409 */
 async function refuseMoreInPortal(transaction: Queries, row: Insertable<TargetRow>): Promise<void> {
   const { count } = await transaction
     .selectFrom("targets")
@@ -126,6 +124,17 @@ export async function readTarget(queries: Queries, orgId: string, id: string): P
 export interface TargetKey {
   orgId: string;
   id: string;
+}
+
+/** What an organization's target is; undefined when it has none of this id. */
+export async function kindOf(queries: Queries, { orgId, id }: TargetKey): Promise<TargetKind | undefined> {
+  const target = await queries
+    .selectFrom("targets")
+    .select("kind")
+    .where("id", "=", id)
+    .where("org_id", "=", orgId)
+    .executeTakeFirst();
+  return target?.kind;
 }
 
 /** Reads a target whose owner changes it, and lets nobody else change it before. @throws {ApiError} 404 when it is gone. */
@@ -227,9 +236,7 @@ export async function replaceSecret(
     previous_secret_until: previousUntil,
     secret: sealed,
   };
-  return queries
-    .transaction()
-    .execute((transaction) => changeTarget(transaction, change, changes, nowSeconds));
+  return inTransactionOf(queries, (transaction) => changeTarget(transaction, change, changes, nowSeconds));
 }
 
 function objectOf({ id, name }: StoredTarget) {
@@ -247,9 +254,7 @@ export async function removeTarget(
   { origin, id }: { origin: Origin; id: string },
   nowSeconds: number,
 ): Promise<TargetKind> {
-  return queries
-    .transaction()
-    .execute((transaction) => removeTargetIn(transaction, { origin, id }, nowSeconds));
+  return inTransactionOf(queries, (transaction) => removeTargetIn(transaction, { origin, id }, nowSeconds));
 }
 
 /** The same within a transaction. */
@@ -281,24 +286,7 @@ export async function removeTargetIn(
 
 const visibleColumns = [
   "id",
-  "kind",
-  "uid",
-  "customer_uid",
-  "metadata",
-  "filter",
-  "name",
-  "description",
-  "enabled",
-  "disabled_reason",
-  "url",
-  "event_types",
-  "max_payload_bytes",
-  "max_retries",
-  "retry_interval_seconds",
-  "max_claims",
-  "rate_limit_per_second",
-  "rate_limit_burst",
-  "max_concurrency",
+  ...auditedFields,
   "headers",
   "header_set",
   "created_at",

@@ -1,4 +1,5 @@
 import { Type } from "typebox";
+import { notFound } from "../http/contract/errors.ts";
 
 const uidPattern = "^[A-Za-z0-9._:-]{1,128}$";
 /** What a uid is, for people. */
@@ -18,4 +19,10 @@ export const UidParams = Type.Object({ uid: Type.String() });
 /** A uid that a path can hold: clients resolve `.` and `..` before they send one, and would reach something else. */
 export function isPathUid(text: string): boolean {
   return uid.test(text) && text !== "." && text !== "..";
+}
+
+/** A uid of a path. @throws {ApiError} 404 for what no path can name. */
+export function uidOfPath({ uid }: { uid: string }): string {
+  if (!isPathUid(uid)) throw notFound();
+  return uid;
 }

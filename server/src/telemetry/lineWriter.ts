@@ -21,17 +21,8 @@ const maxWaitingLength = 16 * 1024 * 1024;
 export function createLineWriter(fd: number): LineWriter {
   let gathered = "";
   let underWay: Buffer | undefined;
-  let isScheduled = false;
   let dropped = 0;
-
-  function schedule(): void {
-    if (isScheduled) return;
-    isScheduled = true;
-    setTimeout(() => {
-      isScheduled = false;
-      writeNext();
-    }, maxDelayMs).unref();
-  }
+  const schedule = soon(writeNext);
 
   function writeNext(): void {
     if (underWay !== undefined || gathered === "") return;
@@ -89,7 +80,7 @@ export function createLineWriter(fd: number): LineWriter {
 /** Lines to whoever takes them in pieces: for a thread whose log another one writes. */
 export function createLineForwarder(forward: (lines: string) => void): LineWriter {
   let gathered = "";
-  let isScheduled = false;
+  const schedule = soon(flush);
 
   function flush(): void {
     const lines = gathered;
@@ -101,17 +92,25 @@ export function createLineForwarder(forward: (lines: string) => void): LineWrite
     write(line) {
       gathered += line;
       if (gathered.length >= pieceLength) flush();
-      if (isScheduled) return;
-      isScheduled = true;
-      setTimeout(() => {
-        isScheduled = false;
-        flush();
-      }, maxDelayMs).unref();
+      schedule();
     },
     flush() {
       flush();
       return Promise.resolve();
     },
+  };
+}
+
+/** Calls it once, a while after the first of several wishes. */
+function soon(run: () => void): () => void {
+  let isScheduled = false;
+  return () => {
+    if (isScheduled) return;
+    isScheduled = true;
+    setTimeout(() => {
+      isScheduled = false;
+      run();
+    }, maxDelayMs).unref();
   };
 }
 

@@ -1,5 +1,5 @@
 import { ApiError, notFound } from "../http/contract/errors.ts";
-import { type RouteDefinition, route } from "../http/contract/route.ts";
+import { route, type Routes } from "../http/contract/route.ts";
 import { IdParams } from "../http/contract/schemas.ts";
 import { isId } from "../postgres/ids.ts";
 import type { Queries, TargetKind } from "../postgres/tables.ts";
@@ -9,7 +9,7 @@ import { TestItem, TestResult } from "./schemas.ts";
 import { sendTest, type TestDeps } from "./sendTest.ts";
 
 /** `/api/v1/targets/:id/test`. */
-export function testRoutes(deps: TestDeps & { queries: Queries }): Record<"send", RouteDefinition> {
+export function testRoutes(deps: TestDeps & { queries: Queries }): Routes<"send"> {
   return {
     send: route(
       {

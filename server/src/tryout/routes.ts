@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { Type } from "typebox";
 import { notFound } from "../http/contract/errors.ts";
-import { type RouteDefinition, route } from "../http/contract/route.ts";
+import { route, type Routes } from "../http/contract/route.ts";
 import { Id, IdParams, Timestamp } from "../http/contract/schemas.ts";
 import { idTimeMs, isId } from "../postgres/ids.ts";
 import type { Queries } from "../postgres/tables.ts";
@@ -27,7 +27,7 @@ const TryoutRequest = Type.Object(
 );
 
 /** What the service's own receiver got, for the owner of the target. */
-export function tryoutRoutes(deps: { pool: pg.Pool; queries: Queries }): Record<"list", RouteDefinition> {
+export function tryoutRoutes(deps: { pool: pg.Pool; queries: Queries }): Routes<"list"> {
   return {
     list: route(
       {

@@ -1,5 +1,6 @@
 import { connect, createServer, type Socket } from "node:net";
 import type { TestDatabase } from "./database.ts";
+import { readyWatcher } from "./postgresAnswer.ts";
 
 /** Stands between a service and its database, and loses what a network loses. */
 export interface DatabaseProxy {
@@ -112,21 +113,6 @@ export async function startDatabaseProxy(database: TestDatabase): Promise<Databa
         for (const [client] of pairs) client.destroy();
         server.close(() => resolve());
       }),
-  };
-}
-
-/** Says when the server is ready for the next query: by then the transaction is committed. */
-function readyWatcher(): (bytes: Buffer) => boolean {
-  let rest: Buffer = Buffer.alloc(0);
-  return (bytes) => {
-    rest = Buffer.concat([rest, bytes]);
-    while (rest.length >= 5) {
-      const end = 1 + rest.readUInt32BE(1);
-      if (rest.length < end) return false;
-      if (rest[0] === "Z".charCodeAt(0)) return true;
-      rest = rest.subarray(end);
-    }
-    return false;
   };
 }
 

@@ -5,7 +5,7 @@ import {
   type GuardedProcess,
   startGuarded,
 } from "../../../../server/src/postgres/embedded/guardedProcess.ts";
-import { freePort } from "../freePort.ts";
+import { freePort } from "../../../../server/src/postgres/embedded/tcpAccess.ts";
 import { databaseName, type Installation, password, settings, superuser } from "./installation.ts";
 
 const startLimitMs = 60_000;

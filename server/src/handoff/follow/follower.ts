@@ -18,14 +18,11 @@ interface PolledTarget {
   pausedUntilMs: number;
 }
 
-const maxInFlight = 64;
-/** Looks under way at one target; a single one while it does not answer. */
-const perTarget = 8;
+/** Looks under way: in all, and at one target; a single one while it does not answer. */
+const most = { looks: 64, ofTarget: 8 };
 const leaseMs = pollTimeoutMs * 3;
-const idleMs = 500;
-const errorPauseMs = 1_000;
-const firstPauseMs = 1_000;
-const maxPauseMs = 30_000;
+/** Milliseconds: while nothing is due, after an error of the database, and of a target that does not answer, doubled each time. */
+const pauses = { idle: 500, error: 1_000, first: 1_000, longest: 30_000 };
 
 /**
  * Follows tasks to their end: a circle over the targets that have tasks due, a few looks at each, so that neither many
@@ -76,8 +73,8 @@ export class Follower {
   /** @returns how long to wait before the next claim, in milliseconds. */
   async #claim(): Promise<number> {
     this.#forgetIdleLanes();
-    const limit = maxInFlight - this.#inFlight;
-    if (limit <= 0) return idleMs;
+    const limit = most.looks - this.#inFlight;
+    if (limit <= 0) return pauses.idle;
     const leaseToken = this.#deps.newToken();
     try {
       const claim = await claimPolls(this.#deps.pool, {
@@ -86,16 +83,16 @@ export class Follower {
         cursor: this.#cursor,
         skip: this.#fullTargets(),
         limit,
-        perTarget,
+        perTarget: most.ofTarget,
       });
       this.#cursor = claim.cursor;
       const refused = claim.polls.filter((poll) => !this.#take(poll));
       if (refused.length > 0) await releasePolls(this.#deps.pool, refused);
       if (claim.polls.length > refused.length) return 0;
-      return claim.isCircleClosed || refused.length > 0 ? idleMs : 0;
+      return claim.isCircleClosed || refused.length > 0 ? pauses.idle : 0;
     } catch (error) {
       this.#deps.log.warn({ err: error }, "followed tasks could not be claimed; trying again");
-      return errorPauseMs;
+      return pauses.error;
     }
   }
 
@@ -128,7 +125,7 @@ export class Follower {
     }
     target.inFlight--;
     this.#inFlight--;
-    if (this.#inFlight === maxInFlight - 1) this.wake();
+    if (this.#inFlight === most.looks - 1) this.wake();
     if (this.#inFlight === 0) this.#onIdle?.();
   }
 
@@ -140,7 +137,7 @@ export class Follower {
 
   #forgetIdleLanes(): void {
     for (const [targetId, target] of this.#targets) {
-      const isIdle = target.inFlight === 0 && target.pausedUntilMs < performance.now() - maxPauseMs;
+      const isIdle = target.inFlight === 0 && target.pausedUntilMs < performance.now() - pauses.longest;
       if (isIdle) this.#targets.delete(targetId);
     }
   }
@@ -163,11 +160,11 @@ export class Follower {
 
 function hasRoom(target: PolledTarget): boolean {
   if (target.pausedUntilMs > performance.now()) return false;
-  return target.inFlight < (target.failures > 0 ? 1 : perTarget);
+  return target.inFlight < (target.failures > 0 ? 1 : most.ofTarget);
 }
 
 function noteTrouble(target: PolledTarget): void {
   target.failures++;
-  const pauseMs = Math.min(maxPauseMs, firstPauseMs * 2 ** Math.min(target.failures - 1, 5));
+  const pauseMs = Math.min(pauses.longest, pauses.first * 2 ** Math.min(target.failures - 1, 5));
   target.pausedUntilMs = performance.now() + pauseMs;
 }

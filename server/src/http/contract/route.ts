@@ -78,6 +78,9 @@ export interface RouteDefinition {
   missingFields?: string;
 }
 
+/** The routes of a feature, by name. */
+export type Routes<Names extends string> = Record<Names, RouteDefinition>;
+
 /** Declares a route: `handle` sees body, query and parameters typed by `schema`, and returns the answer's body. */
 export function route<const S extends RouteSchema>(
   schema: S,

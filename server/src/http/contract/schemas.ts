@@ -1,4 +1,4 @@
-import { Type } from "typebox";
+import { type TString, Type } from "typebox";
 
 /** 32 lower-case hex characters. Paths take any text, because an unknown id is a 404 and not a 400. */
 export const Id = Type.String({ pattern: "^[0-9a-f]{32}$", examples: ["0192f3a4b5c67d8e9fa0b1c2d3e4f506"] });
@@ -27,4 +27,17 @@ export function pageBefore(things: string) {
       }),
     ),
   });
+}
+
+/** The query of a list by name. @param Name What its names are. @param words What a name is called, and one of what is listed. */
+export function pageByName(Name: TString, [name, thing]: readonly [name: string, thing: string]) {
+  return {
+    limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
+    after: Type.Optional(
+      Type.Unsafe<string>({ ...Name, description: `The ${name} of the last ${thing} of the page before` }),
+    ),
+    prefix: Type.Optional(
+      Type.Unsafe<string>({ ...Name, description: `Only ${thing}s whose ${name} begins with this` }),
+    ),
+  };
 }

@@ -140,9 +140,8 @@ it.beforeAll(async ({ pool }) => {
 
 const key = `ak_live_${"1".repeat(64)}`;
 const leaseMs = 60_000;
-const leased = 20_000;
-const ready = 5_000;
-const keyed = 5_000;
+/** What stands in a mailbox. */
+const messages = { leased: 20_000, ready: 5_000, keyed: 5_000 };
 
 interface Mailbox {
   id: string;
@@ -177,9 +176,9 @@ describe("what the calls of consumers read", () => {
     await fill(mailbox, 10);
     const empty = await tuplesRead(mailbox);
 
-    await fill(mailbox, leased);
+    await fill(mailbox, messages.leased);
     await leaseAll();
-    await fill(mailbox, ready);
+    await fill(mailbox, messages.ready);
     expectNoMore(empty, await tuplesRead(mailbox));
   });
 
@@ -193,7 +192,7 @@ describe("what the calls of consumers read", () => {
     const mailbox = await createMailbox();
     await fill(mailbox, 10, "a");
     const few = await tuplesRead(mailbox);
-    await fill(mailbox, keyed, "b");
+    await fill(mailbox, messages.keyed, "b");
     expectNoMore(few, await tuplesRead(mailbox));
   });
 
@@ -217,7 +216,7 @@ describe("what the calls of consumers read", () => {
     };
     for (let times = 0; times < 8; times++) await claimById(`a${times}-`);
     const few = await claimById("b");
-    await fill(mailbox, keyed, "c");
+    await fill(mailbox, messages.keyed, "c");
     await pool.query("update messages set state = 3, claimable_at = 1 where ordering_key like 'c%'");
     expect(await claimById("d")).toBeLessThan(few + slack);
   });
@@ -235,11 +234,11 @@ describe("what the calls of consumers read", () => {
     const empty = await tuplesRead(mailbox);
     await fill(mailbox, 300);
     await leaseAll();
-    await fill(mailbox, leased);
+    await fill(mailbox, messages.leased);
     await pool.query("analyze messages");
     for (let times = 0; times < 8; times++) await tuplesRead(mailbox);
     await leaseAll();
-    await fill(mailbox, ready);
+    await fill(mailbox, messages.ready);
     expectNoMore(empty, await tuplesRead(mailbox));
   });
 });

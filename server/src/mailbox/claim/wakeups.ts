@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type pg from "pg";
 import { type Listener, listen } from "../../postgres/listen.ts";
+import { notify } from "../../postgres/notify.ts";
 import type { Log } from "../../telemetry/log.ts";
 
 /** Carries the news of claimable messages between the nodes that share a database. */
@@ -22,6 +23,7 @@ export interface WakeupsDeps {
 }
 
 const channel = "postrider_messages";
+const lost = "could not tell other nodes of new messages; their waiters poll";
 /** NOTIFY takes a lock that all committing transactions of the database share, so a node does it this seldom. */
 const notifyIntervalMs = 50;
 /** A payload is at most 8000 bytes; past this many mailboxes it says "any" in place of their ids. */
@@ -50,7 +52,7 @@ export function createWakeups(deps: WakeupsDeps): Wakeups {
       notifyTimer = undefined;
       announceElsewhere();
     }, notifyIntervalMs);
-    notifying = notify(deps, `${nodeId} ${ids}`);
+    notifying = notify(deps, { channel, payloads: [`${nodeId} ${ids}`], lost });
   }
 
   function hear(payload: string): void {
@@ -84,18 +86,6 @@ export function createWakeups(deps: WakeupsDeps): Wakeups {
       await Promise.all([polling, notifying, listener?.stop()]);
     },
   };
-}
-
-async function notify(deps: WakeupsDeps, payload: string): Promise<void> {
-  try {
-    await deps.pool.query({
-      name: "notify_messages",
-      text: "select pg_notify($1, $2)",
-      values: [channel, payload],
-    });
-  } catch (error) {
-    deps.log.warn({ err: error }, "could not tell other nodes of new messages; their waiters poll");
-  }
 }
 
 /** Wakes the mailboxes that have something claimable. */

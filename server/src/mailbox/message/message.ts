@@ -1,24 +1,10 @@
-import type { MailboxStatus } from "../../items/eventStatuses.ts";
+import type { Static } from "typebox";
 import { idTimeMs } from "../../postgres/ids.ts";
 import { type TraceContext, traceparentOf } from "../../telemetry/traceContext.ts";
+import type { ListedMessage } from "./schemas.ts";
 
 /** A message as the interface answers it; moments are Unix seconds. */
-export interface Message {
-  id: string;
-  mailbox_id: string;
-  status: MailboxStatus;
-  event_type: string | null;
-  correlation_id: string | null;
-  ordering_key: string | null;
-  /** The API key that holds it or acknowledged it. */
-  claimed_by: string | null;
-  claim_expires_at: number | null;
-  claim_count: number;
-  created_at: number;
-  expires_at: number;
-  acknowledged_at: number | null;
-  dead_reason: string | null;
-}
+export type Message = Static<typeof ListedMessage>;
 
 /** A message as its consumer has just claimed it. */
 export interface ClaimedMessage {

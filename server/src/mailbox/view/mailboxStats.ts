@@ -1,18 +1,9 @@
+import type { Static } from "typebox";
 import type { MailboxMoment, ReadDeps } from "../message/findMailbox.ts";
+import type { Stats } from "../message/schemas.ts";
 
 /** What a mailbox holds at this moment, and how fast it moves. */
-export interface MailboxStats {
-  ready: number;
-  claimed: number;
-  delayed: number;
-  blocked: number;
-  dead: number;
-  /** False when there were too many of one of them to count. */
-  counts_are_exact: boolean;
-  oldest_age_seconds: number | null;
-  accepted_per_minute: number;
-  acknowledged_per_minute: number;
-}
+export type MailboxStats = Static<typeof Stats>;
 
 /**
  * Up to here messages are counted one by one, each a read of its row: the ready ones, and those that were claimed or given

@@ -20,7 +20,8 @@ export async function prepareTcpAccess(dataDir: string): Promise<TcpAccess> {
   return { port: await freePort(), password: (await readFile(passwordFile, "utf8")).trim(), passwordFile };
 }
 
-function freePort(): Promise<number> {
+/** A port of the loopback address that nobody listens on at the moment. */
+export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.once("error", reject);

@@ -1,57 +1,57 @@
+import type pg from "pg";
 import { expect } from "vitest";
 import { periodBounds, periodOf } from "../../../src/billing/period.ts";
-import { databaseTest, file } from "../fixtures.ts";
-import { createLab } from "./lab.ts";
+import { databaseTest } from "../fixtures.ts";
+import { createLab, type Lab } from "./lab.ts";
 
 let tests = 0;
 
-/** A `lab` for each test whose clock begins at `start` (Unix seconds), and what tests of billing do in it. */
+/** A `lab` for each test whose clock begins at `start` (Unix seconds). */
 export function labTest(start: number) {
-  return (
-    databaseTest({ poolSize: 6 })
-      .extend("lab", async ({ pool, standIn }, { onCleanup }) => {
-        const lab = await createLab(pool, standIn.account(`states_${tests++}`), start);
-        onCleanup(() => lab.close());
-        return lab;
-      })
-      .extend(
-        "subscribed",
-        ({ lab }) =>
-          async (): Promise<{ orgId: string; customer: string; subscription: string }> => {
-            const orgId = await lab.createOrganization();
-            await lab.subscribe(orgId);
-            await lab.settleNotices();
-            expect(await lab.statusOf(orgId)).toBe("active");
-            const { subscriptions } = await lab.account.state();
-            const { id, customer } = subscriptions.at(-1)!;
-            return { orgId, customer, subscription: id };
-          },
-      )
-      /** Goes to the month's end and past the hour in which the draft is open, with the usage exported. */
-      .extend("endMonth", ({ lab }) => async (): Promise<void> => {
-        const { endSeconds } = periodBounds(periodOf(lab.nowSeconds() * 1000));
-        for (const second of [0, 300, 3600, 3900]) {
-          await lab.setClock(endSeconds + second);
-          await lab.exportOnce();
-          await lab.settleNotices();
-        }
-      })
-      .extend("historyOf", file, ({ pool }) => async (orgId: string): Promise<string[]> => {
-        const { rows } = await pool.query<{ line: string }>(
-          `select from_status || ' → ' || to_status || ' by ' || split_part(cause, ' evt', 1) as line
-     from billing_state_changes
-     where org_id = $1
-     order by id`,
-          [orgId],
-        );
-        return rows.map(({ line }) => line);
-      })
-      .extend("graceEnd", file, ({ pool }) => async (orgId: string): Promise<number | null> => {
-        const { rows } = await pool.query<{ at: number | null }>(
-          "select billing_grace_ends_at as at from organizations where id = $1",
-          [orgId],
-        );
-        return rows[0]!.at;
-      })
-  );
+  return databaseTest({ poolSize: 6 }).extend("lab", async ({ pool, standIn }, { onCleanup }) => {
+    const lab = await createLab(pool, standIn.account(`states_${tests++}`), start);
+    onCleanup(() => lab.close());
+    return Object.assign(lab, storiesOf(lab, pool));
+  });
+}
+
+/** What several tests of billing do in a lab, and look at. */
+function storiesOf(lab: Lab, pool: pg.Pool) {
+  return {
+    async subscribed(): Promise<{ orgId: string; customer: string; subscription: string }> {
+      const orgId = await lab.createOrganization();
+      await lab.subscribe(orgId);
+      await lab.settleNotices();
+      expect(await lab.statusOf(orgId)).toBe("active");
+      const { subscriptions } = await lab.account.state();
+      const { id, customer } = subscriptions.at(-1)!;
+      return { orgId, customer, subscription: id };
+    },
+    /** Goes to the month's end and past the hour in which the draft is open, with the usage exported. */
+    async endMonth(): Promise<void> {
+      const { endSeconds } = periodBounds(periodOf(lab.nowSeconds() * 1000));
+      for (const second of [0, 300, 3600, 3900]) {
+        await lab.setClock(endSeconds + second);
+        await lab.exportOnce();
+        await lab.settleNotices();
+      }
+    },
+    async historyOf(orgId: string): Promise<string[]> {
+      const { rows } = await pool.query<{ line: string }>(
+        `select from_status || ' → ' || to_status || ' by ' || split_part(cause, ' evt', 1) as line
+         from billing_state_changes
+         where org_id = $1
+         order by id`,
+        [orgId],
+      );
+      return rows.map(({ line }) => line);
+    },
+    async graceEnd(orgId: string): Promise<number | null> {
+      const { rows } = await pool.query<{ at: number | null }>(
+        "select billing_grace_ends_at as at from organizations where id = $1",
+        [orgId],
+      );
+      return rows[0]!.at;
+    },
+  };
 }

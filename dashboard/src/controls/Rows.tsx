@@ -1,0 +1,62 @@
+import { Fragment, type ReactNode } from "react";
+
+interface ColumnNamesProps {
+  /** The grid that they share with the rows. */
+  columns: string;
+  names: readonly string[];
+  /** Those of the names that stand at the right, as figures do. */
+  right?: readonly string[];
+}
+
+/** The names above rows, where there is width for columns. They are not read out: rows say what they are. */
+export function ColumnNames({ columns, names, right }: ColumnNamesProps) {
+  return (
+    <div className={`h-8 border-b text-meta font-medium text-muted max-md:hidden ${columns}`} aria-hidden>
+      {names.map((name, column) => (
+        <span key={column} className={right?.includes(name) === true ? "text-right" : undefined}>
+          {name}
+        </span>
+      ))}
+    </div>
+  );
+}
+
+/** A row of a list, marked where the keys j and k have got to. */
+export function MarkableRow({
+  isMarked,
+  className = "",
+  children,
+}: {
+  isMarked: boolean;
+  className?: string;
+  children: ReactNode;
+}) {
+  return (
+    <li
+      data-marked={isMarked}
+      className={`border-b last:border-0 data-[marked=true]:shadow-[inset_2px_0_0_var(--accent)] ${className}`}
+    >
+      {children}
+    </li>
+  );
+}
+
+interface RowListProps<T> {
+  of: readonly T[];
+  /** In the place of the list where it has no rows. */
+  none?: ReactNode;
+  /** A list item for each. */
+  children: (row: T) => ReactNode;
+}
+
+/** Rows that are known by their ids, one below the other. */
+export function RowList<T extends { id: string }>({ of, none, children }: RowListProps<T>) {
+  if (of.length === 0 && none !== undefined) return none;
+  return (
+    <ul>
+      {of.map((row) => (
+        <Fragment key={row.id}>{children(row)}</Fragment>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,29 @@
+import type { ReactNode } from "react";
+import type { Target } from "../api/shapes.ts";
+import { EnabledPill } from "./EnabledPill.tsx";
+import type { Health } from "./health.ts";
+
+interface TargetHeadProps {
+  target: Target;
+  circuit?: Health["circuit"] | undefined;
+  /** What is said of it under its name. */
+  children: ReactNode;
+  /** What can be done with it. */
+  actions: ReactNode;
+}
+
+/** The head of a page that is about one target. */
+export function TargetHead({ target, circuit, children, actions }: TargetHeadProps) {
+  return (
+    <div className="flex flex-wrap items-start justify-between gap-3">
+      <div className="grid min-w-0 gap-1">
+        <div className="flex flex-wrap items-center gap-2">
+          <h1 className="min-w-0 text-page font-semibold break-words">{target.name}</h1>
+          <EnabledPill target={target} circuit={circuit} />
+        </div>
+        {children}
+      </div>
+      {actions}
+    </div>
+  );
+}

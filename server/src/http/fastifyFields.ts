@@ -1,0 +1,46 @@
+import type { FastifyInstance } from "fastify";
+import type { ServerResponse } from "node:http";
+import type { ConnectionLimit } from "./connections/connectionLimit.ts";
+import type { BodyRoom } from "./contract/bodyRoom.ts";
+import type { Caller } from "./contract/credentials.ts";
+import type { Credential } from "./contract/route.ts";
+import type { FastPath } from "./fast/fastPath.ts";
+
+/** What the server adds to the framework's own objects. */
+declare module "fastify" {
+  interface FastifyContextConfig {
+    credential?: Credential;
+    rawBody?: boolean;
+    anyBody?: boolean;
+    missingFields?: string | undefined;
+  }
+  interface FastifyInstance {
+    /** The connections that are not in the server's own list. */
+    fastPath?: FastPath;
+    connectionLimit: ConnectionLimit;
+    /** What bodies of requests hold in memory. */
+    bodyRoom: BodyRoom;
+  }
+  interface FastifyRequest {
+    caller: Caller | null;
+    /** The organization of the key that the route itself checks. */
+    keyOwner: string | null;
+    answer: ServerResponse;
+    /** When the request's headers were complete, by `performance.now()`. */
+    startedAtMs: number;
+    /** The route's path as declared; the framework's own accessor costs a microsecond a time. */
+    routePath: string;
+    /** Whether the handler wants the body's bytes in place of parsed JSON. */
+    takesRawBody: boolean;
+  }
+}
+
+/** Gives requests their fields, each with what it holds until it is known: all of one shape are the faster. */
+export function addRequestFields(app: FastifyInstance): void {
+  app.decorateRequest("caller", null);
+  app.decorateRequest("keyOwner", null);
+  app.decorateRequest("answer");
+  app.decorateRequest("startedAtMs", 0);
+  app.decorateRequest("routePath", "unknown");
+  app.decorateRequest("takesRawBody", false);
+}

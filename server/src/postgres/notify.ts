@@ -1,0 +1,31 @@
+import type pg from "pg";
+import type { Log } from "../telemetry/log.ts";
+
+interface NotifyDeps {
+  pool: pg.Pool;
+  log: Pick<Log, "warn">;
+}
+
+interface Notified {
+  channel: string;
+  /** PostgreSQL takes 8,000 bytes each. */
+  payloads: readonly string[];
+  /** For the log, what it means that they could not be told. */
+  lost: string;
+}
+
+/** Tells whoever listens on a channel; what cannot be told is dropped with a warning. */
+export async function notify(
+  { pool, log }: NotifyDeps,
+  { channel, payloads, lost }: Notified,
+): Promise<void> {
+  try {
+    await pool.query({
+      name: "notify",
+      text: "select pg_notify($1, p.payload) from unnest($2::text[]) as p (payload)",
+      values: [channel, payloads],
+    });
+  } catch (error) {
+    log.warn({ err: error }, lost);
+  }
+}
