@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { startEmbedded } from "../src/postgres/embedded/startEmbedded.ts";
 import { migrate } from "../src/postgres/migrate.ts";
 import { createPool } from "../src/postgres/pool.ts";
+import { figureFiles } from "../../bench/src/figures/files.ts";
 import { interfaceTypes } from "../../dashboard/scripts/interfaceTypes.ts";
 import { configurationPage } from "./configurationPage.ts";
 import { functionSignatures } from "./functionSignatures.ts";
@@ -28,6 +29,7 @@ const generatedFiles: readonly GeneratedFile[] = [
   { path: "openapi.json", generate: openApiFile },
   { path: "sdk/src/operations.generated.ts", generate: sdkFile },
   { path: "dashboard/src/api/interface.generated.ts", generate: () => interfaceTypes(describeInterface()) },
+  ...(await figureFiles()).map(({ path, text }) => ({ path, generate: () => text })),
   // Needs a database; functionSignatures.test.ts compares it.
   ...(check
     ? []

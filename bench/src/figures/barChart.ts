@@ -89,7 +89,7 @@ function panelHeight({ bars }: Panel): number {
 
 function panelAt({ title, bars, mark }: Panel, top: number): string[] {
   const totals = bars.map(({ parts }) => sumOf(parts));
-  const scale = longest / Math.max(...totals, mark?.value ?? 0, Number.MIN_VALUE);
+  const scale = longest / (Math.max(...totals, mark?.value ?? 0) || 1);
   const firstBarAt = top + titleHeight - 12;
   const lines = [textAt(margin, top + 12, title, "panel")];
   for (const [index, bar] of bars.entries()) {

@@ -38,7 +38,12 @@ export async function measureBesides(size: FiguresSize): Promise<BesideFigure[]>
       );
       await page.goto("about:blank");
       const target = await service.createTarget({ kind: "webhook", name: "watched", url });
-      const streams = await besideStreams(service, rounds, () => rateOf(service.key, target));
+      const otherKey = await service.signUp();
+      const other = await service.createTarget({ kind: "webhook", name: "other", url }, otherKey);
+      const streams = await besideStreams(service, rounds, {
+        without: () => rateOf(otherKey, other),
+        beside: () => rateOf(service.key, target),
+      });
       await service.stop();
       return [dashboard, streams];
     });
@@ -53,26 +58,25 @@ interface Pair {
   beside: number;
 }
 
-/** First without, then with: the service goes on watching for a minute after a stream, so that these cannot take turns. */
+/** Of an organization without streams and of one with them, by turns: the service goes on watching for a minute after one. */
 async function besideStreams(
   { port, key }: BenchService,
   rounds: number,
-  rate: () => Promise<number>,
+  { without, beside }: { without: () => Promise<number>; beside: () => Promise<number> },
 ): Promise<BesideFigure> {
   const own = Array.from({ length: readStreams }, () => key);
-  const repeat = async (): Promise<number[]> => {
-    const rates: number[] = [];
-    for (let round = 0; round < rounds; round++) rates.push(await rate());
-    return rates;
-  };
-  const without = await repeat();
   const read = await openStreams(port, own);
   const stuck = await openStreams(port, own.slice(0, stuckStreams), false);
-  const beside = await repeat();
+  const pairs: Pair[] = [];
+  for (let round = 0; round <= rounds; round++) {
+    const pair = { without: await without(), beside: await beside() };
+    // The first warms up.
+    if (round > 0) pairs.push(pair);
+  }
   await Promise.all([read.close(), stuck.close()]);
   return figureOf(
     `${readStreams + stuckStreams} streams of the organization, half of them never read`,
-    without.map((rateWithout, round) => ({ without: rateWithout, beside: beside[round]! })),
+    pairs,
   );
 }
 
