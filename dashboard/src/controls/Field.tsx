@@ -70,6 +70,25 @@ export function Options({ of }: { of: readonly (readonly [value: string, words: 
   ));
 }
 
+interface FilterFieldProps {
+  label: string;
+  value: string | undefined;
+  /** The words of no choice. */
+  all: string;
+  choices: readonly (readonly [value: string, words: string])[];
+  onChange: (value: string | undefined) => void;
+}
+
+/** Narrows a list to one of some values, or not. */
+export function FilterField({ label, value = "", all, choices, onChange }: FilterFieldProps) {
+  return (
+    <SelectField label={label} value={value} onChange={(event) => onChange(event.target.value || undefined)}>
+      <option value="">{all}</option>
+      <Options of={choices} />
+    </SelectField>
+  );
+}
+
 function FieldFrame({ id, label, hint, error, children }: Around & { id: string; children: ReactNode }) {
   return (
     <div className="grid content-start gap-1">

@@ -1,13 +1,12 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { RotateCcw } from "lucide-react";
 import { useState } from "react";
 import { answer, client } from "../api/client.ts";
 import { sentenceOf } from "../api/problem.ts";
 import type { EventSummary, Status, Target } from "../api/shapes.ts";
-import { Button } from "../controls/Button.tsx";
 import { Card } from "../controls/Card.tsx";
 import { RowList } from "../controls/Rows.tsx";
 import { toast } from "../controls/toasts.ts";
+import { ReplayButton } from "../items/ReplayButton.tsx";
 import { replayItems } from "../items/replayItems.ts";
 import { StatusPill } from "../items/StatusPill.tsx";
 import { useRefreshMs } from "../live/liveState.ts";
@@ -92,12 +91,8 @@ function ReplayFailures({ targetId }: { targetId: string }) {
     onSettled: () => queries.invalidateQueries({ queryKey: ["items"] }),
   });
   return (
-    <Button
-      icon={<RotateCcw size={14} aria-hidden />}
-      busy={replay.isPending}
-      onClick={() => replay.mutate()}
-    >
+    <ReplayButton isPending={replay.isPending} onReplay={() => replay.mutate()}>
       Replay failures
-    </Button>
+    </ReplayButton>
   );
 }
