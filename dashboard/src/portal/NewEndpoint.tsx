@@ -4,6 +4,7 @@ import { answer, client } from "../api/client.ts";
 import { TextField } from "../controls/Field.tsx";
 import { FormDialog } from "../controls/FormDialog.tsx";
 import { EventTypesField } from "../targets/EventTypesField.tsx";
+import { WebhookUrlField } from "../targets/WebhookUrlField.tsx";
 import { eventTypesOf } from "./eventTypesText.ts";
 
 /** Makes an endpoint; its secret is handed on, to be shown once. */
@@ -45,13 +46,7 @@ export function NewEndpoint({
       isReady={typed.url.trim() !== ""}
       onSubmit={() => create.mutate()}
     >
-      <TextField
-        label="URL"
-        type="url"
-        required
-        placeholder="https://example.com/webhooks"
-        {...field("url")}
-      />
+      <WebhookUrlField {...field("url")} />
       <TextField label="Name" maxLength={256} hint="Left empty, the URL's host" {...field("name")} />
       <EventTypesField {...field("types")} />
     </FormDialog>

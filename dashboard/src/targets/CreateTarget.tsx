@@ -10,6 +10,7 @@ import { Form } from "../controls/Form.tsx";
 import { ProblemCard } from "../states/ProblemCard.tsx";
 import { newTryoutUrl } from "../tryout/tryoutUrl.ts";
 import { OwnFields, type OwnInputs } from "./OwnFields.tsx";
+import { WebhookUrlField } from "./WebhookUrlField.tsx";
 
 type Choice = "tryout" | "webhook" | "mailbox" | "a2a";
 
@@ -174,15 +175,7 @@ function Fields({ choice, inputs, error, onChange }: FieldsProps) {
   });
   return (
     <>
-      {choice === "webhook" && (
-        <TextField
-          label="URL"
-          type="url"
-          required
-          placeholder="https://example.com/webhooks"
-          {...field("url")}
-        />
-      )}
+      {choice === "webhook" && <WebhookUrlField {...field("url")} />}
       {choice === "a2a" && <AgentFields inputs={inputs} field={field} onChange={onChange} />}
       <TextField
         label="Name"
