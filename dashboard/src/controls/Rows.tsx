@@ -1,4 +1,6 @@
+import type { UseQueryResult } from "@tanstack/react-query";
 import { Fragment, type ReactNode } from "react";
+import { Loaded } from "../states/Loaded.tsx";
 
 interface ColumnNamesProps {
   /** The grid that they share with the rows. */
@@ -59,4 +61,13 @@ export function RowList<T extends { id: string }>({ of, none, children }: RowLis
       ))}
     </ul>
   );
+}
+
+interface LoadedRowsProps<T> extends Omit<RowListProps<T>, "of"> {
+  query: UseQueryResult<readonly T[]>;
+}
+
+/** The rows that a query gives as a whole, in each of its states. */
+export function LoadedRows<T extends { id: string }>({ query, ...list }: LoadedRowsProps<T>) {
+  return <Loaded query={query}>{(rows) => <RowList of={rows} {...list} />}</Loaded>;
 }

@@ -15,6 +15,7 @@ import { usePages } from "../states/usePages.ts";
 import { Ago } from "../time/Moment.tsx";
 import { Invitations } from "./Invitations.tsx";
 import { RoleChoice, roleMeanings } from "./RoleChoice.tsx";
+import { useRemoval } from "./useRemoval.ts";
 
 const page = 100;
 
@@ -111,13 +112,10 @@ function Row({ member, isAdmin }: { member: Member; isAdmin: boolean }) {
 }
 
 function RemoveMember({ member, onClose }: { member: Member; onClose: () => void }) {
-  const queries = useQueryClient();
-  const remove = useMutation({
-    mutationFn: () => answer(client.DELETE("/api/v1/members/{id}", { params: { path: { id: member.id } } })),
-    onSuccess: () => {
-      toast({ text: `${member.email} was removed.` });
-      void queries.invalidateQueries({ queryKey: ["members"] });
-    },
+  const remove = useRemoval({
+    queryKey: ["members"],
+    remove: () => answer(client.DELETE("/api/v1/members/{id}", { params: { path: { id: member.id } } })),
+    told: `${member.email} was removed.`,
   });
   return (
     <Confirm

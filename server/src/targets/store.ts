@@ -133,8 +133,7 @@ export async function kindOf(queries: Queries, { orgId, id }: TargetKey): Promis
   const target = await queries
     .selectFrom("targets")
     .select("kind")
-    .where("id", "=", id)
-    .where("org_id", "=", orgId)
+    .where((row) => row.and({ id, org_id: orgId }))
     .executeTakeFirst();
   return target?.kind;
 }
