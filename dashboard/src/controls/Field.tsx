@@ -108,3 +108,33 @@ function FieldFrame({ id, label, hint, error, children }: Around & { id: string;
     </div>
   );
 }
+
+type WebhookUrlFieldProps = Pick<Parameters<typeof TextField>[0], "value" | "onChange" | "error">;
+
+/** Where a webhook's deliveries are to go. */
+export function WebhookUrlField(props: WebhookUrlFieldProps) {
+  return <TextField label="URL" type="url" required placeholder="https://example.com/webhooks" {...props} />;
+}
+
+/** Fields and what sends them, by its button or by Enter. */
+export function Form({
+  onSubmit,
+  children,
+  className = "grid gap-4",
+}: {
+  onSubmit: () => void;
+  children: ReactNode;
+  className?: string;
+}) {
+  return (
+    <form
+      className={className}
+      onSubmit={(event) => {
+        event.preventDefault();
+        onSubmit();
+      }}
+    >
+      {children}
+    </form>
+  );
+}

@@ -1,10 +1,9 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { answer, client } from "../api/client.ts";
-import { TextField } from "../controls/Field.tsx";
+import { TextField, WebhookUrlField } from "../controls/Field.tsx";
 import { FormDialog } from "../controls/FormDialog.tsx";
 import { EventTypesField } from "../targets/EventTypesField.tsx";
-import { WebhookUrlField } from "../targets/WebhookUrlField.tsx";
 import { eventTypesOf } from "./eventTypesText.ts";
 
 /** Makes an endpoint; its secret is handed on, to be shown once. */

@@ -1,13 +1,11 @@
-import { answer, client } from "../api/client.ts";
-import { given } from "../api/given.ts";
+import { answer, client, given } from "../api/client.ts";
 import type { AuditEntry } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
 import { FilterField } from "../controls/Field.tsx";
 import { RowList } from "../controls/Rows.tsx";
 import { useUrlState } from "../shell/useUrlState.ts";
 import { Empty } from "../states/Empty.tsx";
-import { PagedList } from "../states/PagedList.tsx";
-import { usePages } from "../states/usePages.ts";
+import { PagedList, usePages } from "../states/PagedList.tsx";
 import { Moment } from "../time/Moment.tsx";
 import { actions, type AuditAction } from "./auditActions.ts";
 

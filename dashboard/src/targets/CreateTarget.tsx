@@ -5,12 +5,10 @@ import { answer, client } from "../api/client.ts";
 import { Problem } from "../api/problem.ts";
 import type { NewTarget, Target } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
-import { SelectField, TextField } from "../controls/Field.tsx";
-import { Form } from "../controls/Form.tsx";
+import { Form, SelectField, TextField, WebhookUrlField } from "../controls/Field.tsx";
 import { ProblemCard } from "../states/ProblemCard.tsx";
 import { newTryoutUrl } from "../tryout/tryoutUrl.ts";
 import { OwnFields, type OwnInputs } from "./OwnFields.tsx";
-import { WebhookUrlField } from "./WebhookUrlField.tsx";
 
 type Choice = "tryout" | "webhook" | "mailbox" | "a2a";
 
