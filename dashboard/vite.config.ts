@@ -20,6 +20,8 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 600,
+    // Without the chunks' names: the first load lists the files of every page. The manifest says which is which.
+    rolldownOptions: { output: { chunkFileNames: "assets/[hash].js" } },
   },
 });
 

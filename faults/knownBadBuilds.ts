@@ -228,6 +228,20 @@ export const mutants: readonly Mutant[] = [
     test: "replays-survive-kills",
   },
   {
+    name: "moves a replay on before it has made its events",
+    edits: [
+      {
+        file: "replays/replayBatch.ts",
+        find: 'const { rows } = await functionQuery("advance_replay", {',
+        replace: `await sql\`update replay_parts set cursor_id = \${page.cursor}
+    where replay_id = \${job.id} and target_id = \${job.targetId}\`.execute(deps.queries);
+  const { rows } = await functionQuery("advance_replay", {`,
+      },
+      { file: "replays/replayBatch.ts", find: "p_from: job.cursor,", replace: "p_from: page.cursor," },
+    ],
+    test: "replays-survive-kills",
+  },
+  {
     name: "acknowledges without the claim's token",
     edits: [
       {

@@ -4,11 +4,11 @@ import { postSigned, stopPosting } from "./barePoster.ts";
 
 /*
  * The ceiling of in and out: one process that takes items in with the same Fastify and posts each, signed, with
- * the same client, from memory. Argument: the receiver's URL. Prints its port; `GET /counts` says what it did.
+ * the same client, from memory. Arguments: the receiver's URL, and how many items may wait, above which they are dropped.
+ * Prints its port; `GET /counts` says what it did.
  */
-const [url = ""] = process.argv.slice(2);
+const [url = "", maxQueued = "10000"] = process.argv.slice(2);
 const concurrency = 32;
-const maxQueued = 10_000;
 let queue: { id: string; body: Buffer }[] = [];
 let head = 0;
 let inFlight = 0;
@@ -40,7 +40,7 @@ app.post("/t/:target_id", (request, reply) => {
   JSON.parse(body.toString("utf8"));
   const id = newId(1, Date.now());
   accepted++;
-  if (queue.length - head < maxQueued) queue.push({ id, body });
+  if (queue.length - head < Number(maxQueued)) queue.push({ id, body });
   pump();
   return reply.code(202).type("application/json; charset=utf-8").send(`{"id":"${id}","status":"QUEUED"}`);
 });

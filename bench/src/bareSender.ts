@@ -2,10 +2,12 @@ import { postSigned } from "./barePoster.ts";
 
 /*
  * The ceiling of delivery: the same outbound client posting signed bodies as fast as the receiver answers, and
- * no storage, until it is stopped. Arguments: the URL, how many at once.
+ * no storage, until it is stopped. Arguments: the URL, how many at once, the length of the body where it is not about 500 bytes.
  */
-const [url = "", concurrency = "0"] = process.argv.slice(2);
-const body = Buffer.from(JSON.stringify({ event_type: "order.created", data: "x".repeat(440) }));
+const [url = "", concurrency = "0", bodyBytes = "480"] = process.argv.slice(2);
+const frame = JSON.stringify({ event_type: "order.created", data: "" });
+const data = "x".repeat(Number(bodyBytes) - frame.length);
+const body = Buffer.from(JSON.stringify({ event_type: "order.created", data }));
 /** A turn of the receiver's is longer away than a delivery may take. */
 const timeoutMs = 60_000;
 const id = "0192f3a4b5c67d8e9fa0b1c2d3e4f506";

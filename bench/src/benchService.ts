@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { runningConnection } from "../../server/src/postgres/embedded/runningConnection.ts";
 import { segmentsThatFit } from "../../server/src/postgres/embedded/walAhead.ts";
-import { stopProcess } from "./processes.ts";
+import { endWithThis, stopProcess } from "./processes.ts";
 
 /** A real service on its embedded database, with an organization and a way into its database. */
 export interface BenchService {
@@ -55,6 +55,7 @@ export async function startService(options: BenchServiceOptions): Promise<BenchS
       },
     },
   );
+  endWithThis(child);
   const said: string[] = [];
   child.stderr.on("data", (chunk: Buffer) => said.push(String(chunk)));
   await untilReady(port, () => child.exitCode !== null, said);

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { type BenchService, startService } from "./benchService.ts";
 import { atLeast, type BenchSize, type Figure, median, perSecond, rounds, whole } from "./figures.ts";
-import { startProgram, stopProcess } from "./processes.ts";
+import { endWithThis, startProgram, stopProcess } from "./processes.ts";
 import { connections, fill, inTemporaryDirectory, turnMs } from "./workload.ts";
 
 const sides = { bare: 0, service: 1 };
@@ -23,6 +23,7 @@ export async function drainFigures(size: BenchSize): Promise<Figure[]> {
   const bareSender = spawn(process.execPath, [path, urlOf(sides.bare), String(connections)], {
     stdio: ["ignore", "ignore", "inherit"],
   });
+  endWithThis(bareSender);
   const measured = await inTemporaryDirectory(async (dataDir) => {
     const service = await startService({ dataDir, settings: sending });
     const target = await service.createTarget({ kind: "webhook", name: "bench", url: urlOf(sides.service) });

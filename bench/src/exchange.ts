@@ -17,6 +17,11 @@ export interface ExchangeOptions {
   onClose: () => void;
 }
 
+/** Whether a status is of the class 2xx. */
+export function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300;
+}
+
 const readBytes = 64 * 1024;
 const zero = 48;
 

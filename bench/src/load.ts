@@ -159,14 +159,19 @@ async function paced(
 
 /** The bytes of a POST; `lines` are header lines. */
 export function postBytes(path: string, lines: string[], body: string): Buffer {
+  return Buffer.from(`${postHead(path, lines, Buffer.byteLength(body))}${body}`);
+}
+
+/** What stands before the body of a POST. */
+export function postHead(path: string, lines: readonly string[], bodyBytes: number): string {
   const head = [
     `POST ${path} HTTP/1.1`,
     "host: bench",
     "content-type: application/json",
-    `content-length: ${Buffer.byteLength(body)}`,
+    `content-length: ${bodyBytes}`,
     ...lines,
   ];
-  return Buffer.from(`${head.join("\r\n")}\r\n\r\n${body}`);
+  return `${head.join("\r\n")}\r\n\r\n`;
 }
 
 /** Milliseconds of the machine's monotonic clock, which all processes share, unlike `performance.now()`. */

@@ -5,6 +5,7 @@ import { dashboardFigures } from "./dashboard/dashboard.ts";
 import { beforeFigures } from "./before.ts";
 import { drainFigures } from "./drain.ts";
 import type { BenchSize, Figure } from "./figures.ts";
+import { publishedFigures } from "./figures/run.ts";
 import { inAndOutFigures } from "./inAndOut.ts";
 import { intakeFigures } from "./intake.ts";
 import { latencyFigures } from "./latency.ts";
@@ -20,7 +21,7 @@ import { tenMillionFigures } from "./tenMillion.ts";
 
 /*
  * npm run bench [-- --quick] [intake] [in-and-out] [latency] [drain] [neighbours] [stored] [mailbox] [mailbox-stored] [layers]
- *   [streams] [publications] [peers] [ten-million] [before --folder <checkout of the version before>] [dashboard]
+ *   [streams] [publications] [peers] [ten-million] [figures [--stored <events>]] [before --folder <checkout of the version before>] [dashboard]
  * Each figure is measured against its own ceiling in the same run, because machines and their noise differ;
  * compare ratios, not absolute figures.
  */
@@ -39,6 +40,8 @@ const scenarios: Record<string, (size: BenchSize) => Promise<Figure[]>> = {
   dashboard: dashboardFigures,
   peers: peerFigures,
   "ten-million": tenMillionFigures,
+  figures: (measured) =>
+    publishedFigures(measured, values.stored === undefined ? undefined : Number(values.stored)),
   before: (measured) => beforeFigures(measured, resolve(values.folder)),
 };
 /** What compares the service with itself, takes a browser, or takes longer than all the rest, runs only when it is asked for. */
@@ -49,6 +52,7 @@ const onRequest = new Set([
   "publications",
   "peers",
   "ten-million",
+  "figures",
   "before",
 ]);
 
@@ -57,6 +61,8 @@ const { values, positionals } = parseArgs({
   options: {
     quick: { type: "boolean", default: false },
     folder: { type: "string", default: "../before" },
+    /** Events that `figures` stores before it measures. */
+    stored: { type: "string" },
   },
 });
 const size: BenchSize = values.quick

@@ -4,7 +4,7 @@ import { type LoadResult, monotonicMs, postBytes, runLoad, summarize } from "./l
 import { type Program, startProgram } from "./processes.ts";
 import { ask, closedLoop, connections, fixedItem, host, inTemporaryDirectory, received } from "./workload.ts";
 
-const hangingTargets = 2_000;
+export const hangingTargets = 2_000;
 /** Items that wait for each of them at the beginning, and how many come a second to all of them together. */
 const backlog = 5;
 const hangingRate = 50;
@@ -19,9 +19,18 @@ interface Neighbour {
   receiver: Program;
 }
 
-interface Measured {
+/** How a healthy target fared. */
+export interface Measured {
   latency: LoadResult;
   deliveredPerSecond: number;
+}
+
+/** A healthy target without the others and beside them. */
+export interface NeighbourMeasured {
+  name: string;
+  /** Before and after. */
+  alone: readonly Measured[];
+  beside: Measured;
 }
 
 /**
@@ -29,9 +38,16 @@ interface Measured {
  * are measured before, beside and after them.
  */
 export async function neighboursFigures(size: BenchSize): Promise<Figure[]> {
+  return (await measureNeighbours(size)).flatMap(({ name, alone, beside }) => compare(name, alone, beside));
+}
+
+/** The same, as measured. */
+export async function measureNeighbours(
+  size: Pick<BenchSize, "durationMs" | "warmupMs">,
+): Promise<NeighbourMeasured[]> {
   const receivers = [await startProgram("./receiver.ts"), await startProgram("./receiver.ts")] as const;
   const hanging = await startProgram("./receiver.ts");
-  const figures = await inTemporaryDirectory(async (dataDir) => {
+  const measured = await inTemporaryDirectory(async (dataDir) => {
     const service = await startService({ dataDir });
     const neighbours = [
       await settle(service, "of the same organization", service.key, receivers[0]),
@@ -47,12 +63,14 @@ export async function neighboursFigures(size: BenchSize): Promise<Figure[]> {
     await new Promise((resolve) => setTimeout(resolve, 16_000));
     const after = await measure(service, neighbours, size.durationMs);
     await service.stop();
-    return neighbours.flatMap(({ name }, index) =>
-      compare(name, [before[index]!, after[index]!], beside[index]!),
-    );
+    return neighbours.map(({ name }, index) => ({
+      name,
+      alone: [before[index]!, after[index]!],
+      beside: beside[index]!,
+    }));
   });
   for (const program of [...receivers, hanging]) await program.stop();
-  return figures;
+  return measured;
 }
 
 async function settle(

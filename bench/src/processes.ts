@@ -12,8 +12,20 @@ export interface Program {
 export async function startProgram(file: string, args: string[] = []): Promise<Program> {
   const path = fileURLToPath(new URL(file, import.meta.url));
   const child = spawn(process.execPath, [path, ...args], { stdio: ["ignore", "pipe", "inherit"] });
+  endWithThis(child);
   const [line] = (await once(child.stdout, "data")) as [Buffer];
   return { port: Number(String(line).trim()), stop: () => stopProcess(child) };
+}
+
+const running = new Set<ChildProcess>();
+process.once("exit", () => {
+  for (const child of running) child.kill();
+});
+
+/** Lets a process end with this one, however this one ends: a benchmark that fails leaves none behind. */
+export function endWithThis(child: ChildProcess): void {
+  running.add(child);
+  child.once("exit", () => running.delete(child));
 }
 
 /** Asks a process to end and waits until it has. */

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { readdir, readFile } from "node:fs/promises";
-import { type BenchService, databaseCost, startService } from "./benchService.ts";
+import { type BenchService, startService } from "./benchService.ts";
 import { type BenchSize, type Figure, median } from "./figures.ts";
 import { postBytes, runLoad } from "./load.ts";
+import { usageOf } from "./usage.ts";
 import { host, inTemporaryDirectory } from "./workload.ts";
 
 /** How many targets a publication has, and the most of the same posts' cost that it may take. */
@@ -13,13 +13,14 @@ const sizes = [
 /** 1: a program that sends one request after the other; 64: many at once, which group commit takes together. */
 const connectionCounts = [1, 64] as const;
 const rounds = 5;
-const ticksPerSecond = 100;
 
 /** What some items cost. */
 interface Cost {
   /** Of the service's process and of all of PostgreSQL's, in seconds. */
   cpu: number;
   walBytes: number;
+  /** Until the last was accepted. */
+  seconds: number;
 }
 
 /**
@@ -35,7 +36,7 @@ export async function publicationFigures(size: BenchSize): Promise<Figure[]> {
         for (const { targets, goal } of sizes) {
           for (const connections of connectionCounts) {
             const items = connections === 1 ? size.drainItems / 50 : size.drainItems / 10;
-            const ratio = await compare(service, { targets, connections, bytes, items });
+            const ratio = await comparePublications(service, { targets, connections, bytes, items });
             const of = `${targets} targets, ${bytes} B, ${connections === 1 ? "one request at a time" : "64 at once"}`;
             figures.push(
               figureOf(`${of}: processor time`, ratio.cpu, { goal, unit: "µs", scale: 1e6 }),
@@ -52,7 +53,7 @@ export async function publicationFigures(size: BenchSize): Promise<Figure[]> {
 }
 
 /** What an item cost in a publication and alone. */
-interface Pair {
+export interface Pair {
   published: number;
   posted: number;
 }
@@ -68,7 +69,7 @@ function figureOf(
   return { name, value, ratio, goal: `≤ ${goal}`, isMet: ratio <= goal };
 }
 
-interface Comparison {
+export interface Comparison {
   targets: number;
   connections: number;
   bytes: number;
@@ -76,7 +77,8 @@ interface Comparison {
   items: number;
 }
 
-async function compare(
+/** What an item of a publication costs, and one that is posted alone, by turns; one entry for each round. */
+export async function comparePublications(
   service: BenchService,
   { targets, connections, bytes, items }: Comparison,
 ): Promise<Record<keyof Cost, Pair[]>> {
@@ -104,57 +106,32 @@ async function compare(
     );
   let n = 0;
   const nextPost = (): Buffer => posts[n++ % targets]!;
-  const cpu: Pair[] = [];
-  const walBytes: Pair[] = [];
+  const costs: Record<keyof Cost, Pair[]> = { cpu: [], walBytes: [], seconds: [] };
   const publications = Math.ceil(items / targets);
   for (let round = 0; round <= rounds; round++) {
     const published = await turn(publications, () => publication);
     const posted = await turn(publications * targets, nextPost);
     // The first warms both up, and writes whole pages after a checkpoint.
     if (round === 0) continue;
-    const pairOf = (cost: keyof Cost): Pair => ({
-      published: published[cost] / publications / targets,
-      posted: posted[cost] / publications / targets,
-    });
-    cpu.push(pairOf("cpu"));
-    walBytes.push(pairOf("walBytes"));
+    for (const cost of ["cpu", "walBytes", "seconds"] as const) {
+      costs[cost].push({
+        published: published[cost] / publications / targets,
+        posted: posted[cost] / publications / targets,
+      });
+    }
   }
-  return { cpu, walBytes };
+  return costs;
 }
 
 async function costOf(service: BenchService, work: () => Promise<unknown>): Promise<Cost> {
-  const before = { cpu: await processorSeconds(service), wal: (await databaseCost(service)).walBytes };
+  const before = await usageOf(service);
+  const startedAt = performance.now();
   await work();
+  const seconds = (performance.now() - startedAt) / 1_000;
+  const after = await usageOf(service);
   return {
-    cpu: (await processorSeconds(service)) - before.cpu,
-    walBytes: (await databaseCost(service)).walBytes - before.wal,
+    cpu: after.nodeSeconds + after.postgresSeconds - before.nodeSeconds - before.postgresSeconds,
+    walBytes: after.walBytes - before.walBytes,
+    seconds,
   };
-}
-
-/** Of the service's process, and of every process of its PostgreSQL that lives or has ended. */
-async function processorSeconds(service: BenchService): Promise<number> {
-  const metrics = await (await fetch(`http://${host}:${service.port}/metrics`)).text();
-  const node = Number(/^process_cpu_seconds_total (\S+)$/m.exec(metrics)?.[1]);
-  const [row] = await service.sql<{ pid: number }>("select pg_backend_pid() as pid");
-  const postmaster = (await statOf(String(row!.pid)))!.parent;
-  const processes = await Promise.all(
-    (await readdir("/proc")).filter((name) => /^\d+$/.test(name)).map(statOf),
-  );
-  let ticks = 0;
-  for (const one of processes) {
-    if (one === undefined) continue;
-    if (one.pid === postmaster) ticks += one.own + one.ofEnded;
-    else if (one.parent === postmaster) ticks += one.own;
-  }
-  return node + ticks / ticksPerSecond;
-}
-
-/** A process as proc(5) has it in `stat`; undefined for one that has ended. */
-async function statOf(pid: string) {
-  const text = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => undefined);
-  if (text === undefined) return undefined;
-  // After the name, which may hold anything.
-  const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
-  const sum = (first: number): number => Number(fields[first]) + Number(fields[first + 1]);
-  return { pid, parent: fields[1]!, own: sum(11), ofEnded: sum(13) };
 }

@@ -7,7 +7,7 @@ import { createTurns } from "./turns.ts";
  * The receiver of deliveries: answers 200 at once, and counts. `GET /count` says how many came, `GET /latency` how long
  * the items of the last run took from the `sent_at` (of the monotonic clock, in milliseconds) in their body, and forgets
  * them. What is posted to `/turns/<side>` waits for that side's turn, which `GET /turn/<side>/<count>` begins; it is
- * answered with how long so many took. A side is a digit. What is posted to `/hang` is never answered. Prints its port.
+ * answered with how long so many took and how many had come before it. A side is a digit. What is posted to `/hang` is never answered. Prints its port.
  *
  * It speaks HTTP/1.1 on plain sockets, as the client does, because both only stand for somebody else's machine. Its
  * answers have the headers that Node's server sends.
@@ -57,7 +57,7 @@ function tell(socket: Socket, path: string): void {
   const say = (told: object): void => void socket.write(ok(JSON.stringify(told)));
   const turn = /^\/turn\/(\d)\/(\d+)$/.exec(path);
   if (turn !== null) {
-    turns.begin(Number(turn[1]), Number(turn[2]), (ms) => say({ ms }));
+    turns.begin(Number(turn[1]), Number(turn[2]), say);
   } else if (path === "/latency") {
     say({ latencies });
     latencies = [];

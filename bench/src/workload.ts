@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { BenchService } from "./benchService.ts";
 import type { Slice } from "./figures.ts";
 import { type LoadResult, postBytes, runLoad } from "./load.ts";
+import type { TurnTaken } from "./turns.ts";
 
 export const host = "127.0.0.1";
 export const connections = 64;
@@ -59,5 +60,10 @@ export async function received(port: number): Promise<number> {
 
 /** Lets a side have so many requests answered, and says how long that took. */
 export async function turnMs(port: number, side: number, count: number): Promise<number> {
-  return (await ask<{ ms: number }>(port, `/turn/${side}/${count}`, 120_000)).ms;
+  return (await turnOf(port, side, count)).ms;
+}
+
+/** The same, with how many requests had come before. */
+export function turnOf(port: number, side: number, count: number): Promise<TurnTaken> {
+  return ask(port, `/turn/${side}/${count}`, 120_000);
 }

@@ -27,7 +27,7 @@ it("a run of faults keeps every promise", async ({ onTestFinished }) => {
     say: () => undefined,
   });
   expect(result.violations, result.schedule).toEqual([]);
-  expect(result.acknowledged).toBeGreaterThan(50);
+  expect(result.acknowledged, "senders were at work").toBeGreaterThan(0);
   expect(result.unknown, "harm was done").toBeGreaterThan(0);
 });
 

@@ -175,7 +175,7 @@ describe("a backup of a service under load", () => {
         err: expect.stringMatching(/no tables of Postrider/),
       });
       // As the version left it that knew these migrations, and one list of them.
-      await applyMigrations(client, migrations.slice(0, 9));
+      await applyMigrations({ client }, migrations.slice(0, 9));
       await client.query(`insert into schema_migrations select version, name, checksum, applied_at from schema_changes
         on conflict do nothing; drop table schema_changes;
         insert into organizations (id, name, slug, billing_status, created_at)

@@ -10,7 +10,7 @@ import { startMixedLoad } from "./support/mixedLoad.ts";
 import { type ServiceProcess, startService } from "./support/serviceProcess.ts";
 import { signUp } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
-import { databaseTest, file } from "./support/fixtures.ts";
+import { file, stageTest } from "./support/fixtures.ts";
 import { untilNothingIsDue } from "./support/storedItems.ts";
 
 /*
@@ -22,10 +22,8 @@ const versionBefore = join(import.meta.dirname, "fixtures/version-before.tgz");
 /** Requests that a process must have served before the next step. */
 const enough = 60;
 
-const started: ServiceProcess[] = [];
-
-const it = databaseTest()
-  .extend("database", file, async ({}, { onCleanup }) => {
+const it = stageTest
+  .extend("database", async ({}, { onCleanup }) => {
     const database = await createEmptyTestDatabase();
     onCleanup(() => database.drop());
     return database;
@@ -35,27 +33,33 @@ const it = databaseTest()
     onCleanup(() => rm(tree, { recursive: true, force: true }));
     return installPackage(versionBefore, tree);
   })
-  .extend("start", file, ({ database }, { onCleanup }) => {
+  .extend("started", ({}, { onCleanup }): ServiceProcess[] => {
+    const started: ServiceProcess[] = [];
     onCleanup(async () => {
       for (const service of started) service.kill("SIGKILL");
       await Promise.all(started.map((service) => service.ended));
     });
-    return async (command?: string): Promise<ServiceProcess> => {
-      const service = await startService({
-        storage: { databaseUrl: database.url },
-        ...(command !== undefined && { command }),
-      });
-      started.push(service);
-      return service;
-    };
+    return started;
   })
+  .extend(
+    "launch",
+    ({ database, started }) =>
+      async (command?: string, killedBy?: AbortSignal): Promise<ServiceProcess> => {
+        const service = await startService({
+          storage: { databaseUrl: database.url },
+          ...(command !== undefined && { command }),
+          ...(killedBy !== undefined && { killedBy }),
+        });
+        started.push(service);
+        return service;
+      },
+  )
   /** Starts a process, gives it its turns, and waits until all in the rotation have served with it. */
   .extend(
     "bringIn",
-    file,
-    ({ start }) =>
+    ({ launch }) =>
       async (balancer: Balancer, others: ServiceProcess[], command?: string): Promise<ServiceProcess> => {
-        const service = await start(command);
+        const service = await launch(command);
         balancer.add(service);
         const before = others.map((other) => balancer.served(other));
         await until(
@@ -67,7 +71,7 @@ const it = databaseTest()
       },
   )
   /** Refuses some first attempts, holds what comes to `/slow` for a moment, and counts what it took. */
-  .extend("answerByPath", file, ({ receiver }) => (): Map<string, number> => {
+  .extend("taken", ({ receiver }): Map<string, number> => {
     const taken = new Map<string, number>();
     const tried = new Set<string>();
     receiver.answer = ({ path, id }, response) => {
@@ -93,16 +97,16 @@ function isRefusedFirst(id: string): boolean {
 }
 
 it("two versions take each other's place under load: nothing is refused, lost or doubled", async ({
-  answerByPath,
-  start,
+  taken,
+  launch,
+  started,
   oldCommand,
   receiver,
   bringIn,
   pool,
 }) => {
-  const taken = answerByPath();
   const balancer = createBalancer();
-  const oldOnes = await Promise.all([start(oldCommand), start(oldCommand)]);
+  const oldOnes = await Promise.all([launch(oldCommand), launch(oldCommand)]);
   const account = await signUp(oldOnes[0]);
   const paths = ["/plain", "/slow", "/flaky"];
   const webhooks = await Promise.all(
@@ -143,3 +147,71 @@ it("two versions take each other's place under load: nothing is refused, lost or
   expect(await acceptedEvents(second, account)).toBe(wanted.length + load.acknowledged.length);
   for (const service of started) expect(service.output()).not.toMatch(/"level":"(error|fatal)"/);
 }, 240_000);
+
+it("a transaction that stays open, and a kill in the middle, hold the new version up and nobody else", async ({
+  taken,
+  launch,
+  oldCommand,
+  receiver,
+  pool,
+}) => {
+  const balancer = createBalancer();
+  const old = await launch(oldCommand);
+  const account = await signUp(old);
+  const webhook = await createWebhookTarget(old, account, `${receiver.url}/plain`);
+  const mailboxId = await createMailboxTarget(old, account);
+  balancer.add(old);
+  const load = startMixedLoad({
+    balancer,
+    key: account.api_key,
+    targetIds: [webhook.id, mailboxId],
+    mailboxId,
+    senders: 2,
+    pauseMs: 10,
+    consumers: 1,
+  });
+  const servedMore = async (service: ServiceProcess): Promise<void> => {
+    const before = balancer.served(service);
+    await until(() => balancer.served(service) - before >= enough);
+  };
+  await servedMore(old);
+  const reader = await pool.connect();
+  await reader.query("set idle_in_transaction_session_timeout = 0; begin; select id from events limit 1");
+  /** One waits for a lock of the reader's, in the middle of its migrations. */
+  const isHeldUp = async (): Promise<boolean> => {
+    const { rows } = await pool.query<{ is_held_up: boolean }>(
+      `select exists (
+         select
+         from pg_locks w
+         where not w.granted
+           and w.mode = 'AccessExclusiveLock'
+           and w.relation = 'events'::regclass
+       ) as is_held_up`,
+    );
+    return rows[0]!.is_held_up;
+  };
+
+  const killing = new AbortController();
+  const killed = launch(undefined, killing.signal).catch(() => "killed");
+  await until(isHeldUp);
+  await servedMore(old);
+  killing.abort();
+  expect(await killed).toBe("killed");
+  const starting = launch();
+  await until(isHeldUp);
+  await servedMore(old);
+  await reader.query("commit");
+  reader.release(true);
+
+  const service = await starting;
+  balancer.add(service);
+  await servedMore(service);
+  await takeOut(balancer, old);
+  await load.stop();
+  await untilNothingIsDue(pool, 60_000);
+  expect(balancer.problems).toEqual([]);
+  const wanted = load.accepted.get(webhook.id)!;
+  expect(wanted.filter((id) => taken.get(id) !== 1)).toEqual([]);
+  expect(taken.size).toBe(wanted.length);
+  expect(load.acknowledged.toSorted()).toEqual(load.accepted.get(mailboxId)!.toSorted());
+}, 120_000);

@@ -1,4 +1,5 @@
 import { describe, expect } from "vitest";
+import { bucketOf } from "../src/postgres/ids.ts";
 import { type Account, type Answer, signUp } from "./support/testNode.ts";
 import { file, sharedNodeTest } from "./support/fixtures.ts";
 
@@ -116,6 +117,21 @@ describe("the list", () => {
     const { body } = await node.call("GET", "/api/v1/targets", { key: owner.api_key });
     expect(body.targets.map((target: { id: string }) => target.id)).toEqual([first["id"], second["id"]]);
   });
+});
+
+it("all targets of an organization have buckets of one cell, and not all the same", async ({
+  node,
+  created,
+}) => {
+  const owners = await Promise.all([signUp(node), signUp(node)]);
+  for (const owner of owners) {
+    const inboxes = Array.from({ length: 12 }, () => created({ kind: "mailbox", name: "inbox" }, owner));
+    const targets = await Promise.all([created(webhook, owner), ...inboxes]);
+    const buckets = targets.map(({ id }) => bucketOf(String(id)));
+    const cells = new Set(buckets.map((bucket) => bucket >> 4));
+    expect(cells).toEqual(new Set([bucketOf(owner.user.org_id) >> 4]));
+    expect(new Set(buckets).size).toBeGreaterThan(1);
+  }
 });
 
 const long = "x".repeat(257);

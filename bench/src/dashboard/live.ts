@@ -51,8 +51,10 @@ export async function liveFigures(
     const frames = await watchFrames(page, load);
     figures.push({ name: `frames of ${heading}`, value: told(frames) });
   }
-  figures.push(...(await throughput(browser, page, () => closedTurn(service.port, request, size))));
-  return figures;
+  const results = await besideOpenPage({ browser, page, turns }, () =>
+    closedTurn(service.port, request, size),
+  );
+  return [...figures, ...throughput(results)];
 }
 
 async function openLive(page: Page, path: string, heading: string): Promise<void> {
@@ -65,20 +67,36 @@ async function closedTurn(port: number, request: () => Buffer, size: BenchSize):
   return (await closedLoop(port, { durationMs: size.durationMs / 4, warmupMs: 500 }, request)).perSecond;
 }
 
-/** What is accepted when as much is sent as is answered: with a page open and with none, by turns. */
-async function throughput(browser: Browser, page: Page, turn: () => Promise<number>): Promise<Figure[]> {
+/** One turn without the page and one with it. */
+export interface PageTurns {
+  without: number;
+  open: number;
+  /** Of the page, in the latter. */
+  requests: number;
+}
+
+/** What each turn gives when the overview is open and when no page is, by turns. */
+export async function besideOpenPage(
+  { browser, page, turns: rounds }: { browser: Browser; page: Page; turns: number },
+  turn: () => Promise<number>,
+): Promise<PageTurns[]> {
   let requests = 0;
   page.on("request", () => requests++);
   // The browser stands for somebody else's machine: what it computes is to cost the service as little as can be.
   for (const pid of await processIds(browser)) setPriority(pid, 19);
-  const results: { without: number; open: number; requests: number }[] = [];
-  for (let round = 0; round < turns; round++) {
+  const results: PageTurns[] = [];
+  for (let round = 0; round < rounds; round++) {
     await page.goto("about:blank");
     const without = await turn();
     await openLive(page, "/", "Overview");
     requests = 0;
     results.push({ without, open: await turn(), requests });
   }
+  return results;
+}
+
+/** What is accepted when as much is sent as is answered. */
+function throughput(results: readonly PageTurns[]): Figure[] {
   const open = median(results.map((one) => one.open));
   const without = median(results.map((one) => one.without));
   return [

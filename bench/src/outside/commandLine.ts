@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import type { OutsideOptions } from "./outside.ts";
 
 /**
- * Reads what `npm run bench -- outside` is told.
+ * Reads what `npm run bench:outside` is told.
  * @throws a sentence that names the option which is missing or wrong.
  */
 export function outsideOptions(args: readonly string[]): OutsideOptions {
@@ -25,7 +25,7 @@ export function outsideOptions(args: readonly string[]): OutsideOptions {
   });
   const base = values["base-url"];
   const { path } = values;
-  if (base === undefined || path === undefined) throw new Error("outside needs --base-url and --path");
+  if (base === undefined || path === undefined) throw new Error("bench:outside needs --base-url and --path");
   if (!values.body.includes("{{id}}"))
     throw new Error("--body has no {{id}}, by which an event is known when it arrives");
   const integer = (

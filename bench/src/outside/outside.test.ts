@@ -60,7 +60,7 @@ test("tells of an event that was delivered twice", async () => {
 });
 
 test.each([
-  [["--path", "/"], "outside needs --base-url and --path"],
+  [["--path", "/"], "bench:outside needs --base-url and --path"],
   [["--base-url", "http://localhost", "--path", "/", "--body", "{}"], "--body has no {{id}}"],
   [["--base-url", "http://localhost", "--path", "/", "--rate", "ten"], "--rate is not a number: ten"],
 ])("refuses %j", (args, message) => {

@@ -1,11 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
+import { isSuccess } from "../exchange.ts";
 import { type Figure, perSecond, whole } from "../figures.ts";
 import { summarize } from "../load.ts";
 import { type Arrivals, eventId, receiveEvents } from "./arrivals.ts";
 import { bodyOf, openPublisher, type PublishCall } from "./publishCall.ts";
 
-/** What `npm run bench -- outside` is told on its command line. */
+/** What `npm run bench:outside` is told on its command line. */
 export interface OutsideOptions {
   call: PublishCall;
   /** Where the receiver listens. The service has a destination that leads there. */
@@ -87,7 +88,7 @@ async function publishAll(
         if (Math.max(performance.now() - startedAt, dueMs) >= durationMs) return;
         if (waitMs > 0) await delay(waitMs);
         const status = await publish();
-        if (status >= 200 && status < 300) published.accepted++;
+        if (isSuccess(status)) published.accepted++;
         else published.refused++;
       }
     }),

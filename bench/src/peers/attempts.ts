@@ -1,5 +1,5 @@
 import pg from "pg";
-import { createGroupCommit } from "../../../server/src/runtime/groupCommit.ts";
+import { together } from "./together.ts";
 
 /** One attempt to deliver a job. */
 export interface Attempt {
@@ -29,26 +29,18 @@ export async function createAttemptsTable(store: pg.PoolConfig): Promise<void> {
 /** Writes attempts, those that end while others are being written together. Resolves once they are durable. */
 export function openAttempts(store: pg.PoolConfig): { record(attempt: Attempt): Promise<void> } {
   const pool = new pg.Pool({ ...store, max: 1 });
-  const commits = createGroupCommit<Attempt, void>({
-    async run(batch) {
-      await pool.query({
-        name: "attempts",
-        text: `insert into attempts (job_id, number, status_code, duration_ms)
-               select * from unnest($1::text[], $2::integer[], $3::integer[], $4::real[])`,
-        values: [
-          batch.map((one) => one.jobId),
-          batch.map((one) => one.number),
-          batch.map((one) => one.status),
-          batch.map((one) => one.durationMs),
-        ],
-      });
-      return batch.map(() => undefined);
-    },
-    isPieceAtFault: () => false,
-    sizeOf: () => 1,
-    maxBatch: 500,
-    maxBatchBytes: 500,
-    maxQueued: 100_000,
+  const commits = together<Attempt>(async (batch) => {
+    await pool.query({
+      name: "attempts",
+      text: `insert into attempts (job_id, number, status_code, duration_ms)
+             select * from unnest($1::text[], $2::integer[], $3::integer[], $4::real[])`,
+      values: [
+        batch.map((one) => one.jobId),
+        batch.map((one) => one.number),
+        batch.map((one) => one.status),
+        batch.map((one) => one.durationMs),
+      ],
+    });
   });
   return { record: (attempt) => commits.add(attempt) };
 }

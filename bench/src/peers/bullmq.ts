@@ -1,5 +1,5 @@
 import { Queue, Worker } from "bullmq";
-import { isDelivered } from "./deliverJob.ts";
+import { isSuccess } from "../exchange.ts";
 import { concurrency, maxAttempts, type Peer, type PeerInput } from "./peer.ts";
 
 const queueName = "deliver";
@@ -26,7 +26,7 @@ export const bullmq: Peer = {
       queueName,
       async (job) => {
         const { status, durationMs } = await deliver(job.id!, job.data);
-        if (!isDelivered(status)) throw new Error(`the receiver answered ${status}`);
+        if (!isSuccess(status)) throw new Error(`the receiver answered ${status}`);
         return { status, durationMs };
       },
       { connection: { path: socketOf(input), maxRetriesPerRequest: null }, concurrency },

@@ -10,7 +10,3 @@ export function deliverTo(url: string): DeliverJob {
     return { status: result.kind === "response" ? result.status : 0, durationMs: result.durationMs };
   };
 }
-
-export function isDelivered(status: number): boolean {
-  return status >= 200 && status < 300;
-}

@@ -1,8 +1,8 @@
 import { Logger, makeWorkerUtils, run, runMigrations } from "graphile-worker";
 import pg from "pg";
+import { isSuccess } from "../exchange.ts";
 import { createAttemptsTable, openAttempts } from "./attempts.ts";
-import { isDelivered } from "./deliverJob.ts";
-import { concurrency, intakeConnections, maxAttempts, type Peer, type PeerInput } from "./peer.ts";
+import { concurrency, intakeConnections, maxAttempts, type Peer, type PeerInput, storeOf } from "./peer.ts";
 
 /** Of the worker; its local queue makes so few do. */
 const workConnections = 5;
@@ -45,7 +45,7 @@ export const graphileWorker: Peer = {
         async deliver(payload, { job }) {
           const { status, durationMs } = await deliver(job.id, payload);
           await attempts.record({ jobId: job.id, number: job.attempts, status, durationMs });
-          if (!isDelivered(status)) throw new Error(`the receiver answered ${status}`);
+          if (!isSuccess(status)) throw new Error(`the receiver answered ${status}`);
         },
       },
     });
@@ -58,8 +58,4 @@ function poolOf(input: PeerInput, max: number): pg.Pool {
   pool.on("error", tell);
   pool.on("connect", (client) => client.on("error", tell));
   return pool;
-}
-
-function storeOf({ store }: PeerInput): pg.PoolConfig {
-  return store as pg.PoolConfig;
 }

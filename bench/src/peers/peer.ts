@@ -33,3 +33,8 @@ export const concurrency = 64;
 export const intakeConnections = 14;
 /** A failed delivery is tried again so many times, with a backoff that grows. */
 export const maxAttempts = 8;
+
+/** The database of a peer that has one. */
+export function storeOf({ store }: PeerInput): pg.PoolConfig {
+  return store as pg.PoolConfig;
+}

@@ -1,11 +1,11 @@
 import { createServer, type IncomingMessage } from "node:http";
 import { buffer } from "node:stream/consumers";
-import { createGroupCommit } from "../../../server/src/runtime/groupCommit.ts";
 import { bullmq } from "./bullmq.ts";
 import { deliverTo } from "./deliverJob.ts";
 import { graphileWorker } from "./graphileWorker.ts";
 import type { Peer, PeerInput, PeerIntake, PeerName } from "./peer.ts";
 import { pgBoss } from "./pgBoss.ts";
+import { together } from "./together.ts";
 
 /*
  * One process of a peer. Arguments: `prepare`, `serve` or `work`, and a PeerInput as JSON. `serve` takes jobs over HTTP and
@@ -28,21 +28,11 @@ if (task === "serve") {
 }
 
 function serve(intake: PeerIntake): void {
-  const together = createGroupCommit<object, void>({
-    async run(jobs) {
-      await intake.addMany(jobs);
-      return jobs.map(() => undefined);
-    },
-    isPieceAtFault: () => false,
-    sizeOf: () => 1,
-    maxBatch: 500,
-    maxBatchBytes: 500,
-    maxQueued: 100_000,
-  });
+  const batches = together((jobs: object[]) => intake.addMany(jobs));
   const take = async (request: IncomingMessage): Promise<number> => {
     try {
       const job = JSON.parse((await buffer(request)).toString()) as object;
-      await (request.url === "/many" ? together.add(job) : intake.add(job));
+      await (request.url === "/many" ? batches.add(job) : intake.add(job));
       return 202;
     } catch (error) {
       process.stderr.write(`${input.peer}: ${(error as Error).message}\n`);

@@ -1,8 +1,8 @@
-import type pg from "pg";
 import { type ConstructorOptions, type JobResult, type JobWithMetadata, PgBoss } from "pg-boss";
+import { isSuccess } from "../exchange.ts";
 import { createAttemptsTable, openAttempts } from "./attempts.ts";
-import { type DeliverJob, isDelivered } from "./deliverJob.ts";
-import { concurrency, intakeConnections, maxAttempts, type Peer, type PeerInput } from "./peer.ts";
+import type { DeliverJob } from "./deliverJob.ts";
+import { concurrency, intakeConnections, maxAttempts, type Peer, type PeerInput, storeOf } from "./peer.ts";
 
 const queue = "deliver";
 /** Several fetch and finish by turns, so that deliveries are under way while another batch is written. */
@@ -56,7 +56,7 @@ async function settle(
 ): Promise<JobResult> {
   const { status, durationMs } = await deliver(job.id, job.data);
   await attempts.record({ jobId: job.id, number: job.retryCount + 1, status, durationMs });
-  return { id: job.id, status: isDelivered(status) ? "completed" : "failed" };
+  return { id: job.id, status: isSuccess(status) ? "completed" : "failed" };
 }
 
 async function open(input: PeerInput, options: ConstructorOptions): Promise<PgBoss> {
@@ -64,8 +64,4 @@ async function open(input: PeerInput, options: ConstructorOptions): Promise<PgBo
   boss.on("error", (error) => process.stderr.write(`pg-boss: ${error.message}\n`));
   await boss.start();
   return boss;
-}
-
-function storeOf({ store }: PeerInput): pg.PoolConfig {
-  return store as pg.PoolConfig;
 }

@@ -40,7 +40,7 @@ export async function load(
   await refuseUnlessEmpty(client);
   await dropOwnTables(client);
   try {
-    await applyMigrations(client, known);
+    await applyMigrations({ client }, known);
     await client.query("begin");
     for (const table of manifest.tables) await makePartitions(client, table);
     const rows = await loadRows(client, manifest, parts);

@@ -1,7 +1,7 @@
 import type { Origin } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";
 import { notFound } from "../http/contract/errors.ts";
-import type { Queries, TargetKind } from "../postgres/tables.ts";
+import { inTransactionOf, type Queries, type TargetKind } from "../postgres/tables.ts";
 import type { TargetDeps } from "../targets/createTarget.ts";
 import { afterRemoval } from "../targets/deleteTarget.ts";
 import { removeTargetIn } from "../targets/store.ts";
@@ -34,7 +34,7 @@ export async function deleteCustomer(deps: TargetDeps, origin: Origin, uid: stri
 
 function removeSome(deps: TargetDeps, origin: Origin, uid: string): Promise<Removed> {
   const nowSeconds = Math.floor(deps.nowMs() / 1000);
-  return deps.queries.transaction().execute(async (transaction): Promise<Removed> => {
+  return inTransactionOf(deps.queries, async (transaction): Promise<Removed> => {
     // Nobody gives it another target meanwhile: that takes a share of this lock.
     const customer = await transaction
       .selectFrom("customers")

@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { withBriefLocks } from "../postgres/briefLocks.ts";
 import { noQueryTimeoutMs } from "../postgres/hot/queryTimeout.ts";
 
 const advisoryLockKey = 7_281_934_011;
@@ -22,9 +23,17 @@ export async function buildIndexes(pool: pg.Pool): Promise<number> {
       advisoryLockKey,
     ]);
     if (rows[0]?.taken !== true) return 0;
-    await client.query("set statement_timeout = 0");
+    // A build waits for transactions that were open before it, under a lock that hinders nobody: given up, it would have to
+    // begin anew.
+    await client.query("set statement_timeout = 0; set lock_timeout = 0");
     const missing = await findMissing(client);
-    for (const one of missing) await build(client, one);
+    for (const one of missing) {
+      const name = await build(client, one);
+      // It locks the partition's index, as whoever reads the partition has.
+      await withBriefLocks({ client, pool }, () =>
+        client.query(`alter index ${one.index} attach partition ${name}`),
+      );
+    }
     return missing.length;
   } finally {
     // The lock and the setting belong to the session; the connection is not returned to the pool.
@@ -56,16 +65,18 @@ async function findMissing(client: pg.PoolClient): Promise<Missing[]> {
   return rows;
 }
 
-async function build(client: pg.PoolClient, { index, partition, definition }: Missing): Promise<void> {
+/** @returns the name of the index, which nothing knows as the parent's yet. */
+async function build(client: pg.PoolClient, { index, partition, definition }: Missing): Promise<string> {
   const name = `${partition}_${index}`;
-  // What a process left behind that died while it built.
-  await client.query(`drop index concurrently if exists ${name}`);
   const text = definition.replace(
     /^CREATE INDEX \S+ ON (ONLY )?\S+ /,
     `create index concurrently ${name} on ${partition} `,
   );
-  // The driver knows the limit of a single query; its types do not.
-  const statement = { text, query_timeout: noQueryTimeoutMs };
-  await client.query(statement);
-  await client.query(`alter index ${index} attach partition ${name}`);
+  // The first for what a process left behind that died while it built.
+  for (const step of [`drop index concurrently if exists ${name}`, text]) {
+    // The driver knows the limit of a single query; its types do not.
+    const statement = { text: step, query_timeout: noQueryTimeoutMs };
+    await client.query(statement);
+  }
+  return name;
 }

@@ -1,5 +1,6 @@
 import type pg from "pg";
-import { dayMs, dayName, tablesById } from "../postgres/partitions.ts";
+import { withBriefLocks } from "../postgres/briefLocks.ts";
+import { choreLockLimitMs, dayMs, dayName, tablesById } from "../postgres/partitions.ts";
 import { firstIdAt } from "../postgres/ids.ts";
 
 /** Days that idempotency keys are kept at least; the day they were written comes on top. */
@@ -45,6 +46,22 @@ export async function dropOldPartitions(
      from gone`,
     [firstIdAt(firstKept * dayMs)],
   );
-  for (const { name } of old) await pool.query(`drop table if exists ${name}`);
+  await dropTables(
+    pool,
+    old.map(({ name }) => name),
+  );
   return { partitions: old.length, deliveries: ended[0]!.items };
+}
+
+/** Each in its own transaction: it locks the parent, for reads too. */
+async function dropTables(pool: pg.Pool, names: readonly string[]): Promise<void> {
+  const client = await pool.connect();
+  const session = { client, pool, limitMs: choreLockLimitMs };
+  try {
+    for (const name of names) {
+      await withBriefLocks(session, () => client.query(`drop table if exists ${name}`));
+    }
+  } finally {
+    client.release();
+  }
 }

@@ -4,7 +4,7 @@ import type { Origin } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";
 import { inTransaction } from "../postgres/pool.ts";
-import type { Queries } from "../postgres/tables.ts";
+import { inTransactionOf, type Queries } from "../postgres/tables.ts";
 import type { OperationalEventType } from "./eventTypes.ts";
 
 /** A target that hears of what happens; created_at is in Unix seconds. */
@@ -27,7 +27,7 @@ export async function saveNotificationTarget(
   { id, target_id: targetId, event_types: eventTypes, created_at: createdAt }: NotificationTarget,
 ): Promise<NotificationTarget> {
   const { orgId } = origin;
-  return queries.transaction().execute(async (transaction) => {
+  return inTransactionOf(queries, async (transaction) => {
     // One at a time per organization, so that the count holds.
     await transaction
       .selectFrom("organizations")

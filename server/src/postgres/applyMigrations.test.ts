@@ -32,14 +32,14 @@ const digits = (version: number): string => String(version).padStart(4, "0");
 
 test("an older process runs on a database with migrations that only add", async () => {
   const later = made("create table later (id integer)");
-  expect(await applyMigrations(client, [...migrations, later])).toEqual([later.name]);
-  expect(await applyMigrations(client, migrations)).toEqual([]);
+  expect(await applyMigrations({ client, pool }, [...migrations, later])).toEqual([later.name]);
+  expect(await applyMigrations({ client, pool }, migrations)).toEqual([]);
 });
 
 test("an older process refuses a database from which was taken what it uses", async () => {
   const later = made(`-- needs ${digits(next)}\ndrop table mailbox_activity`);
-  expect(await applyMigrations(client, [...migrations, later])).toEqual([later.name]);
-  await expect(applyMigrations(client, migrations)).rejects.toThrow(
+  expect(await applyMigrations({ client, pool }, [...migrations, later])).toEqual([later.name]);
+  await expect(applyMigrations({ client, pool }, migrations)).rejects.toThrow(
     `the database has migration ${later.name}, on which only processes can run that know migration ${next}; this version of Postrider knows those up to ${lastMigration}: start a newer version`,
   );
 });
@@ -54,7 +54,7 @@ test("what only adds is not seen by versions that refuse each migration they do 
   const upTo9 = [1, 2, 3, 4, 5, 6, 7, 8, 9];
   expect(await seen()).toEqual(upTo9);
   const later = made(`-- needs ${digits(lastMigration)}\nselect 1`);
-  await applyMigrations(client, [...migrations, later]);
+  await applyMigrations({ client, pool }, [...migrations, later]);
   expect(await seen()).toEqual([...upTo9, next]);
 });
 
@@ -62,11 +62,11 @@ test("a migration that takes something away waits for the processes that use it"
   const later = made(`-- needs ${digits(next)}\ndrop table mailbox_activity`);
   const older = newProcessRecord("0.0.1");
   await noteAlive(pool, older);
-  await expect(applyMigrations(client, [...migrations, later])).rejects.toThrow(
+  await expect(applyMigrations({ client, pool }, [...migrations, later])).rejects.toThrow(
     `${later.name} takes away what running processes of earlier versions use (0.0.1 on ${older.host}): stop them first`,
   );
   await noteEnd(pool, older);
-  expect(await applyMigrations(client, [...migrations, later])).toEqual([later.name]);
+  expect(await applyMigrations({ client, pool }, [...migrations, later])).toEqual([later.name]);
 });
 
 test("a process that has not been seen for a minute holds nothing up", async () => {
@@ -74,10 +74,12 @@ test("a process that has not been seen for a minute holds nothing up", async () 
   const dead = newProcessRecord("0.0.1");
   await noteAlive(pool, dead);
   await pool.query("update processes set seen_at = now() - interval '61 s' where id = $1", [dead.id]);
-  expect(await applyMigrations(client, [...migrations, later])).toEqual([later.name]);
+  expect(await applyMigrations({ client, pool }, [...migrations, later])).toEqual([later.name]);
 });
 
 test("a migration that was edited after it ran stops the start", async () => {
   const edited = migrations.with(2, { ...migrations[2]!, checksum: "other" });
-  await expect(applyMigrations(client, edited)).rejects.toThrow(/0003_\w+\.sql was edited after it ran/);
+  await expect(applyMigrations({ client, pool }, edited)).rejects.toThrow(
+    /0003_\w+\.sql was edited after it ran/,
+  );
 });

@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { type BriefLocks, withBriefLocks } from "./briefLocks.ts";
 import type { Migration } from "./migrations.ts";
 import { noQueryTimeoutMs } from "./hot/queryTimeout.ts";
 import { runningOlderProcesses } from "./processes.ts";
@@ -18,16 +19,17 @@ interface AppliedMigration {
 }
 
 /**
- * Applies the migrations that the database lacks, each in its own transaction. The caller holds the migration lock. Ones
- * that this process does not know are no obstacle, unless one of them needs processes that do.
+ * Applies the migrations that the database lacks, each in its own transaction, which waits for no lock for long. The caller
+ * holds the migration lock. Ones that this process does not know are no obstacle, unless one of them needs processes that do.
  * @returns the names of the applied ones.
  * @throws {SchemaError} when this process is too old for the database, a migration was edited, or one would take
  *   something away that a running process uses.
  */
 export async function applyMigrations(
-  client: pg.ClientBase,
+  session: BriefLocks,
   migrations: readonly Migration[],
 ): Promise<string[]> {
+  const { client } = session;
   const applied = await readApplied(client);
   refuseTooNew(applied, migrations);
   const known = new Map(applied.map((row) => [row.version, row]));
@@ -36,7 +38,7 @@ export async function applyMigrations(
     const row = known.get(migration.version);
     if (row === undefined) {
       await refuseOlderProcesses(client, migration);
-      await apply(client, migration);
+      await apply(session, migration);
       names.push(migration.name);
     } else if (row.checksum !== migration.checksum) {
       throw new SchemaError(
@@ -91,27 +93,30 @@ async function refuseOlderProcesses(client: pg.ClientBase, { name, needs }: Migr
   );
 }
 
-async function apply(client: pg.ClientBase, migration: Migration): Promise<void> {
-  const { name, text, version, checksum, needs } = migration;
-  await client.query("begin");
+async function apply(session: BriefLocks, migration: Migration): Promise<void> {
   try {
-    // The driver knows the limit of a single query; its types do not.
-    const statement = { text, query_timeout: noQueryTimeoutMs };
-    await client.query(statement);
-    await client.query(
-      "insert into schema_changes (version, name, checksum, needs) values ($1, $2, $3, $4)",
-      [version, name, checksum, needs],
-    );
-    if (version <= lastOfOneList || needs > lastOfOneList) {
-      await client.query("insert into schema_migrations (version, name, checksum) values ($1, $2, $3)", [
-        version,
-        name,
-        checksum,
-      ]);
-    }
-    await client.query("commit");
-  } catch (error) {
-    await client.query("rollback");
-    throw new SchemaError(`${name} failed: ${(error as Error).message}`, { cause: error });
+    await withBriefLocks(session, () => applyOnce(session.client, migration));
+  } catch (cause) {
+    throw new SchemaError(`${migration.name} failed: ${(cause as Error).message}`, { cause });
+  }
+}
+
+async function applyOnce(client: pg.ClientBase, migration: Migration): Promise<void> {
+  const { name, text, version, checksum, needs } = migration;
+  // The driver knows the limit of a single query; its types do not.
+  const statement = { text, query_timeout: noQueryTimeoutMs };
+  await client.query(statement);
+  await client.query("insert into schema_changes (version, name, checksum, needs) values ($1, $2, $3, $4)", [
+    version,
+    name,
+    checksum,
+    needs,
+  ]);
+  if (version <= lastOfOneList || needs > lastOfOneList) {
+    await client.query("insert into schema_migrations (version, name, checksum) values ($1, $2, $3)", [
+      version,
+      name,
+      checksum,
+    ]);
   }
 }

@@ -38,7 +38,7 @@ function timeDigits(nowMs: number): string {
   return lastDigits;
 }
 
-/** A new id for a record that chooses its own bucket: a target, a user, an organization, a key. */
+/** A new id for a record that chooses its own bucket: an organization, a user, a key. */
 export function newRootId(nowMs: number): string {
   randomRoot[0] = 0;
   randomFillSync(randomRoot);
@@ -46,6 +46,19 @@ export function newRootId(nowMs: number): string {
 }
 
 const randomRoot = Buffer.alloc(1);
+
+/** Buckets of one cell: the data plane can be divided into 16 of them (`docs/scaling.md`). */
+const bucketsOfCell = 16;
+
+/**
+ * A new id for a target: its bucket is any of the 16 of the organization's cell, so that all that belongs to an
+ * organization can be kept on one server.
+ */
+export function newTargetId(orgId: string, nowMs: number): string {
+  randomFillSync(randomRoot);
+  const inCell = randomRoot[0]! % bucketsOfCell;
+  return newId(bucketOf(orgId) - (bucketOf(orgId) % bucketsOfCell) + inCell, nowMs);
+}
 
 /** The bucket (0–255) that an id carries in its last byte. */
 export function bucketOf(id: string): number {

@@ -3,11 +3,12 @@ import { applyMigrations } from "./applyMigrations.ts";
 import { functionSchema } from "./functionSchema.ts";
 import { installFunctions } from "./installFunctions.ts";
 import { migrations } from "./migrations.ts";
-import { ensurePartitions } from "./partitions.ts";
+import { createPartitions } from "./partitions.ts";
 import { noteAlive, noteAllEnded, type ProcessRecord } from "./processes.ts";
 
 /** The advisory lock that serializes changes of the schema. */
 export const migrationLockKey = 7_281_934_001;
+/** How often it is told that another process has the lock. */
 const lockTimeoutMs = 5_000;
 
 export interface Joining {
@@ -26,7 +27,8 @@ export interface MigrateOptions {
 /**
  * Brings the database to this version: numbered migrations forward only, each once and in its own transaction; this
  * version's SQL functions in a schema of their own; the partitions of the days ahead. What processes of other versions call
- * stays as it is. Safe to run from many processes at once.
+ * stays as it is, and none of their requests waits for more than a moment; see {@link withBriefLocks}. Safe to run from many
+ * processes at once, and to begin anew wherever one was killed.
  * @returns what was applied, by the names of files and of the functions' schema.
  * @throws {SchemaError} when this version cannot run on the database; see {@link applyMigrations}.
  */
@@ -40,9 +42,10 @@ export async function migrate(
     await client.query(`reset search_path; set statement_timeout = 0; set lock_timeout = ${lockTimeoutMs}`);
     await takeLock(client, onWait);
     if (joining?.isAlone) await noteAllEnded(client);
-    const applied = await applyMigrations(client, migrations);
+    const session = { client, pool, onWait };
+    const applied = await applyMigrations(session, migrations);
     if (await installFunctions(client)) applied.push(functionSchema);
-    await ensurePartitions(client, Date.now());
+    await createPartitions(session, Date.now());
     if (joining !== undefined) await noteAlive(client, joining.process);
     return applied;
   } finally {

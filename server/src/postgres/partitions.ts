@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { type BriefLocks, withBriefLocks } from "./briefLocks.ts";
 import { firstIdAt } from "./ids.ts";
 
 /** Milliseconds of a UTC day. */
@@ -23,55 +24,81 @@ const daysAhead = 7;
  */
 const doubled = 1;
 
+/** How long a chore tries to get its locks, before it leaves the rest to its next run. */
+export const choreLockLimitMs = 30_000;
+
 /**
  * Creates the daily partitions from yesterday to a week ahead that do not exist yet. Safe to run from many
  * processes at once. @returns how many were created.
  */
-export async function ensurePartitions(pool: pg.Pool | pg.PoolClient, nowMs: number): Promise<number> {
+export async function ensurePartitions(pool: pg.Pool, nowMs: number): Promise<number> {
+  const client = await pool.connect();
+  try {
+    return await createPartitions({ client, pool, limitMs: choreLockLimitMs }, nowMs);
+  } finally {
+    client.release();
+  }
+}
+
+/** The same on a session of the caller's. */
+export async function createPartitions(session: BriefLocks, nowMs: number): Promise<number> {
+  const { client } = session;
   const today = Math.floor(nowMs / dayMs);
-  const { rows } = await pool.query<{ relname: string }>(
+  const { rows } = await client.query<{ relname: string }>(
     `select c.relname
      from pg_inherits i
      join pg_class c on c.oid = i.inhrelid
      where i.inhparent = any ($1::regclass[])`,
     [[...tablesById, "idempotency_keys"]],
   );
-  const home = await tableSchema(pool);
+  const home = await tableSchema(client);
   const existing = new Set(rows.map((row) => row.relname));
   let created = 0;
   for (let day = today - 1; day <= today + daysAhead; day++) {
     for (const table of [...tablesById, "idempotency_keys"]) {
-      const name = `${table}_${dayName(day)}`;
-      if (existing.has(name)) continue;
-      const [from, to] =
-        table === "idempotency_keys"
-          ? [String(day), String(day + 1)]
-          : [`'${firstIdAt(day * dayMs)}'`, `'${firstIdAt((day + 1) * dayMs)}'`];
-      await pool.query(
-        `create table if not exists ${home}.${name} partition of ${home}.${table}
-         for values from (${from}) to (${to})
-         with (
-           autovacuum_analyze_scale_factor = ${doubled},
-           autovacuum_vacuum_insert_scale_factor = ${doubled}
-         )`,
-      );
-      // No query has a condition on the payload, and sorting 30,000 of them would be most of ANALYZE's work.
-      if (table === "events")
-        await pool.query(`alter table ${home}.${name} alter column payload set statistics 0`);
-      // It has no primary key, and logical replication has to name rows that an erasure changes.
-      if (table === "attempts") await pool.query(`alter table ${home}.${name} replica identity full`);
+      if (existing.has(`${table}_${dayName(day)}`)) continue;
+      // All of a partition in one transaction: nobody looks again at one that exists.
+      await withBriefLocks(session, () => createPartition(client, { home, table, day }));
       created++;
     }
   }
   return created;
 }
 
+interface Partition {
+  home: string;
+  table: string;
+  /** Days since 1970-01-01 UTC. */
+  day: number;
+}
+
+async function createPartition(client: pg.ClientBase, { home, table, day }: Partition): Promise<void> {
+  const name = `${table}_${dayName(day)}`;
+  const [from, to] =
+    table === "idempotency_keys"
+      ? [String(day), String(day + 1)]
+      : [`'${firstIdAt(day * dayMs)}'`, `'${firstIdAt((day + 1) * dayMs)}'`];
+  await client.query(
+    `create table if not exists ${home}.${name} partition of ${home}.${table}
+     for values from (${from}) to (${to})
+     with (
+       autovacuum_analyze_scale_factor = ${doubled},
+       autovacuum_vacuum_insert_scale_factor = ${doubled}
+     )`,
+  );
+  // No query has a condition on the payload, and sorting 30,000 of them would be most of ANALYZE's work.
+  if (table === "events")
+    await client.query(`alter table ${home}.${name} alter column payload set statistics 0`);
+  // It has no primary key, and logical replication has to name rows that an erasure changes.
+  if (table === "attempts") await client.query(`alter table ${home}.${name} replica identity full`);
+}
+
 /**
  * The schema of the tables, quoted. What is created without it lands in the first schema of the path, which is that of the
  * functions and is dropped with them.
  */
-async function tableSchema(pool: pg.Pool | pg.PoolClient): Promise<string> {
-  const { rows } = await pool.query<{ home: string }>(
+async function tableSchema(client: pg.ClientBase): Promise<string> {
+  const { rows } = await client.query<{ home: string }>(
     `select quote_ident(n.nspname) as home
      from pg_class c
      join pg_namespace n on n.oid = c.relnamespace

@@ -1,4 +1,5 @@
 import pg from "pg";
+import { repeatDeadlocked } from "./deadlock.ts";
 import { functionSchema } from "./functionSchema.ts";
 import { connectionOf } from "./hot/privateParts.ts";
 import { queryTimeoutMs, unanswered } from "./hot/queryTimeout.ts";
@@ -149,11 +150,15 @@ function explaining(
   };
 }
 
-/** Runs `work` in one transaction and gives its result; rolls back when it throws. */
-export async function inTransaction<T>(
-  pool: pg.Pool,
-  work: (client: pg.PoolClient) => Promise<T>,
-): Promise<T> {
+/**
+ * Runs `work` in one transaction and gives its result; rolls back when it throws. `work` may run more than once: see
+ * {@link repeatDeadlocked}.
+ */
+export function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  return repeatDeadlocked(() => transactOnce(pool, work));
+}
+
+async function transactOnce<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
   const client = await pool.connect();
   let broken: Error | undefined;
   try {

@@ -1,5 +1,6 @@
 import { Kysely, PostgresDialect } from "kysely";
 import type pg from "pg";
+import { repeatDeadlocked } from "./deadlock.ts";
 
 /*
  * The tables as Kysely sees them, for the CRUD around the hot path. Ids are 32 hex characters; moments are Unix
@@ -11,6 +12,14 @@ export type Queries = Kysely<Tables>;
 /** A query builder over the pool; it owns no connection of its own. */
 export function createQueries(pool: pg.Pool): Queries {
   return new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+}
+
+/**
+ * Runs `work` in one transaction of the query builder and gives its result; rolls back when it throws. `work` may run more
+ * than once: see {@link repeatDeadlocked}.
+ */
+export function inTransactionOf<T>(queries: Queries, work: (transaction: Queries) => Promise<T>): Promise<T> {
+  return repeatDeadlocked(() => queries.transaction().execute(work));
 }
 
 export type BillingStatus = "pending" | "active" | "grace" | "suspended" | "exempt";

@@ -209,6 +209,7 @@ async function prepare(
   const onWait = (why: string): void => {
     signal?.throwIfAborted();
     progress.doing(why);
+    log.info({}, `bringing the schema up to date: still ${why}`);
   };
   const applied = await migrate(pool, { joining, onWait });
   if (applied.length > 0) log.info({ applied }, "schema brought up to date");

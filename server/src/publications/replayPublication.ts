@@ -7,7 +7,7 @@ import { bucketOf, newId } from "../postgres/ids.ts";
 import { type Filtered, judge, openFilters } from "../filters/filter.ts";
 import { boolArray, uuidArray } from "../postgres/hot/binaryArray.ts";
 import { functionQuery } from "../postgres/functionQuery.ts";
-import type { Queries } from "../postgres/tables.ts";
+import { inTransactionOf, type Queries } from "../postgres/tables.ts";
 import { latestCopies } from "./latestCopies.ts";
 import { maxItems } from "./publisher.ts";
 import { largerThan, tooManyTargets } from "./refusals.ts";
@@ -30,7 +30,7 @@ export interface PublicationKey {
  */
 export async function replayToFailed(deps: ReplayDeps, { orgId, id }: PublicationKey): Promise<Replayed> {
   const scope = { orgId, mailboxRetentionMs: mailboxRetentionMs(deps.config) };
-  const replayed = await deps.queries.transaction().execute(async (transaction) => {
+  const replayed = await inTransactionOf(deps.queries, async (transaction) => {
     const events = await readEvents(transaction, scope, await lockedItems(transaction, { orgId, id }));
     const copies = await latestCopies(transaction, scope, events);
     const items: ReplayedItem[] = [];

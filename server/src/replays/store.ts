@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import { ApiError, notFound } from "../http/contract/errors.ts";
 import type { Caller } from "../http/contract/credentials.ts";
-import type { Queries } from "../postgres/tables.ts";
+import { inTransactionOf, type Queries } from "../postgres/tables.ts";
 import type { Filter } from "./replayFilter.ts";
 
 /** A job as it stands. Moments are Unix milliseconds. */
@@ -63,7 +63,7 @@ export async function insertReplay(
   caller: Caller,
   replay: ReplayToStore,
 ): Promise<StoredReplay> {
-  return queries.transaction().execute(async (transaction) => {
+  return inTransactionOf(queries, async (transaction) => {
     // Serializes creations of one organization, so that the count holds.
     await sql`select from organizations where id = ${caller.orgId} for no key update`.execute(transaction);
     const running = await sql<{ count: number }>`

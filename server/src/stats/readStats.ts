@@ -1,7 +1,8 @@
 import type pg from "pg";
-import { bucketOf } from "../postgres/ids.ts";
 import { addLatencies, type LatencyCounts, latencyOf, percentiles } from "../items/latencyRanges.ts";
-import { organizationText, targetText } from "./statsText.ts";
+import { int4Array, int8Array } from "../postgres/hot/binaryArray.ts";
+import { callFunction } from "../postgres/hot/callFunction.ts";
+import type { RowOf } from "../postgres/hot/functionCall.ts";
 import { piecesOf, type Range } from "./steps.ts";
 
 export interface Counts {
@@ -33,16 +34,11 @@ export interface Scope {
   targetId?: string | undefined;
 }
 
-interface Part extends Counts {
-  /** The step; null where it counts towards the totals of latencies alone. */
-  at: number | null;
-  /** Steps whose percentiles were kept with them, in one text: numbers with blanks between, {@link numbersPerStep} of each. */
-  kept: string | null;
-  /** The ranges that latencies lie in, with blanks between: to split them is faster than the driver's reading of arrays. */
-  ranges: string | null;
-  /** How many in each; null for one in each. */
-  counts: string | null;
-}
+/**
+ * What was counted in a step, and its latencies; or many steps whose percentiles were kept, or the latencies of the whole
+ * range: activity_in_steps.sql tells them apart.
+ */
+type Part = RowOf<"activity_in_steps">;
 
 /** When, what was counted, and the ranges of three percentiles, each one more than it is: 0 where nothing was delivered. */
 const numbersPerStep = 8;
@@ -50,19 +46,15 @@ const numbersPerStep = 8;
 /** Statistics of a range; steps in which nothing happened are left out. What is not folded yet is counted in. */
 export async function readStats(pool: pg.Pool, scope: Scope, range: Range): Promise<Stats> {
   const pieces = piecesOf(range);
-  const { rows } = await pool.query<Part>({
-    name: scope.targetId === undefined ? "organization_stats" : "target_stats",
-    text: scope.targetId === undefined ? organizationText : targetText,
-    values: [
-      scope.orgId,
-      range.step,
-      range.from,
-      range.to,
-      pieces.map((piece) => piece.step),
-      pieces.map((piece) => piece.from),
-      pieces.map((piece) => piece.to),
-      ...(scope.targetId === undefined ? [] : [scope.targetId, bucketOf(scope.targetId)]),
-    ],
+  const rows = await callFunction(pool, "activity_in_steps", {
+    p_org_id: scope.orgId,
+    p_target_id: scope.targetId ?? null,
+    p_step: range.step,
+    p_from: range.from,
+    p_to: range.to,
+    p_piece_steps: int4Array(pieces.map((piece) => piece.step)),
+    p_piece_starts: int8Array(pieces.map((piece) => piece.from)),
+    p_piece_ends: int8Array(pieces.map((piece) => piece.to)),
   });
   const steps = new Map<number, Sum>();
   const all = newSum();
@@ -120,11 +112,11 @@ function newSum(): Sum {
   return { counts: { accepted: 0, delivered: 0, retried: 0, failed: 0 }, latencies: [], kept: null };
 }
 
-function addCounts(sum: Counts, part: Counts): void {
-  sum.accepted += part.accepted;
-  sum.delivered += part.delivered;
-  sum.retried += part.retried;
-  sum.failed += part.failed;
+function addCounts(sum: Counts, part: Pick<Part, keyof Counts>): void {
+  sum.accepted += part.accepted ?? 0;
+  sum.delivered += part.delivered ?? 0;
+  sum.retried += part.retried ?? 0;
+  sum.failed += part.failed ?? 0;
 }
 
 function readLatencies({ ranges, counts }: Part): LatencyCounts | undefined {

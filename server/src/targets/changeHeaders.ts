@@ -1,6 +1,6 @@
 import { type Updateable, sql } from "kysely";
 import { ApiError } from "../http/contract/errors.ts";
-import type { TargetRow } from "../postgres/tables.ts";
+import { inTransactionOf, type TargetRow } from "../postgres/tables.ts";
 import type { TargetDeps } from "./createTarget.ts";
 import { type HeadersInput, headersAnswer, hasSecretHeaders, sealHeaders } from "./headers.ts";
 import { endHeaderSet, noteHeaderSet } from "./headerSets.ts";
@@ -24,7 +24,7 @@ export async function changeHeaders(
   change: TargetChange,
   { row, headers, nowSeconds }: HeadersChange,
 ): Promise<StoredTarget> {
-  return queries.transaction().execute(async (transaction) => {
+  return inTransactionOf(queries, async (transaction) => {
     const { origin, id } = change;
     const present = await lockTarget(transaction, { orgId: origin.orgId, id });
     const isElsewhere = refuseOtherOrigin(present, { url: row.url as string | undefined, headers });

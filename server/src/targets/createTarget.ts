@@ -1,6 +1,6 @@
 import type { Origin } from "../audit/origin.ts";
 import type { Config } from "../config/config.ts";
-import { newRootId } from "../postgres/ids.ts";
+import { newTargetId } from "../postgres/ids.ts";
 import type { Queries, TargetKind } from "../postgres/tables.ts";
 import type { Changes } from "../items/changes.ts";
 import type { SecretBox } from "../items/secretBox.ts";
@@ -204,7 +204,7 @@ function newRow(
   const nowMs = deps.nowMs();
   const nowSeconds = Math.floor(nowMs / 1000);
   return {
-    id: newRootId(nowMs),
+    id: newTargetId(orgId, nowMs),
     org_id: orgId,
     kind,
     uid: input.uid ?? null,

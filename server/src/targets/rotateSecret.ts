@@ -4,7 +4,7 @@ import { sealSigningSecret } from "../items/signingSecret.ts";
 import { changeTarget, replaceSecret, type StoredTarget, type TargetChange } from "./store.ts";
 import { importedSecret, type TargetDeps } from "./createTarget.ts";
 import type { Rotation } from "./schemas.ts";
-import type { Queries } from "../postgres/tables.ts";
+import { inTransactionOf, type Queries } from "../postgres/tables.ts";
 
 /**
  * Gives a webhook target a new signing secret: a fresh one, or one that its receiver knows. The one it had signs beside it
@@ -36,9 +36,9 @@ export async function deletePreviousSecret(
   target: StoredTarget,
 ): Promise<void> {
   if (!target.has_previous_secret) return;
-  await deps.queries
-    .transaction()
-    .execute((transaction) => dropPreviousSecret(transaction, origin, target.id, nowSeconds(deps)));
+  await inTransactionOf(deps.queries, (transaction) =>
+    dropPreviousSecret(transaction, origin, target.id, nowSeconds(deps)),
+  );
   deps.changes.publishTarget(origin.orgId, target.id);
 }
 
@@ -66,7 +66,7 @@ const maxEndedAtOnce = 100;
 /** Ends the rotations whose time is over, for maintenance. @returns how many. */
 export async function endRotations(queries: Queries, nowMs: number): Promise<number> {
   const now = Math.floor(nowMs / 1000);
-  return queries.transaction().execute(async (transaction) => {
+  return inTransactionOf(queries, async (transaction) => {
     const over = await transaction
       .selectFrom("targets")
       .select(["id", "org_id"])

@@ -1,7 +1,7 @@
 import { type Insertable, sql, type Updateable } from "kysely";
 import { functionQuery } from "../postgres/functionQuery.ts";
 import { bucketOf } from "../postgres/ids.ts";
-import type { Queries, TargetKind, TargetRow } from "../postgres/tables.ts";
+import { inTransactionOf, type Queries, type TargetKind, type TargetRow } from "../postgres/tables.ts";
 import type { Action } from "../audit/actions.ts";
 import type { Origin } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";
@@ -30,14 +30,12 @@ export async function insertTarget(
   row: Insertable<TargetRow>,
   save?: (transaction: Queries) => Promise<void>,
 ): Promise<StoredTarget> {
-  return queries.transaction().execute(async (transaction) => {
-    // Serializes creations of one organization, so that the count holds.
-    await transaction
-      .selectFrom("organizations")
-      .select("id")
-      .where("id", "=", row.org_id)
-      .forNoKeyUpdate()
-      .executeTakeFirstOrThrow();
+  return inTransactionOf(queries, async (transaction) => {
+    // One creation of an organization at a time, so that the count holds. An advisory lock: of a table that stands on several
+    // servers, rows are locked on each of them, one after the other.
+    await sql`select pg_advisory_xact_lock(hashtextextended(${`targets of ${row.org_id}`}, 0))`.execute(
+      transaction,
+    );
     const { count } = await transaction
       .selectFrom("targets")
       .select(({ fn }) => fn.countAll<number>().as("count"))
@@ -67,7 +65,7 @@ export async function insertTarget(
 /** Targets with which a customer still makes another: each is an item more of every publication to it. */
 const mostInPortal = 50;
 
-/** The organization's row is locked, so that the count holds. @throws {ApiError} 409 */
+/** Creations of one organization come one after the other, so that the count holds. @throws {ApiError} 409 */
 async function refuseMoreInPortal(transaction: Queries, row: Insertable<TargetRow>): Promise<void> {
   const { count } = await transaction
     .selectFrom("targets")
@@ -237,9 +235,7 @@ export async function replaceSecret(
     previous_secret_until: previousUntil,
     secret: sealed,
   };
-  return queries
-    .transaction()
-    .execute((transaction) => changeTarget(transaction, change, changes, nowSeconds));
+  return inTransactionOf(queries, (transaction) => changeTarget(transaction, change, changes, nowSeconds));
 }
 
 function objectOf({ id, name }: StoredTarget) {
@@ -257,9 +253,7 @@ export async function removeTarget(
   { origin, id }: { origin: Origin; id: string },
   nowSeconds: number,
 ): Promise<TargetKind> {
-  return queries
-    .transaction()
-    .execute((transaction) => removeTargetIn(transaction, { origin, id }, nowSeconds));
+  return inTransactionOf(queries, (transaction) => removeTargetIn(transaction, { origin, id }, nowSeconds));
 }
 
 /** The same within a transaction. */

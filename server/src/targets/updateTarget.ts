@@ -1,6 +1,6 @@
 import type { Origin } from "../audit/origin.ts";
 import type { Updateable } from "kysely";
-import type { Queries, TargetKind, TargetRow } from "../postgres/tables.ts";
+import { inTransactionOf, type Queries, type TargetKind, type TargetRow } from "../postgres/tables.ts";
 import { ApiError } from "../http/contract/errors.ts";
 import { checkUrl, ofDelivery, readAuth, type TargetDeps } from "./createTarget.ts";
 import { filterChanges } from "./filter.ts";
@@ -121,9 +121,7 @@ async function store(
     return changeHeaders(deps, change, { row, headers, nowSeconds });
   }
   if (auth === undefined && resultTargetId === undefined && confirmOrigin === undefined) {
-    return deps.queries
-      .transaction()
-      .execute((transaction) => changeTarget(transaction, change, row, nowSeconds));
+    return inTransactionOf(deps.queries, (transaction) => changeTarget(transaction, change, row, nowSeconds));
   }
   const isAuthSaid = auth !== undefined || confirmOrigin !== undefined;
   const agent = {
@@ -131,7 +129,7 @@ async function store(
     confirmOrigin,
     resultTargetId,
   };
-  return deps.queries.transaction().execute(async (transaction) => {
+  return inTransactionOf(deps.queries, async (transaction) => {
     const beside = await agentDifferences(transaction, key.id, agent);
     const whole = {
       ...change,

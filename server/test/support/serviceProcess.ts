@@ -11,6 +11,8 @@ export interface ServiceOptions {
   env?: Record<string, string>;
   /** The command of another version; what it answers is not compared with the OpenAPI document of this one. */
   command?: string;
+  /** Kills it, at its start too, by SIGKILL. */
+  killedBy?: AbortSignal;
 }
 
 export interface ServiceCall extends CallOptions {
@@ -59,7 +61,8 @@ const defaults = {
 const encryptionKey = Buffer.alloc(32, 7).toString("base64");
 
 /** Starts `postrider serve` on a free port and resolves once it listens; plain HTTP targets on loopback are allowed. */
-export async function startService({ storage, env = {}, command }: ServiceOptions): Promise<ServiceProcess> {
+export async function startService(options: ServiceOptions): Promise<ServiceProcess> {
+  const { storage, env = {}, command, killedBy } = options;
   const child = spawn(process.execPath, [command ?? cli, "serve"], {
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...inherited(), ...defaults, ...storageVariables(storage), ...switches, ...env },
@@ -67,6 +70,7 @@ export async function startService({ storage, env = {}, command }: ServiceOption
   // A test that fails half-way must not leave a service behind.
   const killAtExit = (): void => void child.kill("SIGKILL");
   process.once("exit", killAtExit);
+  killedBy?.addEventListener("abort", killAtExit);
   child.once("exit", () => process.off("exit", killAtExit));
   const lines: string[] = [];
   createInterface(child.stdout).on("line", (line) => lines.push(line));

@@ -2,7 +2,7 @@ import { sql, type Updateable } from "kysely";
 import { maskedUrl } from "../../audit/differences.ts";
 import type { Origin } from "../../audit/origin.ts";
 import { recordChange } from "../../audit/recordChange.ts";
-import type { AgentCardRow, Queries } from "../../postgres/tables.ts";
+import { inTransactionOf, type AgentCardRow, type Queries } from "../../postgres/tables.ts";
 import type { GoodCard } from "./examineCard.ts";
 
 /** When a card was read, and for how long it is taken for what stands at its address. */
@@ -103,7 +103,7 @@ export async function replaceCard(
     origin: Origin | undefined;
   },
 ): Promise<{ isReplaced: boolean; isInterfaceChanged: boolean }> {
-  return queries.transaction().execute(async (transaction) => {
+  return inTransactionOf(queries, async (transaction) => {
     // Locks the target before its card, as every other transaction does, so that two cannot deadlock.
     const target = await transaction
       .selectFrom("targets")

@@ -64,6 +64,28 @@ export const functions = {
       pair_filters: "text[]",
     },
   },
+  activity_in_steps: {
+    parameters: {
+      p_org_id: "uuid",
+      p_target_id: "uuid",
+      p_step: "int4",
+      p_from: "int8",
+      p_to: "int8",
+      p_piece_steps: "int4[]",
+      p_piece_starts: "int8[]",
+      p_piece_ends: "int8[]",
+    },
+    columns: {
+      at: "int8",
+      accepted: "int8",
+      delivered: "int8",
+      retried: "int8",
+      failed: "int8",
+      kept: "text",
+      ranges: "text",
+      counts: "text",
+    },
+  },
   advance_replay: {
     parameters: {
       p_replay: "uuid",

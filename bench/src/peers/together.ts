@@ -1,0 +1,16 @@
+import { createGroupCommit, type GroupCommit } from "../../../server/src/runtime/groupCommit.ts";
+
+/** Postrider's group commit for a peer: pieces that come while a batch is being written are the next batch. */
+export function together<T>(write: (pieces: T[]) => Promise<unknown>): GroupCommit<T, void> {
+  return createGroupCommit<T, void>({
+    async run(pieces) {
+      await write(pieces);
+      return pieces.map(() => undefined);
+    },
+    isPieceAtFault: () => false,
+    sizeOf: () => 1,
+    maxBatch: 500,
+    maxBatchBytes: 500,
+    maxQueued: 100_000,
+  });
+}

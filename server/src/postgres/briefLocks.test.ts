@@ -1,0 +1,95 @@
+import { expect } from "vitest";
+import type pg from "pg";
+import { databaseTest, file } from "../../test/support/fixtures.ts";
+import { until } from "../../test/support/until.ts";
+import { withBriefLocks } from "./briefLocks.ts";
+
+/** One connection has a lock, one wants it, one looks, one does what a request does. */
+const it = databaseTest({ poolSize: 4 })
+  .extend("client", async ({ pool }, { onCleanup }) => {
+    const client = await pool.connect();
+    onCleanup(() => client.release(true));
+    return client;
+  })
+  .extend("holder", async ({ pool }, { onCleanup }) => {
+    const holder = await pool.connect();
+    onCleanup(() => holder.release(true));
+    await holder.query("begin");
+    return holder;
+  })
+  .extend("told", ({}): string[] => [])
+  .extend("columns", file, ({ pool }) => async (): Promise<string[]> => {
+    const { rows } = await pool.query<{ name: string }>(
+      `select attname as name
+       from pg_attribute
+       where attrelid = 'settlements'::regclass
+         and attname ~ '^later'`,
+    );
+    return rows.map(({ name }) => name);
+  });
+
+function addColumn(client: pg.ClientBase, name: string): () => Promise<unknown> {
+  return () => client.query(`alter table settlements add column ${name} integer`);
+}
+
+it("a change waits for a transaction that is open, says whose, and is made when it has ended", async ({
+  pool,
+  client,
+  holder,
+  told,
+  columns,
+}) => {
+  await holder.query("set local application_name = 'a backup'; select from settlements");
+  const change = withBriefLocks(
+    { client, pool, onWait: (what) => told.push(what) },
+    addColumn(client, "later_1"),
+  );
+  await until(() => told.length > 0);
+  expect(told[0]).toMatch(
+    /^waiting for a lock on settlements, which the transaction of PostgreSQL's process \d+ \(a backup, for \d+ s\) has$/,
+  );
+  // Not behind the change.
+  await pool.query("select from settlements limit 1");
+  expect(await columns()).toEqual([]);
+  await holder.query("commit");
+  await change;
+  expect(await columns()).toEqual(["later_1"]);
+});
+
+it("a VACUUM or ANALYZE is waited for under a lock behind which nobody queues", async ({
+  pool,
+  client,
+  holder,
+  columns,
+}) => {
+  await holder.query("lock table settlements in share update exclusive mode");
+  const change = withBriefLocks({ client, pool }, addColumn(client, "later_2"));
+  await until(async () => {
+    const { rows } = await pool.query<{ waits: boolean }>(
+      `select exists (
+         select
+         from pg_locks
+         where relation = 'settlements'::regclass
+           and mode = 'ShareUpdateExclusiveLock'
+           and not granted
+       ) as waits`,
+    );
+    return rows[0]!.waits;
+  });
+  await pool.query("delete from settlements");
+  await holder.query("commit");
+  await change;
+  expect(await columns()).toContain("later_2");
+});
+
+it("a chore gives up, and leaves nothing behind", async ({ pool, client, holder, columns }) => {
+  await holder.query("select from settlements");
+  const change = withBriefLocks({ client, pool, limitMs: 0 }, async () => {
+    await client.query("create table later_table (id integer)");
+    await addColumn(client, "later_3")();
+  });
+  await expect(change).rejects.toMatchObject({ code: "55P03" });
+  expect(await columns()).not.toContain("later_3");
+  const { rows } = await client.query("select to_regclass('later_table') as left");
+  expect(rows).toEqual([{ left: null }]);
+});

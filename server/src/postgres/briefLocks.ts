@@ -1,0 +1,93 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type pg from "pg";
+import { areStillHeld, type LocksInTheWay, watchForLocks, wordsFor } from "./locksInTheWay.ts";
+
+/** A session that changes tables which others read and write meanwhile. */
+export interface BriefLocks {
+  client: pg.ClientBase;
+  /** Connections that look who holds a lock while the session waits for it; without them nobody looks. */
+  pool?: pg.Pool;
+  /** Told what it waits for, to follow "still", after each try that failed. What it throws ends the wait. */
+  onWait?: (what: string) => void;
+  /** After so long a try that fails is the last one; none by default. */
+  limitMs?: number;
+}
+
+/**
+ * How long one statement waits for a lock: whoever wants the table for as little as a read queues behind it for as long. Less
+ * than PostgreSQL's deadlock_timeout, of a second, so that it is never a request that is chosen to give way.
+ */
+const lockTimeoutMs = 200;
+/** Between two tries, so that what queued behind one gets its turn. */
+const pauseMs = 300;
+/** The same while those who held the lock still do. */
+const longestPauseMs = 10_000;
+
+/**
+ * Runs `work` in one transaction that waits for each lock for a moment only, and tries again until it gets them: a transaction
+ * that stays open, such as that of a backup, holds up the change and not those who write. `work` may run more than once.
+ * @throws what `work` throws; once `limitMs` are over, also that a lock was not to be had (code 55P03).
+ */
+export async function withBriefLocks<T>(session: BriefLocks, work: () => Promise<T>): Promise<T> {
+  const { client, pool, onWait = () => undefined, limitMs = Infinity } = session;
+  const deadlineMs = performance.now() + limitMs;
+  let inTheWay: LocksInTheWay | undefined;
+  for (;;) {
+    await client.query("begin");
+    const watch = pool && watchForLocks(pool, await ownPid(client));
+    try {
+      if (inTheWay?.areMaintenance === true) await outwaitMaintenance(client, inTheWay.table);
+      await client.query(`set local lock_timeout = ${lockTimeoutMs}`);
+      const result = await work();
+      await client.query("commit");
+      return result;
+    } catch (error) {
+      await client.query("rollback");
+      if (!isLockMissing(error) || performance.now() > deadlineMs) throw error;
+    } finally {
+      inTheWay = watch?.end();
+    }
+    onWait(wordsFor(inTheWay));
+    await pause(pool, inTheWay);
+  }
+}
+
+async function ownPid(client: pg.ClientBase): Promise<number> {
+  const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
+  return rows[0]!.pid;
+}
+
+/**
+ * Waits for a VACUUM, ANALYZE or index build, under a lock behind which nobody queues who reads or writes, and keeps the next one
+ * away until the transaction ends. PostgreSQL itself cancels an autovacuum that somebody has waited for as long as for a deadlock.
+ */
+async function outwaitMaintenance(client: pg.ClientBase, table: string): Promise<void> {
+  await client.query(
+    `select set_config(
+       'lock_timeout',
+       (extract(epoch from current_setting('deadlock_timeout')::interval) * 1000 + 1000)::integer::text,
+       true
+     )`,
+  );
+  await client.query(`lock table only ${table} in share update exclusive mode`);
+}
+
+/** A lock was not to be had in time, or two transactions waited for each other. */
+function isLockMissing(error: unknown): boolean {
+  let cause = error;
+  while (cause instanceof Error) {
+    const { code } = cause as Error & { code?: string };
+    if (code === "55P03" || code === "40P01") return true;
+    cause = cause.cause;
+  }
+  return false;
+}
+
+/** Does not try for as long as it is known to be in vain: each try would hold up those who read and write. */
+async function pause(pool: pg.Pool | undefined, inTheWay: LocksInTheWay | undefined): Promise<void> {
+  const endMs = performance.now() + longestPauseMs;
+  await delay(pauseMs);
+  // Maintenance is waited for in the next try, where that hinders nobody.
+  if (pool === undefined || inTheWay === undefined || inTheWay.areMaintenance) return;
+  while (performance.now() < endMs && (await areStillHeld(pool, inTheWay))) await delay(pauseMs);
+}
