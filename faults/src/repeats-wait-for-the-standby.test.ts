@@ -1,20 +1,15 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { until } from "../../server/test/support/until.ts";
 import { plainCaller, signUpWithTargets } from "./clients/clients.ts";
 import { Recorder } from "./history/history.ts";
-import { openSession } from "./session.ts";
+import { testSession } from "./testSession.ts";
 import { startWorld } from "./world/world.ts";
 
 it("what was accepted and acknowledged is repeated only once it is on the standby, too", async ({
   onTestFinished,
 }) => {
-  const logFolder = await mkdtemp(join(tmpdir(), "postrider-faults-"));
-  onTestFinished(() => rm(logFolder, { recursive: true, force: true }));
-  const session = await openSession(undefined);
-  onTestFinished(() => session.close());
+  const { session, folder: logFolder } = await testSession(onTestFinished);
   const world = await startWorld({
     ...session,
     seed: 1,

@@ -1,21 +1,15 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { expect, it } from "vitest";
 import { groups } from "./actions/action.ts";
 import { createSchedule, describeSchedule } from "./actions/schedule.ts";
 import { run } from "./run.ts";
-import { openSession } from "./session.ts";
+import { testSession } from "./testSession.ts";
 
 /** One whose six seconds have a kill, a failover, a lost answer and ended sessions in them. */
 const seed = 222;
 const size = { seed, durationMs: 6_000, meanGapMs: 900, harmMs: 1_500, only: groups };
 
 it("a run of faults keeps every promise", async ({ onTestFinished }) => {
-  const outputFolder = await mkdtemp(join(tmpdir(), "postrider-faults-"));
-  onTestFinished(() => rm(outputFolder, { recursive: true, force: true }));
-  const session = await openSession(undefined);
-  onTestFinished(() => session.close());
+  const { session, folder: outputFolder } = await testSession(onTestFinished);
   const result = await run({
     ...session,
     ...size,

@@ -55,11 +55,9 @@ async function layOutService(staging: string): Promise<Manifest> {
   });
   await cp(join(root, "dashboard/dist"), join(staging, "dashboard"), { recursive: true });
   await layOutCommand(staging);
-  await mkdir(join(staging, "bin"));
-  await copyFile(join(root, "server/bin/postrider.cjs"), join(staging, "bin/postrider.cjs"));
-  const load = await readFile(join(root, "server/bin/load.cjs"), "utf8");
-  const compiled = load.replaceAll("../../cli/", "../cli/").replaceAll('.ts")', '.js")');
-  await writeFile(join(staging, "bin/load.cjs"), compiled);
+  await layOutBin(staging, "server/bin", (text) =>
+    text.replaceAll("../../cli/", "../cli/").replaceAll('.ts")', '.js")'),
+  );
   for (const name of ["README.md", "CHANGELOG.md"]) await copyFile(join(root, name), join(staging, name));
   const { version, license, dependencies } = await readJson(join(root, "server/package.json"));
   return {
@@ -75,13 +73,19 @@ async function layOutService(staging: string): Promise<Manifest> {
   };
 }
 
+/** The command and what loads it, which then leads to what was compiled. */
+async function layOutBin(staging: string, from: string, compiled: (text: string) => string): Promise<void> {
+  await mkdir(join(staging, "bin"));
+  await copyFile(join(root, from, "postrider.cjs"), join(staging, "bin/postrider.cjs"));
+  const load = await readFile(join(root, from, "load.cjs"), "utf8");
+  await writeFile(join(staging, "bin/load.cjs"), compiled(load));
+}
+
 async function layOutClient(staging: string): Promise<Manifest> {
   await layOutCommand(staging);
-  await mkdir(join(staging, "bin"));
-  await copyFile(join(root, "cli/bin/postrider.cjs"), join(staging, "bin/postrider.cjs"));
-  const load = await readFile(join(root, "cli/bin/load.cjs"), "utf8");
-  const compiled = load.replace("../src/run.ts", "../cli/src/run.js").replace("needed = 24", "needed = 20");
-  await writeFile(join(staging, "bin/load.cjs"), compiled);
+  await layOutBin(staging, "cli/bin", (text) =>
+    text.replace("../src/run.ts", "../cli/src/run.js").replace("needed = 24", "needed = 20"),
+  );
   await copyFile(join(root, "docs/command-line.md"), join(staging, "README.md"));
   const { name, version, description, license, type, engines } = await readJson(
     join(root, "cli/package.json"),

@@ -1,5 +1,12 @@
 import { describe, expect } from "vitest";
-import { type Account, type Answer, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+import {
+  type Account,
+  type Answer,
+  createTestNode,
+  signUp,
+  type TestNode,
+  isAccepted,
+} from "./support/testNode.ts";
 import { file, sharedNodeTest } from "./support/fixtures.ts";
 
 const it = sharedNodeTest()
@@ -20,11 +27,13 @@ const it = sharedNodeTest()
         return body.keys;
       },
   )
-  .extend("isValid", file, ({ node }) => async (key: string, on: TestNode = node): Promise<boolean> => {
-    const { status } = await on.call("GET", "/api/v1/auth/me", { key });
-    expect([200, 401]).toContain(status);
-    return status === 200;
-  })
+  .extend(
+    "isValid",
+    file,
+    ({ node }) =>
+      (key: string, on: TestNode = node) =>
+        isAccepted(on, { key }),
+  )
   .extend(
     "setBilling",
     file,

@@ -8,9 +8,6 @@ const limitBytes = 1_048_576;
 
 const it = sharedServiceTest()
   .extend("neighbour", file, ({ service }) => signUp(service))
-  .extend("target", file, ({ service, account, receiver }) =>
-    createWebhookTarget(service, account, receiver.url),
-  )
   .extend("neighboursTarget", file, ({ service, neighbour, receiver }) =>
     createWebhookTarget(service, neighbour, receiver.url),
   )

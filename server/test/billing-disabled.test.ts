@@ -1,16 +1,11 @@
 import { describe, expect } from "vitest";
 import { foldUsage } from "../src/billing/foldUsage.ts";
 import { addMonths, periodBounds, periodOf } from "../src/billing/period.ts";
+import { createMailboxTarget } from "./support/items.ts";
 import { type Account, type Answer, signUp } from "./support/testNode.ts";
 import { file, sharedNodeTest } from "./support/fixtures.ts";
 
 const it = sharedNodeTest()
-  .extend("createMailbox", file, ({ node }) => async ({ api_key: key }: Account): Promise<string> => {
-    const body = { kind: "mailbox", name: "inbox" };
-    const answer = await node.call("POST", "/api/v1/targets", { key, body });
-    expect(answer.status).toBe(200);
-    return answer.body.id;
-  })
   .extend(
     "send",
     file,
@@ -55,11 +50,10 @@ describe("usage", () => {
   it("counts each accepted item once, folded or not, and nothing else", async ({
     own: { account },
     node,
-    createMailbox,
     send,
     readUsage,
   }) => {
-    const target = await createMailbox(account);
+    const target = await createMailboxTarget(node, account);
     for (let item = 0; item < 3; item++) expect((await send(account, target)).status).toBe(202);
     const keyed = { "idempotency-key": "same" };
     const first = await send(account, target, keyed);
@@ -150,12 +144,12 @@ describe("while live billing is disabled", () => {
   });
 
   it("reconciliation shows the local counts and nothing of the processor", async ({
+    node,
     own: { account },
     send,
-    createMailbox,
     read,
   }) => {
-    await send(account, await createMailbox(account));
+    await send(account, await createMailboxTarget(node, account));
     const { status, body } = await read(account, "/reconciliation");
     const { startSeconds, endSeconds } = periodBounds(periodOf(Date.now()));
     expect(status).toBe(200);
@@ -193,9 +187,9 @@ describe("a billing state", () => {
     ["exempt", null, 202, 200],
   ] as const)(
     "%s (grace ends in %s s): an item %d, a new key %d, reading goes on",
-    async ([state, graceIn, item, newKey], { node, createMailbox, send, read }) => {
+    async ([state, graceIn, item, newKey], { node, send, read }) => {
       const account = await signUp(node);
-      const target = await createMailbox(account);
+      const target = await createMailboxTarget(node, account);
       const now = Math.floor(Date.now() / 1000);
       const endsAt = graceIn === null ? null : now + graceIn;
       await node.pool.query(

@@ -18,10 +18,7 @@ describe("a failed invoice", () => {
     lab,
     pool,
   }) => {
-    const { orgId, customer } = await lab.subscribed();
-    await lab.addUsage(orgId, 1500);
-    await lab.account.control({ action: "card", customer, fails: true });
-    await lab.endMonth();
+    const { orgId, customer } = await lab.unpaid(1500);
     expect(await lab.statusOf(orgId)).toBe("grace");
     const endsAt = periodBounds(october).endSeconds + 3600 + 3 * day;
     expect(await lab.graceEnd(orgId)).toBe(endsAt);
@@ -64,10 +61,7 @@ describe("a failed invoice", () => {
   });
 
   it("that is paid within the grace leaves no trace but the record", async ({ lab }) => {
-    const { orgId, customer } = await lab.subscribed();
-    await lab.addUsage(orgId, 1);
-    await lab.account.control({ action: "card", customer, fails: true });
-    await lab.endMonth();
+    const { orgId, customer } = await lab.unpaid(1);
     const { invoices } = await lab.account.state();
     await lab.account.control({ action: "card", customer, fails: false });
     await lab.account.control({ action: "collect", invoice: invoices[0]!.id });
@@ -77,10 +71,7 @@ describe("a failed invoice", () => {
   });
 
   it("counts a lapsed grace as suspended also where nobody wrote it down", async ({ lab, pool }) => {
-    const { orgId, customer } = await lab.subscribed();
-    await lab.addUsage(orgId, 1);
-    await lab.account.control({ action: "card", customer, fails: true });
-    await lab.endMonth();
+    const { orgId } = await lab.unpaid(1);
     await lab.setClock(lab.nowSeconds() + 4 * day);
     await setStatus(pool, {
       orgId,
@@ -98,10 +89,7 @@ describe("a failed invoice", () => {
 
 describe("notices", () => {
   it("in any order, twice, and late lead to the state that the processor is in", async ({ lab }) => {
-    const { orgId, customer } = await lab.subscribed();
-    await lab.addUsage(orgId, 10);
-    await lab.account.control({ action: "card", customer, fails: true });
-    await lab.endMonth();
+    const { orgId, customer } = await lab.unpaid(10);
     const { invoices, outbox } = await lab.account.state();
     await lab.account.control({ action: "card", customer, fails: false });
     await lab.account.control({ action: "collect", invoice: invoices[0]!.id });
@@ -165,10 +153,7 @@ describe("the end of a subscription", () => {
   });
 
   it("by not paying leaves the grace its three days", async ({ lab }) => {
-    const { orgId, customer, subscription } = await lab.subscribed();
-    await lab.addUsage(orgId, 1);
-    await lab.account.control({ action: "card", customer, fails: true });
-    await lab.endMonth();
+    const { orgId, customer, subscription } = await lab.unpaid(1);
     await lab.account.control({ action: "mark unpaid", subscription });
     const object = { id: subscription, object: "subscription", customer };
     await lab.account.control({ action: "emit", type: "customer.subscription.updated", object });

@@ -3,25 +3,21 @@ import { createAgentTarget, readHandedOver, untilEnded, untilHandedOver } from "
 import { sendItem } from "./support/items.ts";
 import { createMailbox } from "./support/mailbox.ts";
 import { placesOfText } from "./support/placesOfText.ts";
-import type { Answer } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
-import { file, sharedStartedNodeTest } from "./support/fixtures.ts";
+import { sharedStartedNodeTest } from "./support/fixtures.ts";
+import type { Workspace } from "./support/workspace.ts";
 
 /* What an agent said of an erased item goes with it, and what it says later is not written down. */
 
-const it = sharedStartedNodeTest().extend(
-  "erase",
-  file,
-  ({ node, account }) =>
-    (id: string): Promise<Answer> =>
-      node.call("POST", `/api/v1/events/${id}/erase`, { key: account.api_key }),
-);
+const it = sharedStartedNodeTest();
+
+const erase = ({ call }: Workspace, id: string) => call("POST", `/api/v1/events/${id}/erase`);
 
 it("a task that has ended loses its messages and artifacts, and the result that travelled on", async ({
   node,
   account,
   agent,
-  erase,
+  workspace,
 }) => {
   const words = "erase-result-1";
   const box = await createMailbox(node, {}, account);
@@ -35,7 +31,7 @@ it("a task that has ended loses its messages and artifacts, and the result that 
   expect(await placesOfText(node.pool, words)).toEqual(
     expect.arrayContaining(["events.payload", "handoffs.artifacts"]),
   );
-  expect((await erase(id)).body).toMatchObject({ status: "DONE", total: 2, erased: 2 });
+  expect((await erase(workspace, id)).body).toMatchObject({ status: "DONE", total: 2, erased: 2 });
   expect(await placesOfText(node.pool, words)).toEqual([]);
   const { event, handoff } = await readHandedOver(node, account, id);
   expect(event.status).toBe("DELIVERED");
@@ -55,7 +51,7 @@ it("the result of a task that an older version has ended, which does not name it
   node,
   account,
   agent,
-  erase,
+  workspace,
 }) => {
   const words = "erase-result-of-old";
   const box = await createMailbox(node, {}, account);
@@ -72,17 +68,17 @@ it("the result of a task that an older version has ended, which does not name it
     [ids],
   );
   expect(rowCount).toBe(2);
-  expect((await erase(ids[0]!)).body).toMatchObject({ status: "DONE", total: 2, erased: 2 });
+  expect((await erase(workspace, ids[0]!)).body).toMatchObject({ status: "DONE", total: 2, erased: 2 });
   expect(await placesOfText(node.pool, words)).toEqual([]);
   expect(await box.list()).toHaveLength(1);
 });
 
-it("a task that is under way is followed no more", async ({ node, account, agent, erase }) => {
+it("a task that is under way is followed no more", async ({ node, account, agent, workspace }) => {
   const words = `erase-task-${Date.now()}`;
   const target = await createAgentTarget(node, account, agent.cardUrl);
   const id = await sendItem(node, account, target, { do: "slow 20000", words });
   await untilHandedOver(node, account, id, ({ handoff }) => handoff?.status_message === "thinking");
-  expect((await erase(id)).body).toMatchObject({ status: "DONE", erased: 1 });
+  expect((await erase(workspace, id)).body).toMatchObject({ status: "DONE", erased: 1 });
   const after = await sendItem(node, account, target, { do: "slow 2500" });
   await untilEnded(node, account, after);
   const { handoff } = await readHandedOver(node, account, id);
@@ -92,7 +88,12 @@ it("a task that is under way is followed no more", async ({ node, account, agent
   expect(rowCount).toBe(0);
 });
 
-it("an answer that comes after the erasure is not written down", async ({ node, account, agent, erase }) => {
+it("an answer that comes after the erasure is not written down", async ({
+  node,
+  account,
+  agent,
+  workspace,
+}) => {
   const words = "erase-answer-3";
   const target = await createAgentTarget(node, account, agent.cardUrl);
   agent.freeze();
@@ -101,7 +102,7 @@ it("an answer that comes after the erasure is not written down", async ({ node, 
     async () => (await node.pool.query("select from handoffs where event_id = $1", [id])).rowCount,
     (count) => count === 1,
   );
-  expect((await erase(id)).body).toMatchObject({ status: "DONE", erased: 1 });
+  expect((await erase(workspace, id)).body).toMatchObject({ status: "DONE", erased: 1 });
   agent.thaw();
   await until(
     () => agent.messages(),

@@ -1,9 +1,10 @@
 import { describe, expect } from "vitest";
 import { acceptedEvents, readEvent, sendItem } from "./support/items.ts";
-import { answerOk } from "./support/receiver.ts";
+import { answerOk, type Receiver } from "./support/receiver.ts";
 import { type Answer, createTestNode } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
 import { file, sharedStartedNodeTest } from "./support/fixtures.ts";
+import type { Workspace } from "./support/workspace.ts";
 
 const it = sharedStartedNodeTest().extend(
   "replay",
@@ -12,6 +13,19 @@ const it = sharedStartedNodeTest().extend(
     (id: string): Promise<Answer> =>
       node.call("POST", `/api/v1/events/${id}/replay`, { key: account.api_key }),
 );
+
+/** An item of a target whose receiver answers 500, once it has the status that follows from it. */
+async function failing(
+  { workspace, receiver }: { workspace: Workspace; receiver: Receiver },
+  fields: object,
+  status: string,
+) {
+  receiver.answer = (_received, response) => response.writeHead(500).end();
+  const { id: targetId } = await workspace.newTarget({ ...fields });
+  const source = await workspace.send(targetId);
+  await workspace.settled(source, status);
+  return { targetId, source };
+}
 
 describe("a replay", () => {
   it("delivers the same bytes as a new event that points to its source, and bills nothing", async ({
@@ -75,10 +89,7 @@ describe("a replay", () => {
     node,
     replay,
   }) => {
-    receiver.answer = (_received, response) => response.writeHead(500).end();
-    const { id: targetId } = await workspace.newTarget({ max_retries: 0 });
-    const source = await workspace.send(targetId);
-    await workspace.settled(source, "FAILED");
+    const { targetId, source } = await failing({ workspace, receiver }, { max_retries: 0 }, "FAILED");
     const change = { key: workspace.account.api_key, body: { max_retries: 5, retry_interval_seconds: 1 } };
     await node.call("PATCH", `/api/v1/targets/${targetId}`, change);
     const { id } = (await replay(source)).body;
@@ -126,10 +137,11 @@ describe("a replay", () => {
     node,
     replay,
   }) => {
-    receiver.answer = (_received, response) => response.writeHead(500).end();
-    const { id: targetId } = await workspace.newTarget({ retry_interval_seconds: 3600 });
-    const source = await workspace.send(targetId);
-    await workspace.settled(source, "RETRYING");
+    const { targetId, source } = await failing(
+      { workspace, receiver },
+      { retry_interval_seconds: 3600 },
+      "RETRYING",
+    );
     receiver.answer = answerOk;
     const refused = await replay(source);
     expect([refused.status, refused.headers["x-error-code"]]).toEqual([409, "still_retrying"]);

@@ -1,7 +1,7 @@
 import { connect } from "node:net";
 import fc from "fast-check";
 import { describe, expect, onTestFinished } from "vitest";
-import { acceptedEvents, createWebhookTarget } from "./support/items.ts";
+import { acceptedEvents } from "./support/items.ts";
 import { type ItemParts, itemBytes, onFastPath, plainId, plainKey } from "./support/plainRequest.ts";
 import { openRawConnection, type RawConnection, type WireAnswer } from "./support/rawConnection.ts";
 import { startService } from "./support/serviceProcess.ts";
@@ -9,9 +9,6 @@ import { until } from "./support/until.ts";
 import { file, serviceTest } from "./support/fixtures.ts";
 
 const it = serviceTest({ LOG_LEVEL: "info" })
-  .extend("target", file, ({ service, account, receiver }) =>
-    createWebhookTarget(service, account, receiver.url),
-  )
   /** An item's request; everything that is not said is right. Nobody has the plain id, or the plain key. */
   .extend(
     "bytesOf",

@@ -1,18 +1,11 @@
 import { describe, expect } from "vitest";
 import { createWebhookTarget, sendItem } from "./support/items.ts";
 import { createMailbox } from "./support/mailbox.ts";
-import { type Answer } from "./support/testNode.ts";
 import { file, sharedNodeTest } from "./support/fixtures.ts";
 
-const it = sharedNodeTest({ POSTRIDER_ROLES: "api" })
-  .extend("mailbox", file, ({ node, account }) => createMailbox(node, {}, account))
-  .extend(
-    "get",
-    file,
-    ({ node, account }) =>
-      (path: string): Promise<Answer> =>
-        node.call("GET", path, { key: account.api_key }),
-  );
+const it = sharedNodeTest({ POSTRIDER_ROLES: "api" }).extend("mailbox", file, ({ node, account }) =>
+  createMailbox(node, {}, account),
+);
 
 describe("a query parameter that a route does not know is 400", () => {
   it.for([
@@ -30,18 +23,18 @@ describe("a query parameter that a route does not know is 400", () => {
     ],
     ["/api/v1/keys?limit=1", '"limit" is no query parameter of this route: it takes none'],
     ["/api/v1/endpoints?__proto__=1", '"__proto__" is no query parameter of this route: it takes none'],
-  ] as const)("%s", async ([path, error], { get }) => {
-    expect(await get(path)).toMatchObject({ status: 400, body: { error } });
+  ] as const)("%s", async ([path, error], { call }) => {
+    expect(await call("GET", path)).toMatchObject({ status: 400, body: { error } });
   });
 
-  it("for a mailbox's messages, too", async ({ get, mailbox }) => {
-    const answer = await get(`/api/v1/mailboxes/${mailbox.id}/messages?state=UNREAD`);
+  it("for a mailbox's messages, too", async ({ call, mailbox }) => {
+    const answer = await call("GET", `/api/v1/mailboxes/${mailbox.id}/messages?state=UNREAD`);
     expect(answer).toMatchObject({
       status: 400,
       body: { error: '"state" is no query parameter of this route: it takes status, limit, after' },
     });
     const message = await mailbox.send({});
-    expect((await get(`/api/v1/mailbox-messages/${message}?claim=1`)).status).toBe(400);
+    expect((await call("GET", `/api/v1/mailbox-messages/${message}?claim=1`)).status).toBe(400);
   });
 
   it("is told to nobody without a credential", async ({ node }) => {
@@ -50,12 +43,12 @@ describe("a query parameter that a route does not know is 400", () => {
   });
 });
 
-it("a status that nothing has is 400, and the statuses there are are named", async ({ get, mailbox }) => {
-  expect(await get("/api/v1/events?status=PENDING")).toMatchObject({
+it("a status that nothing has is 400, and the statuses there are are named", async ({ call, mailbox }) => {
+  expect(await call("GET", "/api/v1/events?status=PENDING")).toMatchObject({
     status: 400,
     body: { error: expect.stringMatching(/^status must be one of QUEUED, RETRYING, DELIVERED, .*, DEAD$/) },
   });
-  expect(await get(`/api/v1/mailboxes/${mailbox.id}/messages?status=QUEUED`)).toMatchObject({
+  expect(await call("GET", `/api/v1/mailboxes/${mailbox.id}/messages?status=QUEUED`)).toMatchObject({
     status: 400,
     body: { error: "status must be one of UNREAD, CLAIMED, ACKNOWLEDGED, EXPIRED, DEAD" },
   });
@@ -73,7 +66,7 @@ describe("an event type that can match nothing is 400", () => {
     [["x".repeat(257)], "event_types.0 must be at most 256 characters"],
   ] as const)(
     "%j, at a creation and at a change, at both routes",
-    async ([event_types, message], { node, account, get }) => {
+    async ([event_types, message], { node, account, call }) => {
       const { id } = await createWebhookTarget(node, account, "https://8.8.8.8/hooks", {
         event_types: ["a"],
       });
@@ -87,7 +80,7 @@ describe("an event type that can match nothing is 400", () => {
         const answer = await node.call(method, path, { key: account.api_key, body });
         expect(answer).toMatchObject({ status: 400, body: { error: expect.stringContaining(message) } });
       }
-      expect((await get(`/api/v1/targets/${id}`)).body.event_types).toEqual(["a"]);
+      expect((await call("GET", `/api/v1/targets/${id}`)).body.event_types).toEqual(["a"]);
     },
   );
 });
@@ -96,14 +89,14 @@ it("the event type of an item that has none is null wherever it is shown", async
   node,
   account,
   mailbox,
-  get,
+  call,
 }) => {
   const { id: targetId } = await createWebhookTarget(node, account, "https://8.8.8.8/hooks");
   const [event, message] = [await sendItem(node, account, targetId), await mailbox.send({})];
   const shown = [
-    (await get(`/api/v1/events/${event}`)).body.event,
-    (await get(`/api/v1/events/${message}`)).body.event,
-    ...(await get("/api/v1/events?limit=2")).body.events,
+    (await call("GET", `/api/v1/events/${event}`)).body.event,
+    (await call("GET", `/api/v1/events/${message}`)).body.event,
+    ...(await call("GET", "/api/v1/events?limit=2")).body.events,
     (await mailbox.read(message)).body,
     ...(await mailbox.list()).filter(({ id }) => id === message),
   ];

@@ -7,9 +7,6 @@ import { file, sharedServiceTest } from "./support/fixtures.ts";
 
 const it = sharedServiceTest()
   .extend("other", file, ({ newService, proxy }) => newService({}, proxy.url))
-  .extend("target", file, ({ service, account, receiver }) =>
-    createWebhookTarget(service, account, receiver.url),
-  )
   .extend(
     "send",
     file,

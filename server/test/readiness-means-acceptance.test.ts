@@ -1,15 +1,12 @@
 import pg from "pg";
 import { describe, expect } from "vitest";
-import { createMailboxTarget, createWebhookTarget } from "./support/items.ts";
+import { createMailboxTarget } from "./support/items.ts";
 import { until } from "./support/until.ts";
 import { file, serviceTest } from "./support/fixtures.ts";
 
 const it = serviceTest()
   .extend("service", file, ({ newService, proxy }) =>
     newService({ POSTRIDER_DATABASE_TIMEOUT_MS: "1500" }, proxy.url),
-  )
-  .extend("target", file, ({ service, account, receiver }) =>
-    createWebhookTarget(service, account, receiver.url),
   )
   .extend("mailboxId", file, ({ service, account }) => createMailboxTarget(service, account))
   /** One request; rejects when it is not answered by then. */

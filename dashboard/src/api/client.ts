@@ -55,3 +55,8 @@ function messageOf(body: unknown): string | undefined {
   const message = (body as { error?: unknown } | undefined)?.error;
   return typeof message === "string" && message !== "" ? message : undefined;
 }
+
+/** What has a value: a query leaves out what was not asked for. */
+export function given<T extends object>(values: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as never;
+}

@@ -70,6 +70,25 @@ export function Options({ of }: { of: readonly (readonly [value: string, words: 
   ));
 }
 
+interface FilterFieldProps {
+  label: string;
+  value: string | undefined;
+  /** The words of no choice. */
+  all: string;
+  choices: readonly (readonly [value: string, words: string])[];
+  onChange: (value: string | undefined) => void;
+}
+
+/** Narrows a list to one of some values, or not. */
+export function FilterField({ label, value = "", all, choices, onChange }: FilterFieldProps) {
+  return (
+    <SelectField label={label} value={value} onChange={(event) => onChange(event.target.value || undefined)}>
+      <option value="">{all}</option>
+      <Options of={choices} />
+    </SelectField>
+  );
+}
+
 function FieldFrame({ id, label, hint, error, children }: Around & { id: string; children: ReactNode }) {
   return (
     <div className="grid content-start gap-1">
@@ -87,5 +106,35 @@ function FieldFrame({ id, label, hint, error, children }: Around & { id: string;
         )}
       </div>
     </div>
+  );
+}
+
+type WebhookUrlFieldProps = Pick<Parameters<typeof TextField>[0], "value" | "onChange" | "error">;
+
+/** Where a webhook's deliveries are to go. */
+export function WebhookUrlField(props: WebhookUrlFieldProps) {
+  return <TextField label="URL" type="url" required placeholder="https://example.com/webhooks" {...props} />;
+}
+
+/** Fields and what sends them, by its button or by Enter. */
+export function Form({
+  onSubmit,
+  children,
+  className = "grid gap-4",
+}: {
+  onSubmit: () => void;
+  children: ReactNode;
+  className?: string;
+}) {
+  return (
+    <form
+      className={className}
+      onSubmit={(event) => {
+        event.preventDefault();
+        onSubmit();
+      }}
+    >
+      {children}
+    </form>
   );
 }

@@ -1,7 +1,9 @@
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
+import { Problem } from "../api/problem.ts";
 import { ProblemCard } from "../states/ProblemCard.tsx";
-import { Button } from "./Button.tsx";
-import { Form } from "./Form.tsx";
+import { Button, type ButtonProps } from "./Button.tsx";
+import { Card } from "./Card.tsx";
+import { Form, TextField } from "./Field.tsx";
 import { Modal } from "./Modal.tsx";
 import { toast } from "./toasts.ts";
 
@@ -78,4 +80,96 @@ export function EditDialog({ onClose, doing, ...rest }: EditDialogProps) {
       onSubmit={() => doing.mutate(undefined, { onSuccess: saved })}
     />
   );
+}
+
+interface ConfirmProps {
+  title: string;
+  onClose: () => void;
+  /** Says what it means, in sentences. */
+  children: ReactNode;
+  action: string;
+  /** What confirming does; the dialog closes once it is done. */
+  doing: Doing;
+  /** False while what stands in the dialog cannot be done. */
+  mayConfirm?: boolean;
+  /** What has to be typed first; for what cannot be undone. */
+  typed?: string;
+}
+
+/** Asks before something is done that cannot be undone. */
+export function Confirm(props: ConfirmProps) {
+  const { title, onClose, children, action, doing, mayConfirm = true, typed } = props;
+  const [text, setText] = useState("");
+  return (
+    <FormDialog
+      title={title}
+      onClose={onClose}
+      action={action}
+      decline="Keep it as it is"
+      look="danger"
+      doing={doing}
+      isReady={mayConfirm && (typed === undefined || text === typed)}
+      onSubmit={() => doing.mutate(undefined, { onSuccess: onClose })}
+    >
+      <div className="grid gap-2 text-form">{children}</div>
+      {typed !== undefined && (
+        <TextField
+          label={`Type ${typed} to go on`}
+          value={text}
+          autoComplete="off"
+          onChange={(event) => setText(event.target.value)}
+        />
+      )}
+    </FormDialog>
+  );
+}
+
+interface ConfirmButtonProps extends Omit<ConfirmProps, "onClose"> {
+  /** The words of the button, with an ellipsis: it asks first. */
+  text: string;
+  look?: ButtonProps["look"];
+  disabled?: boolean;
+}
+
+/** A button, and what it asks before it does something that cannot be undone. */
+export function ConfirmButton({ text, look = "danger", disabled = false, ...asked }: ConfirmButtonProps) {
+  const [asks, setAsks] = useState(false);
+  return (
+    <>
+      <Button look={look} disabled={disabled} onClick={() => setAsks(true)}>
+        {text}
+      </Button>
+      {asks && <Confirm {...asked} onClose={() => setAsks(false)} />}
+    </>
+  );
+}
+
+/** The part of a page that deletes what it shows: what that means, and the button as its child. */
+export function DeletionCard({ consequence, children }: { consequence: string; children: ReactNode }) {
+  return (
+    <Card title="Delete">
+      <div className="flex flex-wrap items-center justify-between gap-3">
+        <p className="text-muted">{consequence}</p>
+        {children}
+      </div>
+    </Card>
+  );
+}
+
+/**
+ * Makes something under a name of its own; nothing where there is one of this name, which the call would change.
+ *
+ * @throws {Problem}
+ */
+export async function unlessThere<T>(
+  read: () => Promise<unknown>,
+  make: () => Promise<T>,
+): Promise<T | undefined> {
+  try {
+    await read();
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof Problem) || error.status !== 404) throw error;
+  }
+  return make();
 }

@@ -1,4 +1,7 @@
-import { Fragment, type ReactNode } from "react";
+import type { UseQueryResult } from "@tanstack/react-query";
+import { Fragment, type InputHTMLAttributes, type ReactNode, type Ref, useState } from "react";
+import { type Keys, useKeys } from "../shell/useKeys.ts";
+import { Loaded } from "../states/Loaded.tsx";
 
 interface ColumnNamesProps {
   /** The grid that they share with the rows. */
@@ -58,5 +61,47 @@ export function RowList<T extends { id: string }>({ of, none, children }: RowLis
         <Fragment key={row.id}>{children(row)}</Fragment>
       ))}
     </ul>
+  );
+}
+
+interface LoadedRowsProps<T> extends Omit<RowListProps<T>, "of"> {
+  query: UseQueryResult<readonly T[]>;
+}
+
+/** The rows that a query gives as a whole, in each of its states. */
+export function LoadedRows<T extends { id: string }>({ query, ...list }: LoadedRowsProps<T>) {
+  return <Loaded query={query}>{(rows) => <RowList of={rows} {...list} />}</Loaded>;
+}
+
+/** Which of a list's rows j and k moved to, -1 for none; Enter opens its link. `more` says what other keys do to it. */
+export function useMarkedRow(rows: number, more: (marked: number) => Keys = noMore): number {
+  const [marked, setMarked] = useState(-1);
+  useKeys({
+    j: () => setMarked(Math.min(rows - 1, marked + 1)),
+    k: () => setMarked(Math.max(0, marked - 1)),
+    Enter: () => document.querySelector<HTMLAnchorElement>("[data-marked=true] a")?.click(),
+    ...more(marked),
+  });
+  return marked;
+}
+
+function noMore(): Keys {
+  return {};
+}
+
+interface FindInputProps extends InputHTMLAttributes<HTMLInputElement> {
+  /** What it narrows, for who does not see it. */
+  label: string;
+  ref: Ref<HTMLInputElement>;
+}
+
+/** What a list is narrowed by as one types; the key / leads to it. */
+export function FindInput({ label, className = "", ...rest }: FindInputProps) {
+  return (
+    <input
+      aria-label={label}
+      className={`h-9 rounded-control border border-control bg-surface px-2.5 ${className}`}
+      {...rest}
+    />
   );
 }

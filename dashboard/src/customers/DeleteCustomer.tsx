@@ -4,8 +4,7 @@ import { useState } from "react";
 import { answer, client } from "../api/client.ts";
 import type { Customer } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
-import { Confirm } from "../controls/Confirm.tsx";
-import { DeletionCard } from "../controls/DeletionCard.tsx";
+import { Confirm, DeletionCard } from "../controls/FormDialog.tsx";
 import { toast } from "../controls/toasts.ts";
 import { listCustomerTargets } from "./customerQueries.ts";
 

@@ -2,8 +2,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { answer, client } from "../api/client.ts";
 import type { EventType } from "../api/shapes.ts";
-import { ConfirmButton } from "../controls/Confirm.tsx";
-import { DeletionCard } from "../controls/DeletionCard.tsx";
+import { ConfirmButton, DeletionCard } from "../controls/FormDialog.tsx";
 import { toast } from "../controls/toasts.ts";
 
 const consequence =

@@ -3,9 +3,8 @@ import { Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { answer, client } from "../api/client.ts";
 import type { EventType } from "../api/shapes.ts";
-import { unlessThere } from "../api/unlessThere.ts";
 import { TextField } from "../controls/Field.tsx";
-import { EditDialog, FormDialog } from "../controls/FormDialog.tsx";
+import { EditDialog, FormDialog, unlessThere } from "../controls/FormDialog.tsx";
 import {
   draftOf,
   emptyDraft,

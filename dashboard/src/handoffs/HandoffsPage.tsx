@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { TriangleAlert } from "lucide-react";
 import { targetName, targetsQuery } from "../api/queries.ts";
 import { Button } from "../controls/Button.tsx";
-import { Options, SelectField } from "../controls/Field.tsx";
+import { FilterField } from "../controls/Field.tsx";
 import { ItemDrawer } from "../items/ItemDrawer.tsx";
 import { StatusPill } from "../items/StatusPill.tsx";
 import { useRefreshMs } from "../live/liveState.ts";
@@ -29,14 +29,13 @@ export function HandoffsPage() {
       <div className="flex flex-wrap items-start justify-between gap-2">
         <h1 className="text-page font-semibold">Handoffs</h1>
         <div className="w-56">
-          <SelectField
+          <FilterField
             label="Handoffs that are"
-            value={search["state"] ?? ""}
-            onChange={(event) => change({ state: event.target.value || undefined })}
-          >
-            <option value="">in any state</option>
-            <Options of={handoffStates} />
-          </SelectField>
+            value={search["state"]}
+            all="in any state"
+            choices={handoffStates}
+            onChange={(state) => change({ state })}
+          />
         </div>
       </div>
       <Loaded query={query}>

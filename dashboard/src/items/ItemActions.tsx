@@ -4,7 +4,7 @@ import { answer, client } from "../api/client.ts";
 import { useMay } from "../api/role.ts";
 import type { ItemEvent } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
-import { Confirm } from "../controls/Confirm.tsx";
+import { Confirm } from "../controls/FormDialog.tsx";
 import { toast } from "../controls/toasts.ts";
 
 /** What is done to an item rarely, and cannot be undone: each asks first. */

@@ -1,8 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
-import { RotateCcw } from "lucide-react";
 import { itemQuery } from "../api/queries.ts";
 import type { Attempt, Handoff, ItemEvent } from "../api/shapes.ts";
-import { Button } from "../controls/Button.tsx";
 import { Card, Facts } from "../controls/Card.tsx";
 import { For } from "../controls/For.tsx";
 import { copyText } from "../controls/copyText.ts";
@@ -16,7 +14,8 @@ import { useNow } from "../time/useNow.ts";
 import { Attempts } from "./Attempts.tsx";
 import { ItemActions } from "./ItemActions.tsx";
 import { ItemFacts } from "./ItemFacts.tsx";
-import { StatusPill } from "./StatusPill.tsx";
+import { ItemHeading } from "./ItemHeading.tsx";
+import { ReplayButton } from "./ReplayButton.tsx";
 import { nextStep } from "./nextStep.ts";
 import { sentHeaders } from "./sentHeaders.ts";
 import { statusLooks } from "./statuses.ts";
@@ -90,24 +89,18 @@ function Head({ event, attempts }: { event: ItemEvent; attempts: readonly Attemp
   });
   return (
     <div className="grid gap-3">
-      <div className="flex flex-wrap items-center gap-2">
-        <StatusPill status={event.status} />
-        <h1 className="min-w-0 text-page font-semibold break-words">
-          {event.event_type || "Item without a type"}
-        </h1>
-      </div>
+      <ItemHeading level="h1" item={event} untyped="Item without a type" />
       <p className="text-form">{nextStep(event, attempts, now)}</p>
       <div className="flex flex-wrap gap-2">
         <For least="member">
-          <Button
+          <ReplayButton
             look="primary"
-            icon={<RotateCcw size={14} aria-hidden />}
-            busy={replay.isPending}
             disabled={!mayReplay}
-            onClick={() => replay.mutate(event.id)}
+            isPending={replay.isPending}
+            onReplay={() => replay.mutate(event.id)}
           >
             Replay
-          </Button>
+          </ReplayButton>
         </For>
         <CopyAsCurl id={event.id} targetId={event.endpoint_id} eventType={event.event_type ?? ""} />
         <For least="member">

@@ -1,4 +1,4 @@
-import { given } from "../api/given.ts";
+import { given } from "../api/client.ts";
 import { Problem } from "../api/problem.ts";
 import type { Search } from "../shell/useUrlState.ts";
 

@@ -1,5 +1,4 @@
-import { answer, client } from "../api/client.ts";
-import { given } from "../api/given.ts";
+import { answer, client, given } from "../api/client.ts";
 import type { Status } from "../api/shapes.ts";
 import { eventsQuery, type ItemFilter } from "./filter.ts";
 

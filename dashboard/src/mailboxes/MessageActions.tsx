@@ -3,8 +3,8 @@ import { useState } from "react";
 import { answer, client } from "../api/client.ts";
 import type { Message } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
-import { Confirm } from "../controls/Confirm.tsx";
 import { TextField } from "../controls/Field.tsx";
+import { Confirm } from "../controls/FormDialog.tsx";
 import { toast } from "../controls/toasts.ts";
 import { ProblemCard } from "../states/ProblemCard.tsx";
 import { redriveMessages } from "./Redrive.tsx";
@@ -50,23 +50,17 @@ export function MessageActions({ message, mailboxId }: MessageActionsProps) {
 type ForceProps = MessageActionsProps & { onClose: () => void };
 
 function ForceRelease({ message, mailboxId, onClose }: ForceProps) {
-  const refresh = useRefresh(message.id);
-  const release = useMutation({
-    mutationFn: () =>
+  const release = useForce(message.id, {
+    force: () =>
       answer(
         client.POST("/api/v1/mailboxes/{mailbox_id}/messages/{message_id}/force-release", {
           params: paramsOf({ message, mailboxId }),
         }),
       ),
-    onSuccess: ({ status }) => {
-      toast({
-        text:
-          status === "DEAD"
-            ? "Released; that was its last claim, so it is dead."
-            : "Released; it can be claimed again.",
-      });
-    },
-    onSettled: refresh,
+    told: ({ status }) =>
+      status === "DEAD"
+        ? "Released; that was its last claim, so it is dead."
+        : "Released; it can be claimed again.",
   });
   return (
     <Confirm
@@ -85,19 +79,15 @@ function ForceRelease({ message, mailboxId, onClose }: ForceProps) {
 
 function ForceReject({ message, mailboxId, onClose }: ForceProps) {
   const [reason, setReason] = useState("");
-  const refresh = useRefresh(message.id);
-  const reject = useMutation({
-    mutationFn: () =>
+  const reject = useForce(message.id, {
+    force: () =>
       answer(
         client.POST("/api/v1/mailboxes/{mailbox_id}/messages/{message_id}/force-reject", {
           params: paramsOf({ message, mailboxId }),
           body: { reason: reason.trim() },
         }),
       ),
-    onSuccess: () => {
-      toast({ text: "Rejected; it is dead." });
-    },
-    onSettled: refresh,
+    told: () => "Rejected; it is dead.",
   });
   return (
     <Confirm
@@ -117,6 +107,15 @@ function ForceReject({ message, mailboxId, onClose }: ForceProps) {
       />
     </Confirm>
   );
+}
+
+/** What a person does to a message; it says so, and has the message read again, whatever came of it. */
+function useForce<T>(id: string, { force, told }: { force: () => Promise<T>; told: (done: T) => string }) {
+  return useMutation({
+    mutationFn: force,
+    onSuccess: (done) => toast({ text: told(done) }),
+    onSettled: useRefresh(id),
+  });
 }
 
 function paramsOf({ message, mailboxId }: MessageActionsProps) {

@@ -4,14 +4,13 @@ import { useEffect, useRef } from "react";
 import { keysQuery } from "../api/queries.ts";
 import type { Message, Status } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
-import { SelectField } from "../controls/Field.tsx";
+import { FilterField } from "../controls/Field.tsx";
 import { StatusPill } from "../items/StatusPill.tsx";
 import { useRefreshMs } from "../live/liveState.ts";
 import { useSteadyRows } from "../live/useSteadyRows.ts";
 import { useUrlState } from "../shell/useUrlState.ts";
 import { Empty } from "../states/Empty.tsx";
-import { PagedList } from "../states/PagedList.tsx";
-import { usePages } from "../states/usePages.ts";
+import { PagedList, usePages } from "../states/PagedList.tsx";
 import { Countdown, Moment } from "../time/Moment.tsx";
 import { listMessages, messagePage } from "./mailboxQueries.ts";
 import { MessageDrawer } from "./MessageDrawer.tsx";
@@ -39,16 +38,13 @@ export function Messages({ mailboxId, status, openId }: MessagesProps) {
     <div className="grid gap-3">
       <div className="flex flex-wrap items-end justify-between gap-2">
         <div className="w-48">
-          <SelectField
+          <FilterField
             label="Messages that are"
-            value={status ?? ""}
-            onChange={(event) => change({ status: event.target.value || undefined })}
-          >
-            <option value="">UNREAD or CLAIMED</option>
-            {messageStatuses.map((one) => (
-              <option key={one}>{one}</option>
-            ))}
-          </SelectField>
+            value={status}
+            all="UNREAD or CLAIMED"
+            choices={messageStatuses.map((one) => [one, one])}
+            onChange={(chosen) => change({ status: chosen })}
+          />
         </div>
         <p className="text-meta text-muted">
           Peeking: what you look at here is not claimed and does not change.

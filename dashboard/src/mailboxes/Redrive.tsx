@@ -1,6 +1,6 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { answer, client } from "../api/client.ts";
-import { Confirm } from "../controls/Confirm.tsx";
+import { Confirm } from "../controls/FormDialog.tsx";
 import { toast } from "../controls/toasts.ts";
 
 interface RedriveProps {

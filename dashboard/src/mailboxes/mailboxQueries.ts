@@ -1,6 +1,5 @@
 import { queryOptions } from "@tanstack/react-query";
-import { answer, client, readText } from "../api/client.ts";
-import { given } from "../api/given.ts";
+import { answer, client, given, readText } from "../api/client.ts";
 import type { Message, ReadMessage } from "../api/shapes.ts";
 
 export function mailboxStatsQuery(id: string) {

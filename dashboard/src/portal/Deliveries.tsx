@@ -1,18 +1,16 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { RotateCcw } from "lucide-react";
 import { useState } from "react";
 import { answer, client } from "../api/client.ts";
 import { sentenceOf } from "../api/problem.ts";
 import type { EventSummary, Status, Target } from "../api/shapes.ts";
-import { Button } from "../controls/Button.tsx";
 import { Card } from "../controls/Card.tsx";
-import { RowList } from "../controls/Rows.tsx";
+import { LoadedRows } from "../controls/Rows.tsx";
 import { toast } from "../controls/toasts.ts";
+import { ReplayButton } from "../items/ReplayButton.tsx";
 import { replayItems } from "../items/replayItems.ts";
 import { StatusPill } from "../items/StatusPill.tsx";
 import { useRefreshMs } from "../live/liveState.ts";
 import { Empty } from "../states/Empty.tsx";
-import { Loaded } from "../states/Loaded.tsx";
 import { Moment } from "../time/Moment.tsx";
 import { DeliveryDrawer } from "./DeliveryDrawer.tsx";
 import { deliveriesQuery, deliveriesShown } from "./portalQueries.ts";
@@ -44,13 +42,9 @@ export function Deliveries({ target }: { target: Target }) {
         </div>
       }
     >
-      <Loaded query={query}>
-        {(events) => (
-          <RowList of={events} none={<Empty title="Nothing yet" />}>
-            {(event) => <Row event={event} onOpen={() => setOpen(event.id)} />}
-          </RowList>
-        )}
-      </Loaded>
+      <LoadedRows query={query} none={<Empty title="Nothing yet" />}>
+        {(event) => <Row event={event} onOpen={() => setOpen(event.id)} />}
+      </LoadedRows>
       <DeliveryDrawer id={open} onClose={() => setOpen(undefined)} />
     </Card>
   );
@@ -92,12 +86,8 @@ function ReplayFailures({ targetId }: { targetId: string }) {
     onSettled: () => queries.invalidateQueries({ queryKey: ["items"] }),
   });
   return (
-    <Button
-      icon={<RotateCcw size={14} aria-hidden />}
-      busy={replay.isPending}
-      onClick={() => replay.mutate()}
-    >
+    <ReplayButton isPending={replay.isPending} onReplay={() => replay.mutate()}>
       Replay failures
-    </Button>
+    </ReplayButton>
   );
 }

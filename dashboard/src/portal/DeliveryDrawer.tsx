@@ -1,15 +1,16 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { RotateCcw, X } from "lucide-react";
+import { X } from "lucide-react";
 import { sentenceOf } from "../api/problem.ts";
 import { itemQuery } from "../api/queries.ts";
-import { Button, IconButton } from "../controls/Button.tsx";
+import { IconButton } from "../controls/Button.tsx";
 import { Card, Facts } from "../controls/Card.tsx";
 import { Id } from "../controls/Copy.tsx";
 import { Drawer } from "../controls/Modal.tsx";
 import { toast } from "../controls/toasts.ts";
 import { Attempts } from "../items/Attempts.tsx";
+import { ItemHeading } from "../items/ItemHeading.tsx";
+import { ReplayButton } from "../items/ReplayButton.tsx";
 import { replayItem } from "../items/replayItems.ts";
-import { StatusPill } from "../items/StatusPill.tsx";
 import { useRefreshMs } from "../live/liveState.ts";
 import { Payload } from "../payload/Payload.tsx";
 import { Loaded } from "../states/Loaded.tsx";
@@ -38,12 +39,7 @@ function Delivery({ id }: { id: string }) {
     <Loaded query={query} title="Delivery">
       {({ event, delivery_attempts: attempts }) => (
         <div className="grid gap-4">
-          <div className="flex flex-wrap items-center gap-2">
-            <StatusPill status={event.status} />
-            <h2 className="min-w-0 text-page font-semibold break-words">
-              {event.event_type || "Without a type"}
-            </h2>
-          </div>
+          <ItemHeading level="h2" item={event} untyped="Without a type" />
           {event.target_kind === "webhook" && <Replay id={id} />}
           <Facts
             facts={[
@@ -71,14 +67,9 @@ function Replay({ id }: { id: string }) {
   });
   return (
     <div>
-      <Button
-        look="primary"
-        icon={<RotateCcw size={14} aria-hidden />}
-        busy={replay.isPending}
-        onClick={() => replay.mutate()}
-      >
+      <ReplayButton look="primary" isPending={replay.isPending} onReplay={() => replay.mutate()}>
         Replay
-      </Button>
+      </ReplayButton>
     </div>
   );
 }

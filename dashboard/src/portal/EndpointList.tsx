@@ -6,10 +6,9 @@ import { targetsQuery } from "../api/queries.ts";
 import type { Target } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
 import { Card } from "../controls/Card.tsx";
-import { RowList } from "../controls/Rows.tsx";
+import { LoadedRows } from "../controls/Rows.tsx";
 import { useRefreshMs } from "../live/liveState.ts";
 import { Empty } from "../states/Empty.tsx";
-import { Loaded } from "../states/Loaded.tsx";
 import { EnabledPill } from "../targets/EnabledPill.tsx";
 import { SecretOnce } from "../targets/SecretOnce.tsx";
 import { NewEndpoint } from "./NewEndpoint.tsx";
@@ -29,18 +28,12 @@ export function EndpointList() {
         </Button>
       </div>
       <Card flush>
-        <Loaded query={query}>
-          {(targets) => (
-            <RowList
-              of={targets}
-              none={
-                <Empty title="No endpoint yet">What happens is sent to the endpoints that you make.</Empty>
-              }
-            >
-              {(target) => <EndpointRow target={target} />}
-            </RowList>
-          )}
-        </Loaded>
+        <LoadedRows
+          query={query}
+          none={<Empty title="No endpoint yet">What happens is sent to the endpoints that you make.</Empty>}
+        >
+          {(target) => <EndpointRow target={target} />}
+        </LoadedRows>
       </Card>
       {isMaking && (
         <NewEndpoint

@@ -4,7 +4,7 @@ import type { ComponentType } from "react";
 import { answer, client } from "../api/client.ts";
 import { targetQuery } from "../api/queries.ts";
 import type { Target } from "../api/shapes.ts";
-import { ConfirmButton } from "../controls/Confirm.tsx";
+import { ConfirmButton } from "../controls/FormDialog.tsx";
 import { Tabs } from "../controls/Tabs.tsx";
 import { useRefreshMs } from "../live/liveState.ts";
 import { useUrlState } from "../shell/useUrlState.ts";

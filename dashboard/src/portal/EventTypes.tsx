@@ -2,13 +2,12 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { ListedEventType } from "../api/shapes.ts";
 import { Card } from "../controls/Card.tsx";
-import { TextBlock } from "../controls/TextBlock.tsx";
+import { TextBlock } from "../controls/Copy.tsx";
 import { DeprecatedPill } from "../eventTypes/DeprecatedPill.tsx";
 import { eventTypePage, eventTypeQuery, listEventTypes } from "../eventTypes/eventTypeQueries.ts";
 import { jsonText } from "../eventTypes/jsonText.ts";
 import { Loaded } from "../states/Loaded.tsx";
-import { NextPage } from "../states/PagedList.tsx";
-import { usePages } from "../states/usePages.ts";
+import { NextPage, usePages } from "../states/PagedList.tsx";
 
 /** What the organization sends, as its catalogue describes it; nothing where it has none. */
 export function EventTypes() {

@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { answer, client } from "../api/client.ts";
-import { TextField } from "../controls/Field.tsx";
+import { TextField, WebhookUrlField } from "../controls/Field.tsx";
 import { FormDialog } from "../controls/FormDialog.tsx";
 import { EventTypesField } from "../targets/EventTypesField.tsx";
 import { eventTypesOf } from "./eventTypesText.ts";
@@ -45,13 +45,7 @@ export function NewEndpoint({
       isReady={typed.url.trim() !== ""}
       onSubmit={() => create.mutate()}
     >
-      <TextField
-        label="URL"
-        type="url"
-        required
-        placeholder="https://example.com/webhooks"
-        {...field("url")}
-      />
+      <WebhookUrlField {...field("url")} />
       <TextField label="Name" maxLength={256} hint="Left empty, the URL's host" {...field("name")} />
       <EventTypesField {...field("types")} />
     </FormDialog>

@@ -1,6 +1,5 @@
 import { queryOptions } from "@tanstack/react-query";
-import { answer, client } from "../api/client.ts";
-import { given } from "../api/given.ts";
+import { answer, client, given } from "../api/client.ts";
 import type { Status } from "../api/shapes.ts";
 
 export const portalQuery = queryOptions({

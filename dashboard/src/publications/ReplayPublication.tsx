@@ -2,7 +2,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Publication } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
-import { Confirm } from "../controls/Confirm.tsx";
+import { Confirm } from "../controls/FormDialog.tsx";
 import { counted, replayedText } from "./outcomes.ts";
 import { type ReplayedTo, replayPublication } from "./publicationQueries.ts";
 

@@ -1,8 +1,8 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
-import { Confirm } from "../controls/Confirm.tsx";
 import { TextField } from "../controls/Field.tsx";
+import { Confirm } from "../controls/FormDialog.tsx";
 import type { ItemFilter } from "../items/filter.ts";
 import { countMatching, highestRate, startReplay, usualRate } from "./replayJobs.ts";
 

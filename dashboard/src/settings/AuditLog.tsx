@@ -1,13 +1,11 @@
-import { answer, client } from "../api/client.ts";
-import { given } from "../api/given.ts";
+import { answer, client, given } from "../api/client.ts";
 import type { AuditEntry } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
-import { SelectField } from "../controls/Field.tsx";
+import { FilterField } from "../controls/Field.tsx";
 import { RowList } from "../controls/Rows.tsx";
 import { useUrlState } from "../shell/useUrlState.ts";
 import { Empty } from "../states/Empty.tsx";
-import { PagedList } from "../states/PagedList.tsx";
-import { usePages } from "../states/usePages.ts";
+import { PagedList, usePages } from "../states/PagedList.tsx";
 import { Moment } from "../time/Moment.tsx";
 import { actions, type AuditAction } from "./auditActions.ts";
 
@@ -26,16 +24,13 @@ export function AuditLog() {
   return (
     <div className="grid gap-3">
       <div className="w-64">
-        <SelectField
+        <FilterField
           label="Entries of"
-          value={action ?? ""}
-          onChange={(event) => change({ action: event.target.value || undefined })}
-        >
-          <option value="">everything</option>
-          {actions.map((one) => (
-            <option key={one}>{one}</option>
-          ))}
-        </SelectField>
+          value={action}
+          all="everything"
+          choices={actions.map((one) => [one, one])}
+          onChange={(chosen) => change({ action: chosen })}
+        />
       </div>
       <PagedList
         query={query}

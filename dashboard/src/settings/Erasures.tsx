@@ -5,13 +5,11 @@ import { answer, client } from "../api/client.ts";
 import type { Erasure } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
 import { Card } from "../controls/Card.tsx";
-import { Confirm } from "../controls/Confirm.tsx";
-import { TextField } from "../controls/Field.tsx";
+import { Form, TextField } from "../controls/Field.tsx";
 import { For } from "../controls/For.tsx";
-import { Form } from "../controls/Form.tsx";
-import { RowList } from "../controls/Rows.tsx";
+import { Confirm } from "../controls/FormDialog.tsx";
+import { LoadedRows } from "../controls/Rows.tsx";
 import { useRefreshMs } from "../live/liveState.ts";
-import { Loaded } from "../states/Loaded.tsx";
 import { Ago } from "../time/Moment.tsx";
 
 const queryKey = ["erasures"];
@@ -55,13 +53,9 @@ export function Erasures() {
             </Button>
           </div>
         </For>
-        <Loaded query={query}>
-          {(list) => (
-            <RowList of={list} none={<p className="text-muted">Nothing was erased yet.</p>}>
-              {(erasure) => <Row erasure={erasure} />}
-            </RowList>
-          )}
-        </Loaded>
+        <LoadedRows query={query} none={<p className="text-muted">Nothing was erased yet.</p>}>
+          {(erasure) => <Row erasure={erasure} />}
+        </LoadedRows>
       </Form>
       {asks && <EraseAll correlationId={id} onClose={() => setAsks(false)} onDone={() => setId("")} />}
     </Card>

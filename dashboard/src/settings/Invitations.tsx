@@ -6,15 +6,13 @@ import type { Invitation, Role } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
 import { Card } from "../controls/Card.tsx";
 import { Snippet } from "../controls/Copy.tsx";
-import { Options, SelectField, TextField } from "../controls/Field.tsx";
-import { Form } from "../controls/Form.tsx";
+import { Form, Options, SelectField, TextField } from "../controls/Field.tsx";
 import { Modal } from "../controls/Modal.tsx";
-import { RowList } from "../controls/Rows.tsx";
-import { toast } from "../controls/toasts.ts";
-import { Loaded } from "../states/Loaded.tsx";
+import { LoadedRows } from "../controls/Rows.tsx";
 import { ProblemCard } from "../states/ProblemCard.tsx";
 import { Ago, Countdown } from "../time/Moment.tsx";
 import { roleMeanings, roleOptions } from "./RoleChoice.tsx";
+import { useRemoval } from "./useRemoval.ts";
 
 const queryKey = ["invitations"];
 const shown = 100;
@@ -31,13 +29,9 @@ export function Invitations() {
     <Card title="Invitations">
       <div className="grid gap-4">
         <Invite />
-        <Loaded query={query}>
-          {(list) => (
-            <RowList of={list} none={<p className="text-muted">Nobody was invited yet.</p>}>
-              {(invitation) => <Row invitation={invitation} />}
-            </RowList>
-          )}
-        </Loaded>
+        <LoadedRows query={query} none={<p className="text-muted">Nobody was invited yet.</p>}>
+          {(invitation) => <Row invitation={invitation} />}
+        </LoadedRows>
       </div>
     </Card>
   );
@@ -99,12 +93,11 @@ function Invite() {
 const stateNames = { OPEN: "open", ACCEPTED: "accepted", REVOKED: "revoked", EXPIRED: "expired" };
 
 function Row({ invitation }: { invitation: Invitation }) {
-  const queries = useQueryClient();
-  const revoke = useMutation({
-    mutationFn: () =>
+  const revoke = useRemoval({
+    queryKey,
+    remove: () =>
       answer(client.DELETE("/api/v1/invitations/{id}", { params: { path: { id: invitation.id } } })),
-    onSuccess: () => toast({ text: "The invitation was revoked." }),
-    onSettled: () => void queries.invalidateQueries({ queryKey }),
+    told: "The invitation was revoked.",
   });
   const whom = invitation.email ?? "whoever has the link";
   return (

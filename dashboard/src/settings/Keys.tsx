@@ -1,4 +1,4 @@
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { Plus } from "lucide-react";
 import { useState } from "react";
 import { answer, client } from "../api/client.ts";
@@ -6,14 +6,13 @@ import { keysQuery } from "../api/queries.ts";
 import type { ApiKey } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
 import { Card } from "../controls/Card.tsx";
-import { Confirm } from "../controls/Confirm.tsx";
 import { For } from "../controls/For.tsx";
-import { RowList } from "../controls/Rows.tsx";
-import { toast } from "../controls/toasts.ts";
-import { Loaded } from "../states/Loaded.tsx";
+import { Confirm } from "../controls/FormDialog.tsx";
+import { LoadedRows } from "../controls/Rows.tsx";
 import { Ago, Moment } from "../time/Moment.tsx";
 import { scopeText } from "./KeyScope.tsx";
 import { NewKey } from "./NewKey.tsx";
+import { useRemoval } from "./useRemoval.ts";
 
 /** The organization's API keys: made, seen by their first characters, revoked. */
 export function Keys() {
@@ -32,13 +31,9 @@ export function Keys() {
         </For>
       }
     >
-      <Loaded query={query}>
-        {(keys) => (
-          <RowList of={keys}>
-            {(key) => <KeyRow apiKey={key} isLast={keys.length === 1} onRevoke={() => setRevoking(key)} />}
-          </RowList>
-        )}
-      </Loaded>
+      <LoadedRows query={query}>
+        {(key) => <KeyRow apiKey={key} isLast={query.data?.length === 1} onRevoke={() => setRevoking(key)} />}
+      </LoadedRows>
       {isMaking && <NewKey onClose={() => setMaking(false)} />}
       {revoking && <RevokeKey apiKey={revoking} onClose={() => setRevoking(undefined)} />}
     </Card>
@@ -81,13 +76,10 @@ function KeyRow({ apiKey, isLast, onRevoke }: { apiKey: ApiKey; isLast: boolean;
 }
 
 function RevokeKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
-  const queries = useQueryClient();
-  const revoke = useMutation({
-    mutationFn: () => answer(client.DELETE("/api/v1/keys/{id}", { params: { path: { id: apiKey.id } } })),
-    onSuccess: () => {
-      toast({ text: `${apiKey.name} was revoked.` });
-      void queries.invalidateQueries({ queryKey: ["keys"] });
-    },
+  const revoke = useRemoval({
+    queryKey: ["keys"],
+    remove: () => answer(client.DELETE("/api/v1/keys/{id}", { params: { path: { id: apiKey.id } } })),
+    told: `${apiKey.name} was revoked.`,
   });
   return (
     <Confirm title={`Revoke ${apiKey.name}?`} onClose={onClose} action="Revoke" doing={revoke}>

@@ -1,20 +1,19 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useRef, useState } from "react";
-import { answer, client } from "../api/client.ts";
-import { given } from "../api/given.ts";
+import { answer, client, given } from "../api/client.ts";
 import { meQuery, useMay } from "../api/role.ts";
 import type { Member, Role } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
-import { Confirm } from "../controls/Confirm.tsx";
+import { Confirm } from "../controls/FormDialog.tsx";
 import { RowList } from "../controls/Rows.tsx";
 import { toast } from "../controls/toasts.ts";
 import { useRefreshMs } from "../live/liveState.ts";
-import { PagedList } from "../states/PagedList.tsx";
+import { PagedList, usePages } from "../states/PagedList.tsx";
 import { ProblemCard } from "../states/ProblemCard.tsx";
-import { usePages } from "../states/usePages.ts";
 import { Ago } from "../time/Moment.tsx";
 import { Invitations } from "./Invitations.tsx";
 import { RoleChoice, roleMeanings } from "./RoleChoice.tsx";
+import { useRemoval } from "./useRemoval.ts";
 
 const page = 100;
 
@@ -111,13 +110,10 @@ function Row({ member, isAdmin }: { member: Member; isAdmin: boolean }) {
 }
 
 function RemoveMember({ member, onClose }: { member: Member; onClose: () => void }) {
-  const queries = useQueryClient();
-  const remove = useMutation({
-    mutationFn: () => answer(client.DELETE("/api/v1/members/{id}", { params: { path: { id: member.id } } })),
-    onSuccess: () => {
-      toast({ text: `${member.email} was removed.` });
-      void queries.invalidateQueries({ queryKey: ["members"] });
-    },
+  const remove = useRemoval({
+    queryKey: ["members"],
+    remove: () => answer(client.DELETE("/api/v1/members/{id}", { params: { path: { id: member.id } } })),
+    told: `${member.email} was removed.`,
   });
   return (
     <Confirm

@@ -6,12 +6,11 @@ import type { NotificationTarget } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
 import { Card } from "../controls/Card.tsx";
 import { Checklist } from "../controls/Checkbox.tsx";
-import { Options, SelectField } from "../controls/Field.tsx";
+import { Form, Options, SelectField } from "../controls/Field.tsx";
 import { For } from "../controls/For.tsx";
-import { Form } from "../controls/Form.tsx";
-import { toast } from "../controls/toasts.ts";
 import { Loaded } from "../states/Loaded.tsx";
 import { ProblemCard } from "../states/ProblemCard.tsx";
+import { useRemoval } from "./useRemoval.ts";
 
 type Told = NotificationTarget["event_types"][number];
 
@@ -63,12 +62,11 @@ export function NotificationTargets() {
 }
 
 function Row({ one, name }: { one: NotificationTarget; name: string }) {
-  const queries = useQueryClient();
-  const remove = useMutation({
-    mutationFn: () =>
+  const remove = useRemoval({
+    queryKey: notificationsQuery.queryKey,
+    remove: () =>
       answer(client.DELETE("/api/v1/notification-targets/{id}", { params: { path: { id: one.id } } })),
-    onSuccess: () => toast({ text: `${name} is told nothing any more.` }),
-    onSettled: () => void queries.invalidateQueries({ queryKey: notificationsQuery.queryKey }),
+    told: `${name} is told nothing any more.`,
   });
   return (
     <li className="flex flex-wrap items-center justify-between gap-2 rounded-control border px-3 py-2">

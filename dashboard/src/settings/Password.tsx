@@ -3,7 +3,7 @@ import { useState } from "react";
 import { answer, client } from "../api/client.ts";
 import { Button } from "../controls/Button.tsx";
 import { Card } from "../controls/Card.tsx";
-import { Form } from "../controls/Form.tsx";
+import { Form } from "../controls/Field.tsx";
 import { NewPasswordField, PasswordField } from "../controls/SignInFields.tsx";
 import { toast } from "../controls/toasts.ts";
 import { ProblemCard } from "../states/ProblemCard.tsx";

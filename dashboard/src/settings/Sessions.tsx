@@ -3,7 +3,7 @@ import { answer, client } from "../api/client.ts";
 import { endSession, useSession } from "../api/session.ts";
 import { Button } from "../controls/Button.tsx";
 import { Card } from "../controls/Card.tsx";
-import { ConfirmButton } from "../controls/Confirm.tsx";
+import { ConfirmButton } from "../controls/FormDialog.tsx";
 
 /** Signing out, here or everywhere. */
 export function Sessions() {

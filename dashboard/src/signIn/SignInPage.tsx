@@ -5,7 +5,7 @@ import { answer, client } from "../api/client.ts";
 import { startSession } from "../api/session.ts";
 import { Button } from "../controls/Button.tsx";
 import { Checkbox } from "../controls/Checkbox.tsx";
-import { Form } from "../controls/Form.tsx";
+import { Form } from "../controls/Field.tsx";
 import { OwnEmailField, PasswordField } from "../controls/SignInFields.tsx";
 import { type Search, useUrlState } from "../shell/useUrlState.ts";
 import { AuthCard } from "./AuthCard.tsx";

@@ -4,7 +4,7 @@ import { useState } from "react";
 import { answer, client } from "../api/client.ts";
 import { startSession } from "../api/session.ts";
 import { Button } from "../controls/Button.tsx";
-import { Form } from "../controls/Form.tsx";
+import { Form } from "../controls/Field.tsx";
 import { NewPasswordField, OwnEmailField } from "../controls/SignInFields.tsx";
 import { keepFirstKey } from "../start/firstKey.ts";
 import { AuthCard } from "./AuthCard.tsx";

@@ -5,8 +5,7 @@ import { answer, client } from "../api/client.ts";
 import { Problem } from "../api/problem.ts";
 import type { NewTarget, Target } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
-import { SelectField, TextField } from "../controls/Field.tsx";
-import { Form } from "../controls/Form.tsx";
+import { Form, SelectField, TextField, WebhookUrlField } from "../controls/Field.tsx";
 import { ProblemCard } from "../states/ProblemCard.tsx";
 import { newTryoutUrl } from "../tryout/tryoutUrl.ts";
 import { OwnFields, type OwnInputs } from "./OwnFields.tsx";
@@ -174,15 +173,7 @@ function Fields({ choice, inputs, error, onChange }: FieldsProps) {
   });
   return (
     <>
-      {choice === "webhook" && (
-        <TextField
-          label="URL"
-          type="url"
-          required
-          placeholder="https://example.com/webhooks"
-          {...field("url")}
-        />
-      )}
+      {choice === "webhook" && <WebhookUrlField {...field("url")} />}
       {choice === "a2a" && <AgentFields inputs={inputs} field={field} onChange={onChange} />}
       <TextField
         label="Name"

@@ -4,7 +4,7 @@ import { useState } from "react";
 import { sentenceOf } from "../api/problem.ts";
 import type { Target } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
-import { Confirm } from "../controls/Confirm.tsx";
+import { Confirm } from "../controls/FormDialog.tsx";
 import { toast } from "../controls/toasts.ts";
 import { healthQuery } from "./health.ts";
 import { useEnabling, useTargetChange } from "./useTargetChange.ts";

@@ -80,13 +80,7 @@ export function renameOrganization(pool: pg.Pool, origin: Origin, name: string):
     const organization = await lockOrganization(client, orgId);
     if (organization === undefined) throw unauthorized();
     if (organization.name === name) return;
-    await client.query({
-      name: "rename_organization",
-      text: `update organizations
-             set name = $2
-             where id = $1`,
-      values: [orgId, name],
-    });
+    await client.query("update organizations set name = $2 where id = $1", [orgId, name]);
     await recordChange(client, origin, {
       action: "organization.renamed",
       object: { kind: "organization", id: orgId, name },

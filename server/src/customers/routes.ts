@@ -5,7 +5,8 @@ import { ApiError } from "../http/contract/errors.ts";
 import { route, type Routes } from "../http/contract/route.ts";
 import type { TargetDeps } from "../targets/createTarget.ts";
 import { checkMetadata } from "../targets/metadata.ts";
-import { UidParams, isPathUid, uidOfPath, uidRule } from "../targets/uid.ts";
+import { UidParams, isPathUid, uidRule } from "../targets/uid.ts";
+import { customerRoute } from "./customerRoute.ts";
 import { deleteCustomer } from "./deleteCustomer.ts";
 import { Customer, CustomerInput, CustomerQuery, DeletedCustomer } from "./schemas.ts";
 import { listCustomers, putCustomer, readCustomer } from "./store.ts";
@@ -40,21 +41,19 @@ export function customerRoutes(
         return putCustomer(deps.pool, originOf(call), { uid, name, metadata }, deps.nowMs());
       },
     ),
-    read: route(
-      { summary: "Read a customer", params: UidParams, response: { 200: Customer } },
-      async ({ caller, params }) => readCustomer(deps.pool, { orgId: caller.orgId, uid: uidOfPath(params) }),
+    read: customerRoute({ summary: "Read a customer", answer: Customer }, ({ caller: { orgId } }, uid) =>
+      readCustomer(deps.pool, { orgId, uid }),
     ),
-    remove: route(
+    remove: customerRoute(
       {
         summary:
           "Delete a customer, its targets and the keys limited to it; what is queued for these targets becomes CANCELED",
-        params: UidParams,
-        response: { 200: DeletedCustomer },
+        answer: DeletedCustomer,
       },
-      async (call) => {
-        const uid = uidOfPath(call.params);
-        return { deleted: true, deleted_targets: await deleteCustomer(deps, originOf(call), uid) };
-      },
+      async (call, uid) => ({
+        deleted: true,
+        deleted_targets: await deleteCustomer(deps, originOf(call), uid),
+      }),
     ),
   };
 }

@@ -50,13 +50,7 @@ export function changeRole(
       await requireAnotherAdmin(client, origin.orgId, member);
       await requireRolesEverywhere(client);
     }
-    await client.query({
-      name: "change_role",
-      text: `update users
-             set role = $2
-             where id = $1`,
-      values: [userId, role],
-    });
+    await client.query("update users set role = $2 where id = $1", [userId, role]);
     await recordChange(client, origin, {
       action: "member.role_changed",
       object: { kind: "user", id: userId, name: member.email },

@@ -1,4 +1,4 @@
-import { createServer } from "node:net";
+import { createServer, type Socket } from "node:net";
 import { afterEach, expect, test } from "vitest";
 import { type RawReceiver, startRawReceiver } from "../../test/support/rawReceiver.ts";
 import { isPlain } from "../../test/support/plain.ts";
@@ -95,23 +95,24 @@ test("a receiver that hangs ends at the timeout, and its connection is closed", 
   await receiver.closed(1);
 });
 
-test("a receiver that sends one byte at a time ends at the timeout", async () => {
-  const receiver = await receiverThat((socket) => {
-    socket.write("HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n");
+/** A receiver that begins like this, and sends a byte every 10 ms from then on. */
+function dripping(begin: string) {
+  return (socket: Socket): void => {
+    socket.write(begin);
     const drip = setInterval(() => socket.write("x"), 10);
     socket.on("close", () => clearInterval(drip));
-  });
+  };
+}
+
+test("a receiver that sends one byte at a time ends at the timeout", async () => {
+  const receiver = await receiverThat(dripping("HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n"));
   const result = await outboundWith().request(post(receiver.url, { timeoutMs: 300 }));
   expect(result).toMatchObject({ code: "timeout", message: "the answer (200) did not end within 0.3 s" });
   await receiver.closed(1);
 });
 
 test("a receiver that sends its headers one byte at a time ends at the timeout", async () => {
-  const receiver = await receiverThat((socket) => {
-    socket.write("HTTP/1.1 200 OK\r\nx: ");
-    const drip = setInterval(() => socket.write("x"), 10);
-    socket.on("close", () => clearInterval(drip));
-  });
+  const receiver = await receiverThat(dripping("HTTP/1.1 200 OK\r\nx: "));
   const result = await outboundWith().request(post(receiver.url, { timeoutMs: 300 }));
   expect(result).toMatchObject({ code: "timeout", message: "no answer within 0.3 s" });
 });

@@ -2,10 +2,10 @@ import { Type } from "typebox";
 import type pg from "pg";
 import { originOf, traceOf } from "../audit/origin.ts";
 import { type Config, publicUrlOf } from "../config/config.ts";
+import { customerRoute } from "../customers/customerRoute.ts";
 import type { Caller } from "../http/contract/credentials.ts";
 import { unauthorized } from "../http/contract/errors.ts";
 import { route, type Routes } from "../http/contract/route.ts";
-import { UidParams, uidOfPath } from "../targets/uid.ts";
 import { createLink, exchangeCode } from "./links.ts";
 import { readPortal } from "./readPortal.ts";
 import {
@@ -35,16 +35,14 @@ export function portalRoutes(deps: PortalDeps): Routes<Names> {
 
 function linkRoutes(deps: PortalDeps): Routes<"link" | "endSessions"> {
   return {
-    link: route(
+    link: customerRoute(
       {
         summary: "Make a link to the portal of a customer",
         description:
           "Whoever opens it first, within the hour, has a session of this customer for twelve hours: own targets and items, and nothing of anyone else. 503 with `Retry-After` while a process of a version runs that knows no portals.",
-        params: UidParams,
-        response: { 200: PortalLink },
+        answer: PortalLink,
       },
-      async (call) => {
-        const uid = uidOfPath(call.params);
+      async (call, uid) => {
         const { code, expiresAt } = await createLink(deps.pool, originOf(call), {
           uid,
           nowMs: deps.nowMs(),
@@ -53,14 +51,12 @@ function linkRoutes(deps: PortalDeps): Routes<"link" | "endSessions"> {
         return { url, expires_at: expiresAt };
       },
     ),
-    endSessions: route(
+    endSessions: customerRoute(
       {
         summary: "End all portal sessions of a customer, and the links that nobody has opened",
-        params: UidParams,
-        response: { 200: EndedPortalSessions },
+        answer: EndedPortalSessions,
       },
-      async (call) => {
-        const uid = uidOfPath(call.params);
+      async (call, uid) => {
         const { sessions, links } = await endPortalSessions(deps.pool, originOf(call), uid);
         return { ended_sessions: sessions, ended_links: links };
       },

@@ -22,8 +22,7 @@ export async function holdNames(
     const customer = await transaction
       .selectFrom("customers")
       .select("id")
-      .where("org_id", "=", orgId)
-      .where("uid", "=", customerUid)
+      .where((row) => row.and({ org_id: orgId, uid: customerUid }))
       .forKeyShare()
       .executeTakeFirst();
     if (customer === undefined) throw noSuchCustomer();
@@ -36,8 +35,7 @@ export async function holdNames(
   const other = await transaction
     .selectFrom("targets")
     .select("id")
-    .where("org_id", "=", orgId)
-    .where("uid", "=", uid)
+    .where((row) => row.and({ org_id: orgId, uid }))
     .executeTakeFirst();
   if (other !== undefined && other.id !== id) {
     throw new ApiError(409, "uid is another target's already", { code: "uid_taken" });

@@ -110,14 +110,12 @@ export async function listTargets(
 
 /** @throws {ApiError} 404 when the organization has no such target. */
 export async function readTarget(queries: Queries, orgId: string, id: string): Promise<StoredTarget> {
-  const target = await queries
+  return queries
     .selectFrom("targets")
     .select(visibleColumns)
     .where("id", "=", id)
     .where("org_id", "=", orgId)
-    .executeTakeFirst();
-  if (target === undefined) throw notFound();
-  return target;
+    .executeTakeFirstOrThrow(() => notFound());
 }
 
 /** Names a target of an organization. */
@@ -131,8 +129,7 @@ export async function kindOf(queries: Queries, { orgId, id }: TargetKey): Promis
   const target = await queries
     .selectFrom("targets")
     .select("kind")
-    .where("id", "=", id)
-    .where("org_id", "=", orgId)
+    .where((row) => row.and({ id, org_id: orgId }))
     .executeTakeFirst();
   return target?.kind;
 }
@@ -142,15 +139,13 @@ export async function lockTarget(
   transaction: Queries,
   key: TargetKey,
 ): Promise<Pick<TargetRow, "url" | "headers">> {
-  const target = await transaction
+  return transaction
     .selectFrom("targets")
     .select(["url", "headers"])
     .where("id", "=", key.id)
     .where("org_id", "=", key.orgId)
     .forNoKeyUpdate()
-    .executeTakeFirst();
-  if (target === undefined) throw notFound();
-  return target;
+    .executeTakeFirstOrThrow(() => notFound());
 }
 
 /** A target that is to be changed, by whom, and how that is called. */

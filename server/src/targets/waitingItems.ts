@@ -9,27 +9,30 @@ const chunkRows = 2_000;
 /** How much of a backlog one request works through, some 2 s; beyond it see each function. */
 const maxRowsPerRequest = 100_000;
 
+/** Takes step after step, of a chunk each, until one says that it was the last, or the request has done its part. */
+async function inChunks(isLast: () => Promise<boolean>): Promise<void> {
+  for (let rows = 0; rows < maxRowsPerRequest; rows += chunkRows) if (await isLast()) return;
+}
+
 /**
  * Cancels what waits for a deleted target. Past the bound the claim goes on with the rest, which
  * reads as CANCELED all the same.
  */
 export async function cancelDeliveries(queries: Queries, targetId: string): Promise<void> {
-  for (let rows = 0; rows < maxRowsPerRequest; rows += chunkRows) {
-    if ((await cancelChunk(queries, targetId)) < chunkRows) return;
-  }
+  await inChunks(async () => (await cancelChunk(queries, targetId)) < chunkRows);
 }
 
 /** The same for the messages of a deleted mailbox, whoever holds them. */
 export async function cancelMessages(queries: Queries, orgId: string, mailboxId: string): Promise<void> {
-  for (let rows = 0; rows < maxRowsPerRequest; rows += chunkRows) {
+  await inChunks(async () => {
     const { rows: answer } = await functionQuery("cancel_messages", {
       p_bucket: bucketOf(mailboxId),
       p_org: orgId,
       p_mailbox: mailboxId,
       p_limit: chunkRows,
     }).execute(queries);
-    if (answer[0]!.cancel_messages! < chunkRows) return;
-  }
+    return answer[0]!.cancel_messages! < chunkRows;
+  });
 }
 
 /** @returns how many items were canceled. */
@@ -92,7 +95,7 @@ export async function countWaiting(queries: Queries, targetId: string): Promise<
  */
 export async function rescheduleWaiting(queries: Queries, targetId: string, nowMs: number): Promise<void> {
   let fromDueAtMs = 0;
-  for (let rows = 0; rows < maxRowsPerRequest; rows += chunkRows) {
+  await inChunks(async () => {
     const { rows: answer } = await functionQuery("reschedule_deliveries", {
       p_bucket: bucketOf(targetId),
       p_target: targetId,
@@ -101,7 +104,7 @@ export async function rescheduleWaiting(queries: Queries, targetId: string, nowM
       p_limit: chunkRows,
     }).execute(queries);
     const { changed, last_due_at: lastDueAtMs } = answer[0]!;
-    if (changed! < chunkRows || lastDueAtMs === null) return;
-    fromDueAtMs = lastDueAtMs;
-  }
+    fromDueAtMs = lastDueAtMs ?? fromDueAtMs;
+    return changed! < chunkRows || lastDueAtMs === null;
+  });
 }

@@ -146,7 +146,7 @@ function nodesWith(
 
 /**
  * A `service` of its own process with these settings, more on the same database (`other`, or `newService` with settings
- * beside those), and an `account` with its `workspace`, as `nodeTest` has them.
+ * beside those), and an `account` with its `workspace`, as `nodeTest` has them, and a `target` of it at the receiver.
  */
 export function serviceTest(settings: Settings = {}) {
   return servicesWith(settings);
@@ -175,6 +175,9 @@ function servicesWith(settings: Settings, shared?: () => Promise<SharedService>)
     .extend("other", file, ({ newService }) => newService())
     .extend("account", file, ({ service }) => signUp(service))
     .extend("workspace", file, ({ service, account, receiver }) => workspaceOf(service, account, receiver))
+    .extend("target", file, ({ service, account, receiver }) =>
+      createWebhookTarget(service, account, receiver.url),
+    )
     .extend("call", file, ({ workspace }) => workspace.call)
     .extend("statusOf", file, ({ workspace }) => workspace.statusOf)
     .extend("settled", file, ({ workspace }) => workspace.settled)

@@ -1,9 +1,10 @@
+import { expect } from "vitest";
 import { readFileSync } from "node:fs";
 
 const lockfile = new URL("../../../package-lock.json", import.meta.url);
 
 /** The versions of packages that the lockfile installs. @throws Error for a package that it does not know. */
-export function installedVersions(names: readonly string[]): Record<string, string> {
+function installedVersions(names: readonly string[]): Record<string, string> {
   const { packages } = JSON.parse(readFileSync(lockfile, "utf8")) as {
     packages: Record<string, { version: string } | undefined>;
   };
@@ -14,4 +15,12 @@ export function installedVersions(names: readonly string[]): Record<string, stri
       return [name, found.version];
     }),
   );
+}
+
+/** Fails once a package of the list is installed in another version than was last looked into. */
+export function expectLookedInto(checkedVersions: Readonly<Record<string, string>>): void {
+  expect(
+    installedVersions(Object.keys(checkedVersions)),
+    "look up each part of privateParts.ts in the new version, run the tests, and write the version there",
+  ).toEqual(checkedVersions);
 }

@@ -1,5 +1,5 @@
 import type { ServiceProcess } from "./serviceProcess.ts";
-import type { Account } from "./testNode.ts";
+import type { Account, Answer } from "./testNode.ts";
 
 type Caller = Pick<ServiceProcess, "call">;
 
@@ -31,8 +31,12 @@ export async function createMailboxTarget(
 ): Promise<string> {
   const body = { kind: "mailbox", name: "inbox", ...fields };
   const answer = await service.call("POST", "/api/v1/targets", { key, body });
-  if (answer.status !== 200) throw new Error(`target: ${answer.status} ${JSON.stringify(answer.body)}`);
-  return answer.body.id;
+  return idOf("target", answer, 200);
+}
+
+function idOf(thing: string, { status, body }: Answer, wanted: number): string {
+  if (status !== wanted) throw new Error(`${thing}: ${status} ${JSON.stringify(body)}`);
+  return body.id;
 }
 
 /** Sends an item that must be accepted, and gives its id. */
@@ -43,8 +47,7 @@ export async function sendItem(
   body: unknown = { hello: "world" },
 ): Promise<string> {
   const answer = await service.call("POST", `/t/${targetId}`, { key: account.api_key, body });
-  if (answer.status !== 202) throw new Error(`item: ${answer.status} ${JSON.stringify(answer.body)}`);
-  return answer.body.id;
+  return idOf("item", answer, 202);
 }
 
 /** Sends `count` items, some at a time, and gives their ids. */

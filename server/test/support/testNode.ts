@@ -151,3 +151,13 @@ export async function signUp(node: Pick<TestNode, "call">, email: string = newEm
   if (status !== 200 || body.user === undefined) throw new Error(`signup: ${status} ${JSON.stringify(body)}`);
   return { ...body, password };
 }
+
+/** Whether a key or a session is accepted; anything but a clear answer fails. */
+export async function isAccepted(
+  on: Pick<TestNode, "call">,
+  credential: { key: string } | { session: string },
+): Promise<boolean> {
+  const { status } = await on.call("GET", "/api/v1/auth/me", credential);
+  if (status !== 200 && status !== 401) throw new Error(`auth/me: ${status}`);
+  return status === 200;
+}

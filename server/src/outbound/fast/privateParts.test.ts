@@ -1,7 +1,7 @@
 import { EventEmitter } from "node:events";
 import { Client, type Dispatcher } from "undici";
 import { afterEach, expect, test } from "vitest";
-import { installedVersions } from "../../../test/support/installedVersions.ts";
+import { expectLookedInto } from "../../../test/support/installedVersions.ts";
 import { startRawReceiver } from "../../../test/support/rawReceiver.ts";
 import { checkedVersions, privateParts } from "./privateParts.ts";
 
@@ -94,8 +94,5 @@ test.each(privateParts)("the pool leans on this habit of undici: %s", async (par
 });
 
 test("the list of private parts, privateParts.ts, was last looked up in the installed version", () => {
-  expect(
-    installedVersions(Object.keys(checkedVersions)),
-    "look up each part of privateParts.ts in the new version, run the tests, and write the version there",
-  ).toEqual(checkedVersions);
+  expectLookedInto(checkedVersions);
 });

@@ -2,7 +2,7 @@ import type { Readable } from "node:stream";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../test/support/database.ts";
-import { installedVersions } from "../../../test/support/installedVersions.ts";
+import { expectLookedInto } from "../../../test/support/installedVersions.ts";
 import { checkedVersions, connectionOf, type DriverConnection, privateParts } from "./privateParts.ts";
 
 let database: TestDatabase;
@@ -177,8 +177,5 @@ test.each(privateParts)("hot calls lean on this private part of the driver: %s",
 });
 
 test("the list of private parts, privateParts.ts, was last looked up in the installed versions", () => {
-  expect(
-    installedVersions(Object.keys(checkedVersions)),
-    "look up each part of privateParts.ts in the new version, run the tests, and write the version there",
-  ).toEqual(checkedVersions);
+  expectLookedInto(checkedVersions);
 });

@@ -27,6 +27,14 @@ function storiesOf(lab: Lab, pool: pg.Pool) {
       const { id, customer } = subscriptions.at(-1)!;
       return { orgId, customer, subscription: id };
     },
+    /** Somebody subscribed who has used so much of the month, and does not pay for it. */
+    async unpaid(items: number): Promise<{ orgId: string; customer: string; subscription: string }> {
+      const subscribed = await this.subscribed();
+      await lab.addUsage(subscribed.orgId, items);
+      await lab.account.control({ action: "card", customer: subscribed.customer, fails: true });
+      await this.endMonth();
+      return subscribed;
+    },
     /** Goes to the month's end and past the hour in which the draft is open, with the usage exported. */
     async endMonth(): Promise<void> {
       const { endSeconds } = periodBounds(periodOf(lab.nowSeconds() * 1000));

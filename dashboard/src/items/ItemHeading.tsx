@@ -1,0 +1,19 @@
+import type { Status } from "../api/shapes.ts";
+import { StatusPill } from "./StatusPill.tsx";
+
+interface ItemHeadingProps {
+  level: "h1" | "h2";
+  item: { status: Status; event_type?: string | null };
+  /** What it is called that has no type. */
+  untyped: string;
+}
+
+/** An item's status and type, above what is known of it. */
+export function ItemHeading({ level: Heading, item, untyped }: ItemHeadingProps) {
+  return (
+    <div className="flex flex-wrap items-center gap-2">
+      <StatusPill status={item.status} />
+      <Heading className="min-w-0 text-page font-semibold break-words">{item.event_type || untyped}</Heading>
+    </div>
+  );
+}

@@ -1,0 +1,20 @@
+import { type QueryKey, useMutation, useQueryClient } from "@tanstack/react-query";
+import { toast } from "../controls/toasts.ts";
+
+interface Removal {
+  /** Of the list that shows it. */
+  queryKey: QueryKey;
+  remove: () => Promise<unknown>;
+  /** What is said once it is done. */
+  told: string;
+}
+
+/** Takes away what a list shows, says so, and has the list read again. */
+export function useRemoval({ queryKey, remove, told }: Removal) {
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: remove,
+    onSuccess: () => toast({ text: told }),
+    onSettled: () => void queries.invalidateQueries({ queryKey }),
+  });
+}
