@@ -209,7 +209,7 @@ function storageChores({ config, pool, nowMs }: MaintenanceDeps): Chore[] {
     {
       name: "indexes of earlier days",
       everyMs: 5 * minutes,
-      runOnce: async () => ({ built: await buildIndexes(pool) }),
+      runOnce: async (stopping) => ({ built: await buildIndexes(pool, stopping) }),
     },
     {
       name: "retention",
