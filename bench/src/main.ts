@@ -18,10 +18,12 @@ import { publicationFigures } from "./publications.ts";
 import { storedFigures } from "./stored.ts";
 import { streamsFigures } from "./streams.ts";
 import { tenMillionFigures } from "./tenMillion.ts";
+import { upgradeFigures } from "./upgrade/upgrade.ts";
 
 /*
  * npm run bench [-- --quick] [intake] [in-and-out] [latency] [drain] [neighbours] [stored] [mailbox] [mailbox-stored] [layers]
  *   [streams] [publications] [peers] [ten-million] [figures [--stored <events>]] [before --folder <checkout of the version before>] [dashboard]
+ *   [upgrade [--stored <events>] [--open-transaction <seconds>]]
  * Each figure is measured against its own ceiling in the same run, because machines and their noise differ;
  * compare ratios, not absolute figures.
  */
@@ -40,9 +42,13 @@ const scenarios: Record<string, (size: BenchSize) => Promise<Figure[]>> = {
   dashboard: dashboardFigures,
   peers: peerFigures,
   "ten-million": tenMillionFigures,
-  figures: (measured) =>
-    publishedFigures(measured, values.stored === undefined ? undefined : Number(values.stored)),
+  figures: (measured) => publishedFigures(measured, stored),
   before: (measured) => beforeFigures(measured, resolve(values.folder)),
+  upgrade: (measured) =>
+    upgradeFigures(measured, {
+      events: stored ?? (values.quick ? 300_000 : 10_000_000),
+      openTransactionSeconds: Number(values["open-transaction"]),
+    }),
 };
 /** What compares the service with itself, takes a browser, or takes longer than all the rest, runs only when it is asked for. */
 const onRequest = new Set([
@@ -54,6 +60,7 @@ const onRequest = new Set([
   "ten-million",
   "figures",
   "before",
+  "upgrade",
 ]);
 
 const { values, positionals } = parseArgs({
@@ -61,10 +68,13 @@ const { values, positionals } = parseArgs({
   options: {
     quick: { type: "boolean", default: false },
     folder: { type: "string", default: "../before" },
-    /** Events that `figures` stores before it measures. */
+    /** Events that `figures` and `upgrade` store before they measure. */
     stored: { type: "string" },
+    /** Seconds for which a transaction stays open that has read events when `upgrade` starts the new version. */
+    "open-transaction": { type: "string", default: "0" },
   },
 });
+const stored = values.stored === undefined ? undefined : Number(values.stored);
 const size: BenchSize = values.quick
   ? { durationMs: 7_500, warmupMs: 3_000, drainItems: 20_000 }
   : { durationMs: 15_000, warmupMs: 6_000, drainItems: 50_000 };

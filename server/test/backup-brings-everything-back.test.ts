@@ -146,6 +146,14 @@ describe("a backup of a service under load", () => {
       const { rows } = await pool.query<{ id: string }>("select id from events");
       const there = new Set(rows.map(({ id }) => id));
       expect(acknowledgedBefore.filter((id) => !there.has(id))).toEqual([]);
+      const unnamed = await pool.query(
+        `select c.relname
+         from pg_inherits i
+         join pg_class c on c.oid = i.inhrelid
+         where i.inhparent = 'attempts'::regclass
+           and c.relreplident <> 'f'`,
+      );
+      expect(unnamed.rows).toEqual([]);
       const beside = newProcessRecord("1.2.3");
       await noteAlive(pool, beside);
       const running = await run(["reset", "--yes"], env);

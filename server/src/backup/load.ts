@@ -7,6 +7,7 @@ import { rowsInto } from "../postgres/copyStreams.ts";
 import { migrationLockKey } from "../postgres/migrate.ts";
 import { migrations } from "../postgres/migrations.ts";
 import { dropOwnTables, refuseUnlessEmpty } from "./emptiness.ts";
+import { tablesWithoutKey } from "../postgres/partitions.ts";
 import type { OwnTable } from "./ownTables.ts";
 import type { Contents, Manifest, Part, Sequence } from "./parts.ts";
 import { openSession } from "./takeSnapshot.ts";
@@ -104,6 +105,7 @@ async function makePartitions(client: pg.Client, { name: parent, partitions }: O
     await client.query(
       `create table if not exists ${table} partition of ${pg.escapeIdentifier(parent)} ${bounds}${stored}`,
     );
+    if (tablesWithoutKey.includes(parent)) await client.query(`alter table ${table} replica identity full`);
     for (const column of unmeasured) {
       await client.query(`alter table ${table} alter column ${pg.escapeIdentifier(column)} set statistics 0`);
     }

@@ -1,18 +1,24 @@
 import { expect } from "vitest";
 import { buildIndexes } from "./buildIndexes.ts";
+import { until } from "../../test/support/until.ts";
 import { file, databaseTest } from "../../test/support/fixtures.ts";
 
-const it = databaseTest().extend("definitions", file, ({ pool }) => async (): Promise<string[]> => {
-  const { rows } = await pool.query<{ definition: string }>(
-    `select regexp_replace(pg_get_indexdef(i.indexrelid), 'INDEX \\S+', 'INDEX') as definition
+const it = databaseTest({ poolSize: 3 }).extend(
+  "definitions",
+  file,
+  ({ pool }) =>
+    async (): Promise<string[]> => {
+      const { rows } = await pool.query<{ definition: string }>(
+        `select regexp_replace(pg_get_indexdef(i.indexrelid), 'INDEX \\S+', 'INDEX') as definition
      from pg_index i
      join pg_class c on c.oid = i.indrelid
      where c.relname ~ '^(events|attempts)'
        and i.indisvalid
      order by definition`,
-  );
-  return rows.map((row) => row.definition);
-});
+      );
+      return rows.map((row) => row.definition);
+    },
+);
 
 it("what a migration gave to the parents alone is built on every partition, once", async ({
   definitions,
@@ -54,4 +60,33 @@ it("an index that was left half built is built anew", async ({ pool }) => {
   await pool.query(`create index ${rows[0]!.name}_events_type on ${rows[0]!.name} (kind)`);
   expect(await buildIndexes(pool)).toBeGreaterThan(5);
   expect(await buildIndexes(pool)).toBe(0);
+});
+
+it("a stop ends a build that waits for somebody's transaction, and the next one builds it", async ({
+  pool,
+  onTestFinished,
+}) => {
+  await pool.query("drop index events_type");
+  await pool.query(
+    `create index events_type on only events (org_id, event_type collate "C", id)
+     where event_type is not null`,
+  );
+  const writer = await pool.connect();
+  onTestFinished(() => writer.release(true));
+  await writer.query("begin; lock table events in row exclusive mode");
+  const stopping = new AbortController();
+  const building = buildIndexes(pool, stopping.signal);
+  await until(async () => {
+    const { rows } = await pool.query(
+      `select
+       from pg_stat_progress_create_index
+       where datname = current_database()
+         and phase ~ '^waiting'`,
+    );
+    return rows.length > 0;
+  });
+  stopping.abort();
+  expect(await building).toBe(0);
+  await writer.query("rollback");
+  expect(await buildIndexes(pool)).toBeGreaterThan(5);
 });

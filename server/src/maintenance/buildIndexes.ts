@@ -14,32 +14,58 @@ interface Missing {
 
 /**
  * Builds the indexes that a migration gave only to the parents of partitions, on the partitions that were there before,
- * one at a time and without keeping anybody from writing. One process at a time; the others return at once.
+ * one at a time and without keeping anybody from writing. One process at a time; the others return at once. The signal ends it in
+ * the middle of a build, which the next one begins anew.
  * @returns how many were built.
  */
-export async function buildIndexes(pool: pg.Pool, cellNumber: number = 0): Promise<number> {
+export async function buildIndexes(
+  pool: pg.Pool,
+  stopping?: AbortSignal,
+  cellNumber: number = 0,
+): Promise<number> {
   const client = await pool.connect();
   try {
-    const { rows } = await client.query<{ taken: boolean }>("select pg_try_advisory_lock($1) as taken", [
-      lockOfCell(advisoryLockKey, cellNumber),
-    ]);
-    if (rows[0]?.taken !== true) return 0;
+    const { rows } = await client.query<{ taken: boolean; pid: number }>(
+      "select pg_try_advisory_lock($1) as taken, pg_backend_pid() as pid",
+      [lockOfCell(advisoryLockKey, cellNumber)],
+    );
+    if (!rows[0]!.taken) return 0;
     // A build waits for transactions that were open before it, under a lock that hinders nobody: given up, it would have to
     // begin anew.
     await client.query("set statement_timeout = 0; set lock_timeout = 0");
-    const missing = await findMissing(client);
-    for (const one of missing) {
-      const name = await build(client, one);
-      // It locks the partition's index, as whoever reads the partition has.
-      await withBriefLocks({ client, pool }, () =>
-        client.query(`alter index ${one.index} attach partition ${name}`),
-      );
-    }
-    return missing.length;
+    return await buildMissing({ client, pool, pid: rows[0]!.pid, stopping });
   } finally {
     // The lock and the setting belong to the session; the connection is not returned to the pool.
     client.release(true);
   }
+}
+
+interface Session {
+  client: pg.PoolClient;
+  pool: pg.Pool;
+  pid: number;
+  stopping: AbortSignal | undefined;
+}
+
+async function buildMissing({ client, pool, pid, stopping }: Session): Promise<number> {
+  const cancel = (): void => void pool.query("select pg_cancel_backend($1)", [pid]).catch(() => undefined);
+  stopping?.addEventListener("abort", cancel);
+  let built = 0;
+  try {
+    for (const one of await findMissing(client)) {
+      stopping?.throwIfAborted();
+      const name = await build(client, one);
+      // It locks the partition's index, as whoever reads the partition has.
+      const session = { client, pool, onWait: () => stopping?.throwIfAborted() };
+      await withBriefLocks(session, () => client.query(`alter index ${one.index} attach partition ${name}`));
+      built++;
+    }
+  } catch (error) {
+    if (stopping?.aborted !== true) throw error;
+  } finally {
+    stopping?.removeEventListener("abort", cancel);
+  }
+  return built;
 }
 
 async function findMissing(client: pg.PoolClient): Promise<Missing[]> {

@@ -5,8 +5,11 @@ export interface Chore {
   /** For logs, in the words of an operator. */
   name: string;
   everyMs: number;
-  /** Does it once and says what it did; nothing is logged while all counts are zero. */
-  runOnce: () => Promise<Record<string, number>>;
+  /**
+   * Does it once and says what it did; nothing is logged while all counts are zero. A stop waits for it, so what takes long ends early
+   * by the signal.
+   */
+  runOnce: (stopping: AbortSignal) => Promise<Record<string, number>>;
 }
 
 export interface Loop {
@@ -21,13 +24,13 @@ export interface Loop {
  */
 export function startLoop(chore: Chore, log: Log, firstAfterMs: number = 0): Loop {
   let timer: NodeJS.Timeout | undefined;
-  let isStopped = false;
+  const stopping = new AbortController();
   let isRunning = false;
   let isWoken = false;
   let running = Promise.resolve();
 
   function schedule(afterMs: number): void {
-    if (isStopped) return;
+    if (stopping.signal.aborted) return;
     timer = setTimeout(() => {
       isRunning = true;
       running = run().finally(() => {
@@ -41,7 +44,7 @@ export function startLoop(chore: Chore, log: Log, firstAfterMs: number = 0): Loo
   async function run(): Promise<void> {
     const startedAtMs = performance.now();
     try {
-      const counts = await chore.runOnce();
+      const counts = await chore.runOnce(stopping.signal);
       if (Object.values(counts).every((count) => count === 0)) return;
       log.info(
         { chore: chore.name, ...counts, duration_ms: Math.round(performance.now() - startedAtMs) },
@@ -63,7 +66,7 @@ export function startLoop(chore: Chore, log: Log, firstAfterMs: number = 0): Loo
       schedule(0);
     },
     async stop() {
-      isStopped = true;
+      stopping.abort();
       clearTimeout(timer);
       await running;
     },

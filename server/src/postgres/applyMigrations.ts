@@ -101,11 +101,9 @@ async function apply(session: BriefLocks, migration: Migration): Promise<void> {
   }
 }
 
+/** Written down first: the migration's own locks are held from its text to the commit. */
 async function applyOnce(client: pg.ClientBase, migration: Migration): Promise<void> {
   const { name, text, version, checksum, needs } = migration;
-  // The driver knows the limit of a single query; its types do not.
-  const statement = { text, query_timeout: noQueryTimeoutMs };
-  await client.query(statement);
   await client.query("insert into schema_changes (version, name, checksum, needs) values ($1, $2, $3, $4)", [
     version,
     name,
@@ -119,4 +117,7 @@ async function applyOnce(client: pg.ClientBase, migration: Migration): Promise<v
       checksum,
     ]);
   }
+  // The driver knows the limit of a single query; its types do not.
+  const statement = { text, query_timeout: noQueryTimeoutMs };
+  await client.query(statement);
 }

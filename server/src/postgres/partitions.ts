@@ -15,6 +15,8 @@ export const tablesById = [
   "closed_messages",
   "handoffs",
 ] as const;
+/** They have no primary key: logical replication has to name the whole row that an erasure changes. */
+export const tablesWithoutKey: readonly string[] = ["attempts"];
 /** How many days ahead partitions exist, so that an insert never fails for want of one. */
 const daysAhead = 7;
 /**
@@ -97,8 +99,8 @@ async function createPartition(client: pg.ClientBase, { home, table, day }: Part
   // No query has a condition on the payload, and sorting 30,000 of them would be most of ANALYZE's work.
   if (table === "events")
     await client.query(`alter table ${home}.${name} alter column payload set statistics 0`);
-  // It has no primary key, and logical replication has to name rows that an erasure changes.
-  if (table === "attempts") await client.query(`alter table ${home}.${name} replica identity full`);
+  if (tablesWithoutKey.includes(table))
+    await client.query(`alter table ${home}.${name} replica identity full`);
 }
 
 /**

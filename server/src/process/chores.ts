@@ -221,7 +221,7 @@ function storageChores({ config, pool, nowMs, cell }: ItemDeps): Chore[] {
     {
       name: "indexes of earlier days",
       everyMs: 5 * minutes,
-      runOnce: async () => ({ built: await buildIndexes(pool, cell.number) }),
+      runOnce: async (stopping) => ({ built: await buildIndexes(pool, stopping, cell.number) }),
     },
     {
       name: "retention",

@@ -27,12 +27,34 @@ const days = 9;
 export async function storeManyEvents(pool: pg.Pool, count: number): Promise<ManyEvents> {
   await ensurePartitions(pool, Date.now() - 8 * dayMs);
   await ensurePartitions(pool, Date.now());
+  return fillPartitions(pool, count);
+}
+
+/** The same in partitions that are there, on the schema of an earlier version, too; by several sessions at once. */
+export async function fillPartitions(pool: pg.Pool, count: number, sessions = 1): Promise<ManyEvents> {
+  await pool.query(unloggedSql);
+  const bounds = Array.from({ length: sessions + 1 }, (_, n) => Math.floor((count * n) / sessions));
+  const [described] = await Promise.all(
+    bounds.slice(1).map((to, n) => fillRange(pool, { count, from: bounds[n]! + 1, to })),
+  );
+  return described!;
+}
+
+interface Range {
+  /** Of all events. */
+  count: number;
+  /** The first and the last number of this session's; the highest are the oldest. */
+  from: number;
+  to: number;
+}
+
+async function fillRange(pool: pg.Pool, { count, from, to }: Range): Promise<ManyEvents> {
   const client = await pool.connect();
   try {
     await client.query("set statement_timeout = 0");
-    await client.query(unloggedSql);
-    await client.query(ownersSql);
-    await client.query(unhurried(itemsSql, [count, (days - 1) * dayMs]));
+    await client.query(namesSql);
+    if (from === 1) await client.query(ownersSql);
+    await client.query(unhurried(itemsSql, [count, (days - 1) * dayMs, from, to]));
     for (const sql of itemStatements) await client.query(unhurried(sql));
     await client.query(unhurried("analyze"));
     const { rows } = await client.query<ManyEvents>(describeSql);
@@ -67,7 +89,8 @@ $$;
 alter table deliveries set unlogged;
 alter table messages set unlogged`;
 
-const ownersSql = `
+/** What every session computes anew. */
+const namesSql = `
 create function pg_temp.new_id(p_ms bigint, p_number bigint, p_bucket integer) returns uuid
 language sql
 immutable
@@ -80,10 +103,6 @@ as $$
   )::uuid
 $$;
 
-insert into organizations (id, name, slug, billing_status, created_at)
-select pg_temp.new_id(o, o, o), 'many ' || o, 'many-' || o, 'active', 1
-from generate_series(1, 5) as o;
-
 create temporary table owner as
 select
   o * 10 + t as number,
@@ -92,7 +111,12 @@ select
   ((o * 37 + t * 11) % 256)::smallint as bucket,
   case when t < 8 then 1 else 2 end::smallint as kind
 from generate_series(1, 5) as o
-cross join generate_series(0, 9) as t;
+cross join generate_series(0, 9) as t`;
+
+const ownersSql = `
+insert into organizations (id, name, slug, billing_status, created_at)
+select pg_temp.new_id(o, o, o), 'many ' || o, 'many-' || o, 'active', 1
+from generate_series(1, 5) as o;
 
 insert into targets (id, org_id, kind, name, url, secret, created_at, updated_at)
 select
@@ -126,7 +150,7 @@ from (
     n as number,
     (extract(epoch from now()) * 1000)::bigint - n * $2::bigint / $1::bigint as at_ms,
     (case when n % 2 = 0 then 10 + n / 2 % 10 else 10 + n % 50 end) as owner
-  from generate_series($1::bigint, 1, -1) as n
+  from generate_series($4::bigint, $3::bigint, -1) as n
 ) i
 join owner o on o.number = i.owner`.replace("i as number,", "i.number,");
 

@@ -1,0 +1,115 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Balancer } from "../../../server/test/support/balancer.ts";
+
+/** One request, by `performance.now()`. */
+export interface Seen {
+  /** When it was due: one that is sent late has waited, too. */
+  dueMs: number;
+  answeredMs: number;
+}
+
+/** What clients saw that send items at a steady rate, and consumers that claim and acknowledge. */
+export interface Seens {
+  mailboxId: string;
+  /** Items that were answered with 202. */
+  sent: Seen[];
+  /** Claims and acknowledgements. */
+  claimed: Seen[];
+  /** Ids of accepted items, by target. */
+  accepted: Map<string, string[]>;
+  acknowledged: string[];
+}
+
+export interface Traffic extends Seens {
+  /** Stops the senders, and the consumers once the mailbox is empty. */
+  stop(): Promise<void>;
+}
+
+export interface TrafficOptions {
+  balancer: Balancer;
+  key: string;
+  /** Items go to each in turn. */
+  targetIds: readonly string[];
+  /** One of them, which consumers empty. */
+  mailboxId: string;
+  itemsPerSecond: number;
+  consumers: number;
+}
+
+interface Claim {
+  messages: { id: string; claim_token: string }[];
+}
+
+const tickMs = 2;
+/** Before a consumer asks an empty mailbox again: it does not let the service wait, so that how long an answer takes counts. */
+const emptyPauseMs = 50;
+const data = "x".repeat(440);
+
+export function startTraffic(options: TrafficOptions): Traffic {
+  const { targetIds, mailboxId, consumers } = options;
+  const seens: Seens = {
+    mailboxId,
+    sent: [],
+    claimed: [],
+    accepted: new Map(targetIds.map((id) => [id, []])),
+    acknowledged: [],
+  };
+  const stopping = new AbortController();
+  const sending = send(options, seens, stopping.signal);
+  const consuming = Array.from({ length: consumers }, () => consume(options, seens, stopping.signal));
+  return {
+    ...seens,
+    async stop() {
+      stopping.abort();
+      await sending;
+      await Promise.all(consuming);
+    },
+  };
+}
+
+async function send(options: TrafficOptions, { sent, accepted }: Seens, stopped: AbortSignal): Promise<void> {
+  const { balancer, key, targetIds, itemsPerSecond } = options;
+  const underWay = new Set<Promise<void>>();
+  const sendOne = async (number: number, dueMs: number): Promise<void> => {
+    const targetId = targetIds[number % targetIds.length]!;
+    const answer = await balancer.post(`/t/${targetId}`, key, { event_type: "order.created", data });
+    if (answer === undefined) return;
+    sent.push({ dueMs, answeredMs: performance.now() });
+    accepted.get(targetId)!.push((answer as { id: string }).id);
+  };
+  const beganMs = performance.now();
+  for (let number = 0; !stopped.aborted; await delay(tickMs)) {
+    for (;;) {
+      const dueMs = beganMs + (number * 1_000) / itemsPerSecond;
+      if (dueMs > performance.now()) break;
+      const one = sendOne(number++, dueMs);
+      underWay.add(one);
+      void one.finally(() => underWay.delete(one));
+    }
+  }
+  await Promise.all(underWay);
+}
+
+async function consume(
+  { balancer, key, mailboxId }: TrafficOptions,
+  { claimed, acknowledged }: Seens,
+  stopped: AbortSignal,
+): Promise<void> {
+  const timed = async (path: string, body: object): Promise<unknown> => {
+    const dueMs = performance.now();
+    const answer = await balancer.post(`/api/v1/mailboxes/${mailboxId}/${path}`, key, body);
+    if (answer !== undefined) claimed.push({ dueMs, answeredMs: performance.now() });
+    return answer;
+  };
+  for (;;) {
+    const isLast = stopped.aborted;
+    const claim = (await timed("claim", { max: 20 })) as Claim | undefined;
+    const messages = claim?.messages ?? [];
+    if (messages.length > 0) {
+      const tokens = messages.map(({ id, claim_token }) => ({ id, claim_token }));
+      if ((await timed("ack", { messages: tokens })) !== undefined)
+        acknowledged.push(...messages.map(({ id }) => id));
+    } else if (isLast) return;
+    else await delay(emptyPauseMs);
+  }
+}
