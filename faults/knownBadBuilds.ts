@@ -257,9 +257,9 @@ export const mutants: readonly Mutant[] = [
     name: "measures the leases of messages by the clock of the process",
     edits: [
       {
-        file: "process/assemble.ts",
+        file: "process/assembleCell.ts",
         find: "createMailboxes({",
-        replace: "createMailboxes({ nowMs: foundation.nowMs,",
+        replace: "createMailboxes({ nowMs,",
       },
       {
         file: "mailbox/claim/claimMessages.ts",
