@@ -40,13 +40,11 @@ export default defineConfig({
     hookTimeout: 120_000,
     // As long as a page or a service may take for one thing on a busy machine.
     expect: { poll: { timeout: 15_000 } },
-    // Most files wait for processes and clocks for two thirds of their time: with three workers a core, the cores have
-    // something to do.
-    maxWorkers: 6,
+    // Most files wait for processes and clocks for half of their time: with two workers a core, the cores have something to
+    // do. With three, the gate was not sooner over, and tests waited for one another.
+    maxWorkers: 4,
     // Files share nothing but modules; importing the service anew for each takes a fifth of the processors' time.
     isolate: false,
-    // Workers run much code a few times each: what the optimizing compilers cost is not earned again.
-    execArgv: ["--no-opt"],
     projects: [
       {
         extends: true,

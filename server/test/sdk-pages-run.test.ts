@@ -1,5 +1,6 @@
 import { connect, createServer } from "node:net";
 import type { AddressInfo } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createClient } from "../../sdk/src/client.ts";
 import { type Agent, startAgent } from "./support/agent/startAgent.ts";
@@ -83,7 +84,21 @@ async function run(sample: Sample): Promise<{ lines: string[]; code: number | nu
     );
     running.stop();
   }
-  return { code: await running.ended, lines: running.lines() };
+  const late = delay(sampleLimitMs, "late" as const, { ref: false });
+  const code = await Promise.race([running.ended, late]);
+  if (code !== "late") return { code, lines: running.lines() };
+  running.stop();
+  throw new Error(`it goes on after printing ${JSON.stringify(running.lines())}; items: ${await items(env)}`);
+}
+
+const sampleLimitMs = 60_000;
+
+/** What became of a workspace's items, for whoever looks for what a sample waits for. */
+async function items({ POSTRIDER_KEY: key }: Record<string, string>): Promise<string> {
+  const read = async (path: string): Promise<unknown> =>
+    (await fetch(baseUrl + path, { headers: { authorization: `Bearer ${key}` } })).json();
+  const listed = (await read("/api/v1/events")) as { events: { id: string }[] };
+  return JSON.stringify(await Promise.all(listed.events.map(({ id }) => read(`/api/v1/events/${id}`))));
 }
 
 describe("the client's pages", () => {
