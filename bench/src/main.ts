@@ -85,6 +85,9 @@ if (unknown !== undefined) {
   throw new Error(`there is no scenario "${unknown}": choose from ${Object.keys(scenarios).join(", ")}`);
 }
 
+// Whoever is stopped ends what was started: programs end with this process when it exits, and not when a signal ends it.
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
+
 process.stdout.write(
   `Node ${process.version}, ${cpus().length} cores; items of about 500 B, 64 connections\n\n`,
 );
