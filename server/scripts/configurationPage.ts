@@ -1,4 +1,5 @@
-import { type Setting, sections } from "../src/config/settings.ts";
+import type { Setting } from "../src/config/setting.ts";
+import { sections } from "../src/config/settings.ts";
 
 /** The text of `docs/configuration.md`, made from the table of settings. */
 export function configurationPage(): string {

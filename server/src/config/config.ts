@@ -1,6 +1,7 @@
 import { ValueError } from "./parsers.ts";
 import { nearestName } from "./nearestName.ts";
-import { type Setting, settings } from "./settings.ts";
+import type { Setting } from "./setting.ts";
+import { settings } from "./settings.ts";
 
 type SettingKey = keyof typeof settings;
 type Parsed = { [K in SettingKey]: (typeof settings)[K] extends Setting<infer T> ? T : never };

@@ -1,3 +1,4 @@
+import { billingSettings } from "./billingSettings.ts";
 import {
   baseUrl,
   boolean,
@@ -9,31 +10,11 @@ import {
   networks,
   oneOf,
   path,
-  type Parser,
   setOf,
   word,
-  words,
 } from "./parsers.ts";
+import { always, maybe } from "./setting.ts";
 import { telemetrySettings } from "./telemetrySettings.ts";
-
-/** One environment variable: everything that the service, its error messages and its documentation know of it. */
-export interface Setting<T> {
-  name: string;
-  parse: Parser<T>;
-  /** The text that stands for an unset or empty variable. */
-  default?: string;
-  /** What the documentation says about an unset variable that has no default. */
-  unset?: string;
-  /** Whole sentences in Markdown, for `docs/configuration.md`. */
-  description: string;
-  /** The value may hold a secret or a password, and must not appear in a message. */
-  secret?: true;
-}
-
-/** A setting with a default always has a value; one without may be undefined. */
-interface Defaulted<T> extends Setting<T> {
-  default: string;
-}
 
 const day = 86_400;
 
@@ -312,62 +293,6 @@ const mailboxes = {
   }),
 };
 
-const billing = {
-  billingMode: always({
-    name: "POSTRIDER_BILLING",
-    parse: oneOf(["disabled", "stripe"]),
-    default: "disabled",
-    description:
-      "`disabled` records usage and charges nothing; `stripe` needs the five `STRIPE_` settings below.",
-  }),
-  meterExportSeconds: always({
-    name: "POSTRIDER_METER_EXPORT_SECONDS",
-    parse: integer(1, day),
-    default: "10",
-    description: "How often pending usage is sent to the payment processor.",
-  }),
-  stripeSecretKey: maybe({
-    name: "STRIPE_SECRET_KEY",
-    parse: word,
-    unset: "required by `stripe`",
-    secret: true,
-    description: "The secret API key.",
-  }),
-  stripeWebhookSecrets: maybe({
-    name: "STRIPE_WEBHOOK_SECRET",
-    parse: words(2),
-    unset: "required by `stripe`",
-    secret: true,
-    description:
-      "The signing secret of the webhook endpoint; two separated by a comma while it is being rotated.",
-  }),
-  stripePriceId: maybe({
-    name: "STRIPE_PRICE_ID",
-    parse: word,
-    unset: "required by `stripe`",
-    description: "The metered price: 10 cents for each started 1,000 items.",
-  }),
-  stripeMeterEventName: maybe({
-    name: "STRIPE_METER_EVENT_NAME",
-    parse: word,
-    unset: "required by `stripe`",
-    description: "The event name of the meter.",
-  }),
-  stripeMeterId: maybe({
-    name: "STRIPE_METER_ID",
-    parse: word,
-    unset: "required by `stripe`",
-    description: "The id of the meter, read for reconciliation.",
-  }),
-  stripeApiBase: maybe({
-    name: "STRIPE_API_BASE",
-    parse: baseUrl,
-    unset: "Stripe's own",
-    secret: true,
-    description: "Another address of the processor's interface, for a local stand-in.",
-  }),
-};
-
 /** Every setting by its key in the configuration, with the heading it has in the documentation. */
 export const sections = [
   { heading: "Listening", settings: listening },
@@ -376,7 +301,7 @@ export const sections = [
   { heading: "Agents", settings: agents },
   { heading: "Accounts", settings: accounts },
   { heading: "Mailboxes", settings: mailboxes },
-  { heading: "Billing", settings: billing },
+  { heading: "Billing", settings: billingSettings },
   { heading: "OpenTelemetry", settings: telemetrySettings },
 ] as const;
 
@@ -388,14 +313,6 @@ export const settings = {
   ...agents,
   ...accounts,
   ...mailboxes,
-  ...billing,
+  ...billingSettings,
   ...telemetrySettings,
 };
-
-function always<T>(setting: Defaulted<T>): Defaulted<T> {
-  return setting;
-}
-
-function maybe<T>(setting: Setting<T> & { unset: string }): Setting<T | undefined> {
-  return setting;
-}

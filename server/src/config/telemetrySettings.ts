@@ -1,5 +1,5 @@
 import { anyText } from "./parsers.ts";
-import type { Setting } from "./settings.ts";
+import type { Setting } from "./setting.ts";
 
 /**
  * OpenTelemetry's own variables, under their own names. `OTEL_RESOURCE_ATTRIBUTES` and what belongs to sending is read by

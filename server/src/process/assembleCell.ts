@@ -1,4 +1,5 @@
 import { availableParallelism } from "node:os";
+import type pg from "pg";
 import { Registry } from "prom-client";
 import { createReach } from "../accounts/scopeReach.ts";
 import { mailboxRetentionMs } from "../config/config.ts";
@@ -35,7 +36,7 @@ export function assembleCell(deps: ServiceDeps, foundation: Foundation, { cell, 
   // What a caller waits for is less patient than work in the background.
   const requestPool = limitQueries(pool, config.databaseTimeoutMs);
   const queries = createQueries(requestPool);
-  const registry = registryOf(deps, foundation, { cell, cells });
+  const registry = registryOf(config, foundation, { cell, cells }, requestPool);
   const outbound = withTryout(foundation.outbound, { pool, box, log, nowMs });
   const common = {
     config: sharedOut(config, cells),
@@ -105,11 +106,15 @@ function sharedOut(config: ServiceDeps["config"], cells: Cells): ServiceDeps["co
 }
 
 /** One cell is measured with the process; of several each has figures of its own, which say whose they are. */
-function registryOf({ config }: ServiceDeps, foundation: Foundation, { cell, cells }: Place): Registry {
+function registryOf(
+  config: ServiceDeps["config"],
+  foundation: Foundation,
+  { cell, cells }: Place,
+  pool: pg.Pool,
+): Registry {
   const isOnly = cells.all().length === 1;
   const registry = isOnly ? foundation.registry : new Registry();
   if (!isOnly) registry.setDefaultLabels({ cell: String(cell.number) });
-  const pool = limitQueries(cell.pool, config.databaseTimeoutMs);
   registerDatabaseMetrics(registry, pool);
   registerMailboxMetrics(registry, pool, mailboxRetentionMs(config));
   return registry;

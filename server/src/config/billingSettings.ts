@@ -1,0 +1,59 @@
+import { baseUrl, integer, oneOf, word, words } from "./parsers.ts";
+import { always, maybe } from "./setting.ts";
+
+/** Of metered usage and the payment processor, whose own variables have its names. */
+export const billingSettings = {
+  billingMode: always({
+    name: "POSTRIDER_BILLING",
+    parse: oneOf(["disabled", "stripe"]),
+    default: "disabled",
+    description:
+      "`disabled` records usage and charges nothing; `stripe` needs the five `STRIPE_` settings below.",
+  }),
+  meterExportSeconds: always({
+    name: "POSTRIDER_METER_EXPORT_SECONDS",
+    parse: integer(1, 86_400),
+    default: "10",
+    description: "How often pending usage is sent to the payment processor.",
+  }),
+  stripeSecretKey: maybe({
+    name: "STRIPE_SECRET_KEY",
+    parse: word,
+    unset: "required by `stripe`",
+    secret: true,
+    description: "The secret API key.",
+  }),
+  stripeWebhookSecrets: maybe({
+    name: "STRIPE_WEBHOOK_SECRET",
+    parse: words(2),
+    unset: "required by `stripe`",
+    secret: true,
+    description:
+      "The signing secret of the webhook endpoint; two separated by a comma while it is being rotated.",
+  }),
+  stripePriceId: maybe({
+    name: "STRIPE_PRICE_ID",
+    parse: word,
+    unset: "required by `stripe`",
+    description: "The metered price: 10 cents for each started 1,000 items.",
+  }),
+  stripeMeterEventName: maybe({
+    name: "STRIPE_METER_EVENT_NAME",
+    parse: word,
+    unset: "required by `stripe`",
+    description: "The event name of the meter.",
+  }),
+  stripeMeterId: maybe({
+    name: "STRIPE_METER_ID",
+    parse: word,
+    unset: "required by `stripe`",
+    description: "The id of the meter, read for reconciliation.",
+  }),
+  stripeApiBase: maybe({
+    name: "STRIPE_API_BASE",
+    parse: baseUrl,
+    unset: "Stripe's own",
+    secret: true,
+    description: "Another address of the processor's interface, for a local stand-in.",
+  }),
+};
