@@ -22,6 +22,7 @@ const described: readonly Pick<Command, "name" | "words" | "summary" | "options"
     summary: "remove everything",
     options: { yes: { type: "boolean", help: "do it" } },
   },
+  { name: "db", words: "cells", summary: "show the cells that the database is divided into" },
   {
     name: "mcp",
     summary: "give an agent tools, over its standard input and output",

@@ -1,7 +1,7 @@
 "use strict";
 
 /** The commands of the service itself; all others talk to a service, over its interface alone. */
-const ofTheService = ["serve", "org", "reset-password", "backup", "restore", "reset", "move", "mcp"];
+const ofTheService = ["serve", "org", "reset-password", "backup", "restore", "reset", "move", "db", "mcp"];
 
 /** Runs the command. Apart from postrider.cjs, because an old Node does not know dynamic imports. */
 exports.load = function load() {

@@ -4,7 +4,7 @@ import { bucketOf } from "../src/postgres/ids.ts";
 import { tablesOfCells } from "../src/postgres/tablePlaces.ts";
 import { file, serviceTest } from "./support/fixtures.ts";
 import { createMailboxTarget, createWebhookTarget, readEvent, sendItem } from "./support/items.ts";
-import { serviceFile, someKey, startProgram } from "./support/program.ts";
+import { commandFile, someKey, startProgram } from "./support/program.ts";
 import { type Account, signUp } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
 
@@ -21,7 +21,7 @@ const it = serviceTest({ POSTRIDER_CELLS: String(count) })
   })
   .extend("command", file, ({ database }) => async (cells: number, ...args: string[]) => {
     const program = startProgram({
-      command: [process.execPath, serviceFile, ...args],
+      command: [process.execPath, commandFile, ...args],
       env: {
         DATABASE_URL: database.url,
         POSTRIDER_ENCRYPTION_KEY: someKey,
