@@ -4,9 +4,10 @@ import type pg from "pg";
 const firstWithOnly = 180_000;
 
 /**
- * Refreshes the planner's statistics of partitioned tables, which autovacuum never visits, and of partitions that hold
- * something. Empty ones are left alone: statistics of an empty table lead to sequential scans, and the
- * cached plans of prepared statements keep them when the partition's day comes and it fills.
+ * Refreshes the planner's statistics of partitioned tables, which autovacuum never visits, and of partitions that have
+ * changed since theirs were made, or of which nothing is known, as after a crash. Empty ones are left alone: statistics of an
+ * empty table lead to sequential scans, and the cached plans of prepared statements keep them when the partition's day
+ * comes and it fills.
  */
 export async function analyzePartitions(pool: pg.Pool): Promise<void> {
   const { rows } = await pool.query<{ name: string; is_parent: boolean; can_only: boolean }>(
@@ -14,7 +15,16 @@ export async function analyzePartitions(pool: pg.Pool): Promise<void> {
        current_setting('server_version_num')::integer >= $1 as can_only
      from pg_class c
      where c.relnamespace = (select relnamespace from pg_class where oid = 'events'::regclass)
-       and (c.relkind = 'p' or c.relispartition and c.relkind = 'r' and pg_relation_size(c.oid) > 0)`,
+       and (
+         c.relkind = 'p'
+         or c.relispartition
+           and c.relkind = 'r'
+           and pg_relation_size(c.oid) > 0
+           and (
+             pg_stat_get_mod_since_analyze(c.oid) > 0
+             or coalesce(pg_stat_get_last_analyze_time(c.oid), pg_stat_get_last_autoanalyze_time(c.oid)) is null
+           )
+       )`,
     [firstWithOnly],
   );
   for (const { name, is_parent: isParent, can_only: canOnly } of rows) {

@@ -1,0 +1,57 @@
+import { expect } from "vitest";
+import type pg from "pg";
+import { databaseTest } from "../../test/support/fixtures.ts";
+import { newId } from "../postgres/ids.ts";
+import { dayMs, dayName, ensurePartitions } from "../postgres/partitions.ts";
+import { analyzePartitions } from "./analyzePartitions.ts";
+
+const it = databaseTest({ poolSize: 1 });
+
+it("a partition is analyzed when it has changed, and not again until it changes", async ({ pool }) => {
+  const nowMs = Date.now();
+  await ensurePartitions(pool, nowMs);
+  const yesterday = `settlements_${dayName(Math.floor(nowMs / dayMs) - 1)}`;
+  const today = `settlements_${dayName(Math.floor(nowMs / dayMs))}`;
+  await settle(pool, nowMs - dayMs);
+  await settle(pool, nowMs);
+  await analyzePartitions(pool);
+  expect(await timesAnalyzed(pool)).toEqual({ [yesterday]: 1, [today]: 1 });
+  await settle(pool, nowMs);
+  await analyzePartitions(pool);
+  await analyzePartitions(pool);
+  expect(await timesAnalyzed(pool)).toEqual({ [yesterday]: 1, [today]: 2 });
+});
+
+async function settle(pool: pg.Pool, ms: number): Promise<void> {
+  await pool.query(
+    `insert into settlements (bucket, status, event_id, org_id, target_id, settled_at)
+     values (1, 'FAILED', $1, gen_random_uuid(), gen_random_uuid(), $2)`,
+    [newId(1, ms), ms],
+  );
+  // A session reports what it changed once a second, or when it is told to.
+  await pool.query("select pg_stat_force_next_flush()");
+}
+
+async function timesAnalyzed(pool: pg.Pool): Promise<Record<string, number>> {
+  const { rows } = await pool.query<{ name: string; times: number }>(
+    `select c.relname as name, pg_stat_get_analyze_count(c.oid)::integer as times
+     from pg_class c
+     where c.relname like 'settlements_2%'
+       and c.relkind = 'r'
+       and pg_stat_get_analyze_count(c.oid) > 0`,
+  );
+  return Object.fromEntries(rows.map(({ name, times }) => [name, times]));
+}
+
+it("what ANALYZE leaves out of a parent it leaves out of new partitions", async ({ pool }) => {
+  await ensurePartitions(pool, Date.now() + 30 * dayMs);
+  const { rows } = await pool.query<{ partition: string; column: string }>(
+    `select i.inhrelid::regclass::text as partition, a.attname as column
+     from pg_inherits i
+     join pg_class c on c.oid = i.inhrelid and c.relkind = 'r'
+     join pg_attribute parent on parent.attrelid = i.inhparent and parent.attstattarget = 0
+     join pg_attribute a on a.attrelid = i.inhrelid and a.attname = parent.attname
+     where a.attstattarget is distinct from 0`,
+  );
+  expect(rows).toEqual([]);
+});
