@@ -1044,7 +1044,7 @@ export interface TargetHealth {
   in_flight?: number;
   /** Items that could be sent now and are not yet. Absent on mailboxes */
   due?: number;
-  /** False when only the first 10,000 or more were counted */
+  /** False when more wait than are counted, which is 2,500 items or, of those that came together, up to 64 times as many; of a disabled target held is meant, too */
   due_is_exact?: boolean;
   /** Unix seconds */
   oldest_due_at?: number | null;

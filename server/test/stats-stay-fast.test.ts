@@ -114,10 +114,24 @@ it.for(stepsKept.flatMap(({ seconds: step }) => [targetId, undefined].map((targe
 
 it("health counts a backlog up to its bound", async ({ plansOf }) => {
   const plans = await plansOf(async (watched) => {
-    expect(await readHealth(watched, orgId, targetId)).toMatchObject({ due: 10_000, due_is_exact: false });
+    expect(await readHealth(watched, orgId, targetId)).toMatchObject({ due: 2_500, due_is_exact: false });
   });
   expect(plans.flatMap((plan) => wholeReads(plan, large))).toEqual([]);
-  expect(blocksOf(plans)).toBeLessThan(25_000);
+  expect(blocksOf(plans)).toBeLessThan(6_000);
+});
+
+it("a backlog of items that came together is counted whole", async ({ pool }) => {
+  const together = newId(3, Date.now());
+  await storeTarget(pool, orgId, { id: together });
+  await pool.query(
+    `insert into deliveries (bucket, kind, id, target_id, org_id, due_at, event_ids)
+     select 3, 1, gen_random_uuid(), $1, $2, $3, array(select gen_random_uuid() from generate_series(1, 64) where n > 0)
+     from generate_series(1, 300) as n`,
+    [together, orgId, nowSeconds * 1000],
+  );
+  expect(await readHealth(pool, orgId, together)).toMatchObject({ due: 19_200, due_is_exact: true, held: 0 });
+  await pool.query("update targets set enabled = false where id = $1", [together]);
+  expect(await readHealth(pool, orgId, together)).toMatchObject({ held: 19_200, due_is_exact: true });
 });
 
 it("a mailbox's view counts what is leased and dead up to its bound", async ({ plansOf }) => {

@@ -32,8 +32,10 @@ interface HealthRow {
   open_until: number | null;
   in_flight: number;
   due: number;
+  due_rows: number;
   oldest_due: number | null;
   held: number;
+  held_rows: number;
   delivered: number;
   attempted: number;
   last_attempt_at: number | null;
@@ -41,7 +43,7 @@ interface HealthRow {
 }
 
 /** Up to here rows of what is due or held are counted; each has up to 64 items. */
-const maxCountedRows = 10_000;
+const maxCountedRows = 2_500;
 
 /**
  * How a target fares, over all nodes. Costs what the nodes have in hand in the target's bucket, and at most
@@ -64,7 +66,7 @@ export async function readHealth(pool: pg.Pool, orgId: string, targetId: string)
     circuit: row.open_until === null ? "closed" : row.open_until > row.now_ms ? "open" : "half_open",
     in_flight: row.in_flight,
     due: row.due,
-    due_is_exact: row.due < maxCountedRows,
+    due_is_exact: Math.max(row.due_rows, row.held_rows) < maxCountedRows,
     oldest_due_at: seconds(row.oldest_due),
     oldest_due_seconds: row.oldest_due === null ? null : Math.floor((row.now_ms - row.oldest_due) / 1000),
     success_rate_24h: row.attempted === 0 ? null : row.delivered / row.attempted,
@@ -126,11 +128,10 @@ const healthText = `
         and d.lease_until is not null
     ) as in_flight,
     due.items as due,
+    due.rows as due_rows,
     due.oldest as oldest_due,
-    case
-      when t.enabled then 0
-      else (select coalesce(sum(w.items), 0)::bigint from (${waiting("9007199254740991")}) w)
-    end as held,
+    held.items as held,
+    held.rows as held_rows,
     recent.delivered,
     recent.attempted,
     last.attempt_at as last_attempt_at,
@@ -138,9 +139,14 @@ const healthText = `
   from targets t
   cross join lateral (select (extract(epoch from clock_timestamp()) * 1000)::bigint as ms) now
   cross join lateral (
-    select coalesce(sum(w.items), 0)::bigint as items, min(w.due_at) as oldest
+    select coalesce(sum(w.items), 0)::bigint as items, count(*) as rows, min(w.due_at) as oldest
     from (${waiting("now.ms")}) w
   ) due
+  cross join lateral (
+    select coalesce(sum(w.items), 0)::bigint as items, count(*) as rows
+    from (${waiting("9007199254740991")}) w
+    where not t.enabled
+  ) held
   cross join lateral (
     select
       coalesce(sum(a.delivered), 0)::bigint as delivered,

@@ -86,7 +86,10 @@ export const TargetHealth = Type.Object(
         circuit: Circuit,
         in_flight: Type.Integer({ description: `Items that nodes have in hand. ${onlySent}` }),
         due: Type.Integer({ description: `Items that could be sent now and are not yet. ${onlySent}` }),
-        due_is_exact: Type.Boolean({ description: "False when only the first 10,000 or more were counted" }),
+        due_is_exact: Type.Boolean({
+          description:
+            "False when more wait than are counted, which is 2,500 items or, of those that came together, up to 64 times as many; of a disabled target held is meant, too",
+        }),
         oldest_due_at: NullableTimestamp,
         oldest_due_seconds: Type.Union([Type.Integer(), Type.Null()]),
         held: Type.Integer({ description: "Items that wait for the target to be enabled" }),

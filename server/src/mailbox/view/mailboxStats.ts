@@ -5,11 +5,10 @@ import type { Stats } from "../message/schemas.ts";
 /** What a mailbox holds at this moment, and how fast it moves. */
 export type MailboxStats = Static<typeof Stats>;
 
-/**
- * Up to here messages are counted one by one, each a read of its row: the ready ones, and those that were claimed or given
- * back. Beyond, the ready ones are what the ledger says is held, less the rest.
- */
+/** Up to here messages that were claimed or given back are counted, each a read of its row. */
 const maxCounted = 2_500;
+/** Up to here ready ones are counted in the same way. Beyond, they are what the ledger says is held, less the rest. */
+const maxReadyCounted = 500;
 /** Dead ones are counted in their index alone. */
 const maxDeadCounted = 10_000;
 /** Rates are over this many whole minutes and the present one. */
@@ -31,8 +30,8 @@ interface StatsRow {
 }
 
 /**
- * The live view of a mailbox. Looks at no more than {@link maxCounted} messages of a kind, and {@link maxDeadCounted} dead
- * ones, however many there are: of those that were claimed or given back at the ones that are claimable soonest. Changes nothing.
+ * The live view of a mailbox. Looks at no more than {@link maxReadyCounted} ready messages, {@link maxCounted}
+ * that were claimed or given back, those that are claimable soonest, and {@link maxDeadCounted} dead ones, however many there are. Changes nothing.
  */
 export async function mailboxStats(deps: ReadDeps, mailbox: MailboxMoment): Promise<MailboxStats> {
   const minute = Math.floor(mailbox.nowMs / 60_000);
@@ -48,13 +47,14 @@ export async function mailboxStats(deps: ReadDeps, mailbox: MailboxMoment): Prom
       maxCounted,
       minute - rateMinutes,
       maxDeadCounted,
+      maxReadyCounted,
     ],
   });
   const row = rows[0]!;
   const elsewhere = row.lapsed + row.claimed + row.delayed + row.blocked + row.poison;
   const hasAllElsewhere = elsewhere < maxCounted;
   // Where not all of the rest was counted, the most that it can be.
-  const ready = row.ready < maxCounted ? row.ready : Math.max(row.held - elsewhere, row.ready);
+  const ready = row.ready < maxReadyCounted ? row.ready : Math.max(row.held - elsewhere, row.ready);
   const oldest = [row.oldest_ready, row.oldest_waiting].filter((id) => id !== null).sort()[0];
   const rateSeconds = rateMinutes * 60 + (mailbox.nowMs % 60_000) / 1000;
   return {
@@ -87,7 +87,7 @@ const statsText = `
       and m.state = 1
       and m.id >= $4
     order by m.position
-    limit $6
+    limit $9
   ),
   waiting as materialized (
     select
