@@ -1,6 +1,7 @@
 import type { Command } from "./command.ts";
 import { completionCommand } from "./commands/completionCommand.ts";
 import { doctorCommand } from "./commands/doctor.ts";
+import { eventTypeCommands } from "./commands/eventTypes.ts";
 import { itemCommands } from "./commands/items.ts";
 import { listenCommand } from "./commands/listen.ts";
 import { loginCommand, logoutCommand } from "./commands/login.ts";
@@ -26,6 +27,7 @@ export const commands: Command = {
     itemCommands,
     publicationCommands,
     replayCommand,
+    eventTypeCommands,
     mailboxCommands,
     listenCommand,
     doctorCommand,
