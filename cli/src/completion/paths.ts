@@ -8,6 +8,7 @@ const listings = {
   target: "target list --names",
   mailbox: "target list --names --kind mailbox",
   "event-type": "event-type list --names",
+  customer: "customer list --names",
 } as const;
 
 const naming = new RegExp(`^[<[]?(${Object.keys(listings).join("|")})\\b`, "i");
