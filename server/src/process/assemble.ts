@@ -143,7 +143,7 @@ export function createService(deps: ServiceDeps): Service {
       for (const part of parts) startCell(part, config);
       if (!config.roles.has("maintenance")) return;
       maintenance = startMaintenance({ config, pool, log, nowMs, changes: foundation.changes, cells: parts });
-      billing = startBillingWorker({ config, pool, log, nowMs });
+      billing = startBillingWorker({ config, pool, cells, log, nowMs });
     },
     async stop() {
       isStopping = true;
