@@ -1,10 +1,16 @@
-import { expect } from "vitest";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished } from "vitest";
 import { cellSchemas } from "../src/postgres/cells.ts";
 import { bucketOf } from "../src/postgres/ids.ts";
 import { tablesOfCells } from "../src/postgres/tablePlaces.ts";
+import { createEmptyTestDatabase } from "./support/database.ts";
+import { runDatabaseCommand } from "./support/databaseCommand.ts";
 import { file, serviceTest } from "./support/fixtures.ts";
 import { createMailboxTarget, createWebhookTarget, readEvent, sendItem } from "./support/items.ts";
 import { commandFile, someKey, startProgram } from "./support/program.ts";
+import { startService } from "./support/serviceProcess.ts";
 import { type Account, signUp } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
 
@@ -111,7 +117,48 @@ it("the command shows each cell, and another number of cells is refused", async 
   const other = await command(1, "serve");
   expect(other.code).toBe(1);
   expect(other.output).toContain("the database has 4 cells and POSTRIDER_CELLS says 1: set it to 4");
-  const backup = await command(count, "backup", "/nowhere/postrider.backup");
-  expect(backup.code).not.toBe(0);
-  expect(backup.output).toContain("the database is divided into cells, which no backup can be taken of yet");
+});
+
+it("a backup brings back what each cell has, and an operator sees it", async ({
+  service,
+  accounts,
+  database,
+}) => {
+  expect(service.isRunning()).toBe(true);
+  const place = mkdtempSync(join(tmpdir(), "postrider-cells-"));
+  const empty = await createEmptyTestDatabase();
+  onTestFinished(async () => {
+    await empty.drop();
+    rmSync(place, { recursive: true });
+  });
+  const backup = join(place, "postrider.backup");
+  const env = { POSTRIDER_ENCRYPTION_KEY: someKey };
+  const taken = await runDatabaseCommand(["backup", backup], { ...env, DATABASE_URL: database.url });
+  expect(taken).toMatchObject({ code: 0 });
+  // The number of cells is the backup's, whatever the setting.
+  const restored = await runDatabaseCommand(["restore", backup], { ...env, DATABASE_URL: empty.url });
+  expect(restored).toMatchObject({
+    code: 0,
+    err: expect.stringContaining("start the service with POSTRIDER_CELLS=4"),
+  });
+  const second = await startService({
+    storage: { databaseUrl: empty.url },
+    env: { POSTRIDER_CELLS: String(count) },
+  });
+  onTestFinished(async () => void (await second.stop()));
+  for (const account of accounts) {
+    const { api_key: key } = account;
+    const { body } = await second.call("GET", "/api/v1/events", { key });
+    expect(body.events).toHaveLength(5);
+    const { body: mailboxes } = await second.call("GET", "/api/v1/targets?kind=mailbox", { key });
+    const sent = await sendItem(second, account, mailboxes.targets[0].id);
+    expect(await readEvent(second, account, sent)).toMatchObject({ event: { status: "UNREAD" } });
+  }
+  const elsewhere = accounts.find((account) => cellOf(account) > 0)!;
+  const shown = startProgram({
+    command: [process.execPath, commandFile, "org", "show", elsewhere.user.org_id],
+    env: { ...env, DATABASE_URL: empty.url, POSTRIDER_CELLS: String(count), LOG_LEVEL: "error" },
+  });
+  expect((await shown.ended).code).toBe(0);
+  expect(JSON.parse(shown.output())).toMatchObject({ usage: { accepted: 6 } });
 });
