@@ -1,4 +1,5 @@
 import { mkdtempSync, rmSync } from "node:fs";
+import type { ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
@@ -17,7 +18,9 @@ import { until } from "./support/until.ts";
 const count = 4;
 const schemas = cellSchemas(count);
 
-const it = serviceTest({ POSTRIDER_CELLS: String(count) })
+const maxInFlight = 16;
+
+const it = serviceTest({ POSTRIDER_CELLS: String(count), POSTRIDER_MAX_IN_FLIGHT: String(maxInFlight) })
   .extend("accounts", file, async ({ service }): Promise<Account[]> => {
     const accounts: Account[] = [];
     // Ids are random: somebody is in another cell before long.
@@ -161,4 +164,39 @@ it("a backup brings back what each cell has, and an operator sees it", async ({
   });
   expect((await shown.ended).code).toBe(0);
   expect(JSON.parse(shown.output())).toMatchObject({ usage: { accepted: 6 } });
+});
+
+it("requests under way are one number for all cells", async ({ service, receiver }) => {
+  const account = await signUp(service);
+  const underWay = new Set<ServerResponse>();
+  let isHolding = false;
+  receiver.answer = (_received, response) => {
+    if (!isHolding) {
+      response.end();
+      return;
+    }
+    underWay.add(response);
+    response.once("close", () => underWay.delete(response));
+  };
+  onTestFinished(() => {
+    isHolding = false;
+    for (const response of underWay) response.end();
+  });
+  const make = () => createWebhookTarget(service, account, receiver.url);
+  const targets = await Promise.all(Array.from({ length: 12 }, make));
+  const sendToAll = async (): Promise<string[]> =>
+    Promise.all(targets.map(({ id }) => sendItem(service, account, id)));
+  // A target that has answered may have more at a time than one that was never heard of.
+  const answered = new Set(await sendToAll());
+  await until(
+    () => receiver.received.filter(({ id }) => answered.has(id)).length,
+    (arrived) => arrived === answered.size,
+  );
+  isHolding = true;
+  await sendToAll();
+  // Of one organization, whose items are in one cell, seven eighths of all may be under way.
+  await until(
+    () => underWay.size,
+    (requests) => requests >= maxInFlight / 2,
+  );
 });
