@@ -3,8 +3,12 @@ import type { ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
+import { createPasswords } from "../src/accounts/passwords.ts";
+import { readOrgCommand } from "../src/billing/orgCommand.ts";
 import { cellSchemas } from "../src/postgres/cells.ts";
 import { bucketOf } from "../src/postgres/ids.ts";
+import { closeCells, openCells } from "../src/postgres/openCells.ts";
+import { createPool } from "../src/postgres/pool.ts";
 import { tablesOfCells } from "../src/postgres/tablePlaces.ts";
 import { createEmptyTestDatabase } from "./support/database.ts";
 import { runDatabaseCommand } from "./support/databaseCommand.ts";
@@ -157,13 +161,25 @@ it("a backup brings back what each cell has, and an operator sees it", async ({
     const sent = await sendItem(second, account, mailboxes.targets[0].id);
     expect(await readEvent(second, account, sent)).toMatchObject({ event: { status: "UNREAD" } });
   }
-  const elsewhere = accounts.find((account) => cellOf(account) > 0)!;
-  const shown = startProgram({
-    command: [process.execPath, commandFile, "org", "show", elsewhere.user.org_id],
-    env: { ...env, DATABASE_URL: empty.url, POSTRIDER_CELLS: String(count), LOG_LEVEL: "error" },
+  const options = { connection: empty.connection, size: 2, onError: () => undefined };
+  const pool = createPool(options);
+  const cells = openCells(pool, count, options);
+  onTestFinished(async () => {
+    await closeCells(cells, pool);
+    await pool.end();
   });
-  expect((await shown.ended).code).toBe(0);
-  expect(JSON.parse(shown.output())).toMatchObject({ usage: { accepted: 6 } });
+  const org = async (...args: string[]): Promise<unknown> => {
+    const printed: string[] = [];
+    const around = { pool, cells, passwords: createPasswords(), nowMs: Date.now, operator: "ada" };
+    const print = (text: string): void => void printed.push(text);
+    await readOrgCommand(args)({ ...around, print, audit: () => undefined });
+    return JSON.parse(printed.join("\n"));
+  };
+  const { org_id } = accounts.find((account) => cellOf(account) > 0)!.user;
+  expect(await org("show", org_id)).toMatchObject({ usage: { accepted: 6, waived: 0, pending: 6 } });
+  await org("set-state", org_id, "exempt");
+  await org("set-state", org_id, "active");
+  expect(await org("show", org_id)).toMatchObject({ usage: { accepted: 6, waived: 6, pending: 0 } });
 });
 
 it("requests under way are one number for all cells", async ({ service, receiver }) => {
