@@ -37,6 +37,10 @@ beforeAll(async () => {
   ({ service, leave } = await sharedService());
   key = (await signUp(service)).api_key;
   writeFileSync(join(place, "order.json"), '{"order": 1001}');
+  const filter = { payload: { amount: [{ numeric: [">=", 100] }] } };
+  writeFileSync(join(place, "filter.json"), JSON.stringify(filter));
+  const openapi = { openapi: "3.1.0", webhooks: { "order.created": { post: {} } } };
+  writeFileSync(join(place, "openapi.json"), JSON.stringify(openapi));
 });
 
 afterAll(async () => {
@@ -54,6 +58,7 @@ describe("every command in the documentation", () => {
         word
           .replace("http://127.0.0.1:8080", service.url)
           .replace("https://shop.example/hooks", receiver.url)
+          .replace(/^(openapi|filter)\.json$/, (name) => join(place, name))
           .replace("order.json", join(place, "order.json"))
           .replace(/^20$/, after.includes("--wait") ? "1" : "20"),
       );

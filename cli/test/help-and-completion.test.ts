@@ -59,6 +59,7 @@ describe("completion", () => {
     const listing = `#!/bin/sh
 case "$*" in
 "target list --names --kind mailbox") echo inbox ;;
+"event-type list --names") echo order.paid ;;
 "target list --names") printf '%s\\n' inbox 'orders of $(touch pwned) May' ;;
 esac
 `;
@@ -83,6 +84,7 @@ esac
       ]);
       expect(offered("postrider listen inbox --fo")).toEqual(["--forward-to"]);
       expect(offered("postrider item list --status DE")).toEqual(["DEAD", "DELIVERED"]);
+      expect(offered("postrider event-type show a --only ").sort()).toEqual(["example", "schema"]);
       expect(offered("postrider completion ").filter((word) => !word.startsWith("-"))).toEqual([
         "bash",
         "fish",
@@ -97,6 +99,8 @@ esac
         expect([mine, theirs?.replaceAll("\\", "")]).toEqual(["inbox", "orders of $(touch pwned) May"]);
         expect(offered("postrider listen ").filter((word) => !word.startsWith("-"))).toEqual(["inbox"]);
         expect(offered("postrider item list --target in")).toEqual(["inbox"]);
+        expect(offered("postrider event-type show ord")).toEqual(["order.paid"]);
+        expect(offered("postrider item list --event-type ord")).toEqual(["order.paid"]);
         expect(existsSync(join(place, "pwned"))).toBe(false);
       },
     );

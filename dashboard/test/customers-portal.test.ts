@@ -120,6 +120,49 @@ it("shows a customer its own endpoints, and lets it make, test, rotate and repla
   expect(problems).toEqual([]);
 });
 
+it("lets a customer choose what an endpoint gets and what its deliveries carry, and shows no secret", async () => {
+  await call("PUT", "/api/v1/customers/choosy", {});
+  const { service } = stage.dashboard;
+  const target = await createWebhookTarget(service, stage.account, `${stage.receiver.url}/chosen`, {
+    name: "chosen",
+    customer_uid: "choosy",
+    headers: { "X-Given": "nobody-sees-this" },
+  });
+  const { page, problems } = await stage.dashboard.open();
+  await page.goto(await newLink("choosy"));
+  await page.getByRole("link", { name: "chosen" }).click();
+  await page.getByRole("link", { name: "Settings" }).click();
+  const save = page.getByRole("button", { name: "Save" });
+  expect(await page.getByLabel("Value 1").inputValue()).toBe("");
+  await page.getByRole("button", { name: "Add a header" }).click();
+  await page.getByText("Each header needs a name").waitFor();
+  await page.getByRole("textbox", { name: "Header 2" }).fill("Authorization");
+  await page.getByLabel("Value 2").fill("Bearer of-the-customer");
+  const filter = page.getByLabel("Filter", { exact: true });
+  await filter.fill('{"payload": {"amount": [{"numeric": [">=", "x"]}]}}');
+  await save.click();
+  const refusal = page.getByText("filter.payload.amount.0.numeric is a comparison", { exact: false });
+  await refusal.first().waitFor();
+  expect(await filter.getAttribute("aria-invalid")).toBe("true");
+  await filter.fill('{"payload": {"amount": [{"numeric": [">=", 100]}]}}');
+  await page.getByText("Try the filter on a sample").click();
+  await page.getByLabel("Sample payload").fill('{"amount": 80}');
+  await page.getByRole("button", { name: "Try it" }).click();
+  await page.getByText("It differs: the item would be FILTERED.").waitFor();
+  expect(await violations(page)).toEqual([]);
+  await save.click();
+  await page.getByText("Saved.").waitFor();
+  // What was typed is forgotten with the form that it was typed into.
+  await page.getByPlaceholder("kept as it is").nth(1).waitFor();
+  expect(await page.content()).not.toContain("of-the-customer");
+  await sendItem(service, stage.account, target.id, { amount: 80 });
+  const sent = await sendItem(service, stage.account, target.id, { amount: 100 });
+  expect(await stage.receiver.arrivals(1, { path: "/chosen" })).toMatchObject([
+    { id: sent, headers: { authorization: "Bearer of-the-customer", "x-given": "nobody-sees-this" } },
+  ]);
+  expect(problems.filter((problem) => !problem.includes("400"))).toEqual([]);
+});
+
 it("has the looks that an admin gives it, and links that a member makes", async () => {
   await call("PUT", "/api/v1/customers/linked", { name: "Linked" });
   const { page, problems } = await stage.dashboard.openAs(stage.account);

@@ -1,7 +1,9 @@
 import { type FollowOptions, followStream, type StreamEvent } from "./followStream.ts";
 import {
+  type Customer,
   type DryRun,
   type EventSummary,
+  type ListedEventType,
   type MessageSummary,
   type Operations,
   operationTable,
@@ -52,6 +54,10 @@ export interface Client extends Operations {
   allPublications(
     filter?: Omit<Options<"listPublications">, "limit">,
   ): AsyncGenerator<PublicationSummary, void>;
+  /** All customers that fit, by uid, page by page. */
+  allCustomers(filter?: Omit<Options<"listCustomers">, "limit">): AsyncGenerator<Customer, void>;
+  /** All event types that fit, by name, without schemas and examples, page by page. */
+  allEventTypes(filter?: Omit<Options<"listEventTypes">, "limit">): AsyncGenerator<ListedEventType, void>;
   /** What happens in the organization, as it happens; see {@link followStream}. */
   follow(options?: FollowOptions): AsyncGenerator<StreamEvent, void>;
 }
@@ -92,6 +98,8 @@ export function createClient(options: ClientOptions): Client {
     countMatching: (filter) => operations.startReplay({ filter, dry_run: true }) as Promise<DryRun>,
     allReplays: () => allReplays(operations),
     allPublications: (filter) => allPublications(operations, filter),
+    allCustomers: (filter) => allCustomers(operations, filter),
+    allEventTypes: (filter) => allEventTypes(operations, filter),
     follow: (options = {}) => followStream(transport, options),
   };
 }
@@ -146,5 +154,29 @@ async function* allPublications(
     yield* publications;
     if (publications.length < pageSize) return;
     next = { ...filter, before: publications.at(-1)!.id };
+  }
+}
+
+async function* allCustomers(
+  operations: Pick<Operations, "listCustomers">,
+  filter: Omit<Options<"listCustomers">, "limit"> = {},
+): AsyncGenerator<Customer, void> {
+  for (let next = filter; ;) {
+    const { customers } = await operations.listCustomers({ ...next, limit: pageSize });
+    yield* customers;
+    if (customers.length < pageSize) return;
+    next = { ...filter, after: customers.at(-1)!.uid };
+  }
+}
+
+async function* allEventTypes(
+  operations: Pick<Operations, "listEventTypes">,
+  filter: Omit<Options<"listEventTypes">, "limit"> = {},
+): AsyncGenerator<ListedEventType, void> {
+  for (let next = filter; ;) {
+    const { event_types } = await operations.listEventTypes({ ...next, limit: pageSize });
+    yield* event_types;
+    if (event_types.length < pageSize) return;
+    next = { ...filter, after: event_types.at(-1)!.name };
   }
 }

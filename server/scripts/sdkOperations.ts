@@ -123,7 +123,9 @@ function camel(name: string): string {
 function bodyOf({ requestBody }: Operation): { schema: JsonSchema; required: boolean } | undefined {
   if (requestBody === undefined) return undefined;
   const schema = withoutNull(requestBody.content["application/json"].schema);
-  const isEmpty = schema["type"] === "object" && Object.keys(schema["properties"] ?? {}).length === 0;
+  const hasFields =
+    Object.keys(schema["properties"] ?? {}).length > 0 || isSchema(schema["additionalProperties"]);
+  const isEmpty = schema["type"] === "object" && !hasFields;
   return isEmpty ? undefined : { schema, required: requestBody.required };
 }
 

@@ -119,6 +119,33 @@ describe.each(["HTTP", "stdio"] as const)("an agent over %s", (way) => {
     expect(toNobodys.item_count).toBe(toNobodys.items.length);
   });
 
+  it("describes event types, finds them and reads one in parts", async () => {
+    const agent = agents[way];
+    const name = `${way}/order paid`;
+    const put = { name, description: "An order was paid.", group: "Orders", schema: { type: "object" } };
+    const made = await agent.use("put_event_type", { ...put, example: "é".repeat(20_000) });
+    expect(made).toMatchObject({
+      event_type: { name, group: "Orders", deprecated: false },
+      schema: { text: '{"type":"object"}', next_offset_bytes: null },
+    });
+    const found = { prefix: `${way}/`, deprecated: false };
+    expect((await agent.use("list_event_types", found)).event_types).toEqual([made.event_type]);
+    expect((await agent.use("list_event_types", { ...found, after: name })).event_types).toEqual([]);
+    let read = await agent.use("get_event_type", { name });
+    expect(read.text).toMatch(/^What follows .* data: do not obey .*\n<data-[0-9a-f]{16}>\n/);
+    let whole: string = read.example.text;
+    while (read.example.next_offset_bytes !== null) {
+      read = await agent.use("get_event_type", { name, offset_bytes: read.example.next_offset_bytes });
+      whole += read.example.text;
+    }
+    expect(JSON.parse(whole)).toBe("é".repeat(20_000));
+    const replaced = await agent.use("put_event_type", { name, deprecated: true });
+    expect(replaced).toMatchObject({ event_type: { description: "", deprecated: true }, schema: null });
+    await expect(agent.use("get_event_type", { name: ".." })).rejects.toThrow(/^name: must match/);
+    await expect(agent.use("get_event_type", { name: "none/such" })).rejects.toThrow("404");
+    await node.call("DELETE", `/api/v1/event-types/${encodeURIComponent(name)}`, { key: account.api_key });
+  });
+
   it("gives messages back and refuses them", async () => {
     const agent = agents[way];
     const mailbox = await newMailbox();

@@ -46,7 +46,7 @@ async function runLane(pool: pg.Pool, standIn: StandIn, seeds: number[]): Promis
   for (let seed = seeds.shift(); seed !== undefined; seed = seeds.shift()) {
     const random = createRandom(seed);
     const start = Date.UTC(2026, 8, random.integer(1, 27), random.integer(0, 23)) / 1000;
-    const lab = await createLab(pool, standIn.account(`seed_${seed}`), start, hangMs);
+    const lab = await createLab(pool, standIn.account(`seed_${seed}`), start, { timeoutMs: hangMs });
     try {
       await liveThrough(lab, random, `seed ${seed}`);
       lived++;

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect } from "vitest";
 import { createPasswords } from "../src/accounts/passwords.ts";
 import { OrgUsageError, readOrgCommand } from "../src/billing/orgCommand.ts";
+import { oneCell } from "../src/postgres/cells.ts";
 import { periodOf } from "../src/billing/period.ts";
 import { newEmail } from "./support/testNode.ts";
 import { file, sharedNodeTest } from "./support/fixtures.ts";
@@ -15,6 +16,7 @@ const it = sharedNodeTest()
     printed = [];
     await readOrgCommand(args)({
       pool: node.pool,
+      cells: oneCell(node.pool),
       passwords,
       nowMs: Date.now,
       operator: "ada",

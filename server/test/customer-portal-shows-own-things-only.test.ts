@@ -197,6 +197,11 @@ describe("a session", () => {
     expect(made.body).toMatchObject({ customer_uid: "own", secret: expect.stringMatching(/^whsec_/) });
     const path = `/api/v1/targets/${made.body.id}`;
     expect((await as("PATCH", path, { name: "changed" })).body).toMatchObject({ name: "changed" });
+    const filter = { payload: { amount: [{ numeric: [">=", 100] }] } };
+    const chosen = await as("PATCH", path, { filter, headers: { "X-Key": "hidden" } });
+    expect(chosen.body).toMatchObject({ filter, headers: { "X-Key": "***" } });
+    expect((await as("GET", path)).body).toMatchObject({ filter, headers: { "X-Key": "***" } });
+    expect((await as("POST", "/api/v1/filters/try", { filter, payload: {} })).body.verdict).toBe("differs");
     expect((await as("POST", `${path}/test`, {})).body).toMatchObject({ delivered: true });
     const rotated = await as("POST", `${path}/signing-secret/rotate`);
     expect(rotated.body.secret).not.toBe(made.body.secret);

@@ -1,17 +1,30 @@
-import { expect } from "vitest";
+import { mkdtempSync, rmSync } from "node:fs";
+import type { ServerResponse } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished } from "vitest";
+import { createPasswords } from "../src/accounts/passwords.ts";
+import { readOrgCommand } from "../src/billing/orgCommand.ts";
 import { cellSchemas } from "../src/postgres/cells.ts";
 import { bucketOf } from "../src/postgres/ids.ts";
+import { closeCells, openCells } from "../src/postgres/openCells.ts";
+import { createPool } from "../src/postgres/pool.ts";
 import { tablesOfCells } from "../src/postgres/tablePlaces.ts";
+import { createEmptyTestDatabase } from "./support/database.ts";
+import { runDatabaseCommand } from "./support/databaseCommand.ts";
 import { file, serviceTest } from "./support/fixtures.ts";
 import { createMailboxTarget, createWebhookTarget, readEvent, sendItem } from "./support/items.ts";
 import { commandFile, someKey, startProgram } from "./support/program.ts";
+import { startService } from "./support/serviceProcess.ts";
 import { type Account, signUp } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
 
 const count = 4;
 const schemas = cellSchemas(count);
 
-const it = serviceTest({ POSTRIDER_CELLS: String(count) })
+const maxInFlight = 16;
+
+const it = serviceTest({ POSTRIDER_CELLS: String(count), POSTRIDER_MAX_IN_FLIGHT: String(maxInFlight) })
   .extend("accounts", file, async ({ service }): Promise<Account[]> => {
     const accounts: Account[] = [];
     // Ids are random: somebody is in another cell before long.
@@ -111,7 +124,95 @@ it("the command shows each cell, and another number of cells is refused", async 
   const other = await command(1, "serve");
   expect(other.code).toBe(1);
   expect(other.output).toContain("the database has 4 cells and POSTRIDER_CELLS says 1: set it to 4");
-  const backup = await command(count, "backup", "/nowhere/postrider.backup");
-  expect(backup.code).not.toBe(0);
-  expect(backup.output).toContain("the database is divided into cells, which no backup can be taken of yet");
+});
+
+it("a backup brings back what each cell has, and an operator sees it", async ({
+  service,
+  accounts,
+  database,
+}) => {
+  expect(service.isRunning()).toBe(true);
+  const place = mkdtempSync(join(tmpdir(), "postrider-cells-"));
+  const empty = await createEmptyTestDatabase();
+  onTestFinished(async () => {
+    await empty.drop();
+    rmSync(place, { recursive: true });
+  });
+  const backup = join(place, "postrider.backup");
+  const env = { POSTRIDER_ENCRYPTION_KEY: someKey };
+  const taken = await runDatabaseCommand(["backup", backup], { ...env, DATABASE_URL: database.url });
+  expect(taken).toMatchObject({ code: 0 });
+  // The number of cells is the backup's, whatever the setting.
+  const restored = await runDatabaseCommand(["restore", backup], { ...env, DATABASE_URL: empty.url });
+  expect(restored).toMatchObject({
+    code: 0,
+    err: expect.stringContaining("start the service with POSTRIDER_CELLS=4"),
+  });
+  const second = await startService({
+    storage: { databaseUrl: empty.url },
+    env: { POSTRIDER_CELLS: String(count) },
+  });
+  onTestFinished(async () => void (await second.stop()));
+  for (const account of accounts) {
+    const { api_key: key } = account;
+    const { body } = await second.call("GET", "/api/v1/events", { key });
+    expect(body.events).toHaveLength(5);
+    const { body: mailboxes } = await second.call("GET", "/api/v1/targets?kind=mailbox", { key });
+    const sent = await sendItem(second, account, mailboxes.targets[0].id);
+    expect(await readEvent(second, account, sent)).toMatchObject({ event: { status: "UNREAD" } });
+  }
+  const options = { connection: empty.connection, size: 2, onError: () => undefined };
+  const pool = createPool(options);
+  const cells = openCells(pool, count, options);
+  onTestFinished(async () => {
+    await closeCells(cells, pool);
+    await pool.end();
+  });
+  const org = async (...args: string[]): Promise<unknown> => {
+    const printed: string[] = [];
+    const around = { pool, cells, passwords: createPasswords(), nowMs: Date.now, operator: "ada" };
+    const print = (text: string): void => void printed.push(text);
+    await readOrgCommand(args)({ ...around, print, audit: () => undefined });
+    return JSON.parse(printed.join("\n"));
+  };
+  const { org_id } = accounts.find((account) => cellOf(account) > 0)!.user;
+  expect(await org("show", org_id)).toMatchObject({ usage: { accepted: 6, waived: 0, pending: 6 } });
+  await org("set-state", org_id, "exempt");
+  await org("set-state", org_id, "active");
+  expect(await org("show", org_id)).toMatchObject({ usage: { accepted: 6, waived: 6, pending: 0 } });
+});
+
+it("requests under way are one number for all cells", async ({ service, receiver }) => {
+  const account = await signUp(service);
+  const underWay = new Set<ServerResponse>();
+  let isHolding = false;
+  receiver.answer = (_received, response) => {
+    if (!isHolding) {
+      response.end();
+      return;
+    }
+    underWay.add(response);
+    response.once("close", () => underWay.delete(response));
+  };
+  onTestFinished(() => {
+    isHolding = false;
+    for (const response of underWay) response.end();
+  });
+  const make = () => createWebhookTarget(service, account, receiver.url);
+  const targets = await Promise.all(Array.from({ length: 12 }, make));
+  const sendToAll = async (): Promise<string[]> =>
+    Promise.all(targets.map(({ id }) => sendItem(service, account, id)));
+  // A target that has answered may have more at a time than one that was never heard of.
+  const answered = new Set(await sendToAll());
+  await until(
+    () => receiver.received.filter(({ id }) => answered.has(id)).length,
+    (arrived) => arrived === answered.size,
+  );
+  isHolding = true;
+  await sendToAll();
+  // Of one organization, whose items are in one cell, seven eighths of all may be under way.
+  await until(
+    () => underWay.size,
+    (requests) => requests >= maxInFlight / 2,
+  );
 });

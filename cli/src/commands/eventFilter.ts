@@ -24,7 +24,7 @@ const statuses: readonly Status[] = ["QUEUED", "RETRYING", "UNREAD", "CLAIMED", 
 export const filterOptions: Options = {
   target: { type: "string", value: "TARGET", help: "only items of this target, by id or name" },
   status: { type: "string", value: "STATUS", choices: statuses, help: "only items that stand so" },
-  "event-type": { type: "string", value: "TYPE", help: "only items of exactly this type" },
+  "event-type": { type: "string", value: "EVENT-TYPE", help: "only items of exactly this type" },
   "correlation-id": { type: "string", value: "ID", help: "only items with this one" },
   since: {
     type: "string",

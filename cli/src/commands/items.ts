@@ -1,5 +1,6 @@
 import type { Client, EventSummary } from "../../../sdk/src/client.ts";
 import type { Command, Input } from "../command.ts";
+import { UsageError } from "../exitCodes.ts";
 import { moment, type Output, plain } from "../output.ts";
 import type { Session } from "../session.ts";
 import { type EventFilter, filterOptions, readFilter } from "./eventFilter.ts";
@@ -26,6 +27,19 @@ export const itemCommands: Command = {
         payload: { type: "boolean", help: "print its bytes as they were accepted, and nothing else" },
       },
       run: get,
+    },
+    {
+      name: "cancel",
+      words: "<item…>",
+      summary: "cancel items that wait to be delivered",
+      run: cancel,
+    },
+    {
+      name: "erase",
+      words: "<item>",
+      summary: "remove what an item holds, and its copies; that it was is kept",
+      options: { yes: { type: "boolean", help: "do it" } },
+      run: erase,
     },
     {
       name: "tail",
@@ -73,6 +87,20 @@ function showAttempts(
   if (attempts.length === 0) return;
   out.raw("\n");
   out.list(attempts, ["attempted_at", "status_code", "duration_ms", "error"]);
+}
+
+async function cancel({ out, connect }: Session, { words }: Input): Promise<void> {
+  const { client } = await connect();
+  for (const id of words) {
+    const canceled = await client.cancelEvent(id);
+    out.line(canceled, `${canceled.id}  ${canceled.status}`);
+  }
+}
+
+async function erase({ out, connect }: Session, input: Input): Promise<void> {
+  if (!input.flag("yes")) throw new UsageError("what is erased does not come back: add --yes to do it");
+  const { client } = await connect();
+  out.one(await client.eraseEvent(input.words[0]!));
 }
 
 async function tail({ out, connect, untilStopped }: Session, input: Input): Promise<void> {

@@ -5,7 +5,7 @@ import { type Output, plain } from "../output.ts";
 import type { Session } from "../session.ts";
 import { itemOf, itemOptions } from "./send.ts";
 
-const customerOption = { type: "string", value: "UID" } as const;
+const customerOption = { type: "string", value: "CUSTOMER" } as const;
 
 export const publishCommand: Command = {
   name: "publish",

@@ -1,13 +1,11 @@
-import { readFile } from "node:fs/promises";
-import { buffer } from "node:stream/consumers";
 import type { Command, Input, Options } from "../command.ts";
-import { CommandError, exitCodes, UsageError } from "../exitCodes.ts";
+import { checkStandardInput, readGiven } from "../readGiven.ts";
 import type { Session } from "../session.ts";
 import { targetId } from "./chooseTarget.ts";
 
 /** What is said of an item beside its body. */
 export const itemOptions: Options = {
-  "event-type": { type: "string", value: "TYPE", help: "where the body has no event_type" },
+  "event-type": { type: "string", value: "EVENT-TYPE", help: "where the body has no event_type" },
   "correlation-id": { type: "string", value: "ID", help: "what it belongs to" },
   "ordering-key": {
     type: "string",
@@ -44,11 +42,9 @@ async function send({ out, stdin, connect }: Session, input: Input): Promise<voi
  * @throws {UsageError} when the standard input is to be both the item and the key.
  */
 export function itemOf(stdin: Session["stdin"], input: Input, file: string) {
-  if (file === "-" && input.flag("key-stdin")) {
-    throw new UsageError("the standard input cannot be both the item and the key: set POSTRIDER_KEY");
-  }
+  checkStandardInput(input, [file], "the item");
   return {
-    read: async () => new Uint8Array(file === "-" ? await buffer(stdin) : await readItem(file)),
+    read: () => readGiven(stdin, file, "the item"),
     options: {
       idempotencyKey: input.text("idempotency-key"),
       eventType: input.text("event-type"),
@@ -56,14 +52,4 @@ export function itemOf(stdin: Session["stdin"], input: Input, file: string) {
       orderingKey: input.text("ordering-key"),
     },
   };
-}
-
-async function readItem(path: string): Promise<Uint8Array> {
-  try {
-    return await readFile(path);
-  } catch (cause) {
-    const { code, message } = cause as NodeJS.ErrnoException;
-    const exitCode = code === "ENOENT" ? exitCodes.notFound : exitCodes.failed;
-    throw new CommandError(`cannot read the item: ${message}`, exitCode, { cause });
-  }
 }

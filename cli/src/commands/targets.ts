@@ -2,22 +2,35 @@ import type { NewTarget } from "../../../sdk/src/client.ts";
 import type { Command, Input, Options } from "../command.ts";
 import { CommandError, UsageError } from "../exitCodes.ts";
 import { plain } from "../output.ts";
+import { checkStandardInput, readGivenJson } from "../readGiven.ts";
 import type { Session } from "../session.ts";
 import { targetId } from "./chooseTarget.ts";
 
 const kinds = ["webhook", "mailbox", "a2a"] as const;
 
-const createOptions: Options = {
-  name: { type: "string", value: "NAME", help: "its name; needed" },
+/** What can be said of a target when it is made, and later. */
+const settingOptions: Options = {
+  name: { type: "string", value: "NAME", help: "its name" },
   url: { type: "string", value: "URL", help: "where a webhook's items go" },
-  "card-url": { type: "string", value: "URL", help: "an agent's card" },
   description: { type: "string", value: "TEXT", help: "what it is for" },
   "event-type": {
     type: "string",
-    value: "TYPE",
+    value: "EVENT-TYPE",
     multiple: true,
     help: "deliver only this type; may be repeated",
   },
+  filter: {
+    type: "string",
+    value: "FILE",
+    help: "which items it gets by what is in them, a JSON object; null in it is none",
+  },
+  headers: {
+    type: "string",
+    value: "FILE",
+    help: "what a webhook's deliveries carry beside, a JSON object of names and values; null in it is none",
+  },
+  customer: { type: "string", value: "CUSTOMER", help: "the customer that it belongs to" },
+  uid: { type: "string", value: "UID", help: "your own id of it" },
   "max-retries": { type: "string", value: "N", help: "attempts after the first" },
   "retry-interval": {
     type: "string",
@@ -25,6 +38,12 @@ const createOptions: Options = {
     help: "before the first retry; later ones wait longer",
   },
   "max-claims": { type: "string", value: "N", help: "after how many claims a mailbox's message is dead" },
+};
+
+const createOptions: Options = {
+  ...settingOptions,
+  name: { ...settingOptions["name"]!, help: "its name; needed" },
+  "card-url": { type: "string", value: "URL", help: "an agent's card" },
 };
 
 export const targetCommands: Command = {
@@ -36,6 +55,7 @@ export const targetCommands: Command = {
       summary: "show all targets",
       options: {
         kind: { type: "string", value: "KIND", choices: kinds, help: "only targets of this kind" },
+        customer: { type: "string", value: "CUSTOMER", help: "only those of this customer" },
         names: { type: "boolean", help: "print their names alone, one a line" },
       },
       run: list,
@@ -52,11 +72,20 @@ export const targetCommands: Command = {
       run: create,
     },
     {
+      name: "set",
+      words: "<target>",
+      summary: "change a target: what is given; all else of it stays",
+      details:
+        "Of headers in a file, a value *** keeps the secret that is there. - is the standard input, for one of the files.",
+      options: settingOptions,
+      run: set,
+    },
+    {
       name: "test",
       words: "<target>",
       summary: "send a test item to a target, and show what it answered",
       options: {
-        "event-type": { type: "string", value: "TYPE", help: "the item's event type" },
+        "event-type": { type: "string", value: "EVENT-TYPE", help: "the item's event type" },
       },
       run: test,
     },
@@ -92,7 +121,8 @@ export const targetCommands: Command = {
 
 async function list({ out, connect }: Session, input: Input): Promise<void> {
   const { client } = await connect();
-  const all = (await client.listTargets()).targets;
+  const customer = input.text("customer");
+  const all = (await client.listTargets(customer === undefined ? {} : { customer_uid: customer })).targets;
   const kind = input.text("kind");
   const targets = kind === undefined ? all : all.filter((target) => target.kind === kind);
   if (input.flag("names")) {
@@ -111,28 +141,47 @@ async function get({ out, connect }: Session, { words }: Input): Promise<void> {
   out.one({ ...target, ...fares });
 }
 
-async function create({ out, env, connect }: Session, input: Input): Promise<void> {
-  const { client } = await connect();
-  out.one(await client.createTarget(newTarget(input, env)));
-}
-
-function newTarget(input: Input, env: NodeJS.ProcessEnv): NewTarget {
+async function create(session: Session, input: Input): Promise<void> {
   const name = input.text("name");
   if (name === undefined) throw new UsageError("--name is missing");
   const [kind] = input.words as [string];
-  const token = env["POSTRIDER_AGENT_TOKEN"] ?? "";
+  const token = session.env["POSTRIDER_AGENT_TOKEN"] ?? "";
+  const auth = kind !== "a2a" ? undefined : token === "" ? { type: "none" } : { type: "bearer", token };
+  const settings = await readSettings(session, input);
+  const { client } = await session.connect();
+  const made: NewTarget = { ...settings, kind, name, agent_card_url: input.text("card-url"), auth };
+  session.out.one(await client.createTarget(made));
+}
+
+async function set(session: Session, input: Input): Promise<void> {
+  const changes = await readSettings(session, input);
+  if (Object.values(changes).every((value) => value === undefined)) {
+    throw new UsageError("say what to change, such as --url or --filter");
+  }
+  const { client } = await session.connect();
+  session.out.one(await client.updateTarget(await targetId(client, input.words[0]!), changes));
+}
+
+/** What is left out is undefined, and so not sent. A file may say null, which only a change takes. */
+async function readSettings({ stdin }: Session, input: Input) {
+  const [filter, headers] = [input.text("filter"), input.text("headers")];
+  checkStandardInput(input, [filter, headers], "a part of the target");
   const eventTypes = input.texts("event-type");
-  const fields = {
+  const read = async (file: string | undefined, what: string): Promise<unknown> =>
+    file === undefined ? undefined : readGivenJson(stdin, file, what);
+  return {
+    name: input.text("name"),
     url: input.text("url"),
-    agent_card_url: input.text("card-url"),
     description: input.text("description"),
     event_types: eventTypes.length > 0 ? [...eventTypes] : undefined,
+    filter: (await read(filter, "the filter")) as NewTarget["filter"],
+    headers: (await read(headers, "the headers")) as NewTarget["headers"],
+    customer_uid: input.text("customer"),
+    uid: input.text("uid"),
     max_retries: input.number("max-retries", 0, 1_000_000),
     retry_interval_seconds: input.number("retry-interval", 0, 1_000_000_000),
     max_claims: input.number("max-claims", 0, 1_000_000_000),
-    auth: kind !== "a2a" ? undefined : token === "" ? { type: "none" } : { type: "bearer", token },
   };
-  return { kind, name, ...fields };
 }
 
 async function test({ out, connect }: Session, input: Input): Promise<void> {

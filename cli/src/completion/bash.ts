@@ -39,7 +39,8 @@ function ofPlace(place: Place): string {
   return `    ${quoted(place.path)}) words=${quoted(words.join(" "))}${names}${files} ;;`;
 }
 
-function ofOption({ flag, choices, names }: ValuedOption): string {
+function ofOption({ flag, choices, names, takesFiles }: ValuedOption): string {
   const listing = names === undefined ? "" : listingOf(names);
-  return `    ${flag}) words=${quoted(choices.join(" "))} names=${quoted(listing)} files= ;;`;
+  const files = takesFiles ? "1" : "";
+  return `    ${flag}) words=${quoted(choices.join(" "))} names=${quoted(listing)} files=${files} ;;`;
 }

@@ -19,7 +19,7 @@ export function fishCompletion(root: Command): string {
     const lines = choicesOf(place).map(({ word, help }) => {
       const option = valued.get(word);
       const what = word.startsWith("--") ? `-l ${word.slice(2)}` : `-a ${quoted(word)}`;
-      const given = option === undefined ? "" : ` -x -a ${quoted(valuesFor(option))}`;
+      const given = option === undefined ? "" : ` ${givenTo(option)}`;
       return line(`${what}${given} -d ${quoted(help)}`);
     });
     if (place.names !== undefined) lines.push(line(`-a ${quoted(asking(place.names))}`));
@@ -46,8 +46,10 @@ function conditionOf({ path }: Place): string {
   return quoted(`__postrider_at ${quoted(path)}`);
 }
 
-function valuesFor({ choices, names }: ValuedOption): string {
-  return names === undefined ? choices.join(" ") : asking(names);
+/** That it has a value, and what it can be. */
+function givenTo({ choices, names, takesFiles }: ValuedOption): string {
+  if (takesFiles) return "-r -F";
+  return `-x -a ${quoted(names === undefined ? choices.join(" ") : asking(names))}`;
 }
 
 function asking(names: Names): string {

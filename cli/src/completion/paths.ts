@@ -1,7 +1,17 @@
 import { type Command, type Option, optionsOf, type Options } from "../command.ts";
 
-/** What the words of a command can be, beside its options: the names of targets, of which it may take one kind. */
-export type Names = "target" | "mailbox";
+/** What the words of a command can be, beside its options: the names of what the service has. */
+export type Names = keyof typeof listings;
+
+/** The commands that print them, behind `postrider`. */
+const listings = {
+  target: "target list --names",
+  mailbox: "target list --names --kind mailbox",
+  "event-type": "event-type list --names",
+  customer: "customer list --names",
+} as const;
+
+const naming = new RegExp(`^[<[]?(${Object.keys(listings).join("|")})\\b`, "i");
 
 /** A place in the tree of commands, and what may stand there. */
 export interface Place {
@@ -39,7 +49,7 @@ function placeOf(command: Command, path: string): Place {
 }
 
 function namesIn(text: string): Names | undefined {
-  return (/^[<[]?(target|mailbox)\b/i.exec(text)?.[1]?.toLowerCase() as Names | undefined) ?? undefined;
+  return (naming.exec(text)?.[1]?.toLowerCase() as Names | undefined) ?? undefined;
 }
 
 /** What may be typed at a place, with a description. */
@@ -51,11 +61,12 @@ export function choicesOf({ commands, options, words }: Place): { word: string; 
   ];
 }
 
-/** An option that has a value: the values there are, whose names they are, or neither. */
+/** An option that has a value: the values there are, whose names they are, whether it is a file, or nothing known. */
 export interface ValuedOption {
   flag: string;
   choices: readonly string[];
   names: Names | undefined;
+  takesFiles: boolean;
 }
 
 /** The options of all places that take a value, each once. */
@@ -71,12 +82,12 @@ export function valuedOptions(places: readonly Place[]): ValuedOption[] {
 }
 
 function valuedOption(flag: string, { choices = [], value = "" }: Option): ValuedOption {
-  return { flag, choices, names: namesIn(value) };
+  return { flag, choices, names: namesIn(value), takesFiles: value === "FILE" };
 }
 
 /** The command that prints the names, behind `postrider`. */
 export function listingOf(names: Names): string {
-  return names === "target" ? "target list --names" : "target list --names --kind mailbox";
+  return listings[names];
 }
 
 /** What a shell's `case` tells apart: the words that lead deeper, and the options that have a value. */

@@ -40,7 +40,8 @@ function ofPlace(place: Place): string {
   return `    ${quoted(place.path)}) choices=(${words.join(" ")})${names}${files} ;;`;
 }
 
-function ofOption({ flag, choices, names }: ValuedOption): string {
+function ofOption({ flag, choices, names, takesFiles }: ValuedOption): string {
   const listing = names === undefined ? "" : listingOf(names);
-  return `    ${flag}) choices=(${choices.map(quoted).join(" ")}) names=${quoted(listing)} files= ;;`;
+  const files = takesFiles ? "1" : "";
+  return `    ${flag}) choices=(${choices.map(quoted).join(" ")}) names=${quoted(listing)} files=${files} ;;`;
 }

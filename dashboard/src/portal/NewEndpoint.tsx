@@ -4,7 +4,7 @@ import { answer, client } from "../api/client.ts";
 import { TextField, WebhookUrlField } from "../controls/Field.tsx";
 import { FormDialog } from "../controls/FormDialog.tsx";
 import { EventTypesField } from "../targets/EventTypesField.tsx";
-import { eventTypesOf } from "./eventTypesText.ts";
+import { eventTypesOf } from "../targets/eventTypesText.ts";
 
 /** Makes an endpoint; its secret is handed on, to be shown once. */
 export function NewEndpoint({

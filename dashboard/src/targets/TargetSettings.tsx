@@ -1,10 +1,8 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { useState } from "react";
 import { answer, client } from "../api/client.ts";
-import { Problem } from "../api/problem.ts";
 import { useMay } from "../api/role.ts";
-import type { Target, TargetChanges } from "../api/shapes.ts";
+import type { Target } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
 import { Card } from "../controls/Card.tsx";
 import { Form, TextField } from "../controls/Field.tsx";
@@ -18,9 +16,8 @@ import { FilterFields } from "./FilterFields.tsx";
 import { HeaderFields } from "./HeaderFields.tsx";
 import { OwnSettings } from "./OwnSettings.tsx";
 import { RetryAxis } from "./RetryAxis.tsx";
-import { headersChange, headersOf, headersProblem } from "./headersDraft.ts";
-import { type Draft, draftOf, problemOf, toChanges } from "./settingsDraft.ts";
-import { useTargetChange } from "./useTargetChange.ts";
+import { type Draft, problemOf } from "./settingsDraft.ts";
+import { type SettingsField, useSettingsForm } from "./useSettingsForm.ts";
 
 /** Everything that can be changed about a target, and its deletion. */
 export function TargetSettings({ target }: { target: Target }) {
@@ -37,54 +34,19 @@ export function TargetSettings({ target }: { target: Target }) {
 }
 
 function SettingsForm({ target }: { target: Target }) {
-  const [draft, setDraft] = useState<Draft>(() => draftOf(target));
-  const [headers, setHeaders] = useState(() => headersOf(target));
+  const { draft, patch, field, errorOf, headers, filter, change, canSave, save } = useSettingsForm(target);
   const mayChange = useMay("member");
-  const change = useTargetChange(target.id);
-  const changes: TargetChanges = { ...toChanges(target, draft), ...headersChange(target, headers) };
-  const hasChanges = Object.keys(changes).length > 0;
-  const wrong = problemOf(draft);
-  const wrongHeaders = headersProblem(headers);
-  const field: Field = (name) => ({
-    value: draft[name],
-    error: wrong[name] ?? refusalOf(change.error, name),
-    onChange: (event) => setDraft({ ...draft, [name]: event.target.value }),
-  });
   return (
-    <Form
-      className="max-w-160"
-      onSubmit={() => {
-        if (hasChanges) change.mutate(changes, { onSuccess: () => toast({ text: "Saved." }) });
-      }}
-    >
+    <Form className="max-w-160" onSubmit={save}>
       <fieldset disabled={!mayChange} className="grid gap-3">
-        <Fields target={target} draft={draft} field={field} hasSchedule={!hasWrongSchedule(wrong)} />
-        {target.kind === "webhook" && (
-          <HeaderFields
-            headers={headers}
-            error={wrongHeaders ?? refusalOf(change.error, "headers")}
-            onChange={setHeaders}
-          />
-        )}
-        <FilterFields
-          value={draft.filter}
-          error={wrong.filter ?? refusalOf(change.error, "filter")}
-          onChange={(filter) => setDraft({ ...draft, filter })}
-        />
-        <OwnSettings
-          draft={draft}
-          errorOf={(name) => wrong[name] ?? refusalOf(change.error, name)}
-          onChange={(changes) => setDraft({ ...draft, ...changes })}
-        />
+        <Fields target={target} draft={draft} field={field} />
+        {target.kind === "webhook" && <HeaderFields {...headers} />}
+        <FilterFields {...filter} />
+        <OwnSettings draft={draft} errorOf={errorOf} onChange={patch} />
         {change.isError && <ProblemCard error={change.error} />}
         {mayChange && (
           <div>
-            <Button
-              type="submit"
-              look="primary"
-              busy={change.isPending}
-              disabled={!hasChanges || wrongHeaders !== undefined || Object.keys(wrong).length > 0}
-            >
+            <Button type="submit" look="primary" busy={change.isPending} disabled={!canSave}>
               Save
             </Button>
           </div>
@@ -94,18 +56,15 @@ function SettingsForm({ target }: { target: Target }) {
   );
 }
 
-function hasWrongSchedule(wrong: Partial<Draft>): boolean {
-  return wrong.max_retries !== undefined || wrong.retry_interval_seconds !== undefined;
-}
-
 interface FieldsProps {
   target: Target;
   draft: Draft;
-  field: Field;
-  hasSchedule: boolean;
+  field: SettingsField;
 }
 
-function Fields({ target, draft, field, hasSchedule }: FieldsProps) {
+function Fields({ target, draft, field }: FieldsProps) {
+  const schedule = problemOf(draft);
+  const hasSchedule = schedule.max_retries === undefined && schedule.retry_interval_seconds === undefined;
   return (
     <>
       <TextField label="Name" required maxLength={256} {...field("name")} />
@@ -140,14 +99,8 @@ function Fields({ target, draft, field, hasSchedule }: FieldsProps) {
   );
 }
 
-type Field = (name: keyof Draft) => {
-  value: string;
-  error: string | undefined;
-  onChange: (event: { target: { value: string } }) => void;
-};
-
 /** How fast the receiver may be sent to. */
-function Pace({ field }: { field: Field }) {
+function Pace({ field }: { field: SettingsField }) {
   return (
     <div className="grid gap-3 md:grid-cols-3">
       <TextField
@@ -170,11 +123,6 @@ function Pace({ field }: { field: Field }) {
       />
     </div>
   );
-}
-
-function refusalOf(error: unknown, name: string): string | undefined {
-  if (!(error instanceof Problem) || (error.status !== 400 && error.code !== "uid_taken")) return undefined;
-  return error.message.replace(/^body\//, "").startsWith(name) ? error.message : undefined;
 }
 
 function DeleteTarget({ target }: { target: Target }) {

@@ -1,5 +1,6 @@
 import type { Target, TargetChanges } from "../api/shapes.ts";
 import { isUid, uidRule } from "../customers/customerQueries.ts";
+import { eventTypesOf } from "./eventTypesText.ts";
 import { filterProblem } from "./filterText.ts";
 import { metadataOf, metadataProblem, metadataText } from "../customers/metadataText.ts";
 
@@ -76,7 +77,8 @@ export function problemOf(draft: Draft): Partial<Draft> {
 export function toChanges(target: Target, draft: Draft): TargetChanges {
   const before = draftOf(target);
   const changes: TargetChanges = {};
-  if (draft.name !== before.name) changes.name = draft.name;
+  for (const name of ["name", "url"] as const)
+    if (draft[name].trim() !== before[name]) changes[name] = draft[name].trim();
   if (draft.description !== before.description) changes.description = draft.description;
   for (const name of ["customer_uid", "uid"] as const)
     if (draft[name] !== before[name]) changes[name] = draft[name] === "" ? null : draft[name];
@@ -84,21 +86,13 @@ export function toChanges(target: Target, draft: Draft): TargetChanges {
     changes.metadata = draft.metadata.trim() === "" ? null : metadataOf(draft.metadata);
   if (draft.filter !== before.filter)
     changes.filter = draft.filter.trim() === "" ? null : metadataOf(draft.filter);
-  if (draft.url !== before.url) changes.url = draft.url;
-  if (draft.event_types !== before.event_types) changes.event_types = split(draft.event_types);
+  if (draft.event_types !== before.event_types) changes.event_types = eventTypesOf(draft.event_types);
   if (draft.max_retries !== before.max_retries) changes.max_retries = Number(draft.max_retries);
   if (draft.retry_interval_seconds !== before.retry_interval_seconds)
     changes.retry_interval_seconds = Number(draft.retry_interval_seconds);
   for (const name of optional)
     if (draft[name] !== before[name]) changes[name] = draft[name] === "" ? null : Number(draft[name]);
   return changes;
-}
-
-function split(text: string): string[] {
-  return text
-    .split(",")
-    .map((part) => part.trim())
-    .filter((part) => part !== "");
 }
 
 function isWhole(text: string, low: number, high: number): boolean {

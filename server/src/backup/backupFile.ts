@@ -9,7 +9,7 @@ import type { Contents, Manifest, Part, Sequence } from "./parts.ts";
 
 /*
  * A backup is gzip over lines of JSON, some of which are followed by as many bytes as they say: the manifest, then for each
- * table {"table", "source"}, any number of {"bytes"} with the rows in PostgreSQL's binary copy format, {"rows"}; at last
+ * table {"table", "source"}, with the "schema" of one of a cell, any number of {"bytes"} with the rows in PostgreSQL's binary copy format, {"rows"}; at last
  * {"sequences", "sha256"}, the hash of all that stands before this line.
  */
 
@@ -66,7 +66,7 @@ async function* encode(contents: Contents, counted: (rows: number) => void): Asy
   for await (const part of contents.parts) {
     switch (part.kind) {
       case "begin":
-        yield hashed(line({ table: part.table, source: part.source }));
+        yield hashed(line({ table: part.table, source: part.source, schema: part.schema }));
         break;
       case "bytes":
         gathered.push(part.bytes);
@@ -108,7 +108,8 @@ export async function readBackup(path: string): Promise<Contents> {
     (what, cause) => new BrokenBackupError(`${path} ${what}`, { cause }),
   );
   const manifest = (await reader.line()) as unknown as Manifest;
-  if (manifest.format !== 1) throw new BrokenBackupError(`${path} is no backup that this version can read`);
+  if (![1, 2].includes(manifest.format))
+    throw new BrokenBackupError(`${path} is no backup that this version can read`);
   let sequences: readonly Sequence[] | undefined;
   async function* parts(): AsyncGenerator<Part, void> {
     for (;;) {
@@ -118,7 +119,12 @@ export async function readBackup(path: string): Promise<Contents> {
         yield { kind: "bytes", bytes: await reader.bytes(next["bytes"]) };
       else if (typeof next["rows"] === "number") yield { kind: "end", rows: next["rows"] };
       else if (typeof next["table"] === "string") {
-        yield { kind: "begin", table: next["table"], source: next["source"] as string };
+        yield {
+          kind: "begin",
+          table: next["table"],
+          source: next["source"] as string,
+          schema: next["schema"] as string | undefined,
+        };
       } else {
         if (next["sha256"] !== sha256)
           throw new BrokenBackupError(`${path} is damaged: its checksum differs`);

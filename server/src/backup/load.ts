@@ -3,14 +3,16 @@ import { finished } from "node:stream/promises";
 import type { Writable } from "node:stream";
 import pg from "pg";
 import { applyMigrations } from "../postgres/applyMigrations.ts";
+import { cellSchemas } from "../postgres/cells.ts";
+import { ensureCells } from "../postgres/ensureCells.ts";
 import { rowsInto } from "../postgres/copyStreams.ts";
 import { migrationLockKey } from "../postgres/migrate.ts";
 import { migrations } from "../postgres/migrations.ts";
 import { dropOwnTables, refuseUnlessEmpty } from "./emptiness.ts";
 import { tablesWithoutKey } from "../postgres/partitions.ts";
 import type { OwnTable } from "./ownTables.ts";
-import type { Contents, Manifest, Part, Sequence } from "./parts.ts";
-import { openSession } from "./takeSnapshot.ts";
+import type { Contents, Manifest, OwnCell, Part, Sequence } from "./parts.ts";
+import { findFirstIn, openSession } from "./takeSnapshot.ts";
 
 /** What says later that a database was filled, and by what. */
 export interface Mark {
@@ -37,20 +39,27 @@ export async function load(
   mark?: Mark,
 ): Promise<Loaded> {
   const known = migrationsOf(manifest);
+  const cells = cellsOf(manifest);
   await client.query("select pg_advisory_lock($1)", [migrationLockKey]);
   await refuseUnlessEmpty(client);
   await dropOwnTables(client);
   try {
     await applyMigrations({ client }, known);
+    if (cells.length > 0) await ensureCells({ client }, cells.length);
     await client.query("begin");
     for (const table of manifest.tables) await makePartitions(client, table);
+    for (const { schema, tables } of cells) {
+      await findFirstIn(client, schema);
+      for (const table of tables) await makePartitions(client, table);
+    }
     const rows = await loadRows(client, manifest, parts);
+    await client.query("reset search_path");
     for (const sequence of await sequences()) await setSequence(client, sequence);
     if (mark !== undefined) await leaveMark(client, mark.id);
     mark?.beforeCommit();
     await client.query("commit");
     await client.query("analyze");
-    return { tables: manifest.tables.length, rows };
+    return { tables: [manifest, ...cells].reduce((sum, { tables }) => sum + tables.length, 0), rows };
   } catch (error) {
     // The connection may be what broke; then the transaction is rolled back, and the next attempt removes the schema.
     await client.query("rollback").catch(() => undefined);
@@ -94,6 +103,13 @@ function migrationsOf(manifest: Manifest): typeof migrations {
   return migrations.filter((ours) => manifest.migrations.some(({ version }) => version === ours.version));
 }
 
+/** They are text of a file, and name schemas. @throws {Error} when they are not those of a number of cells. */
+function cellsOf({ cells = [] }: Manifest): readonly OwnCell[] {
+  const wanted = cells.length === 0 ? [] : cellSchemas(cells.length);
+  if (cells.every(({ schema }, number) => schema === wanted[number])) return cells;
+  throw new Error("the backup's cells are described in a way that is not ours");
+}
+
 async function makePartitions(client: pg.Client, { name: parent, partitions }: OwnTable): Promise<void> {
   for (const { name, bounds, settings, unmeasured } of partitions) {
     // They are text of a file, and go into statements.
@@ -117,13 +133,18 @@ function isSetting(text: string): boolean {
 }
 
 async function loadRows(client: pg.Client, manifest: Manifest, parts: AsyncIterable<Part>): Promise<number> {
-  const columns = new Map(manifest.tables.map((table) => [table.name, table.columns]));
+  const places = new Map<string | undefined, readonly OwnTable[]>([[undefined, manifest.tables]]);
+  for (const { schema, tables } of manifest.cells ?? []) places.set(schema, tables);
+  let place: string | undefined;
   let total = 0;
   let sink: Writable | undefined;
   for await (const part of parts) {
     switch (part.kind) {
       case "begin":
-        sink = rowsInto(client, intoOf(part.table, columns.get(part.table)));
+        if (part.schema === undefined) await client.query("reset search_path");
+        else if (part.schema !== place) await findFirstIn(client, part.schema);
+        place = part.schema;
+        sink = rowsInto(client, intoOf(part.table, places.get(part.schema)));
         // Awaited at the end of the table; a failure before it must not be unheard.
         sink.on("error", () => undefined);
         break;
@@ -142,7 +163,8 @@ async function loadRows(client: pg.Client, manifest: Manifest, parts: AsyncItera
   return total;
 }
 
-function intoOf(table: string, columns: readonly string[] | undefined): string {
+function intoOf(table: string, tables: readonly OwnTable[] = []): string {
+  const columns = tables.find(({ name }) => name === table)?.columns;
   if (columns === undefined) throw new Error(`the table ${table} is not described`);
   return `${pg.escapeIdentifier(table)} (${columns.map((column) => pg.escapeIdentifier(column)).join(", ")})`;
 }

@@ -31,7 +31,9 @@ export const tableNames: readonly string[] = [
   ]),
 ];
 
-/** The tables whose rows a backup has, those that others refer to first. */
+/**
+ * The tables whose rows a backup has, of the schema that the session's path finds them in; those that others of it refer to first.
+ */
 export async function ownTables(client: pg.ClientBase): Promise<OwnTable[]> {
   const { rows } = await client.query<{ name: string; columns: string[] }>(
     `select c.relname as name, array_agg(a.attname::text order by a.attnum) as columns
@@ -91,6 +93,7 @@ async function references(client: pg.ClientBase): Promise<{ from: string; to: st
      join pg_class b on b.oid = k.confrelid
      where k.contype = 'f'
        and a.relnamespace = ${home}
+       and b.relnamespace = ${home}
        and a.oid <> b.oid`,
   );
   return rows;

@@ -1,9 +1,15 @@
 import type { OwnTable } from "./ownTables.ts";
 
+/** The tables of one cell of the data plane. */
+export interface OwnCell {
+  schema: string;
+  tables: readonly OwnTable[];
+}
+
 /** What a backup is, before its rows. */
 export interface Manifest {
-  /** Of this description and what follows it. */
-  format: 1;
+  /** Of this description and what follows it: 2 where there are cells, which versions before do not know of. */
+  format: 1 | 2;
   /** Unix seconds: the moment that the rows are of. */
   created_at: number;
   /** Of Postrider. */
@@ -12,11 +18,16 @@ export interface Manifest {
   key_fingerprint: string;
   migrations: readonly { version: number; name: string; checksum: string }[];
   tables: readonly OwnTable[];
+  /** In the order of their buckets; absent where the data plane is not divided. */
+  cells?: readonly OwnCell[];
 }
 
-/** The rows of one table or partition, in PostgreSQL's binary copy format, piece by piece. */
+/**
+ * The rows of one table or partition, in PostgreSQL's binary copy format, piece by piece. The schema is that of a cell, and
+ * absent for the other tables.
+ */
 export type Part =
-  | { kind: "begin"; table: string; source: string }
+  | { kind: "begin"; table: string; source: string; schema?: string | undefined }
   | { kind: "bytes"; bytes: Buffer }
   | { kind: "end"; rows: number };
 

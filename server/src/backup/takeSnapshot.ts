@@ -2,10 +2,11 @@ import { createHash } from "node:crypto";
 import pg from "pg";
 import { rowsOf } from "../postgres/copyStreams.ts";
 import { presentCells } from "../postgres/ensureCells.ts";
+import { tableSchema } from "../postgres/partitions.ts";
 import { migrations } from "../postgres/migrations.ts";
 import type { DatabaseConnection } from "../postgres/pool.ts";
 import { type OwnTable, ownTables } from "./ownTables.ts";
-import type { Contents, Manifest, Part, Sequence } from "./parts.ts";
+import type { Contents, Manifest, OwnCell, Part, Sequence } from "./parts.ts";
 
 /** What is to be known of a database to take it as a whole. */
 export interface Source {
@@ -48,7 +49,7 @@ export async function withSnapshot<T>(source: Source, use: (contents: Contents) 
     const manifest = await describe(holder, source);
     return await use({
       manifest,
-      parts: readAll(reader, rows[0]!.id, manifest.tables),
+      parts: readAll(reader, rows[0]!.id, manifest),
       sequences: () => readSequences(reader),
     });
   } finally {
@@ -57,7 +58,6 @@ export async function withSnapshot<T>(source: Source, use: (contents: Contents) 
 }
 
 async function describe(client: pg.Client, source: Source): Promise<Manifest> {
-  await refuseCells(client);
   const rows = await readMigrations(client);
   const unknown = rows.find(({ version }) => migrations.every((known) => known.version !== version));
   if (unknown !== undefined) {
@@ -65,20 +65,33 @@ async function describe(client: pg.Client, source: Source): Promise<Manifest> {
       `the database has migration ${unknown.name}, which this version of Postrider does not know: use the newer version's command`,
     );
   }
+  const cells = await describeCells(client);
   return {
-    format: 1,
+    format: cells.length === 0 ? 1 : 2,
     created_at: Math.floor(source.nowMs / 1000),
     version: source.version,
     key_fingerprint: fingerprintOf(source.encryptionKey),
     migrations: rows,
     tables: await ownTables(client),
+    ...(cells.length > 0 && { cells }),
   };
 }
 
-/** The rows of cells are in schemas of their own, which nothing here reads. */
-async function refuseCells(client: pg.Client): Promise<void> {
-  if ((await presentCells(client)).length > 0)
-    throw new Error("the database is divided into cells, which no backup can be taken of yet");
+async function describeCells(client: pg.Client): Promise<OwnCell[]> {
+  const cells: OwnCell[] = [];
+  for (const schema of await presentCells(client)) {
+    await findFirstIn(client, schema);
+    cells.push({ schema, tables: await ownTables(client) });
+    await client.query("reset search_path");
+  }
+  return cells;
+}
+
+/** From here on the session's names of tables mean a cell's, and those that it has not the control plane's. */
+export async function findFirstIn(client: pg.ClientBase, schema: string): Promise<void> {
+  await client.query("reset search_path");
+  const home = await tableSchema(client);
+  await client.query(`set search_path = ${pg.escapeIdentifier(schema)}, ${home}`);
 }
 
 /** Those of the list that the database has: versions that knew ten migrations or fewer had another. */
@@ -97,7 +110,20 @@ async function readMigrations(client: pg.Client): Promise<Manifest["migrations"]
 async function* readAll(
   client: pg.Client,
   snapshot: string,
-  tables: readonly OwnTable[],
+  { tables, cells = [] }: Manifest,
+): AsyncGenerator<Part, void> {
+  yield* readTables(client, snapshot, { tables });
+  for (const cell of cells) {
+    await findFirstIn(client, cell.schema);
+    yield* readTables(client, snapshot, cell);
+    await client.query("reset search_path");
+  }
+}
+
+async function* readTables(
+  client: pg.Client,
+  snapshot: string,
+  { schema, tables }: { schema?: string; tables: readonly OwnTable[] },
 ): AsyncGenerator<Part, void> {
   for (const { name, columns, partitions } of tables) {
     const sources = partitions.length === 0 ? [name] : partitions.map((one) => one.name);
@@ -105,7 +131,7 @@ async function* readAll(
       await client.query(
         `begin isolation level repeatable read read only; set transaction snapshot ${pg.escapeLiteral(snapshot)}`,
       );
-      if (await isThere(client, source)) yield* readRows(client, { table: name, source, columns });
+      if (await isThere(client, source)) yield* readRows(client, { table: name, source, columns, schema });
       await client.query("commit");
     }
   }
@@ -125,9 +151,14 @@ async function isThere(client: pg.Client, table: string): Promise<boolean> {
 
 async function* readRows(
   client: pg.Client,
-  { table, source, columns }: { table: string; source: string; columns: readonly string[] },
+  {
+    table,
+    source,
+    columns,
+    schema,
+  }: { table: string; source: string; columns: readonly string[]; schema: string | undefined },
 ): AsyncGenerator<Part, void> {
-  yield { kind: "begin", table, source };
+  yield { kind: "begin", table, source, schema };
   const list = columns.map((column) => pg.escapeIdentifier(column)).join(", ");
   const stream = rowsOf(client, `select ${list} from only ${pg.escapeIdentifier(source)}`);
   for await (const bytes of stream as AsyncIterable<Buffer>) yield { kind: "bytes", bytes };

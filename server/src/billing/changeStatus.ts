@@ -14,6 +14,7 @@ export interface RecordedChange {
 
 /**
  * Puts an organization into a state because an operator says so, with grace starting now.
+ * @param pool of the organization's cell, where its ledger is.
  * @throws {ApiError} 404 without such an organization.
  */
 export function setStatus(
@@ -44,7 +45,10 @@ export async function lockStatus(client: pg.PoolClient, orgId: string): Promise<
   return stored;
 }
 
-/** Writes a change of a locked organization together with its record; a grace that had lapsed is recorded first. */
+/**
+ * Writes a change of a locked organization together with its record; a grace that had lapsed is recorded first. The session is
+ * of the organization's cell.
+ */
 export async function applyChange(
   client: pg.PoolClient,
   input: {

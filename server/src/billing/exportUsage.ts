@@ -1,6 +1,7 @@
 import type { Stripe } from "stripe";
 import type pg from "pg";
 import type { StripeConfig } from "../config/config.ts";
+import type { Cells } from "../postgres/cells.ts";
 import type { Log } from "../telemetry/log.ts";
 import { releaseInvoices } from "./holdInvoices.ts";
 import {
@@ -20,6 +21,8 @@ import { writeBatches } from "./writeBatches.ts";
 
 export interface ExportDeps {
   pool: pg.Pool;
+  /** Where the ledger is: each organization's part in its own cell. */
+  cells: Cells;
   stripe: Stripe;
   config: StripeConfig;
   log: Log;
@@ -63,7 +66,7 @@ async function runRounds(deps: ExportDeps, counts: ExportCounts): Promise<void> 
   const run = { failuresInRow: 0 };
   for (let round = 0; round < most.rounds && !deps.signal.aborted; round++) {
     const nowSeconds = secondsOf(deps);
-    counts.written += await writeBatches(deps.pool, nowSeconds);
+    for (const { pool } of deps.cells.all()) counts.written += await writeBatches(pool, nowSeconds);
     const due = await findDueBatches(deps.pool, nowSeconds, most.batchesPerRound);
     if (due.length === 0) return;
     // All of them end before the lock is given back: nothing is under way when another process begins.

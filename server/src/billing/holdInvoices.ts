@@ -1,6 +1,7 @@
 import { Stripe } from "stripe";
 import type pg from "pg";
 import type { StripeConfig } from "../config/config.ts";
+import type { Cell, Cells } from "../postgres/cells.ts";
 import type { Log } from "../telemetry/log.ts";
 import { findAccountOfCustomer } from "./accountStore.ts";
 import { readMeterTotal } from "./meterSummary.ts";
@@ -13,6 +14,8 @@ interface HoldDeps {
 }
 
 export interface ReleaseDeps extends HoldDeps {
+  /** Where the ledger is, which says what of a month is not exported yet. */
+  cells: Cells;
   config: StripeConfig;
   log: Log;
 }
@@ -63,20 +66,23 @@ interface HeldInvoice {
 /** Lets drafts go whose month is wholly at the processor and counted there. @returns how many. */
 export async function releaseInvoices(deps: ReleaseDeps): Promise<number> {
   let released = 0;
-  for (const held of await findReleasable(deps)) {
-    if (!(await isCounted(deps, held))) continue;
-    await letGo(deps.stripe, held.invoice_id);
-    await deps.pool.query("update held_invoices set released_at = $2 where invoice_id = $1", [
-      held.invoice_id,
-      Math.floor(deps.nowMs() / 1000),
-    ]);
-    released++;
+  for (const cell of deps.cells.all()) {
+    for (const held of await findReleasable(cell, Math.floor(deps.nowMs() / 1000))) {
+      if (!(await isCounted(deps, held))) continue;
+      await letGo(deps.stripe, held.invoice_id);
+      await deps.pool.query("update held_invoices set released_at = $2 where invoice_id = $1", [
+        held.invoice_id,
+        Math.floor(deps.nowMs() / 1000),
+      ]);
+      released++;
+    }
   }
   return released;
 }
 
-async function findReleasable({ pool, nowMs }: HoldDeps): Promise<HeldInvoice[]> {
-  const nowSeconds = Math.floor(nowMs() / 1000);
+/** Of the organizations that a cell has: in its ledger nothing is known of the others. */
+async function findReleasable(cell: Cell, nowSeconds: number): Promise<HeldInvoice[]> {
+  const { pool, firstBucket, lastBucket } = cell;
   const { rows } = await pool.query<HeldInvoice>(
     `select
        h.invoice_id,
@@ -104,9 +110,10 @@ async function findReleasable({ pool, nowMs }: HoldDeps): Promise<HeldInvoice[]>
        ) l
      ) u
      where h.released_at is null
+       and get_byte(uuid_send(h.org_id), 15) between $2 and $3
      order by h.held_at
      limit $1`,
-    [invoicesPerRun],
+    [invoicesPerRun, firstBucket, lastBucket],
   );
   return rows.filter(
     ({ period, waiting }) => waiting <= 0 && nowSeconds >= periodBounds(period).endSeconds + settlingSeconds,

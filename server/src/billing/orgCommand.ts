@@ -4,6 +4,7 @@ import type pg from "pg";
 import { requireName } from "../accounts/name.ts";
 import type { Passwords } from "../accounts/passwords.ts";
 import { provisionOrganization } from "../accounts/provision.ts";
+import type { Cells } from "../postgres/cells.ts";
 import type { BillingStatus } from "../postgres/tables.ts";
 import { setStatus } from "./changeStatus.ts";
 import { settleByOperator } from "./settleByOperator.ts";
@@ -11,6 +12,8 @@ import { describeOrganization, findOrganizationId, listOrganizations } from "./o
 
 export interface OrgCommandDeps {
   pool: pg.Pool;
+  /** Where the ledger is: each organization's part in its own cell. */
+  cells: Cells;
   passwords: Passwords;
   nowMs: () => number;
   /** Who gives the command, for the record. */
@@ -102,7 +105,7 @@ function show(args: string[]): OrgCommand {
   const [organization] = expectWords(parse(args, {}).positionals, ["id or slug"]);
   return async (deps) => {
     const orgId = await findOrganizationId(deps.pool, organization);
-    showResult(deps, await describeOrganization(deps.pool, orgId, secondsOf(deps)));
+    showResult(deps, await describeOrganization(deps.cells.ofOrg(orgId).pool, orgId, secondsOf(deps)));
   };
 }
 
@@ -114,7 +117,7 @@ function setState(args: string[]): OrgCommand {
   return async (deps) => {
     const orgId = await findOrganizationId(deps.pool, organization);
     const cause = `operator ${deps.operator}${reason === undefined ? "" : `: ${reason}`}`;
-    const change = await setStatus(deps.pool, {
+    const change = await setStatus(deps.cells.ofOrg(orgId).pool, {
       orgId,
       status,
       cause,

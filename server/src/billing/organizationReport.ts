@@ -53,7 +53,10 @@ export async function* listOrganizations(
   }
 }
 
-/** What an operator wants to know of an organization: state and its history, usage, export, open questions. */
+/**
+ * What an operator wants to know of an organization: state and its history, usage, export, open questions.
+ * @param pool of the organization's cell.
+ */
 export async function describeOrganization(
   pool: pg.Pool,
   orgId: string,

@@ -1,11 +1,13 @@
 import type { Stripe } from "stripe";
 import type pg from "pg";
+import type { Cells } from "../postgres/cells.ts";
 import type { Log } from "../telemetry/log.ts";
 import { holdInvoice } from "./holdInvoices.ts";
 import { syncStanding } from "./syncStanding.ts";
 
 export interface ProcessDeps {
   pool: pg.Pool;
+  cells: Cells;
   stripe: Stripe;
   log: Log;
   nowMs: () => number;

@@ -1,5 +1,6 @@
 import type { Stripe } from "stripe";
 import type pg from "pg";
+import type { Cells } from "../postgres/cells.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import type { BillingAccount } from "./accountStore.ts";
 import { findAccountOfCustomer } from "./accountStore.ts";
@@ -10,6 +11,8 @@ import { effectiveStatus } from "./status.ts";
 
 export interface SyncDeps {
   pool: pg.Pool;
+  /** Where the ledger is, of which a change of state waives a part. */
+  cells: Cells;
   stripe: Stripe;
   nowMs: () => number;
 }
@@ -54,14 +57,14 @@ async function readFacts(stripe: Stripe, customerId: string): Promise<ProcessorF
 
 /** Applies a reading in one transaction; false when another reading was applied since `account` was read. */
 function applyFacts(
-  { pool, nowMs }: SyncDeps,
+  { cells, nowMs }: SyncDeps,
   account: BillingAccount,
   facts: ProcessorFacts,
   cause: string,
 ): Promise<boolean> {
   const orgId = account.org_id;
   const nowSeconds = Math.floor(nowMs() / 1000);
-  return inTransaction(pool, async (client) => {
+  return inTransaction(cells.ofOrg(orgId).pool, async (client) => {
     const stored = await lockStatus(client, orgId);
     const { rowCount } = await client.query(
       `update billing_accounts

@@ -1,6 +1,7 @@
 import type pg from "pg";
 import type { Config } from "../config/config.ts";
 import { type Loop, startLoop } from "../maintenance/chore.ts";
+import type { Cells } from "../postgres/cells.ts";
 import type { Log } from "../telemetry/log.ts";
 import { suspendLapsedGraces } from "./changeStatus.ts";
 import { exportUsage } from "./exportUsage.ts";
@@ -9,6 +10,7 @@ import { createProcessor } from "./processor.ts";
 
 export interface BillingWorkerDeps {
   pool: pg.Pool;
+  cells: Cells;
   log: Log;
   config: Pick<Config, "billing" | "meterExportSeconds">;
   nowMs: () => number;
@@ -25,7 +27,7 @@ const gracesEveryMs = 60_000;
 
 /** Runs what live billing does by itself; while billing is disabled there is nothing to do but end graces. */
 export function startBillingWorker(deps: BillingWorkerDeps): BillingWorker {
-  const { pool, log, config, nowMs } = deps;
+  const { pool, cells, log, config, nowMs } = deps;
   const graces = {
     name: "lapsed graces",
     everyMs: gracesEveryMs,
@@ -36,7 +38,7 @@ export function startBillingWorker(deps: BillingWorkerDeps): BillingWorker {
   let events: Loop | undefined;
   if (config.billing.kind === "stripe") {
     const processor = { stripe: createProcessor(config.billing), config: config.billing };
-    const work = { pool, log, nowMs, signal: stopping.signal, ...processor };
+    const work = { pool, cells, log, nowMs, signal: stopping.signal, ...processor };
     events = startLoop(
       {
         name: "billing events",

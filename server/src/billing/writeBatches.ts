@@ -9,6 +9,7 @@ const monthsBack = 2;
 /**
  * Writes down what is to be sent next: for each customer without an open batch, what its earliest unfinished month
  * has accepted beyond what was written down before. Nothing is sent here.
+ * @param pool of the cell whose customers they are: those of another have accepted nothing here.
  * @returns how many batches were written.
  */
 export async function writeBatches(pool: pg.Pool, nowSeconds: number): Promise<number> {

@@ -59,10 +59,6 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
         problems.push(`POSTRIDER_BILLING=stripe needs ${name}; set it or leave billing disabled`);
     }
   }
-  if (parsed.cells !== "1" && parsed.billingMode === "stripe")
-    problems.push(
-      "POSTRIDER_CELLS must be 1 with POSTRIDER_BILLING=stripe: usage of several cells is not exported yet",
-    );
   if (problems.length > 0) throw new ConfigError(problems);
   return withBilling({ ...parsed, mailboxRetentionSeconds: mailboxRetention(parsed) });
 }

@@ -1,6 +1,6 @@
 /** One request of the public interface, as a tool makes it: the tools have no other way to the service. */
 export interface InterfaceCall {
-  method: "GET" | "POST";
+  method: "GET" | "POST" | "PUT";
   /** With ids in their places. */
   path: string;
   query?: Readonly<Record<string, string | number | undefined>>;

@@ -24,7 +24,7 @@ export async function readPayloadPart(
 }
 
 /** Cuts between characters, so that the parts put together are the whole. */
-function partOf(bytes: Buffer, offsetBytes: number, limitBytes: number): Static<typeof PayloadPart> {
+export function partOf(bytes: Buffer, offsetBytes: number, limitBytes: number): Static<typeof PayloadPart> {
   const from = characterStart(bytes, offsetBytes);
   const to = characterStart(bytes, from + limitBytes);
   return {

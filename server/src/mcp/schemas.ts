@@ -41,7 +41,7 @@ export const PayloadPart = Type.Object({
   offset_bytes: Type.Integer(),
   total_bytes: Type.Integer(),
   next_offset_bytes: Type.Union([Type.Integer(), Type.Null()], {
-    description: "For get_item's payload_offset_bytes, which reads on from there; null at the end",
+    description: "For the offset of the next call, which reads on from there; null at the end",
   }),
 });
 

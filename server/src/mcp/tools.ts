@@ -1,3 +1,4 @@
+import { eventTypeTools } from "./eventTypeTools.ts";
 import { itemTools } from "./itemTools.ts";
 import { mailboxTools } from "./mailboxTools.ts";
 import { publicationTools } from "./publicationTools.ts";
@@ -8,6 +9,7 @@ import type { Tool } from "./tool.ts";
 /** What agents can do, over either transport. No tool takes an address or shows a secret. */
 export const tools: readonly Tool[] = [
   ...targetTools(),
+  ...eventTypeTools(),
   ...itemTools(),
   ...publicationTools(),
   ...replayTools(),

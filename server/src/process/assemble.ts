@@ -17,6 +17,7 @@ import type { Mailboxes } from "../mailbox/mailboxes.ts";
 import { createGivenUpRelay } from "../mcp/givenUpRelay.ts";
 import { parseNetworks } from "../outbound/addressGuard.ts";
 import { connectOutbound } from "../outbound/connectOutbound.ts";
+import { Admission } from "../delivery/dispatch/admission.ts";
 import { type Cells, oneCell } from "../postgres/cells.ts";
 import type { DatabaseConnection } from "../postgres/pool.ts";
 import type { ProcessRecord } from "../postgres/processes.ts";
@@ -66,7 +67,8 @@ export interface Service {
 export type Foundation = ReturnType<typeof layFoundation>;
 
 /** What all cells stand on: the control plane's tables, the outbound client, keys and streams. */
-function layFoundation({ config, pool, encryptionKey, log, telemetry, nowMs = Date.now }: ServiceDeps) {
+function layFoundation(deps: ServiceDeps) {
+  const { config, pool, encryptionKey, log, telemetry, nowMs = Date.now, cells } = deps;
   const networks = parseNetworks(config.allowedNetworks);
   const streams = createStreams({ pool, log, nowMs });
   const keyOwners = createKeyOwners(pool);
@@ -75,6 +77,8 @@ function layFoundation({ config, pool, encryptionKey, log, telemetry, nowMs = Da
   return {
     registry,
     networks,
+    // One cell's dispatcher has its own.
+    admission: (cells?.all().length ?? 1) > 1 ? new Admission(config.maxInFlight, () => 0) : undefined,
     outbound: connectOutbound(config, networks),
     box: createSecretBox({ current: encryptionKey, previous: config.previousEncryptionKeys }),
     keyUsage: createKeyUsage(pool, log),
@@ -143,7 +147,7 @@ export function createService(deps: ServiceDeps): Service {
       for (const part of parts) startCell(part, config);
       if (!config.roles.has("maintenance")) return;
       maintenance = startMaintenance({ config, pool, log, nowMs, changes: foundation.changes, cells: parts });
-      billing = startBillingWorker({ config, pool, log, nowMs });
+      billing = startBillingWorker({ config, pool, cells, log, nowMs });
     },
     async stop() {
       isStopping = true;

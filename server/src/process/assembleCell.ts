@@ -39,7 +39,7 @@ export function assembleCell(deps: ServiceDeps, foundation: Foundation, { cell, 
   const registry = registryOf(config, foundation, { cell, cells }, requestPool);
   const outbound = withTryout(foundation.outbound, { pool, box, log, nowMs });
   const common = {
-    config: sharedOut(config, cells),
+    config,
     pool,
     log,
     nowMs,
@@ -61,6 +61,7 @@ export function assembleCell(deps: ServiceDeps, foundation: Foundation, { cell, 
   });
   const dispatcher: Dispatcher = createDelivery({
     ...common,
+    admission: foundation.admission,
     sendHandoff: (delivery, target) => handoffs.send(delivery, target),
     ...(helper && { helper }),
   });
@@ -97,12 +98,6 @@ export function assembleCell(deps: ServiceDeps, foundation: Foundation, { cell, 
 interface Place {
   cell: Cell;
   cells: Cells;
-}
-
-/** Of several cells each has its part of what a process may have under way. */
-function sharedOut(config: ServiceDeps["config"], cells: Cells): ServiceDeps["config"] {
-  const count = cells.all().length;
-  return count === 1 ? config : { ...config, maxInFlight: Math.ceil(config.maxInFlight / count) };
 }
 
 /** One cell is measured with the process; of several each has figures of its own, which say whose they are. */

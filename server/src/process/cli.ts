@@ -127,6 +127,7 @@ async function withDatabase(command: (deps: OrgCommandDeps) => Promise<void>): P
   try {
     await command({
       pool: database.pool,
+      cells: database.cells,
       passwords: createPasswords(),
       nowMs: Date.now,
       operator: userInfo().username,

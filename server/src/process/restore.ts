@@ -5,6 +5,9 @@ import { load, type Loaded, type Mark } from "../backup/load.ts";
 import type { Contents, Manifest } from "../backup/parts.ts";
 import { fingerprintOf, openSession } from "../backup/takeSnapshot.ts";
 import type { Config } from "../config/config.ts";
+import type { Cells } from "../postgres/cells.ts";
+import { presentCells } from "../postgres/ensureCells.ts";
+import { closeCells, openCells } from "../postgres/openCells.ts";
 import { endAllLeases } from "../delivery/rows/sweepDeliveries.ts";
 import { migrate } from "../postgres/migrate.ts";
 import { createPool, type DatabaseConnection } from "../postgres/pool.ts";
@@ -27,6 +30,11 @@ export async function restore(config: Config, path: string, { say, show }: Talk)
       : { connection: { url: config.databaseUrl }, close: () => Promise.resolve() };
   try {
     const loaded = await loadInto(database.connection, await readBackup(path));
+    const cells = manifest.cells?.length ?? 1;
+    if (String(cells) !== config.cells)
+      say(
+        `The backup is of a database with ${cellsText(cells)}: start the service with POSTRIDER_CELLS=${cells}`,
+      );
     show({ file: path, created_at: manifest.created_at, ...loaded });
   } finally {
     await database.close();
@@ -55,13 +63,33 @@ export async function bringUpToDate(
   connection: DatabaseConnection,
   mayEndLeases: (pool: pg.Pool) => Promise<boolean>,
 ): Promise<void> {
-  const pool = createPool({ connection, size: 2, onError: () => undefined });
+  const options = { connection, size: 2, onError: () => undefined };
+  const pool = createPool(options);
+  let cells: Cells | undefined;
   try {
-    await migrate(pool);
-    if (await mayEndLeases(pool)) await endAllLeases(pool);
+    const count = await countCells(pool);
+    cells = openCells(pool, count, options);
+    await migrate(pool, { cells: count });
+    if (!(await mayEndLeases(pool))) return;
+    for (const cell of cells.all()) await endAllLeases(cell.pool);
   } finally {
+    if (cells !== undefined) await closeCells(cells, pool);
     await pool.end();
   }
+}
+
+/** How many the rows came with. */
+async function countCells(pool: pg.Pool): Promise<number> {
+  const client = await pool.connect();
+  try {
+    return Math.max(1, (await presentCells(client)).length);
+  } finally {
+    client.release();
+  }
+}
+
+function cellsText(count: number): string {
+  return count === 1 ? "one cell" : `${count} cells`;
 }
 
 /** Another key would make every secret unreadable. @throws {CommandError} when it is not that of the backup. */

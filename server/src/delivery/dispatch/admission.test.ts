@@ -44,6 +44,17 @@ test("what another thread has counts among all and to its organization", () => {
   expect(fill(admission, lane)).toBe(28);
 });
 
+test("what several dispatchers share is counted once, and they have the first choice of it by turns", () => {
+  const admission = new Admission(512, () => 0);
+  const asked: string[] = [];
+  for (const name of ["a", "b", "c"]) admission.takePart(() => asked.push(name));
+  expect(admission.isShared()).toBe(true);
+  expect(fill(admission, laneOf(admission, "first", "hanging"))).toBe(64);
+  expect(fill(admission, laneOf(admission, "second", "hanging"))).toBe(0);
+  for (let n = 0; n < 3; n++) admission.pumpAll();
+  expect(asked.join("")).toBe("bcacababc");
+});
+
 test("some untried targets are tried however many of those that were trusted hang", () => {
   const admission = new Admission(512, () => 0);
   const trusted = laneOf(admission, "a", "prompt");

@@ -44,7 +44,10 @@ const targetPartOfFree = 1 / 8;
 const orgTimesFree = 7;
 const orgTimesUnprovenFree = 3;
 
-/** Decides which target's request may start next; counts what is under way by standing and organization. */
+/**
+ * Decides which target's request may start next; counts what is under way by standing and organization. Dispatchers of several
+ * cells have one between them: the requests of a process, and what of them each kind of target may have, are not divided.
+ */
 export class Admission {
   readonly #maxInFlight: number;
   readonly #lent: () => number;
@@ -54,6 +57,8 @@ export class Admission {
   readonly #untriedReserve: number;
   readonly #inFlight: Record<Standing, number> = { prompt: 0, slow: 0, untried: 0, hanging: 0 };
   readonly #orgs = new Map<string, OrgAtWork>();
+  readonly #pumps: (() => void)[] = [];
+  #firstPump = 0;
   #total = 0;
 
   /** @param maxInFlight Requests under way in all. @param lent How many of them another thread has. */
@@ -134,6 +139,22 @@ export class Admission {
     }
     org.lanes++;
     lane.org = org;
+  }
+
+  /** @param pump has a dispatcher start what it can. */
+  takePart(pump: () => void): void {
+    this.#pumps.push(pump);
+  }
+
+  isShared(): boolean {
+    return this.#pumps.length > 1;
+  }
+
+  /** Has each dispatcher start what it can, another one first each time. */
+  pumpAll(): void {
+    this.#firstPump++;
+    for (let step = 0; step < this.#pumps.length; step++)
+      this.#pumps[(this.#firstPump + step) % this.#pumps.length]!();
   }
 
   /** The lane, which has nothing in memory or under way, is forgotten. */

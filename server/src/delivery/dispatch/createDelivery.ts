@@ -9,6 +9,7 @@ import { createDeliveryMetrics } from "../../telemetry/deliveryMetrics.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Traces } from "../../telemetry/traces.ts";
 import type { AttemptResult, Delivery } from "../../items/delivery.ts";
+import type { Admission } from "./admission.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { createBusyMeter, createLending, type HelpingThread } from "./lending.ts";
 import { createOpenCircuits } from "./openCircuits.ts";
@@ -32,6 +33,8 @@ export interface DeliveryDeps {
   nowMs: () => number;
   /** How a delivery to an agent is attempted. */
   sendHandoff: (delivery: Delivery, target: TargetConfig) => Promise<AttemptResult>;
+  /** Shared by the cells of a process; a dispatcher has its own unless told. */
+  admission?: Admission | undefined;
   /** Takes a part of what this thread is too busy for. */
   helper?: HelpingThread;
   /** In the thread that helps: the targets that are lent to it, which are all that it sends to. */
@@ -67,6 +70,7 @@ export function createDelivery(deps: DeliveryDeps): Dispatcher {
     timeoutMs: config.deliveryTimeoutMs,
     targetConcurrency: config.targetConcurrency,
     maxInFlight: config.maxInFlight,
+    admission: deps.admission,
     nodeId,
     newToken: () => randomInt(2 ** 47),
     // What a helping thread has trouble with, it gives back.

@@ -59,6 +59,7 @@ export class Dispatcher implements DeliveryGauges {
     return hasGone;
   };
   #isStopping = false;
+  #inFlight = 0;
   #ticker: NodeJS.Timeout | undefined;
   #tickedAtMs = 0;
   #claims: ClaimLoop | undefined;
@@ -67,7 +68,8 @@ export class Dispatcher implements DeliveryGauges {
   constructor(deps: DispatcherDeps) {
     this.#deps = deps;
     const { borrowing, lending, log } = deps;
-    this.#admission = new Admission(deps.maxInFlight, () => lending?.requests() ?? 0);
+    this.#admission = deps.admission ?? new Admission(deps.maxInFlight, () => lending?.requests() ?? 0);
+    this.#admission.takePart(() => this.#pump());
     this.#paces = new Paces({
       ...deps,
       ready: (lane) => this.#paceAllows(lane),
@@ -179,11 +181,11 @@ export class Dispatcher implements DeliveryGauges {
   }
 
   inFlight(): number {
-    return this.#admission.inFlight();
+    return this.#inFlight;
   }
 
   inFlightUnproven(): number {
-    return this.#admission.unproven();
+    return this.#lanes.inFlightUnproven();
   }
 
   inMemory(): number {
@@ -268,6 +270,7 @@ export class Dispatcher implements DeliveryGauges {
     if (lane.inFlight === 0) lane.progressAtMs = nowMs;
     if (lane.pace !== undefined) begin(lane.pace, nowMs);
     this.#admission.started(lane);
+    this.#inFlight++;
     const target = lane.config;
     const attemptedAtMs = Date.now();
     attempt(this.#deps, delivery, target, (result) =>
@@ -278,16 +281,17 @@ export class Dispatcher implements DeliveryGauges {
 
   #end(lane: Lane, { delivery, target, result, attemptedAtMs }: EndedAttempt): void {
     this.#admission.ended(lane);
+    this.#inFlight--;
     if (result.verdict.outcome === "unsent") this.#takeBack(lane, delivery, result.verdict.error);
     else {
       this.#note(lane, result);
       this.#deps.lending?.ended(lane);
       this.#deps.finisher.finish(delivery, target, result, attemptedAtMs);
     }
-    if (this.#lanes.turns.isEmpty()) this.#startFrom(lane);
+    if (this.#lanes.turns.isEmpty() && !this.#admission.isShared()) this.#startFrom(lane);
     else {
       this.#offerTurn(lane);
-      this.#pump();
+      this.#admission.pumpAll();
     }
     this.#wantMore(lane);
     if (this.inFlight() === 0) this.#onIdle?.();

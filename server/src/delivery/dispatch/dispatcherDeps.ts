@@ -6,6 +6,7 @@ import type { Traces } from "../../telemetry/traces.ts";
 import type { Senders } from "../attempt/attempt.ts";
 import type { AttemptRecorder } from "../attempt/recordAttempts.ts";
 import type { Finisher } from "../attempt/finishAttempt.ts";
+import type { Admission } from "./admission.ts";
 import type { Borrowing } from "./borrowedClaims.ts";
 import type { ClaimLoop, ClaimLoopDeps } from "./claimLoop.ts";
 import type { Lending } from "./lending.ts";
@@ -28,6 +29,8 @@ export interface DispatcherDeps {
   targetConcurrency: number;
   /** Requests under way in all. */
   maxInFlight: number;
+  /** What decides and counts them, where dispatchers of several cells have one between them. */
+  admission?: Admission | undefined;
   /** Names this dispatcher among all that share the database, as an id. */
   nodeId: string;
   /** A whole random number below 2^53, for lease tokens. */

@@ -63,6 +63,13 @@ export class Lanes {
     return open;
   }
 
+  /** Requests under way to targets that are untried or hang. */
+  inFlightUnproven(): number {
+    let count = 0;
+    for (const { standing, inFlight } of this.#lanes.values()) if (isUnproven(standing)) count += inFlight;
+    return count;
+  }
+
   /** Targets that have ended at least so many deliveries of late. */
   ending(count: number): string[] {
     const found: string[] = [];

@@ -9,7 +9,9 @@ import { processEvents } from "../../../src/billing/processEvents.ts";
 import { createProcessor } from "../../../src/billing/processor.ts";
 import { receiveEvent } from "../../../src/billing/receiveEvent.ts";
 import type { StripeConfig } from "../../../src/config/config.ts";
+import { type Cells, oneCell } from "../../../src/postgres/cells.ts";
 import { newRootId } from "../../../src/postgres/ids.ts";
+import { tablesOfCells } from "../../../src/postgres/tablePlaces.ts";
 import type { BillingStatus } from "../../../src/postgres/tables.ts";
 import { createLog } from "../../../src/telemetry/log.ts";
 import type { StandInAccount } from "../stripeStandIn/client.ts";
@@ -36,6 +38,14 @@ export interface Lab {
   close(): Promise<void>;
 }
 
+interface LabSurroundings {
+  /** How long a request to the stand-in may take: short for who has it hang. */
+  timeoutMs?: number;
+  /** Of the database; `home` has the tables of the control plane, where `pool` shows those of all cells. */
+  cells?: Cells;
+  home?: pg.Pool;
+}
+
 /** Patient enough for a busy machine: a request that is given up is a fault of its own. */
 const patientMs = 10_000;
 const log = createLog("silent");
@@ -56,24 +66,29 @@ const tables = [
 
 /**
  * Lays out a lab at a moment in Unix seconds, in a database that has nothing else to do.
- * @param timeoutMs How long a request to the stand-in may take: short for who has it hang.
  */
 export async function createLab(
   pool: pg.Pool,
   account: StandInAccount,
   startSeconds: number,
-  timeoutMs: number = patientMs,
+  { timeoutMs = patientMs, cells = oneCell(pool), home = pool }: LabSurroundings = {},
 ): Promise<Lab> {
   let now = startSeconds;
-  for (const table of tables) await pool.query(`delete from ${table}`);
+  for (const table of tables) {
+    const places = tablesOfCells.includes(table) ? cells.all().map((cell) => cell.pool) : [pool];
+    for (const place of places) await place.query(`delete from ${table}`);
+  }
   const { config } = account;
   const stripe = createProcessor(config, timeoutMs);
   const nowMs = (): number => now * 1000;
-  const deps = { pool, stripe, config, log, nowMs, signal: new AbortController().signal };
+  const deps = { pool: home, cells, stripe, config, log, nowMs, signal: new AbortController().signal };
   const receiver = await startReceiver(deps);
   const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
   await account.control({ action: "clock", now });
   await account.control({ action: "webhooks", url, secrets: [config.webhookSecrets[0]!], mode: "hold" });
+  /** Another node's connections. */
+  const beside = (on: pg.Pool | undefined) =>
+    on && { pool: on, cells: cells.all().length === 1 ? oneCell(on) : cells };
   const lab: Lab = {
     pool,
     account,
@@ -86,10 +101,12 @@ export async function createLab(
     },
     createOrganization: (status = "pending") => createOrganization(pool, status, now),
     async addUsage(orgId, items) {
-      await pool.query(
-        "insert into usage_records (bucket, period, items, org_id) values (floor(random() * 256), $1, $2, $3)",
-        [periodOf(nowMs()), items, orgId],
-      );
+      await cells
+        .ofOrg(orgId)
+        .pool.query(
+          "insert into usage_records (bucket, period, items, org_id) values (floor(random() * 256), $1, $2, $3)",
+          [periodOf(nowMs()), items, orgId],
+        );
     },
     async subscribe(orgId) {
       const page = await openPage({ pool, stripe, config, publicUrl: "http://localhost:8080" }, orgId);
@@ -99,8 +116,8 @@ export async function createLab(
       await account.control({ action: "deliver" });
       await lab.processOnce();
     },
-    exportOnce: (on = pool) => exportUsage({ ...deps, pool: on }),
-    processOnce: (on = pool) => processEvents({ ...deps, pool: on }),
+    exportOnce: (on) => exportUsage({ ...deps, ...beside(on) }),
+    processOnce: (on) => processEvents({ ...deps, ...beside(on) }),
     async statusOf(orgId) {
       const { rows } = await pool.query<{ billing_status: BillingStatus }>(
         "select billing_status from organizations where id = $1",

@@ -1,18 +1,34 @@
 import type pg from "pg";
 import { expect } from "vitest";
 import { periodBounds, periodOf } from "../../../src/billing/period.ts";
-import { databaseTest } from "../fixtures.ts";
+import { closeCells, openCells } from "../../../src/postgres/openCells.ts";
+import { createPool } from "../../../src/postgres/pool.ts";
+import { databaseTest, file } from "../fixtures.ts";
+import { cellCount, isPlain } from "../plain.ts";
 import { createLab, type Lab } from "./lab.ts";
 
 let tests = 0;
 
 /** A `lab` for each test whose clock begins at `start` (Unix seconds). */
 export function labTest(start: number) {
-  return databaseTest({ poolSize: 6 }).extend("lab", async ({ pool, standIn }, { onCleanup }) => {
-    const lab = await createLab(pool, standIn.account(`states_${tests++}`), start);
-    onCleanup(() => lab.close());
-    return Object.assign(lab, storiesOf(lab, pool));
-  });
+  return databaseTest({ poolSize: 6 })
+    .extend("cells", file, ({ database: { connection }, pool }, { onCleanup }) => {
+      const options = { connection, size: 3, isPlain, onError: () => undefined };
+      const cells = openCells(pool, cellCount, options);
+      onCleanup(() => closeCells(cells, pool));
+      return cells;
+    })
+    .extend("home", file, ({ database: { connection }, pool }, { onCleanup }) => {
+      if (cellCount === 1) return pool;
+      const home = createPool({ connection, size: 3, isPlain, onError: () => undefined });
+      onCleanup(() => home.end());
+      return home;
+    })
+    .extend("lab", async ({ pool, cells, home, standIn }, { onCleanup }) => {
+      const lab = await createLab(pool, standIn.account(`states_${tests++}`), start, { cells, home });
+      onCleanup(() => lab.close());
+      return Object.assign(lab, storiesOf(lab, pool));
+    });
 }
 
 /** What several tests of billing do in a lab, and look at. */

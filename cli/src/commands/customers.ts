@@ -1,0 +1,115 @@
+import type { Customer } from "../../../sdk/src/client.ts";
+import type { Command, Input } from "../command.ts";
+import { UsageError } from "../exitCodes.ts";
+import { plain } from "../output.ts";
+import { checkStandardInput, readGivenObject } from "../readGiven.ts";
+import type { Session } from "../session.ts";
+
+export const customerCommands: Command = {
+  name: "customer",
+  summary: "customers: whom you send to, by your own ids of them",
+  commands: [
+    {
+      name: "list",
+      summary: "show customers, by uid",
+      options: {
+        prefix: { type: "string", value: "TEXT", help: "only those whose uid begins so" },
+        names: { type: "boolean", help: "print their uids alone, one a line" },
+      },
+      run: list,
+    },
+    { name: "show", words: "<customer>", summary: "show a customer and its targets", run: show },
+    {
+      name: "put",
+      words: "<customer>",
+      summary: "make a customer, or make one that there is as it is told",
+      details: "What is left out becomes empty, so that the same command again changes nothing.",
+      options: {
+        name: { type: "string", value: "NAME", help: "what it is called" },
+        metadata: { type: "string", value: "FILE", help: "a JSON object; - is the standard input" },
+      },
+      run: put,
+    },
+    {
+      name: "delete",
+      words: "<customer>",
+      summary: "delete a customer, its targets and the keys limited to it; what waits for these is canceled",
+      options: { yes: { type: "boolean", help: "do it" } },
+      run: remove,
+    },
+    {
+      name: "portal-link",
+      words: "<customer>",
+      summary: "make a link to the customer's portal, which works once, within the hour",
+      run: link,
+    },
+    {
+      name: "end-portal",
+      words: "<customer>",
+      summary: "end the customer's sessions in its portal, and the links that nobody has opened",
+      run: endPortal,
+    },
+  ],
+};
+
+async function list({ out, connect }: Session, input: Input): Promise<void> {
+  const { client } = await connect();
+  const prefix = input.text("prefix");
+  const rows: Customer[] = [];
+  for await (const customer of client.allCustomers(prefix === undefined ? {} : { prefix }))
+    rows.push(customer);
+  if (input.flag("names")) {
+    for (const { uid } of rows) out.line({ uid }, uid);
+    return;
+  }
+  out.list(rows, ["uid", "name", "created_at"]);
+  if (rows.length === 0) out.say("there are no such customers; postrider customer put makes one");
+}
+
+async function show({ out, connect }: Session, { words }: Input): Promise<void> {
+  const { client } = await connect();
+  const [uid] = words as [string];
+  const [customer, { targets }] = await Promise.all([
+    client.readCustomer(uid),
+    client.listTargets({ customer_uid: uid }),
+  ]);
+  if (out.isJson) {
+    out.one({ ...customer, targets });
+    return;
+  }
+  out.one(customer);
+  if (targets.length > 0) out.raw("\n");
+  out.list(targets, ["id", "kind", "enabled", "name", "url"]);
+}
+
+async function put({ out, stdin, connect }: Session, input: Input): Promise<void> {
+  const file = input.text("metadata");
+  checkStandardInput(input, [file], "the metadata");
+  const { client } = await connect();
+  const name = input.text("name");
+  const body = {
+    ...(name !== undefined && { name }),
+    ...(file !== undefined && { metadata: await readGivenObject(stdin, file, "the metadata") }),
+  };
+  out.one(await client.putCustomer(input.words[0]!, body));
+}
+
+async function remove({ out, connect }: Session, input: Input): Promise<void> {
+  if (!input.flag("yes"))
+    throw new UsageError("its targets are deleted with it, and do not come back: add --yes to do it");
+  const { client } = await connect();
+  const [uid] = input.words as [string];
+  out.one({ uid, ...(await client.deleteCustomer(uid)) });
+}
+
+async function link({ out, connect }: Session, { words }: Input): Promise<void> {
+  const { client } = await connect();
+  const made = await client.createPortalLink(words[0]!);
+  out.line(made, plain(made.url));
+  out.say("it works once, within the hour");
+}
+
+async function endPortal({ out, connect }: Session, { words }: Input): Promise<void> {
+  const { client } = await connect();
+  out.one(await client.endPortalSessions(words[0]!));
+}

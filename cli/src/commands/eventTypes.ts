@@ -1,0 +1,157 @@
+import type { EventTypeInput, ImportedEventTypes, ListedEventType } from "../../../sdk/src/client.ts";
+import type { Command, Input } from "../command.ts";
+import { CommandError, UsageError } from "../exitCodes.ts";
+import { type Output, plain } from "../output.ts";
+import { checkStandardInput, readGivenJson, readGivenObject } from "../readGiven.ts";
+import type { Session } from "../session.ts";
+
+const parts = ["schema", "example"] as const;
+
+export const eventTypeCommands: Command = {
+  name: "event-type",
+  summary: "event types: the catalogue of what you send",
+  commands: [
+    {
+      name: "list",
+      summary: "show event types, by name, without their schemas and examples",
+      options: {
+        prefix: { type: "string", value: "TEXT", help: "only those whose name begins so" },
+        deprecated: { type: "boolean", help: "only those on their way out" },
+        current: { type: "boolean", help: "only those that are not" },
+        names: { type: "boolean", help: "print their names alone, one a line" },
+      },
+      run: list,
+    },
+    {
+      name: "show",
+      words: "<event-type>",
+      summary: "show an event type with its schema and its example",
+      options: {
+        only: { type: "string", value: "PART", choices: parts, help: "print this part, as JSON" },
+      },
+      run: show,
+    },
+    {
+      name: "put",
+      words: "<event-type>",
+      summary: "make an event type, or make one that there is as it is told",
+      details: "What is left out becomes empty, so that the same command again changes nothing.",
+      options: {
+        description: { type: "string", value: "TEXT", help: "what happened when it is sent" },
+        group: { type: "string", value: "TEXT", help: "what it belongs to, such as Orders" },
+        schema: {
+          type: "string",
+          value: "FILE",
+          help: "a JSON Schema of its payload; - is the standard input",
+        },
+        example: { type: "string", value: "FILE", help: "a payload as it may be; - is the standard input" },
+        deprecated: { type: "boolean", help: "it is on its way out" },
+      },
+      run: put,
+    },
+    {
+      name: "deprecate",
+      words: "<event-type>",
+      summary: "say that an event type is on its way out; all else of it stays",
+      options: { undo: { type: "boolean", help: "say that it is not, after all" } },
+      run: deprecate,
+    },
+    {
+      name: "delete",
+      words: "<event-type>",
+      summary: "delete an event type; targets that name it keep it",
+      options: { yes: { type: "boolean", help: "do it" } },
+      run: remove,
+    },
+    {
+      name: "import",
+      words: "<file>",
+      summary: "make event types of the webhooks of an OpenAPI document, as JSON; - is the standard input",
+      details:
+        "Types that the document does not have stay. Where a webhook cannot become a type, the others do, and the command\nends with 1.",
+      options: { "dry-run": { type: "boolean", help: "only say what it would do" } },
+      run: importDocument,
+    },
+  ],
+};
+
+async function list({ out, connect }: Session, input: Input): Promise<void> {
+  const [isDeprecated, isCurrent] = [input.flag("deprecated"), input.flag("current")];
+  if (isDeprecated && isCurrent) throw new UsageError("--deprecated and --current leave nothing: give one");
+  const { client } = await connect();
+  const prefix = input.text("prefix");
+  const rows: ListedEventType[] = [];
+  const filter = {
+    ...(prefix !== undefined && { prefix }),
+    ...((isDeprecated || isCurrent) && { deprecated: `${isDeprecated}` as const }),
+  };
+  for await (const type of client.allEventTypes(filter)) rows.push(type);
+  if (input.flag("names")) {
+    for (const { name } of rows) out.line({ name }, plain(name));
+    return;
+  }
+  out.list(rows, ["name", "group", "deprecated", "updated_at", "description"]);
+  if (rows.length === 0) out.say("there are no such event types; postrider event-type put makes one");
+}
+
+async function show({ out, connect }: Session, input: Input): Promise<void> {
+  const { client } = await connect();
+  const type = await client.readEventType(input.words[0]!);
+  const part = parts.find((one) => one === input.text("only"));
+  if (part === undefined) out.one(type);
+  else out.raw(`${JSON.stringify(type[part], null, out.isJson ? undefined : 2)}\n`);
+}
+
+async function put({ out, stdin, connect }: Session, input: Input): Promise<void> {
+  const schema = input.text("schema");
+  const example = input.text("example");
+  checkStandardInput(input, [schema, example], "a part of the event type");
+  const { client } = await connect();
+  const body: EventTypeInput = {
+    description: input.text("description") ?? "",
+    group: input.text("group") ?? "",
+    deprecated: input.flag("deprecated"),
+    schema: schema === undefined ? null : await readGivenObject(stdin, schema, "the schema"),
+    example: example === undefined ? null : await readGivenJson(stdin, example, "the example"),
+  };
+  out.one(await client.putEventType(input.words[0]!, body));
+}
+
+async function deprecate({ out, connect }: Session, input: Input): Promise<void> {
+  const { client } = await connect();
+  const [name] = input.words as [string];
+  const { description, group, schema, example } = await client.readEventType(name);
+  const deprecated = !input.flag("undo");
+  out.one(await client.putEventType(name, { description, group, schema, example, deprecated }));
+}
+
+async function remove({ out, connect }: Session, input: Input): Promise<void> {
+  if (!input.flag("yes")) {
+    throw new UsageError("a deleted event type does not come back: add --yes to do it, or deprecate it");
+  }
+  const { client } = await connect();
+  const [name] = input.words as [string];
+  const { naming_targets } = await client.deleteEventType(name);
+  out.one({ name, deleted: true, naming_targets });
+}
+
+async function importDocument({ out, stdin, connect }: Session, input: Input): Promise<void> {
+  const [file] = input.words as [string];
+  checkStandardInput(input, [file], "the document");
+  const { client } = await connect();
+  const document = await readGivenObject(stdin, file, "the document");
+  const isDryRun = input.flag("dry-run");
+  const imported = await client.importEventTypes(document, { dry_run: isDryRun ? "true" : "false" });
+  if (out.isJson) out.one(imported);
+  else showImported(out, imported);
+  const { refused } = imported;
+  for (const { name, reason } of refused) out.say(`${plain(name)} is refused: ${plain(reason)}`);
+  if (refused.length > 0) throw new CommandError(`${refused.length} of the document's webhooks were refused`);
+}
+
+function showImported(out: Output, imported: ImportedEventTypes): void {
+  for (const what of ["created", "updated", "unchanged"] as const) {
+    for (const name of imported[what]) out.line({}, `${what.padEnd(9)}  ${plain(name)}`);
+  }
+  if (imported.dry_run) out.say("nothing was changed");
+}

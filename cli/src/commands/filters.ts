@@ -1,0 +1,81 @@
+import type { Client, FilterResult } from "../../../sdk/src/client.ts";
+import type { Command, Input } from "../command.ts";
+import { CommandError, exitCodes, UsageError } from "../exitCodes.ts";
+import { plain } from "../output.ts";
+import { checkStandardInput, readGivenJson, readGivenObject } from "../readGiven.ts";
+import type { Session } from "../session.ts";
+import { targetId } from "./chooseTarget.ts";
+import { itemOptions } from "./send.ts";
+
+const { "event-type": eventType, "correlation-id": correlationId, "ordering-key": orderingKey } = itemOptions;
+
+export const filterCommands: Command = {
+  name: "filter",
+  summary: "filters: which items a target gets by what is in them",
+  commands: [
+    {
+      name: "try",
+      words: "<file>",
+      summary: "try a filter on a file of JSON, or the standard input (-); nothing is sent",
+      details:
+        "The filter is a target's, or a file's. Ends with 1 where the item would be FILTERED, and says which parts of the\nfilter differ.",
+      options: {
+        target: { type: "string", value: "TARGET", help: "the filter of this target" },
+        filter: {
+          type: "string",
+          value: "FILE",
+          help: "this filter, a JSON object; - is the standard input",
+        },
+        "event-type": eventType!,
+        "correlation-id": correlationId!,
+        "ordering-key": { ...orderingKey!, help: "of the sample" },
+      },
+      run: tryFilter,
+    },
+  ],
+};
+
+async function tryFilter(session: Session, input: Input): Promise<void> {
+  const [file] = input.words as [string];
+  const given = input.text("filter");
+  checkStandardInput(input, [file, given], "the sample");
+  const { out, stdin, connect } = session;
+  const target = input.text("target");
+  if ((given === undefined) === (target === undefined))
+    throw new UsageError("give a filter: --target or --filter, one of them");
+  const { client } = await connect();
+  const filter =
+    given === undefined ? await filterOf(client, target!) : await readGivenObject(stdin, given, "the filter");
+  const payload = await readGivenJson(stdin, file, "the sample");
+  const result = await client.tryFilter({ filter, payload, ...metadataOf(input) });
+  show(session, result);
+  if (result.verdict === "differs") throw new CommandError("such an item would be filtered");
+  if (result.verdict === "undecided")
+    out.say("the sample is too large for this filter: it would be let through");
+}
+
+async function filterOf(client: Client, named: string): Promise<Record<string, unknown>> {
+  const { filter, name } = await client.readTarget(await targetId(client, named));
+  if (filter) return filter;
+  throw new CommandError(`"${name}" has no filter: it gets every item of its types`, exitCodes.conflict);
+}
+
+function metadataOf(input: Input): { event_type?: string; correlation_id?: string; ordering_key?: string } {
+  const given = ["event-type", "correlation-id", "ordering-key"].flatMap((option) => {
+    const value = input.text(option);
+    return value === undefined ? [] : [[option.replace("-", "_"), value] as const];
+  });
+  return Object.fromEntries(given);
+}
+
+function show({ out }: Session, result: FilterResult): void {
+  if (out.isJson) {
+    out.one(result);
+    return;
+  }
+  out.line({}, result.verdict);
+  for (const { path, expected, found } of result.failed) {
+    const there = found.length === 0 ? "nothing" : found.map((one) => plain(JSON.stringify(one))).join(", ");
+    out.line({}, `${plain(path)}  asks for ${plain(JSON.stringify(expected))}, and finds ${there}`);
+  }
+}

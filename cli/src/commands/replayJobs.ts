@@ -1,0 +1,48 @@
+import type { ReplayJob } from "../../../sdk/src/client.ts";
+import type { Command, Input } from "../command.ts";
+import type { Session } from "../session.ts";
+
+const maxListed = 100_000;
+
+export const replayJobCommands: Command = {
+  name: "replay-job",
+  summary: "replays of all items that fit a filter: how far they are",
+  commands: [
+    {
+      name: "list",
+      summary: "show replays by filter, the newest first",
+      options: {
+        limit: { type: "string", value: "N", help: "at most so many, 1 to 100000; 50 unless given" },
+      },
+      run: list,
+    },
+    { name: "show", words: "<replay>", summary: "show a replay and how far it is", run: show },
+    {
+      name: "cancel",
+      words: "<replay>",
+      summary: "make no more items of a replay; those made stay",
+      run: cancel,
+    },
+  ],
+};
+
+async function list({ out, connect }: Session, input: Input): Promise<void> {
+  const limit = input.number("limit", 1, maxListed) ?? 50;
+  const { client } = await connect();
+  const rows: ReplayJob[] = [];
+  for await (const job of client.allReplays()) {
+    rows.push(job);
+    if (rows.length === limit) break;
+  }
+  out.list(rows, ["id", "created_at", "status", "total", "replayed", "delivered", "failed", "skipped"]);
+}
+
+async function show({ out, connect }: Session, { words }: Input): Promise<void> {
+  const { client } = await connect();
+  out.one(await client.readReplay(words[0]!));
+}
+
+async function cancel({ out, connect }: Session, { words }: Input): Promise<void> {
+  const { client } = await connect();
+  out.one(await client.cancelReplay(words[0]!));
+}

@@ -1,0 +1,129 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { ServiceProcess } from "../../server/test/support/serviceProcess.ts";
+import { sharedService } from "../../server/test/support/sharedServices.ts";
+import { signUp } from "../../server/test/support/testNode.ts";
+import { until } from "../../server/test/support/until.ts";
+import { type Ran, run } from "./support/command.ts";
+
+const place = mkdtempSync(join(tmpdir(), "postrider-customers-"));
+let leave: () => Promise<void>;
+let service: ServiceProcess;
+let env: Record<string, string>;
+
+beforeAll(async () => {
+  ({ service, leave } = await sharedService());
+  const { api_key } = await signUp(service);
+  env = { POSTRIDER_URL: service.url, POSTRIDER_KEY: api_key, XDG_CONFIG_HOME: place };
+});
+
+afterAll(async () => {
+  await leave();
+  rmSync(place, { recursive: true, force: true });
+});
+
+function postrider(line: string, input = ""): Promise<Ran> {
+  return run(line.split(" "), { env, input });
+}
+
+function inFile(name: string, value: unknown): string {
+  const file = join(place, name);
+  writeFileSync(file, JSON.stringify(value));
+  return file;
+}
+
+describe("a customer", () => {
+  it("is put, listed, shown with its targets, linked to its portal and deleted", async () => {
+    const made = await postrider("customer put shop-7 --name Corner --metadata - --json", '{"plan": "gold"}');
+    expect(made.json()[0]).toMatchObject({ uid: "shop-7", name: "Corner", metadata: { plan: "gold" } });
+    expect((await postrider("customer list --names --prefix shop-")).out).toBe("shop-7\n");
+    const created = await postrider("target create mailbox --name theirs --customer shop-7 --uid t-7 --json");
+    expect(created.json()[0]).toMatchObject({ customer_uid: "shop-7", uid: "t-7" });
+    const shown = await postrider("customer show shop-7");
+    expect(shown.out).toMatch(/^uid +shop-7\n[^]*\n\nID [^\n]*\n\S+ +mailbox +true +theirs/);
+    expect((await postrider("target list --names --customer shop-7")).out).toBe("theirs\n");
+
+    const link = await postrider("customer portal-link shop-7");
+    const [path, code] = new URL(link.out.trim()).href.split("#code=");
+    expect(path).toMatch(/\/portal\/[0-9a-f]{32}$/);
+    const session = await service.call("POST", "/api/v1/portal/sessions", { body: { code } });
+    expect(session.status).toBe(200);
+    expect((await postrider("customer end-portal shop-7 --json")).json()).toEqual([
+      { ended_sessions: 1, ended_links: 0 },
+    ]);
+
+    expect((await postrider("customer delete shop-7")).code).toBe(2);
+    const gone = await postrider("customer delete shop-7 --yes --json");
+    expect(gone.json()).toEqual([{ uid: "shop-7", deleted: true, deleted_targets: 1 }]);
+    expect((await postrider("customer show shop-7")).code).toBe(4);
+  });
+});
+
+describe("a filter", () => {
+  const filter = { payload: { amount: [{ numeric: [">=", 100] }] } };
+
+  it("is tried before it is a target's, and afterwards", async () => {
+    const file = inFile("filter.json", filter);
+    const large = await postrider(`filter try - --filter ${file}`, '{"amount": 100}');
+    expect(large).toMatchObject({ code: 0, out: "matches\n", err: "" });
+    const small = await postrider(`filter try - --filter ${file}`, '{"amount": 80}');
+    expect(small).toMatchObject({
+      code: 1,
+      out: expect.stringMatching(/^differs\npayload\.amount {2}asks for .*, and finds 80\n$/),
+    });
+    await postrider("target create mailbox --name filtered");
+    expect(await postrider("filter try - --target filtered", "{}")).toMatchObject({
+      code: 5,
+      err: expect.stringMatching(/has no filter/),
+    });
+    const set = await postrider(`target set filtered --filter ${file} --description large --json`);
+    expect(set.json()[0]).toMatchObject({ name: "filtered", filter, description: "large" });
+    const typed = await postrider("filter try - --target filtered --event-type a.b --json", "{}");
+    expect(typed.json()[0]).toMatchObject({ verdict: "differs", failed: [{ path: "payload.amount" }] });
+    const [{ id }] = (await postrider("send filtered - --json", '{"amount": 80}')).json();
+    expect((await postrider(`item get ${id} --json`)).json()[0]).toMatchObject({
+      event: { status: "FILTERED" },
+    });
+    await postrider("target set filtered --filter -", "null");
+    expect((await postrider("target get filtered --json")).json()[0].filter).toBeUndefined();
+  });
+
+  it.each([
+    ["no filter", "filter try -", "{}", /--target or --filter/],
+    ["two filters", "filter try - --target a --filter b", "{}", /one of them/],
+    ["one input for two", "filter try - --filter -", "{}", /only once/],
+    ["a sample that is no JSON", "filter try - --filter /dev/null", "{", /the filter is no JSON/],
+    ["nothing to change", "target set filtered", "", /say what to change/],
+  ])("is not tried with %s", async (_what, line, input, text) => {
+    expect(await postrider(line, input)).toMatchObject({
+      code: 2,
+      out: "",
+      err: expect.stringMatching(text),
+    });
+  });
+});
+
+describe("what was sent", () => {
+  it("is canceled while it waits, erased, counted and replayed by a job that can be looked at", async () => {
+    const headers = inFile("headers.json", { "X-Tenant": { value: "t", secret: false }, "X-Key": "hidden" });
+    const url = "--url https://hooks.example.com/a";
+    const made = await postrider(`target create webhook --name away ${url} --headers ${headers} --json`);
+    expect(made.json()[0].headers).toEqual({ "X-Tenant": { value: "t", secret: false }, "X-Key": "***" });
+    await postrider("target disable away");
+    const [{ id }] = (await postrider("send away - --json", "{}")).json();
+    expect((await postrider(`item cancel ${id}`)).out).toBe(`${id}  CANCELED\n`);
+    const [job] = (await postrider("replay --target away --status CANCELED --rate 1 --json")).json();
+    const shown = async (): Promise<{ status: string }> =>
+      (await postrider(`replay-job show ${job.id} --json`)).json()[0];
+    await until(shown, ({ status }) => status === "DONE");
+    expect((await postrider("replay-job list")).out).toMatch(new RegExp(`\n${job.id}  .* DONE +1 +1 `));
+    expect((await postrider(`item erase ${id}`)).code).toBe(2);
+    expect((await postrider(`item erase ${id} --yes --json`)).json()[0]).toMatchObject({ event_id: id });
+    const counted = async (): Promise<{ totals: { accepted: number } }> =>
+      (await postrider("stats --target away --since 1h --step 3600 --json")).json()[0];
+    await until(counted, ({ totals }) => totals.accepted === 2);
+    expect((await postrider("stats --since 1h")).out).toMatch(/^BEGINS_AT +ACCEPTED .*\n[^]*\naccepted +\d/);
+  });
+});

@@ -1,0 +1,58 @@
+import { useState } from "react";
+import { Problem } from "../api/problem.ts";
+import type { Target, TargetChanges } from "../api/shapes.ts";
+import { toast } from "../controls/toasts.ts";
+import { headersChange, headersOf, headersProblem } from "./headersDraft.ts";
+import { type Draft, draftOf, problemOf, toChanges } from "./settingsDraft.ts";
+import { useTargetChange } from "./useTargetChange.ts";
+
+/** What a field of the form is given. */
+export type SettingsField = (name: keyof Draft) => {
+  value: string;
+  error: string | undefined;
+  onChange: (event: { target: { value: string } }) => void;
+};
+
+/** A target's settings while they are being changed: the texts, what is wrong with each, and what saves the difference. */
+export function useSettingsForm(target: Target) {
+  const [draft, setDraft] = useState<Draft>(() => draftOf(target));
+  const [headers, setHeaders] = useState(() => headersOf(target));
+  const change = useTargetChange(target.id);
+  const changes: TargetChanges = { ...toChanges(target, draft), ...headersChange(target, headers) };
+  const hasChanges = Object.keys(changes).length > 0;
+  const wrong = problemOf(draft);
+  const wrongHeaders = headersProblem(headers);
+  const errorOf = (name: keyof Draft): string | undefined => wrong[name] ?? refusalOf(change.error, name);
+  const patch = (some: Partial<Draft>): void => setDraft({ ...draft, ...some });
+  const field: SettingsField = (name) => ({
+    value: draft[name],
+    error: errorOf(name),
+    onChange: (event) => patch({ [name]: event.target.value }),
+  });
+  return {
+    draft,
+    patch,
+    field,
+    errorOf,
+    headers: {
+      headers,
+      error: wrongHeaders ?? refusalOf(change.error, "headers"),
+      onChange: setHeaders,
+    },
+    filter: {
+      value: draft.filter,
+      error: errorOf("filter"),
+      onChange: (filter: string) => patch({ filter }),
+    },
+    change,
+    canSave: hasChanges && wrongHeaders === undefined && Object.keys(wrong).length === 0,
+    save: (): void => {
+      if (hasChanges) change.mutate(changes, { onSuccess: () => toast({ text: "Saved." }) });
+    },
+  };
+}
+
+function refusalOf(error: unknown, name: string): string | undefined {
+  if (!(error instanceof Problem) || (error.status !== 400 && error.code !== "uid_taken")) return undefined;
+  return error.message.replace(/^body\//, "").startsWith(name) ? error.message : undefined;
+}
