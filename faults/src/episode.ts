@@ -56,8 +56,8 @@ export interface Episode {
 }
 
 /** After everything serves again, the longest time until nothing is due. Long: how soon that is, is not what is judged. */
-const healLimitMs = 600_000;
-const stepLimitMs = 600_000;
+const healLimitMs = 1_200_000;
+const stepLimitMs = 1_200_000;
 /** Between two looks at what is left. */
 const lookEveryMs = 200;
 

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type pg from "pg";
 import { cellSchemas } from "../../../server/src/postgres/cells.ts";
 import { bucketOf } from "../../../server/src/postgres/ids.ts";
@@ -56,20 +57,27 @@ async function enterCell(client: pg.Client, schema: string | undefined): Promise
 }
 
 const pageSize = 100;
+const againAfterMs = 500;
 
 async function listedStatuses(url: string, apiKey: string): Promise<Map<string, string>> {
   const statuses = new Map<string, string>();
   for (let after = "0".repeat(32); ;) {
     const query = `limit=${pageSize}&order=asc&after=${after}`;
-    const response = await fetch(`${url}/api/v1/events?${query}`, {
-      headers: { authorization: `Bearer ${apiKey}` },
-    });
-    const text = await response.text();
-    if (response.status !== 200) throw new Error(`the list of events: ${response.status} ${text}`);
-    const { events } = JSON.parse(text) as { events: { id: string; status: string }[] };
+    const { events } = await readList(`${url}/api/v1/events?${query}`, apiKey);
     for (const { id, status } of events) statuses.set(id, status);
     if (events.length < pageSize) return statuses;
     after = events.at(-1)!.id;
+  }
+}
+
+/** Asks again while the service answers 503, as it does on a machine that is too busy. */
+async function readList(url: string, apiKey: string): Promise<{ events: { id: string; status: string }[] }> {
+  for (;;) {
+    const response = await fetch(url, { headers: { authorization: `Bearer ${apiKey}` } });
+    const text = await response.text();
+    if (response.status === 200) return JSON.parse(text);
+    if (response.status !== 503) throw new Error(`the list of events: ${response.status} ${text}`);
+    await delay(againAfterMs);
   }
 }
 

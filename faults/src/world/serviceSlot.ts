@@ -25,8 +25,8 @@ export interface SlotInput {
   commands: Record<Version, string | undefined>;
 }
 
-/** Long: how fast a process starts is not what is judged. */
-const startLimitMs = 300_000;
+/** Long: how fast a process starts, on a database that may lack its standby meanwhile, is not what is judged. */
+const startLimitMs = 1_200_000;
 const skewFile = pathToFileURL(join(root, "faults/src/world/skewClock.ts")).href;
 
 /** The place of one process of the service, which is started again whenever it ends, as an init system does. */

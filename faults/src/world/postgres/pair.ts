@@ -5,7 +5,7 @@ import { copyRunning, copyStopped } from "./cluster.ts";
 import { type Installation, password, standbyName, superuser } from "./installation.ts";
 import { PostgresServer } from "./server.ts";
 
-const attachLimitMs = 300_000;
+const attachLimitMs = 1_200_000;
 
 export interface PairInput {
   installation: Installation;

@@ -9,7 +9,7 @@ import { freePort } from "../../../../server/src/postgres/embedded/tcpAccess.ts"
 import { databaseName, type Installation, password, settings, superuser } from "./installation.ts";
 
 /** Long: how fast it starts is not what is judged. */
-const startLimitMs = 300_000;
+const startLimitMs = 1_200_000;
 const restartDelayMs = 300;
 
 export interface ServerInput {
