@@ -1,17 +1,23 @@
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { root } from "../../server/test/support/programFile.ts";
+import { setup as bundlePrograms } from "../../server/test/support/bundlePrograms.ts";
+import { programFile } from "../../server/test/support/programFile.ts";
+import { stepsOf } from "./episode.ts";
 import { help, type Options, readOptions } from "./options.ts";
-import { run, type RunResult } from "./run.ts";
+import { planWorlds } from "./planWorlds.ts";
+import { createReport, type Report } from "./report.ts";
+import { type EpisodeSettings, run } from "./run.ts";
 import { openSession, type Session } from "./session.ts";
+
+// What processes of the service have compiled, the next ones need not.
+process.env["NODE_COMPILE_CACHE"] ??= join(tmpdir(), "postrider-compile-cache");
 
 /** Steps come this often on average, and none lasts longer than that. */
 const pace = { gapMs: 1_500, harmMs: 16_000 };
 /** In a run that is shorter than this everything is shorter. */
 const usualMinutes = 1;
 const consumers = 3;
-const shownViolations = 20;
 
 const stopping = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM"] as const)
@@ -33,7 +39,9 @@ async function main(): Promise<number> {
   }
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), "postrider-faults-"));
   mkdirSync(folder, { recursive: true });
-  const session = await openSession(join(root, "server/bin/postrider.cjs"));
+  // Most of what a start takes is reading and compiling sources, and a seed has some starts.
+  const removePrograms = await bundlePrograms();
+  const session = await openSession(programFile("server/src/process/cli.ts"), options.cells);
   try {
     const { runs, failed } = await runAll(options, session, resolve(folder));
     process.stdout.write(
@@ -43,7 +51,20 @@ async function main(): Promise<number> {
     return failed.length === 0 && !stopping.signal.aborted ? 0 : 1;
   } finally {
     session.close();
+    await removePrograms();
   }
+}
+
+/** What all worlds of a campaign share. */
+interface Campaign {
+  session: Session;
+  folder: string;
+  settings: EpisodeSettings;
+  report: Report;
+  isOver: () => boolean;
+  runs: number;
+  /** Seeds that broke a promise, or broke off. */
+  failed: Set<number>;
 }
 
 async function runAll(
@@ -52,71 +73,86 @@ async function runAll(
   folder: string,
 ): Promise<{ runs: number; failed: number[] }> {
   const endsAtMs = performance.now() + (options.soakMinutes ?? Infinity) * 60_000;
-  const count = options.soakMinutes === undefined ? options.runs : Infinity;
-  const failed: number[] = [];
-  let runs = 0;
-  while (runs < count && performance.now() < endsAtMs && !stopping.signal.aborted) {
-    const seed = options.seed + runs;
-    runs++;
-    if (!(await runOne(seed, options, session, join(folder, `seed-${seed}`)))) failed.push(seed);
-  }
-  return { runs, failed };
+  const settings = settingsOf(options);
+  const campaign: Campaign = {
+    session,
+    folder,
+    settings,
+    report: createReport(options),
+    isOver: () => performance.now() > endsAtMs || stopping.signal.aborted,
+    runs: 0,
+    failed: new Set(),
+  };
+  // With the version before there can be no publications in a database, and after publications not that version.
+  const isUpgraded = (seed: number): boolean =>
+    stepsOf({ ...settings, seed }).some(({ group }) => group === "upgrade");
+  const nextSeeds = planWorlds(
+    options.seeds[Symbol.iterator](),
+    options.perWorld,
+    options.isOneWorld ? () => "any" : isUpgraded,
+  );
+  const playOn = async (): Promise<void> => {
+    for (let seeds = nextSeeds(); seeds !== undefined && !campaign.isOver(); seeds = nextSeeds())
+      for (let rest = seeds; rest.length > 0 && !campaign.isOver();)
+        rest = rest.slice(await playWorld(rest, campaign));
+  };
+  await Promise.all(Array.from({ length: options.worlds }, playOn));
+  return { runs: campaign.runs, failed: [...campaign.failed].toSorted((a, b) => a - b) };
 }
 
-/** @returns whether all promises were kept. */
-async function runOne(
-  seed: number,
-  { minutes, only, senders }: Options,
-  session: Session,
-  outputFolder: string,
-): Promise<boolean> {
+function settingsOf({ minutes, only, senders }: Options): EpisodeSettings {
   const scale = Math.min(1, minutes / usualMinutes);
-  const dataFolder = session.newDataFolder(`seed-${seed}`);
-  const begunAtMs = performance.now();
+  return {
+    only,
+    senders,
+    consumers,
+    durationMs: minutes * 60_000,
+    meanGapMs: Math.max(500, pace.gapMs * scale),
+    harmMs: Math.max(2_000, pace.harmMs * scale),
+    signal: stopping.signal,
+  };
+}
+
+/** Plays these seeds in one world until one fails or the time is over. @returns how many were played. */
+async function playWorld(seeds: readonly number[], campaign: Campaign): Promise<number> {
+  const { session, folder, settings, report, failed } = campaign;
+  const outputFolder = join(folder, `world-${seeds[0]}`);
+  const dataFolder = session.newDataFolder(`world-${seeds[0]}`);
+  const place = (count: number) => ({ before: seeds.slice(0, count), outputFolder });
+  let played = 0;
   try {
-    const result = await run({
-      ...session,
-      seed,
-      only,
-      senders,
-      consumers,
+    const { later } = await run({
+      ...settings,
+      seeds,
+      session,
       dataFolder,
       outputFolder,
-      durationMs: minutes * 60_000,
-      meanGapMs: Math.max(500, pace.gapMs * scale),
-      harmMs: Math.max(2_000, pace.harmMs * scale),
-      signal: stopping.signal,
-      say: (line) => process.stderr.write(`seed ${seed}: ${line}\n`),
+      say: (seed, line) => process.stderr.write(`seed ${seed}: ${line}\n`),
+      onResult(result) {
+        report.played(result, place(played));
+        if (result.violations.length > 0) failed.add(result.seed);
+        played++;
+        return !campaign.isOver();
+      },
     });
-    tell(result, performance.now() - begunAtMs);
-    if (result.violations.length === 0) rmSync(outputFolder, { recursive: true, force: true });
-    else explain(result, { minutes, only, outputFolder });
-    return result.violations.length === 0;
+    for (const [seed, violations] of later) {
+      const index = seeds.indexOf(seed);
+      failed.add(seed);
+      report.foundLater(seed, violations, { ...place(index), after: seeds.slice(index + 1, played) });
+    }
   } catch (error) {
-    if (stopping.signal.aborted) return true;
-    process.stdout.write(`seed ${seed} broke off: ${(error as Error).stack}\n  ${outputFolder}\n`);
-    return false;
+    if (!stopping.signal.aborted) {
+      // After the last seed the world may still fail to be compared once more, or to end.
+      const index = Math.min(played, seeds.length - 1);
+      failed.add(seeds[index]!);
+      report.brokeOff(seeds[index]!, error as Error, place(index));
+      played = index + 1;
+    }
   } finally {
+    campaign.runs += played;
     rmSync(dataFolder, { recursive: true, force: true });
   }
-}
-
-function tell(result: RunResult, tookMs: number): void {
-  const { seed, steps, requests, unknown, acknowledged, deliveries, violations } = result;
-  const verdict = violations.length === 0 ? "kept every promise" : `BROKE ${violations.length} PROMISES`;
-  process.stdout.write(
-    `seed ${seed} ${verdict}: ${steps} steps, ${requests} requests (${unknown} without an answer), ${acknowledged} accepted, ${deliveries} deliveries, ${Math.round(tookMs / 1000)} s\n`,
-  );
-}
-
-function explain(
-  { seed, schedule, violations }: RunResult,
-  { minutes, only, outputFolder }: Pick<Options, "minutes" | "only"> & { outputFolder: string },
-): void {
-  const shown = violations.slice(0, shownViolations).map((violation) => `  - ${violation}\n`);
-  const more =
-    violations.length > shownViolations ? `  … and ${violations.length - shownViolations} more\n` : "";
-  process.stdout.write(
-    `${shown.join("")}${more}  what was done:\n${schedule}\n  again: npm run faults -- --seed ${seed} --minutes ${minutes} --only ${only.join(",")}\n  history and logs: ${outputFolder}\n`,
-  );
+  if (!seeds.slice(0, played).some((seed) => failed.has(seed)))
+    rmSync(outputFolder, { recursive: true, force: true });
+  return played;
 }

@@ -2,15 +2,24 @@ import { parseArgs } from "node:util";
 import { type Group, groups } from "./actions/action.ts";
 
 export interface Options {
-  seed: number;
-  runs: number;
+  /** What is played, in this order; without an end in a soak. */
+  seeds: Iterable<number>;
   minutes: number;
-  /** Runs with consecutive seeds until so many minutes are over, instead of a number of runs. */
+  /** For how long seeds are begun; undefined until all were played. */
   soakMinutes: number | undefined;
+  /** Seeds that one world is used for, one after the other. */
+  perWorld: number;
+  /** Worlds side by side. */
+  worlds: number;
+  /** Whether the seeds stay together whatever they do: they were named one by one. */
+  isOneWorld: boolean;
   only: readonly Group[];
   senders: number;
+  cells: number;
   /** Where histories and logs are kept; a temporary folder unless named. */
   folder: string | undefined;
+  /** Gets a line of JSON for each seed. */
+  log: string | undefined;
   isHelpAsked: boolean;
 }
 
@@ -20,10 +29,17 @@ export const help = `npm run faults -- [options]
   --runs N         runs with consecutive seeds (1)
   --minutes M      for how long each run does harm (2); healing takes some seconds more
   --soak M         runs with consecutive seeds until M minutes are over
+  --episodes N     runs in one world, one after the other, before another is built (1)
+  --worlds N       worlds side by side (1)
+  --seeds a,b,c    these seeds in one world, in this order
   --only a,b       nothing but these: ${groups.join(", ")}
   --senders N      senders of items (5)
+  --cells N        the data plane in so many cells (1); without upgrade where there are several
   --folder PATH    where histories and logs are kept (a folder of the system's temporary one)
+  --log FILE       gets a line of JSON for each seed
 `;
+
+const mostSeed = 2 ** 32 - 1;
 
 /** @throws Error in words for whoever typed it. */
 export function readOptions(args: readonly string[], nowMs: number): Options {
@@ -31,29 +47,51 @@ export function readOptions(args: readonly string[], nowMs: number): Options {
     args: [...args],
     options: {
       seed: { type: "string" },
+      seeds: { type: "string" },
       runs: { type: "string", default: "1" },
       minutes: { type: "string", default: "2" },
       soak: { type: "string" },
+      episodes: { type: "string", default: "1" },
+      worlds: { type: "string", default: "1" },
       only: { type: "string", default: groups.join(",") },
       senders: { type: "string", default: "5" },
+      cells: { type: "string", default: "1" },
       folder: { type: "string" },
+      log: { type: "string" },
       help: { type: "boolean", default: false },
     },
   });
-  const only = values.only.split(",");
-  const unknown = only.find((name) => !(groups as readonly string[]).includes(name));
-  if (unknown !== undefined)
-    throw new Error(`--only: there is no "${unknown}"; choose from ${groups.join(", ")}`);
+  const named = values.seeds?.split(",").map((text) => wholeNumber("--seeds", text, 0, mostSeed));
+  const first = wholeNumber("--seed", values.seed ?? String(Math.floor(nowMs / 1000)), 0, mostSeed);
+  const runs = wholeNumber("--runs", values.runs, 1, 100_000);
+  const cells = wholeNumber("--cells", values.cells, 1, 16);
   return {
-    seed: wholeNumber("--seed", values.seed ?? String(Math.floor(nowMs / 1000)), 0, 2 ** 32 - 1),
-    runs: wholeNumber("--runs", values.runs, 1, 100_000),
+    seeds: named ?? consecutive(first, values.soak === undefined ? runs : Infinity),
     minutes: minutesOf("--minutes", values.minutes),
     soakMinutes: values.soak === undefined ? undefined : minutesOf("--soak", values.soak),
-    only: only as Group[],
+    perWorld: named?.length ?? wholeNumber("--episodes", values.episodes, 1, 1_000),
+    worlds: wholeNumber("--worlds", values.worlds, 1, 32),
+    isOneWorld: named !== undefined,
+    // A version from before cells does not start where there are some.
+    only: groupsOf(values.only).filter((group) => cells === 1 || group !== "upgrade"),
     senders: wholeNumber("--senders", values.senders, 1, 100),
+    cells,
     folder: values.folder,
+    log: values.log,
     isHelpAsked: values.help,
   };
+}
+
+function* consecutive(first: number, count: number): Generator<number> {
+  for (let n = 0; n < count; n++) yield first + n;
+}
+
+function groupsOf(text: string): Group[] {
+  const names = text.split(",");
+  const unknown = names.find((name) => !(groups as readonly string[]).includes(name));
+  if (unknown !== undefined)
+    throw new Error(`--only: there is no "${unknown}"; choose from ${groups.join(", ")}`);
+  return names as Group[];
 }
 
 function wholeNumber(name: string, text: string, least: number, most: number): number {

@@ -12,15 +12,14 @@ it("what was accepted and acknowledged is repeated only once it is on the standb
   const { session, folder: logFolder } = await testSession(onTestFinished);
   const world = await startWorld({
     ...session,
-    seed: 1,
-    recorder: new Recorder(join(logFolder, "history.jsonl")),
     dataFolder: session.newDataFolder("repeats"),
     logFolder,
     hasFullDisk: false,
   });
   onTestFinished(() => world.stop());
   const service = plainCaller(world.services[0].url);
-  const { account, addresses } = await signUpWithTargets(world, true);
+  const receiversUrl = await world.begin(1, new Recorder(join(logFolder, "history.jsonl")));
+  const { account, addresses } = await signUpWithTargets(world, { receiversUrl, hasPublications: true });
   const key = account.api_key;
   const { wires, database } = world;
   const isAlone = (isAlone: boolean): void => {

@@ -12,6 +12,8 @@ import type { Version } from "./world/serviceSlot.ts";
 export interface Session {
   installation: Installation;
   template: string;
+  /** In how many cells the data plane is. */
+  cells: number;
   commands: Record<Version, string | undefined>;
   /** A folder of its own for the clusters of a run. */
   newDataFolder(name: string): string;
@@ -19,7 +21,7 @@ export interface Session {
 }
 
 /** @param current the command of this version; undefined for the one that tests bundle. */
-export async function openSession(current: string | undefined): Promise<Session> {
+export async function openSession(current: string | undefined, cells = 1): Promise<Session> {
   const data = mkdtempSync(join(clusterFolder(), "postrider-faults-"));
   const programs = mkdtempSync(join(tmpdir(), "postrider-before-"));
   const close = (): void => {
@@ -30,11 +32,12 @@ export async function openSession(current: string | undefined): Promise<Session>
     chmodSync(data, 0o711);
     const installation = await findInstallation(data);
     const template = join(data, "template");
-    await makeTemplate(installation, template, join(programs, "template.log"));
+    await makeTemplate({ installation, directory: template, logFile: join(programs, "template.log"), cells });
     const before = await installPackage(join(root, "server/test/fixtures/version-before.tgz"), programs);
     return {
       installation,
       template,
+      cells,
       commands: { this: current, before },
       newDataFolder(name) {
         const folder = mkdtempSync(join(data, `${name}-`));

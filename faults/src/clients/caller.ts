@@ -70,7 +70,8 @@ function judge(
 ): Pick<Call, "outcome" | "status" | "output" | "reason"> {
   if (status >= 200 && status < 300)
     return { outcome: "ok", status, output: read(JSON.parse(text)), reason: null };
-  const outcome = status >= 500 ? "unknown" : "fail";
+  // 408: the request was on its way for too long. No refusal, but a matter of the network and of the machine.
+  const outcome = status >= 500 || status === 408 ? "unknown" : "fail";
   return { outcome, status, output: {}, reason: text.slice(0, 500) };
 }
 

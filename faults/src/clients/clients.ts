@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { createRandom } from "../../../server/test/support/billing/random.ts";
 import { createAgentTarget } from "../../../server/test/support/agentTargets.ts";
 import { createMailboxTarget, createWebhookTarget } from "../../../server/test/support/items.ts";
@@ -11,7 +12,7 @@ import { type Addresses, sendUntil } from "./senders.ts";
 
 /** All who use the services in a run. */
 export interface Clients {
-  apiKey: string;
+  account: Account;
   addresses: Addresses;
   /** Asks for one replay of what was delivered to a webhook so far. */
   replay(): Promise<void>;
@@ -27,6 +28,8 @@ export interface ClientsInput {
   seed: number;
   world: World;
   recorder: Recorder;
+  /** Of the receivers. */
+  receiversUrl: string;
   senders: number;
   consumers: number;
   hasPublications: boolean;
@@ -42,12 +45,13 @@ export async function startClients({
   seed,
   world,
   recorder,
+  receiversUrl,
   senders,
   consumers,
   hasPublications,
   givenUp,
 }: ClientsInput): Promise<Clients> {
-  const { account, addresses } = await signUpWithTargets(world, hasPublications);
+  const { account, addresses } = await signUpWithTargets(world, { receiversUrl, hasPublications });
   const mailbox: Mailbox = { id: addresses.mailboxId, leaseMs: mailboxLeaseSeconds * 1000 };
   const input = { recorder, urls: world.services.map(({ url }) => url), apiKey: account.api_key, givenUp };
   const newCaller = (name: string, n: number): Caller =>
@@ -66,7 +70,7 @@ export async function startClients({
   work.catch(() => undefined);
   const operator = newCaller("operator", 900);
   return {
-    apiKey: account.api_key,
+    account,
     addresses,
     async replay() {
       const targetId = addresses.webhookIds[0]!;
@@ -96,13 +100,12 @@ export async function startClients({
 /** Somebody with a target of each kind, before anything is harmed. */
 export async function signUpWithTargets(
   world: World,
-  hasPublications: boolean,
+  { receiversUrl, hasPublications }: Pick<ClientsInput, "receiversUrl" | "hasPublications">,
 ): Promise<{ account: Account; addresses: Addresses }> {
-  const service = plainCaller(world.services[0].url);
-  const account = await signUp(service);
-  const url = world.receivers.url;
+  const service = patientCaller(world.services[0].url);
+  const account = await signUpPatiently(plainCaller(world.services[0].url));
   const webhook = async (path: string, fields: object = {}): Promise<string> =>
-    (await createWebhookTarget(service, account, url + path, { ...soonAgain, ...fields })).id;
+    (await createWebhookTarget(service, account, receiversUrl + path, { ...soonAgain, ...fields })).id;
   const webhookIds = [await webhook("/prompt"), await webhook("/moody"), await webhook("/late")];
   if (hasPublications) {
     await service.call("PUT", `/api/v1/customers/${customer}`, { key: account.api_key, body: {} });
@@ -120,6 +123,33 @@ export async function signUpWithTargets(
     addresses: { webhookIds, mailboxId, agentId, customer: hasPublications ? customer : null },
   };
 }
+
+/** Each time as somebody else: who was answered with 503 may be signed up. */
+async function signUpPatiently(service: Pick<ServiceProcess, "call">, tries = 50): Promise<Account> {
+  try {
+    return await signUp(service);
+  } catch (error) {
+    if (tries === 1) throw error;
+    await delay(againAfterMs);
+    return signUpPatiently(service, tries - 1);
+  }
+}
+
+/** Asks again while the service answers 503, as it does on a machine that is too busy. */
+function patientCaller(url: string): Pick<ServiceProcess, "call"> {
+  const service = plainCaller(url);
+  return {
+    async call(method, path, options) {
+      for (;;) {
+        const answer = await service.call(method, path, options);
+        if (answer.status !== 503) return answer;
+        await delay(againAfterMs);
+      }
+    },
+  };
+}
+
+const againAfterMs = 500;
 
 /** For what is set up before anything is harmed. */
 export function plainCaller(url: string): Pick<ServiceProcess, "call"> {

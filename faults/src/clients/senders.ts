@@ -41,7 +41,7 @@ export async function sendUntil(
     }
     // A client that did not note that it was answered.
     if (item.key !== null && random.chance(0.1)) await post(caller, item);
-    await delay(random.integer(pauseMs.least, pauseMs.most));
+    await delay(call.outcome === "ok" ? random.integer(pauseMs.least, pauseMs.most) : retryPauseMs);
   }
 }
 

@@ -1,50 +1,91 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type pg from "pg";
+import { cellSchemas } from "../../../server/src/postgres/cells.ts";
+import { bucketOf } from "../../../server/src/postgres/ids.ts";
 import { everyAttempt } from "../../../server/test/support/everyAttempt.ts";
-import type { PostgresServer } from "../world/postgres/server.ts";
+import type { Account } from "../../../server/test/support/testNode.ts";
 import type { World } from "../world/world.ts";
 import type { Facts, Handoff, Leftovers, StoredAttempts, StoredItem } from "./facts.ts";
 
-/** Reads what is stored, from the primary itself and over the interface of the first service. */
-export async function gatherFacts(world: World, apiKey: string): Promise<Facts> {
+/** Reads what is stored of an organization, from the primary itself and over the interface of the first service. */
+export async function gatherFacts(world: World, { api_key: apiKey, user }: Account): Promise<Facts> {
   const { primary } = world.database;
   const statuses = await listedStatuses(world.services[0].url, apiKey);
-  return primary.session(async (client) => ({
-    items: await storedItems(client, statuses),
-    attempts: await storedAttempts(client),
-    publications: await rowsOf(
-      client,
-      `select ${hex("id")} as id, array(select ${hex("e")} from unnest(event_ids) as e) as "itemIds" from publications`,
-    ),
-    chargedItems: await chargedItems(client),
-    left: await leftovers(client),
-    handoffs: await handoffsOf(world, client),
-  }));
+  const orgId = user.org_id;
+  return primary.session(async (client) => {
+    const left = await readLeftovers(client, world.cells);
+    await enterCell(client, cellOf(orgId, world.cells));
+    const items = await storedItems(client, orgId, statuses);
+    return {
+      items,
+      attempts: await storedAttempts(client, orgId),
+      publications: await rowsOf(
+        client,
+        `select
+           ${hex("id")} as id,
+           array(select ${hex("e")} from unnest(event_ids) as e) as "itemIds"
+         from publications
+         where org_id = $1`,
+        [orgId],
+      ),
+      chargedItems: await chargedItems(client, orgId),
+      left,
+      handoffs: await handoffsOf(world, client, items),
+    };
+  });
 }
 
-/** What is not yet at its end. */
-export async function readLeftovers(primary: PostgresServer): Promise<Leftovers> {
-  return primary.session(leftovers);
+/** What is not yet at its end, of everybody's. */
+export async function readLeftovers(client: pg.Client, cells: number): Promise<Leftovers> {
+  const all: Leftovers = { waiting: 0, leased: 0, messages: 0, polls: 0, runningReplays: 0 };
+  for (const schema of cells === 1 ? [undefined] : cellSchemas(cells)) {
+    await enterCell(client, schema);
+    const left = await leftovers(client);
+    for (const what of Object.keys(all) as (keyof Leftovers)[]) all[what] += left[what];
+  }
+  return all;
+}
+
+/** The schema of an organization's cell; undefined where there is one. */
+function cellOf(orgId: string, cells: number): string | undefined {
+  return cells === 1 ? undefined : cellSchemas(cells)[Math.floor((bucketOf(orgId) * cells) / 256)];
+}
+
+/** From now on the session's tables are those of the cell. */
+async function enterCell(client: pg.Client, schema: string | undefined): Promise<void> {
+  if (schema !== undefined) await client.query(`set search_path = ${schema}, public`);
 }
 
 const pageSize = 100;
+const againAfterMs = 500;
 
 async function listedStatuses(url: string, apiKey: string): Promise<Map<string, string>> {
   const statuses = new Map<string, string>();
   for (let after = "0".repeat(32); ;) {
     const query = `limit=${pageSize}&order=asc&after=${after}`;
-    const response = await fetch(`${url}/api/v1/events?${query}`, {
-      headers: { authorization: `Bearer ${apiKey}` },
-    });
-    const text = await response.text();
-    if (response.status !== 200) throw new Error(`the list of events: ${response.status} ${text}`);
-    const { events } = JSON.parse(text) as { events: { id: string; status: string }[] };
+    const { events } = await readList(`${url}/api/v1/events?${query}`, apiKey);
     for (const { id, status } of events) statuses.set(id, status);
     if (events.length < pageSize) return statuses;
     after = events.at(-1)!.id;
   }
 }
 
-async function storedItems(client: pg.Client, statuses: ReadonlyMap<string, string>): Promise<StoredItem[]> {
+/** Asks again while the service answers 503, as it does on a machine that is too busy. */
+async function readList(url: string, apiKey: string): Promise<{ events: { id: string; status: string }[] }> {
+  for (;;) {
+    const response = await fetch(url, { headers: { authorization: `Bearer ${apiKey}` } });
+    const text = await response.text();
+    if (response.status === 200) return JSON.parse(text);
+    if (response.status !== 503) throw new Error(`the list of events: ${response.status} ${text}`);
+    await delay(againAfterMs);
+  }
+}
+
+async function storedItems(
+  client: pg.Client,
+  orgId: string,
+  statuses: ReadonlyMap<string, string>,
+): Promise<StoredItem[]> {
   const items = await rowsOf<Omit<StoredItem, "status" | "number"> & { payload: string }>(
     client,
     `select
@@ -55,7 +96,9 @@ async function storedItems(client: pg.Client, statuses: ReadonlyMap<string, stri
        e.billable as "isBillable",
        convert_from(coalesce(p.payload, e.payload), 'UTF8') as payload
      from events e
-     left join publications p on p.id = e.publication_id`,
+     left join publications p on p.id = e.publication_id
+     where e.org_id = $1`,
+    [orgId],
   );
   return items.map(({ payload, id, targetId, sourceId, publicationId, isBillable }) => ({
     id,
@@ -68,7 +111,7 @@ async function storedItems(client: pg.Client, statuses: ReadonlyMap<string, stri
   }));
 }
 
-function storedAttempts(client: pg.Client): Promise<StoredAttempts[]> {
+function storedAttempts(client: pg.Client, orgId: string): Promise<StoredAttempts[]> {
   return rowsOf(
     client,
     `select
@@ -76,16 +119,20 @@ function storedAttempts(client: pg.Client): Promise<StoredAttempts[]> {
        array_agg(number::integer order by number) as numbers,
        count(*) filter (where outcome = 1)::integer as delivered
      from ${everyAttempt}
+     where org_id = $1
      group by event_id`,
+    [orgId],
   );
 }
 
-async function chargedItems(client: pg.Client): Promise<number> {
+async function chargedItems(client: pg.Client, orgId: string): Promise<number> {
   const [sum] = await rowsOf<{ items: number }>(
     client,
     `select (
-       (select coalesce(sum(items), 0) from usage_records) + (select coalesce(sum(items), 0) from usage_totals)
+       (select coalesce(sum(items), 0) from usage_records where org_id = $1)
+       + (select coalesce(sum(items), 0) from usage_totals where org_id = $1)
      )::integer as items`,
+    [orgId],
   );
   return sum!.items;
 }
@@ -104,7 +151,8 @@ async function leftovers(client: pg.Client): Promise<Leftovers> {
 }
 
 /** What the agent got, by the item's id, which is the message's. */
-async function handoffsOf(world: World, client: pg.Client): Promise<Handoff[]> {
+async function handoffsOf(world: World, client: pg.Client, items: readonly StoredItem[]): Promise<Handoff[]> {
+  const own = new Set(items.map(({ id }) => id));
   const messages = await world.agent.messages();
   const counts = Map.groupBy(messages, ({ body }) => body?.message?.messageId ?? "");
   const duplicates = await rowsOf<{ id: string }>(
@@ -112,15 +160,21 @@ async function handoffsOf(world: World, client: pg.Client): Promise<Handoff[]> {
     `select ${hex("event_id")} as id from handoffs where possible_duplicate`,
   );
   const possible = new Set(duplicates.map(({ id }) => id));
-  return [...counts].map(([itemId, all]) => ({
-    itemId,
-    messages: all.length,
-    isPossibleDuplicate: possible.has(itemId),
-  }));
+  return [...counts]
+    .filter(([itemId]) => own.has(itemId))
+    .map(([itemId, all]) => ({
+      itemId,
+      messages: all.length,
+      isPossibleDuplicate: possible.has(itemId),
+    }));
 }
 
-async function rowsOf<Row extends object>(client: pg.Client, text: string): Promise<Row[]> {
-  return (await client.query<Row>(text)).rows;
+async function rowsOf<Row extends object>(
+  client: pg.Client,
+  text: string,
+  values: unknown[] = [],
+): Promise<Row[]> {
+  return (await client.query<Row>(text, values)).rows;
 }
 
 /** An id as the interface writes it. */

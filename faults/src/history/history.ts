@@ -23,7 +23,7 @@ export interface Output {
 
 /**
  * One request with its answer, as its client saw it. `ok`: done, says the service; `fail`: not done, says the service;
- * `unknown`: nobody said, or a 503, after which it may have been done.
+ * `unknown`: nobody said, or a 503 or 408, after which it may have been done.
  */
 export interface Call {
   number: number;

@@ -1,6 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { chmodSync, rmSync, statfsSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { chmodSync, statfsSync } from "node:fs";
 
 /** Where the clusters lie. */
 export interface Disks {
@@ -22,22 +21,19 @@ const sizeMib = 400;
  */
 export function provideDisks(folders: readonly [string, string], areAsked: boolean): Disks {
   const mounted = areAsked && canMount ? folders.filter((folder) => mount(folder)) : [];
-  const ballast = (folder: string): string => join(folder, "ballast");
+  const full = new Set<string>();
   const clear = (): void => {
-    for (const folder of folders) rmSync(ballast(folder), { force: true });
+    for (const folder of full) resize(folder, sizeMib * 2 ** 20);
+    full.clear();
   };
   return {
     folders,
     canFill: mounted.length === folders.length,
     fill(path) {
       const folder = folders.find((one) => path.startsWith(`${one}/`))!;
-      const { bavail, bsize } = statfsSync(folder);
-      try {
-        writeFileSync(ballast(folder), Buffer.alloc(Math.max(0, bavail * bsize)));
-      } catch (error) {
-        // Others were quicker: it is as full as it was to be.
-        if ((error as NodeJS.ErrnoException).code !== "ENOSPC") throw error;
-      }
+      full.add(folder);
+      // It does not become smaller than what is on it, which may have grown meanwhile.
+      for (let tries = 0; tries < 10 && !resize(folder, usedBytes(folder)); tries++);
     },
     clear,
     async remove() {
@@ -52,4 +48,14 @@ function mount(folder: string): boolean {
   const { status } = spawnSync("/bin/mount", ["-t", "tmpfs", "-o", `size=${sizeMib}m`, "tmpfs", folder]);
   if (status === 0) chmodSync(folder, 0o711);
   return status === 0;
+}
+
+function usedBytes(folder: string): number {
+  const { blocks, bfree, bsize } = statfsSync(folder);
+  return (blocks - bfree) * bsize;
+}
+
+/** A disk in memory that is as large as what is on it is full at once, and nothing has to be written. */
+function resize(folder: string, bytes: number): boolean {
+  return spawnSync("/bin/mount", ["-o", `remount,size=${bytes}`, folder]).status === 0;
 }

@@ -5,11 +5,18 @@ import { startWire, type Wire } from "./wire/wire.ts";
 
 /** Receivers of webhooks, behind a wire. */
 export interface Receivers {
-  url: string;
   wire: Wire;
+  /** Opens receivers of their own for one episode, below the URL that it gives. */
+  open(name: string, audience: Audience): string;
   /** Makes them answer everything at once with 200. */
   calm(): void;
   stop(): Promise<void>;
+}
+
+/** Who writes down what comes to an episode's receivers, and what they draw how they answer from. */
+export interface Audience {
+  recorder: Recorder;
+  random: Random;
 }
 
 /** How receivers at these paths answer: of a hundred requests so many with 500, and so many with a broken connection. */
@@ -23,9 +30,12 @@ const moods = {
 
 const lateMs = 80;
 
-export async function startReceivers(recorder: Recorder, random: Random): Promise<Receivers> {
-  let isCalm = false;
-  const receiver: Receiver = await startReceiver(({ id, path, body }, response) => {
+export async function startReceivers(): Promise<Receivers> {
+  const audiences = new Map<string, Audience & { isCalm: boolean }>();
+  const receiver: Receiver = await startReceiver(({ id, path: whole, body }, response) => {
+    const [, name, place] = whole.split("/");
+    const { recorder, random, isCalm } = audiences.get(name!)!;
+    const path = `/${place}`;
     const mood = moods[path as keyof typeof moods] ?? moods["/prompt"];
     const luck = random.integer(0, 99);
     const isFailed = !isCalm && luck < mood.failed;
@@ -40,10 +50,13 @@ export async function startReceivers(recorder: Recorder, random: Random): Promis
   const wire = await startWire();
   wire.to = receiver.port;
   return {
-    url: `http://127.0.0.1:${wire.port}`,
     wire,
+    open(name, audience) {
+      audiences.set(name, { ...audience, isCalm: false });
+      return `http://127.0.0.1:${wire.port}/${name}`;
+    },
     calm() {
-      isCalm = true;
+      for (const audience of audiences.values()) audience.isCalm = true;
     },
     async stop() {
       await wire.stop();

@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { type ServiceProcess, startService } from "../../../server/test/support/serviceProcess.ts";
 import { root } from "../../../server/test/support/programFile.ts";
-import type { Recorder } from "../history/history.ts";
+import type { ProcessEnd } from "../history/history.ts";
 import { createInTurn, type InTurn } from "./inTurn.ts";
 import { databaseName, password, superuser } from "./postgres/installation.ts";
 import type { Wire } from "./wire/wire.ts";
@@ -13,7 +13,8 @@ export type Version = "this" | "before";
 
 export interface SlotInput {
   name: string;
-  recorder: Recorder;
+  /** Told of each end of a process, asked for or not. */
+  onEnd: (end: Omit<ProcessEnd, "atMs">) => void;
   logFolder: string;
   /** From clients to it, and from it to the database. */
   clients: Wire;
@@ -24,7 +25,8 @@ export interface SlotInput {
   commands: Record<Version, string | undefined>;
 }
 
-const startLimitMs = 60_000;
+/** Long: how fast a process starts, on a database that may lack its standby meanwhile, is not what is judged. */
+const startLimitMs = 1_200_000;
 const skewFile = pathToFileURL(join(root, "faults/src/world/skewClock.ts")).href;
 
 /** The place of one process of the service, which is started again whenever it ends, as an init system does. */
@@ -54,7 +56,7 @@ export class ServiceSlot {
     return `http://127.0.0.1:${this.clients.port}`;
   }
 
-  /** Starts a process until one serves. @throws when none does within a minute, or the slot was closed. */
+  /** Starts a process until one serves. @throws when none does for minutes, or the slot was closed. */
   async start(): Promise<void> {
     const deadlineMs = performance.now() + startLimitMs;
     for (;;) {
@@ -68,7 +70,7 @@ export class ServiceSlot {
         this.#watch(this.#process);
         return;
       } catch (error) {
-        this.#input.recorder.ended({
+        this.#input.onEnd({
           service: this.name,
           isAsked: false,
           isStarting: true,
@@ -112,6 +114,14 @@ export class ServiceSlot {
     await this.serves();
   }
 
+  /** Resolves once a process serves whose clock is right. */
+  async rightClock(): Promise<void> {
+    if (this.skewMs === 0) return;
+    this.skewMs = 0;
+    await this.end("SIGTERM");
+    await this.serves();
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.end("SIGKILL");
@@ -132,6 +142,7 @@ export class ServiceSlot {
         }),
       },
       ...(command !== undefined && { command }),
+      startLimitMs,
     });
   }
 
@@ -140,7 +151,7 @@ export class ServiceSlot {
       const said = child.output();
       appendFileSync(join(this.#input.logFolder, `${this.name}.log`), `${said}\n--- ended with ${code}\n`);
       const isAsked = this.#isEndAsked;
-      this.#input.recorder.ended({
+      this.#input.onEnd({
         service: this.name,
         isAsked,
         isStarting: false,

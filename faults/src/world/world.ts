@@ -1,16 +1,16 @@
 import { chmodSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { createRandom } from "../../../server/test/support/billing/random.ts";
 import { type Agent, startAgent } from "../../../server/test/support/agent/startAgent.ts";
-import type { Recorder } from "../history/history.ts";
+import { createRandom } from "../../../server/test/support/billing/random.ts";
+import type { ProcessEnd, Recorder } from "../history/history.ts";
 import type { Installation } from "./postgres/installation.ts";
 import { PostgresPair } from "./postgres/pair.ts";
 import { type Receivers, startReceivers } from "./receivers.ts";
-import { ServiceSlot, type Version } from "./serviceSlot.ts";
+import { ServiceSlot, type SlotInput, type Version } from "./serviceSlot.ts";
 import { type Disks, provideDisks } from "./disks.ts";
 import { startWire, type Wire } from "./wire/wire.ts";
 
-/** Everything that a run can harm, each party behind wires of its own. */
+/** Everything that can be harmed, each party behind wires of its own. Episodes are played in it one after the other. */
 export interface World {
   services: readonly [ServiceSlot, ServiceSlot];
   database: PostgresPair;
@@ -18,14 +18,20 @@ export interface World {
   receivers: Receivers;
   agent: Agent;
   wires: { agent: Wire; receivers: Wire; replication: Wire };
-  /** Ends every harm, and resolves once all parties serve. */
+  /** In how many cells the data plane is. */
+  cells: number;
+  /**
+   * Begins an episode: what is seen from now on is its recorder's, and clocks are right. Gives the URL of its receivers.
+   */
+  begin(seed: number, recorder: Recorder): Promise<string>;
+  /** Ends every harm but that of answers that are still to be swallowed, and resolves once all parties serve. */
   heal(): Promise<void>;
+  /** Takes back which answers were still to be swallowed. */
+  swallowNothing(): void;
   stop(): Promise<void>;
 }
 
 export interface WorldInput {
-  seed: number;
-  recorder: Recorder;
   installation: Installation;
   /** A stopped cluster with the service's schema. */
   template: string;
@@ -34,6 +40,7 @@ export interface WorldInput {
   logFolder: string;
   /** Whether disks have to be such as can be filled. */
   hasFullDisk: boolean;
+  cells: number;
   commands: Record<Version, string | undefined>;
 }
 
@@ -47,8 +54,14 @@ const serviceEnv = {
 };
 
 export async function startWorld(input: WorldInput): Promise<World> {
-  const { recorder } = input;
   const stops: (() => Promise<void>)[] = [];
+  let recorder: Recorder | undefined;
+  /** Before there is anybody to write it down. */
+  const earlyEnds: Omit<ProcessEnd, "atMs">[] = [];
+  const onEnd = (end: Omit<ProcessEnd, "atMs">): void => {
+    if (recorder === undefined) earlyEnds.push(end);
+    else recorder.ended(end);
+  };
   const stop = async (): Promise<void> => {
     for (const end of stops.splice(0).reverse()) await end();
   };
@@ -59,9 +72,9 @@ export async function startWorld(input: WorldInput): Promise<World> {
   };
   try {
     const [replication, agentWire] = [await newWire(), await newWire()];
-    const receivers = await startReceivers(recorder, createRandom(input.seed + 1_000_000));
+    const receivers = await startReceivers();
     stops.push(() => receivers.stop());
-    const slots = await Promise.all([1, 2].map((n) => newSlot(input, `service-${n}`, newWire)));
+    const slots = await Promise.all([1, 2].map((n) => newSlot({ ...input, onEnd }, `service-${n}`, newWire)));
     const services = [slots[0]!, slots[1]!] as const;
     const disks = provideDisks(foldersIn(input.dataFolder), input.hasFullDisk);
     stops.push(() => disks.remove());
@@ -77,10 +90,13 @@ export async function startWorld(input: WorldInput): Promise<World> {
     stops.push(async () => {
       await Promise.all(slots.map((slot) => slot.close()));
     });
+    const serving = Promise.all(slots.map((slot) => slot.inTurn(() => slot.start())));
+    // Awaited below.
+    serving.catch(() => undefined);
     const agent = await startAgent({ card: { supportedInterfaces: [interfaceAt(agentWire.port)] } });
     stops.push(() => agent.kill());
     agentWire.to = agent.port;
-    await Promise.all(slots.map((slot) => slot.inTurn(() => slot.start())));
+    await serving;
     const wires = { agent: agentWire, receivers: receivers.wire, replication };
     const all = [...Object.values(wires), ...slots.flatMap((slot) => [slot.clients, slot.database])];
     return {
@@ -90,6 +106,13 @@ export async function startWorld(input: WorldInput): Promise<World> {
       receivers,
       agent,
       wires,
+      cells: input.cells,
+      async begin(seed, own) {
+        recorder = own;
+        for (const end of earlyEnds.splice(0)) own.ended(end);
+        await Promise.all(slots.map((slot) => slot.inTurn(() => slot.rightClock())));
+        return receivers.open(`seed-${seed}`, { recorder: own, random: createRandom(seed + 1_000_000) });
+      },
       async heal() {
         for (const wire of all) Object.assign(wire, { mode: "pass", delayMs: 0 });
         disks.clear();
@@ -99,6 +122,9 @@ export async function startWorld(input: WorldInput): Promise<World> {
         // An upgrade is brought to its end, too.
         await Promise.all(slots.map((slot) => slot.inTurn(() => slot.upgrade())));
       },
+      swallowNothing() {
+        for (const wire of all) wire.swallowNothing();
+      },
       stop,
     };
   } catch (error) {
@@ -107,14 +133,17 @@ export async function startWorld(input: WorldInput): Promise<World> {
   }
 }
 
-async function newSlot(input: WorldInput, name: string, newWire: () => Promise<Wire>): Promise<ServiceSlot> {
-  const { recorder, logFolder, commands } = input;
+async function newSlot(
+  { logFolder, commands, cells, onEnd }: WorldInput & Pick<SlotInput, "onEnd">,
+  name: string,
+  newWire: () => Promise<Wire>,
+): Promise<ServiceSlot> {
   return new ServiceSlot({
     name,
-    recorder,
+    onEnd,
     logFolder,
     commands,
-    env: serviceEnv,
+    env: { ...serviceEnv, ...(cells > 1 && { POSTRIDER_CELLS: String(cells) }) },
     clients: await newWire(),
     database: await newWire(),
   });

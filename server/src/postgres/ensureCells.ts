@@ -2,18 +2,22 @@ import { isDeepStrictEqual } from "node:util";
 import type pg from "pg";
 import { type BriefLocks, withBriefLocks } from "./briefLocks.ts";
 import { createFirstPartitions, createPartitions, tableSchema } from "./partitions.ts";
+import { keepOlderProcessesAway } from "./olderProcesses.ts";
 import { SchemaError } from "./schemaError.ts";
 import { tablesOfCells as tables } from "./tablePlaces.ts";
 import { additionsTo } from "./additionsTo.ts";
 import { cellSchemaPattern, cellSchemas } from "./cells.ts";
 import { readShapes } from "./tableShape.ts";
 
+/** From this migration on a process knows of cells; older ones see an undivided database. */
+const knowsCells = 43;
+
 /**
  * Makes the schemas of so many cells, all in one transaction, with the tables of the data plane as the migrations made them beside
  * the control plane's; adds to those that are there what a migration has added since, and the partitions of the days ahead. With
- * one cell there is nothing to do. The caller holds the migration lock, and its path has none but the control plane's tables.
- * @throws {SchemaError} when the database has another number of cells, or targets of a time when it had one; or when a cell's
- *   tables are not like the others'.
+ * one cell there is nothing to do. Versions from before cells refuse a divided database from then on. The caller holds the migration lock, and its path has none but the control plane's tables.
+ * @throws {SchemaError} when the database has another number of cells, or targets of a time when it had one; when a cell's
+ *   tables are not like the others'; or when a process that does not know of cells runs on a database that is to be divided.
  */
 export async function ensureCells(session: BriefLocks, count: number): Promise<void> {
   const { client } = session;
@@ -23,6 +27,7 @@ export async function ensureCells(session: BriefLocks, count: number): Promise<v
   if (wanted.length === 0) return;
   const home = await tableSchema(client);
   await withBriefLocks(session, async () => {
+    await refuseUndivided(client, present.length > 0);
     for (const schema of wanted) await ensureCell(client, home, schema);
   });
   for (const schema of present) {
@@ -55,6 +60,14 @@ async function refuseOthers(client: pg.ClientBase, present: string[], count: num
       `the database has one cell and POSTRIDER_CELLS says ${count}: only one without targets can be divided`,
     );
   }
+}
+
+/** Marks the database, for good. One that was divided by a version without this mark gets it once no older process runs. */
+async function refuseUndivided(client: pg.ClientBase, isDivided: boolean): Promise<void> {
+  if ((await keepOlderProcessesAway(client, knowsCells)) || isDivided) return;
+  throw new SchemaError(
+    "a process of a version from before cells uses the database, and would not see that it is divided: stop it first; one that died counts as running for a minute",
+  );
 }
 
 async function ensureCell(client: pg.ClientBase, home: string, schema: string): Promise<void> {

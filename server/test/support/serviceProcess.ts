@@ -13,6 +13,8 @@ export interface ServiceOptions {
   command?: string;
   /** Kills it, at its start too, by SIGKILL. */
   killedBy?: AbortSignal;
+  /** How long it may take until it listens; a minute unless given. */
+  startLimitMs?: number;
 }
 
 export interface ServiceCall extends CallOptions {
@@ -41,7 +43,7 @@ export interface ServiceProcess {
   output(): string;
 }
 
-const startLimitMs = 60_000;
+const usualStartLimitMs = 60_000;
 /** Longer than the service's own limit on stopping. */
 const stopLimitMs = 40_000;
 const cli = programFile("server/src/process/cli.ts");
@@ -62,7 +64,7 @@ const encryptionKey = Buffer.alloc(32, 7).toString("base64");
 
 /** Starts `postrider serve` on a free port and resolves once it listens; plain HTTP targets on loopback are allowed. */
 export async function startService(options: ServiceOptions): Promise<ServiceProcess> {
-  const { storage, env = {}, command, killedBy } = options;
+  const { storage, env = {}, command, killedBy, startLimitMs = usualStartLimitMs } = options;
   const child = spawn(process.execPath, [command ?? cli, "serve"], {
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...inherited(), ...defaults, ...storageVariables(storage), ...switches, ...env },
@@ -76,7 +78,10 @@ export async function startService(options: ServiceOptions): Promise<ServiceProc
   createInterface(child.stdout).on("line", (line) => lines.push(line));
   const ended = new Promise<number | null>((resolve) => child.once("exit", (code) => resolve(code)));
   const port = await new Promise<number>((resolve, reject) => {
-    const fail = (what: string): void => reject(new Error(`the service ${what}:\n${lines.join("\n")}`));
+    const fail = (what: string): void => {
+      child.kill("SIGKILL");
+      reject(new Error(`the service ${what}:\n${lines.join("\n")}`));
+    };
     const timer = setTimeout(fail, startLimitMs, "does not start");
     void ended.then((code) => fail(`ended with ${code}`));
     createInterface(child.stderr).on("line", (line) => {

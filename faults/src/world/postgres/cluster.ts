@@ -19,12 +19,21 @@ import { createPool } from "../../../../server/src/postgres/pool.ts";
 import { databaseName, type Installation, password, superuser } from "./installation.ts";
 import { PostgresServer } from "./server.ts";
 
+export interface TemplateInput {
+  installation: Installation;
+  directory: string;
+  logFile: string;
+  /** In how many cells the data plane is to be. */
+  cells: number;
+}
+
 /** Makes an empty cluster with the service's database and its schema, and leaves it stopped. */
-export async function makeTemplate(
-  installation: Installation,
-  directory: string,
-  logFile: string,
-): Promise<void> {
+export async function makeTemplate({
+  installation,
+  directory,
+  logFile,
+  cells,
+}: TemplateInput): Promise<void> {
   await mkdir(directory, { recursive: true });
   await own(directory, installation.account);
   const passwordFile = `${directory}.password-${randomUUID()}`;
@@ -58,7 +67,7 @@ export async function makeTemplate(
   const url = `postgresql://${superuser}:${password}@127.0.0.1:${server.port}/${databaseName}`;
   const pool = createPool({ connection: { url }, size: 1, onError: () => undefined });
   try {
-    await migrate(pool);
+    await migrate(pool, { cells });
   } finally {
     await pool.end();
     await server.end("SIGINT");

@@ -5,7 +5,7 @@ import { copyRunning, copyStopped } from "./cluster.ts";
 import { type Installation, password, standbyName, superuser } from "./installation.ts";
 import { PostgresServer } from "./server.ts";
 
-const attachLimitMs = 30_000;
+const attachLimitMs = 1_200_000;
 
 export interface PairInput {
   installation: Installation;
@@ -56,7 +56,7 @@ export class PostgresPair {
     await lost.end("SIGQUIT");
     this.standby.signal("SIGCONT");
     await this.standby.answers();
-    await this.standby.query("select pg_promote(true, 30)");
+    await this.standby.query("select pg_promote(true, 240)");
     this.primary = this.standby;
     this.#lead();
     this.standby = this.#server(lost.directory);

@@ -19,6 +19,8 @@ export interface Wire {
   cut(): void;
   /** Lets a next request pass that `what` chooses, and breaks its connection in place of the whole answer. */
   swallowAnswer(what: Swallow): void;
+  /** Takes back what has not been swallowed yet. */
+  swallowNothing(): void;
   /** Answers that were swallowed so far. */
   swallowed(): number;
   stop(): Promise<void>;
@@ -64,6 +66,7 @@ export async function startWire(): Promise<Wire> {
       for (const link of links) link.break();
     },
     swallowAnswer: (what) => void state.swallows.push(what),
+    swallowNothing: () => void state.swallows.splice(0),
     swallowed: () => state.swallowed,
     stop: () =>
       new Promise((resolve) => {

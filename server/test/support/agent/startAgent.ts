@@ -19,7 +19,7 @@ export interface Agent {
   restart(changes?: AgentOptions): Promise<void>;
 }
 
-const startLimitMs = 30_000;
+const startLimitMs = 120_000;
 const mainPath = programFile("server/test/support/agent/agentMain.ts");
 
 /** Starts an agent and resolves once it listens. */
@@ -57,7 +57,10 @@ async function spawnAgent(options: AgentOptions): Promise<{ child: ChildProcess;
   });
   const lines: string[] = [];
   const port = await new Promise<number>((resolve, reject) => {
-    const fail = (what: string): void => reject(new Error(`the agent ${what}:\n${lines.join("\n")}`));
+    const fail = (what: string): void => {
+      child.kill("SIGKILL");
+      reject(new Error(`the agent ${what}:\n${lines.join("\n")}`));
+    };
     const timer = setTimeout(fail, startLimitMs, "does not start");
     child.once("exit", (code) => fail(`ended with ${code}`));
     createInterface(child.stderr).on("line", (line) => lines.push(line));

@@ -1,0 +1,21 @@
+import { expect, it } from "vitest";
+import { readOptions } from "./options.ts";
+
+it("seeds that were named share one world, in their order", () => {
+  const { seeds, perWorld, isOneWorld } = readOptions(["--seeds", "14,3,9"], 0);
+  expect([...seeds]).toEqual([14, 3, 9]);
+  expect({ perWorld, isOneWorld }).toEqual({ perWorld: 3, isOneWorld: true });
+});
+
+it("without anything said it is one run in a world of its own, and with a soak there is no last seed", () => {
+  const one = readOptions(["--seed", "7"], 0);
+  expect([...one.seeds]).toEqual([7]);
+  expect(one).toMatchObject({ perWorld: 1, worlds: 1, cells: 1, isOneWorld: false });
+  const seeds = readOptions(["--seed", "7", "--soak", "5"], 0).seeds[Symbol.iterator]();
+  expect([seeds.next().value, seeds.next().value]).toEqual([7, 8]);
+});
+
+it("a divided data plane is not harmed by upgrades: the version before does not start there", () => {
+  expect(readOptions(["--cells", "4", "--only", "kill,upgrade"], 0).only).toEqual(["kill"]);
+  expect(() => readOptions(["--only", "murder"], 0)).toThrow('there is no "murder"');
+});
