@@ -46,6 +46,9 @@ export default defineConfig({
     maxWorkers: 4,
     // Files share nothing but modules; importing the service anew for each takes a fifth of the processors' time.
     isolate: false,
+    // Node runs these sources as they are, and keeps what it compiled: Vite's transforms, once a project, and the way in
+    // which they read each imported name take a sixth of the processors' time. Nothing here replaces modules by mocks.
+    experimental: { viteModuleRunner: false, nodeLoader: false },
     projects: [
       {
         extends: true,

@@ -13,6 +13,7 @@ import {
   warmUp,
 } from "./figures.ts";
 import { startProgram } from "./processes.ts";
+import { filledByEmpty, sideBySide } from "./sideBySide.ts";
 import { fill, inTemporaryDirectory } from "./workload.ts";
 
 const consumers = 64;
@@ -68,33 +69,13 @@ const acknowledgedMessages = 5_000_000;
  * empty and one filled, used by turns.
  */
 export async function mailboxStoredFigures(size: BenchSize): Promise<Figure[]> {
-  const results = await inTemporaryDirectory((emptyDir) =>
-    inTemporaryDirectory(async (filledDir) => {
-      const empty = await startMailbox(emptyDir, size);
-      const filled = await startMailbox(filledDir, size);
-      await storeMessages(filled.service, filled.place.mailboxId);
-      const cyclesOf = async ({ place }: Mailbox): Promise<number> =>
-        (await consume(place, sliceOf(size), 1)).completedPerSecond;
-      const measured: { empty: number; filled: number }[] = [];
-      for (let round = 0; round < rounds; round++) {
-        measured.push({ empty: await cyclesOf(empty), filled: await cyclesOf(filled) });
-      }
-      await empty.service.stop();
-      await filled.service.stop();
-      return measured;
-    }),
-  );
-  const ratio = median(results.map(({ empty, filled }) => filled / empty));
-  const filled = perSecond(median(results.map((one) => one.filled)));
-  const empty = perSecond(median(results.map((one) => one.empty)));
-  return [
-    atLeast(
-      "claim + ack with 200,000 leased, 5 million acknowledged ÷ empty",
-      ratio,
-      0.8,
-      `${filled} beside ${empty} cycles`,
-    ),
-  ];
+  const measured = await sideBySide({
+    start: (dataDir) => startMailbox(dataDir, size),
+    fill: ({ service, place }) => storeMessages(service, place.mailboxId),
+    measure: async ({ place }) => (await consume(place, sliceOf(size), 1)).completedPerSecond,
+  });
+  const name = "claim + ack with 200,000 leased, 5 million acknowledged ÷ empty";
+  return [filledByEmpty(name, 0.8, measured, "cycles")];
 }
 
 interface Mailbox {

@@ -1,16 +1,8 @@
 import { type BenchService, startService } from "./benchService.ts";
-import {
-  atLeast,
-  type BenchSize,
-  type Figure,
-  median,
-  perSecond,
-  rounds,
-  sliceOf,
-  warmUp,
-} from "./figures.ts";
+import { type BenchSize, type Figure, sliceOf, warmUp } from "./figures.ts";
 import { startProgram } from "./processes.ts";
-import { closedLoop, fixedItem, inTemporaryDirectory } from "./workload.ts";
+import { filledByEmpty, sideBySide } from "./sideBySide.ts";
+import { closedLoop, fixedItem } from "./workload.ts";
 
 const storedEvents = 1_000_000;
 const step = 100_000;
@@ -22,33 +14,14 @@ const step = 100_000;
 export async function storedFigures(size: BenchSize): Promise<Figure[]> {
   const receiver = await startProgram("./receiver.ts");
   const url = `http://127.0.0.1:${receiver.port}/`;
-  const results = await inTemporaryDirectory((emptyDir) =>
-    inTemporaryDirectory(async (filledDir) => {
-      const empty = await startSide(emptyDir, url, size);
-      const filled = await startSide(filledDir, url, size);
-      await storeEvents(filled.service, filled.target);
-      const perSecondOf = async (side: Side): Promise<number> =>
-        (await closedLoop(side.service.port, sliceOf(size), side.request)).perSecond;
-      const measured: { empty: number; filled: number }[] = [];
-      for (let round = 0; round < rounds; round++) {
-        measured.push({ empty: await perSecondOf(empty), filled: await perSecondOf(filled) });
-      }
-      await empty.service.stop();
-      await filled.service.stop();
-      return measured;
-    }),
-  );
+  const measured = await sideBySide({
+    start: (dataDir) => startSide(dataDir, url, size),
+    fill: ({ service, target }) => storeEvents(service, target),
+    measure: async ({ service, request }) =>
+      (await closedLoop(service.port, sliceOf(size), request)).perSecond,
+  });
   await receiver.stop();
-  const ratio = median(results.map(({ empty, filled }) => filled / empty));
-  const [filled, empty] = [median(results.map((one) => one.filled)), median(results.map((one) => one.empty))];
-  return [
-    atLeast(
-      "throughput with 1 million stored events ÷ empty",
-      ratio,
-      0.9,
-      `${perSecond(filled)} beside ${perSecond(empty)}`,
-    ),
-  ];
+  return [filledByEmpty("throughput with 1 million stored events ÷ empty", 0.9, measured)];
 }
 
 interface Side {

@@ -1,36 +1,17 @@
-import { chmodSync, existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, existsSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Receiver, startReceiver } from "../../server/test/support/receiver.ts";
-import type { ServiceProcess } from "../../server/test/support/serviceProcess.ts";
-import { sharedService } from "../../server/test/support/sharedServices.ts";
-import { type Account, signUp } from "../../server/test/support/testNode.ts";
+import { describe, expect } from "vitest";
+import { signUp } from "../../server/test/support/testNode.ts";
 import { until } from "../../server/test/support/until.ts";
+import { clientTest as it } from "./support/clientTest.ts";
 import { nowhere, run, start } from "./support/command.ts";
 
-const place = mkdtempSync(join(tmpdir(), "postrider-command-"));
-let leave: () => Promise<void>;
-let service: ServiceProcess;
-let receiver: Receiver;
-let account: Account;
-let env: Record<string, string>;
-
-beforeAll(async () => {
-  receiver = await startReceiver();
-  ({ service, leave } = await sharedService());
-  account = await signUp(service);
-  env = { POSTRIDER_URL: service.url, POSTRIDER_KEY: account.api_key, XDG_CONFIG_HOME: place };
-});
-
-afterAll(async () => {
-  await leave();
-  await receiver.stop();
-  rmSync(place, { recursive: true, force: true });
-});
-
 describe("targets and items", () => {
-  it("are made, sent, listed, read and replayed, with data alone on the standard output", async () => {
+  it("are made, sent, listed, read and replayed, with data alone on the standard output", async ({
+    receiver,
+    place,
+    env,
+  }) => {
     const made = await run(
       ["target", "create", "webhook", "--name", "orders", "--url", receiver.url, "--json"],
       { env },
@@ -90,7 +71,7 @@ describe("targets and items", () => {
     await receiver.arrivals(5);
   });
 
-  it("of a target are held while it is disabled, and its secret can be changed", async () => {
+  it("of a target are held while it is disabled, and its secret can be changed", async ({ env }) => {
     await run(["target", "disable", "orders"], { env });
     await run(["send", "orders", "-"], { env, input: "{}" });
     const got = await run(["target", "get", "orders", "--json"], { env });
@@ -107,13 +88,13 @@ describe("targets and items", () => {
     expect(ended).toMatchObject({ has_previous_signing_secret: false });
   });
 
-  it("are tried with a test item", async () => {
+  it("are tried with a test item", async ({ env }) => {
     const tested = await run(["target", "test", "orders", "--json"], { env });
     expect(tested.code).toBe(0);
     expect(tested.json()[0]).toMatchObject({ delivered: true, status_code: 200 });
   });
 
-  it("are shown as they come, across an absence of the service", async () => {
+  it("are shown as they come, across an absence of the service", async ({ env }) => {
     const tail = start(["item", "tail", "--target", "orders"], env);
     await tail.says(/showing items/);
     const [{ id }] = (await run(["send", "orders", "-", "--json"], { env, input: "{}" })).json();
@@ -124,7 +105,12 @@ describe("targets and items", () => {
 });
 
 describe("a publication", () => {
-  it("is sent to a customer's targets, listed, shown and replayed to whom is named", async () => {
+  it("is sent to a customer's targets, listed, shown and replayed to whom is named", async ({
+    service,
+    account,
+    place,
+    env,
+  }) => {
     const customer = { key: account.api_key, body: {} };
     await service.call("PUT", "/api/v1/customers/shop-7", customer);
     const mailbox = (name: string) =>
@@ -156,7 +142,7 @@ describe("a publication", () => {
 });
 
 describe("a mailbox", () => {
-  it("is measured, claimed from and acknowledged", async () => {
+  it("is measured, claimed from and acknowledged", async ({ env }) => {
     const [mailbox] = (
       await run(["target", "create", "mailbox", "--name", "inbox", "--json"], { env })
     ).json();
@@ -173,7 +159,7 @@ describe("a mailbox", () => {
     expect([none.code, none.out]).toEqual([0, ""]);
   });
 
-  it("is worked on by a command, whose end decides", async () => {
+  it("is worked on by a command, whose end decides", async ({ env }) => {
     await run(["target", "create", "mailbox", "--name", "jobs"], { env });
     for (const code of [0, 65]) await run(["send", "jobs", "-"], { env, input: JSON.stringify({ code }) });
     const script = `
@@ -218,16 +204,13 @@ describe("exit codes", () => {
     ["no URL", ["target", "list"], { POSTRIDER_URL: "nonsense" }, 2, /must be a URL/],
   ] as const;
 
-  it.each(refusals.map(([what, args, more, code, text]) => [what, { args, more, code, text }] as const))(
-    "tell of %s",
-    async (_what, { args, more, code, text }) => {
-      const ended = await run(args, { env: { ...env, ...more } });
-      expect([ended.code, ended.out]).toEqual([code, ""]);
-      expect(ended.err).toMatch(text);
-    },
-  );
+  it.for(refusals)("tell of %s", async ([_what, args, more, code, text], { env }) => {
+    const ended = await run(args, { env: { ...env, ...more } });
+    expect([ended.code, ended.out]).toEqual([code, ""]);
+    expect(ended.err).toMatch(text);
+  });
 
-  it.each([
+  it.for<[string[], RegExp]>([
     [["target"], /say what to do: target list/],
     [["target", "sell"], /there is no command "target sell"/],
     [["sell"], /there is no command "sell"/],
@@ -245,7 +228,7 @@ describe("exit codes", () => {
       ["target", "list", "--server", `http://ak_live_${"0".repeat(64)}`],
       /does not belong among the arguments/,
     ],
-  ])("tell a wrong command: %j", async (args, text) => {
+  ])("tell a wrong command: %j", async ([args, text], { env }) => {
     const ended = await run(args, { env });
     expect([ended.code, ended.out]).toEqual([2, ""]);
     expect(ended.err).toMatch(text);
@@ -254,7 +237,7 @@ describe("exit codes", () => {
 });
 
 describe("a credential", () => {
-  it("is kept by login for its owner alone, after it was tried", async () => {
+  it("is kept by login for its owner alone, after it was tried", async ({ service, account, place }) => {
     const config = join(place, "login");
     const around = { XDG_CONFIG_HOME: config, POSTRIDER_URL: service.url };
     const wrong = await run(["login"], { env: around, input: "ak_live_wrong\n" });
@@ -279,7 +262,7 @@ describe("a credential", () => {
     expect((await run(["target", "list"], { env: around })).code).toBe(3);
   });
 
-  it("comes from the standard input where asked", async () => {
+  it("comes from the standard input where asked", async ({ service, account }) => {
     const listed = await run(["target", "list", "--key-stdin", "--json"], {
       env: { POSTRIDER_URL: service.url },
       input: account.api_key,
@@ -289,7 +272,7 @@ describe("a credential", () => {
 });
 
 describe("the doctor", () => {
-  it("finds everything in order, and says what is wrong and how to mend it", async () => {
+  it("finds everything in order, and says what is wrong and how to mend it", async ({ service, env }) => {
     const fresh = await signUp(service);
     const well = await run(["doctor"], { env: { ...env, POSTRIDER_KEY: fresh.api_key } });
     expect([well.code, well.err]).toEqual([0, "everything is in order\n"]);

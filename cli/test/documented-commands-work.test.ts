@@ -1,25 +1,15 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { ServiceProcess } from "../../server/test/support/serviceProcess.ts";
-import { sharedService } from "../../server/test/support/sharedServices.ts";
-import { signUp } from "../../server/test/support/testNode.ts";
-import { type Receiver, startReceiver } from "../../server/test/support/receiver.ts";
+import { describe, expect } from "vitest";
 import { isDatabaseCommand, readDatabaseCommand } from "../../server/src/process/databaseCommands.ts";
 import { commands } from "../src/commands.ts";
 import { findCommand, readInput } from "../src/readInput.ts";
+import { clientTest as it } from "./support/clientTest.ts";
 import { run } from "./support/command.ts";
 
 const docs = new URL("../../docs/", import.meta.url);
 /** These go on until they are stopped, and have tests of their own. */
 const endless = /^(listen|item tail|mailbox work) ?/;
-const place = mkdtempSync(join(tmpdir(), "postrider-documented-"));
-let leave: () => Promise<void>;
-let service: ServiceProcess;
-let receiver: Receiver;
-let key: string;
-
 /** The lines of a page's shell blocks that call the command. */
 function linesOf(page: string): string[] {
   const blocks = readFileSync(new URL(page, docs), "utf8").matchAll(/^```sh\n(.*?)^```/gms);
@@ -32,25 +22,14 @@ function wordsOf(text: string): string[] {
   return [...text.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare!);
 }
 
-beforeAll(async () => {
-  receiver = await startReceiver();
-  ({ service, leave } = await sharedService());
-  key = (await signUp(service)).api_key;
-  writeFileSync(join(place, "order.json"), '{"order": 1001}');
-  const filter = { payload: { amount: [{ numeric: [">=", 100] }] } };
-  writeFileSync(join(place, "filter.json"), JSON.stringify(filter));
-  const openapi = { openapi: "3.1.0", webhooks: { "order.created": { post: {} } } };
-  writeFileSync(join(place, "openapi.json"), JSON.stringify(openapi));
-});
-
-afterAll(async () => {
-  await leave();
-  await receiver.stop();
-  rmSync(place, { recursive: true, force: true });
-});
-
 describe("every command in the documentation", () => {
-  it("of a client works, in the order of the page", async () => {
+  it("of a client works, in the order of the page", async ({ service, receiver, account, place }) => {
+    writeFileSync(join(place, "order.json"), '{"order": 1001}');
+    const filter = { payload: { amount: [{ numeric: [">=", 100] }] } };
+    writeFileSync(join(place, "filter.json"), JSON.stringify(filter));
+    const openapi = { openapi: "3.1.0", webhooks: { "order.created": { post: {} } } };
+    writeFileSync(join(place, "openapi.json"), JSON.stringify(openapi));
+    // It logs in, as the page says.
     const env = { XDG_CONFIG_HOME: place };
     for (const line of linesOf("command-line.md").filter((one) => !one.startsWith("source"))) {
       const [before, after] = line.split(/(?:^|\| )postrider /) as [string, string];
@@ -67,7 +46,7 @@ describe("every command in the documentation", () => {
         readInput(findCommand(commands, args));
         continue;
       }
-      const input = args[0] === "login" ? key : (wordsOf(before)[1] ?? "");
+      const input = args[0] === "login" ? account.api_key : (wordsOf(before)[1] ?? "");
       const { code, err } = await run(args, { env, input });
       // There is nothing that failed and could be replayed.
       const isEmptyReplay = args[0] === "replay" && code === 4;

@@ -1,12 +1,5 @@
 import { describe, expect } from "vitest";
-import {
-  type Account,
-  type Answer,
-  createTestNode,
-  signUp,
-  type TestNode,
-  isAccepted,
-} from "./support/testNode.ts";
+import { type Account, type Answer, bodyOf, createTestNode, isAccepted, signUp } from "./support/testNode.ts";
 import { file, sharedNodeTest } from "./support/fixtures.ts";
 
 const it = sharedNodeTest()
@@ -21,18 +14,8 @@ const it = sharedNodeTest()
     "list",
     file,
     ({ node }) =>
-      async (key: string): Promise<{ id: string; name: string; last_used_at: number | null }[]> => {
-        const { status, body } = await node.call("GET", "/api/v1/keys", { key });
-        expect(status).toBe(200);
-        return body.keys;
-      },
-  )
-  .extend(
-    "isValid",
-    file,
-    ({ node }) =>
-      (key: string, on: TestNode = node) =>
-        isAccepted(on, { key }),
+      async (key: string): Promise<{ id: string; name: string; last_used_at: number | null }[]> =>
+        (await bodyOf(node.call("GET", "/api/v1/keys", { key }))).keys,
   )
   .extend(
     "setBilling",
@@ -54,7 +37,6 @@ describe("creating a key", () => {
     own: { account },
     node,
     create,
-    isValid,
     other,
   }) => {
     const { status, body } = await create(account, "  build server ");
@@ -64,7 +46,7 @@ describe("creating a key", () => {
       name: "build server",
       key: expect.stringMatching(/^ak_live_[0-9a-f]{64}$/),
     });
-    expect(await isValid(body.key, other)).toBe(true);
+    expect(await isAccepted(other, { key: body.key })).toBe(true);
     for (const credential of [{ key: body.key }, { session: account.session_token }]) {
       const answer = await node.call("GET", "/api/v1/keys", credential);
       expect(answer.body).toEqual({
@@ -163,29 +145,23 @@ describe("creating a key", () => {
 });
 
 describe("deleting a key", () => {
-  it("makes it worthless at once, on every node", async ({
-    own: { account },
-    node,
-    create,
-    isValid,
-    other,
-  }) => {
+  it("makes it worthless at once, on every node", async ({ own: { account }, node, create, other }) => {
     const { id, key } = (await create(account)).body;
-    expect(await isValid(key, other)).toBe(true);
+    expect(await isAccepted(other, { key })).toBe(true);
     const answer = await node.call("DELETE", `/api/v1/keys/${id}`, { key: account.api_key });
     expect(answer.status).toBe(200);
     expect(answer.body).toEqual({ deleted: true });
-    expect(await isValid(key, other)).toBe(false);
-    expect(await isValid(key)).toBe(false);
+    expect(await isAccepted(other, { key })).toBe(false);
+    expect(await isAccepted(node, { key })).toBe(false);
     const again = await node.call("DELETE", `/api/v1/keys/${id}`, { key: account.api_key });
     expect(again).toMatchObject({ status: 404, body: { error: "not found" } });
   });
 
-  it("works with a session, too", async ({ own: { account }, node, create, isValid }) => {
+  it("works with a session, too", async ({ own: { account }, node, create }) => {
     const { id, key } = (await create(account)).body;
     const answer = await node.call("DELETE", `/api/v1/keys/${id}`, { session: account.session_token });
     expect(answer.status).toBe(200);
-    expect(await isValid(key)).toBe(false);
+    expect(await isAccepted(node, { key })).toBe(false);
   });
 
   it("is refused for the key that authenticates the request and for the last one", async ({
@@ -193,7 +169,6 @@ describe("deleting a key", () => {
     node,
     list,
     create,
-    isValid,
   }) => {
     const [own] = await list(account.api_key);
     const path = `/api/v1/keys/${own!.id}`;
@@ -203,7 +178,7 @@ describe("deleting a key", () => {
     const { key } = (await create(account)).body;
     const itself = await node.call("DELETE", path, { key: account.api_key });
     expect(itself).toMatchObject({ status: 409, body: { error: expect.stringContaining("itself") } });
-    expect(await isValid(account.api_key)).toBe(true);
+    expect(await isAccepted(node, { key: account.api_key })).toBe(true);
     expect((await node.call("DELETE", path, { key })).status).toBe(200);
   });
 

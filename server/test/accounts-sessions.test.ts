@@ -4,10 +4,11 @@ import { expectAlike } from "./support/alike.ts";
 import {
   type Account,
   type Answer,
+  bodyOf,
+  isAccepted,
   newEmail,
   signUp,
   type TestNode,
-  isAccepted,
 } from "./support/testNode.ts";
 import { file, sharedNodeTest } from "./support/fixtures.ts";
 
@@ -23,26 +24,16 @@ const it = sharedNodeTest()
     "newSession",
     file,
     ({ node, logIn }) =>
-      async ({ user, password }: Account, on: TestNode = node): Promise<string> => {
-        const { status, body } = await logIn({ email: user.email, password }, on);
-        expect(status).toBe(200);
-        return body.session_token;
-      },
-  )
-  .extend(
-    "isValid",
-    file,
-    ({ node }) =>
-      (session: string, on: TestNode = node) =>
-        isAccepted(on, { session }),
+      async ({ user, password }: Account, on: TestNode = node): Promise<string> =>
+        (await bodyOf(logIn({ email: user.email, password }, on))).session_token,
   )
   /** Which of the sessions are valid, in their order. */
   .extend(
     "valid",
     file,
-    ({ isValid }) =>
+    ({ node }) =>
       async (sessions: string[]): Promise<boolean[]> =>
-        Promise.all(sessions.map((session) => isValid(session))),
+        Promise.all(sessions.map((session) => isAccepted(node, { session }))),
   )
   /** Lets the user's session of this number (1 is that of the signup) be over since now. */
   .extend("expire", file, ({ node }) => async ({ user }: Account, number: number): Promise<void> => {
@@ -148,13 +139,12 @@ describe("sessions", () => {
     newSession,
     other,
     valid,
-    isValid,
   }) => {
     const sessions = await Promise.all(
       Array.from({ length: 20 }, (_, index) => newSession(account, index % 2 === 0 ? node : other)),
     );
     expect((await valid(sessions)).filter(Boolean)).toHaveLength(5);
-    expect(await isValid(account.session_token)).toBe(false);
+    expect(await isAccepted(node, { session: account.session_token })).toBe(false);
   });
 
   it("do not count among the five once they have expired or were ended", async ({
@@ -177,13 +167,13 @@ describe("sessions", () => {
     expect(await valid([first, ...later])).toEqual([true, true, true, true, true]);
   });
 
-  it("of other users are not touched", async ({ node, newSession, isValid }) => {
+  it("of other users are not touched", async ({ node, newSession }) => {
     const [account, neighbour] = [await signUp(node), await signUp(node)];
     for (let logins = 0; logins < 6; logins++) await newSession(account);
-    expect(await isValid(neighbour.session_token)).toBe(true);
+    expect(await isAccepted(node, { session: neighbour.session_token })).toBe(true);
   });
 
-  it("last seven days to the second", async ({ own: { account }, node, isValid, expire }) => {
+  it("last seven days to the second", async ({ own: { account }, node, expire }) => {
     const { rows } = await node.pool.query(
       `select expires_at - created_at as seconds, abs(created_at - extract(epoch from now())) < 60 as is_recent
        from sessions
@@ -191,9 +181,9 @@ describe("sessions", () => {
       [account.user.id],
     );
     expect(rows).toEqual([{ seconds: 604_800, is_recent: true }]);
-    expect(await isValid(account.session_token)).toBe(true);
+    expect(await isAccepted(node, { session: account.session_token })).toBe(true);
     await expire(account, 1);
-    expect(await isValid(account.session_token)).toBe(false);
+    expect(await isAccepted(node, { session: account.session_token })).toBe(false);
     expect(await sweepSessions(node.pool)).toBeGreaterThan(0);
     const left = await node.pool.query("select from sessions where user_id = $1", [account.user.id]);
     expect(left.rowCount).toBe(0);
@@ -213,17 +203,16 @@ describe("logout", () => {
     own: { account },
     node,
     newSession,
-    isValid,
     other,
   }) => {
     const second = await newSession(account);
-    expect(await isValid(account.session_token, other)).toBe(true);
+    expect(await isAccepted(other, { session: account.session_token })).toBe(true);
     const answer = await node.call("POST", "/api/v1/auth/logout", { session: account.session_token });
     expect(answer).toMatchObject({ status: 200 });
     expect(answer.body).toEqual({ ok: true });
-    expect(await isValid(account.session_token, other)).toBe(false);
-    expect(await isValid(account.session_token)).toBe(false);
-    expect(await isValid(second)).toBe(true);
+    expect(await isAccepted(other, { session: account.session_token })).toBe(false);
+    expect(await isAccepted(node, { session: account.session_token })).toBe(false);
+    expect(await isAccepted(node, { session: second })).toBe(true);
     const again = await node.call("POST", "/api/v1/auth/logout", { session: account.session_token });
     expect(again.status).toBe(401);
   });
@@ -243,7 +232,6 @@ describe("logout-all", () => {
   it("ends every session of the user on every node, and leaves keys and neighbours alone", async ({
     node,
     newSession,
-    isValid,
     other,
   }) => {
     const [account, neighbour] = [await signUp(node), await signUp(node)];
@@ -251,14 +239,14 @@ describe("logout-all", () => {
     const answer = await node.call("POST", "/api/v1/auth/logout-all", { session: sessions[1] });
     expect(answer.status).toBe(200);
     expect(answer.body).toEqual({ ok: true, sessions_revoked: true });
-    expect(await Promise.all(sessions.map((session) => isValid(session, other)))).toEqual([
+    expect(await Promise.all(sessions.map((session) => isAccepted(other, { session })))).toEqual([
       false,
       false,
       false,
     ]);
-    expect(await isValid(neighbour.session_token)).toBe(true);
+    expect(await isAccepted(node, { session: neighbour.session_token })).toBe(true);
     expect((await node.call("GET", "/api/v1/auth/me", { key: account.api_key })).status).toBe(200);
-    expect(await isValid(await newSession(account))).toBe(true);
+    expect(await isAccepted(node, { session: await newSession(account) })).toBe(true);
   });
 
   it("with an API key ends the sessions of all users of its organization", async ({ node, valid }) => {

@@ -2,7 +2,7 @@ import { describe, expect } from "vitest";
 import { foldUsage } from "../src/billing/foldUsage.ts";
 import { addMonths, periodBounds, periodOf } from "../src/billing/period.ts";
 import { createMailboxTarget } from "./support/items.ts";
-import { type Account, type Answer, signUp } from "./support/testNode.ts";
+import { type Account, type Answer, bodyOf, signUp } from "./support/testNode.ts";
 import { file, sharedNodeTest } from "./support/fixtures.ts";
 
 const it = sharedNodeTest()
@@ -17,11 +17,8 @@ const it = sharedNodeTest()
     "readUsage",
     file,
     ({ node }) =>
-      async ({ api_key: key }: Account): Promise<Record<string, number>> => {
-        const { status, body } = await node.call("GET", "/api/v1/usage", { key });
-        expect(status).toBe(200);
-        return body.usage;
-      },
+      async ({ api_key: key }: Account): Promise<Record<string, number>> =>
+        (await bodyOf(node.call("GET", "/api/v1/usage", { key }))).usage,
   )
   .extend(
     "read",

@@ -1,6 +1,6 @@
 import { describe, expect } from "vitest";
 import { openRawConnection } from "./support/rawConnection.ts";
-import { signUp } from "./support/testNode.ts";
+import { refusal, signUp } from "./support/testNode.ts";
 import { file, loopbackTargets, nodeTest } from "./support/fixtures.ts";
 import { createQueries } from "../src/postgres/tables.ts";
 import { endRotations } from "../src/targets/rotateSecret.ts";
@@ -166,7 +166,7 @@ describe("a target of a customer", () => {
     expect(answers.filter(({ status }) => status === 409)).toHaveLength(7);
     const id = await newMailbox({});
     const taken = await call("PATCH", `/api/v1/targets/${id}`, { uid: "only" });
-    expect(taken).toMatchObject({ status: 409, body: { error: "uid is another target's already" } });
+    expect(taken).toMatchObject(refusal(409, "uid is another target's already"));
     const own = made[0]!.body.id;
     expect((await call("PATCH", `/api/v1/targets/${own}`, { uid: "only" })).status).toBe(200);
   });
@@ -231,10 +231,7 @@ describe("a signing secret that receivers know already", () => {
 
   it("is a webhook's", async ({ call }) => {
     const answer = await call("POST", "/api/v1/targets", { kind: "mailbox", name: "m", secret });
-    expect(answer).toMatchObject({
-      status: 400,
-      body: { error: "secret does not apply to a mailbox target" },
-    });
+    expect(answer).toMatchObject(refusal(400, "secret does not apply to a mailbox target"));
   });
 });
 

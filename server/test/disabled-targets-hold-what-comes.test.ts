@@ -3,7 +3,7 @@ import { createAgentTarget } from "./support/agentTargets.ts";
 import { startAgent } from "./support/agent/startAgent.ts";
 import { acceptedEvents, createWebhookTarget, sendItem, sendItems } from "./support/items.ts";
 import { storeDueItems } from "./support/storedItems.ts";
-import { type Answer, createTestNode } from "./support/testNode.ts";
+import { type Answer, createTestNode, refusal } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
 import { file, sharedStartedNodeTest } from "./support/fixtures.ts";
 
@@ -185,20 +185,16 @@ describe("discarding what is held", () => {
     const { id } = await newDisabled();
     await sendItem(node, account, id);
     for (const body of [{ discard_held: true }, { discard_held: true, enabled: false }]) {
-      expect(await patch(id, body)).toMatchObject({
-        status: 400,
-        body: { error: "discard_held goes with enabled: true" },
-      });
+      expect(await patch(id, body)).toMatchObject(refusal(400, "discard_held goes with enabled: true"));
     }
     expect((await patch(id, { enabled: true, discard_held: false })).body.held_items).toBe(1);
     const late = await patch(id, { enabled: true, discard_held: true, name: "other" });
     expect([late.status, late.headers["x-error-code"]]).toEqual([409, "target_enabled"]);
     expect((await call("GET", `/api/v1/targets/${id}`)).body.name).toBe("receiver");
     const mailbox = (await call("POST", "/api/v1/targets", { kind: "mailbox", name: "box" })).body.id;
-    expect(await patch(mailbox, { enabled: true, discard_held: true })).toMatchObject({
-      status: 400,
-      body: { error: "discard_held does not apply to a mailbox target" },
-    });
+    expect(await patch(mailbox, { enabled: true, discard_held: true })).toMatchObject(
+      refusal(400, "discard_held does not apply to a mailbox target"),
+    );
   });
 });
 

@@ -2,12 +2,12 @@ import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { glob, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Agent, startAgent } from "./support/agent/startAgent.ts";
-import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { describe, expect } from "vitest";
 import { blocksOf, type DocumentedBlock, root, runBlocks } from "./support/documentedCommands.ts";
-import { type Receiver, startReceiver } from "./support/receiver.ts";
-import { createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+import { sharedStartedNodeTest } from "./support/fixtures.ts";
+import { signUp } from "./support/testNode.ts";
+
+const it = sharedStartedNodeTest();
 
 /** Every page: their commands are held to what stands behind `sh`. */
 const pages = (
@@ -68,30 +68,7 @@ describe("commands in the documentation", () => {
 });
 
 describe.runIf(hasTools)("what a reader of a page copies into a shell", () => {
-  let database: TestDatabase;
-  let node: TestNode;
-  let agent: Agent;
-  let receiver: Receiver;
-  let url: string;
-
-  beforeAll(async () => {
-    database = await createTestDatabase();
-    node = createTestNode(database, {
-      POSTRIDER_ALLOW_HTTP_TARGETS: "true",
-      POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8,::1/128",
-    });
-    url = await node.listen();
-    node.service.start();
-    [agent, receiver] = await Promise.all([startAgent(), startReceiver()]);
-  });
-  afterAll(async () => {
-    await receiver.stop();
-    await agent.kill();
-    await node.stop();
-    await database.drop();
-  });
-
-  it.each([...toRun.keys()])("%s", async (page) => {
+  it.for([...toRun.keys()])("%s", async (page, { node, url, receiver, agent }) => {
     const { api_key: key, session_token: session } = await signUp(node);
     const make = async (body: object): Promise<string> =>
       (await node.call("POST", "/api/v1/targets", { key, body })).body.id as string;

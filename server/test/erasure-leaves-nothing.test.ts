@@ -29,6 +29,13 @@ const it = sharedStartedNodeTest()
         node.call("GET", path, { key: account.api_key }),
   )
   .extend(
+    "enable",
+    file,
+    ({ node, account }) =>
+      (id: string, enabled: boolean): Promise<Answer> =>
+        node.call("PATCH", `/api/v1/targets/${id}`, { key: account.api_key, body: { enabled } }),
+  )
+  .extend(
     "placesOf",
     file,
     ({ node }) =>
@@ -82,6 +89,7 @@ describe("one event", () => {
     receiver,
     node,
     account,
+    enable,
     erase,
     untilStatus,
     placesOf,
@@ -89,19 +97,13 @@ describe("one event", () => {
   }) => {
     receiver.answer = (received, response) => response.writeHead(200).end(`got ${String(received.body)}`);
     const target = await createWebhookTarget(node, account, `${receiver.url}/group`, { enabled: true });
-    await node.call("PATCH", `/api/v1/targets/${target.id}`, {
-      key: account.api_key,
-      body: { enabled: false },
-    });
+    await enable(target.id, false);
     const ids = await Promise.all(
       Array.from({ length: 30 }, (_, n) => sendItem(node, account, target.id, { words: `${secret}-g${n}-` })),
     );
     await erase(ids[3]!);
     expect((await readEvent(node, account, ids[3]!)).event.status).toBe("CANCELED");
-    await node.call("PATCH", `/api/v1/targets/${target.id}`, {
-      key: account.api_key,
-      body: { enabled: true },
-    });
+    await enable(target.id, true);
     for (const id of ids) if (id !== ids[3]) await untilStatus(id, "DELIVERED");
     await erase(ids[7]!);
     expect(await placesOf(`${secret}-g3-`)).toEqual([]);
@@ -114,12 +116,9 @@ describe("one event", () => {
     expect(receiver.received.filter(({ id }) => id === ids[3])).toEqual([]);
   });
 
-  it("that waits is canceled, and is not sent", async ({ node, account, receiver, erase, idle }) => {
+  it("that waits is canceled, and is not sent", async ({ node, account, receiver, erase, idle, enable }) => {
     const target = await createWebhookTarget(node, account, `${receiver.url}/never`);
-    await node.call("PATCH", `/api/v1/targets/${target.id}`, {
-      key: account.api_key,
-      body: { enabled: false },
-    });
+    await enable(target.id, false);
     const id = await sendItem(node, account, target.id, { secret });
     expect((await erase(id, idle)).body).toMatchObject({ status: "DONE", erased: 1 });
     expect((await readEvent(node, account, id)).event.status).toBe("CANCELED");

@@ -9,6 +9,13 @@ import { file, sharedNodeTest } from "./support/fixtures.ts";
  * in one. Nobody sees that: each is listed and read as if it were alone.
  */
 
+/** Items $4 of a webhook $2, whose bucket is $1, of the organization $3. */
+const storedEvents = `stored as (
+         insert into events (bucket, kind, max_retries, billable, target_id, id, org_id, payload)
+         select $1, 1, 8, true, $2, id, $3, '{}'
+         from unnest($4::uuid[]) as id
+       )`;
+
 const it = sharedNodeTest({ POSTRIDER_ROLES: "api" })
   .extend("idsOf", file, ({ node, account }) => async (query: string): Promise<string[]> => {
     const { status, body } = await node.call("GET", `/api/v1/events?${query}`, { key: account.api_key });
@@ -38,11 +45,7 @@ const it = sharedNodeTest({ POSTRIDER_ROLES: "api" })
         const idsOf = idsOfRows(targetId, rows, perRow);
         for (const ids of idsOf) {
           await node.pool.query(
-            `with stored as (
-         insert into events (bucket, kind, max_retries, billable, target_id, id, org_id, payload)
-         select $1, 1, 8, true, $2, id, $3, '{}'
-         from unnest($4::uuid[]) as id
-       )
+            `with ${storedEvents}
        insert into delivered_groups (
          bucket, target_id, org_id, last_id, event_ids, status_codes, durations_ms, attempted_at, response_bodies
        )
@@ -73,11 +76,7 @@ const it = sharedNodeTest({ POSTRIDER_ROLES: "api" })
         const idsOf = idsOfRows(targetId, rows, perRow);
         for (const [row, ids] of idsOf.entries()) {
           await node.pool.query(
-            `with stored as (
-         insert into events (bucket, kind, max_retries, billable, target_id, id, org_id, payload)
-         select $1, 1, 8, true, $2, id, $3, '{}'
-         from unnest($4::uuid[]) as id
-       )
+            `with ${storedEvents}
        insert into deliveries (bucket, kind, id, target_id, org_id, due_at, event_ids, lease_until, lease_token)
        values ($1, 1, $5, $2, $3, 1, $4, $6::bigint, $6::bigint)`,
             [
@@ -193,11 +192,7 @@ describe("items that were delivered together", () => {
     const together = [...(await storeDelivered(first, 25, 20)), ...ofSecond];
     const alone = idsOfRows(first, 12, 9).flat();
     await node.pool.query(
-      `with stored as (
-         insert into events (bucket, kind, max_retries, billable, target_id, id, org_id, payload)
-         select $1, 1, 8, true, $2, id, $3, '{}'
-         from unnest($4::uuid[]) as id
-       )
+      `with ${storedEvents}
        insert into attempts (
          bucket, number, outcome, status_code, duration_ms, event_id, org_id, target_id, attempted_at
        )

@@ -9,7 +9,12 @@ import {
   headersWith,
   requestBytes,
 } from "./support/plainRequest.ts";
-import { openRawConnection, type RawConnection, type WireAnswer } from "./support/rawConnection.ts";
+import {
+  exchangeBytes,
+  openRawConnection,
+  rawConnectionOfTest,
+  type WireAnswer,
+} from "./support/rawConnection.ts";
 import { startService } from "./support/serviceProcess.ts";
 import { type Account, signUp } from "./support/testNode.ts";
 import { file, sharedServiceTest } from "./support/fixtures.ts";
@@ -54,16 +59,20 @@ const it = sharedServiceTest()
     keys["revoked"] = body.key;
     await service.call("DELETE", `/api/v1/keys/${body.id}`, { key: account.api_key });
   })
-  .extend("open", file, ({ service }) => async (): Promise<RawConnection> => {
-    const connection = await openRawConnection(service.port);
-    onTestFinished(() => connection.destroy());
-    return connection;
-  })
-  .extend("exchange", file, ({ open }) => async (request: Buffer | string): Promise<WireAnswer> => {
-    const connection = await open();
-    await connection.write(request);
-    return connection.answer();
-  })
+  .extend(
+    "open",
+    file,
+    ({ service }) =>
+      () =>
+        rawConnectionOfTest(service.port),
+  )
+  .extend(
+    "exchange",
+    file,
+    ({ service }) =>
+      (request: Buffer | string) =>
+        exchangeBytes(service.port, request),
+  )
   .extend(
     "ask",
     file,

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, onTestFinished } from "vitest";
 import { acceptedEvents } from "./support/items.ts";
 import { type ItemParts, itemBytes, onFastPath, plainId, plainKey } from "./support/plainRequest.ts";
-import { openRawConnection, type RawConnection, type WireAnswer } from "./support/rawConnection.ts";
+import { exchangeBytes, openRawConnection, rawConnectionOfTest } from "./support/rawConnection.ts";
 import { startService } from "./support/serviceProcess.ts";
 import { until } from "./support/until.ts";
 import { file, serviceTest } from "./support/fixtures.ts";
@@ -17,16 +17,13 @@ const it = serviceTest({ LOG_LEVEL: "info" })
       (item: Partial<ItemParts> = {}): Buffer =>
         itemBytes({ targetId: target.id, key: account.api_key, ...item }),
   )
-  .extend("open", file, ({ service }) => async (): Promise<RawConnection> => {
-    const connection = await openRawConnection(service.port);
-    onTestFinished(() => connection.destroy());
-    return connection;
-  })
-  .extend("exchange", file, ({ open }) => async (request: Buffer): Promise<WireAnswer> => {
-    const connection = await open();
-    await connection.write(request);
-    return connection.answer();
-  })
+  .extend(
+    "open",
+    file,
+    ({ service }) =>
+      () =>
+        rawConnectionOfTest(service.port),
+  )
   .extend(
     "linesAbout",
     file,
@@ -166,7 +163,6 @@ describe("a connection", () => {
     account,
     open,
     bytesOf,
-    exchange,
   }) => {
     const before = await acceptedEvents(service, account);
     for (let count = 0; count < 20; count++) {
@@ -178,14 +174,14 @@ describe("a connection", () => {
       () => acceptedEvents(service, account),
       (now) => now === before + 20,
     );
-    expect((await exchange(bytesOf())).status).toBe(202);
+    expect((await exchangeBytes(service.port, bytesOf())).status).toBe(202);
   });
 });
 
 it("a request on the fast path has one line in the log and counts under its route", async ({
+  service,
   requestCounts,
   target,
-  exchange,
   bytesOf,
   linesAbout,
 }) => {
@@ -196,7 +192,7 @@ it("a request on the fast path has one line in the log and counts under its rout
     ["e", target.id, 202],
     ["t", plainId, 404],
   ] as const) {
-    const answer = await exchange(onFastPath(bytesOf({ path, targetId })));
+    const answer = await exchangeBytes(service.port, onFastPath(bytesOf({ path, targetId })));
     expect(answer.status).toBe(status);
     const route = path === "t" ? "/t/:target_id" : "/e/:endpoint_id";
     lines.push({ request_id: answer.headers[0]![1], method: "POST", route, status, msg: "request" });

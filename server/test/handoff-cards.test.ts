@@ -4,7 +4,7 @@ import { beforeEach, describe, expect } from "vitest";
 import { canonicalJson } from "../src/handoff/card/canonicalCard.ts";
 import { createAgentTarget, requestAgentTarget } from "./support/agentTargets.ts";
 import { answerJson, type CardServer, startCardServer, wholeCard } from "./support/cardServer.ts";
-import { type Answer, createTestNode, signUp } from "./support/testNode.ts";
+import { type Answer, createTestNode, refusal, signUp } from "./support/testNode.ts";
 import { file, loopbackTargets, sharedNodeTest } from "./support/fixtures.ts";
 
 const it = sharedNodeTest(loopbackTargets)
@@ -201,10 +201,9 @@ describe("a bearer token for an agent on another origin than its card", () => {
   it("is not asked about without a token", async ({ create }) => {
     expect((await create()).status).toBe(200);
     for (const auth of [{}, { auth: { type: "none" } }]) {
-      expect(await create({ ...auth, confirm_origin: origin })).toMatchObject({
-        status: 400,
-        body: { error: "confirm_origin goes with auth of type bearer" },
-      });
+      expect(await create({ ...auth, confirm_origin: origin })).toMatchObject(
+        refusal(400, "confirm_origin goes with auth of type bearer"),
+      );
     }
   });
 });

@@ -1,5 +1,5 @@
 import type { Command } from "../command.ts";
-import { casesOf, choicesOf, listingOf, type Place, quoted, type ValuedOption } from "./paths.ts";
+import { caseOf, casesOf, choicesOf, listingOf, type Place, quoted, type ValuedOption } from "./paths.ts";
 
 /** A script for bash: each word that leads deeper into the tree is followed, the rest is offered. */
 export function bashCompletion(root: Command): string {
@@ -10,16 +10,10 @@ _postrider() {
   local path="" next words="" names="" files="" current="\${COMP_WORDS[COMP_CWORD]}" word i
   for ((i = 1; i < COMP_CWORD; i++)); do
     next="\${path:+$path }\${COMP_WORDS[i]}"
-    case "$next" in
-    ${deeper}) path="$next" ;;
-    esac
+    case "$next" in ${deeper}) path="$next" ;; esac
   done
-  case "$path" in
-${places.map(ofPlace).join("\n")}
-  esac
-  case "\${COMP_WORDS[COMP_CWORD - 1]}" in
-${valued.map(ofOption).join("\n")}
-  esac
+  ${caseOf('"$path"', places.map(ofPlace))}
+  ${caseOf('"${COMP_WORDS[COMP_CWORD - 1]}"', valued.map(ofOption))}
   COMPREPLY=($(compgen -W "$words" -- "$current"))
   if [[ -n "$names" && "$current" != -* ]]; then
     while IFS= read -r word; do

@@ -97,6 +97,11 @@ export function casesOf(root: Command): { places: Place[]; deeper: string; value
   return { places, deeper: paths.map(quoted).join(" | "), valued: valuedOptions(places) };
 }
 
+/** A `case` of bash and zsh over a word. */
+export function caseOf(word: string, branches: readonly string[]): string {
+  return `case ${word} in\n${branches.join("\n")}\n  esac`;
+}
+
 /** As one word of a shell. */
 export function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;

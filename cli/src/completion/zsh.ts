@@ -1,5 +1,5 @@
 import type { Command } from "../command.ts";
-import { casesOf, choicesOf, listingOf, type Place, quoted, type ValuedOption } from "./paths.ts";
+import { caseOf, casesOf, choicesOf, listingOf, type Place, quoted, type ValuedOption } from "./paths.ts";
 
 /** A script for zsh, with what each word means beside it. */
 export function zshCompletion(root: Command): string {
@@ -11,16 +11,10 @@ _postrider() {
   local -a choices found
   for word in "\${(@)words[2,CURRENT-1]}"; do
     next="\${at:+$at }$word"
-    case "$next" in
-    ${deeper}) at="$next" ;;
-    esac
+    case "$next" in ${deeper}) at="$next" ;; esac
   done
-  case "$at" in
-${places.map(ofPlace).join("\n")}
-  esac
-  case "\${words[CURRENT-1]}" in
-${valued.map(ofOption).join("\n")}
-  esac
+  ${caseOf('"$at"', places.map(ofPlace))}
+  ${caseOf('"${words[CURRENT-1]}"', valued.map(ofOption))}
   if [[ -n "$names" && "$PREFIX" != -* ]]; then
     found=("\${(@f)$("\${words[1]}" \${=names} 2>/dev/null)}")
     compadd -a found

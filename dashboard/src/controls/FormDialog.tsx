@@ -82,7 +82,7 @@ export function EditDialog({ onClose, doing, ...rest }: EditDialogProps) {
   );
 }
 
-interface ConfirmProps {
+export interface ConfirmProps {
   title: string;
   onClose: () => void;
   /** Says what it means, in sentences. */

@@ -7,12 +7,11 @@ import type { ApiKey } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
 import { Card } from "../controls/Card.tsx";
 import { For } from "../controls/For.tsx";
-import { Confirm } from "../controls/FormDialog.tsx";
 import { LoadedRows } from "../controls/Rows.tsx";
 import { Ago, Moment } from "../time/Moment.tsx";
+import { ConfirmRemoval } from "./ConfirmRemoval.tsx";
 import { scopeText } from "./KeyScope.tsx";
 import { NewKey } from "./NewKey.tsx";
-import { useRemoval } from "./useRemoval.ts";
 
 /** The organization's API keys: made, seen by their first characters, revoked. */
 export function Keys() {
@@ -76,17 +75,15 @@ function KeyRow({ apiKey, isLast, onRevoke }: { apiKey: ApiKey; isLast: boolean;
 }
 
 function RevokeKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
-  const revoke = useRemoval({
-    queryKey: ["keys"],
-    remove: () => answer(client.DELETE("/api/v1/keys/{id}", { params: { path: { id: apiKey.id } } })),
-    told: `${apiKey.name} was revoked.`,
-  });
+  const { id, name } = apiKey;
+  const remove = () => answer(client.DELETE("/api/v1/keys/{id}", { params: { path: { id } } }));
+  const removal = { queryKey: ["keys"], remove, told: `${name} was revoked.` };
   return (
-    <Confirm title={`Revoke ${apiKey.name}?`} onClose={onClose} action="Revoke" doing={revoke}>
+    <ConfirmRemoval title={`Revoke ${name}?`} onClose={onClose} action="Revoke" removal={removal}>
       <p>
         Programs that use <code>{apiKey.prefix}…</code> are refused at once. Messages that it has claimed come
         back when their leases end.
       </p>
-    </Confirm>
+    </ConfirmRemoval>
   );
 }

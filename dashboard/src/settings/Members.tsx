@@ -4,16 +4,15 @@ import { answer, client, given } from "../api/client.ts";
 import { meQuery, useMay } from "../api/role.ts";
 import type { Member, Role } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
-import { Confirm } from "../controls/FormDialog.tsx";
 import { RowList } from "../controls/Rows.tsx";
 import { toast } from "../controls/toasts.ts";
 import { useRefreshMs } from "../live/liveState.ts";
 import { PagedList, usePages } from "../states/PagedList.tsx";
 import { ProblemCard } from "../states/ProblemCard.tsx";
 import { Ago } from "../time/Moment.tsx";
+import { ConfirmRemoval } from "./ConfirmRemoval.tsx";
 import { Invitations } from "./Invitations.tsx";
 import { RoleChoice, roleMeanings } from "./RoleChoice.tsx";
-import { useRemoval } from "./useRemoval.ts";
 
 const page = 100;
 
@@ -110,22 +109,20 @@ function Row({ member, isAdmin }: { member: Member; isAdmin: boolean }) {
 }
 
 function RemoveMember({ member, onClose }: { member: Member; onClose: () => void }) {
-  const remove = useRemoval({
-    queryKey: ["members"],
-    remove: () => answer(client.DELETE("/api/v1/members/{id}", { params: { path: { id: member.id } } })),
-    told: `${member.email} was removed.`,
-  });
+  const { id, name, email } = member;
+  const remove = () => answer(client.DELETE("/api/v1/members/{id}", { params: { path: { id } } }));
+  const removal = { queryKey: ["members"], remove, told: `${email} was removed.` };
   return (
-    <Confirm
-      title={`Remove ${member.name}?`}
+    <ConfirmRemoval
+      title={`Remove ${name}?`}
       onClose={onClose}
       action="Remove"
-      typed={member.email}
-      doing={remove}
+      typed={email}
+      removal={removal}
     >
       <p>
         Their sessions end at once. API keys belong to the organization and stay: revoke those that they know.
       </p>
-    </Confirm>
+    </ConfirmRemoval>
   );
 }

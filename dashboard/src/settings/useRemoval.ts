@@ -1,7 +1,7 @@
 import { type QueryKey, useMutation, useQueryClient } from "@tanstack/react-query";
 import { toast } from "../controls/toasts.ts";
 
-interface Removal {
+export interface Removal {
   /** Of the list that shows it. */
   queryKey: QueryKey;
   remove: () => Promise<unknown>;

@@ -92,7 +92,7 @@ function readingRoutes(deps: ErasureRouteDeps): Routes<"list" | "read"> {
         response: { 200: Type.Object({ erasures: Type.Array(Erasure) }) },
       },
       async ({ caller, query: { limit, before = null } }) => ({
-        erasures: (await listErasures(deps.pool, caller.orgId, { limit, before })).map(erasureAnswer),
+        erasures: (await listErasures(deps.pool, { orgId: caller.orgId, before, limit })).map(erasureAnswer),
       }),
     ),
     read: route(

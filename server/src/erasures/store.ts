@@ -1,6 +1,7 @@
 import type pg from "pg";
 import { emailOf } from "../audit/emailOf.ts";
 import type { Caller } from "../http/contract/credentials.ts";
+import { newestFirst, type NewestFirst } from "../postgres/newestFirst.ts";
 
 /** A request to erase one event with its copies, or all events of a correlation id; moments are Unix milliseconds. */
 export interface StoredErasure {
@@ -67,23 +68,9 @@ export async function readErasure(
   return rows[0];
 }
 
-/** The organization's requests before that of an id, newest first. */
-export async function listErasures(
-  pool: pg.Pool,
-  orgId: string,
-  { before, limit }: { before: string | null; limit: number },
-): Promise<StoredErasure[]> {
-  const { rows } = await pool.query<StoredErasure>({
-    name: "list_erasures",
-    text: `select ${columns}
-           from erasures
-           where org_id = $1
-             and id < coalesce($2, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
-           order by id desc
-           limit $3`,
-    values: [orgId, before, limit],
-  });
-  return rows;
+/** The organization's requests, newest first. */
+export function listErasures(pool: pg.Pool, page: NewestFirst): Promise<StoredErasure[]> {
+  return newestFirst(pool, { name: "list_erasures", select: `select ${columns} from erasures` }, page);
 }
 
 /** The first requests that are not done, of all organizations. */

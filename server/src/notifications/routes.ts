@@ -37,7 +37,11 @@ export function notificationRoutes(deps: NotificationRouteDeps): Routes<"list" |
         response: { 200: Type.Object({ notification_targets: Type.Array(NotificationTarget) }) },
       },
       async ({ caller, query: { limit, before = null } }) => ({
-        notification_targets: await listNotificationTargets(deps.pool, caller.orgId, { limit, before }),
+        notification_targets: await listNotificationTargets(deps.pool, {
+          orgId: caller.orgId,
+          before,
+          limit,
+        }),
       }),
     ),
     save: route(

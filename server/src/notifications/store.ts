@@ -3,6 +3,7 @@ import type pg from "pg";
 import type { Origin } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";
+import { newestFirst, type NewestFirst } from "../postgres/newestFirst.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import { inTransactionOf, type Queries } from "../postgres/tables.ts";
 import type { OperationalEventType } from "./eventTypes.ts";
@@ -71,23 +72,10 @@ export async function saveNotificationTarget(
   });
 }
 
-/** The organization's notification targets before that of an id, newest first. */
-export async function listNotificationTargets(
-  pool: pg.Pool,
-  orgId: string,
-  { before, limit }: { before: string | null; limit: number },
-): Promise<NotificationTarget[]> {
-  const { rows } = await pool.query<NotificationTarget>({
-    name: "list_notification_targets",
-    text: `select id, target_id, event_types, created_at
-           from notification_targets
-           where org_id = $1
-             and id < coalesce($2, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
-           order by id desc
-           limit $3`,
-    values: [orgId, before, limit],
-  });
-  return rows;
+/** The organization's notification targets, newest first. */
+export function listNotificationTargets(pool: pg.Pool, page: NewestFirst): Promise<NotificationTarget[]> {
+  const select = "select id, target_id, event_types, created_at from notification_targets";
+  return newestFirst(pool, { name: "list_notification_targets", select }, page);
 }
 
 /** @throws {ApiError} 404 when the organization has no such notification target. */

@@ -1,9 +1,8 @@
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { expect } from "vitest";
 import type pg from "pg";
-import { createEmptyTestDatabase, type TestDatabase } from "../../test/support/database.ts";
+import { emptyDatabaseTest as it } from "../../test/support/fixtures.ts";
 import { storeOrganization, storeTarget } from "../../test/support/storedItems.ts";
 import { migrate } from "./migrate.ts";
-import { createPool } from "./pool.ts";
 import { dropOldPartitions } from "../maintenance/dropOldPartitions.ts";
 import { dayMs, ensurePartitions, tablesById } from "./partitions.ts";
 import { closeCells, openCells } from "./openCells.ts";
@@ -11,20 +10,7 @@ import { tablesOfCells } from "./tablePlaces.ts";
 import { cellSchemas } from "./cells.ts";
 import { noteAlive } from "./processes.ts";
 
-let database: TestDatabase;
-let pool: pg.Pool;
-
-beforeEach(async () => {
-  database = await createEmptyTestDatabase();
-  pool = createPool({ connection: database.connection, size: 2, onError: () => undefined });
-});
-
-afterEach(async () => {
-  await pool.end();
-  await database.drop();
-});
-
-async function tablesIn(schema: string): Promise<string[]> {
+async function tablesIn(pool: pg.Pool, schema: string): Promise<string[]> {
   const { rows } = await pool.query<{ name: string }>(
     `select relname as name
      from pg_class
@@ -36,10 +22,10 @@ async function tablesIn(schema: string): Promise<string[]> {
   return rows.map(({ name }) => name).toSorted();
 }
 
-it("each cell has the tables of the data plane, alone and with their days", async () => {
+it("each cell has the tables of the data plane, alone and with their days", async ({ pool }) => {
   await migrate(pool, { cells: 2 });
   for (const schema of cellSchemas(2)) {
-    expect(await tablesIn(schema)).toEqual(tablesOfCells.toSorted());
+    expect(await tablesIn(pool, schema)).toEqual(tablesOfCells.toSorted());
     const { rows } = await pool.query<{ parents: number }>(
       `select count(distinct i.inhparent)::integer as parents
        from pg_inherits i
@@ -53,7 +39,7 @@ it("each cell has the tables of the data plane, alone and with their days", asyn
   expect(await migrate(pool, { cells: 2 })).toEqual([]);
 });
 
-it("retention drops the days of the cell that it works in, and no other's", async () => {
+it("retention drops the days of the cell that it works in, and no other's", async ({ pool, database }) => {
   await migrate(pool, { cells: 2 });
   const cells = openCells(pool, 2, { connection: database.connection, size: 2, onError: () => undefined });
   const days = async (schema: string | undefined): Promise<number> => {
@@ -75,7 +61,9 @@ it("retention drops the days of the cell that it works in, and no other's", asyn
   }
 });
 
-it("what a later version adds comes to the cells, and what differs otherwise ends the start", async () => {
+it("what a later version adds comes to the cells, and what differs otherwise ends the start", async ({
+  pool,
+}) => {
   await migrate(pool, { cells: 2 });
   const [first, second] = cellSchemas(2);
   // As a version before left them.
@@ -91,7 +79,9 @@ it("what a later version adds comes to the cells, and what differs otherwise end
   );
 });
 
-it("the number of cells is that of the database's first start, or one that it has no targets in", async () => {
+it("the number of cells is that of the database's first start, or one that it has no targets in", async ({
+  pool,
+}) => {
   await migrate(pool);
   const orgId = await storeOrganization(pool);
   await migrate(pool, { cells: 2 });

@@ -1,27 +1,13 @@
 import { randomBytes } from "node:crypto";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect } from "vitest";
 import type pg from "pg";
-import { createEmptyTestDatabase, type TestDatabase } from "../../test/support/database.ts";
+import { emptyDatabaseTest as test, testPool } from "../../test/support/fixtures.ts";
 import { functionFiles, functionSchema, functionSchemaPattern } from "./functionSchema.ts";
 import { installFunctions } from "./installFunctions.ts";
 import { migrate } from "./migrate.ts";
 import { ensurePartitions } from "./partitions.ts";
-import { createPool } from "./pool.ts";
 
-let database: TestDatabase;
-let pool: pg.Pool;
-
-beforeEach(async () => {
-  database = await createEmptyTestDatabase();
-  pool = createPool({ connection: database.connection, size: 2, onError: () => undefined });
-});
-
-afterEach(async () => {
-  await pool.end();
-  await database.drop();
-});
-
-async function relationsIn(schema: string): Promise<string[]> {
+async function relationsIn(pool: pg.Pool, schema: string): Promise<string[]> {
   const { rows } = await pool.query<{ name: string }>(
     "select relname as name from pg_class where relnamespace = $1::regnamespace and relkind in ('r', 'p')",
     [schema],
@@ -29,7 +15,7 @@ async function relationsIn(schema: string): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-test("a version's functions call each other, and touch none of another version", async () => {
+test("a version's functions call each other, and touch none of another version", async ({ pool }) => {
   await pool.query(`
     create function slot_of(p_id uuid) returns bigint language sql as 'select 7::bigint';
     create function first_id_at(p_ms bigint) returns uuid language sql as 'select null::uuid';
@@ -47,28 +33,29 @@ test("a version's functions call each other, and touch none of another version",
   expect(rows[0]).toEqual({ slot_of: 2 ** 10, before: 7, other: 8, status: "CANCELED" });
 });
 
-test("tables are made beside the other tables, never among the functions", async () => {
+test("tables are made beside the other tables, never among the functions", async ({ pool }) => {
   await migrate(pool);
   await ensurePartitions(pool, Date.now() + 30 * 86_400_000);
-  expect(await relationsIn(functionSchema)).toEqual([]);
-  expect(await relationsIn("public")).toContain("events");
+  expect(await relationsIn(pool, functionSchema)).toEqual([]);
+  expect(await relationsIn(pool, "public")).toContain("events");
 });
 
-test("a database with a path of its own keeps its tables there", async () => {
-  await pool.query("create schema home");
-  await pool.query(`do $$ begin
+test("a database with a path of its own keeps its tables there", async ({ pool: before, database }) => {
+  await before.query("create schema home");
+  await before.query(`do $$ begin
     execute format('alter database %I set search_path = home', current_database());
   end $$`);
-  await pool.end();
-  pool = createPool({ connection: database.connection, size: 2, onError: () => undefined });
+  // Sessions that are open keep the path that they began with.
+  const pool = testPool(database, 2);
   await migrate(pool);
   await ensurePartitions(pool, Date.now() + 30 * 86_400_000);
-  expect(await relationsIn("public")).toEqual([]);
-  expect(await relationsIn("home")).toContain("processes");
+  expect(await relationsIn(pool, "public")).toEqual([]);
+  expect(await relationsIn(pool, "home")).toContain("processes");
   expect((await pool.query("select sweep_deliveries()")).rowCount).toBe(1);
+  await pool.end();
 });
 
-test("a user who may not create schemas is told what to grant", async () => {
+test("a user who may not create schemas is told what to grant", async ({ pool }) => {
   const role = `postrider_test_${randomBytes(4).toString("hex")}`;
   const client = await pool.connect();
   await client.query(`create role ${role}; set role ${role}`);

@@ -1,12 +1,11 @@
 import type pg from "pg";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { createTestDatabase, type TestDatabase } from "../../test/support/database.ts";
+import { describe, expect } from "vitest";
+import { databaseTest, file } from "../../test/support/fixtures.ts";
 import { storeDueItems, storeOrganization, storeTarget } from "../../test/support/storedItems.ts";
 import { noChanges } from "../items/changes.ts";
 import { firstIdAt, newRootId } from "../postgres/ids.ts";
 import { ensurePartitions } from "../postgres/partitions.ts";
-import { createPool } from "../postgres/pool.ts";
-import { createQueries, type Queries } from "../postgres/tables.ts";
+import { createQueries } from "../postgres/tables.ts";
 import { type ClaimedReplay, claimReplay } from "./claimReplay.ts";
 import { followReplayed } from "./followReplayed.ts";
 import { type BatchDeps, replayBatch } from "./replayBatch.ts";
@@ -14,35 +13,48 @@ import { insertReplay } from "./store.ts";
 
 const items = 60;
 
-let database: TestDatabase;
-let pool: pg.Pool;
-let queries: Queries;
-let deps: BatchDeps;
-let orgId: string;
-let targetId: string;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = createPool({ connection: database.connection, size: 4, onError: () => undefined });
-  queries = createQueries(pool);
-  deps = {
+const it = databaseTest({ poolSize: 4 })
+  .extend("queries", file, ({ pool }) => createQueries(pool))
+  .extend("deps", file, ({ queries }): BatchDeps => ({
     config: { mailboxRetentionSeconds: 604_800 },
     queries,
     changes: noChanges,
     mailboxes: { onMailboxItems: () => undefined },
     nowMs: Date.now,
     onDue: () => undefined,
-  };
+  }))
+  /** The next batch's job, as if its time had come. */
+  .extend("claim", file, ({ pool, queries }) => async (): Promise<ClaimedReplay> => {
+    await pool.query("update replays set due_at = 0");
+    return (await claimReplay(queries))!;
+  })
+  .extend("made", file, ({ pool }) => async (): Promise<Made> => {
+    const { rows } = await pool.query<Made>(
+      `select
+         count(*) as events,
+         count(distinct source_event_id) as sources,
+         (select replayed from replays) as replayed
+       from events
+       where replay_id is not null`,
+    );
+    return rows[0]!;
+  });
+
+interface Made {
+  events: number;
+  sources: number;
+  replayed: number;
+}
+
+/** A new organization with failed events, and a replay of them that runs. */
+let orgId: string;
+let targetId: string;
+
+it.beforeAll(async ({ pool }) => {
   await ensurePartitions(pool, Date.now());
 });
 
-afterAll(async () => {
-  await pool?.end();
-  await database?.drop();
-});
-
-/** A new organization with failed events, and a replay of them that runs. */
-beforeEach(async () => {
+it.beforeEach(async ({ pool, queries }) => {
   await pool.query("truncate replays cascade; truncate deliveries, events, settlements");
   orgId = newRootId(Date.now());
   targetId = newRootId(Date.now());
@@ -57,7 +69,7 @@ beforeEach(async () => {
   const createdAtMs = Date.now();
   await insertReplay(
     queries,
-    { kind: "session", role: "admin", orgId, userId: await anyUser(), tokenHash: Buffer.alloc(0) },
+    { kind: "session", role: "admin", orgId, userId: await anyUser(pool), tokenHash: Buffer.alloc(0) },
     {
       id: newRootId(createdAtMs),
       filter: { status: "FAILED" },
@@ -70,7 +82,7 @@ beforeEach(async () => {
   );
 });
 
-async function anyUser(): Promise<string> {
+async function anyUser(pool: pg.Pool): Promise<string> {
   const id = newRootId(Date.now());
   await pool.query(
     `insert into users (id, org_id, email, email_key, name, role, password_hash, created_at)
@@ -80,26 +92,8 @@ async function anyUser(): Promise<string> {
   return id;
 }
 
-/** The next batch's job, as if its time had come. */
-async function claim(): Promise<ClaimedReplay> {
-  await pool.query("update replays set due_at = 0");
-  return (await claimReplay(queries))!;
-}
-
-async function made(): Promise<{ events: number; sources: number; replayed: number }> {
-  const { rows } = await pool.query(
-    `select
-       count(*) as events,
-       count(distinct source_event_id) as sources,
-       (select replayed from replays) as replayed
-     from events
-     where replay_id is not null`,
-  );
-  return rows[0];
-}
-
 describe("a batch of a replay", () => {
-  it("is made once and a job ends when all are", async () => {
+  it("is made once and a job ends when all are", async ({ queries, deps, claim, made }) => {
     const outcomes: string[] = [];
     while (outcomes.at(-1) !== "finished") outcomes.push(await replayBatch(deps, await claim()));
     expect(outcomes).toEqual(["advanced", "advanced", "finished"]);
@@ -107,7 +101,13 @@ describe("a batch of a replay", () => {
     expect(await claimReplay(queries)).toBeUndefined();
   });
 
-  it("is lost to a node whose lease has passed to another one", async () => {
+  it("is lost to a node whose lease has passed to another one", async ({
+    pool,
+    queries,
+    deps,
+    claim,
+    made,
+  }) => {
     const late = await claim();
     expect(await claimReplay(queries)).toBeUndefined();
     await pool.query("update replays set lease_until = 0");
@@ -120,7 +120,12 @@ describe("a batch of a replay", () => {
     expect(await made()).toEqual({ events: 25, sources: 25, replayed: 25 });
   });
 
-  it("is lost to a node that has its lease, and saw the cursor before another batch", async () => {
+  it("is lost to a node that has its lease, and saw the cursor before another batch", async ({
+    pool,
+    deps,
+    claim,
+    made,
+  }) => {
     const job = await claim();
     await replayBatch(deps, job);
     await pool.query("update replays set lease_until = 9e15, lease_token = $1", [job.leaseToken]);
@@ -128,21 +133,25 @@ describe("a batch of a replay", () => {
     expect(await made()).toEqual({ events: 25, sources: 25, replayed: 25 });
   });
 
-  it("is made by one of many who try at once", async () => {
+  it("is made by one of many who try at once", async ({ deps, claim, made }) => {
     const job = await claim();
     const outcomes = await Promise.all([1, 2, 3, 4].map(() => replayBatch(deps, job)));
     expect(outcomes.toSorted()).toEqual(["advanced", "lost", "lost", "lost"]);
     expect(await made()).toEqual({ events: 25, sources: 25, replayed: 25 });
   });
 
-  it("is not made of a job that was canceled meanwhile", async () => {
+  it("is not made of a job that was canceled meanwhile", async ({ pool, deps, claim, made }) => {
     const job = await claim();
     await pool.query("update replays set status = 'CANCELED', finished_at = 1");
     expect(await replayBatch(deps, job)).toBe("lost");
     expect(await made()).toMatchObject({ events: 0, replayed: 0 });
   });
 
-  it("has ids above the set's by whichever clock, in the order of their sources", async () => {
+  it("has ids above the set's by whichever clock, in the order of their sources", async ({
+    pool,
+    deps,
+    claim,
+  }) => {
     const job = await claim();
     await replayBatch({ ...deps, nowMs: () => 1_000 }, job);
     const { rows } = await pool.query<{ id: string; source_event_id: string }>(
@@ -152,7 +161,12 @@ describe("a batch of a replay", () => {
     expect(rows.map((row) => row.source_event_id)).toEqual(rows.map((row) => row.source_event_id).sort());
   });
 
-  it("waits while much is due at its target, unless that is disabled", async () => {
+  it("waits while much is due at its target, unless that is disabled", async ({
+    pool,
+    deps,
+    claim,
+    made,
+  }) => {
     await pool.query("update targets set enabled = false");
     await replayBatch(deps, await claim());
     await storeDueItems(pool, { orgId, targetId, count: 200 });
@@ -166,7 +180,7 @@ describe("a batch of a replay", () => {
   });
 });
 
-it("an end is counted once, also by many who look at once", async () => {
+it("an end is counted once, also by many who look at once", async ({ pool, queries, deps, claim }) => {
   while ((await replayBatch(deps, await claim())) !== "finished");
   await pool.query(
     `insert into settlements (bucket, status, event_id, org_id, target_id, settled_at)

@@ -7,7 +7,7 @@ import { createPool } from "../../src/postgres/pool.ts";
 import type { AgentOptions } from "./agent/agentOptions.ts";
 import { type Agent, startAgent } from "./agent/startAgent.ts";
 import { startCardServer } from "./cardServer.ts";
-import { createTestDatabase, shownSchema, type TestDatabase } from "./database.ts";
+import { createEmptyTestDatabase, createTestDatabase, shownSchema, type TestDatabase } from "./database.ts";
 import { startDatabaseProxy } from "./databaseProxy.ts";
 import { createWebhookTarget } from "./items.ts";
 import { isPlain } from "./plain.ts";
@@ -46,13 +46,9 @@ export function testPool({ connection }: TestDatabase, size: number): pg.Pool {
 export function databaseTest({ poolSize = 2, shared }: DatabaseOptions = {}) {
   return test
     .extend("database", file, async ({}, { onCleanup }) =>
-      shared === undefined ? newDatabase(onCleanup) : (await shared()).database,
+      shared === undefined ? dropping(onCleanup, createTestDatabase()) : (await shared()).database,
     )
-    .extend("pool", file, ({ database }, { onCleanup }) => {
-      const pool = testPool(database, poolSize);
-      onCleanup(() => pool.end());
-      return pool;
-    })
+    .extend("pool", file, ({ database }, { onCleanup }) => newPool(onCleanup, database, poolSize))
     .extend("proxy", file, ({ database }, { onCleanup }) => stopping(onCleanup, startDatabaseProxy(database)))
     .extend("receiver", file, ({}, { onCleanup }) => stopping(onCleanup, startReceiver()))
     .extend("cards", ({}, { onCleanup }) => stopping(onCleanup, startCardServer()))
@@ -187,14 +183,15 @@ function servicesWith(settings: Settings, shared?: () => Promise<SharedService>)
     .extend("folder", async ({}, { onCleanup }) => newFolder(onCleanup));
 }
 
+/** Each test has a `database` without a schema, and a `pool` of connections to it: for tests of what makes schemas. */
+export const emptyDatabaseTest = test
+  .extend("database", ({}, { onCleanup }) => dropping(onCleanup, createEmptyTestDatabase()))
+  .extend("pool", ({ database }, { onCleanup }) => newPool(onCleanup, database, 2));
+
 /** Each test has a `database`, a `pool`, a `receiver` and, by `start`, services of its own; they are killed at its end. */
 export const stageTest = test
-  .extend("database", ({}, { onCleanup }) => newDatabase(onCleanup))
-  .extend("pool", ({ database }, { onCleanup }) => {
-    const pool = testPool(database, 2);
-    onCleanup(() => pool.end());
-    return pool;
-  })
+  .extend("database", ({}, { onCleanup }) => dropping(onCleanup, createTestDatabase()))
+  .extend("pool", ({ database }, { onCleanup }) => newPool(onCleanup, database, 2))
   .extend("proxy", ({ database }, { onCleanup }) => stopping(onCleanup, startDatabaseProxy(database)))
   .extend("receiver", ({}, { onCleanup }) => stopping(onCleanup, startReceiver()))
   .extend("cards", ({}, { onCleanup }) => stopping(onCleanup, startCardServer()))
@@ -229,11 +226,18 @@ interface DatabaseOptions {
 type Settings = Record<string, string>;
 type OnCleanup = (cleanUp: () => Promise<void>) => void;
 
-/** A database of its own. */
-async function newDatabase(onCleanup: OnCleanup): Promise<TestDatabase> {
-  const database = await createTestDatabase();
+/** A database that is dropped in the end. */
+async function dropping(onCleanup: OnCleanup, creating: Promise<TestDatabase>): Promise<TestDatabase> {
+  const database = await creating;
   onCleanup(() => database.drop());
   return database;
+}
+
+/** Connections that end before their database does. */
+function newPool(onCleanup: OnCleanup, database: TestDatabase, size: number): pg.Pool {
+  const pool = testPool(database, size);
+  onCleanup(() => pool.end());
+  return pool;
 }
 
 /** What is started, and stopped in the end. */

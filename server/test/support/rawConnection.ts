@@ -1,4 +1,5 @@
 import { connect } from "node:net";
+import { onTestFinished } from "vitest";
 
 /** An answer as it came: nothing is put into another order or case. */
 export interface WireAnswer {
@@ -23,6 +24,20 @@ export interface RawConnection {
 }
 
 const answerLimitMs = 20_000;
+
+/** A connection that ends with its test. */
+export async function rawConnectionOfTest(port: number): Promise<RawConnection> {
+  const connection = await openRawConnection(port);
+  onTestFinished(() => connection.destroy());
+  return connection;
+}
+
+/** The answer to bytes that a connection of their own sends. */
+export async function exchangeBytes(port: number, request: Buffer | string): Promise<WireAnswer> {
+  const connection = await rawConnectionOfTest(port);
+  await connection.write(request);
+  return connection.answer();
+}
 
 /** Opens a connection to a port on loopback. Text is Latin-1. */
 export async function openRawConnection(port: number): Promise<RawConnection> {

@@ -152,6 +152,18 @@ export async function signUp(node: Pick<TestNode, "call">, email: string = newEm
   return { ...body, password };
 }
 
+/** What an answer matches that is refused, and says why. */
+export function refusal(status: number, error: string): { status: number; body: { error: string } } {
+  return { status, body: { error } };
+}
+
+/** The body of an answer of 200. @throws {Error} for any other answer. */
+export async function bodyOf(answering: Promise<Answer>): Promise<Answer["body"]> {
+  const { status, body } = await answering;
+  if (status !== 200) throw new Error(`${status} in place of 200: ${JSON.stringify(body)}`);
+  return body;
+}
+
 /** Whether a key or a session is accepted; anything but a clear answer fails. */
 export async function isAccepted(
   on: Pick<TestNode, "call">,

@@ -1,0 +1,31 @@
+import type pg from "pg";
+
+/** Which part of a list is wanted. */
+export interface NewestFirst {
+  orgId: string;
+  /** Only what came before the one with this id, if any. */
+  before: string | null;
+  /** How many at most. */
+  limit: number;
+}
+
+/**
+ * What an organization has of a table with `org_id` and `id`, newest first.
+ * @param statement Its name, and what it selects from the table.
+ */
+export async function newestFirst<Row extends pg.QueryResultRow>(
+  pool: pg.Pool,
+  statement: { name: string; select: string },
+  { orgId, before, limit }: NewestFirst,
+): Promise<Row[]> {
+  const { rows } = await pool.query<Row>({
+    name: statement.name,
+    text: `${statement.select}
+           where org_id = $1
+             and id < coalesce($2, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
+           order by id desc
+           limit $3`,
+    values: [orgId, before, limit],
+  });
+  return rows;
+}
