@@ -120,9 +120,16 @@ begin
     from waiting w
   ),
   activity as (
-    insert into target_activity (bucket, accepted, target_id, org_id, at_ms)
-    select get_byte(uuid_send(w.target_id), 15), cardinality(w.event_ids), w.target_id, p_orgs[w.number], p_now_ms
-    from waiting w
+    insert into published_activity (bucket, org_id, at_ms, target_ids, accepted)
+    select
+      get_byte(uuid_send(a.org_id), 15), a.org_id, p_now_ms, array_agg(a.target_id), array_agg(a.accepted)
+    from (
+      select
+        w.target_id, p_orgs[w.number] as org_id, cardinality(w.event_ids)::smallint as accepted,
+        row_number() over (partition by p_orgs[w.number]) - 1 as place
+      from waiting w
+    ) a
+    group by a.org_id, a.place / 64
   ),
   billed as (
     insert into usage_records (bucket, period, items, org_id)
