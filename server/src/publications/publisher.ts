@@ -56,6 +56,7 @@ export interface Publisher {
 
 /** Items that one publication may become. */
 export const maxItems = 1_000;
+/** As many as there are items in a row of `deliveries`, which has one of each; with all their items below 65,536 (`numbered_id`). */
 const maxBatch = 64;
 const maxBatchBytes = 4 * 1024 * 1024;
 const maxQueued = 2_000;
