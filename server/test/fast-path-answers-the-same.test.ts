@@ -83,11 +83,39 @@ const it = sharedServiceTest()
         const request = requestBytes({ line, headers: headersWith(keys[key]!), more, body });
         return withoutChance(await exchange(way(request)));
       },
+  )
+  .extend("makeCustomers", file, ({ service, receiver }) => async (): Promise<void> => {
+    const publisher = await signUp(service);
+    const key = publisher.api_key;
+    keys["publisher"] = key;
+    for (const uid of ["reached", "nobody-listens"])
+      await service.call("PUT", `/api/v1/customers/${uid}`, { key, body: {} });
+    const fields = { customer_uid: "reached", max_payload_bytes: 1_000 };
+    await createWebhookTarget(service, publisher, receiver.url, fields);
+    await createMailboxTarget(service, publisher, { customer_uid: "reached" });
+    await createMailboxTarget(service, publisher);
+  })
+  .extend(
+    "publish",
+    file,
+    ({ exchange }) =>
+      async (way: typeof onFastPath, asked: Asked): Promise<WireAnswer> => {
+        const { path, body, more = [], key = "publisher" } = asked;
+        const line = `POST /${path} HTTP/1.1`;
+        const answer = await exchange(
+          way(requestBytes({ line, headers: headersWith(keys[key]!), more, body })),
+        );
+        return withoutChance({
+          ...answer,
+          body: answer.body.replaceAll(/"id":"[0-9a-f]{32}"/g, '"id":"id"'),
+        });
+      },
   );
 
-it.beforeAll(async ({ makeTargets, makeKeys }) => {
+it.beforeAll(async ({ makeTargets, makeKeys, makeCustomers }) => {
   await makeTargets();
   await makeKeys();
+  await makeCustomers();
 });
 
 interface Asked {
@@ -255,6 +283,45 @@ describe("an answer is the same whichever way its request took", () => {
     expect(fast!.headers.map(([name]) => name)).toContain("retry-after");
     expect(fast).toEqual(framework);
   });
+});
+
+describe("what is answered to a publication is the same, too", () => {
+  it.for<[number, string, string, Pick<Asked, "more" | "key">?]>([
+    [202, "p/reached", "{}"],
+    [202, "p/nobody-listens", '{"event_type":"a.b"}'],
+    [202, "p/reached", '"\u00e4\u{1f600}"', { more: ["X-Event-Type: a.b", "X-Correlation-ID: c-1"] }],
+    [202, "p", "{}"],
+    [400, "p/reached", '{"a":'],
+    [400, "p", '{"event_type":7}'],
+    [400, "p/reached", "{}", { more: ["X-Correlation-ID: a b"] }],
+    [401, "p/reached", "{}", { key: "unknown" }],
+    [401, "p", "{}", { key: "revoked" }],
+    [402, "p", "{}", { key: "suspended" }],
+    [403, "p", "{}", { key: "pending" }],
+    [404, "p/unknown", "{}"],
+    [404, `p/${"x".repeat(128)}`, "{}"],
+    [404, "p/reached", "{}", { key: "foreign" }],
+    [413, "p/reached", `"${"x".repeat(2_000)}"`],
+  ])("%i for %s with %s %j", async ([status, path, body, others], { publish }) => {
+    const fast = await publish(onFastPath, { path, body, ...others });
+    expect(fast.status).toBe(status);
+    expect(fast).toEqual(await publish(onFrameworkPath, { path, body, ...others }));
+  });
+
+  it.for<[number, string, boolean]>([
+    [202, "{}", true],
+    [409, "[]", false],
+  ])(
+    "%i for an Idempotency-Key that came before, with %s",
+    async ([status, body, isReplayed], { publish }) => {
+      const asked = { path: "p/reached", body, more: [`Idempotency-Key: p${status}`] };
+      await publish(onFastPath, { ...asked, body: "{}" });
+      const fast = await publish(onFastPath, asked);
+      expect(fast.status).toBe(status);
+      expect(fast.headers.some(([name]) => name === "idempotency-replayed")).toBe(isReplayed);
+      expect(fast).toEqual(await publish(onFrameworkPath, asked));
+    },
+  );
 });
 
 describe("what consumers of a mailbox are answered is the same, too", () => {

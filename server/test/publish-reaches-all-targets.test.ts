@@ -216,6 +216,48 @@ describe("a publication", () => {
   });
 });
 
+it("waits once in the row of its target, with those that came together, and all of them arrive", async ({
+  own,
+  node,
+  newCustomer,
+  receiver,
+}) => {
+  const customer = await newCustomer(own);
+  const webhooks = [await customer.webhook(), await customer.webhook(), await customer.webhook()];
+  const enable = (enabled: boolean) =>
+    Promise.all(webhooks.map(({ id }) => own.call("PATCH", `/api/v1/targets/${id}`, { enabled })));
+  await enable(false);
+  const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => customer.publish({ n })));
+  const idsOf = ({ body }: { body: { items: { id: string }[] } }): string[] => body.items.map(({ id }) => id);
+  const ids: string[] = answers.flatMap(idsOf);
+  expect(new Set(ids).size).toBe(60);
+  for (const answer of answers) expect(idsOf(answer)).toEqual(idsOf(answer).toSorted());
+  const { rows } = await node.pool.query<{ id: string; event_ids: string[]; is_of_target: boolean }>(
+    `select d.id, d.event_ids,
+       (
+         select bool_and(e.target_id = d.target_id)
+         from events e
+         where e.id = any (d.event_ids)
+       ) as is_of_target
+     from deliveries d
+     where d.target_id = any ($1::uuid[])`,
+    [webhooks.map(({ id }) => id)],
+  );
+  expect(rows.flatMap(({ event_ids: waiting }) => waiting).toSorted()).toEqual(ids.toSorted());
+  for (const { id, event_ids: waiting, is_of_target: isOfTarget } of rows) {
+    expect(isOfTarget).toBe(true);
+    expect(waiting).toEqual(waiting.toSorted());
+    // A row of several has an id that is no item's: one that is retried gets a row with its own.
+    expect(ids.includes(id)).toBe(waiting.length === 1);
+  }
+  expect(rows.length).toBeLessThan(60);
+  await enable(true);
+  for (const { path } of webhooks) {
+    const arrived = await receiver.arrivals(20, { path });
+    expect(new Set(arrived.map(({ body }) => body.toString())).size).toBe(20);
+  }
+});
+
 it("carries its payload to retries, agents, dead letters that are redriven, and replays of many", async ({
   own,
   node,

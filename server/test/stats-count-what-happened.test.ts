@@ -97,6 +97,37 @@ describe("the statistics of a target", () => {
     expect(p99).toBeLessThan(60_000);
   });
 
+  it("have the items of publications, of each target and of all, folded or not", async ({
+    node,
+    receiver,
+    askStats,
+    fold,
+  }) => {
+    const owner = await signUp(node);
+    const key = owner.api_key;
+    await node.call("PUT", "/api/v1/customers/many", { key, body: {} });
+    const fields = { customer_uid: "many" };
+    // More than have room in one row of what is still to be folded.
+    const targets = await Promise.all(
+      Array.from({ length: 70 }, () => createWebhookTarget(node, owner, `${receiver.url}/200`, fields)),
+    );
+    await node.pool.query("update targets set enabled = false where customer_uid = 'many'");
+    const publish = () => node.call("POST", "/p/many", { key, body: {} });
+    await Promise.all([publish(), publish(), publish()]);
+    await publish();
+    const seen = async () => {
+      const answers = [await askStats("", owner)];
+      for (const { id } of targets) answers.push(await askStats(`?target_id=${id}`, owner));
+      return answers.map(({ body }) => body.totals.accepted);
+    };
+    const expected = [280, ...targets.map(() => 4)];
+    expect(await seen()).toEqual(expected);
+    await fold();
+    expect(await seen()).toEqual(expected);
+    const { rows } = await node.pool.query("select from published_activity");
+    expect(rows).toHaveLength(0);
+  });
+
   it("have each attempt that is followed by another, and each last one that failed", async ({
     node,
     account,

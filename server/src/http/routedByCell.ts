@@ -1,11 +1,10 @@
-import { bucketOf } from "../postgres/ids.ts";
 import type { Cells } from "../postgres/cells.ts";
 import type { RouteCall, RouteSchema } from "./contract/route.ts";
 import type { RouteRow } from "./contract/routeTable.ts";
 
 /**
- * One table of routes in place of one for each cell: the caller's organization says whose route answers, and on the fast path,
- * where it is not known yet, the id in the path. Who is of no organization gets the first cell's. With one cell it is its table.
+ * One table of routes in place of one for each cell: the caller's organization says whose route answers. Who is of no
+ * organization gets the first cell's. With one cell it is its table.
  */
 export function routedByCell(
   first: readonly RouteRow[],
@@ -19,8 +18,7 @@ export function routedByCell(
       ...route,
       handle: (call: RouteCall<RouteSchema>) => routes[cellOf(cells, call)]!.handle(call),
       ...(route.fast && {
-        fast: (request: Parameters<typeof route.fast>[0]) =>
-          routes[cells.ofBucket(bucketOf(request.id)).number]!.fast!(request),
+        fast: (...call: Parameters<typeof route.fast>) => routes[cells.ofOrg(call[1]).number]!.fast!(...call),
       }),
     };
     return [method, path, credential, routed, ...rest];

@@ -34,6 +34,7 @@ const cell = [
   "target_header_sets",
   // What is written, or read, in one transaction with items.
   "target_activity",
+  "published_activity",
   "activity_steps",
   "usage_records",
   "usage_totals",

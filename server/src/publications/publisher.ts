@@ -10,6 +10,7 @@ import {
   byteaArray,
   idArray,
   int2Array,
+  int4Array,
   textArray,
   uuidArray,
   uuidBytesArray,
@@ -55,6 +56,7 @@ export interface Publisher {
 
 /** Items that one publication may become. */
 export const maxItems = 1_000;
+/** As many as there are items in a row of `deliveries`, which has one of each; with all their items below 65,536 (`numbered_id`). */
 const maxBatch = 64;
 const maxBatchBytes = 4 * 1024 * 1024;
 const maxQueued = 2_000;
@@ -144,6 +146,7 @@ async function publishItems(
     p_key_hashes: byteaArray(batch.map(({ key }) => hash("sha256", key, "buffer"))),
     p_customers: textArray(batch.map(({ customerUid }) => customerUid)),
     p_payloads: byteaArray(batch.map(({ payload }) => payload)),
+    p_sizes: int4Array(batch.map(({ payload }) => payload.length)),
     p_event_types: textArray(batch.map(({ eventType }) => eventType)),
     p_correlation_ids: textArray(batch.map(({ correlationId }) => correlationId)),
     p_ordering_keys: textArray(batch.map(({ orderingKey }) => orderingKey)),

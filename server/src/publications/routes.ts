@@ -5,7 +5,13 @@ import { mailboxRetentionMs } from "../config/config.ts";
 import type { ReplayDeps } from "../events/replayEvent.ts";
 import { requiredKey } from "../http/contract/credentials.ts";
 import { notFound } from "../http/contract/errors.ts";
-import { type RouteDefinition, route, type Routes } from "../http/contract/route.ts";
+import {
+  type FastAnswer,
+  type RouteDefinition,
+  route,
+  type Routes,
+  sendAnswer,
+} from "../http/contract/route.ts";
 import { customerOf } from "../http/contract/scope.ts";
 import { IdParams } from "../http/contract/schemas.ts";
 import { readItem } from "../intake/readItem.ts";
@@ -14,7 +20,7 @@ import { isId } from "../postgres/ids.ts";
 import { isPathUid } from "../targets/uid.ts";
 import { parseTraceparent } from "../telemetry/traceContext.ts";
 import { messaging, type Traces } from "../telemetry/traces.ts";
-import type { NewPublication, Publisher } from "./publisher.ts";
+import type { NewPublication, Published, Publisher } from "./publisher.ts";
 import { listPublications, readPublication } from "./readPublication.ts";
 import { publicationRefusal } from "./refusals.ts";
 import { publishToAdded, replayToFailed } from "./replayPublication.ts";
@@ -65,29 +71,58 @@ function publishRoute(
       const key = requiredKey(request);
       const body = (request.body as Buffer | undefined) ?? Buffer.alloc(0);
       const customer = (params as { customer?: string }).customer;
-      const publication: NewPublication = {
-        ...readItem(request.headers, body),
-        key,
-        // A name that no customer could have goes on, so that a wrong key is refused before it.
-        customerUid: customer === undefined || isPathUid(customer) ? (customer ?? null) : nobodysName,
-        payload: body,
-        traceContext: null,
-      };
-      const published = await publishTraced(deps, publication, request.headers);
-      if (!("id" in published)) throw publicationRefusal(published);
-      if (published.outcome === "replayed") void reply.header("idempotency-replayed", "true");
-      void reply.code(202);
-      return {
-        id: published.id,
-        items: published.items.map(({ id, targetId, kind }) => ({
-          id,
-          target_id: targetId,
-          status: kind === 2 ? ("UNREAD" as const) : ("QUEUED" as const),
-        })),
-      };
+      // A name that no customer could have goes on, so that a wrong key is refused before it.
+      const customerUid = customer === undefined || isPathUid(customer) ? (customer ?? null) : nobodysName;
+      return sendAnswer(reply, await publish(deps, { headers: request.headers, body, customerUid, key }));
     },
-    { rawBody: true },
+    {
+      rawBody: true,
+      fast({ headers, body, id, key }) {
+        return publish(deps, { headers, body, customerUid: id === "" ? null : id, key });
+      },
+    },
   );
+}
+
+interface PresentedPublication {
+  headers: IncomingHttpHeaders;
+  body: Buffer;
+  customerUid: string | null;
+  key: string;
+}
+
+/** @throws {ApiError} 400 that names the field or header; rejects with what was refused. */
+function publish(
+  deps: PublicationDeps,
+  { headers, body, customerUid, key }: PresentedPublication,
+): Promise<FastAnswer> {
+  const { eventType, correlationId, orderingKey, idempotencyKey } = readItem(headers, body);
+  const publication: NewPublication = {
+    key,
+    customerUid,
+    payload: body,
+    eventType,
+    correlationId,
+    orderingKey,
+    idempotencyKey,
+    traceContext: null,
+  };
+  return publishTraced(deps, publication, headers).then(answerTo);
+}
+
+/** @throws {ApiError} for what was refused. */
+function answerTo(published: Published): FastAnswer {
+  if (!("id" in published)) throw publicationRefusal(published);
+  let items = "";
+  for (const { id, targetId, kind } of published.items) {
+    const status = kind === 2 ? "UNREAD" : "QUEUED";
+    items += `${items === "" ? "" : ","}{"id":"${id}","target_id":"${targetId}","status":"${status}"}`;
+  }
+  return {
+    status: 202,
+    text: `{"id":"${published.id}","items":[${items}]}`,
+    headers: published.outcome === "replayed" ? [["idempotency-replayed", "true"]] : undefined,
+  };
 }
 
 /** A space is in no uid. */

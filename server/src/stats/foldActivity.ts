@@ -5,9 +5,11 @@ import { stepsKept } from "./steps.ts";
 
 const advisoryLockKey = 7_281_934_012;
 const rowsPerStatement = 20_000;
+/** Each is of up to 64 targets. */
+const publishedRowsPerStatement = 300;
 
 /**
- * Folds what was written with the work into steps of time. A row is in one of the two tables at any moment, whatever
+ * Folds what was written with the work into steps of time. What happened is in the rows or in the steps at any moment, whatever
  * crashes. One process at a time; the others return at once. @returns how many rows were folded.
  */
 export async function foldActivity(pool: pg.Pool, cellNumber: number = 0): Promise<number> {
@@ -17,16 +19,16 @@ export async function foldActivity(pool: pg.Pool, cellNumber: number = 0): Promi
       const lock = await client.query<{ taken: boolean }>("select pg_try_advisory_xact_lock($1) as taken", [
         lockOfCell(advisoryLockKey, cellNumber),
       ]);
-      if (lock.rows[0]?.taken !== true) return 0;
-      const { rows } = await client.query<{ folded: number }>({
+      if (lock.rows[0]?.taken !== true) return undefined;
+      const { rows } = await client.query<{ folded: number; is_more: boolean }>({
         name: "fold_activity",
         text: foldText,
-        values: [rowsPerStatement, stepsKept.map(({ seconds }) => seconds)],
+        values: [rowsPerStatement, stepsKept.map(({ seconds }) => seconds), publishedRowsPerStatement],
       });
-      return rows[0]?.folded ?? 0;
+      return rows[0]!;
     });
-    total += folded;
-    if (folded < rowsPerStatement) return total;
+    total += folded?.folded ?? 0;
+    if (folded?.is_more !== true) return total;
   }
 }
 
@@ -56,12 +58,24 @@ export async function forgetActivity(pool: pg.Pool): Promise<number> {
 }
 
 const foldText = `
-  with moved as materialized (
+  with single as materialized (
     delete from target_activity a
     where a.ctid = any (array(select ctid from target_activity limit $1))
     returning
       a.target_id, a.org_id, a.at_ms / 60000 * 60 as minute, a.at_ms, a.accepted, a.delivered, a.retried, a.failed,
       a.latencies
+  ),
+  published as materialized (
+    delete from published_activity a
+    where a.ctid = any (array(select ctid from published_activity limit $3))
+    returning a.org_id, a.at_ms, a.target_ids, a.accepted
+  ),
+  moved as materialized (
+    select s.* from single s
+    union all
+    select t.target_id, p.org_id, p.at_ms / 60000 * 60, p.at_ms, t.accepted, 0, 0, 0, null
+    from published p
+    cross join unnest(p.target_ids, p.accepted) as t (target_id, accepted)
   ),
   minutes as (
     select
@@ -159,4 +173,6 @@ const foldText = `
         cross join lateral latency_percentiles(m.ranges, m.counts) p
       )
   )
-  select count(*) as folded from moved`;
+  select
+    (select count(*) from moved) as folded,
+    (select count(*) from single) = $1::integer or (select count(*) from published) = $3::integer as is_more`;

@@ -40,9 +40,9 @@ export interface RouteCall<S extends RouteSchema> {
 
 /** A POST that arrived whole, read from the bytes of one piece. */
 export interface WholeRequest {
-  /** The path with `:id` in the place of the one id that it holds, such as `/t/:id`. */
+  /** The path with `:id` in the place of what it names, such as `/t/:id`. */
   path: string;
-  /** The id in the path: 32 lower-case hex characters. */
+  /** The id in the path, 32 lower-case hex characters; the customer's uid in that of a publication, empty where it has none. */
   id: string;
   /** By lower-case name, each at most once. */
   headers: Readonly<Record<string, string>>;
@@ -71,9 +71,9 @@ export interface RouteDefinition {
   anyBody?: boolean;
   /**
    * The same route for requests that arrived whole and plain, without the framework; undefined for one that only
-   * `handle` can answer, as long as nothing was done.
+   * `handle` can answer, as long as nothing was done. The organization is that of the request's key.
    */
-  fast?: (request: WholeRequest) => Promise<FastAnswer> | undefined;
+  fast?: (request: WholeRequest, orgId: string) => Promise<FastAnswer> | undefined;
   /** What to answer, with 400, in place of "<field> is required" when the body lacks one of its required fields. */
   missingFields?: string;
 }

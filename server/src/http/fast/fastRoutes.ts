@@ -32,13 +32,13 @@ export function fastRoutes(
       const owner = deps.keyOwners.known(request.key);
       if (owner === undefined) {
         lookUp(deps.keyOwners, request.key, started)
-          .then((found) => (mayPass(found, request.id) ? answered(fast, request) : undefined))
+          .then((found) => (mayPass(found, request.id) ? answered(fast, request, found) : undefined))
           .then((answer) => (answer === undefined ? give(undefined) : end(answer)), fail);
         return true;
       }
       started.noteOwner(owner.orgId);
       if (!mayPass(owner, request.id)) return false;
-      const promised = answered(fast, request);
+      const promised = answered(fast, request, owner);
       promised?.then(end, fail);
       return promised !== undefined;
     });
@@ -56,11 +56,12 @@ async function lookUp(owners: KeyOwners, key: string, started: StartedRequest): 
 
 /** A synchronous throw becomes a rejection: nothing above would catch it. */
 function answered(
-  fast: (request: WholeRequest) => Promise<FastAnswer> | undefined,
+  fast: (request: WholeRequest, orgId: string) => Promise<FastAnswer> | undefined,
   request: WholeRequest,
+  { orgId }: KeyOwner,
 ): Promise<FastAnswer> | undefined {
   try {
-    return fast(request);
+    return fast(request, orgId);
   } catch (error) {
     return Promise.reject(error instanceof Error ? error : new Error(String(error)));
   }

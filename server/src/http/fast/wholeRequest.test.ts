@@ -41,6 +41,16 @@ describe("a plain request is read", () => {
     expect(readWholeRequest(bytesOf({ line }))).toMatchObject({ path, id });
   });
 
+  test.each([
+    ["POST /p HTTP/1.1", "/p", ""],
+    ["POST /p/customer-4711 HTTP/1.1", "/p/:id", "customer-4711"],
+    ["POST /p/A.b_c:9 HTTP/1.1", "/p/:id", "A.b_c:9"],
+    [`POST /p/${"x".repeat(128)} HTTP/1.1`, "/p/:id", "x".repeat(128)],
+    [`POST /p/${id} HTTP/1.1`, "/p/:id", id],
+  ])("of %s, a publication, by its path with the customer taken out", (line, path, customer) => {
+    expect(readWholeRequest(bytesOf({ line }))).toMatchObject({ path, id: customer });
+  });
+
   test.each<[string, string, string, string]>([
     ["names in any case", "x-CORRELATION-iD: a", "x-correlation-id", "a"],
     ["no blank before the value", "X-Event-Type:a", "x-event-type", "a"],
@@ -116,6 +126,17 @@ describe("what is not plain is left to Node's parser", () => {
     `POST /t/${id}\0 HTTP/1.1`,
     `POST /t/${id}\r HTTP/1.1`,
     `POST /t/../t/${id} HTTP/1.1`,
+    "POST /p/ HTTP/1.1",
+    "POST /p/. HTTP/1.1",
+    "POST /p/.. HTTP/1.1",
+    "POST /p/a/ HTTP/1.1",
+    "POST /p/a/b HTTP/1.1",
+    "POST /p/a%20b HTTP/1.1",
+    "POST /p/a;b HTTP/1.1",
+    "POST /p?a=1 HTTP/1.1",
+    "POST /P/a HTTP/1.1",
+    "POST /q/a HTTP/1.1",
+    `POST /p/${"x".repeat(129)} HTTP/1.1`,
   ])("the request line %j", (line) => {
     expect(readWholeRequest(bytesOf({ line }))).toBeUndefined();
   });
@@ -258,6 +279,7 @@ test.each([
   ["a long name", `POST /t/${id} HTTP/1.1\r\n${"a".repeat(4000)}`],
   ["many slashes", `POST ${"/".repeat(4000)}`],
   ["many ids", `POST ${`/${id}`.repeat(120)}`],
+  ["a long name of a customer", `POST /p/${"a".repeat(4000)}`],
   ["many short headers", `POST /t/${id} HTTP/1.1\r\n${"a:\r\n".repeat(1000)}`],
 ])(
   "no head takes long to read: %s",
@@ -272,14 +294,14 @@ test.each([
 describe("a connection's requests, one after the other", () => {
   const piece = fc
     .record({
-      path: fc.constantFrom("t", "e"),
+      path: fc.constantFrom(`t/${id}`, `e/${id}`, "p", "p/a"),
       body: fc.constantFrom('{"a":1}', '{"a":2}', '{"a":22}', "1", "", '"GET / HTTP/1.1\r\n\r\n"'),
       more: fc.constantFrom([], ["X-Event-Type: a"], ["X-Event-Type: b"], ["Expect: 100-continue"]),
       behind: fc.constantFrom("", "", "", "x"),
       cutAt: fc.constantFrom(0, 0, 0, 1, 60),
     })
     .map(({ path, body, more, behind, cutAt }) => {
-      const bytes = bytesOf({ line: `POST /${path}/${id} HTTP/1.1`, body, more, behind });
+      const bytes = bytesOf({ line: `POST /${path} HTTP/1.1`, body, more, behind });
       return bytes.subarray(0, bytes.length - cutAt);
     });
 

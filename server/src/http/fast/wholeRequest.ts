@@ -4,6 +4,8 @@ import type { WholeRequest } from "../contract/route.ts";
 const maxHeadBytes = 4096;
 
 const requestLine = /^POST (\/[a-z0-9/-]*?\/)([0-9a-f]{32})((?:\/[a-z]+)?) HTTP\/1\.1\r\n/;
+/** A publication: to the customer with this uid, or to none. */
+const publicationLine = /^POST (\/p)(?:\/([A-Za-z0-9._:-]{1,128}))? HTTP\/1\.1\r\n/;
 /**
  * RFC 9110, sections 5.1 and 5.5: a token, a colon, and visible characters, blanks and tabs. Blanks match in one way
  * only, and those after the value belong to it here: an expression that leaves them out tries a line of blanks in as
@@ -55,17 +57,17 @@ function startsWith(piece: Buffer, head: Buffer): boolean {
 }
 
 /**
- * Reads a piece of a connection as one whole request, if it is nothing else: HTTP/1.1, POST, one id in the path,
- * every header well-formed and named once, a body of the stated length to the last byte of the piece, an API
+ * Reads a piece of a connection as one whole request, if it is nothing else: HTTP/1.1, POST, one id in the path or a
+ * publication's, every header well-formed and named once, a body of the stated length to the last byte of the piece, an API
  * key, and no header that asks for anything beyond that. Whatever is not plainly so gives undefined, and is for
  * Node's parser to judge: this one refuses nothing and lets nothing through that the other would not.
  */
 export function readWholeRequest(piece: Buffer): WholeRequest | undefined {
   const head = piece.toString("latin1", 0, maxHeadBytes);
-  const line = requestLine.exec(head);
-  if (line === null) return undefined;
+  const line = readLine(head);
+  if (line === undefined) return undefined;
   const headers: Record<string, string> = {};
-  const bodyAt = readHeaders(head, line[0].length, headers);
+  const bodyAt = readHeaders(head, line.length, headers);
   if (bodyAt === undefined || asksForMore(headers)) return undefined;
   const length = headers["content-length"];
   if (length === undefined || !decimal.test(length) || bodyAt + Number(length) !== piece.length) {
@@ -73,13 +75,21 @@ export function readWholeRequest(piece: Buffer): WholeRequest | undefined {
   }
   const key = bearer.exec(headers["authorization"] ?? "");
   if (key === null) return undefined;
-  return {
-    path: `${line[1]}:id${line[3]}`,
-    id: line[2]!,
-    headers,
-    key: key[1]!,
-    body: piece.subarray(bodyAt),
-  };
+  const { path, id } = line;
+  return { path, id, headers, key: key[1]!, body: piece.subarray(bodyAt) };
+}
+
+/** The path of the request line, what it names, and how long the line is. */
+function readLine(head: string): { path: string; id: string; length: number } | undefined {
+  const line = requestLine.exec(head);
+  if (line !== null) return { path: `${line[1]}:id${line[3]}`, id: line[2]!, length: line[0].length };
+  const publication = publicationLine.exec(head);
+  if (publication === null) return undefined;
+  const [{ length }, path, customer] = publication;
+  if (customer === undefined) return { path: path!, id: "", length };
+  // Clients resolve these two, and the framework answers who does not.
+  if (customer === "." || customer === "..") return undefined;
+  return { path: `${path}/:id`, id: customer, length };
 }
 
 /** Fills `headers` and gives where the body begins; undefined when a line is malformed or a name comes twice. */

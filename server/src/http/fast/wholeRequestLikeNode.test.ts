@@ -122,7 +122,12 @@ describe("what is read is what Node's own parser reads", () => {
     .tuple(fc.oneof(token, knownName), fc.constantFrom(":", ": ", ":\t", ":  "), value)
     .map((parts) => parts.join(""));
   const parts = fc.record({
-    line: fc.constantFrom(`POST /t/${id} HTTP/1.1`, `POST /e/${id} HTTP/1.1`, `POST /t/${id}/ack HTTP/1.1`),
+    line: fc.constantFrom(
+      `POST /t/${id} HTTP/1.1`,
+      `POST /e/${id} HTTP/1.1`,
+      `POST /t/${id}/ack HTTP/1.1`,
+      "POST /p/a:b HTTP/1.1",
+    ),
     more: fc.uniqueArray(header, { maxLength: 6, selector: (line) => line.split(":")[0]!.toLowerCase() }),
     body: fc
       .oneof(

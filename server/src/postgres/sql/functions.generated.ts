@@ -439,6 +439,16 @@ export const functions = {
       note_operational_event: "bool",
     },
   },
+  numbered_id: {
+    parameters: {
+      p_id: "uuid",
+      p_number: "int4",
+      p_bucket: "int4",
+    },
+    columns: {
+      numbered_id: "uuid",
+    },
+  },
   publication_targets_of: {
     parameters: {
       p_orgs: "uuid[]",
@@ -472,6 +482,7 @@ export const functions = {
       p_key_hashes: "bytea[]",
       p_customers: "text[]",
       p_payloads: "bytea[]",
+      p_sizes: "int4[]",
       p_event_types: "text[]",
       p_correlation_ids: "text[]",
       p_ordering_keys: "text[]",
@@ -585,6 +596,15 @@ export const functions = {
     columns: {
       changed: "int4",
       last_due_at: "int8",
+    },
+  },
+  row_of_items: {
+    parameters: {
+      p_first: "uuid",
+      p_items: "int8",
+    },
+    columns: {
+      row_of_items: "uuid",
     },
   },
   slot_of: {

@@ -46,7 +46,8 @@ language sql stable as $$
         and c.org_id = p.org_id
         and c.customer_uid = p.customer
         and (c.enabled or c.kind <> 'mailbox')
-        and matches_event_types(c.event_types, p.event_type)
+        -- Most have no event_types: the function costs each target as much as the rest of its row.
+        and (c.event_types = '{}' or matches_event_types(c.event_types, p.event_type))
         and c.id <> all (p_except)
         and (c.filter_digest is null or not exists (
           select
@@ -66,7 +67,7 @@ language sql stable as $$
         and n.org_id = p.org_id
         and n.customer_uid is null
         and (n.enabled or n.kind <> 'mailbox')
-        and matches_event_types(n.event_types, p.event_type)
+        and (n.event_types = '{}' or matches_event_types(n.event_types, p.event_type))
         and n.id <> all (p_except)
         and (n.filter_digest is null or not exists (
           select

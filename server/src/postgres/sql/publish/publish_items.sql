@@ -20,6 +20,7 @@ create function publish_items(
   p_key_hashes bytea[],
   p_customers text[],
   p_payloads bytea[],
+  p_sizes integer[],
   p_event_types text[],
   p_correlation_ids text[],
   p_ordering_keys text[],
@@ -47,16 +48,12 @@ returns table (
 #variable_conflict use_column
 declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
+  -- What the ids of all have in common.
+  v_base uuid := new_item_id(0::smallint, v_now_ms);
   -- Of each publication.
   v_codes text[];
   v_orgs uuid[];
   v_ids uuid[];
-  v_sizes integer[] := array(
-    select octet_length(p.payload)
-    from unnest(p_payloads) with ordinality as p (payload, n)
-    order by p.n
-  );
-  v_smallest uuid[];
   v_winner record;
   v_number integer;
   -- Of each item.
@@ -111,23 +108,24 @@ begin
         when v_codes[n.n] <> 'a' then v_codes[n.n]
         when r.is_unjudged then 'v'
         when r.items > p_most_items then 'm'
-        when v_sizes[n.n] > r.max_bytes then 'l'
+        when p_sizes[n.n] > r.max_bytes then 'l'
         else 'a'
       end
       order by n.n
     ),
-    array_agg(r.smallest order by n.n),
-    array_agg(new_item_id(get_byte(uuid_send(v_orgs[n.n]), 15)::smallint, v_now_ms) order by n.n)
-  into v_codes, v_smallest, v_ids
+    array_agg(
+      numbered_id(v_base, n.n - 1, get_byte(uuid_send(v_orgs[n.n]), 15))
+      order by n.n
+    )
+  into v_codes, v_ids
   from generate_series(1, cardinality(v_codes)) as n (n)
   left join (
     select
       i.number,
       count(*) as items,
       min(i.max_bytes) as max_bytes,
-      (array_agg(i.target_id order by i.max_bytes, i.target_id))[1] as smallest,
       bool_or(i.filter is not null) as is_unjudged
-    from unnest(v_numbers, v_target_ids, v_max_bytes, v_filters) as i (number, target_id, max_bytes, filter)
+    from unnest(v_numbers, v_max_bytes, v_filters) as i (number, max_bytes, filter)
     group by i.number
   ) r on r.number = n.n;
 
@@ -159,7 +157,7 @@ begin
   v_item_ids := array(
     select
       case when v_codes[i.number] = 'a' then
-        new_item_id(get_byte(uuid_send(i.target_id), 15)::smallint, v_now_ms)
+        numbered_id(v_base, cardinality(v_ids) - 1 + i.n::integer, get_byte(uuid_send(i.target_id), 15))
       end
     from unnest(v_numbers, v_target_ids) with ordinality as i (number, target_id, n)
     order by i.n
@@ -185,7 +183,7 @@ begin
   from generate_series(1, cardinality(v_codes)) as n (n)
   left join store_published_items(
     p_lease_ms, p_lease_token, p_room, p_full_target_ids, v_now_ms, v_ids, v_orgs, p_event_types, p_correlation_ids,
-    p_ordering_keys, v_sizes, p_trace_contexts, null, v_numbers, v_item_ids, v_target_ids, v_kinds, v_versions,
+    p_ordering_keys, p_sizes, p_trace_contexts, null, v_numbers, v_item_ids, v_target_ids, v_kinds, v_versions,
     v_max_retries, v_held
   ) s on s.number = n.n
   where v_codes[n.n] = 'a';
@@ -197,7 +195,17 @@ begin
   return query
   select
     n.n::smallint, v_codes[n.n], v_ids[n.n], e.ids,
-    case when v_codes[n.n] = 'l' then array[v_smallest[n.n]] else e.target_ids end,
+    case when v_codes[n.n] = 'l' then
+      array(
+        select i.target_id
+        from unnest(v_numbers, v_target_ids, v_max_bytes) as i (number, target_id, max_bytes)
+        where i.number = n.n
+        order by i.max_bytes, i.target_id
+        limit 1
+      )
+    else
+      e.target_ids
+    end,
     e.kinds, null::bigint[], null::text, null::uuid[],
     case when v_codes[n.n] = 'v' then
       array(

@@ -3,9 +3,9 @@
 -- passed over. p_late_payloads is null for publications that are stored with their items; items that come later carry the
 -- payload themselves, because the publication's day may be dropped before theirs.
 --
--- Items of one target that are dispatched alike wait in one row of deliveries, up to 64, as accept_items has it. The first
--- p_room that can be sent are leased to the caller. Gives the items of each publication, in the order in which they came;
--- states is as publish_items has it.
+-- Items of one target wait in one row of deliveries, as accept_items has it: at most 64, one of each publication. Those that
+-- can be sent are leased to the caller, target by target, as long as there are no more than p_room. Gives the items of each
+-- publication, in the order in which they came; states is as publish_items has it, and only leased items have row_ids.
 create function store_published_items(
   p_lease_ms integer,
   p_lease_token bigint,
@@ -62,39 +62,39 @@ begin
   end if;
 
   return query
-  with stated as (
+  with counted as (
     select
-      i.number, i.id, i.target_id, i.kind, i.version, i.max_retries, i.ord,
-      case
-        when i.kind = 2 then 'u'
-        when i.held then 'h'
-        when i.target_id = any (p_full_target_ids) then 'd'
-        when count(*) filter (where i.kind <> 2 and not i.held and i.target_id <> all (p_full_target_ids))
-          over (order by i.ord rows unbounded preceding) <= p_room then 'l'
-        else 'd'
-      end as state
+      i.number, i.id, i.target_id, i.kind, i.version, i.max_retries, i.ord, i.held,
+      count(*) over of_target as items,
+      first_value(i.id) over of_target as first_id,
+      -- How many items that can be sent there are up to the last of the target.
+      count(*) filter (where i.kind <> 2 and not i.held and i.target_id <> all (p_full_target_ids)) over upto as sendable
     from unnest(p_numbers, p_ids, p_target_ids, p_kinds, p_versions, p_max_retries, p_held) with ordinality
       as i (number, id, target_id, kind, version, max_retries, held, ord)
     where i.id is not null
+    window
+      of_target as (partition by i.target_id order by i.ord rows between unbounded preceding and unbounded following),
+      upto as (order by i.target_id)
   ),
   item as materialized (
     select
-      s.number, s.id, s.target_id, s.kind, s.version, s.max_retries, s.ord, s.state,
-      (row_number() over (partition by s.target_id, s.state order by s.ord) - 1) / 64 as part
-    from stated s
+      c.number, c.id, c.target_id, c.kind, c.version, c.max_retries, c.ord,
+      case
+        when c.kind = 2 then 'u'
+        when c.held then 'h'
+        when c.sendable > p_room or c.target_id = any (p_full_target_ids) then 'd'
+        else 'l'
+      end as state,
+      c.items, c.first_id
+    from counted c
   ),
   waiting as materialized (
     select
-      i.target_id, i.state, i.part, min(i.kind) as kind, min(i.number) as number,
-      array_agg(i.id order by i.id) as event_ids,
-      case when count(*) = 1 then
-        (array_agg(i.id))[1]
-      else
-        new_item_id(get_byte(uuid_send(i.target_id), 15)::smallint, p_now_ms)
-      end as row_id
+      i.target_id, i.state, i.kind, row_of_items(i.first_id, i.items) as row_id, min(i.number) as number,
+      array_agg(i.id order by i.ord) as event_ids
     from item i
     where i.state <> 'u'
-    group by i.target_id, i.state, i.part
+    group by i.target_id, i.state, i.kind, i.first_id, i.items
   ),
   stored as (
     insert into events (
@@ -107,6 +107,8 @@ begin
       coalesce(p_late_payloads[i.number], ''), p_trace_contexts[i.number],
       case when p_late_payloads is null then p_publication_ids[i.number] end
     from item i
+    -- Of their ids.
+    order by i.ord
   ),
   due as (
     insert into deliveries (bucket, kind, id, target_id, org_id, due_at, lease_until, lease_token, event_ids)
@@ -118,10 +120,16 @@ begin
     from waiting w
   ),
   activity as (
-    insert into target_activity (bucket, accepted, target_id, org_id, at_ms)
-    select get_byte(uuid_send(w.target_id), 15), sum(cardinality(w.event_ids)), w.target_id, p_orgs[min(w.number)], p_now_ms
-    from waiting w
-    group by w.target_id
+    insert into published_activity (bucket, org_id, at_ms, target_ids, accepted)
+    select
+      get_byte(uuid_send(a.org_id), 15), a.org_id, p_now_ms, array_agg(a.target_id), array_agg(a.accepted)
+    from (
+      select
+        w.target_id, p_orgs[w.number] as org_id, cardinality(w.event_ids)::smallint as accepted,
+        row_number() over (partition by p_orgs[w.number]) - 1 as place
+      from waiting w
+    ) a
+    group by a.org_id, a.place / 64
   ),
   billed as (
     insert into usage_records (bucket, period, items, org_id)
@@ -136,9 +144,8 @@ begin
     array_agg(i.kind order by i.ord),
     array_agg(i.version order by i.ord),
     string_agg(i.state, '' order by i.ord),
-    array_agg(w.row_id order by i.ord)
+    array_agg(case when i.state = 'l' then row_of_items(i.first_id, i.items) end order by i.ord)
   from item i
-  left join waiting w on w.target_id = i.target_id and w.state = i.state and w.part = i.part
   group by i.number;
 end
 $$;

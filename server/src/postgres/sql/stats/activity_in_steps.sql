@@ -43,6 +43,14 @@ begin
         and (p_target_id is null or a.target_id = p_target_id)
         and a.at_ms >= p_from * 1000
         and a.at_ms < p_to * 1000
+      union all
+      select a.at_ms / 1000 / p_step * p_step, t.accepted, 0, 0, 0, null
+      from published_activity a
+      cross join unnest(a.target_ids, a.accepted) as t (target_id, accepted)
+      where a.org_id = p_org_id
+        and (p_target_id is null or t.target_id = p_target_id)
+        and a.at_ms >= p_from * 1000
+        and a.at_ms < p_to * 1000
     ),
     oldest as (
       select coalesce(min(u.at), 9223372036854775807) as at
