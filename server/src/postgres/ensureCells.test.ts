@@ -98,7 +98,9 @@ it("the number of cells is that of the database's first start, or one that it ha
   await expect(migrate(pool, { cells: 2 })).rejects.toThrow("only one without targets can be divided");
 });
 
-it("a database is divided only where no process runs, or can start, that knows nothing of cells", async () => {
+it("a database is divided only where no process runs, or can start, that knows nothing of cells", async ({
+  pool,
+}) => {
   /** As processes read it that know one list of migrations, and as later ones do. */
   const readMark = async (): Promise<unknown> => {
     const { rows } = await pool.query(
