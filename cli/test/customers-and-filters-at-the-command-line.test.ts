@@ -1,41 +1,12 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { ServiceProcess } from "../../server/test/support/serviceProcess.ts";
-import { sharedService } from "../../server/test/support/sharedServices.ts";
-import { signUp } from "../../server/test/support/testNode.ts";
+import { describe, expect } from "vitest";
 import { until } from "../../server/test/support/until.ts";
-import { type Ran, run } from "./support/command.ts";
-
-const place = mkdtempSync(join(tmpdir(), "postrider-customers-"));
-let leave: () => Promise<void>;
-let service: ServiceProcess;
-let env: Record<string, string>;
-
-beforeAll(async () => {
-  ({ service, leave } = await sharedService());
-  const { api_key } = await signUp(service);
-  env = { POSTRIDER_URL: service.url, POSTRIDER_KEY: api_key, XDG_CONFIG_HOME: place };
-});
-
-afterAll(async () => {
-  await leave();
-  rmSync(place, { recursive: true, force: true });
-});
-
-function postrider(line: string, input = ""): Promise<Ran> {
-  return run(line.split(" "), { env, input });
-}
-
-function inFile(name: string, value: unknown): string {
-  const file = join(place, name);
-  writeFileSync(file, JSON.stringify(value));
-  return file;
-}
+import { clientTest as it } from "./support/clientTest.ts";
 
 describe("a customer", () => {
-  it("is put, listed, shown with its targets, linked to its portal and deleted", async () => {
+  it("is put, listed, shown with its targets, linked to its portal and deleted", async ({
+    service,
+    postrider,
+  }) => {
     const made = await postrider("customer put shop-7 --name Corner --metadata - --json", '{"plan": "gold"}');
     expect(made.json()[0]).toMatchObject({ uid: "shop-7", name: "Corner", metadata: { plan: "gold" } });
     expect((await postrider("customer list --names --prefix shop-")).out).toBe("shop-7\n");
@@ -64,7 +35,7 @@ describe("a customer", () => {
 describe("a filter", () => {
   const filter = { payload: { amount: [{ numeric: [">=", 100] }] } };
 
-  it("is tried before it is a target's, and afterwards", async () => {
+  it("is tried before it is a target's, and afterwards", async ({ postrider, inFile }) => {
     const file = inFile("filter.json", filter);
     const large = await postrider(`filter try - --filter ${file}`, '{"amount": 100}');
     expect(large).toMatchObject({ code: 0, out: "matches\n", err: "" });
@@ -90,13 +61,13 @@ describe("a filter", () => {
     expect((await postrider("target get filtered --json")).json()[0].filter).toBeUndefined();
   });
 
-  it.each([
+  it.for([
     ["no filter", "filter try -", "{}", /--target or --filter/],
     ["two filters", "filter try - --target a --filter b", "{}", /one of them/],
     ["one input for two", "filter try - --filter -", "{}", /only once/],
     ["a sample that is no JSON", "filter try - --filter /dev/null", "{", /the filter is no JSON/],
     ["nothing to change", "target set filtered", "", /say what to change/],
-  ])("is not tried with %s", async (_what, line, input, text) => {
+  ] as const)("is not tried with %s", async ([, line, input, text], { postrider }) => {
     expect(await postrider(line, input)).toMatchObject({
       code: 2,
       out: "",
@@ -106,7 +77,10 @@ describe("a filter", () => {
 });
 
 describe("what was sent", () => {
-  it("is canceled while it waits, erased, counted and replayed by a job that can be looked at", async () => {
+  it("is canceled while it waits, erased, counted and replayed by a job that can be looked at", async ({
+    postrider,
+    inFile,
+  }) => {
     const headers = inFile("headers.json", { "X-Tenant": { value: "t", secret: false }, "X-Key": "hidden" });
     const url = "--url https://hooks.example.com/a";
     const made = await postrider(`target create webhook --name away ${url} --headers ${headers} --json`);

@@ -1,43 +1,23 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { ServiceProcess } from "../../server/test/support/serviceProcess.ts";
-import { sharedService } from "../../server/test/support/sharedServices.ts";
+import { describe, expect } from "vitest";
+import { file } from "../../server/test/support/fixtures.ts";
 import { shopDocument } from "../../server/test/support/shopDocument.ts";
-import { signUp } from "../../server/test/support/testNode.ts";
-import { type Ran, run } from "./support/command.ts";
+import { clientTest } from "./support/clientTest.ts";
 
-const place = mkdtempSync(join(tmpdir(), "postrider-catalogue-"));
-let leave: () => Promise<void>;
-let service: ServiceProcess;
-let env: Record<string, string>;
-
-beforeAll(async () => {
-  ({ service, leave } = await sharedService());
-  const { api_key } = await signUp(service);
-  env = { POSTRIDER_URL: service.url, POSTRIDER_KEY: api_key, XDG_CONFIG_HOME: place };
-});
-
-afterAll(async () => {
-  await leave();
-  rmSync(place, { recursive: true, force: true });
-});
-
-function eventType(args: readonly string[], input = ""): Promise<Ran> {
-  return run(["event-type", ...args], { env, input });
-}
-
-function inFile(name: string, value: unknown): string {
-  const file = join(place, name);
-  writeFileSync(file, JSON.stringify(value));
-  return file;
-}
+const it = clientTest.extend(
+  "eventType",
+  file,
+  ({ postrider }) =>
+    (args: readonly string[], input = "") =>
+      postrider(["event-type", ...args], input),
+);
 
 describe("an event type", () => {
   const schema = { type: "object", properties: { order: { type: "integer" } } };
 
-  it("is put from files and the standard input, shown, listed, deprecated and deleted", async () => {
+  it("is put from files and the standard input, shown, listed, deprecated and deleted", async ({
+    eventType,
+    inFile,
+  }) => {
     const about = ["--description", "An order was paid.", "--group", "Orders"];
     const parts = ["--schema", inFile("schema.json", schema), "--example", "-"];
     const made = await eventType(["put", "order.paid", ...about, ...parts, "--json"], '{"order": 7}');
@@ -77,7 +57,7 @@ describe("an event type", () => {
     });
   });
 
-  it("is listed past one page, in the order of the names", async () => {
+  it("is listed past one page, in the order of the names", async ({ eventType, inFile }) => {
     const names = Array.from({ length: 101 }, (_, at) => `paged.${String(at).padStart(3, "0")}`);
     const webhooks = Object.fromEntries(names.map((name) => [name, { post: {} }]));
     const document = inFile("many.json", { openapi: "3.1.0", info: { title: "T", version: "1" }, webhooks });
@@ -86,7 +66,7 @@ describe("an event type", () => {
     expect(listed.out).toBe(`${names.join("\n")}\n`);
   });
 
-  it.each([
+  it.for([
     ["nonsense", ["put", "a", "--schema", "-"], "{", 2, /the schema is no JSON/],
     ["a schema that is none", ["put", "a", "--schema", "-"], '{"type": "text"}', 2, /schema\.type/],
     ["a list for a schema", ["put", "a", "--schema", "-"], "[]", 2, /the schema must be a JSON object/],
@@ -101,8 +81,7 @@ describe("an event type", () => {
     ["no name", ["put", "order.*"], "", 2, /name must be/],
     ["a type that is not there", ["deprecate", "none.such"], "", 4, /not found/],
     ["both halves of a list", ["list", "--deprecated", "--current"], "", 2, /give one/],
-  ] as const)("is refused for %s", async (...row) => {
-    const [, args, input, code, text] = row;
+  ] as const)("is refused for %s", async ([, args, input, code, text], { eventType }) => {
     const ended = await eventType(args, input);
     expect([ended.code, ended.out]).toEqual([code, ""]);
     expect(ended.err).toMatch(text);
@@ -110,7 +89,7 @@ describe("an event type", () => {
 });
 
 describe("an OpenAPI document", () => {
-  it("is tried and imported, and says what was refused", async () => {
+  it("is tried and imported, and says what was refused", async ({ eventType, inFile }) => {
     const document = inFile("shop.json", shopDocument);
     const tried = await eventType(["import", document, "--dry-run", "--json"]);
     expect(tried.json()[0]).toMatchObject({ dry_run: true, created: expect.arrayContaining(["order.paid"]) });

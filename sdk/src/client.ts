@@ -106,77 +106,72 @@ export function createClient(options: ClientOptions): Client {
 
 const pageSize = 100;
 
-async function* allEvents(
-  operations: Pick<Operations, "listEvents">,
-  filter: Omit<Options<"listEvents">, "limit" | "offset"> = {},
-): AsyncGenerator<EventSummary, void> {
-  let { before } = filter;
-  for (;;) {
-    const { events } = await operations.listEvents({ ...filter, before, limit: pageSize });
-    yield* events;
-    if (events.length < pageSize) return;
-    before = events.at(-1)!.id;
+/** A list from its beginning to its end, each page behind the last entry of the one before. */
+async function* pages<Entry>(
+  read: (last: Entry | undefined) => Promise<Entry[]>,
+): AsyncGenerator<Entry, void> {
+  for (let last: Entry | undefined; ;) {
+    const entries = await read(last);
+    yield* entries;
+    if (entries.length < pageSize) return;
+    last = entries.at(-1)!;
   }
 }
 
-async function* allMessages(
+function allEvents(
+  operations: Pick<Operations, "listEvents">,
+  filter: Omit<Options<"listEvents">, "limit" | "offset"> = {},
+): AsyncGenerator<EventSummary, void> {
+  return pages(async (last) => {
+    const page = { ...filter, ...(last && { before: last.id }), limit: pageSize };
+    return (await operations.listEvents(page)).events;
+  });
+}
+
+function allMessages(
   operations: Pick<Operations, "listMessages">,
   mailboxId: string,
   filter: Omit<Options<"listMessages">, "limit"> = {},
 ): AsyncGenerator<MessageSummary, void> {
-  let { after } = filter;
-  for (;;) {
-    const { messages } = await operations.listMessages(mailboxId, { ...filter, after, limit: pageSize });
-    yield* messages;
-    if (messages.length < pageSize) return;
-    after = messages.at(-1)!.id;
-  }
+  return pages(async (last) => {
+    const page = { ...filter, ...(last && { after: last.id }), limit: pageSize };
+    return (await operations.listMessages(mailboxId, page)).messages;
+  });
 }
 
-async function* allReplays(operations: Pick<Operations, "listReplays">): AsyncGenerator<ReplayJob, void> {
-  for (let before: string | undefined; ;) {
-    const { replays } = await operations.listReplays({
-      ...(before !== undefined && { before }),
-      limit: pageSize,
-    });
-    yield* replays;
-    if (replays.length < pageSize) return;
-    before = replays.at(-1)!.id;
-  }
+function allReplays(operations: Pick<Operations, "listReplays">): AsyncGenerator<ReplayJob, void> {
+  return pages(async (last) => {
+    const page = { ...(last && { before: last.id }), limit: pageSize };
+    return (await operations.listReplays(page)).replays;
+  });
 }
 
-async function* allPublications(
+function allPublications(
   operations: Pick<Operations, "listPublications">,
   filter: Omit<Options<"listPublications">, "limit"> = {},
 ): AsyncGenerator<PublicationSummary, void> {
-  for (let next = filter; ;) {
-    const { publications } = await operations.listPublications({ ...next, limit: pageSize });
-    yield* publications;
-    if (publications.length < pageSize) return;
-    next = { ...filter, before: publications.at(-1)!.id };
-  }
+  return pages(async (last) => {
+    const page = { ...filter, ...(last && { before: last.id }), limit: pageSize };
+    return (await operations.listPublications(page)).publications;
+  });
 }
 
-async function* allCustomers(
+function allCustomers(
   operations: Pick<Operations, "listCustomers">,
   filter: Omit<Options<"listCustomers">, "limit"> = {},
 ): AsyncGenerator<Customer, void> {
-  for (let next = filter; ;) {
-    const { customers } = await operations.listCustomers({ ...next, limit: pageSize });
-    yield* customers;
-    if (customers.length < pageSize) return;
-    next = { ...filter, after: customers.at(-1)!.uid };
-  }
+  return pages(async (last) => {
+    const page = { ...filter, ...(last && { after: last.uid }), limit: pageSize };
+    return (await operations.listCustomers(page)).customers;
+  });
 }
 
-async function* allEventTypes(
+function allEventTypes(
   operations: Pick<Operations, "listEventTypes">,
   filter: Omit<Options<"listEventTypes">, "limit"> = {},
 ): AsyncGenerator<ListedEventType, void> {
-  for (let next = filter; ;) {
-    const { event_types } = await operations.listEventTypes({ ...next, limit: pageSize });
-    yield* event_types;
-    if (event_types.length < pageSize) return;
-    next = { ...filter, after: event_types.at(-1)!.name };
-  }
+  return pages(async (last) => {
+    const page = { ...filter, ...(last && { after: last.name }), limit: pageSize };
+    return (await operations.listEventTypes(page)).event_types;
+  });
 }

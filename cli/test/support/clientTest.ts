@@ -1,11 +1,13 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { file, sharedServiceTest } from "../../../server/test/support/fixtures.ts";
+import { type Ran, run } from "./command.ts";
 
 /**
  * What tests of commands have: a `service` that other files use as well, an `account` of it, a `place` for files, and the `env`
- * of commands that talk to the service and keep what they remember in the place.
+ * of commands that talk to the service and keep what they remember in the place. `postrider` runs one with it, and `inFile` puts
+ * JSON into the place and gives the file's path.
  */
 export const clientTest = sharedServiceTest()
   .extend("place", file, ({}, { onCleanup }) => {
@@ -17,4 +19,16 @@ export const clientTest = sharedServiceTest()
     POSTRIDER_URL: service.url,
     POSTRIDER_KEY: account.api_key,
     XDG_CONFIG_HOME: place,
-  }));
+  }))
+  .extend(
+    "postrider",
+    file,
+    ({ env }) =>
+      (line: string | readonly string[], input = ""): Promise<Ran> =>
+        run(typeof line === "string" ? line.split(" ") : [...line], { env, input }),
+  )
+  .extend("inFile", file, ({ place }) => (name: string, value: unknown): string => {
+    const path = join(place, name);
+    writeFileSync(path, JSON.stringify(value));
+    return path;
+  });
