@@ -1,7 +1,5 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { clusterFolder } from "../../server/test/support/clusterFolder.ts";
+import { createTestDatabase, type TestDatabase } from "../../server/test/support/database.ts";
 import { answerOk, isSignedWith, type Receiver, startReceiver } from "../../server/test/support/receiver.ts";
 import { type ServiceProcess, startService } from "../../server/test/support/serviceProcess.ts";
 import { type Account, signUp } from "../../server/test/support/testNode.ts";
@@ -10,14 +8,15 @@ import type { Program } from "../../server/test/support/program.ts";
 import { run, start } from "./support/command.ts";
 
 const secret = `whsec_${Buffer.alloc(24, 5).toString("base64")}`;
-const dataDir = mkdtempSync(join(clusterFolder(), "postrider-listen-"));
+let database: TestDatabase;
 let service: ServiceProcess;
 let account: Account;
 let listener: Program | undefined;
 let receiver: Receiver | undefined;
 
 beforeAll(async () => {
-  service = await startService({ storage: { dataDir } });
+  database = await createTestDatabase();
+  service = await startService({ storage: { databaseUrl: database.url } });
   account = await signUp(service);
 });
 
@@ -29,7 +28,7 @@ afterEach(async () => {
 
 afterAll(async () => {
   await service.stop();
-  rmSync(dataDir, { recursive: true, force: true });
+  await database.drop();
 });
 
 const env = (): Record<string, string> => ({
@@ -154,7 +153,10 @@ describe("postrider listen", () => {
     const { port } = service;
     service.kill("SIGKILL");
     await service.ended;
-    service = await startService({ storage: { dataDir }, env: { PORT: String(port) } });
+    service = await startService({
+      storage: { databaseUrl: database.url },
+      env: { PORT: String(port) },
+    });
     await until(
       () => new Set(receiver!.received.map(({ id }) => id)).size,
       (count) => count === ids.length,

@@ -8,16 +8,16 @@ import { until } from "./support/until.ts";
 import { clusterFolder } from "./support/clusterFolder.ts";
 
 const root = join(import.meta.dirname, "../..");
-const parent = mkdtempSync(join(clusterFolder(), "postrider-npm-start-"));
+// One directory: that the next start finds it whole is part of a stop in order.
+const dataDir = mkdtempSync(join(clusterFolder(), "postrider-npm-start-"));
 const hasNpm = spawnSync("npm", ["--version"]).status === 0;
 
-afterAll(() => rmSync(parent, { recursive: true, force: true }));
+afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
 
 describe.runIf(hasNpm && process.platform === "linux")("npm start", () => {
   it.each(["SIGTERM", "SIGINT", "SIGKILL"] as const)(
     "that ends by %s ends the service and its database",
     async (signal) => {
-      const dataDir = join(parent, signal);
       const npm = startProgram({
         command: ["npm", "start"],
         cwd: root,

@@ -44,6 +44,8 @@ it("a change waits for a transaction that is open, says whose, and is made when 
     { client, pool, onWait: (what) => told.push(what) },
     addColumn(client, "later_1"),
   );
+  // Where an expectation fails, it ends with its connection, unheard.
+  change.catch(() => undefined);
   await until(() => told.length > 0);
   expect(told[0]).toMatch(
     /^waiting for a lock on settlements, which the transaction of PostgreSQL's process \d+ \(a backup, for \d+ s\) has$/,
@@ -64,6 +66,7 @@ it("a VACUUM or ANALYZE is waited for under a lock behind which nobody queues", 
 }) => {
   await holder.query("lock table settlements in share update exclusive mode");
   const change = withBriefLocks({ client, pool }, addColumn(client, "later_2"));
+  change.catch(() => undefined);
   await until(async () => {
     const { rows } = await pool.query<{ waits: boolean }>(
       `select exists (
