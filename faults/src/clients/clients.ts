@@ -87,14 +87,19 @@ export async function startClients({
     },
     drainMailbox: (isEmpty) => drain(operator, mailbox, isEmpty),
     async readMessages(ids) {
-      for (const id of ids)
-        await operator.ask(
-          { op: "read", id },
-          { method: "GET", path: `/api/v1/mailbox-messages/${id}` },
-          ({ status }) => ({ state: status }),
-        );
+      for (const id of ids) while (!(await isRead(operator, id))) await delay(againAfterMs);
     },
   };
+}
+
+/** False where nobody said what the message is: whoever reads asks again. */
+async function isRead(operator: Caller, id: string): Promise<boolean> {
+  const { outcome } = await operator.ask(
+    { op: "read", id },
+    { method: "GET", path: `/api/v1/mailbox-messages/${id}` },
+    ({ status }) => ({ state: status }),
+  );
+  return outcome !== "unknown";
 }
 
 /** Somebody with a target of each kind, before anything is harmed. */
