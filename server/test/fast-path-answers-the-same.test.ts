@@ -9,12 +9,7 @@ import {
   headersWith,
   requestBytes,
 } from "./support/plainRequest.ts";
-import {
-  exchangeBytes,
-  openRawConnection,
-  rawConnectionOfTest,
-  type WireAnswer,
-} from "./support/rawConnection.ts";
+import { exchangeBytes, openRawConnection, opener, type WireAnswer } from "./support/rawConnection.ts";
 import { startService } from "./support/serviceProcess.ts";
 import { type Account, signUp } from "./support/testNode.ts";
 import { file, sharedServiceTest } from "./support/fixtures.ts";
@@ -59,13 +54,7 @@ const it = sharedServiceTest()
     keys["revoked"] = body.key;
     await service.call("DELETE", `/api/v1/keys/${body.id}`, { key: account.api_key });
   })
-  .extend(
-    "open",
-    file,
-    ({ service }) =>
-      () =>
-        rawConnectionOfTest(service.port),
-  )
+  .extend("open", file, opener)
   .extend(
     "exchange",
     file,

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, onTestFinished } from "vitest";
 import { acceptedEvents } from "./support/items.ts";
 import { type ItemParts, itemBytes, onFastPath, plainId, plainKey } from "./support/plainRequest.ts";
-import { exchangeBytes, openRawConnection, rawConnectionOfTest } from "./support/rawConnection.ts";
+import { exchangeBytes, openRawConnection, opener } from "./support/rawConnection.ts";
 import { startService } from "./support/serviceProcess.ts";
 import { until } from "./support/until.ts";
 import { file, serviceTest } from "./support/fixtures.ts";
@@ -17,13 +17,7 @@ const it = serviceTest({ LOG_LEVEL: "info" })
       (item: Partial<ItemParts> = {}): Buffer =>
         itemBytes({ targetId: target.id, key: account.api_key, ...item }),
   )
-  .extend(
-    "open",
-    file,
-    ({ service }) =>
-      () =>
-        rawConnectionOfTest(service.port),
-  )
+  .extend("open", file, opener)
   .extend(
     "linesAbout",
     file,

@@ -82,14 +82,10 @@ describe.concurrent("an agent", () => {
   itAlone(
     "that never comes to an end is given up on, and never sent the item again",
     async ({ start, newAgent }) => {
-      const { service, account } = await own(start({ POSTRIDER_HANDOFF_DEADLINE_SECONDS: "3" }));
+      const owner = await own(start({ POSTRIDER_HANDOFF_DEADLINE_SECONDS: "3" }));
       const agent = await newAgent();
-      const id = await handOver(
-        { service, account },
-        await targetFor({ service, account }, agent),
-        "hang",
-        "WORKING",
-      );
+      const id = await handOver(owner, await targetFor(owner, agent), "hang", "WORKING");
+      const { service, account } = owner;
       const { handoff } = await untilEnded(service, account, id);
       expect(handoff).toMatchObject({ outcome: "UNKNOWN", state: "WORKING" });
       expect(handoff.error).toBe("no longer followed: the task has been WORKING for too long");
@@ -143,14 +139,10 @@ describe.concurrent("an agent", () => {
 
 describe.concurrent("following", () => {
   itAlone("goes on after the service was killed", async ({ start, newAgent }) => {
-    const { service, account } = await own(start());
+    const owner = await own(start());
     const agent = await newAgent();
-    const id = await handOver(
-      { service, account },
-      await targetFor({ service, account }, agent),
-      "slow 4000",
-      "WORKING",
-    );
+    const id = await handOver(owner, await targetFor(owner, agent), "slow 4000", "WORKING");
+    const { service, account } = owner;
     service.kill("SIGKILL");
     await service.ended;
     const next = await start();

@@ -2,12 +2,20 @@ import type { BenchService } from "../benchService.ts";
 
 const step = 100_000;
 
-/** New ids for copies of the target's oldest event: its millisecond and bucket, the numbers from `from` on between. */
-function copies(target: string, from: number, count: number): string {
-  return `
+/**
+ * Stores copies of the target's oldest event, with new ids: its millisecond and bucket, and between them the numbers from `from`
+ * on.
+ */
+function insertCopies(target: string, from: number, count: number): string {
+  const copies = `
     select e.*, overlay(e.id::text placing lpad(to_hex(${from} + n), 10, '0') from 25 for 10)::uuid as new_id, n
     from (select * from events where target_id = '${target}' order by id limit 1) e
     cross join generate_series(1, ${count}) as n`;
+  return `
+    insert into events (bucket, kind, max_retries, billable, target_id, id, org_id, event_type, payload)
+    select bucket, kind, max_retries, false, target_id, new_id, org_id, event_type, payload
+    from (${copies}) e
+    returning bucket, id, org_id, target_id`;
 }
 
 /** Copies the target's oldest item, which was delivered, until there are `count` more. */
@@ -15,10 +23,7 @@ export async function storeItems(service: BenchService, target: string, count: n
   for (let done = 0; done < count; done += step) {
     await service.sql(
       `with made as (
-         insert into events (bucket, kind, max_retries, billable, target_id, id, org_id, event_type, payload)
-         select bucket, kind, max_retries, false, target_id, new_id, org_id, event_type, payload
-         from (${copies(target, done, Math.min(step, count - done))}) e
-         returning bucket, id, org_id, target_id
+         ${insertCopies(target, done, Math.min(step, count - done))}
        )
        insert into attempts (bucket, number, outcome, status_code, duration_ms, event_id, org_id, target_id, attempted_at)
        select bucket, 1, 1, 200, 3, id, org_id, target_id, 0
@@ -33,10 +38,7 @@ export async function storeMessages(service: BenchService, mailbox: string, coun
   for (let done = 0; done < count; done += step) {
     await service.sql(
       `with made as (
-         insert into events (bucket, kind, max_retries, billable, target_id, id, org_id, event_type, payload)
-         select bucket, kind, max_retries, false, target_id, new_id, org_id, event_type, payload
-         from (${copies(mailbox, done, Math.min(step, count - done))}) e
-         returning bucket, id, target_id
+         ${insertCopies(mailbox, done, Math.min(step, count - done))}
        ),
        put as (
          insert into messages (bucket, mailbox_id, id)

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import { targetName, targetsQuery } from "../api/queries.ts";
 import type { Publication, PublicationItem, Target } from "../api/shapes.ts";
 import { buttonLook } from "../controls/Button.tsx";
@@ -114,15 +114,9 @@ function Row({ item, targets, isMarked }: RowProps) {
       <span className="max-md:order-1 max-md:justify-self-end">
         <StatusPill status={item.status} />
       </span>
-      <Link
-        to="/items/$id"
-        params={{ id: item.id }}
-        search={{}}
-        preload={false}
-        className="truncate font-medium hover:underline"
-      >
+      <ItemLink id={item.id} className="truncate font-medium hover:underline">
         {targetName(targets, item.endpoint_id)}
-      </Link>
+      </ItemLink>
       <span className={figure}>{item.attempts ?? "–"}</span>
       <span className={figure}>{item.last_status_code || "–"}</span>
       <span className={figure}>
@@ -131,19 +125,17 @@ function Row({ item, targets, isMarked }: RowProps) {
       <span className="flex min-w-0 items-center gap-2 max-md:order-2 max-md:col-span-2 max-md:empty:hidden">
         {replay !== null && (
           <>
-            <Link
-              to="/items/$id"
-              params={{ id: replay.id }}
-              search={{}}
-              preload={false}
-              className="text-meta underline"
-            >
+            <ItemLink id={replay.id} className="text-meta underline">
               Replay
-            </Link>
+            </ItemLink>
             <StatusPill status={replay.status} />
           </>
         )}
       </span>
     </MarkableRow>
   );
+}
+
+function ItemLink({ id, ...look }: { id: string; className: string; children: ReactNode }) {
+  return <Link to="/items/$id" params={{ id }} search={{}} preload={false} {...look} />;
 }

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { type Action, drawHarmMs } from "./action.ts";
+import type { World } from "../world/world.ts";
+import { type Action, drawHarmMs, type Group } from "./action.ts";
 
 /** What is done to PostgreSQL. */
 export const databaseActions: readonly Action[] = [
@@ -21,24 +22,15 @@ export const databaseActions: readonly Action[] = [
       };
     },
   },
-  {
-    group: "pause",
-    weight: 1,
-    draw(random, limits) {
-      const pauseMs = drawHarmMs(random, limits);
-      return {
-        group: "pause",
-        says: `SIGSTOP the primary's listener for ${pauseMs} ms`,
-        act: ({ database }) =>
-          database.inTurn(async () => {
-            const server = database.primary;
-            server.signal("SIGSTOP");
-            await delay(pauseMs);
-            server.signal("SIGCONT");
-          }),
-      };
+  lasting(
+    "pause",
+    (ms) => `SIGSTOP the primary's listener for ${ms} ms`,
+    async ({ database: { primary } }, ms) => {
+      primary.signal("SIGSTOP");
+      await delay(ms);
+      primary.signal("SIGCONT");
     },
-  },
+  ),
   {
     group: "terminate",
     weight: 3,
@@ -66,23 +58,31 @@ export const databaseActions: readonly Action[] = [
       act: ({ database }) => database.inTurn(() => database.promote()),
     }),
   },
-  {
-    group: "disk",
+  lasting(
+    "disk",
+    (ms) => `fill the primary's disk for ${ms} ms`,
+    async ({ database: { primary }, disks }, ms) => {
+      if (!disks.canFill) return;
+      disks.fill(primary.directory);
+      await delay(ms);
+      disks.clear();
+      await primary.answers();
+    },
+  ),
+];
+
+/** Harm that goes on for as long as was drawn, while nothing else is done to the database. */
+function lasting(
+  group: Group,
+  says: (ms: number) => string,
+  harm: (world: World, ms: number) => Promise<void>,
+): Action {
+  return {
+    group,
     weight: 1,
     draw(random, limits) {
-      const fullMs = drawHarmMs(random, limits);
-      return {
-        group: "disk",
-        says: `fill the primary's disk for ${fullMs} ms`,
-        act: ({ database, disks }) =>
-          database.inTurn(async () => {
-            if (!disks.canFill) return;
-            disks.fill(database.primary.directory);
-            await delay(fullMs);
-            disks.clear();
-            await database.primary.answers();
-          }),
-      };
+      const ms = drawHarmMs(random, limits);
+      return { group, says: says(ms), act: (world) => world.database.inTurn(() => harm(world, ms)) };
     },
-  },
-];
+  };
+}

@@ -1,6 +1,7 @@
 import type pg from "pg";
 import type { Origin } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";
+import { countOfOrganization } from "../postgres/countOfOrganization.ts";
 import { newRootId } from "../postgres/ids.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import { ApiError, notFound, unauthorized } from "../http/contract/errors.ts";
@@ -78,7 +79,7 @@ export async function createKey(
     const organization = await lockOrganization(client, orgId);
     if (organization === undefined) throw unauthorized();
     requireBillingInOrder(organization);
-    if ((await countKeys(client, orgId)) >= maxKeys) {
+    if ((await countOfOrganization(client, "api_keys", orgId)) >= maxKeys) {
       throw new ApiError(
         409,
         `the workspace has ${maxKeys} API keys, the most there can be: delete one first`,
@@ -136,7 +137,7 @@ export async function deleteKey(
     if (keyId === callerKeyId) {
       throw new ApiError(409, "an API key cannot delete itself: use another key or a session");
     }
-    if ((await countKeys(client, orgId)) === 1) {
+    if ((await countOfOrganization(client, "api_keys", orgId)) === 1) {
       throw new ApiError(409, "the last API key cannot be deleted: create another one first");
     }
     await recordChange(client, origin, {
@@ -152,15 +153,4 @@ export async function deleteKey(
       values: [keyId, orgId],
     });
   });
-}
-
-async function countKeys(client: pg.ClientBase, orgId: string): Promise<number> {
-  const { rows } = await client.query<{ count: number }>({
-    name: "count_keys",
-    text: `select count(*) as count
-           from api_keys
-           where org_id = $1`,
-    values: [orgId],
-  });
-  return rows[0]!.count;
 }

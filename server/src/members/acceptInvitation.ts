@@ -11,7 +11,8 @@ import { ApiError } from "../http/contract/errors.ts";
 import { newRootId } from "../postgres/ids.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import { findOpenInvitation, type StoredInvitation, useInvitation } from "./invitationStore.ts";
-import { countMembers, maxMembers } from "./memberStore.ts";
+import { countOfOrganization } from "../postgres/countOfOrganization.ts";
+import { maxMembers } from "./memberStore.ts";
 
 export interface AcceptDeps {
   pool: pg.Pool;
@@ -47,7 +48,7 @@ export async function acceptInvitation(
   const id = newRootId(nowMs);
   return inTransaction(deps.pool, async (client) => {
     await lockOrganization(client, orgId);
-    if ((await countMembers(client, orgId)) >= maxMembers) throw tooManyMembers();
+    if ((await countOfOrganization(client, "users", orgId)) >= maxMembers) throw tooManyMembers();
     const name = input.name?.trim() || address.localPart;
     const user = await insertUser(client, { id, orgId, role, address, name, passwordHash, nowMs });
     if (user === undefined) return undefined;

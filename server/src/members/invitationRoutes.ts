@@ -8,7 +8,6 @@ import { ApiError, notFound } from "../http/contract/errors.ts";
 import { lineOfText } from "../http/contract/plainText.ts";
 import { removal } from "../http/contract/removal.ts";
 import { type RouteDefinition, route, type Routes } from "../http/contract/route.ts";
-import { isId } from "../postgres/ids.ts";
 import { type AcceptDeps, acceptInvitation } from "./acceptInvitation.ts";
 import {
   createInvitation,
@@ -40,10 +39,9 @@ export function invitationRoutes(deps: InvitationDeps): Routes<"create" | "list"
         }),
         response: { 200: Type.Object({ invitations: Type.Array(Invitation) }) },
       },
-      async ({ caller, query: { limit, before } }) => {
-        if (before !== undefined && !isId(before)) return { invitations: [] };
-        return { invitations: await listInvitations(deps.pool, { orgId: caller.orgId, before, limit }) };
-      },
+      async ({ caller, query: { limit, before } }) => ({
+        invitations: await listInvitations(deps.pool, { orgId: caller.orgId, before, limit }),
+      }),
     ),
     revoke: removal(
       {

@@ -5,6 +5,7 @@ import { recordChange } from "../audit/recordChange.ts";
 import type { Origin } from "../audit/origin.ts";
 import { ApiError, notFound, unauthorized } from "../http/contract/errors.ts";
 import type { Role } from "../http/contract/roles.ts";
+import { isId } from "../postgres/ids.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import { requireNewer } from "../items/upgradeGate.ts";
 import type { Member } from "./schemas.ts";
@@ -17,11 +18,12 @@ const rolesMigration = 24;
 
 export type StoredMember = Static<typeof Member>;
 
-/** The organization's users, the first to come first. @param after the last one of the page before. */
+/** The organization's users, the first to come first. @param after the last one of the page before; none follow what is no id. */
 export async function listMembers(
   pool: pg.Pool,
   { orgId, after, limit }: { orgId: string; after: string | undefined; limit: number },
 ): Promise<StoredMember[]> {
+  if (after !== undefined && !isId(after)) return [];
   const { rows } = await pool.query<StoredMember>({
     name: "list_members",
     text: `${ofOrganization}
@@ -82,18 +84,6 @@ export function removeMember(pool: pg.Pool, origin: Origin, userId: string): Pro
       values: [userId],
     });
   });
-}
-
-/** How many users the organization has; the caller holds the lock on its row, so that none comes meanwhile. */
-export async function countMembers(client: pg.ClientBase, orgId: string): Promise<number> {
-  const { rows } = await client.query<{ count: number }>({
-    name: "count_members",
-    text: `select count(*) as count
-           from users
-           where org_id = $1`,
-    values: [orgId],
-  });
-  return rows[0]!.count;
 }
 
 /**

@@ -24,10 +24,9 @@ export function memberRoutes(deps: { pool: pg.Pool }): Routes<"list" | "changeRo
         }),
         response: { 200: Type.Object({ members: Type.Array(Member) }) },
       },
-      async ({ caller, query: { limit, after } }) => {
-        if (after !== undefined && !isId(after)) return { members: [] };
-        return { members: await listMembers(deps.pool, { orgId: caller.orgId, after, limit }) };
-      },
+      async ({ caller, query: { limit, after } }) => ({
+        members: await listMembers(deps.pool, { orgId: caller.orgId, after, limit }),
+      }),
     ),
     changeRole: route(
       {

@@ -13,11 +13,16 @@ import { holdCustomer } from "./holdCustomer.ts";
 /** The migration since which a process knows of portals. */
 const portalMigration = 34;
 
-const linkSeconds = 3_600;
-const sessionSeconds = 12 * 3_600;
-/** The most of each that a customer has; one more ends the oldest. */
-const maxLinks = 100;
-const maxSessions = 50;
+/** What a customer has a few of, each for some time; one more than the most ends the oldest. */
+interface Few {
+  table: "portal_links" | "portal_sessions";
+  key: "code_hash" | "token_hash";
+  seconds: number;
+  most: number;
+}
+
+const links: Few = { table: "portal_links", key: "code_hash", seconds: 3_600, most: 100 };
+const sessions: Few = { table: "portal_sessions", key: "token_hash", seconds: 12 * 3_600, most: 50 };
 
 /**
  * Makes a link for a customer; only the hash of its code is stored.
@@ -33,26 +38,9 @@ export function createLink(
     if (customer === undefined) throw notFound();
     await requireNewer(client, { migration: portalMigration, cannot: "open portals" });
     const { token: code, hash } = newPortalCode();
-    const { rows } = await client.query<{ expires_at: number }>({
-      name: "create_portal_link",
-      text: `with old as (
-               delete from portal_links
-               where code_hash in (
-                 select code_hash
-                 from portal_links
-                 where org_id = $2
-                   and customer_uid = $3
-                 order by id desc
-                 offset $6
-               )
-             )
-             insert into portal_links (code_hash, org_id, customer_uid, id, expires_at)
-             values ($1, $2, $3, $4, floor(extract(epoch from clock_timestamp()))::bigint + $5)
-             returning expires_at`,
-      values: [hash, origin.orgId, uid, newRootId(nowMs), linkSeconds, maxLinks - 1],
-    });
+    const expiresAt = await storeAmongFew(client, links, { hash, orgId: origin.orgId, uid, nowMs });
     await recordChange(client, origin, { action: "portal_link.created", object: objectOf(customer) });
-    return { code, expiresAt: rows[0]!.expires_at };
+    return { code, expiresAt };
   });
 }
 
@@ -71,27 +59,10 @@ export function exchangeCode(
     const customer = found && (await holdCustomer(client, found));
     if (found === undefined || customer === undefined || !(await useLink(client, codeHash))) throw linkGone();
     const { token, hash } = newPortalToken();
-    const { rows } = await client.query<{ expires_at: number }>({
-      name: "start_portal_session",
-      text: `with old as (
-               delete from portal_sessions
-               where token_hash in (
-                 select token_hash
-                 from portal_sessions
-                 where org_id = $2
-                   and customer_uid = $3
-                 order by id desc
-                 offset $6
-               )
-             )
-             insert into portal_sessions (token_hash, org_id, customer_uid, id, expires_at)
-             values ($1, $2, $3, $4, floor(extract(epoch from clock_timestamp()))::bigint + $5)
-             returning expires_at`,
-      values: [hash, found.orgId, found.uid, newRootId(nowMs), sessionSeconds, maxSessions - 1],
-    });
+    const expiresAt = await storeAmongFew(client, sessions, { hash, ...found, nowMs });
     const origin = { orgId: found.orgId, actor: { kind: "customer", id: customer.id }, request } as const;
     await recordChange(client, origin, { action: "portal_session.started", object: objectOf(customer) });
-    return { token, expiresAt: rows[0]!.expires_at };
+    return { token, expiresAt };
   });
 }
 
@@ -107,6 +78,33 @@ async function findLink(client: pg.ClientBase, codeHash: Buffer): Promise<Custom
   });
   const row = rows[0];
   return row && { orgId: row.org_id, uid: row.customer_uid };
+}
+
+/** Stores one more of what a customer has a few of, in place of the oldest. @returns when it expires, in Unix seconds. */
+async function storeAmongFew(
+  client: pg.ClientBase,
+  { table, key, seconds, most }: Few,
+  { hash, orgId, uid, nowMs }: CustomerKey & { hash: Buffer; nowMs: number },
+): Promise<number> {
+  const { rows } = await client.query<{ expires_at: number }>({
+    name: `store_among_${table}`,
+    text: `with old as (
+             delete from ${table}
+             where ${key} in (
+               select ${key}
+               from ${table}
+               where org_id = $2
+                 and customer_uid = $3
+               order by id desc
+               offset $6
+             )
+           )
+           insert into ${table} (${key}, org_id, customer_uid, id, expires_at)
+           values ($1, $2, $3, $4, floor(extract(epoch from clock_timestamp()))::bigint + $5)
+           returning expires_at`,
+    values: [hash, orgId, uid, newRootId(nowMs), seconds, most - 1],
+  });
+  return rows[0]!.expires_at;
 }
 
 /** False when another request has just used it. */

@@ -36,6 +36,14 @@ async function readValues(pool: pg.Pool): Promise<Record<string, unknown>> {
   return rows[0]!;
 }
 
+/** Of each row that waits for the target `t`, how many items it has. */
+const itemsOfTarget = `
+  select cardinality(d.event_ids) as items
+  from deliveries d
+  where d.bucket = t.bucket
+    and d.target_id = t.target_id
+    and d.lease_until is null`;
+
 /**
  * A loose scan: one step of the index per waiting target, up to 10,000 of them, so that what is held for a target that
  * is disabled is not looked through for what is due.
@@ -74,14 +82,7 @@ const statement = `
       select d.items
       from now
       join target t on t.enabled and t.due_at <= now.ms
-      cross join lateral (
-        select cardinality(d.event_ids) as items
-        from deliveries d
-        where d.bucket = t.bucket
-          and d.target_id = t.target_id
-          and d.lease_until is null
-          and d.due_at <= now.ms
-      ) d
+      cross join lateral (${itemsOfTarget} and d.due_at <= now.ms) d
       limit 100000
     ) d
   ),
@@ -90,13 +91,7 @@ const statement = `
     from (
       select d.items
       from target t
-      cross join lateral (
-        select cardinality(d.event_ids) as items
-        from deliveries d
-        where d.bucket = t.bucket
-          and d.target_id = t.target_id
-          and d.lease_until is null
-      ) d
+      cross join lateral (${itemsOfTarget}) d
       where not t.enabled
       limit 100000
     ) d

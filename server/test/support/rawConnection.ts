@@ -32,6 +32,12 @@ export async function rawConnectionOfTest(port: number): Promise<RawConnection> 
   return connection;
 }
 
+/** The fixture `open`: connections to the file's service that end with their test. */
+export const opener =
+  ({ service }: { service: { port: number } }) =>
+  (): Promise<RawConnection> =>
+    rawConnectionOfTest(service.port);
+
 /** The answer to bytes that a connection of their own sends. */
 export async function exchangeBytes(port: number, request: Buffer | string): Promise<WireAnswer> {
   const connection = await rawConnectionOfTest(port);

@@ -43,26 +43,35 @@ export async function beginHandoff(
 }
 
 /** Notes that the agent did not take the message for certain, so that it may be sent again freely. */
-export async function noteNothingSent(pool: pg.Pool, eventId: string): Promise<void> {
-  await pool.query({
+export function noteNothingSent(pool: pg.Pool, eventId: string): Promise<void> {
+  return note(pool, eventId, {
     name: "note_nothing_sent",
-    text: `update handoffs
-           set unanswered_since = null
-           where bucket = $1
-             and event_id = $2
-             and unanswered_since is not null`,
-    values: [bucketOf(eventId), eventId],
+    set: "unanswered_since = null",
+    where: "unanswered_since is not null",
   });
 }
 
 /** Notes that a message is sent again although an earlier one may have made a task. */
-export async function notePossibleDuplicate(pool: pg.Pool, eventId: string): Promise<void> {
-  await pool.query({
+export function notePossibleDuplicate(pool: pg.Pool, eventId: string): Promise<void> {
+  return note(pool, eventId, {
     name: "note_possible_duplicate",
+    set: "possible_duplicate = true",
+    where: "not possible_duplicate",
+  });
+}
+
+async function note(
+  pool: pg.Pool,
+  eventId: string,
+  { name, set, where }: { name: string; set: string; where: string },
+): Promise<void> {
+  await pool.query({
+    name,
     text: `update handoffs
-           set possible_duplicate = true
+           set ${set}
            where bucket = $1
-             and event_id = $2`,
+             and event_id = $2
+             and ${where}`,
     values: [bucketOf(eventId), eventId],
   });
 }
