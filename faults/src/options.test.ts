@@ -18,4 +18,5 @@ it("without anything said it is one run in a world of its own, and with a soak t
 it("a divided data plane is not harmed by upgrades: the version before does not start there", () => {
   expect(readOptions(["--cells", "4", "--only", "kill,upgrade"], 0).only).toEqual(["kill"]);
   expect(() => readOptions(["--only", "murder"], 0)).toThrow('there is no "murder"');
+  expect(() => readOptions(["--cells", "3"], 0)).toThrow('--cells is 1, 2, 4, 8 or 16, not "3"');
 });

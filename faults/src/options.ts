@@ -64,7 +64,7 @@ export function readOptions(args: readonly string[], nowMs: number): Options {
   const named = values.seeds?.split(",").map((text) => wholeNumber("--seeds", text, 0, mostSeed));
   const first = wholeNumber("--seed", values.seed ?? String(Math.floor(nowMs / 1000)), 0, mostSeed);
   const runs = wholeNumber("--runs", values.runs, 1, 100_000);
-  const cells = wholeNumber("--cells", values.cells, 1, 16);
+  const cells = cellsOf(values.cells);
   return {
     seeds: named ?? consecutive(first, values.soak === undefined ? runs : Infinity),
     minutes: minutesOf("--minutes", values.minutes),
@@ -99,6 +99,11 @@ function wholeNumber(name: string, text: string, least: number, most: number): n
   if (text.trim() === "" || !Number.isInteger(value) || value < least || value > most)
     throw new Error(`${name} is a whole number from ${least} to ${most}, not "${text}"`);
   return value;
+}
+
+function cellsOf(text: string): number {
+  if (!/^(1|2|4|8|16)$/.test(text)) throw new Error(`--cells is 1, 2, 4, 8 or 16, not "${text}"`);
+  return Number(text);
 }
 
 function minutesOf(name: string, text: string): number {

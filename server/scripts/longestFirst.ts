@@ -13,6 +13,7 @@ const longest = [
   "dashboard/test/targets.test.ts",
   "server/test/graceful-stop-loses-nothing.test.ts",
   "dashboard/test/states.test.ts",
+  "dashboard/test/pages-pass-axe.test.ts",
   "server/test/full-disk-is-called-one.test.ts",
   "server/test/every-start-serves-ends-or-says-why.test.ts",
   "server/test/rolling-upgrade-loses-nothing.test.ts",
