@@ -308,8 +308,8 @@ export const mutants: readonly Mutant[] = [
       },
       {
         file: "postgres/sql/publish/store_published_items.sql",
-        find: "<= p_room then 'l'",
-        replace: "<= p_room then 'd'",
+        find: "when c.sendable > p_room or",
+        replace: "when c.sendable >= 0 or",
       },
       {
         file: "publications/publisher.ts",
