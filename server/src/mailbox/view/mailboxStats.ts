@@ -10,7 +10,7 @@ const maxCounted = 2_500;
 /** Up to here ready ones are counted in the same way. Beyond, they are what the ledger says is held, less the rest. */
 const maxReadyCounted = 500;
 /** Dead ones are counted in their index alone. */
-const maxDeadCounted = 10_000;
+const maxDeadCounted = 2_500;
 /** Rates are over this many whole minutes and the present one. */
 const rateMinutes = 5;
 
