@@ -5,8 +5,8 @@ import type { Stats } from "../message/schemas.ts";
 /** What a mailbox holds at this moment, and how fast it moves. */
 export type MailboxStats = Static<typeof Stats>;
 
-/** Up to here messages that were claimed or given back are counted, each a read of its row. */
-const maxCounted = 2_500;
+/** Up to here messages that were claimed or given back are counted, each a read of its row, which may be a page. */
+const maxCounted = 1_000;
 /** Up to here ready ones are counted in the same way. Beyond, they are what the ledger says is held, less the rest. */
 const maxReadyCounted = 500;
 /** Dead ones are counted in their index alone. */
