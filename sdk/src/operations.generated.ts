@@ -464,7 +464,7 @@ export interface MailboxStats {
   /** Behind an earlier message of their ordering key */
   blocked: number;
   dead: number;
-  /** False when the mailbox has more than 1,000 messages that were claimed or given back, or more than 2,500 dead ones: then no more than so many were counted, and ready is the most that it can be */
+  /** False when the mailbox has more than 2,500 messages that were claimed or given back, or more than 10,000 dead ones: then no more than so many were counted, and ready is the most that it can be */
   counts_are_exact: boolean;
   /** Age of the oldest message that is UNREAD */
   oldest_age_seconds: number | null;
@@ -1057,7 +1057,7 @@ export interface TargetHealth {
   delayed?: number;
   blocked?: number;
   dead?: number;
-  /** Of mailboxes, as their stats have it */
+  /** Of mailboxes, as their stats have it, but of no more than 1,000 messages that were claimed or given back and 2,500 dead ones */
   counts_are_exact?: boolean;
   oldest_ready_seconds?: number | null;
   accepted_per_minute?: number;

@@ -11,7 +11,7 @@ import { findMailbox, type ReadDeps } from "./message/findMailbox.ts";
 import { listMessages } from "./view/listMessages.ts";
 import type { Mailboxes } from "./mailboxes.ts";
 import type { Consumer, ConsumerTraces } from "./traceConsumers.ts";
-import { mailboxStats } from "./view/mailboxStats.ts";
+import { mailboxStats, statsBounds } from "./view/mailboxStats.ts";
 import { claimedMessageText } from "./message/message.ts";
 import { type MailboxStatus, mailboxStatuses } from "../items/eventStatuses.ts";
 import { readMessage } from "./view/readMessage.ts";
@@ -76,7 +76,11 @@ function viewRoutes(deps: MailboxRouteDeps): Routes<"list" | "stats" | "redrive"
         response: { 200: Stats },
       },
       async ({ caller, params }) =>
-        mailboxStats(readDeps(deps), await findMailbox(readDeps(deps), caller.orgId, params.mailbox_id)),
+        mailboxStats(
+          readDeps(deps),
+          await findMailbox(readDeps(deps), caller.orgId, params.mailbox_id),
+          statsBounds,
+        ),
     ),
     redrive: route(
       {

@@ -5,7 +5,7 @@ import { route, type Routes } from "../http/contract/route.ts";
 import { IdParams } from "../http/contract/schemas.ts";
 import { type MailboxRouteDeps, readDeps } from "../mailbox/routes.ts";
 import { findMailbox } from "../mailbox/message/findMailbox.ts";
-import { mailboxStats } from "../mailbox/view/mailboxStats.ts";
+import { healthBounds, mailboxStats } from "../mailbox/view/mailboxStats.ts";
 import { isId } from "../postgres/ids.ts";
 import { readHealth } from "./readHealth.ts";
 import { noStats, readStats } from "./readStats.ts";
@@ -64,7 +64,7 @@ async function mailboxHealth(
   health: Awaited<ReturnType<typeof readHealth>>,
 ): Promise<Static<typeof TargetHealth>> {
   const mailbox = await findMailbox(readDeps(deps), orgId, health.target_id);
-  const { oldest_age_seconds: oldest, ...stats } = await mailboxStats(readDeps(deps), mailbox);
+  const { oldest_age_seconds: oldest, ...stats } = await mailboxStats(readDeps(deps), mailbox, healthBounds);
   const { target_id, kind, enabled, disabled_reason, last_attempt_at, last_success_at, failing_since } =
     health;
   return {

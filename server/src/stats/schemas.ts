@@ -98,7 +98,10 @@ export const TargetHealth = Type.Object(
         delayed: Type.Integer(),
         blocked: Type.Integer(),
         dead: Type.Integer(),
-        counts_are_exact: Type.Boolean({ description: "Of mailboxes, as their stats have it" }),
+        counts_are_exact: Type.Boolean({
+          description:
+            "Of mailboxes, as their stats have it, but of no more than 1,000 messages that were claimed or given back and 2,500 dead ones",
+        }),
         oldest_ready_seconds: Type.Union([Type.Integer(), Type.Null()]),
         accepted_per_minute: Type.Number(),
         acknowledged_per_minute: Type.Number(),

@@ -85,7 +85,7 @@ export const Stats = Type.Object(
     dead: Type.Integer(),
     counts_are_exact: Type.Boolean({
       description:
-        "False when the mailbox has more than 1,000 messages that were claimed or given back, or more than 2,500 dead ones: then no more than so many were counted, and ready is the most that it can be",
+        "False when the mailbox has more than 2,500 messages that were claimed or given back, or more than 10,000 dead ones: then no more than so many were counted, and ready is the most that it can be",
     }),
     oldest_age_seconds: Type.Union([Type.Integer(), Type.Null()], {
       description: "Age of the oldest message that is UNREAD",

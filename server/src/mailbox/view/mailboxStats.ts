@@ -5,12 +5,21 @@ import type { Stats } from "../message/schemas.ts";
 /** What a mailbox holds at this moment, and how fast it moves. */
 export type MailboxStats = Static<typeof Stats>;
 
-/** Up to here messages that were claimed or given back are counted, each a read of its row, which may be a page. */
-const maxCounted = 1_000;
-/** Up to here ready ones are counted in the same way. Beyond, they are what the ledger says is held, less the rest. */
+/** How many messages are counted at most. */
+interface Bounds {
+  /** Of those that were claimed or given back, each a read of its row, which may be a page of its own. */
+  elsewhere: number;
+  /** Of dead ones, in their index alone. */
+  dead: number;
+}
+
+/** For the statistics of one mailbox, which somebody looks at. */
+export const statsBounds: Bounds = { elsewhere: 2_500, dead: 10_000 };
+/** For health, which many targets are asked for again and again. */
+export const healthBounds: Bounds = { elsewhere: 1_000, dead: 2_500 };
+
+/** Up to here ready ones are counted by their rows. Beyond, they are what the ledger says is held, less the rest. */
 const maxReadyCounted = 500;
-/** Dead ones are counted in their index alone. */
-const maxDeadCounted = 2_500;
 /** Rates are over this many whole minutes and the present one. */
 const rateMinutes = 5;
 
@@ -30,10 +39,14 @@ interface StatsRow {
 }
 
 /**
- * The live view of a mailbox. Looks at no more than {@link maxReadyCounted} ready messages, {@link maxCounted}
- * that were claimed or given back, those that are claimable soonest, and {@link maxDeadCounted} dead ones, however many there are. Changes nothing.
+ * The live view of a mailbox. Counts no more than its bounds, however many messages there are: of those that were claimed or given
+ * back the ones that are claimable soonest. Changes nothing.
  */
-export async function mailboxStats(deps: ReadDeps, mailbox: MailboxMoment): Promise<MailboxStats> {
+export async function mailboxStats(
+  deps: ReadDeps,
+  mailbox: MailboxMoment,
+  bounds: Bounds,
+): Promise<MailboxStats> {
   const minute = Math.floor(mailbox.nowMs / 60_000);
   const { rows } = await deps.pool.query<StatsRow>({
     name: "mailbox_stats",
@@ -44,15 +57,15 @@ export async function mailboxStats(deps: ReadDeps, mailbox: MailboxMoment): Prom
       mailbox.id,
       mailbox.expiredBefore,
       mailbox.maxClaims,
-      maxCounted,
+      bounds.elsewhere,
       minute - rateMinutes,
-      maxDeadCounted,
+      bounds.dead,
       maxReadyCounted,
     ],
   });
   const row = rows[0]!;
   const elsewhere = row.lapsed + row.claimed + row.delayed + row.blocked + row.poison;
-  const hasAllElsewhere = elsewhere < maxCounted;
+  const hasAllElsewhere = elsewhere < bounds.elsewhere;
   // Where not all of the rest was counted, the most that it can be.
   const ready = row.ready < maxReadyCounted ? row.ready : Math.max(row.held - elsewhere, row.ready);
   const oldest = [row.oldest_ready, row.oldest_waiting].filter((id) => id !== null).sort()[0];
@@ -63,7 +76,7 @@ export async function mailboxStats(deps: ReadDeps, mailbox: MailboxMoment): Prom
     delayed: row.delayed,
     blocked: row.blocked,
     dead: row.dead + row.poison,
-    counts_are_exact: hasAllElsewhere && row.dead < maxDeadCounted,
+    counts_are_exact: hasAllElsewhere && row.dead < bounds.dead,
     oldest_age_seconds: oldest === undefined ? null : ageSeconds(oldest, mailbox.nowMs),
     accepted_per_minute: rate(row.accepted, rateSeconds),
     acknowledged_per_minute: rate(row.acknowledged, rateSeconds),
