@@ -24,7 +24,7 @@ const core = [
 /** What a request, a delivery, a claim, a handoff, a replay and a bill make of items, wherever their cell is. */
 const acrossCells = [
   "server/test/{standard-webhooks-delivery,one-item-per-idempotency-key,one-usage-record-per-item}.test.ts",
-  "server/test/{publish-reaches-all-targets,mailbox-contract,mailbox-long-poll,handoff-contract}.test.ts",
+  "server/test/{publish-reaches-all-targets,publications-are-replayed-and-erased,mailbox-contract,mailbox-long-poll,handoff-contract}.test.ts",
   "server/test/{events-replay,events-cancel,limited-keys-reach-their-own-things-only}.test.ts",
   "server/test/{billing-months,billing-states}.test.ts",
 ];

@@ -1,0 +1,130 @@
+import { describe, expect } from "vitest";
+import { acceptedEvents } from "./support/items.ts";
+import { allAre, readPublication, publishingTest as it } from "./support/publishing.ts";
+import { until } from "./support/until.ts";
+
+/* What becomes of a publication afterwards, and beside processes that do not know of any. */
+
+describe("a replay of a publication", () => {
+  it("goes to those that failed, once, and not while a replay of them waits", async ({
+    own,
+    newCustomer,
+    receiver,
+  }) => {
+    const customer = await newCustomer(own);
+    const [good, bad] = [await customer.webhook(), await customer.webhook({ max_retries: 0 })];
+    let isMended = false;
+    receiver.answer = ({ path }, response) =>
+      void response.writeHead(path === bad.path && !isMended ? 500 : 200).end();
+    const { body } = await customer.publish({ n: 1 });
+    const failed = body.items.find((item: { target_id: string }) => item.target_id === bad.id);
+    await own.settled(failed.id, "FAILED");
+    isMended = true;
+    const replay = () => own.call("POST", `/api/v1/publications/${body.id}/replay`, { to: "failed" });
+    const both = await Promise.all([replay(), replay()]);
+    const items = both.flatMap((answer) => answer.body.items);
+    expect(items).toMatchObject([{ target_id: bad.id, source_event_id: failed.id, status: "QUEUED" }]);
+    await own.settled(items[0].id, "DELIVERED");
+    const [seen, other] = (await readPublication(own, body.id)).items.toSorted(
+      (one: { status: string }, two: { status: string }) => (one.status < two.status ? 1 : -1),
+    );
+    expect(seen).toMatchObject({
+      status: "FAILED",
+      latest_replay: { id: items[0].id, status: "DELIVERED" },
+    });
+    expect(other).toMatchObject({ status: "DELIVERED", latest_replay: null });
+    expect((await replay()).body).toEqual({ items: [], skipped: [] });
+    expect(receiver.at(bad.path).map((one) => one.body.toString())).toEqual(['{"n":1}', '{"n":1}']);
+    expect(receiver.at(good.path)).toHaveLength(1);
+  });
+
+  it("goes to targets that were added since, as new items, once", async ({
+    own,
+    node,
+    newCustomer,
+    receiver,
+  }) => {
+    const customer = await newCustomer(own);
+    const { body } = await customer.publish({ event_type: "a.b" });
+    const added = await customer.webhook({ event_types: ["a.*"] });
+    await customer.webhook({ event_types: ["b.*"] });
+    const mailbox = await customer.mailbox();
+    const replay = () => own.call("POST", `/api/v1/publications/${body.id}/replay`, { to: "added" });
+    const both = await Promise.all([replay(), replay()]);
+    const items = both.flatMap((answer) => answer.body.items);
+    expect(new Set(items.map((item) => item.target_id))).toEqual(new Set([added.id, mailbox]));
+    expect(items).toHaveLength(2);
+    const [arrived] = await receiver.arrivals(1, { path: added.path });
+    expect(arrived!.body.toString()).toBe('{"event_type":"a.b"}');
+    expect((await readPublication(own, body.id)).item_count).toBe(2);
+    expect(await acceptedEvents(node, own.account)).toBe(2);
+  });
+});
+
+it("erasing its last item empties the publication; those before it only leave it", async ({
+  own,
+  newCustomer,
+  node,
+}) => {
+  const customer = await newCustomer(own);
+  for (let n = 0; n < 2; n++) await customer.webhook();
+  const { body } = await customer.publish({ secret: "to be forgotten" }, { "x-correlation-id": "forget" });
+  await allAre(own, body.id, "DELIVERED");
+  const bytes = async (): Promise<number> =>
+    (
+      await node.pool.query("select octet_length(payload) as bytes from publications where id = $1", [
+        body.id,
+      ])
+    ).rows[0].bytes;
+  const [first, second] = body.items;
+  expect((await own.call("POST", `/api/v1/events/${first.id}/erase`)).status).toBeLessThan(300);
+  expect((await own.call("GET", `/api/v1/events/${first.id}/payload`)).status).toBe(410);
+  expect((await own.call("GET", `/api/v1/events/${second.id}/payload`)).body).toEqual({
+    secret: "to be forgotten",
+  });
+  expect(await bytes()).toBeGreaterThan(0);
+  expect((await own.call("POST", `/api/v1/events/${second.id}/erase`)).status).toBeLessThan(300);
+  expect(await bytes()).toBe(0);
+  const replay = { to: "added" };
+  expect((await own.call("POST", `/api/v1/publications/${body.id}/replay`, replay)).status).toBe(410);
+});
+
+it("erasing a correlation id empties a publication that reached nobody, too", async ({
+  own,
+  newCustomer,
+  node,
+}) => {
+  const customer = await newCustomer(own);
+  const { body } = await customer.publish({ secret: 1 }, { "x-correlation-id": "nobody-heard" });
+  const erasure = await own.call("POST", "/api/v1/erasures", { correlation_id: "nobody-heard" });
+  await until(
+    () => own.call("GET", `/api/v1/erasures/${erasure.body.id}`),
+    (answer) => JSON.stringify(answer.body).includes('"DONE"'),
+  );
+  const { rows } = await node.pool.query(
+    "select octet_length(payload) as bytes from publications where id = $1",
+    [body.id],
+  );
+  expect(rows).toEqual([{ bytes: 0 }]);
+});
+
+it("waits until no older process runs that would send its items empty, and keeps them away from then on", async ({
+  newNode,
+  account,
+
+  pool,
+}) => {
+  await pool.query("update schema_changes set needs = 0 where version = 31");
+  await pool.query(
+    `insert into processes (id, version, host, migration, functions)
+     values (gen_random_uuid(), '0.0.1', 'elsewhere', 30, 'none')`,
+  );
+  const node = newNode();
+  const publish = () => node.call("POST", "/p", { key: account.api_key, body: {} });
+  expect((await node.call("POST", "/p", { key: `ak_live_${"0".repeat(64)}`, body: {} })).status).toBe(401);
+  expect(await publish()).toMatchObject({ status: 503, headers: { "retry-after": "60" } });
+  await pool.query("update processes set ended_at = now() where host = 'elsewhere'");
+  expect((await publish()).status).toBe(202);
+  const { rows } = await pool.query("select needs from schema_changes where version = 31");
+  expect(rows).toEqual([{ needs: 31 }]);
+});
