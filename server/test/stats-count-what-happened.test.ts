@@ -268,7 +268,8 @@ it("folding adds latencies up, range by range", async ({ node, fold }) => {
     [9, 1],
   ]);
   const nowSeconds = Math.floor(Date.now() / 1000);
-  const range = rangeOf({ from: nowSeconds - 3600 }, nowSeconds);
+  // In the first second of a minute the range would end before it.
+  const range = rangeOf({ from: nowSeconds - 3600 }, nowSeconds + 1);
   const { totals } = await readStats(node.pool, { orgId, targetId: target }, range);
   const middle = (range: number) => percentiles({ ranges: [range], counts: [1] }, [1])![0];
   expect(totals.latency_ms).toEqual({ p50: middle(3), p95: middle(9), p99: middle(9) });
@@ -280,7 +281,7 @@ it("a page says the same before and after folding, and after a version before ha
 }) => {
   const [target, orgId] = [newId(1, Date.now()), newId(2, Date.now())];
   const nowSeconds = Math.floor(Date.now() / 1000);
-  const hours = rangeOf({ from: nowSeconds - 5 * 3600, step: 60 }, nowSeconds);
+  const hours = rangeOf({ from: nowSeconds - 5 * 3600, step: 60 }, nowSeconds + 1);
   // Minutes of more than three hours, each with latencies of its own.
   await node.pool.query(
     `insert into target_activity (bucket, delivered, target_id, org_id, at_ms, latencies)
