@@ -5,6 +5,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
  * before and would begin with the largest files: one of these begun last leaves all workers but its own with nothing to do.
  */
 const longest = [
+  "server/scripts/staticChecks.test.ts",
   "server/test/fuzz-malformed-requests.test.ts",
   "dashboard/test/every-page-says-what-is-wrong.test.ts",
   "server/test/backlog-drains-after-faults.test.ts",

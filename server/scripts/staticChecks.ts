@@ -1,0 +1,33 @@
+import { spawn } from "node:child_process";
+
+/** What became of one check: its whole output, and how long it took in seconds. */
+export interface CheckResult {
+  name: string;
+  passed: boolean;
+  seconds: number;
+  output: string;
+}
+
+/** The gate's checks that run no test and write nothing: they can run at once, and beside the tests. */
+export const readingChecks = ["types", "lint", "dead-code", "generated:check", "format:check"];
+
+/** Builds the dashboard, which browser tests open: before them, not beside them. */
+export const sizeCheck = "size";
+
+/** Runs one check, a script of the root's package.json. A check that cannot be started has failed. */
+export function runCheck(name: string): Promise<CheckResult> {
+  const startedAtMs = performance.now();
+  return new Promise((resolve) => {
+    const npm = process.platform === "win32" ? "npm.cmd" : "npm";
+    const child = spawn(npm, ["run", "--silent", name], { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
+    let output = "";
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding("utf8").on("data", (text: string) => (output += text));
+    child.once("error", (error) => (output += `${error.message}\n`));
+    child.once("close", (code) => {
+      resolve({ name, passed: code === 0, seconds: (performance.now() - startedAtMs) / 1000, output });
+    });
+  });
+}
+
+const root = `${import.meta.dirname}/../..`;
