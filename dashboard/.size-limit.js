@@ -1,8 +1,11 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/* The JavaScript of a first load: the entry and the page that is opened, with all that they import at once. */
-const dist = join(import.meta.dirname, "dist");
+/*
+ * The JavaScript of a first load: the entry and the page that is opened, with all that they import at once. Of a build of its
+ * own (package.json, `size`), because browser tests open the one in `dist`.
+ */
+const dist = join(import.meta.dirname, "../node_modules/.cache/dashboard-size");
 const manifest = JSON.parse(readFileSync(join(dist, ".vite/manifest.json"), "utf8"));
 const firstPages = ["src/overview/OverviewPage.tsx", "src/signIn/SignInPage.tsx"];
 
@@ -12,7 +15,7 @@ function filesOf(keys, seen = new Set()) {
     seen.add(key);
     filesOf(manifest[key].imports ?? [], seen);
   }
-  return [...seen].map((key) => join("dist", manifest[key].file));
+  return [...seen].map((key) => join(dist, manifest[key].file));
 }
 
 export default firstPages.map((page) => ({

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { readingChecks, runCheck } from "./staticChecks.ts";
+import { staticChecks, runCheck } from "./staticChecks.ts";
 
 // Beside the other tests, which leave a quarter of the processors' time to them.
 describe.concurrent("the sources", { retry: 0 }, () => {
-  it.each(readingChecks)("pass %s", async (name) => {
+  it.each(staticChecks)("pass %s", async (name) => {
     const { passed, output } = await runCheck(name);
     expect(passed, output).toBe(true);
   });

@@ -8,11 +8,8 @@ export interface CheckResult {
   output: string;
 }
 
-/** The gate's checks that run no test and write nothing: they can run at once, and beside the tests. */
-export const readingChecks = ["types", "lint", "dead-code", "generated:check", "format:check"];
-
-/** Builds the dashboard, which browser tests open: before them, not beside them. */
-export const sizeCheck = "size";
+/** The gate's checks of the sources. None changes a file that another reads: they run at once, and beside the tests. */
+export const staticChecks = ["types", "lint", "dead-code", "generated:check", "size", "format:check"];
 
 /** Runs one check, a script of the root's package.json. A check that cannot be started has failed. */
 export function runCheck(name: string): Promise<CheckResult> {
