@@ -122,7 +122,7 @@ function pictures({ targets, replay }: Seeded, failed: string): Picture[] {
     { name: "audit-log", path: "/settings?tab=audit", shown: "key.created" },
     { name: "usage", path: "/usage", shown: "Billing is disabled here" },
     { name: "settings", path: "/settings", shown: "night worker" },
-    { name: "start", path: "/start", shown: "Make a target" },
+    { name: "start", path: "/start", shown: "Create a target" },
     { name: "demo", path: "/demo", shown: "A client posts an item" },
   ];
 }

@@ -77,7 +77,7 @@ it("shows a customer its own endpoints, and lets it make, test, rotate and repla
   await dialog.getByLabel("URL").fill(`${stage.receiver.url}/mine`);
   await dialog.getByLabel("Name").fill("mine");
   await dialog.getByLabel("Event types").fill("order.*");
-  await dialog.getByRole("button", { name: "Make the endpoint" }).click();
+  await dialog.getByRole("button", { name: "Create endpoint" }).click();
   await page.locator("code", { hasText: /^whsec_/ }).waitFor();
   await page.getByLabel("I saved it").check();
   await page.getByRole("button", { name: "Go on" }).click();
@@ -86,7 +86,7 @@ it("shows a customer its own endpoints, and lets it make, test, rotate and repla
   await page.getByRole("dialog", { name: "Delivered", exact: true }).waitFor();
   await page.getByRole("button", { name: "Done" }).click();
   await page.getByRole("link", { name: "Signing secret" }).click();
-  await page.getByRole("button", { name: "Make a new secret…" }).click();
+  await page.getByRole("button", { name: "Create a new secret…" }).click();
   await page.getByRole("button", { name: "Rotate", exact: true }).click();
   await page.locator("code", { hasText: /^whsec_/ }).waitFor();
   await page.getByLabel("I saved it").check();
@@ -181,7 +181,7 @@ it("has the looks that an admin gives it, and links that a member makes", async 
     origins: ["https://app.example.com", "https://b.example.com"],
   });
   await page.goto("/customers/linked");
-  await page.getByRole("button", { name: "Make a link" }).click();
+  await page.getByRole("button", { name: "Create link" }).click();
   const url = new URL((await page.locator("code", { hasText: "#code=" }).textContent())!);
   const visitor = await stage.dashboard.open();
   await visitor.page.goto(url.pathname + url.hash);

@@ -20,7 +20,7 @@ it("has a signed webhook delivered to a stranger within a minute", async () => {
   await page.getByLabel("Email").fill("stranger@example.com");
   await page.getByLabel("Password").fill("correct horse battery");
   await page.getByRole("button", { name: "Sign up" }).click();
-  await page.getByRole("button", { name: "Make the target" }).click();
+  await page.getByRole("button", { name: "Create target" }).click();
   const goOn = page.getByRole("button", { name: "Go on" });
   await goOn.waitFor();
   expect(await goOn.isDisabled()).toBe(true);
@@ -78,12 +78,12 @@ it("takes the first steps and changes a target's settings by keyboard alone", as
     await page.keyboard.press(key);
   };
   await page.goto("/start");
-  await press("Make the target");
+  await press("Create target");
   await untilFocused(page, "The signing secret, shown this once");
   await press("I saved it", "Space");
   await press("Go on");
   await untilFocused(page, "2\nSend an item to it");
-  await press("Make a key for these snippets");
+  await press("Create a key for these snippets");
   await untilFocused(page, "2\nSend an item to it");
   await press("Send it from here");
   await page.getByText("Signature verified").waitFor();

@@ -95,7 +95,7 @@ function pages(failed: string): [path: string, shown: string][] {
     ["/sign-in", "Stay signed in on this machine"],
     ["/sign-up", "8 to 128 characters"],
     ["/no/such/page", "There is no page at this address"],
-    ["/start", "Make a target"],
+    ["/start", "Create a target"],
     ["/demo", "A client posts an item"],
     ["/items/none", "There is nothing with this id"],
   ];

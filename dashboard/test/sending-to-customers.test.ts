@@ -68,7 +68,7 @@ it("makes a customer with a target that its receiver knows, and deletes both for
   await page.goto("/customers");
   await page.getByText("No customers yet").waitFor();
   await page.getByRole("button", { name: "New customer" }).first().click();
-  const make = page.getByRole("button", { name: "Make the customer" });
+  const make = page.getByRole("button", { name: "Create customer" });
   const uid = page.getByLabel("Uid", { exact: true });
   await uid.fill("shop 7");
   await page.getByRole("alert").filter({ hasText: "1 to 128 characters" }).waitFor();
@@ -95,7 +95,7 @@ it("makes a customer with a target that its receiver knows, and deletes both for
   expect(await page.getByLabel("Customer", { exact: true }).inputValue()).toBe("shop:7");
   await uid.fill("shop-7-orders");
   await page.getByLabel("Signing secret").fill(secret);
-  await page.getByRole("button", { name: "Make the target" }).click();
+  await page.getByRole("button", { name: "Create target" }).click();
   await page.getByText("Latest items").waitFor();
   await page.getByText("shop-7-orders").waitFor();
   const { body } = await stage.dashboard.service.call("GET", "/api/v1/targets?uid=shop-7-orders", {
@@ -123,7 +123,7 @@ it("describes event types, imports a document after a look at it, and proposes t
   await page.goto("/event-types");
   await page.getByText("No event types yet").waitFor();
   await page.getByRole("button", { name: "New event type" }).first().click();
-  const make = page.getByRole("button", { name: "Make the event type" });
+  const make = page.getByRole("button", { name: "Create event type" });
   const name = page.getByLabel("Name", { exact: true });
   await name.fill("order.*");
   await page.getByRole("alert").filter({ hasText: "printable ASCII" }).waitFor();
@@ -152,7 +152,7 @@ it("describes event types, imports a document after a look at it, and proposes t
   await page.getByRole("button", { name: "See what it would do" }).click();
   await page.getByText("Refused: 1").waitFor();
   await page.getByRole("button", { name: "Import 1" }).click();
-  await page.getByText("1 made, 0 changed.").waitFor();
+  await page.getByText("1 created, 0 updated.").waitFor();
   await page.getByText("Left the house").waitFor();
 
   await page.goto(`/targets/${target.id}?tab=settings`);

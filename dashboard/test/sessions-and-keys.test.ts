@@ -19,7 +19,7 @@ it("makes a key that works, shows it once, and revokes it while its client runs"
   await page.getByRole("button", { name: "New key" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Name").fill("night worker");
-  await dialog.getByRole("button", { name: "Make the key" }).click();
+  await dialog.getByRole("button", { name: "Create key" }).click();
   const key = (await dialog.locator("code").textContent())!;
   const call = async (): Promise<number> =>
     (await dashboard.service.call("GET", "/api/v1/targets", { key })).status;
@@ -62,7 +62,7 @@ it("makes a key that is limited, and says to what", async () => {
   await dialog.getByLabel("Name").fill("shop worker");
   await dialog.getByLabel("May").selectOption("customer");
   await dialog.getByLabel("Customer").fill("shop-7");
-  await dialog.getByRole("button", { name: "Make the key" }).click();
+  await dialog.getByRole("button", { name: "Create key" }).click();
   const key = (await dialog.locator("code").textContent())!;
   await dialog.getByLabel("I saved it").check();
   await dialog.getByRole("button", { name: "Done" }).click();

@@ -44,7 +44,7 @@ it("explains what a billing state refuses, and shows the way to what ends it", a
     await page.getByRole("button", { name: "New key" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Name").fill("refused");
-    await dialog.getByRole("button", { name: "Make the key" }).click();
+    await dialog.getByRole("button", { name: "Create key" }).click();
     await dialog.getByText(text, { exact: false }).waitFor();
     await dialog.getByText("Request ").waitFor();
     await dialog.getByRole("link", { name: "See usage and billing" }).waitFor();

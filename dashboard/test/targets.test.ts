@@ -210,7 +210,7 @@ it("rotates a secret without losing a delivery", async () => {
   const { page, problems } = await stage.dashboard.openAs(stage.account);
   await page.goto(`/targets/${target.id}?tab=secret`);
   await send();
-  await page.getByRole("button", { name: "Make a new secret…" }).click();
+  await page.getByRole("button", { name: "Create a new secret…" }).click();
   await page.getByLabel("The present secret ends").selectOption({ label: "By itself in a day" });
   await page.getByRole("button", { name: "Rotate", exact: true }).click();
   const shown = page.locator("code", { hasText: /^whsec_/ });
@@ -262,7 +262,7 @@ it("says what is wrong with a URL beside its field", async () => {
   const { page } = await stage.dashboard.openAs(stage.account);
   await page.goto("/targets/new?kind=webhook");
   await page.getByLabel("URL", { exact: true }).fill("https://10.0.0.1/hooks");
-  await page.getByRole("button", { name: "Make the target" }).click();
+  await page.getByRole("button", { name: "Create target" }).click();
   await page.getByRole("alert").filter({ hasText: "not allowed" }).waitFor();
   expect(await page.getByLabel("URL", { exact: true }).getAttribute("aria-invalid")).toBe("true");
 });

@@ -36,7 +36,7 @@ export function NewCustomer({ onClose }: { onClose: () => void }) {
     <FormDialog
       title="New customer"
       onClose={onClose}
-      action="Make the customer"
+      action="Create customer"
       doing={make}
       isReady={isReady}
       onSubmit={() => make.mutate()}

@@ -57,8 +57,8 @@ function CustomerView({ customer }: { customer: Customer }) {
           facts={[
             ["Name", customer.name || "none"],
             ["Id", <Id key="id" id={customer.id} />],
-            ["Made", <Moment key="made" at={customer.created_at} />],
-            ["Changed", <Moment key="changed" at={customer.updated_at} />],
+            ["Created", <Moment key="created" at={customer.created_at} />],
+            ["Updated", <Moment key="updated" at={customer.updated_at} />],
             ["Metadata", <Metadata key="metadata" value={customer.metadata} />],
           ]}
         />

@@ -62,7 +62,7 @@ export function CustomersPage() {
           )
         }
       >
-        <ColumnNames columns={columns} names={["Uid", "Name", "Made"]} right={["Made"]} />
+        <ColumnNames columns={columns} names={["Uid", "Name", "Created"]} right={["Created"]} />
         <ul>
           {rows.map((customer, index) => (
             <Row key={customer.uid} customer={customer} isMarked={index === marked} />

@@ -45,7 +45,7 @@ export function PortalLink({ uid }: { uid: string }) {
             busy={make.isPending}
             onClick={() => make.mutate()}
           >
-            Make a link
+            Create link
           </Button>
           <ConfirmButton
             text="End its sessions…"

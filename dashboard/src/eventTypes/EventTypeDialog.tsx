@@ -41,7 +41,7 @@ export function NewEventType({ onClose }: { onClose: () => void }) {
       title="New event type"
       wide
       onClose={onClose}
-      action="Make the event type"
+      action="Create event type"
       doing={make}
       isReady={isReady}
       onSubmit={() => make.mutate()}

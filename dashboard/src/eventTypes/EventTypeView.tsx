@@ -53,8 +53,8 @@ function Shown({ type }: { type: EventType }) {
             ],
             ["Group", type.group || "none"],
             ["Id", <Id key="id" id={type.id} />],
-            ["Made", <Moment key="made" at={type.created_at} />],
-            ["Changed", <Moment key="changed" at={type.updated_at} />],
+            ["Created", <Moment key="created" at={type.created_at} />],
+            ["Updated", <Moment key="updated" at={type.updated_at} />],
             [
               "Items",
               <Link key="items" to="/items" search={{ type: type.name }} className="text-accent underline">

@@ -16,7 +16,7 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
   const apply = useMutation({
     mutationFn: () => importEventTypes(documentOf(), false),
     onSuccess: ({ created, updated }) => {
-      toast({ text: `${created.length} made, ${updated.length} changed.` });
+      toast({ text: `${created.length} created, ${updated.length} updated.` });
       void queries.invalidateQueries({ queryKey: ["eventTypes"] });
       onClose();
     },
@@ -66,7 +66,7 @@ function Preview({ found }: { found: ImportedEventTypes }) {
   return (
     <div role="status" className="grid gap-2">
       <Names title="New" names={found.created} />
-      <Names title="Changed" names={found.updated} />
+      <Names title="Updated" names={found.updated} />
       <Names title="As they are" names={found.unchanged} />
       {found.refused.length > 0 && (
         <section className="grid gap-1">

@@ -48,7 +48,7 @@ function Mailboxes({ mailboxes: all, isOld }: { mailboxes: readonly Target[]; is
       <div className="rounded-card border bg-surface">
         <Empty
           title="No mailboxes yet"
-          action={<NewTargetLink search={{ kind: "mailbox" }}>Make a mailbox</NewTargetLink>}
+          action={<NewTargetLink search={{ kind: "mailbox" }}>Create mailbox</NewTargetLink>}
         >
           A mailbox keeps messages for whoever comes and takes them: workers, agents, people.
         </Empty>

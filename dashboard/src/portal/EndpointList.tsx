@@ -30,7 +30,7 @@ export function EndpointList() {
       <Card flush>
         <LoadedRows
           query={query}
-          none={<Empty title="No endpoint yet">What happens is sent to the endpoints that you make.</Empty>}
+          none={<Empty title="No endpoint yet">What happens is sent to the endpoints that you create.</Empty>}
         >
           {(target) => <EndpointRow target={target} />}
         </LoadedRows>

@@ -40,7 +40,7 @@ export function NewEndpoint({
     <FormDialog
       title="New endpoint"
       onClose={onClose}
-      action="Make the endpoint"
+      action="Create endpoint"
       doing={create}
       isReady={typed.url.trim() !== ""}
       onSubmit={() => create.mutate()}

@@ -50,7 +50,7 @@ function KeyRow({ apiKey, isLast, onRevoke }: { apiKey: ApiKey; isLast: boolean;
       </span>
       <code className="text-meta text-muted max-md:order-3">{apiKey.prefix}…</code>
       <span className="text-meta text-muted max-md:order-4 max-md:col-span-2">
-        made <Moment at={apiKey.created_at} />,{" "}
+        created <Moment at={apiKey.created_at} />,{" "}
         {apiKey.last_used_at === null ? (
           "never used"
         ) : (

@@ -23,7 +23,7 @@ export function NewKey({ onClose }: { onClose: () => void }) {
     <FormDialog
       title="New API key"
       onClose={onClose}
-      action="Make the key"
+      action="Create key"
       doing={create}
       isReady={name.trim() !== "" && isWhole(scope)}
       onSubmit={() => create.mutate()}

@@ -49,7 +49,7 @@ function Steps({ targets }: { targets: readonly Target[] }) {
   };
   return (
     <div className="grid gap-4">
-      <Step number={1} title="Make a target" isDone={target !== undefined}>
+      <Step number={1} title="Create a target" isDone={target !== undefined}>
         {target === undefined ? (
           <>
             {targets.length > 0 && <ChooseTarget targets={targets} onChoose={takeTarget} />}
@@ -65,7 +65,7 @@ function Steps({ targets }: { targets: readonly Target[] }) {
               className="text-accent underline"
               onClick={() => change({ target: undefined, item: undefined })}
             >
-              {mayMake ? "Make another" : "Choose another"}
+              {mayMake ? "Create another" : "Choose another"}
             </button>
           </p>
         )}
@@ -182,7 +182,7 @@ function KeyToSend({ value, onKey }: { value: string | undefined; onKey: (key: s
       </p>
       <For least="admin">
         <Button busy={create.isPending} onClick={() => create.mutate()}>
-          Make a key for these snippets
+          Create a key for these snippets
         </Button>
       </For>
       {create.isError && <ProblemCard error={create.error} />}

@@ -81,7 +81,7 @@ export function CreateTarget({
       {create.isError && fieldOf(create.error) === undefined && <ProblemCard error={create.error} />}
       <div>
         <Button type="submit" look="primary" busy={create.isPending}>
-          Make the target
+          Create target
         </Button>
       </div>
     </Form>

@@ -68,14 +68,14 @@ function RotateStep({ target, onSecret }: { target: Target; onSecret: (secret: s
   const [asks, setAsks] = useState(false);
   const isRotating = target.has_previous_signing_secret === true;
   return (
-    <Step number={1} title="Make a new secret" isDone={isRotating}>
+    <Step number={1} title="Create a new secret" isDone={isRotating}>
       <p className="mb-2">
         {isRotating
           ? "A rotation is in progress: deliveries carry the signatures of the new and the previous secret."
           : "It is shown once. The present one keeps signing beside it."}
       </p>
       <Button look={isRotating ? "plain" : "primary"} onClick={() => setAsks(true)}>
-        {isRotating ? "Make another…" : "Make a new secret…"}
+        {isRotating ? "Create another…" : "Create a new secret…"}
       </Button>
       {asks && <RotateDialog target={target} onSecret={onSecret} onClose={() => setAsks(false)} />}
     </Step>

@@ -4,13 +4,13 @@ export type Shown = readonly [path: string, text: string | RegExp, wayOn: string
 /** To somebody who has nothing. */
 export const empty: readonly Shown[] = [
   ["/?skip=1", "Nothing happened in this range", "Send an item"],
-  ["/start", "Where should items go?", "Make the target"],
+  ["/start", "Where should items go?", "Create target"],
   ["/items", "No items yet", "Send the first one"],
   ["/targets", "No targets yet", "Get started"],
   ["/customers", "No customers yet", "New customer"],
   ["/event-types", "No event types yet", "New event type"],
   ["/publications", "No publications yet", "See customers"],
-  ["/mailboxes", "No mailboxes yet", "Make a mailbox"],
+  ["/mailboxes", "No mailboxes yet", "Create mailbox"],
   ["/handoffs", "No handoffs yet", "Add an agent"],
   ["/replays", "No replays yet", "Find failed items"],
   ["/usage", "Nothing was accepted in the last 30 days.", "Usage"],
@@ -45,8 +45,8 @@ export const nonsense: readonly Shown[] = [
   ["/?skip=1&range=ages", "Nothing happened in this range", "24h"],
   ["/settings?tab=none", "Signed in as", "New key"],
   ["/settings?tab=audit&action=none", "organization.created", "General"],
-  ["/start?target=none&item=none", "Where should items go?", "Make the target"],
-  ["/targets/new?kind=none", "Where should items go?", "Make the target"],
+  ["/start?target=none&item=none", "Where should items go?", "Create target"],
+  ["/targets/new?kind=none", "Where should items go?", "Create target"],
   ["/demo?story=none", "A client posts an item", "Sign up"],
   ["/no/such/page", "There is no page at this address", "Go to the overview"],
 ];
