@@ -83,7 +83,7 @@ export async function playEpisode(world: World, input: EpisodeInput): Promise<Ep
       world,
       recorder,
       receiversUrl: await world.begin(seed, recorder),
-      hasPublications: steps.every(({ group }) => group !== "upgrade"),
+      hasVersionBefore: steps.some(({ group }) => group === "upgrade"),
       givenUp: AbortSignal.any([givingUp.signal, input.signal]),
     });
     const begin = lap();

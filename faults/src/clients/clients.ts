@@ -14,7 +14,7 @@ import { type Addresses, sendUntil } from "./senders.ts";
 export interface Clients {
   account: Account;
   addresses: Addresses;
-  /** Asks for one replay of what was delivered to a webhook so far. */
+  /** Asks for one replay of what was delivered to a webhook so far, where every service knows of replays. */
   replay(): Promise<void>;
   /** Stops the senders once what has a key is accepted, and the consumers. */
   stop(): Promise<void>;
@@ -32,7 +32,8 @@ export interface ClientsInput {
   receiversUrl: string;
   senders: number;
   consumers: number;
-  hasPublications: boolean;
+  /** Whether a service may be of the version before, which knows neither publications nor replays of many. */
+  hasVersionBefore: boolean;
   /** Ends every client at once. */
   givenUp: AbortSignal;
 }
@@ -48,10 +49,10 @@ export async function startClients({
   receiversUrl,
   senders,
   consumers,
-  hasPublications,
+  hasVersionBefore,
   givenUp,
 }: ClientsInput): Promise<Clients> {
-  const { account, addresses } = await signUpWithTargets(world, { receiversUrl, hasPublications });
+  const { account, addresses } = await signUpWithTargets(world, { receiversUrl, hasVersionBefore });
   const mailbox: Mailbox = { id: addresses.mailboxId, leaseMs: mailboxLeaseSeconds * 1000 };
   const input = { recorder, urls: world.services.map(({ url }) => url), apiKey: account.api_key, givenUp };
   const newCaller = (name: string, n: number): Caller =>
@@ -73,6 +74,7 @@ export async function startClients({
     account,
     addresses,
     async replay() {
+      if (hasVersionBefore) return;
       const targetId = addresses.webhookIds[0]!;
       const body = { filter: { target_id: targetId, status: "DELIVERED" }, rate_per_second: 50 };
       await operator.ask(
@@ -105,14 +107,14 @@ async function isRead(operator: Caller, id: string): Promise<boolean> {
 /** Somebody with a target of each kind, before anything is harmed. */
 export async function signUpWithTargets(
   world: World,
-  { receiversUrl, hasPublications }: Pick<ClientsInput, "receiversUrl" | "hasPublications">,
+  { receiversUrl, hasVersionBefore }: Pick<ClientsInput, "receiversUrl" | "hasVersionBefore">,
 ): Promise<{ account: Account; addresses: Addresses }> {
   const service = patientCaller(world.services[0].url);
   const account = await signUpPatiently(plainCaller(world.services[0].url));
   const webhook = async (path: string, fields: object = {}): Promise<string> =>
     (await createWebhookTarget(service, account, receiversUrl + path, { ...soonAgain, ...fields })).id;
   const webhookIds = [await webhook("/prompt"), await webhook("/moody"), await webhook("/late")];
-  if (hasPublications) {
+  if (!hasVersionBefore) {
     await service.call("PUT", `/api/v1/customers/${customer}`, { key: account.api_key, body: {} });
     for (const path of ["/shop-a", "/shop-b"]) await webhook(path, { customer_uid: customer });
   }
@@ -125,7 +127,7 @@ export async function signUpWithTargets(
   const mailboxId = await createMailboxTarget(service, account);
   return {
     account,
-    addresses: { webhookIds, mailboxId, agentId, customer: hasPublications ? customer : null },
+    addresses: { webhookIds, mailboxId, agentId, customer: hasVersionBefore ? null : customer },
   };
 }
 
