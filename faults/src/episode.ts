@@ -6,7 +6,7 @@ import { createSchedule, describeSchedule, type ScheduledStep } from "./actions/
 import { checks } from "./checks/checks.ts";
 import { type Clients, startClients } from "./clients/clients.ts";
 import type { Facts, Leftovers } from "./facts/facts.ts";
-import { gatherFacts, readLeftovers } from "./facts/gatherFacts.ts";
+import { describeWaiting, gatherFacts, readLeftovers } from "./facts/gatherFacts.ts";
 import { type History, Recorder } from "./history/history.ts";
 import type { World } from "./world/world.ts";
 
@@ -58,6 +58,11 @@ export interface Episode {
 /** After everything serves again, the longest time until nothing is due. Long: how soon that is, is not what is judged. */
 const healLimitMs = 1_200_000;
 const stepLimitMs = 1_200_000;
+/**
+ * How long answers are still swallowed after that. Each costs an attempt, and waits between attempts grow threefold: ten answers
+ * of an agent that few items go to would hold one up for most of an hour.
+ */
+const swallowLimitMs = 30_000;
 /** Between two looks at what is left. */
 const lookEveryMs = 200;
 
@@ -173,6 +178,11 @@ async function settle(world: World, clients: Clients, recorder: Recorder): Promi
   await world.heal();
   await clients.stop();
   const deadlineMs = performance.now() + healLimitMs;
+  const settled = new AbortController();
+  delay(swallowLimitMs, undefined, { signal: settled.signal }).then(
+    () => world.swallowNothing(),
+    () => undefined,
+  );
   // One connection for all looks: a new one costs as much as the clients of a moment.
   await world.database.primary.session(async (client) => {
     const look = (): Promise<Leftovers> => readLeftovers(client, world.cells);
@@ -182,7 +192,8 @@ async function settle(world: World, clients: Clients, recorder: Recorder): Promi
       await delay(lookEveryMs);
       left = await look();
     }
-    recorder.note("settled", left);
+    settled.abort();
+    recorder.note("settled", { ...left, waitingItems: await describeWaiting(client, world.cells) });
   });
   world.swallowNothing();
   await clients.readMessages(mailboxIds(recorder.history, clients.addresses.mailboxId));

@@ -150,6 +150,30 @@ async function leftovers(client: pg.Client): Promise<Leftovers> {
   return left!;
 }
 
+/** The items that wait, for the record of a run: how often each was tried, for how long it still waits, and what went wrong last. */
+export async function describeWaiting(client: pg.Client, cells: number): Promise<object[]> {
+  const waiting: object[] = [];
+  for (const schema of cells === 1 ? [undefined] : cellSchemas(cells)) {
+    await enterCell(client, schema);
+    waiting.push(
+      ...(await rowsOf<object>(
+        client,
+        `select
+           ${hex("d.event_ids[1]")} as first,
+           cardinality(d.event_ids) as items,
+           ${hex("d.target_id")} as "targetId",
+           d.attempts,
+           (d.due_at - extract(epoch from clock_timestamp()) * 1000)::bigint::float8 as "dueInMs",
+           (select a.error from attempts a where a.event_id = d.event_ids[1] order by a.number desc limit 1) as error
+         from deliveries d
+         order by d.due_at
+         limit 10`,
+      )),
+    );
+  }
+  return waiting;
+}
+
 /** What the agent got, by the item's id, which is the message's. */
 async function handoffsOf(world: World, client: pg.Client, items: readonly StoredItem[]): Promise<Handoff[]> {
   const own = new Set(items.map(({ id }) => id));
