@@ -249,6 +249,15 @@ describe("a session", () => {
     expect(await as("PATCH", `/api/v1/targets/${own.webhook}`, { customer_uid: null })).toMatchObject(away);
   });
 
+  it("cannot have what is published to it refused as too large", async ({ call, enter, shops: { own } }) => {
+    const as = await enter("own");
+    const little = { max_payload_bytes: 1 };
+    const webhook = { kind: "webhook", name: "little", url: "http://127.0.0.1:9/", ...little };
+    expect(await as("POST", "/api/v1/targets", webhook)).toMatchObject(refused);
+    expect(await as("PATCH", `/api/v1/targets/${own.webhook}`, little)).toMatchObject(refused);
+    expect((await call("POST", "/p/own", { order: 1001 })).status).toBe(202);
+  });
+
   it("makes fifty webhooks at most", async ({ call, enter }) => {
     await call("PUT", "/api/v1/customers/many", {});
     const as = await enter("many");

@@ -76,14 +76,17 @@ async function refuseOtherResults(
   }
 }
 
+/** What the organization alone says of a target; a publication is refused as a whole where one target takes less. */
+const organizations = ["uid", "metadata", "max_payload_bytes"] as const;
+
 /**
  * A portal has webhooks: mailboxes are read with API keys, which a customer has none of, and an agent is called with the
  * organization's word for it.
  */
-function refuseToPortal(kind: string, { uid, metadata }: Pick<TargetChanges, "uid" | "metadata">): void {
+function refuseToPortal(kind: string, input: Pick<TargetChanges, (typeof organizations)[number]>): void {
   if (kind !== "webhook") throw refused("in the portal only webhooks can be made, changed and deleted");
-  if (uid !== undefined) throw refused("uid is not the customer's to give");
-  if (metadata !== undefined) throw refused("metadata is not the customer's to give");
+  const field = organizations.find((name) => input[name] !== undefined);
+  if (field !== undefined) throw refused(`${field} is not the customer's to give`);
 }
 
 function refused(message: string): ApiError {
