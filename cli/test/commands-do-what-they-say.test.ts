@@ -237,6 +237,17 @@ describe("exit codes", () => {
 });
 
 describe("a credential", () => {
+  it.for([["target", "list"], ["doctor"]])(
+    "that no header can carry is not repeated by %j",
+    async (command, { service, account }) => {
+      const env = { POSTRIDER_URL: service.url, POSTRIDER_KEY: `${account.api_key}\n${account.api_key}` };
+      const { code, out, err } = await run([...command], { env });
+      expect([code, out]).toEqual([3, ""]);
+      expect(err).toMatch(/^postrider: the API key has a blank, a line end or another character/);
+      expect(err).not.toContain(account.api_key);
+    },
+  );
+
   it("is kept by login for its owner alone, after it was tried", async ({ service, account, place }) => {
     const config = join(place, "login");
     const around = { XDG_CONFIG_HOME: config, POSTRIDER_URL: service.url };
