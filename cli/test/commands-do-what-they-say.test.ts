@@ -159,6 +159,18 @@ describe("a mailbox", () => {
     expect([none.code, none.out]).toEqual([0, ""]);
   });
 
+  it.for(["/nonexistent/handle", "no-such-program", "/"])(
+    "is left alone by a command that cannot be run: %s",
+    async (file, { env }) => {
+      const ended = await run(["mailbox", "work", "jobs", "--", file], { env });
+      expect([ended.code, ended.out, ended.err]).toEqual([
+        4,
+        "",
+        `postrider: there is no program "${file}" that can be run\n`,
+      ]);
+    },
+  );
+
   it("is worked on by a command, whose end decides", async ({ env }) => {
     await run(["target", "create", "mailbox", "--name", "jobs"], { env });
     for (const code of [0, 65]) await run(["send", "jobs", "-"], { env, input: JSON.stringify({ code }) });
