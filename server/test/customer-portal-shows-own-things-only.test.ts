@@ -118,6 +118,7 @@ describe("a link", () => {
 
 describe("a session", () => {
   it("sees the customer's own things, without what its organization notes of them", async ({
+    call,
     enter,
     shops: { own },
   }) => {
@@ -129,6 +130,9 @@ describe("a session", () => {
       expect(shown).not.toHaveProperty("metadata");
       expect(shown).not.toHaveProperty("uid");
     }
+    const named = `/api/v1/targets?uid=own-hook`;
+    expect((await call("GET", named)).body.targets).toHaveLength(1);
+    expect((await as("GET", named)).body.targets).toEqual([]);
     const { events } = (await as("GET", "/api/v1/events")).body;
     expect(new Set(events.map(({ endpoint_id: id }: { endpoint_id: string }) => id))).toEqual(
       new Set([own.webhook]),

@@ -16,7 +16,9 @@ export function withinReach(scope: Scope | undefined, filter: TargetFilter): Tar
   const own = customerOf(scope);
   if (own === undefined) return filter;
   const isOther = filter.customerUid !== undefined && filter.customerUid !== own;
-  return isOther ? undefined : { ...filter, customerUid: own };
+  // To the portal a target has no uid, so that guesses at what the organization calls it find nothing.
+  const isUnseen = scope?.kind === "portal" && filter.uid !== undefined;
+  return isOther || isUnseen ? undefined : { ...filter, customerUid: own };
 }
 
 /** A new target as its caller may make it: of the customer to which the caller is limited. @throws {ApiError} 400, 403 */
