@@ -159,6 +159,18 @@ describe("a mailbox", () => {
     expect([none.code, none.out]).toEqual([0, ""]);
   });
 
+  it.for(["/nonexistent/handle", "no-such-program", "/"])(
+    "is left alone by a command that cannot be run: %s",
+    async (file, { env }) => {
+      const ended = await run(["mailbox", "work", "jobs", "--", file], { env });
+      expect([ended.code, ended.out, ended.err]).toEqual([
+        4,
+        "",
+        `postrider: there is no program "${file}" that can be run\n`,
+      ]);
+    },
+  );
+
   it("is worked on by a command, whose end decides", async ({ env }) => {
     await run(["target", "create", "mailbox", "--name", "jobs"], { env });
     for (const code of [0, 65]) await run(["send", "jobs", "-"], { env, input: JSON.stringify({ code }) });
@@ -237,6 +249,17 @@ describe("exit codes", () => {
 });
 
 describe("a credential", () => {
+  it.for([["target", "list"], ["doctor"]])(
+    "that no header can carry is not repeated by %j",
+    async (command, { service, account }) => {
+      const env = { POSTRIDER_URL: service.url, POSTRIDER_KEY: `${account.api_key}\n${account.api_key}` };
+      const { code, out, err } = await run([...command], { env });
+      expect([code, out]).toEqual([3, ""]);
+      expect(err).toMatch(/^postrider: the API key has a blank, a line end or another character/);
+      expect(err).not.toContain(account.api_key);
+    },
+  );
+
   it("is kept by login for its owner alone, after it was tried", async ({ service, account, place }) => {
     const config = join(place, "login");
     const around = { XDG_CONFIG_HOME: config, POSTRIDER_URL: service.url };

@@ -13,18 +13,19 @@ interface Seen {
 /** An answer, or what happens in its place. */
 type Scripted = { status: number; body?: unknown; headers?: Record<string, string> } | "reset" | "silence";
 
-let server: Server;
+let server: Server | undefined;
 let seen: Seen[];
 
 afterEach(async () => {
-  server.closeAllConnections();
-  await new Promise((resolve) => server.close(resolve));
+  server?.closeAllConnections();
+  await new Promise((resolve) => (server === undefined ? resolve(undefined) : server.close(resolve)));
+  server = undefined;
 });
 
 /** A service that answers by script, the last entry for ever. */
 async function clientOf(script: Scripted[], options: Partial<ClientOptions> = {}): Promise<Client> {
   seen = [];
-  server = createServer((request, response) => {
+  const own = createServer((request, response) => {
     let body = "";
     request.on("data", (chunk: Buffer) => (body += chunk.toString()));
     request.on("end", () => {
@@ -38,8 +39,9 @@ async function clientOf(script: Scripted[], options: Partial<ClientOptions> = {}
       }
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
+  server = own;
+  await new Promise<void>((resolve) => own.listen(0, "127.0.0.1", resolve));
+  const { port } = own.address() as AddressInfo;
   return createClient({ baseUrl: `http://127.0.0.1:${port}/`, retryBaseMs: 1, ...options });
 }
 
@@ -77,6 +79,24 @@ describe("a call", () => {
       },
     ]);
   });
+
+  it("takes blanks and line ends from around a credential", async () => {
+    const client = await clientOf([accepted], { apiKey: " ak_live_1\r\n" });
+    await client.listTargets();
+    expect(seen[0]!.headers.authorization).toBe("Bearer ak_live_1");
+  });
+
+  it.each(["ak_live_1\nak_live_2", "ak_live_1\0", "ak_live_1 2", "ak_live_1\u201d"])(
+    "refuses the credential %j without repeating it",
+    (text) => {
+      for (const name of ["apiKey", "sessionToken"]) {
+        const create = () => createClient({ baseUrl: "http://127.0.0.1:9", [name]: text });
+        expect(create).toThrow(
+          new TypeError(`${name} has a blank, a line end or another character that none has`),
+        );
+      }
+    },
+  );
 
   it("sends bytes as they are", async () => {
     const client = await clientOf([accepted]);

@@ -65,14 +65,14 @@ export interface Client extends Operations {
 type Options<Name extends keyof Operations> = NonNullable<Last<Parameters<Operations[Name]>>>;
 type Last<List extends unknown[]> = Required<List> extends [...unknown[], infer Tail] ? Tail : never;
 
-/** Creates a client. Every method rejects with a {@link PostriderError} when the service refuses or cannot be reached. */
+/**
+ * Creates a client. Every method rejects with a {@link PostriderError} when the service refuses or cannot be reached.
+ * @throws {TypeError} for a credential that no header can carry, which it does not repeat.
+ */
 export function createClient(options: ClientOptions): Client {
   const transport: Transport = {
     baseUrl: options.baseUrl.replace(/\/+$/, ""),
-    headers: {
-      ...(options.apiKey !== undefined && { authorization: `Bearer ${options.apiKey}` }),
-      ...(options.sessionToken !== undefined && { "x-session-token": options.sessionToken }),
-    },
+    headers: credentialHeaders(options),
     timeoutMs: options.timeoutMs ?? 30_000,
     maxAttempts: options.maxAttempts ?? 5,
     retryBaseMs: options.retryBaseMs ?? 500,
@@ -102,6 +102,23 @@ export function createClient(options: ClientOptions): Client {
     allEventTypes: (filter) => allEventTypes(operations, filter),
     follow: (options = {}) => followStream(transport, options),
   };
+}
+
+/** Checked here, because `fetch` would put a value that it refuses, and so the secret, into its message. */
+function credentialHeaders({ apiKey, sessionToken }: ClientOptions): Record<string, string> {
+  const headers: Record<string, string> = {};
+  if (apiKey !== undefined) headers["authorization"] = `Bearer ${carried("apiKey", apiKey)}`;
+  if (sessionToken !== undefined) headers["x-session-token"] = carried("sessionToken", sessionToken);
+  return headers;
+}
+
+/** Without blanks and line ends around it, such as a file has. */
+function carried(name: "apiKey" | "sessionToken", text: string): string {
+  const value = text.trim();
+  if (/[^!-~]/.test(value)) {
+    throw new TypeError(`${name} has a blank, a line end or another character that none has`);
+  }
+  return value;
 }
 
 const pageSize = 100;

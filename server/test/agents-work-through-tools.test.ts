@@ -87,6 +87,12 @@ describe.each(["HTTP", "stdio"] as const)("an agent over %s", (way) => {
     const acknowledged = await agent.use("ack_messages", { mailbox_id: mailbox, messages });
     expect(acknowledged.results).toMatchObject([{ id, ok: true }]);
     expect(await agent.use("get_item", { id })).toMatchObject({ item: { id, status: "ACKNOWLEDGED" } });
+    // As long as a type may be in the interface.
+    const event_type = "t".repeat(256);
+    const longest = await agent.use("send_item", { target_id: mailbox, payload: 1, event_type });
+    expect((await agent.use("list_items", { target_id: mailbox, event_type })).items).toMatchObject([
+      { id: longest.id },
+    ]);
   });
 
   it("publishes to a customer's targets, and reads where that went", async () => {

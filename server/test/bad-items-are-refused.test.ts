@@ -3,6 +3,7 @@ import { describe, expect } from "vitest";
 import { acceptedEvents, createMailboxTarget, createWebhookTarget } from "./support/items.ts";
 import { type Answer, signUp } from "./support/testNode.ts";
 import { file, sharedServiceTest } from "./support/fixtures.ts";
+import { until } from "./support/until.ts";
 
 const limitBytes = 1_048_576;
 
@@ -350,6 +351,25 @@ it("refusals store nothing, cost nothing and reach nobody", async ({ service, re
   const [first] = await receiver.arrivals(1, { path: "/quiet" });
   expect(first!.body.toString()).toBe('"right"');
   expect(await acceptedEvents(service, other)).toBe(1);
+});
+
+it("a coding that is not spoken, and a notice of a processor that there is not: refused, and no fault", async ({
+  service,
+  sendRaw,
+  head,
+  target,
+}) => {
+  const coded = head(`/t/${target.id}`, "content-type: application/json", "transfer-encoding: gzip, chunked");
+  expect(await sendRaw(coded)).toMatch(/^HTTP\/1.1 501 /);
+  expect((await service.call("POST", "/api/v1/billing/webhook", { body: {} })).status).toBe(503);
+  const noted = await until(
+    () => service.output().match(/^.*"request refused".*$/gm),
+    (lines) => lines?.length === 2,
+  );
+  expect(noted!.map((line) => JSON.parse(line))).toMatchObject([
+    { level: 40, status: 501, reason: "the only transfer coding is chunked" },
+    { level: 40, status: 503, reason: "live billing is disabled" },
+  ]);
 });
 
 it("nothing of all this was the service's fault", ({ service }) => {

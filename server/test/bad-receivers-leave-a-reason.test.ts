@@ -228,6 +228,11 @@ describe.concurrent("a receiver that answers something else", () => {
       head("101 Switching Protocols", "connection: upgrade", "upgrade: websocket"),
       "the answer switches to another protocol, which nobody asked for",
     ],
+    [
+      "100 before its answer",
+      `${head("100 Continue")}${head("200 OK", "content-length: 0")}`,
+      "the answer begins with 100 Continue, which nobody asked for",
+    ],
     ["half of its headers", "HTTP/1.1 200 OK\r\ncont", "closed in the middle of the answer's headers"],
   ] as const)("says %s", async ([_what, bytes, error], { expectFailed }) => {
     const { url } = await receiverThat((socket) => socket.end(bytes));

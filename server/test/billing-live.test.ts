@@ -183,6 +183,24 @@ describe("usage with live billing", () => {
     expect(body.usage).toMatchObject({ accepted_events: 5, pending_meter_events: 0 });
   });
 
+  it.for(["gateway_200", "gateway_502"] as const)(
+    "is exported again when something in front of the processor answered in its place: %s",
+    async (kind, { subscribe, processor, sendItems, read }) => {
+      const account = await subscribe();
+      await processor.control({ action: "faults", faults: [{ match: "meter_events", kind, times: 1 }] });
+      await sendItems(account, 3);
+      await vi.waitFor(
+        async () =>
+          expect((await read(account, "/reconciliation")).body).toMatchObject({
+            status: "reconciled",
+            accepted_events: 3,
+            processor_events: 3,
+          }),
+        { timeout: 20_000, interval: 100 },
+      );
+    },
+  );
+
   it("is pending, not lost, while the processor has not counted it yet", async ({
     subscribe,
     processor,
@@ -215,6 +233,8 @@ describe("a processor in trouble", () => {
     ["reset", 503],
     ["error_before", 503],
     ["limit", 503],
+    ["gateway_200", 503],
+    ["gateway_502", 503],
   ] as const)(
     "that answers with %s makes the routes answer %d, with words",
     async ([kind, status], { subscribe, processor, read, checkout, sendItems }) => {

@@ -118,6 +118,7 @@ describe("a link", () => {
 
 describe("a session", () => {
   it("sees the customer's own things, without what its organization notes of them", async ({
+    call,
     enter,
     shops: { own },
   }) => {
@@ -129,6 +130,9 @@ describe("a session", () => {
       expect(shown).not.toHaveProperty("metadata");
       expect(shown).not.toHaveProperty("uid");
     }
+    const named = `/api/v1/targets?uid=own-hook`;
+    expect((await call("GET", named)).body.targets).toHaveLength(1);
+    expect((await as("GET", named)).body.targets).toEqual([]);
     const { events } = (await as("GET", "/api/v1/events")).body;
     expect(new Set(events.map(({ endpoint_id: id }: { endpoint_id: string }) => id))).toEqual(
       new Set([own.webhook]),
@@ -247,6 +251,15 @@ describe("a session", () => {
       away,
     );
     expect(await as("PATCH", `/api/v1/targets/${own.webhook}`, { customer_uid: null })).toMatchObject(away);
+  });
+
+  it("cannot have what is published to it refused as too large", async ({ call, enter, shops: { own } }) => {
+    const as = await enter("own");
+    const little = { max_payload_bytes: 1 };
+    const webhook = { kind: "webhook", name: "little", url: "http://127.0.0.1:9/", ...little };
+    expect(await as("POST", "/api/v1/targets", webhook)).toMatchObject(refused);
+    expect(await as("PATCH", `/api/v1/targets/${own.webhook}`, little)).toMatchObject(refused);
+    expect((await call("POST", "/p/own", { order: 1001 })).status).toBe(202);
   });
 
   it("makes fifty webhooks at most", async ({ call, enter }) => {

@@ -108,7 +108,12 @@ describe("a legacy endpoint", () => {
 
   it("is not changed by a body without a known field: 400", async ({ newEndpoint, call }) => {
     const { id } = await newEndpoint();
-    expect((await call("PATCH", `/endpoints/${id}`, { colour: "red" })).status).toBe(400);
+    for (const changes of [{}, { colour: "red" }, { uid: "a-target's", headers: {} }]) {
+      expect(await call("PATCH", `/endpoints/${id}`, changes)).toMatchObject({
+        status: 400,
+        body: { error: expect.not.stringMatching(/headers|uid|filter/) },
+      });
+    }
   });
 });
 

@@ -189,6 +189,38 @@ describe("limited to a customer", () => {
     expect(await call("GET", "/api/v1/customers/own")).toMatchObject(refused);
   });
 
+  it("leaves alone what a publication sent to a target that is another customer's by now", async ({
+    keyOf,
+    as,
+    call: everything,
+    shops: _made,
+  }) => {
+    const call = as((await keyOf({ scope: "customer", customer_uid: "own" })).key);
+    const moving = { kind: "mailbox", name: "moving", customer_uid: "own" };
+    const { id: mailbox } = (await everything("POST", "/api/v1/targets", moving)).body;
+    const publication = (await everything("POST", "/p/own", {})).body;
+    const publishedTo = async (reader: typeof call): Promise<string[]> => {
+      const { items } = (await reader("GET", `/api/v1/publications/${publication.id}`)).body.publication;
+      return items.map(({ endpoint_id: target }: { endpoint_id: string }) => target);
+    };
+    const claim = await everything("POST", `/api/v1/mailboxes/${mailbox}/claim`, {});
+    const [{ id, claim_token }] = claim.body.messages;
+    const messages = [{ id, claim_token }];
+    await everything("POST", `/api/v1/mailboxes/${mailbox}/reject`, { messages, reason: "no" });
+    expect(await publishedTo(call)).toContain(mailbox);
+
+    await everything("PATCH", `/api/v1/targets/${mailbox}`, { customer_uid: "other" });
+    expect(await publishedTo(call)).not.toContain(mailbox);
+    const replay = `/api/v1/publications/${publication.id}/replay`;
+    const nothing = { status: 202, body: { items: [], skipped: [] } };
+    expect(await call("POST", replay, { to: "failed" })).toMatchObject(nothing);
+    expect(await publishedTo(everything)).toContain(mailbox);
+    expect((await everything("POST", replay, { to: "failed" })).body.items).toMatchObject([
+      { target_id: mailbox },
+    ]);
+    await everything("DELETE", `/api/v1/targets/${mailbox}`);
+  });
+
   it("sends and publishes to it, and makes what is its own", async ({ keyOf, as, shops: { own, other } }) => {
     const call = as((await keyOf({ scope: "customer", customer_uid: "own" })).key);
     expect((await call("POST", `/t/${own.webhook}`, {})).status).toBe(202);

@@ -8,6 +8,7 @@ import { plain } from "../output.ts";
 import type { Session } from "../session.ts";
 import { findMailbox } from "./chooseTarget.ts";
 import { patiently } from "./patiently.ts";
+import { requireProgram } from "./requireProgram.ts";
 
 export const consumerOptions: Options = {
   concurrency: { type: "string", value: "N", help: "messages at the same time, 1 to 100; 1 unless given" },
@@ -41,6 +42,7 @@ async function work(session: Session, input: Input): Promise<void> {
     throw new UsageError("say which command to run: postrider mailbox work <mailbox> -- <command>");
   const concurrency = input.number("concurrency", 1, 100) ?? 1;
   const leaseSeconds = input.number("lease", 5, 86_400) ?? 60;
+  requireProgram(file, env);
   const service = await session.connect();
   const mailbox = await findMailbox(service.client, input.words[0]!);
   const stop = session.untilStopped();

@@ -1,6 +1,6 @@
 import { CommandError, exitCodes, UsageError } from "../exitCodes.ts";
 import { profilesPath, readProfile } from "./profiles.ts";
-import { readSecret, type SecretSource } from "./readSecret.ts";
+import { carriedSecret, readSecret, type SecretSource } from "./readSecret.ts";
 
 /** Which service, and with which API key. */
 export interface Connection {
@@ -25,7 +25,7 @@ export const defaultProfile = "default";
 
 /**
  * The service and the key of a command: an option, then the environment, then the profile.
- * @throws {CommandError} when there is no key for this service.
+ * @throws {CommandError} when there is no key for this service, or one that is none.
  */
 export async function findConnection(asked: Asked, around: Surroundings): Promise<Connection> {
   const { env } = around;
@@ -34,7 +34,7 @@ export async function findConnection(asked: Asked, around: Surroundings): Promis
   const url = readUrl(asked.url ?? nonEmpty(env["POSTRIDER_URL"]) ?? profile?.url ?? defaultUrl);
   if (asked.keyStdin) return { url, key: await readSecret(around.stdin, around.say, "API key") };
   const key = asked.profile === undefined ? nonEmpty(env["POSTRIDER_KEY"]) : undefined;
-  if (key !== undefined) return { url, key };
+  if (key !== undefined) return { url, key: carriedSecret(key, "API key") };
   if (profile === undefined) {
     throw new CommandError(
       name === defaultProfile

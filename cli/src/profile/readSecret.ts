@@ -8,7 +8,20 @@ export type SecretSource = NodeJS.ReadableStream & {
 
 const maxBytes = 4096;
 
-/** The first line of the standard input. @throws {CommandError} when it is empty or far too long. */
+/**
+ * A secret without blanks and line ends around it.
+ * @throws {CommandError} when a header cannot carry it; `fetch` would say so, too, and repeat the secret.
+ */
+export function carriedSecret(text: string, what: string): string {
+  const secret = text.trim();
+  if (!/[^!-~]/.test(secret)) return secret;
+  throw new CommandError(
+    `the ${what} has a blank, a line end or another character that none has: look at where it comes from`,
+    exitCodes.credential,
+  );
+}
+
+/** The first line of the standard input. @throws {CommandError} when it is empty, far too long or none. */
 export async function readSecret(
   source: SecretSource,
   say: (text: string) => void,
@@ -21,7 +34,7 @@ export async function readSecret(
   }
   try {
     const text = (await readLine(source)).trim();
-    if (text !== "") return text;
+    if (text !== "") return carriedSecret(text, what);
   } finally {
     if (isAsked) source.setRawMode?.(false);
     source.pause();

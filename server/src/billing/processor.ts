@@ -1,6 +1,7 @@
 import { Stripe } from "stripe";
 import type { StripeConfig } from "../config/config.ts";
 import { ApiError } from "../http/contract/errors.ts";
+import { createCheckedHttpClient } from "./checkedAnswers.ts";
 
 /** How long the processor may keep a request waiting without a byte. */
 const defaultTimeoutMs = 10_000;
@@ -13,6 +14,7 @@ export function createProcessor(config: StripeConfig, timeoutMs = defaultTimeout
   return new Stripe(config.secretKey, {
     maxNetworkRetries: 0,
     telemetry: false,
+    httpClient: createCheckedHttpClient(),
     timeout: timeoutMs,
     appInfo: { name: "postrider" },
     ...(config.apiBase !== undefined && addressOf(config.apiBase)),

@@ -16,6 +16,7 @@ import { registerBodyParser, statedBytes } from "./contract/body.ts";
 import { createBodyRoom } from "./contract/bodyRoom.ts";
 import type { KeyOwners } from "./contract/keyOwners.ts";
 import { toApiError } from "./contract/errorAnswer.ts";
+import { noteFailure } from "./contract/noteFailure.ts";
 import { errorHeaders, notFound, unauthorized } from "./contract/errors.ts";
 import { headProblem } from "./contract/headProblem.ts";
 import { knownQuery } from "./contract/knownQuery.ts";
@@ -294,7 +295,7 @@ function answerError(
   reply: FastifyReply,
 ): unknown {
   const answer = toApiError(error, request.routeOptions.config.missingFields);
-  if (answer.status >= 500) deps.log.failure(request.id, answer.status, error);
+  noteFailure(deps.log, { requestId: request.id, error, answer });
   for (const [name, value] of errorHeaders(answer)) void reply.header(name, value);
   if (answer.status === 501 || answer.status === 505) void reply.header("connection", "close");
   return reply

@@ -2,7 +2,7 @@ import { type Static, Type } from "typebox";
 import { callJson } from "./interfaceCall.ts";
 import { fieldsOf } from "./itemTools.ts";
 import { maxPayloadBytes, partOf } from "./payloadPart.ts";
-import { closed, Moment, Name, Notice, notice, PayloadPart } from "./schemas.ts";
+import { closed, EventTypeName, Moment, Notice, notice, PayloadPart } from "./schemas.ts";
 import { changes, defineTool, reads, type Tool } from "./tool.ts";
 
 /** In a path: `.` and `..` would name another one. */
@@ -40,7 +40,7 @@ function listEventTypes(): Tool {
       annotations: reads("List event types"),
       inputSchema: Type.Object(
         {
-          prefix: Type.Optional(Name("Only types whose name begins with this")),
+          prefix: Type.Optional(EventTypeName("Only types whose name begins with this")),
           deprecated: Type.Optional(Type.Boolean({ description: "Only those on their way out, or not" })),
           after: Type.Optional(TypeName),
         },

@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { type Static, Type } from "typebox";
 import { type CallInterface, callJson } from "./interfaceCall.ts";
-import { Name } from "./schemas.ts";
+import { EventTypeName, Name } from "./schemas.ts";
 
 /** What is said of an item that is handed over, to a target or to all of a customer. */
 export const itemFields = {
   payload: Type.Unknown({ description: "Any JSON" }),
-  event_type: Type.Optional(Name("What kind of event it is, such as order.created")),
+  event_type: Type.Optional(EventTypeName("What kind of event it is, such as order.created")),
   correlation_id: Type.Optional(Name("Joins items that belong together")),
   ordering_key: Type.Optional(Name("In a mailbox: items with the same key are read in order")),
 };

@@ -7,6 +7,9 @@ export const Id = (description: string) => Type.String({ pattern: "^[0-9a-f]{32}
 /** Goes into a header. */
 export const Name = (description: string) => Type.String({ pattern: "^[ -~]{1,255}$", description });
 
+/** Of an item or of the catalogue, which have one character more than headers of names. */
+export const EventTypeName = (description: string) => Type.String({ pattern: "^[ -~]{1,256}$", description });
+
 export const Text = Type.Union([Type.String(), Type.Null()]);
 export const Moment = Type.Integer({ description: "Unix seconds" });
 export const MaybeMoment = Type.Union([Moment, Type.Null()]);
@@ -29,7 +32,7 @@ function oneOf<Word extends string>(words: readonly Word[], description?: string
 /** Which items are meant. */
 export const itemFilter = {
   target_id: Type.Optional(Id("Only items of this target")),
-  event_type: Type.Optional(Name("Only items of exactly this type")),
+  event_type: Type.Optional(EventTypeName("Only items of exactly this type")),
   correlation_id: Type.Optional(Name("Only items with this one")),
   created_after: Type.Optional(Moment),
   created_before: Type.Optional(Moment),

@@ -37,11 +37,15 @@ function isTlsRecord(data: unknown): boolean {
 export const contradictoryLength =
   "the answer is not valid HTTP: its Content-Length contradicts another header, or is too large";
 
-/** The answer is none to the request that was sent. @param said undici's message, which begins with "bad". */
+/**
+ * The answer is none to the request that was sent. undici ends the connection at a 100 (Continue) that no `Expect` asked for,
+ * though more follows, and takes the other answers below 200 for what they are.
+ * @param said undici's message, which begins with "bad".
+ */
 export function describeStrayAnswer(said: string): string {
   return said === "bad upgrade"
     ? "the answer switches to another protocol, which nobody asked for"
-    : "the answer is not a response to the request";
+    : "the answer begins with 100 Continue, which nobody asked for";
 }
 
 const closings: Record<AnswerProgress, string> = {

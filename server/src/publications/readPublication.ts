@@ -9,6 +9,7 @@ import { type EventScope, readEvents } from "../events/store.ts";
 import { notFound } from "../http/contract/errors.ts";
 import { bucketOf, idTimeMs } from "../postgres/ids.ts";
 import type { Queries } from "../postgres/tables.ts";
+import { itemsWithinReach } from "./itemsWithinReach.ts";
 import { latestCopies } from "./latestCopies.ts";
 import type { Publication, PublicationQuery, PublicationSummary } from "./schemas.ts";
 
@@ -48,11 +49,14 @@ export function publicationPage(
   `;
 }
 
-/** A publication and what became of each of its items. @throws {ApiError} 404 when the organization has none with this id. */
+/**
+ * A publication and what became of each of its items, as far as the caller reaches.
+ * @throws {ApiError} 404 when the organization has none with this id.
+ */
 export async function readPublication(
   { pool, queries }: { pool: pg.Pool; queries: Queries },
   scope: EventScope,
-  id: string,
+  { id, customerUid }: { id: string; customerUid: string | undefined },
 ): Promise<Static<typeof Publication>> {
   const { rows } = await pool.query<PublicationRow>({
     name: "read_publication",
@@ -67,7 +71,8 @@ export async function readPublication(
   if (row === undefined) throw notFound();
   const fields = new Set(optionalFieldNames);
   return inSnapshot(queries, async (snapshot) => {
-    const events = await readEvents(snapshot, scope, row.event_ids);
+    const stored = await readEvents(snapshot, scope, row.event_ids);
+    const events = await itemsWithinReach(snapshot, stored, customerUid);
     const progress = await readProgress(snapshot, events);
     const copies = await latestCopies(snapshot, scope, events);
     const items = events.map((event) => {

@@ -8,6 +8,7 @@ import { type Filtered, judge, openFilters } from "../filters/filter.ts";
 import { boolArray, uuidArray } from "../postgres/hot/binaryArray.ts";
 import { functionQuery } from "../postgres/functionQuery.ts";
 import { inTransactionOf, type Queries } from "../postgres/tables.ts";
+import { itemsWithinReach } from "./itemsWithinReach.ts";
 import { latestCopies } from "./latestCopies.ts";
 import { maxItems } from "./publisher.ts";
 import { largerThan, tooManyTargets } from "./refusals.ts";
@@ -26,12 +27,17 @@ export interface PublicationKey {
 /**
  * Delivers once more what of a publication failed or is dead. An item whose latest replay waits or went through is left
  * alone, so that the call can be repeated.
+ * @param key with the customer that the caller is limited to, if it is: what is beyond it is left alone, too.
  * @throws {ApiError} 404 when the organization has no such publication.
  */
-export async function replayToFailed(deps: ReplayDeps, { orgId, id }: PublicationKey): Promise<Replayed> {
+export async function replayToFailed(
+  deps: ReplayDeps,
+  { orgId, id, customerUid }: PublicationKey & { customerUid: string | undefined },
+): Promise<Replayed> {
   const scope = { orgId, mailboxRetentionMs: mailboxRetentionMs(deps.config) };
   const replayed = await inTransactionOf(deps.queries, async (transaction) => {
-    const events = await readEvents(transaction, scope, await lockedItems(transaction, { orgId, id }));
+    const stored = await readEvents(transaction, scope, await lockedItems(transaction, { orgId, id }));
+    const events = await itemsWithinReach(transaction, stored, customerUid);
     const copies = await latestCopies(transaction, scope, events);
     const items: ReplayedItem[] = [];
     const skipped: SkippedItem[] = [];

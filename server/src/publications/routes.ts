@@ -186,7 +186,8 @@ export function publicationRoutes(deps: PublicationDeps): Routes<"list" | "read"
       async ({ caller, params: { id } }) => {
         if (!isId(id)) throw notFound();
         const scope = { orgId: caller.orgId, mailboxRetentionMs: mailboxRetentionMs(deps.config) };
-        return { publication: await readPublication(deps, scope, id) };
+        const named = { id, customerUid: customerOf(caller.scope) };
+        return { publication: await readPublication(deps, scope, named) };
       },
     ),
     replay: route(
@@ -201,11 +202,11 @@ export function publicationRoutes(deps: PublicationDeps): Routes<"list" | "read"
           410: "Its payload was erased",
         },
       },
-      async ({ caller: { orgId }, params: { id }, body, reply }) => {
+      async ({ caller: { orgId, scope }, params: { id }, body, reply }) => {
         if (!isId(id)) throw notFound();
         const replayed =
           body.to === "failed"
-            ? await replayToFailed(deps, { orgId, id })
+            ? await replayToFailed(deps, { orgId, id, customerUid: customerOf(scope) })
             : await publishToAdded(deps, { orgId, id });
         void reply.code(202);
         return replayed;

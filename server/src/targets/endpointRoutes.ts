@@ -2,7 +2,7 @@ import { Type } from "typebox";
 import { originOf } from "../audit/origin.ts";
 import { removal } from "../http/contract/removal.ts";
 import { isId } from "../postgres/ids.ts";
-import { notFound } from "../http/contract/errors.ts";
+import { ApiError, notFound } from "../http/contract/errors.ts";
 import { type RouteDefinition, route, type Routes } from "../http/contract/route.ts";
 import { Id, IdParams } from "../http/contract/schemas.ts";
 import { endpointAnswer } from "./answers.ts";
@@ -65,6 +65,10 @@ export function endpointRoutes(deps: TargetDeps): Routes<"list" | "create" | "re
       async (call) => {
         const present = await findEndpoint(deps, call.caller.orgId, call.params.id);
         const changes = knownOf(inputs.endpointChanges, call.body);
+        if (Object.keys(changes).length === 0) {
+          const fields = Object.keys(inputs.endpointChanges.properties).join(", ");
+          throw new ApiError(400, `nothing to change: an endpoint takes ${fields}`);
+        }
         const { target, heldItems } = await updateTarget(deps, originOf(call), present, changes);
         return { endpoint: { ...endpointAnswer(target), held_items: heldItems } };
       },

@@ -16,7 +16,9 @@ export function withinReach(scope: Scope | undefined, filter: TargetFilter): Tar
   const own = customerOf(scope);
   if (own === undefined) return filter;
   const isOther = filter.customerUid !== undefined && filter.customerUid !== own;
-  return isOther ? undefined : { ...filter, customerUid: own };
+  // To the portal a target has no uid, so that guesses at what the organization calls it find nothing.
+  const isUnseen = scope?.kind === "portal" && filter.uid !== undefined;
+  return isOther || isUnseen ? undefined : { ...filter, customerUid: own };
 }
 
 /** A new target as its caller may make it: of the customer to which the caller is limited. @throws {ApiError} 400, 403 */
@@ -76,14 +78,17 @@ async function refuseOtherResults(
   }
 }
 
+/** What the organization alone says of a target; a publication is refused as a whole where one target takes less. */
+const organizations = ["uid", "metadata", "max_payload_bytes"] as const;
+
 /**
  * A portal has webhooks: mailboxes are read with API keys, which a customer has none of, and an agent is called with the
  * organization's word for it.
  */
-function refuseToPortal(kind: string, { uid, metadata }: Pick<TargetChanges, "uid" | "metadata">): void {
+function refuseToPortal(kind: string, input: Pick<TargetChanges, (typeof organizations)[number]>): void {
   if (kind !== "webhook") throw refused("in the portal only webhooks can be made, changed and deleted");
-  if (uid !== undefined) throw refused("uid is not the customer's to give");
-  if (metadata !== undefined) throw refused("metadata is not the customer's to give");
+  const field = organizations.find((name) => input[name] !== undefined);
+  if (field !== undefined) throw refused(`${field} is not the customer's to give`);
 }
 
 function refused(message: string): ApiError {

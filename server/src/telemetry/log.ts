@@ -10,7 +10,7 @@ export interface Log {
   request(request: RequestLine, status: number, durationMs: number): void;
   /** The one wide line of an attempt. */
   attempt(line: AttemptLine): void;
-  /** Why a request was answered with 5xx. */
+  /** A fault, by which a request was answered with 5xx. */
   failure(requestId: string, status: number, error: Error): void;
   /** Lines that another thread has put together. */
   lines(text: string): void;

@@ -81,6 +81,8 @@ test.each([
   ["86400", dayMs],
   ["86401", dayMs],
   ["999999999999999", dayMs],
+  ["9999999999999999", dayMs],
+  ["9".repeat(400), dayMs],
   ["Tue, 24 Nov 2026 12:00:00 GMT", dayMs],
   ["Sat, 21 Nov 2026 12:00:40 GMT", 40_000],
   ["Saturday, 21-Nov-26 12:00:40 GMT", 40_000],

@@ -56,7 +56,7 @@ const asctimeDate = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2} \d{4
  */
 function parseRetryAfterMs(header: string, nowMs: number): number | null {
   const value = header.trim();
-  if (/^\d{1,15}$/.test(value)) {
+  if (/^\d+$/.test(value)) {
     return Number(value) * 1000;
   }
   const date =

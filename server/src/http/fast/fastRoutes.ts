@@ -1,5 +1,6 @@
 import type { FastifyError } from "fastify";
 import { toApiError } from "../contract/errorAnswer.ts";
+import { noteFailure } from "../contract/noteFailure.ts";
 import { errorHeaders, unauthorized } from "../contract/errors.ts";
 import type { KeyOwner, KeyOwners } from "../contract/keyOwners.ts";
 import type { FastAnswer, WholeRequest } from "../contract/route.ts";
@@ -74,6 +75,6 @@ function errorAnswer(
 ): FastAnswer {
   const answer = toApiError(error);
   const { status, message } = answer;
-  if (status >= 500) deps.log.failure(requestId, status, error);
+  noteFailure(deps.log, { requestId, error, answer });
   return { status, text: JSON.stringify({ error: message }), headers: errorHeaders(answer) };
 }

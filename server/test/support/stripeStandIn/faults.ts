@@ -3,7 +3,8 @@ import type { World } from "./world.ts";
 /**
  * What goes wrong with a request: `down` refuses to answer before doing anything; `reset` does so by breaking the
  * connection; `lose` does the work and breaks the connection before the answer; `hang_before` and `hang_after`
- * never answer; `error_before` and `error_after` answer 500; `limit` answers 429; `slow` answers late.
+ * never answer; `error_before` and `error_after` answer 500; `limit` answers 429; `slow` answers late. With `gateway_200` and
+ * `gateway_502` something in front of it answers in its place, with JSON of its own.
  */
 export type FaultKind =
   | "reset"
@@ -13,7 +14,9 @@ export type FaultKind =
   | "error_before"
   | "error_after"
   | "limit"
-  | "slow";
+  | "slow"
+  | "gateway_200"
+  | "gateway_502";
 
 export interface Fault {
   /** Found in "METHOD /path". */

@@ -85,6 +85,12 @@ async function answerCall(
     case "error_before":
       send(response, 500, { error: { type: "api_error", message: "An unknown error occurred" } });
       return;
+    case "gateway_200":
+      send(response, 200, {});
+      return;
+    case "gateway_502":
+      send(response, 502, { message: "Bad Gateway" });
+      return;
     case "limit":
       send(response, 429, {
         error: { type: "invalid_request_error", code: "rate_limit", message: "Too many requests" },
