@@ -96,7 +96,11 @@ export async function playEpisode(world: World, input: EpisodeInput): Promise<Ep
     const harm = lap();
     say("healing");
     recorder.note("heal");
-    await inTime(settle(world, clients, recorder), 2 * healLimitMs, "healing");
+    await inTime(settle(world, clients, recorder), {
+      limitMs: 2 * healLimitMs,
+      what: "healing",
+      signal: input.signal,
+    });
     const heal = lap();
     const judgeAgain = async (): Promise<string[]> =>
       judge(recorder.history, await gatherFacts(world, clients.account));
@@ -139,7 +143,7 @@ async function play(
     await delay(Math.max(0, begunAtMs + step.atMs - performance.now()), undefined, { signal });
     say(step.says);
     recorder.note(step.says);
-    const acting = act(step, world, recorder);
+    const acting = act(step, { world, recorder, signal });
     // Awaited with all others in the end.
     acting.catch(() => undefined);
     underWay.push(acting);
@@ -154,15 +158,23 @@ interface Playing {
   recorder: Recorder;
 }
 
-async function act(step: ScheduledStep, world: World, recorder: Recorder): Promise<void> {
-  await inTime(step.act(world), stepLimitMs, step.says);
+async function act(
+  step: ScheduledStep,
+  { world, recorder, signal }: { world: World; recorder: Recorder; signal: AbortSignal },
+): Promise<void> {
+  await inTime(step.act(world), { limitMs: stepLimitMs, what: step.says, signal });
   recorder.note(`over: ${step.says}`);
 }
 
-/** @throws Error when it takes longer; whoever catches it ends what it needs. */
-async function inTime<T>(work: Promise<T>, limitMs: number, what: string): Promise<T> {
+/** @throws Error when it takes longer, and when the signal is given; whoever catches it ends what it needs. */
+async function inTime<T>(
+  work: Promise<T>,
+  { limitMs, what, signal }: { limitMs: number; what: string; signal: AbortSignal },
+): Promise<T> {
   const done = new AbortController();
-  const late = delay(limitMs, undefined, { signal: done.signal }).then(() => {
+  // The work goes on behind a signal, and fails when what it needs is ended.
+  work.catch(() => undefined);
+  const late = delay(limitMs, undefined, { signal: AbortSignal.any([done.signal, signal]) }).then(() => {
     throw new Error(`"${what}" is not over after ${limitMs / 1000} s`);
   });
   try {
