@@ -1,11 +1,12 @@
 import type pg from "pg";
 import { expect } from "vitest";
 import { withSnapshot } from "../src/backup/takeSnapshot.ts";
-import { cellSchemaPattern, unfinishedSchemaPattern } from "../src/postgres/cells.ts";
+import { cellSchemaPattern, cellSchemas, unfinishedSchemaPattern } from "../src/postgres/cells.ts";
 import { newId } from "../src/postgres/ids.ts";
 import { migrate, migrationLockKey } from "../src/postgres/migrate.ts";
 import { dayMs, dayName } from "../src/postgres/partitions.ts";
 import { newProcessRecord, noteAlive, noteEnd } from "../src/postgres/processes.ts";
+import { tablesOfCells } from "../src/postgres/tablePlaces.ts";
 import { createEmptyTestDatabase, type TestDatabase } from "./support/database.ts";
 import { runDatabaseCommand } from "./support/databaseCommand.ts";
 import { rowsOf } from "./support/filledDatabase.ts";
@@ -48,6 +49,19 @@ async function sessionsOfCommand(pool: pg.Pool): Promise<{ all: number; waiting:
   return rows[0]!;
 }
 
+/** Whether anybody may write into the undivided tables. */
+async function mayBeWritten(pool: pg.Pool): Promise<boolean> {
+  const { rows } = await pool.query<{ tables: number }>(
+    `select count(distinct relation)::integer as tables
+     from pg_locks
+     where mode in ('ExclusiveLock', 'AccessExclusiveLock')
+       and granted
+       and relation in (select ('public.' || name)::regclass from unnest($1::text[]) as t (name))`,
+    [tablesOfCells],
+  );
+  return rows[0]!.tables < tablesOfCells.length;
+}
+
 it("a command that is killed leaves the database as it was, and can be given again", async ({
   database,
   pool,
@@ -67,6 +81,7 @@ it("a command that is killed leaves the database as it was, and can be given aga
       });
       const sessions = () => sessionsOfCommand(pool);
       await until(sessions, ({ waiting }) => waiting > 0);
+      expect(await mayBeWritten(pool)).toBe(false);
       program.kill("SIGKILL");
       await until(sessions, ({ all }) => all === 0);
     } finally {
@@ -131,11 +146,12 @@ it("ids from before cells are refused, where they belong to another cell than th
   pool,
   divide,
 }) => {
-  const orgId = await storeOrganization(pool, newId(0x00, Date.now()));
+  // In the last bucket of the first of two cells, and of the second of four.
+  const orgId = await storeOrganization(pool, newId(0x7f, Date.now()));
   const targetOf = (bucket: number): Promise<string> =>
     storeTarget(pool, orgId, { id: newId(bucket, Date.now()) });
-  await targetOf(0x0f);
-  await targetOf(0x50);
+  await targetOf(0x70);
+  await storeDueItems(pool, { orgId, targetId: await targetOf(0x3f), count: 2 });
   const refused = await divide();
   expect(refused).toMatchObject({
     code: 1,
@@ -150,8 +166,8 @@ it("ids from before cells are refused, where they belong to another cell than th
     /1 of the 3 targets, .* of 2 cells .*: it can be divided once they and their items are gone$/,
   );
   await pool.query("delete from events where target_id = $1", [gone]);
-  await pool.query("delete from deliveries");
   expect(await divide("db", "divide", "--cells", "2", "--yes")).toMatchObject({ code: 0 });
+  expect((await rowsOf(pool, cellSchemas(2)[0]!)).get("events")).toHaveLength(2);
   const again = await divide();
   expect(again).toMatchObject({
     code: 1,
