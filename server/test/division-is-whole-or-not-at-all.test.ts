@@ -7,6 +7,7 @@ import { migrate, migrationLockKey } from "../src/postgres/migrate.ts";
 import { dayMs, dayName } from "../src/postgres/partitions.ts";
 import { newProcessRecord, noteAlive, noteEnd } from "../src/postgres/processes.ts";
 import { tablesOfCells } from "../src/postgres/tablePlaces.ts";
+import { divisionLockKey } from "../src/process/divideDatabase.ts";
 import { createEmptyTestDatabase, type TestDatabase } from "./support/database.ts";
 import { runDatabaseCommand } from "./support/databaseCommand.ts";
 import { rowsOf } from "./support/filledDatabase.ts";
@@ -120,10 +121,14 @@ it("what cannot be divided is refused with the reason, and stays as it is", asyn
   await refuses(`a service runs on the database .on ${service.host}.: stop it first`, 5);
   await noteEnd(pool, service);
 
-  const starting = await pool.connect();
-  await starting.query("select pg_advisory_lock($1)", [migrationLockKey]);
-  await refuses("a process starts on the database", 5);
-  starting.release(true);
+  // Of a process that starts, and of a division whose other session has broken.
+  for (const key of [migrationLockKey, divisionLockKey]) {
+    const holder = await pool.connect();
+    await holder.query("select pg_advisory_lock($1)", [key]);
+    await refuses("a process starts on the database, or another divides it", 5);
+    await holder.query("select pg_advisory_unlock($1)", [key]);
+    holder.release();
+  }
 
   const { rows } = await pool.query<{ name: string }>(
     "select name from schema_changes order by version desc limit 1",

@@ -39,6 +39,7 @@ export async function divide(division: Division, count: number): Promise<Divided
   await refuseIndivisible(guard, count);
   await removeUnfinished(filler);
   const home = await tableSchema(guard);
+  doing("waiting for those who write");
   await guard.query("begin");
   try {
     const names = tablesOfCells.map((table) => `only ${home}.${table}`).join(", ");

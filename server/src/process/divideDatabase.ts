@@ -10,6 +10,9 @@ import type { Talk } from "./databaseCommands.ts";
 import { type AsItIs, openAsItIs } from "./openAsItIs.ts";
 import { type StartProgress, tellProgress } from "./startProgress.ts";
 
+/** The advisory lock of who fills tables: were the guard's session to break alone, two could fill the same. */
+export const divisionLockKey = 7_281_934_020;
+
 /** Divides the data plane of a database into cells, while no service runs. */
 export async function divideDatabase(config: Config, count: number, { say, show }: Talk): Promise<void> {
   const progress = tellProgress(say);
@@ -34,7 +37,8 @@ async function divideAlone(database: AsItIs, count: number, progress: StartProgr
   const filler = await openSession(database.connection);
   try {
     for (const session of [guard, filler]) await stopSoon(session);
-    await lockOut(guard);
+    await lockOut(guard, migrationLockKey);
+    await lockOut(filler, divisionLockKey);
     if (database.isAlone) await noteAllEnded(guard);
     await refuseWhileRunning(guard);
     const divided = await divide({ guard, filler, doing: (what) => progress.doing(what) }, count);
@@ -47,9 +51,9 @@ async function divideAlone(database: AsItIs, count: number, progress: StartProgr
 }
 
 /** Nobody starts who has not had the migration lock; who started before is written down as running. */
-async function lockOut(client: pg.ClientBase): Promise<void> {
+async function lockOut(client: pg.ClientBase, key: number): Promise<void> {
   const { rows } = await client.query<{ is_ours: boolean }>("select pg_try_advisory_lock($1) as is_ours", [
-    migrationLockKey,
+    key,
   ]);
   if (rows[0]!.is_ours) return;
   throw new CommandError(
