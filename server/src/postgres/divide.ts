@@ -23,6 +23,7 @@ export interface Division {
 
 /** How much went to the cells. */
 export interface Divided {
+  /** Those that had rows. */
   tables: number;
   rows: number;
 }
@@ -41,41 +42,55 @@ export async function divide(division: Division, count: number): Promise<Divided
   const home = await tableSchema(guard);
   doing("waiting for those who write");
   await guard.query("begin");
+  let filled: Filled;
   try {
     const names = tablesOfCells.map((table) => `only ${home}.${table}`).join(", ");
     await guard.query(`lock table ${names} in exclusive mode`);
-    const divided = await fillCells(division, home, unfinishedSchemas(count));
+    filled = await fillCells(division, home, unfinishedSchemas(count));
     doing("showing the cells, and dropping the rows where they were");
     await showCells(guard, home, count);
     await guard.query("commit");
-    return divided;
   } catch (error) {
     // Either session may be what broke; then the next start removes what is left.
     await guard.query("rollback").catch(() => undefined);
     await removeUnfinished(filler).catch(() => undefined);
     throw error;
   }
+  for (const table of filled.tables) {
+    doing(`gathering statistics of ${table}`);
+    for (const schema of cellSchemas(count)) await filler.query(`analyze ${schema}.${table}`);
+  }
+  return { tables: filled.tables.length, rows: filled.rows };
+}
+
+interface Filled {
+  /** Those that have rows. */
+  tables: string[];
+  rows: number;
 }
 
 async function fillCells(
   { filler, doing }: Division,
   home: string,
   schemas: readonly string[],
-): Promise<Divided> {
+): Promise<Filled> {
   const wanted = await readShapes(filler, home, tablesOfCells);
   doing("making the cells' tables");
   const keys: string[][] = [];
   for (const schema of schemas) keys.push(await makeTables(filler, { home, schema }, wanted));
   const sources = await storedTables(filler, home, tablesOfCells);
+  const filled = new Set<string>();
   let rows = 0;
   for (const { table, source } of sources) {
     doing(`moving ${source} (${rows} rows moved before)`);
     const columns = [...wanted.get(table)!.columns.keys()];
-    rows += await moveRows(
+    const moved = await moveRows(
       filler,
       { home, source, columns, bucket: bucketOfRow(table, new Set(columns), home) },
       schemas,
     );
+    rows += moved;
+    if (moved > 0) filled.add(table);
   }
   // Much faster than with every row.
   for (const [number, schema] of schemas.entries()) {
@@ -87,7 +102,7 @@ async function fillCells(
     await refuseUnlike(filler, { home, schema }, wanted);
     await filler.query("reset search_path");
   }
-  return { tables: sources.length, rows };
+  return { tables: [...filled], rows };
 }
 
 /** @returns the statements that make constraints and indexes. */

@@ -41,10 +41,7 @@ async function divideAlone(database: AsItIs, count: number, progress: StartProgr
     await lockOut(filler, divisionLockKey);
     if (database.isAlone) await noteAllEnded(guard);
     await refuseWhileRunning(guard);
-    const divided = await divide({ guard, filler, doing: (what) => progress.doing(what) }, count);
-    progress.doing("gathering statistics");
-    await filler.query("analyze");
-    return divided;
+    return await divide({ guard, filler, doing: (what) => progress.doing(what) }, count);
   } finally {
     await Promise.allSettled([guard.end(), filler.end()]);
   }
