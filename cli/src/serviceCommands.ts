@@ -1,7 +1,7 @@
 import { type Command, connectionOptions } from "./command.ts";
 import { CommandError, exitCodes } from "./exitCodes.ts";
 
-const described: readonly Pick<Command, "name" | "words" | "summary" | "options">[] = [
+const described: readonly Pick<Command, "name" | "words" | "wordChoices" | "summary" | "options">[] = [
   {
     name: "serve",
     summary: "run the service",
@@ -22,7 +22,21 @@ const described: readonly Pick<Command, "name" | "words" | "summary" | "options"
     summary: "remove everything",
     options: { yes: { type: "boolean", help: "do it" } },
   },
-  { name: "db", words: "cells", summary: "show the cells that the database is divided into" },
+  {
+    name: "db",
+    words: "<cells|divide>",
+    wordChoices: ["cells", "divide"],
+    summary: "show the cells that the database is divided into, or divide it",
+    options: {
+      cells: {
+        type: "string",
+        value: "COUNT",
+        choices: ["2", "4", "8", "16"],
+        help: "divide it into so many",
+      },
+      yes: { type: "boolean", help: "divide it" },
+    },
+  },
   {
     name: "mcp",
     summary: "give an agent tools, over its standard input and output",

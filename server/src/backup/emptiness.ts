@@ -1,6 +1,7 @@
 import pg from "pg";
-import { cellSchemaPattern } from "../postgres/cells.ts";
+import { cellSchemaPattern, unfinishedSchemaPattern } from "../postgres/cells.ts";
 import { functionSchemaPattern } from "../postgres/functionSchema.ts";
+import { runningHosts } from "../postgres/processes.ts";
 import { tableNames } from "./ownTables.ts";
 
 /** The database holds what must not be overwritten; the message says what. */
@@ -24,23 +25,18 @@ export async function refuseUnlessEmpty(client: pg.ClientBase): Promise<void> {
 /** @throws {NotEmptyError} while a service uses the database. */
 export async function refuseWhileRunning(client: pg.ClientBase): Promise<void> {
   if (!(await isThere(client, "processes"))) return;
-  const { rows } = await client.query<{ host: string }>(
-    `select host
-     from processes
-     where ended_at is null
-       and seen_at > now() - interval '1 minute'`,
-  );
-  if (rows.length === 0) return;
+  const hosts = await runningHosts(client);
+  if (hosts.length === 0) return;
   throw new NotEmptyError(
-    `a service runs on the database (on ${rows.map(({ host }) => host).join(", ")}): stop it first; one that died counts as running for a minute`,
+    `a service runs on the database (on ${hosts.join(", ")}): stop it first; one that died counts as running for a minute`,
   );
 }
 
 /** Removes the service's tables, with what is in them, and all versions' functions. Nothing else is touched. */
 export async function dropOwnTables(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{ schema: string }>(
-    "select nspname as schema from pg_namespace where nspname ~ $1 or nspname ~ $2",
-    [functionSchemaPattern, cellSchemaPattern],
+    "select nspname as schema from pg_namespace where nspname ~ any ($1::text[])",
+    [[functionSchemaPattern, cellSchemaPattern, unfinishedSchemaPattern]],
   );
   const schemas = rows.map(({ schema }) => `drop schema ${pg.escapeIdentifier(schema)} cascade`);
   const tables = tableNames.map((name) => pg.escapeIdentifier(name)).join(", ");

@@ -50,7 +50,10 @@ export async function withSnapshot<T>(source: Source, use: (contents: Contents) 
     return await use({
       manifest,
       parts: readAll(reader, rows[0]!.id, manifest),
-      sequences: () => readSequences(reader),
+      async sequences() {
+        await refuseDivided(reader, manifest);
+        return readSequences(reader);
+      },
     });
   } finally {
     await Promise.allSettled([holder.end(), reader.end()]);
@@ -85,6 +88,15 @@ async function describeCells(client: pg.Client): Promise<OwnCell[]> {
     await client.query("reset search_path");
   }
   return cells;
+}
+
+/**
+ * A division drops tables that the snapshot still saw rows in.
+ * @throws {Error} when the database was divided while it was read.
+ */
+async function refuseDivided(client: pg.Client, { cells = [] }: Manifest): Promise<void> {
+  if ((await presentCells(client)).length === cells.length) return;
+  throw new Error("the database was divided into cells while it was read: begin again");
 }
 
 /** From here on the session's names of tables mean a cell's, and those that it has not the control plane's. */

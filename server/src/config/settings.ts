@@ -137,7 +137,7 @@ const storage = {
     parse: oneOf(["1", "2", "4", "8", "16"]),
     default: "1",
     description:
-      "An experiment, for a trial: the data plane divided into so many cells, each in a schema of its own of the one database (docs/scaling.md). All processes say the same, and it cannot be changed while the database has targets.",
+      "An experiment, for a trial: the data plane divided into so many cells, each in a schema of its own of the one database (docs/scaling.md). All processes say the same; a database keeps its number, and `postrider db divide` divides one that has targets.",
   }),
   fastSql: always({
     name: "POSTRIDER_FAST_SQL",

@@ -8,22 +8,31 @@ export interface Copy {
 
 type Shapes = ReadonlyMap<string, TableShape>;
 
+/** Statements in their order, which rows may come between. */
+interface Additions {
+  tables: string[];
+  /** Constraints and indexes. */
+  keys: string[];
+}
+
 /**
  * The statements that give a schema what it lacks of tables: whole ones, columns, constraints and indexes. Whatever is there and
  * different, or has no counterpart, stays as it is.
  */
-export function additionsTo(copy: Copy, wanted: Shapes, present: Shapes): string[] {
+export function additionsTo(copy: Copy, wanted: Shapes, present: Shapes): Additions {
   const each = (add: (table: string, shape: TableShape, found?: TableShape) => string[]): string[] =>
     [...wanted].flatMap(([table, shape]) => add(table, shape, present.get(table)));
-  return [
-    ...each((table, shape, found) =>
+  return {
+    tables: each((table, shape, found) =>
       found ? newColumns(copy, table, shape, found) : newTable(copy, table, shape),
     ),
-    // What foreign keys refer to comes before them.
-    ...each((table, shape, found) => newConstraints(copy, table, shape, found).own),
-    ...each((table, shape, found) => newConstraints(copy, table, shape, found).foreign),
-    ...each((table, shape, found) => newIndexes(copy, table, shape, found)),
-  ];
+    keys: [
+      // What foreign keys refer to comes before them.
+      ...each((table, shape, found) => newConstraints(copy, table, shape, found).own),
+      ...each((table, shape, found) => newConstraints(copy, table, shape, found).foreign),
+      ...each((table, shape, found) => newIndexes(copy, table, shape, found)),
+    ],
+  };
 }
 
 function newTable({ home, schema }: Copy, table: string, shape: TableShape): string[] {

@@ -62,6 +62,14 @@ export function cellSchemas(count: number): string[] {
   });
 }
 
+/** What they are called while a division fills them: nobody else looks there (`divide.ts`). */
+export const unfinishedSchemaPattern = "^postrider_dividing_[0-9a-f]{2}$";
+
+/** The schemas that become those of so many cells, in order. */
+export function unfinishedSchemas(count: number): string[] {
+  return cellSchemas(count).map((schema) => schema.replace("_cell_", "_dividing_"));
+}
+
 /** The key of an advisory lock for work on one cell, which another cell's does not wait for. @param key of the first cell's. */
 export function lockOfCell(key: number, cellNumber: number): number {
   return key + cellNumber * lockDistance;

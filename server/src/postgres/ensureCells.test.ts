@@ -95,7 +95,7 @@ it("the number of cells is that of the database's first start, or one that it ha
       .join(";"),
   );
   await storeTarget(pool, orgId);
-  await expect(migrate(pool, { cells: 2 })).rejects.toThrow("only one without targets can be divided");
+  await expect(migrate(pool, { cells: 2 })).rejects.toThrow("postrider db divide --cells 2 divides it");
 });
 
 it("a database is divided only where no process runs, or can start, that knows nothing of cells", async ({

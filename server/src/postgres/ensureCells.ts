@@ -5,22 +5,27 @@ import { createFirstPartitions, createPartitions, tableSchema } from "./partitio
 import { keepOlderProcessesAway } from "./olderProcesses.ts";
 import { SchemaError } from "./schemaError.ts";
 import { tablesOfCells as tables } from "./tablePlaces.ts";
-import { additionsTo } from "./additionsTo.ts";
-import { cellSchemaPattern, cellSchemas } from "./cells.ts";
-import { readShapes } from "./tableShape.ts";
+import { additionsTo, type Copy } from "./additionsTo.ts";
+import { cellSchemaPattern, cellSchemas, unfinishedSchemaPattern } from "./cells.ts";
+import { noQueryTimeoutMs } from "./hot/queryTimeout.ts";
+import { readShapes, type TableShape } from "./tableShape.ts";
 
 /** From this migration on a process knows of cells; older ones see an undivided database. */
-const knowsCells = 43;
+export const knowsCells = 43;
+
+/** Whose rows nobody would find again, once the tables beside the control plane's are not read any more. */
+const firstFilled = ["targets", "events", "usage_totals", "usage_records"];
 
 /**
  * Makes the schemas of so many cells, all in one transaction, with the tables of the data plane as the migrations made them beside
  * the control plane's; adds to those that are there what a migration has added since, and the partitions of the days ahead. With
  * one cell there is nothing to do. Versions from before cells refuse a divided database from then on. The caller holds the migration lock, and its path has none but the control plane's tables.
- * @throws {SchemaError} when the database has another number of cells, or targets of a time when it had one; when a cell's
+ * @throws {SchemaError} when the database has another number of cells, or rows of a time when it had one; when a cell's
  *   tables are not like the others'; or when a process that does not know of cells runs on a database that is to be divided.
  */
 export async function ensureCells(session: BriefLocks, count: number): Promise<void> {
   const { client } = session;
+  await removeUnfinished(client);
   const wanted = count === 1 ? [] : cellSchemas(count);
   const present = await presentCells(client);
   if (!isDeepStrictEqual(present, wanted)) await refuseOthers(client, present, count);
@@ -46,18 +51,43 @@ export async function presentCells(client: pg.ClientBase): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
+/**
+ * Removes what a division left behind that was broken off. The caller holds the migration lock, so none is under way.
+ */
+export async function removeUnfinished(client: pg.ClientBase): Promise<void> {
+  const { rows } = await client.query<{ name: string }>(
+    "select nspname as name from pg_namespace where nspname ~ $1",
+    [unfinishedSchemaPattern],
+  );
+  for (const { name } of rows) {
+    // The driver knows the limit of a single query; its types do not.
+    const statement = { text: `drop schema ${name} cascade`, query_timeout: noQueryTimeoutMs };
+    await client.query(statement);
+  }
+}
+
+/** @throws {SchemaError} when a table of a cell is not like the one that the migrations made. */
+export async function refuseUnlike(
+  client: pg.ClientBase,
+  { home, schema }: Copy,
+  wanted: ReadonlyMap<string, TableShape>,
+): Promise<void> {
+  const made = await readShapes(client, schema, tables);
+  const other = tables.find((table) => !isDeepStrictEqual(made.get(table), wanted.get(table)));
+  if (other !== undefined) throw new SchemaError(`the table ${schema}.${other} is not like ${home}.${other}`);
+}
+
 async function refuseOthers(client: pg.ClientBase, present: string[], count: number): Promise<void> {
   if (present.length > 0) {
     throw new SchemaError(
       `the database has ${present.length} cells and POSTRIDER_CELLS says ${count}: set it to ${present.length}`,
     );
   }
-  const { rows } = await client.query<{ has_targets: boolean }>(
-    "select exists (select from targets) as has_targets",
-  );
-  if (rows[0]!.has_targets) {
+  const filled = firstFilled.map((table) => `exists (select from ${table})`).join(" or ");
+  const { rows } = await client.query<{ is_filled: boolean }>(`select ${filled} as is_filled`);
+  if (rows[0]!.is_filled) {
     throw new SchemaError(
-      `the database has one cell and POSTRIDER_CELLS says ${count}: only one without targets can be divided`,
+      `the database has one cell and POSTRIDER_CELLS says ${count}: postrider db divide --cells ${count} divides it, while no service runs`,
     );
   }
 }
@@ -77,10 +107,9 @@ async function ensureCell(client: pg.ClientBase, home: string, schema: string): 
   await client.query(`set local search_path = ${schema}, ${home}`);
   const present = await readShapes(client, schema, tables);
   const additions = additionsTo({ home, schema }, wanted, present);
-  if (additions.length > 0) await client.query(additions.join(";\n"));
-  const made = await readShapes(client, schema, tables);
-  const other = tables.find((table) => !isDeepStrictEqual(made.get(table), wanted.get(table)));
-  if (other !== undefined) throw new SchemaError(`the table ${schema}.${other} is not like ${home}.${other}`);
+  const statements = [...additions.tables, ...additions.keys];
+  if (statements.length > 0) await client.query(statements.join(";\n"));
+  await refuseUnlike(client, { home, schema }, wanted);
   if (present.size === 0) await createFirstPartitions(client, Date.now());
   await client.query(`set local search_path = ${home}`);
 }

@@ -75,6 +75,32 @@ async function missingPartitions(client: pg.ClientBase, nowMs: number): Promise<
   return missing;
 }
 
+/** Gives the tables of a schema the days that those of another one have. The session finds both schemas' partitioned tables first in `to`. */
+export async function copyPartitions(client: pg.ClientBase, from: string, to: string): Promise<void> {
+  for (const { table, source } of await storedTables(client, from, [...tablesById, "idempotency_keys"]))
+    await createPartition(client, { home: to, table, day: dayOf(source) });
+}
+
+/** What holds the rows of tables of a schema: their partitions, or the table itself where it has none declared. */
+export async function storedTables(
+  client: pg.ClientBase,
+  schema: string,
+  tables: readonly string[],
+): Promise<{ table: string; source: string }[]> {
+  const { rows } = await client.query<{ table: string; source: string }>(
+    `select p.relname as table, coalesce(c.relname, p.relname) as source
+     from pg_class p
+     left join pg_inherits i on i.inhparent = p.oid
+     left join pg_class c on c.oid = i.inhrelid
+     where p.relnamespace = $1::regnamespace
+       and p.relname = any ($2::text[])
+       and (p.relkind = 'r' or c.oid is not null)
+     order by array_position($2::text[], p.relname::text), source`,
+    [schema, tables],
+  );
+  return rows;
+}
+
 interface Partition {
   home: string;
   table: string;
@@ -130,6 +156,12 @@ export async function tableSchema(client: pg.ClientBase): Promise<string> {
      where c.oid = 'events'::regclass`,
   );
   return rows[0]!.home;
+}
+
+/** The day that a partition's name ends in, since 1970-01-01 UTC. */
+function dayOf(partition: string): number {
+  const [year, month, day] = /(\d{4})(\d\d)(\d\d)$/.exec(partition)!.slice(1).map(Number);
+  return Date.UTC(year!, month! - 1, day) / dayMs;
 }
 
 /** The part of a partition's name that says its day: `20261121`. */

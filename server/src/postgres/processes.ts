@@ -1,5 +1,6 @@
 import { hostname } from "node:os";
 import type pg from "pg";
+import { cellSchemaPattern } from "./cells.ts";
 import { functionSchema } from "./functionSchema.ts";
 import { lastMigration } from "./migrations.ts";
 import { newRootId } from "./ids.ts";
@@ -48,6 +49,17 @@ export async function noteAllEnded(client: pg.ClientBase): Promise<void> {
   if (rows[0]!.exists) await client.query("update processes set ended_at = seen_at where ended_at is null");
 }
 
+/** The hosts of all processes that were seen lately. One that died counts for a minute. */
+export async function runningHosts(client: pg.ClientBase): Promise<string[]> {
+  const { rows } = await client.query<{ host: string }>(
+    `select host
+     from processes
+     where ended_at is null
+       and seen_at > now() - interval '1 minute'`,
+  );
+  return rows.map(({ host }) => host);
+}
+
 /** Processes that were seen lately and do not know the migration `needs`. */
 export async function runningOlderProcesses(
   client: pg.ClientBase,
@@ -66,18 +78,25 @@ export async function runningOlderProcesses(
 }
 
 /**
- * Why this process cannot go on: its functions were dropped, or what they use was taken away. Undefined while it can.
+ * Why this process cannot go on: its functions were dropped, what they use was taken away, or the database was divided.
+ * Undefined while it can.
+ * @param cells in how many the process knows the data plane to be.
  */
-export async function whyOvertaken(pool: pg.Pool): Promise<string | undefined> {
-  const { rows } = await pool.query<{ has_functions: boolean; obstacle: string | null }>(
+export async function whyOvertaken(pool: pg.Pool, cells: number): Promise<string | undefined> {
+  const { rows } = await pool.query<{ has_functions: boolean; obstacle: string | null; schemas: number }>(
     `select
        to_regnamespace($1) is not null as has_functions,
-       (select name from schema_changes where needs > $2 order by version desc limit 1) as obstacle`,
-    [functionSchema, lastMigration],
+       (select name from schema_changes where needs > $2 order by version desc limit 1) as obstacle,
+       (select count(*)::integer from pg_namespace where nspname ~ $3) as schemas`,
+    [functionSchema, lastMigration, cellSchemaPattern],
   );
-  const { has_functions: hasFunctions, obstacle } = rows[0]!;
+  const { has_functions: hasFunctions, obstacle, schemas } = rows[0]!;
   if (obstacle !== null) {
     return `the database has migration ${obstacle}, on which this version of Postrider cannot run: start a newer version`;
+  }
+  const present = Math.max(1, schemas);
+  if (present !== cells) {
+    return `the database has ${present} cells, and this process works with ${cells}: start it again with POSTRIDER_CELLS=${present}`;
   }
   if (hasFunctions) return undefined;
   return `the SQL functions of this process are gone from the database (schema ${functionSchema}): start it again, or a newer version`;

@@ -15,6 +15,7 @@ export const databaseUsage = `  postrider backup <file>                         
   postrider reset --yes                                   removes everything; the encryption key stays
   postrider move [--stop-service]                         moves the embedded database to that of DATABASE_URL
   postrider db cells                                      shows where the items of which buckets are, and how much
+  postrider db divide --cells <2|4|8|16> --yes            divides a database into so many cells, while no service runs
       all take --json
 `;
 
@@ -61,14 +62,8 @@ export function readDatabaseCommand(name: DatabaseCommandName, args: string[]): 
         run: async (env, talk) => (await import("./resetDatabase.ts")).resetDatabase(loadConfig(env), talk),
       };
     }
-    case "db": {
-      const { isJson, word } = parse(args, [], "what to show");
-      if (word !== "cells") throw new CommandError(`there is no "${word}": postrider db cells`, "usage");
-      return {
-        isJson,
-        run: async (env, talk) => (await import("./listCells.ts")).listCells(loadConfig(env), talk),
-      };
-    }
+    case "db":
+      return readCellCommand(args);
     case "move": {
       const { isJson, flags } = parse(args, ["stop-service"]);
       return {
@@ -80,25 +75,62 @@ export function readDatabaseCommand(name: DatabaseCommandName, args: string[]): 
   }
 }
 
+function readCellCommand(args: string[]): DatabaseCommand {
+  const { isJson, word, flags, text } = parse(args, ["yes"], "what to do", ["cells"]);
+  if (word === "cells") {
+    return {
+      isJson,
+      run: async (env, talk) => (await import("./listCells.ts")).listCells(loadConfig(env), talk),
+    };
+  }
+  if (word !== "divide")
+    throw new CommandError(`there is no "${word}": postrider db cells, postrider db divide`, "usage");
+  const count = Number(text("cells"));
+  if (![2, 4, 8, 16].includes(count))
+    throw new CommandError("--cells says into how many: 2, 4, 8 or 16", "usage");
+  if (!flags.has("yes")) {
+    throw new CommandError(
+      "a divided database stays so, and only a backup from before brings the undivided one back: add --yes to do it",
+      "usage",
+    );
+  }
+  return {
+    isJson,
+    run: async (env, talk) =>
+      (await import("./divideDatabase.ts")).divideDatabase(loadConfig(env), count, talk),
+  };
+}
+
 function parse(
   args: string[],
   flags: readonly string[],
   needed?: string,
-): { isJson: boolean; word: string | undefined; flags: Set<string> } {
-  const { values, positionals } = parseWords(args, ["json", ...flags]);
+  texts: readonly string[] = [],
+): {
+  isJson: boolean;
+  word: string | undefined;
+  flags: Set<string>;
+  text: (name: string) => string | undefined;
+} {
+  const { values, positionals } = parseWords(args, ["json", ...flags], texts);
   if (needed !== undefined && positionals.length === 0)
     throw new CommandError(`${needed} is missing`, "usage");
   const extra = positionals[needed === undefined ? 0 : 1];
   if (extra !== undefined) throw new CommandError(`"${extra}" is too much`, "usage");
   const given = new Set(Object.keys(values));
-  return { isJson: given.has("json"), word: positionals[0], flags: given };
+  const text = (name: string): string | undefined => values[name] as string | undefined;
+  return { isJson: given.has("json"), word: positionals[0], flags: given, text };
 }
 
 function parseWords(
   args: string[],
   flags: readonly string[],
+  texts: readonly string[],
 ): { values: Record<string, unknown>; positionals: string[] } {
-  const options = Object.fromEntries(flags.map((name) => [name, { type: "boolean" as const }]));
+  const options = Object.fromEntries([
+    ...flags.map((name) => [name, { type: "boolean" as const }] as const),
+    ...texts.map((name) => [name, { type: "string" as const }] as const),
+  ]);
   try {
     return parseArgs({ args, options, allowPositionals: true });
   } catch (cause) {

@@ -10,6 +10,8 @@ import { CommandError } from "./commandError.ts";
 /** A database whose schema stays as it is. */
 export interface AsItIs {
   connection: DatabaseConnection;
+  /** It was started for this, so no service runs on it. */
+  isAlone: boolean;
   /** Leaves it, and stops it if it was started for this. */
   close(): Promise<void>;
 }
@@ -20,11 +22,11 @@ export interface AsItIs {
  */
 export async function openAsItIs(config: Config, say: (line: string) => void): Promise<AsItIs> {
   if (config.databaseUrl !== undefined) {
-    return { connection: { url: config.databaseUrl }, close: () => Promise.resolve() };
+    return { connection: { url: config.databaseUrl }, isAlone: false, close: () => Promise.resolve() };
   }
   const running = await runningConnection(config.dataDir);
   if (running !== undefined && (await answers(running))) {
-    return { connection: running, close: () => Promise.resolve() };
+    return { connection: running, isAlone: false, close: () => Promise.resolve() };
   }
   if (!existsSync(clusterPath(config.dataDir))) {
     throw new CommandError(
@@ -41,7 +43,7 @@ export async function startAlone(dataDir: string, say: (line: string) => void): 
     dataDir,
     log: (level, message) => (level === "info" ? undefined : say(message)),
   });
-  return { connection: server.connection, close: () => server.stop() };
+  return { connection: server.connection, isAlone: true, close: () => server.stop() };
 }
 
 /** Without an answer it is the record of a server that is gone. */

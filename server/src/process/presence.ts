@@ -1,4 +1,5 @@
 import type pg from "pg";
+import type { Cells } from "../postgres/cells.ts";
 import { noteAlive, type ProcessRecord, whyOvertaken } from "../postgres/processes.ts";
 import { type Loop, startLoop } from "../maintenance/chore.ts";
 import type { Log } from "../telemetry/log.ts";
@@ -18,6 +19,8 @@ export interface Presence {
 
 export interface PresenceDeps {
   pool: pg.Pool;
+  /** One unless told. */
+  cells?: Cells | undefined;
   log: Log;
   /** As it was written down at the start; a process without one is not seen by others. */
   process?: ProcessRecord | undefined;
@@ -27,7 +30,7 @@ export interface PresenceDeps {
  * Shows the others that this process runs, so that its SQL functions stay, and notices when they are gone or what they
  * need was taken away.
  */
-export function createPresence({ pool, log, process }: PresenceDeps): Presence {
+export function createPresence({ pool, cells, log, process }: PresenceDeps): Presence {
   let loop: Loop | undefined;
   let tell: (reason: string) => void;
   const overtaken = new Promise<string>((resolve) => {
@@ -35,7 +38,7 @@ export function createPresence({ pool, log, process }: PresenceDeps): Presence {
   });
 
   async function look(): Promise<string | undefined> {
-    const reason = await whyOvertaken(pool);
+    const reason = await whyOvertaken(pool, cells?.all().length ?? 1);
     if (reason !== undefined) tell(reason);
     return reason;
   }

@@ -1,0 +1,175 @@
+import type pg from "pg";
+import { additionsTo } from "./additionsTo.ts";
+import { bucketOfRow } from "./bucketOfRow.ts";
+import { cellSchemas, unfinishedSchemas } from "./cells.ts";
+import { knowsCells, refuseUnlike, removeUnfinished } from "./ensureCells.ts";
+import { keepOlderProcessesAway } from "./olderProcesses.ts";
+import { copyPartitions, createFirstPartitions, storedTables, tableSchema } from "./partitions.ts";
+import { runningHosts } from "./processes.ts";
+import { refuseIndivisible } from "./refuseIndivisible.ts";
+import { SchemaError } from "./schemaError.ts";
+import { tablesOfCells } from "./tablePlaces.ts";
+import { readShapes, type TableShape } from "./tableShape.ts";
+
+/** Two sessions without limits of time, whose paths have none but the control plane's tables. */
+export interface Division {
+  /** It has the migration lock, and is in one transaction from first to last: nobody else writes, and its commit divides. */
+  guard: pg.ClientBase;
+  /** Makes the cells' tables and fills them meanwhile, in as many transactions as there are statements. */
+  filler: pg.ClientBase;
+  /** Told what is being done, to follow "still". */
+  doing: (what: string) => void;
+}
+
+/** How much went to the cells. */
+export interface Divided {
+  /** Those that had rows. */
+  tables: number;
+  rows: number;
+}
+
+/**
+ * Divides a database into so many cells: all rows of the data plane go to the schemas of their cells. Those have other names until
+ * they are complete; one transaction gives them theirs and drops the rows where they were. Before it the database is undivided, and
+ * whatever breaks off leaves it so. The caller knows that no process of the service runs, and its lock lets none start.
+ * @throws {SchemaError} when the database cannot be divided; see {@link refuseIndivisible}.
+ */
+export async function divide(division: Division, count: number): Promise<Divided> {
+  const { guard, filler, doing } = division;
+  doing("looking whether the database can be divided");
+  await refuseIndivisible(guard, count);
+  await removeUnfinished(filler);
+  const home = await tableSchema(guard);
+  doing("waiting for those who write");
+  await guard.query("begin");
+  let filled: Filled;
+  try {
+    const names = tablesOfCells.map((table) => `only ${home}.${table}`).join(", ");
+    await guard.query(`lock table ${names} in exclusive mode`);
+    filled = await fillCells(division, home, unfinishedSchemas(count));
+    doing("showing the cells, and dropping the rows where they were");
+    await showCells(guard, home, count);
+    await guard.query("commit");
+  } catch (error) {
+    // Either session may be what broke; then the next start removes what is left.
+    await guard.query("rollback").catch(() => undefined);
+    await removeUnfinished(filler).catch(() => undefined);
+    throw error;
+  }
+  for (const table of filled.tables) {
+    doing(`gathering statistics of ${table}`);
+    for (const schema of cellSchemas(count)) await filler.query(`analyze ${schema}.${table}`);
+  }
+  return { tables: filled.tables.length, rows: filled.rows };
+}
+
+interface Filled {
+  /** Those that have rows. */
+  tables: string[];
+  rows: number;
+}
+
+async function fillCells(
+  { filler, doing }: Division,
+  home: string,
+  schemas: readonly string[],
+): Promise<Filled> {
+  const wanted = await readShapes(filler, home, tablesOfCells);
+  doing("making the cells' tables");
+  const keys: string[][] = [];
+  for (const schema of schemas) keys.push(await makeTables(filler, { home, schema }, wanted));
+  const sources = await storedTables(filler, home, tablesOfCells);
+  const filled = new Set<string>();
+  let rows = 0;
+  for (const { table, source } of sources) {
+    doing(`moving ${source} (${rows} rows moved before)`);
+    const columns = [...wanted.get(table)!.columns.keys()];
+    const moved = await moveRows(
+      filler,
+      { home, source, columns, bucket: bucketOfRow(table, new Set(columns), home) },
+      schemas,
+    );
+    rows += moved;
+    if (moved > 0) filled.add(table);
+  }
+  // Much faster than with every row.
+  for (const [number, schema] of schemas.entries()) {
+    await filler.query(`set search_path = ${schema}, ${home}`);
+    for (const key of keys[number]!) {
+      doing(`building keys and indexes of ${schema} (${rows} rows moved)`);
+      await filler.query(key);
+    }
+    await refuseUnlike(filler, { home, schema }, wanted);
+    await filler.query("reset search_path");
+  }
+  return { tables: [...filled], rows };
+}
+
+/** @returns the statements that make constraints and indexes. */
+async function makeTables(
+  client: pg.ClientBase,
+  copy: { home: string; schema: string },
+  wanted: ReadonlyMap<string, TableShape>,
+): Promise<string[]> {
+  const { home, schema } = copy;
+  await client.query(`create schema ${schema}`);
+  await client.query(`set search_path = ${schema}, ${home}`);
+  const { tables, keys } = additionsTo(copy, wanted, new Map());
+  for (const statement of tables) await client.query(statement);
+  await copyPartitions(client, home, schema);
+  await createFirstPartitions(client, Date.now());
+  await client.query("reset search_path");
+  return keys;
+}
+
+interface Source {
+  home: string;
+  /** A table or partition, which has the same name in each cell. */
+  source: string;
+  columns: readonly string[];
+  bucket: string;
+}
+
+/** @throws {Error} when not each row has come to one cell. */
+async function moveRows(
+  client: pg.ClientBase,
+  { home, source, columns, bucket }: Source,
+  schemas: readonly string[],
+): Promise<number> {
+  const list = columns.join(", ");
+  const size = 256 / schemas.length;
+  let moved = 0;
+  for (const [number, schema] of schemas.entries()) {
+    const { rowCount } = await client.query(
+      `insert into ${schema}.${source} (${list})
+       select ${list}
+       from only ${home}.${source}
+       where ${bucket} between ${number * size} and ${(number + 1) * size - 1}`,
+    );
+    moved += rowCount!;
+  }
+  const { rows } = await client.query<{ count: string }>(
+    `select count(*) as count from only ${home}.${source}`,
+  );
+  if (Number(rows[0]!.count) === moved) return moved;
+  throw new Error(`${source} has ${rows[0]!.count} rows, of which ${moved} came to a cell`);
+}
+
+/** Makes the cells those of the database, and the undivided tables as empty as a database has them that was divided at its first start. */
+async function showCells(client: pg.ClientBase, home: string, count: number): Promise<void> {
+  const schemas = cellSchemas(count);
+  for (const [number, schema] of unfinishedSchemas(count).entries())
+    await client.query(`alter schema ${schema} rename to ${schemas[number]}`);
+  // Without partitions, what is written by a process that nobody has seen for a minute fails.
+  const stored = await storedTables(client, home, tablesOfCells);
+  const partitions = stored.filter(({ table, source }) => table !== source);
+  const named = (names: readonly string[]): string => names.map((name) => `${home}.${name}`).join(", ");
+  if (partitions.length > 0)
+    await client.query(`drop table ${named(partitions.map(({ source }) => source))}`);
+  await client.query(`truncate ${named(tablesOfCells)}`);
+  const hosts = await runningHosts(client);
+  if (hosts.length === 0 && (await keepOlderProcessesAway(client, knowsCells))) return;
+  throw new SchemaError(
+    `a process of the service came back in the meantime (on ${hosts.join(", ")}): stop it, and try again`,
+  );
+}

@@ -1,0 +1,157 @@
+import { expect } from "vitest";
+import { cellSchemas } from "../src/postgres/cells.ts";
+import { bucketOf } from "../src/postgres/ids.ts";
+import { migrate } from "../src/postgres/migrate.ts";
+import { runDatabaseCommand } from "./support/databaseCommand.ts";
+import {
+  failingPath,
+  type FilledOrganization,
+  fillOrganization,
+  rowsOf,
+  type StoredRow,
+  storeTheRest,
+} from "./support/filledDatabase.ts";
+import { loopbackTargets, stageTest } from "./support/fixtures.ts";
+import { acceptedEvents, createWebhookTarget, type EventView, readEvent, sendItem } from "./support/items.ts";
+import { someKey } from "./support/program.ts";
+import type { ServiceProcess } from "./support/serviceProcess.ts";
+import { type Account, type Answer, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+import { until } from "./support/until.ts";
+
+const count = 4;
+
+const it = stageTest
+  .extend(
+    "command",
+    ({ database }) =>
+      (...args: string[]) =>
+        runDatabaseCommand(args, { DATABASE_URL: database.url, POSTRIDER_ENCRYPTION_KEY: someKey }),
+  )
+  /** An undivided node, which is stopped before the database is divided. */
+  .extend("node", async ({ database }, { onCleanup }) => {
+    const node = createTestNode(database, loopbackTargets);
+    node.service.start();
+    let isRunning = true;
+    const stop = async (): Promise<void> => {
+      if (isRunning) await node.stop();
+      isRunning = false;
+    };
+    onCleanup(stop);
+    return { ...node, stop };
+  });
+
+/** Accounts in several cells: ids are random. */
+async function accountsApart(node: TestNode): Promise<Account[]> {
+  const byCell = new Map<number, Account>();
+  while (byCell.size < 2) {
+    const account = await signUp(node);
+    byCell.set(cellOfRow({ org_id: account.user.org_id })!, account);
+  }
+  return [...byCell.values()];
+}
+
+it("a divided database reads the same, and goes on where the undivided one was", async ({
+  node,
+  receiver,
+  pool,
+  command,
+  start,
+}) => {
+  receiver.answer = ({ path }, response) => response.writeHead(path === failingPath ? 503 : 200).end("ok");
+  const [waiting, account] = await accountsApart(node);
+  const target = await createWebhookTarget(node, waiting!, receiver.url);
+  const filled = await fillOrganization(node, receiver, account!);
+  const range = rangeOfStats();
+  const before = await readAll(node, filled, range);
+  await node.stop();
+  await storeTheRest(pool, waiting!.user.org_id, target.id);
+  const rows = await rowsOf(pool, "public");
+  for (const [table, stored] of rows) expect({ table, rows: stored.length }).not.toEqual({ table, rows: 0 });
+
+  expect(await command("db", "divide", "--cells", String(count), "--yes")).toMatchObject({ code: 0 });
+
+  const cells = await Promise.all(cellSchemas(count).map((schema) => rowsOf(pool, schema)));
+  for (const [table, stored] of rows) {
+    const parts = cells.map((cell) => cell.get(table)!);
+    expect({ table, rows: inOrder(parts.flat()) }).toEqual({ table, rows: inOrder(stored) });
+    for (const [number, part] of parts.entries())
+      expect(part.map(cellOfRow).filter((cell) => ![number, undefined].includes(cell))).toEqual([]);
+  }
+  for (const [table, left] of await rowsOf(pool, "public"))
+    expect({ table, left }).toEqual({ table, left: [] });
+  await expect(migrate(pool)).rejects.toThrow(
+    "the database has 4 cells and POSTRIDER_CELLS says 1: set it to 4",
+  );
+
+  const service = await start({ POSTRIDER_CELLS: String(count) });
+  expect(await readAll(service, filled, range)).toEqual(before);
+  await goesOn(service, filled);
+  const { body } = await until(
+    () => service.call("GET", "/api/v1/events", { key: waiting!.api_key }),
+    ({ body: { events } }) => events.every(({ status }: { status: string }) => status === "DELIVERED"),
+  );
+  expect(body.events).toHaveLength(3);
+});
+
+function inOrder(rows: readonly StoredRow[]): string[] {
+  return rows.map((row) => JSON.stringify(row)).toSorted();
+}
+
+/** By the bucket of its organization, or its own; undefined for a row that names neither. */
+function cellOfRow({ org_id, bucket }: StoredRow): number | undefined {
+  const number = org_id === undefined ? bucket : bucketOf(org_id.replaceAll("-", ""));
+  return number === undefined ? undefined : Math.floor((number * count) / 256);
+}
+
+/** An hour that has begun, to its last minute. */
+function rangeOfStats(): string {
+  const hour = Math.floor(Date.now() / 3_600_000) * 3_600;
+  return `from=${hour - 3_600}&to=${hour + 3_600}&step=60`;
+}
+
+async function readAll(
+  service: Pick<TestNode, "call">,
+  { account, paths }: FilledOrganization,
+  range: string,
+): Promise<Record<string, Pick<Answer, "status" | "body">>> {
+  const answers: Record<string, Pick<Answer, "status" | "body">> = {};
+  for (const path of [...paths, `/api/v1/stats?${range}`]) {
+    const { status, body } = await service.call("GET", path, { session: account.session_token });
+    answers[path] = { status, body };
+  }
+  return answers;
+}
+
+/** What was promised before the division is kept, and what is new takes its place behind it. */
+async function goesOn(service: ServiceProcess, organization: FilledOrganization): Promise<void> {
+  const { account, keyed, mailbox, held, customer } = organization;
+  const { api_key: key } = account;
+  const accepted = await acceptedEvents(service, account);
+  const again = await service.call("POST", keyed.path, { key, body: keyed.body, headers: keyed.headers });
+  expect(again).toMatchObject({
+    status: 202,
+    body: { id: keyed.id },
+    headers: { "idempotency-replayed": "true" },
+  });
+
+  const box = (verb: string, body: object, headers = {}) =>
+    service.call("POST", `/api/v1/mailboxes/${mailbox.id}/${verb}`, { key, body, headers });
+  const repeated = await box("claim", { max: 1, lease_seconds: 3_600 }, mailbox.claim.headers);
+  expect(repeated.body.messages).toEqual(mailbox.claim.messages);
+  const { id, claim_token } = mailbox.claimed;
+  const acknowledged = await box("ack", { messages: [{ id, claim_token }] });
+  expect(acknowledged.body.results).toEqual([expect.objectContaining({ id, status: 200 })]);
+  const newest = await sendItem(service, account, mailbox.id);
+  const claimed = await box("claim", { max: 10 });
+  expect(claimed.body.messages.map((message: { id: string }) => message.id)).toEqual([
+    ...mailbox.unread,
+    newest,
+  ]);
+
+  await service.call("PATCH", `/api/v1/targets/${held.target}`, { key, body: { enabled: true } });
+  const published = await service.call("POST", `/p/${customer}`, { key, body: { to: "all" } });
+  expect(published.status).toBe(202);
+  const isDelivered = ({ event }: EventView): boolean => event.status === "DELIVERED";
+  await until(() => readEvent(service, account, held.item), isDelivered);
+  expect(await acceptedEvents(service, account)).toBe(accepted + 2);
+}
