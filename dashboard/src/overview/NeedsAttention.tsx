@@ -57,7 +57,7 @@ export function NeedsAttention({ targets }: { targets: readonly Target[] }) {
                 className="flex items-center gap-2.5 px-4 py-2 hover:bg-sunken"
               >
                 <Icon size={16} className={`shrink-0 ${look}`} aria-hidden />
-                <span className="min-w-0 break-words">{text}</span>
+                <span className="min-w-0 wrap-anywhere">{text}</span>
               </Link>
             </li>
           ))}
