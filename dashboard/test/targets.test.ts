@@ -258,6 +258,18 @@ it("keeps from a target what its filter does not match, once it was tried on a s
   expect(problems.filter((problem) => !problem.includes("400"))).toEqual([]);
 });
 
+it("says how many targets it looked at where these are not all", async () => {
+  const { service } = stage.dashboard;
+  const owner = await stage.dashboard.newAccount();
+  for (let number = 0; number < 51; number += 1)
+    await createWebhookTarget(service, owner, stage.receiver.url, { name: `of many ${number}` });
+  const { page, problems } = await stage.dashboard.openAs(owner);
+  await page.goto("/?skip=1");
+  await page.getByText("Of 51 targets this looks at 50 webhooks and agents").waitFor();
+  await page.getByText("disabled, or among the 50 looked at").waitFor();
+  expect(problems).toEqual([]);
+});
+
 it("says what is wrong with a URL beside its field", async () => {
   const { page } = await stage.dashboard.openAs(stage.account);
   await page.goto("/targets/new?kind=webhook");
