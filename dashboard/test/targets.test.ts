@@ -298,3 +298,21 @@ it("deletes a target only for someone who types its name", async () => {
   await page.getByText("short-lived was deleted.").waitFor();
   await expect.poll(() => page.getByRole("link", { name: "short-lived" }).count()).toBe(0);
 });
+
+it.for([
+  ["blanks that the page shows as one", " two  words ", "two words"],
+  ["nothing that can be seen", "\u200B", undefined],
+] as const)("deletes a target whose name has %s", async ([, name, typed]) => {
+  const { service } = stage.dashboard;
+  const owner = await stage.dashboard.newAccount();
+  const { id } = await createWebhookTarget(service, owner, stage.receiver.url, { name });
+  const { page, problems } = await stage.dashboard.openAs(owner);
+  await page.goto(`/targets/${id}?tab=settings`);
+  await page.getByRole("button", { name: "Delete this target…" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByText("This cannot be undone.", { exact: false }).waitFor();
+  for (const text of typed === undefined ? [] : [typed]) await dialog.getByRole("textbox").fill(text);
+  await dialog.getByRole("button", { name: "Delete", exact: true }).click();
+  await page.getByText("No targets yet").waitFor();
+  expect(problems).toEqual([]);
+});
