@@ -5,6 +5,7 @@ import { createRoot } from "react-dom/client";
 import { isPassing, Problem } from "./api/problem.ts";
 import { Toasts } from "./controls/Toasts.tsx";
 import { router } from "./router.tsx";
+import { reloadWhenReplaced } from "./shell/replacedPage.ts";
 import "./style.css";
 
 const retries = 2;
@@ -25,6 +26,7 @@ const queries = new QueryClient({
   },
 });
 
+reloadWhenReplaced();
 // Nothing loses the focus before there is something to press: it need not come first.
 void import("./shell/keepFocus.ts").then(({ keepFocus }) => keepFocus());
 

@@ -6,6 +6,7 @@ import {
   Outlet,
 } from "@tanstack/react-router";
 import { basePath } from "./api/basePath.ts";
+import { Problem } from "./api/problem.ts";
 import { Redirect } from "./shell/Redirect.tsx";
 import { Shell } from "./shell/Shell.tsx";
 import type { Search } from "./shell/useUrlState.ts";
@@ -153,7 +154,8 @@ export const router = createRouter({
   defaultNotFoundComponent: NotFoundPage,
   defaultErrorComponent: ({ error, reset }) => (
     <div className="p-6">
-      <ProblemCard error={error} onRetry={reset} />
+      {/* A part that could not be loaded is asked for again by a page alone that is loaded anew. */}
+      <ProblemCard error={error} onRetry={error instanceof Problem ? reset : () => location.reload()} />
     </div>
   ),
   // Plain texts, so that `?status=FAILED&target=00ff` reads as it is and an id of digits stays an id.

@@ -258,6 +258,18 @@ it("keeps from a target what its filter does not match, once it was tried on a s
   expect(problems.filter((problem) => !problem.includes("400"))).toEqual([]);
 });
 
+it("says how many targets it looked at where these are not all", async () => {
+  const { service } = stage.dashboard;
+  const owner = await stage.dashboard.newAccount();
+  for (let number = 0; number < 51; number += 1)
+    await createWebhookTarget(service, owner, stage.receiver.url, { name: `of many ${number}` });
+  const { page, problems } = await stage.dashboard.openAs(owner);
+  await page.goto("/?skip=1");
+  await page.getByText("Of 51 targets this looks at 50 webhooks and agents").waitFor();
+  await page.getByText("disabled, or among the 50 looked at").waitFor();
+  expect(problems).toEqual([]);
+});
+
 it("says what is wrong with a URL beside its field", async () => {
   const { page } = await stage.dashboard.openAs(stage.account);
   await page.goto("/targets/new?kind=webhook");
@@ -285,4 +297,22 @@ it("deletes a target only for someone who types its name", async () => {
   await remove.click();
   await page.getByText("short-lived was deleted.").waitFor();
   await expect.poll(() => page.getByRole("link", { name: "short-lived" }).count()).toBe(0);
+});
+
+it.for([
+  ["blanks that the page shows as one", " two  words ", "two words"],
+  ["nothing that can be seen", "\u200B", undefined],
+] as const)("deletes a target whose name has %s", async ([, name, typed]) => {
+  const { service } = stage.dashboard;
+  const owner = await stage.dashboard.newAccount();
+  const { id } = await createWebhookTarget(service, owner, stage.receiver.url, { name });
+  const { page, problems } = await stage.dashboard.openAs(owner);
+  await page.goto(`/targets/${id}?tab=settings`);
+  await page.getByRole("button", { name: "Delete this target…" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByText("This cannot be undone.", { exact: false }).waitFor();
+  for (const text of typed === undefined ? [] : [typed]) await dialog.getByRole("textbox").fill(text);
+  await dialog.getByRole("button", { name: "Delete", exact: true }).click();
+  await page.getByText("No targets yet").waitFor();
+  expect(problems).toEqual([]);
 });

@@ -692,7 +692,7 @@ export interface PortalSettingsInput {
   name?: string | null;
   /** An https URL, or a data URL in base64 of a PNG, JPEG, GIF, WebP or SVG; the service never fetches it. null for none */
   logo?: string | null;
-  /** Of buttons, as #rrggbb; the text on it is black or white, whichever is easier to read. null for the portal's own */
+  /** Of buttons, as #rrggbb, in letters of either case. null for the portal's own */
   colour?: string | null;
   /** Whose pages may show the portal in a frame: origins such as https://app.example.com, and of this machine over http, too. Nobody's while it is empty */
   origins?: string[];

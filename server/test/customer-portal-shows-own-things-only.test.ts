@@ -310,6 +310,8 @@ describe("the settings", () => {
     expect(shops.own.webhook).toBeDefined();
     expect((await call("PUT", "/api/v1/portal-settings", settings)).body).toEqual(settings);
     expect((await call("GET", "/api/v1/portal-settings")).body).toEqual(settings);
+    const inCapitals = { ...settings, colour: "#0B6E4F" };
+    expect((await call("PUT", "/api/v1/portal-settings", inCapitals)).body).toEqual(settings);
     const as = await enter("own");
     expect((await as("GET", "/api/v1/portal")).body.organization).toMatchObject({
       name: "Shop GmbH",
@@ -352,7 +354,8 @@ describe("the settings", () => {
     [{ logo: "https://user:pass@cdn.example.com/logo.svg" }, /^logo/],
     [{ logo: "data:text/html;base64,AAAA" }, /^logo/],
     [{ logo: "javascript:alert(1)" }, /^logo/],
-    [{ colour: "red" }, /colour/],
+    [{ colour: "red" }, /^colour must be #rrggbb/],
+    [{ colour: "#0B6E4" }, /^colour must be #rrggbb/],
     [{ origins: ["https://*.example.com"] }, /^origins/],
     [{ origins: ["https://app.example.com/path"] }, /^origins/],
     [{ origins: ["http://app.example.com"] }, /^origins/],

@@ -69,6 +69,17 @@ describe("a customer", () => {
     expect((await call("GET", "/api/v1/customers?prefix=.")).body.customers).toEqual([]);
   });
 
+  it("has no number in its metadata that would be kept as null", async ({ url, account, call }) => {
+    const response = await fetch(`${url}/api/v1/customers/endless`, {
+      method: "PUT",
+      headers: { authorization: `Bearer ${account.api_key}`, "content-type": "application/json" },
+      body: '{"metadata": {"a": [1, {"b": 1e400}]}}',
+    });
+    const error = "metadata.a.1.b is a number too large to keep: give it as a string";
+    expect([response.status, await response.json()]).toEqual([400, { error }]);
+    expect((await call("GET", "/api/v1/customers/endless")).status).toBe(404);
+  });
+
   it("may have metadata that only looks like such an escape", async ({ put }) => {
     const metadata = { text: "\\u0000 and \\ud800" };
     expect((await put("escaped", { metadata })).body.metadata).toEqual(metadata);

@@ -1,6 +1,8 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect } from "vitest";
 import { buildIfStale } from "../../dashboard/test/support/build.ts";
-import { pagePaths } from "../src/http/dashboard.ts";
+import { pagePaths, portalPaths } from "../src/http/dashboard.ts";
 import { createTestNode, type TestNode } from "./support/testNode.ts";
 import { file, databaseTest } from "./support/fixtures.ts";
 
@@ -45,6 +47,15 @@ it("answers with the page at each of its paths, and lets it load nothing from el
     expect(text).not.toMatch(/<script>|<style|style="/);
     expect(text).toContain(`src="/theme.js"`);
   }
+});
+
+it("has each path that the dashboard's own router has", async () => {
+  const router = await readFile(join(import.meta.dirname, "../../dashboard/src/router.tsx"), "utf8");
+  const routed = [...router.matchAll(/^ +path: "([^"]+)"/gm)].map(([, path = ""]) => path);
+  const served = [...pagePaths, ...portalPaths, "/targets/new"];
+  const withoutNames = (path: string): string => path.replace(/[$:]\w+/, "*");
+  expect(routed).toContain("/publications/$id");
+  expect(routed.map(withoutNames).filter((path) => !served.map(withoutNames).includes(path))).toEqual([]);
 });
 
 it("sends files that never change once and for all, compressed", async ({ listen }) => {

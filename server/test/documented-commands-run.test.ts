@@ -67,6 +67,48 @@ describe("commands in the documentation", () => {
   });
 });
 
+describe("pages", () => {
+  it("that use variables of the README say so before they do", async () => {
+    const unexplained: string[] = [];
+    for (const page of toRun.keys()) {
+      const [before = "", ...runs] = (await readFile(join(root, page), "utf8")).split("```sh run");
+      const usesThem = runs.some((text) => /\$(?:KEY|SESSION|POSTRIDER|TARGET|MAILBOX|ID)\b/.test(text));
+      if (page.startsWith("docs/") && usesThem && !before.includes("](../README.md#what-it-looks-like)"))
+        unexplained.push(page);
+    }
+    expect(unexplained).toEqual([]);
+  });
+
+  it("link to headings that there are", async () => {
+    const broken: string[] = [];
+    const anchors = new Map<string, string[]>();
+    for (const page of pages) {
+      const text = await readFile(join(root, page), "utf8");
+      anchors.set(
+        join(root, page),
+        [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading]) => anchorOf(heading!)),
+      );
+    }
+    for (const page of pages) {
+      const text = await readFile(join(root, page), "utf8");
+      for (const [, link = "", anchor = ""] of text.matchAll(/\]\((?!https?:)([^)#]*)#([^)]+)\)/g)) {
+        const file = link === "" ? join(root, page) : join(root, dirname(page), link);
+        if (anchors.get(file)?.includes(anchor) === false) broken.push(`${page}: ${link}#${anchor}`);
+      }
+    }
+    expect(anchors.size).toBeGreaterThan(20);
+    expect(broken).toEqual([]);
+  });
+});
+
+/** What a heading is linked to by, as GitHub makes it. */
+function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}_ -]/gu, "")
+    .replaceAll(" ", "-");
+}
+
 describe.runIf(hasTools)("what a reader of a page copies into a shell", () => {
   it.for([...toRun.keys()])("%s", async (page, { node, url, receiver, agent }) => {
     const { api_key: key, session_token: session } = await signUp(node);
@@ -80,7 +122,6 @@ describe.runIf(hasTools)("what a reader of a page copies into a shell", () => {
       env: {
         KEY: key,
         SESSION: session,
-        BASE: url,
         POSTRIDER: url,
         TARGET: target,
         MAILBOX: mailbox,

@@ -13,6 +13,7 @@ import { exchangeBytes, openRawConnection, opener, type WireAnswer } from "./sup
 import { startService } from "./support/serviceProcess.ts";
 import { type Account, signUp } from "./support/testNode.ts";
 import { file, sharedServiceTest } from "./support/fixtures.ts";
+import { writtenSoFar } from "./support/writtenLines.ts";
 
 /** Ids by what they are of. */
 const ids: Record<string, string> = {};
@@ -387,6 +388,6 @@ describe("what consumers of a mailbox are answered is the same, too", () => {
   });
 });
 
-it("nothing of all this was the service's fault", ({ service }) => {
-  expect(service.output()).not.toContain("request failed");
+it("nothing of all this was the service's fault", async ({ service }) => {
+  expect(await writtenSoFar(service)).not.toContain("request failed");
 });

@@ -7,6 +7,7 @@ import { exchangeBytes, openRawConnection, opener } from "./support/rawConnectio
 import { startService } from "./support/serviceProcess.ts";
 import { until } from "./support/until.ts";
 import { file, serviceTest } from "./support/fixtures.ts";
+import { writtenSoFar } from "./support/writtenLines.ts";
 
 const it = serviceTest({ LOG_LEVEL: "info" })
   /** An item's request; everything that is not said is right. Nobody has the plain id, or the plain key. */
@@ -258,6 +259,6 @@ function canConnect(port: number): Promise<boolean> {
   });
 }
 
-it("nothing of all this was the service's fault", ({ service }) => {
-  expect(service.output()).not.toContain("request failed");
+it("nothing of all this was the service's fault", async ({ service }) => {
+  expect(await writtenSoFar(service)).not.toContain("request failed");
 });

@@ -1,5 +1,6 @@
 import createClient from "openapi-fetch";
 import { basePath, serviceUrl } from "./basePath.ts";
+import { learnServiceTime } from "../time/serviceClock.ts";
 import type { paths } from "./interface.generated.ts";
 import { Problem } from "./problem.ts";
 import { currentSession, endSession } from "./session.ts";
@@ -46,6 +47,7 @@ async function send(request: Request): Promise<Response> {
     if (request.signal.aborted) throw cause;
     throw new Problem(0, "the service cannot be reached");
   }
+  learnServiceTime(response);
   const isOurs = session !== undefined && session === currentSession();
   if (response.status === 401 && isOurs && !request.headers.has("authorization")) endSession();
   return response;

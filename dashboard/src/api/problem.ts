@@ -1,3 +1,5 @@
+import { serviceNowMs } from "../time/serviceClock.ts";
+
 /** A request that the service refused, or that did not reach it. */
 export class Problem extends Error {
   /** HTTP's status; 0 when there was no answer. */
@@ -6,8 +8,8 @@ export class Problem extends Error {
   /** `X-Error-Code`: what a program tells refusals apart by. */
   readonly code: string | undefined;
   readonly retryAfterSeconds: number | undefined;
-  /** When it came, in Unix milliseconds. */
-  readonly atMs = Date.now();
+  /** When it came, in Unix milliseconds of the service's clock. */
+  readonly atMs = serviceNowMs();
 
   constructor(status: number, message: string, response?: Response) {
     super(message);
@@ -22,6 +24,8 @@ export class Problem extends Error {
 
 /** What went wrong as a sentence for a person, whatever was thrown. */
 export function sentenceOf(error: unknown): string {
+  if (isPartMissing(error))
+    return "A part of this page could not be loaded: the service may be restarting, or was upgraded.";
   if (!(error instanceof Problem)) return "Something unexpected happened in this page.";
   if (error.code === "password_wrong") return "The present password is wrong.";
   switch (error.status) {
@@ -36,6 +40,11 @@ export function sentenceOf(error: unknown): string {
     default:
       return `${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}${error.message.endsWith(".") ? "" : "."}`;
   }
+}
+
+/** Whether a part of the page that is loaded when it is needed did not come; each browser words that in its own way. */
+function isPartMissing(error: unknown): boolean {
+  return error instanceof TypeError && /imported module|module script|preload/i.test(error.message);
 }
 
 /** Whether trying again later may succeed without anybody changing anything. */

@@ -22,14 +22,21 @@ export function Button({
   icon,
   children,
   className = "",
+  onClick,
   ...rest
 }: ButtonProps) {
+  function click(event: MouseEvent<HTMLButtonElement>): void {
+    // A double click is one: its second would do once more what is answered, or drawn as busy, a moment too late.
+    if (busy || event.detail > 1) event.preventDefault();
+    else onClick?.(event);
+  }
   return (
     <button
       type="button"
       {...rest}
-      // Not disabled, which would take the focus from it while it waits.
-      {...(busy && { "aria-disabled": true, onClick: doNothing })}
+      // Not disabled, which would take the focus from it while it waits. Enter in a field clicks the button of its form.
+      {...(busy && { "aria-disabled": true })}
+      onClick={click}
       aria-busy={busy}
       className={`${buttonShape} ${looks[look]} ${className}`}
     >
@@ -37,11 +44,6 @@ export function Button({
       {children}
     </button>
   );
-}
-
-/** Also keeps Enter in a field from sending its form again. */
-function doNothing(event: MouseEvent): void {
-  event.preventDefault();
 }
 
 const buttonShape =

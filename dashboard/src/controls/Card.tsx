@@ -39,7 +39,7 @@ export function Facts({ facts }: { facts: readonly (readonly [name: string, valu
       {facts.map(([name, value]) => (
         <div key={name} className="contents">
           <dt className="text-muted">{name}</dt>
-          <dd className="min-w-0 break-words">{value}</dd>
+          <dd className="min-w-0 wrap-anywhere">{value}</dd>
         </div>
       ))}
     </dl>
@@ -51,7 +51,7 @@ export function Figure({ name, value, detail }: { name: string; value: ReactNode
   return (
     <div className="min-w-0 rounded-card border bg-surface p-4">
       <p className="text-muted">{name}</p>
-      <p className="figures truncate text-figure font-semibold">{value}</p>
+      <p className="figures text-figure font-semibold wrap-anywhere">{value}</p>
       {detail !== undefined && <p className="text-meta text-muted">{detail}</p>}
     </div>
   );

@@ -108,11 +108,11 @@ export function Confirm(props: ConfirmProps) {
       decline="Keep it as it is"
       look="danger"
       doing={doing}
-      isReady={mayConfirm && (typed === undefined || text === typed)}
+      isReady={mayConfirm && (typed === undefined || asShown(text) === asShown(typed))}
       onSubmit={() => doing.mutate(undefined, { onSuccess: onClose })}
     >
       <div className="grid gap-2 text-form">{children}</div>
-      {typed !== undefined && (
+      {typed !== undefined && asShown(typed) !== "" && (
         <TextField
           label={`Type ${typed} to go on`}
           value={text}
@@ -122,6 +122,11 @@ export function Confirm(props: ConfirmProps) {
       )}
     </FormDialog>
   );
+}
+
+/** A text as a page shows it: nobody can see, and so type, two blanks in a row, one at an end, or what has no width. */
+function asShown(text: string): string {
+  return text.replaceAll(/[\s\u{200B}-\u{200D}\u{2060}\u{FEFF}]+/gu, " ").trim();
 }
 
 interface ConfirmButtonProps extends Omit<ConfirmProps, "onClose"> {

@@ -15,7 +15,7 @@ export function OpenModal({ title, onClose, children, dismissible = true, wide =
           className={`fixed top-1/2 left-1/2 z-40 grid max-h-[calc(100dvh-32px)] w-[calc(100vw-32px)] -translate-x-1/2 -translate-y-1/2 gap-4 overflow-y-auto rounded-card bg-surface p-6 shadow-overlay ${wide ? "max-w-180" : "max-w-120"}`}
         >
           <div className="flex items-start justify-between gap-4">
-            <Dialog.Title className="min-w-0 text-section font-semibold break-words">{title}</Dialog.Title>
+            <Dialog.Title className="min-w-0 text-section font-semibold wrap-anywhere">{title}</Dialog.Title>
             {dismissible && (
               <IconButton name="Close" onClick={onClose} className="-mt-1 -mr-2">
                 <X size={16} aria-hidden />

@@ -1,9 +1,18 @@
 import { Link } from "@tanstack/react-router";
+import { useEffect, useRef } from "react";
 
 /** Tabs that are links: which one is open stands in the URL. */
 export function Tabs({ tabs, open }: { tabs: readonly { id: string; name: string }[]; open: string }) {
+  const nav = useRef<HTMLElement>(null);
+  useEffect(() => {
+    // On a narrow screen the last ones stand beyond the edge.
+    const at = nav.current?.querySelector("[aria-current]");
+    if (nav.current === null || at === null || at === undefined) return;
+    const beyond = at.getBoundingClientRect().right - nav.current.getBoundingClientRect().right;
+    if (beyond > 0) nav.current.scrollLeft += beyond;
+  }, [open]);
   return (
-    <nav aria-label="Sections" className="flex gap-x-2.5 overflow-x-auto border-b md:gap-x-4">
+    <nav ref={nav} aria-label="Sections" className="flex gap-x-2.5 overflow-x-auto border-b md:gap-x-4">
       {tabs.map(({ id, name }) => (
         <Link
           key={id}

@@ -10,7 +10,7 @@ export function Toasts() {
           key={number}
           className="pointer-events-auto flex max-w-96 items-center gap-3 rounded-card bg-ink px-4 py-2.5 text-canvas shadow-overlay"
         >
-          <span className="min-w-0 break-words">{text}</span>
+          <span className="min-w-0 wrap-anywhere">{text}</span>
           {action && (
             <button type="button" className="font-semibold underline" onClick={action.run}>
               {action.name}

@@ -33,7 +33,7 @@ function CustomerView({ customer }: { customer: Customer }) {
     <div className="grid gap-4">
       <div className="flex flex-wrap items-start justify-between gap-3">
         <div className="grid min-w-0 gap-1">
-          <h1 className="text-page font-semibold break-words">{customer.name || customer.uid}</h1>
+          <h1 className="text-page font-semibold wrap-anywhere">{customer.name || customer.uid}</h1>
           <span className="inline-flex max-w-full items-center gap-1">
             <code className="min-w-0 text-meta break-all">{customer.uid}</code>
             <CopyButton text={customer.uid} name="Copy uid" />

@@ -47,7 +47,7 @@ function Shown({ type }: { type: EventType }) {
           facts={[
             [
               "Description",
-              <p key="description" className="break-words whitespace-pre-wrap">
+              <p key="description" className="wrap-anywhere whitespace-pre-wrap">
                 {type.description || "none"}
               </p>,
             ],

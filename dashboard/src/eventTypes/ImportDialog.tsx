@@ -73,7 +73,7 @@ function Preview({ found }: { found: ImportedEventTypes }) {
           <h3 className="font-medium">Refused: {found.refused.length}</h3>
           <ul className="grid max-h-48 gap-1 overflow-auto">
             {found.refused.map(({ name, reason }) => (
-              <li key={name} className="break-words">
+              <li key={name} className="wrap-anywhere">
                 <code>{name}</code>: {reason}
               </li>
             ))}
@@ -91,7 +91,7 @@ function Names({ title, names }: { title: string; names: readonly string[] }) {
       <h3 className="font-medium">
         {title}: {names.length}
       </h3>
-      <p className="max-h-32 overflow-auto text-meta break-words text-muted">{names.join(", ")}</p>
+      <p className="max-h-32 overflow-auto text-meta wrap-anywhere text-muted">{names.join(", ")}</p>
     </section>
   );
 }

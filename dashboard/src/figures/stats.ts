@@ -1,5 +1,6 @@
 import { queryOptions } from "@tanstack/react-query";
 import { callJson } from "../api/client.ts";
+import { serviceNowMs } from "../time/serviceClock.ts";
 
 /** What happened in one step of time. */
 export interface StatsPoint {
@@ -36,7 +37,7 @@ export function statsQuery(range: Range, targetId?: string) {
     queryKey: ["stats", range, targetId ?? ""],
     queryFn: () => {
       const step = stepSeconds[range];
-      const to = Math.ceil(Date.now() / 1000 / step) * step;
+      const to = Math.ceil(serviceNowMs() / 1000 / step) * step;
       const query = new URLSearchParams({
         from: String(to - rangeSeconds[range]),
         to: String(to),

@@ -32,7 +32,7 @@ export function Conversation({ eventId, handoff }: { eventId: string; handoff: H
           {handoff.status_parts.length > 0
             ? handoff.status_parts.map((part, index) => <Said key={index} text={partText(part)} />)
             : handoff.status_message !== null && <Said text={handoff.status_message} />}
-          {handoff.error !== null && <p className="break-words text-failed">{handoff.error}</p>}
+          {handoff.error !== null && <p className="wrap-anywhere text-failed">{handoff.error}</p>}
         </Line>
       </ol>
       {handoff.artifacts.length > 0 && <Artifacts handoff={handoff} />}
@@ -57,7 +57,7 @@ function Line({ icon, children }: { icon: ReactNode; children: ReactNode }) {
 
 /** What an agent says is text, whatever it looks like. */
 function Said({ text }: { text: string }) {
-  return <pre className="font-sans break-words whitespace-pre-wrap">{text}</pre>;
+  return <pre className="font-sans wrap-anywhere whitespace-pre-wrap">{text}</pre>;
 }
 
 function DuplicateBanner() {
@@ -79,7 +79,7 @@ function Artifacts({ handoff }: { handoff: Handoff }) {
           key={index}
           tabIndex={0}
           aria-label={`Artifact ${index + 1}`}
-          className="max-h-80 overflow-auto rounded-control bg-sunken p-3 text-meta break-words whitespace-pre-wrap"
+          className="max-h-80 overflow-auto rounded-control bg-sunken p-3 text-meta wrap-anywhere whitespace-pre-wrap"
         >
           {artifactText(artifact)}
         </pre>

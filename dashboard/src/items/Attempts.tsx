@@ -20,7 +20,7 @@ export function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
                 <Moment at={attempt.attempted_at} />
               </span>
             </p>
-            {attempt.error !== null && <p className="break-words text-failed">{attempt.error}</p>}
+            {attempt.error !== null && <p className="wrap-anywhere text-failed">{attempt.error}</p>}
             {attempt.response_body !== null && attempt.response_body !== "" && (
               <Answer text={attempt.response_body} />
             )}

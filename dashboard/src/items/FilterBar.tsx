@@ -19,7 +19,7 @@ export function FilterBar({ filter, targets, onChange, inputRef }: FilterBarProp
   const zone = useTimeZone();
   const chips = filterKeys.filter((key) => filter[key] !== undefined);
   return (
-    <div className="flex min-h-9 flex-wrap items-center gap-1.5 rounded-control border border-control bg-surface px-2 py-1">
+    <div className="flex min-h-9 min-w-0 flex-wrap items-center gap-1.5 rounded-control border border-control bg-surface px-2 py-1">
       <Funnel size={14} className="text-muted" aria-hidden />
       {chips.map((key) => (
         <Chip
@@ -44,7 +44,9 @@ export function FilterBar({ filter, targets, onChange, inputRef }: FilterBarProp
 function Chip({ text, onRemove }: { text: string; onRemove: () => void }) {
   return (
     <span className="inline-flex h-6 max-w-full items-center gap-1 rounded-control bg-sunken pr-1 pl-2 text-meta font-medium">
-      <span className="truncate">{text}</span>
+      <span className="truncate" title={text}>
+        {text}
+      </span>
       <button
         type="button"
         aria-label={`Remove ${text}`}
@@ -77,12 +79,15 @@ function FilterInput({ targets, inputRef, onChip, onBackspace }: FilterInputProp
       return;
     }
     setText("");
+    // What is below it can be clicked again.
+    setOpen(false);
     onChip(choice.chip.key, choice.chip.value);
   }
   function press(event: React.KeyboardEvent<HTMLInputElement>): void {
     const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
     if (step !== 0) {
       event.preventDefault();
+      setOpen(true);
       setMarked((marked + step + choices.length) % Math.max(1, choices.length));
     } else if (event.key === "Enter") choose(choices[marked]);
     else if (event.key === "Escape") event.currentTarget.blur();
@@ -101,8 +106,10 @@ function FilterInput({ targets, inputRef, onChip, onBackspace }: FilterInputProp
         className="h-6 w-full bg-transparent outline-none"
         value={text}
         onFocus={() => setOpen(true)}
+        onClick={() => setOpen(true)}
         onBlur={() => setOpen(false)}
         onChange={(event) => {
+          setOpen(true);
           setText(event.target.value);
           setMarked(0);
         }}

@@ -13,7 +13,9 @@ export function ItemHeading({ level: Heading, item, untyped }: ItemHeadingProps)
   return (
     <div className="flex flex-wrap items-center gap-2">
       <StatusPill status={item.status} />
-      <Heading className="min-w-0 text-page font-semibold break-words">{item.event_type || untyped}</Heading>
+      <Heading className="min-w-0 text-page font-semibold wrap-anywhere">
+        {item.event_type || untyped}
+      </Heading>
     </div>
   );
 }

@@ -1,5 +1,6 @@
 import { answer, client, given } from "../api/client.ts";
 import type { Status } from "../api/shapes.ts";
+import { serviceNowMs } from "../time/serviceClock.ts";
 import { eventsQuery, type ItemFilter } from "./filter.ts";
 
 /** One row of a list of items. */
@@ -24,7 +25,7 @@ export async function listItems(
   filter: ItemFilter,
   { before, limit = pageSize, signal }: { before?: string | undefined; limit?: number; signal?: AbortSignal },
 ): Promise<ItemRow[]> {
-  const query = { ...eventsQuery(filter, Date.now()), ...given({ limit, fields, before }) };
+  const query = { ...eventsQuery(filter, serviceNowMs()), ...given({ limit, fields, before }) };
   const page = await answer(
     client.GET("/api/v1/events", { params: { query: query as never }, ...(signal && { signal }) }),
   );

@@ -46,7 +46,7 @@ function Mailbox({ target }: { target: Target }) {
   return (
     <div className="grid gap-4">
       <div className="grid gap-1">
-        <h1 className="text-page font-semibold break-words">{target.name}</h1>
+        <h1 className="text-page font-semibold wrap-anywhere">{target.name}</h1>
         <Id id={target.id} />
         <OwnNames target={target} />
         {target.description !== "" && <p className="text-muted">{target.description}</p>}

@@ -75,7 +75,7 @@ function Head({ message }: { message: Message }) {
     <div className="grid gap-3">
       <div className="flex flex-wrap items-center gap-2">
         <StatusPill status={message.status} />
-        <h2 className="min-w-0 text-page font-semibold break-words">
+        <h2 className="min-w-0 text-page font-semibold wrap-anywhere">
           {message.event_type ?? "Message without a type"}
         </h2>
       </div>
@@ -108,7 +108,7 @@ function Interventions({ of: { interventions } }: { of: ReadMessage }) {
     <Card title="By hand">
       <ol className="grid gap-2">
         {interventions.map(({ action, by, at, reason, claimed_by: holder }, index) => (
-          <li key={index} className="min-w-0 break-words">
+          <li key={index} className="min-w-0 wrap-anywhere">
             <span className="font-medium">{deeds[action]}</span> by {by}{" "}
             <span className="text-muted">
               <Moment at={at} />

@@ -11,7 +11,7 @@ import { bothUnread, type Unread, unreadOf } from "../states/unread.ts";
 import { mailboxStatsQuery } from "../mailboxes/mailboxQueries.ts";
 import { circuits, type Health } from "../targets/health.ts";
 import { pathOf } from "../targets/kinds.ts";
-import { useTargetHealths } from "./useTargetHealths.ts";
+import { areSomePassedOver, mostLookedAt, useTargetHealths } from "./useTargetHealths.ts";
 
 interface Matter {
   key: string;
@@ -57,11 +57,17 @@ export function NeedsAttention({ targets }: { targets: readonly Target[] }) {
                 className="flex items-center gap-2.5 px-4 py-2 hover:bg-sunken"
               >
                 <Icon size={16} className={`shrink-0 ${look}`} aria-hidden />
-                <span className="min-w-0 break-words">{text}</span>
+                <span className="min-w-0 wrap-anywhere">{text}</span>
               </Link>
             </li>
           ))}
         </ul>
+      )}
+      {areSomePassedOver(targets) && (
+        <p className="border-t px-4 py-2 text-meta text-muted">
+          Of {targets.length.toLocaleString("en")} targets this looks at {mostLookedAt} webhooks and agents,
+          and at {mostLookedAt} mailboxes. Those that were disabled are all named.
+        </p>
       )}
       {unread.isPending && <SkeletonRows rows={matters.length === 0 ? 2 : 1} />}
     </Card>
@@ -71,7 +77,7 @@ export function NeedsAttention({ targets }: { targets: readonly Target[] }) {
 function useMatters(targets: readonly Target[]): { matters: Matter[]; unread: Unread } {
   const { healths, unread } = useTargetHealths(targets);
   const refetchInterval = useRefreshMs(10_000, 10_000);
-  const mailboxes = targets.filter(({ kind }) => kind === "mailbox").slice(0, 50);
+  const mailboxes = targets.filter(({ kind }) => kind === "mailbox").slice(0, mostLookedAt);
   const stats = useQueries({
     queries: mailboxes.map(({ id }) => Object.assign(mailboxStatsQuery(id), { refetchInterval })),
   });

@@ -15,7 +15,7 @@ import { Empty } from "../states/Empty.tsx";
 import { Loaded, SkeletonRows } from "../states/Loaded.tsx";
 import { percent } from "../targets/health.ts";
 import { duration, milliseconds } from "../time/wording.ts";
-import { useTargetHealths } from "./useTargetHealths.ts";
+import { mostLookedAt, useTargetHealths } from "./useTargetHealths.ts";
 
 const NeedsAttention = lazy(async () => ({ default: (await import("./NeedsAttention.tsx")).NeedsAttention }));
 
@@ -80,6 +80,8 @@ function Figures({ targets, stats }: { targets: readonly Target[]; stats: Stats 
       healths.get(id)?.failing_since,
   );
   const latency = totals?.latency_ms ?? null;
+  const sentTo = targets.filter(({ kind }) => kind !== "mailbox").length;
+  const isInPart = sentTo > mostLookedAt;
   const oldest = Math.max(0, ...[...healths.values()].map((health) => health.oldest_due_seconds ?? 0));
   return (
     <div className="grid grid-cols-2 gap-4 max-xl:[&>:last-child]:col-span-2 md:grid-cols-3 xl:grid-cols-5">
@@ -89,8 +91,16 @@ function Figures({ targets, stats }: { targets: readonly Target[]; stats: Stats 
         value={totals === undefined || ended === 0 ? "–" : percent(totals.delivered / ended)}
         detail={totals === undefined ? undefined : `${totals.failed.toLocaleString("en")} failed`}
       />
-      <Figure name="Failing targets" value={failing.length} detail={`of ${targets.length}`} />
-      <Figure name="Oldest due" value={oldest === 0 ? "–" : duration(oldest)} />
+      <Figure
+        name="Failing targets"
+        value={failing.length}
+        detail={isInPart ? `disabled, or among the ${mostLookedAt} looked at` : `of ${targets.length}`}
+      />
+      <Figure
+        name="Oldest due"
+        value={oldest === 0 ? "–" : duration(oldest)}
+        detail={isInPart ? `of ${mostLookedAt} targets` : undefined}
+      />
       <Figure name="p95 latency" value={latency === null ? "–" : milliseconds(latency.p95)} />
     </div>
   );

@@ -4,16 +4,22 @@ import { useRefreshMs } from "../live/liveState.ts";
 import { unreadOf } from "../states/unread.ts";
 import { type Health, healthQuery } from "../targets/health.ts";
 
-/** More targets than this are not asked about one by one. */
-const most = 50;
+/** More targets than this, and more mailboxes, are not asked about one by one. */
+export const mostLookedAt = 50;
 
-/** The health of each target that is sent to, by its id; those not read yet are missing, and why. */
+/** Whether some targets are not looked at: whoever counts failures then has to say so. */
+export function areSomePassedOver(targets: readonly Target[]): boolean {
+  const mailboxes = targets.filter(({ kind }) => kind === "mailbox").length;
+  return Math.max(mailboxes, targets.length - mailboxes) > mostLookedAt;
+}
+
+/** The health of each target that is sent to, up to {@link mostLookedAt}, by its id; those not read yet are missing, and why. */
 export function useTargetHealths(targets: readonly Target[]) {
   const refetchInterval = useRefreshMs(10_000, 10_000);
   return useQueries({
     queries: targets
       .filter(({ kind }) => kind !== "mailbox")
-      .slice(0, most)
+      .slice(0, mostLookedAt)
       .map(({ id }) => Object.assign(healthQuery(id), { refetchInterval })),
     combine: (results) => ({
       healths: new Map<string, Health>(

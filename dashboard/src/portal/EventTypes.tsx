@@ -41,7 +41,7 @@ function Row({ type }: { type: ListedEventType }) {
           <span className="text-muted">{type.group}</span> {type.deprecated && <DeprecatedPill />}
         </summary>
         <div className="grid gap-3 px-4 pb-4">
-          {type.description !== "" && <p className="break-words whitespace-pre-wrap">{type.description}</p>}
+          {type.description !== "" && <p className="wrap-anywhere whitespace-pre-wrap">{type.description}</p>}
           {isOpen && <Detail name={type.name} />}
         </div>
       </details>

@@ -23,8 +23,8 @@ export function PortalFrame({ portal, children }: { portal: Portal; children: Re
         {organization.logo !== null && (
           <img src={organization.logo} alt="" className="h-8 max-w-40 object-contain" />
         )}
-        <span className="min-w-0 text-section font-semibold break-words">{organization.name}</span>
-        <span className="min-w-0 break-words text-muted">{customer.name ?? customer.uid}</span>
+        <span className="min-w-0 text-section font-semibold wrap-anywhere">{organization.name}</span>
+        <span className="min-w-0 wrap-anywhere text-muted">{customer.name ?? customer.uid}</span>
       </header>
       <main id="page" tabIndex={-1} className="min-w-0 p-4 outline-none md:p-6">
         {children}

@@ -35,7 +35,7 @@ function PublicationView({ publication }: { publication: Publication }) {
   return (
     <div className="grid gap-4">
       <div className="grid min-w-0 gap-1">
-        <h1 className="text-page font-semibold break-words">
+        <h1 className="text-page font-semibold wrap-anywhere">
           {publication.event_type || "Publication without a type"}
         </h1>
         <p className="text-form">{progressText(items.length, counts)}</p>

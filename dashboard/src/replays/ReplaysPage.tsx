@@ -65,7 +65,7 @@ function Row({ job }: { job: ReplayJob }) {
         search={{}}
         className="grid gap-x-4 gap-y-1 px-4 py-2.5 hover:bg-sunken md:grid-cols-[minmax(0,1fr)_minmax(0,280px)_120px] md:items-center"
       >
-        <span className="min-w-0 font-medium break-words md:truncate">
+        <span className="min-w-0 font-medium wrap-anywhere md:truncate">
           {filterText(job.filter, targets.data, zone)}
         </span>
         <span className="grid min-w-0 gap-1">

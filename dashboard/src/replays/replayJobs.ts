@@ -1,6 +1,7 @@
 import { answer, client, given } from "../api/client.ts";
 import type { ReplayJob } from "../api/shapes.ts";
 import { eventsQuery, type ItemFilter } from "../items/filter.ts";
+import { serviceNowMs } from "../time/serviceClock.ts";
 
 export interface Matching {
   count: number;
@@ -54,5 +55,5 @@ export async function cancelReplay(id: string): Promise<ReplayJob> {
 
 /** A filter of the page; the service refuses what a replay cannot be narrowed to. */
 function replayFilter(filter: ItemFilter) {
-  return eventsQuery(filter, Date.now()) as object;
+  return eventsQuery(filter, serviceNowMs()) as object;
 }

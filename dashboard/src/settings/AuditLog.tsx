@@ -65,13 +65,13 @@ function Row({ entry }: { entry: AuditEntry }) {
       <p className="grid grid-cols-[minmax(0,1fr)_auto] gap-x-3">
         <span className="flex min-w-0 flex-wrap gap-x-3 gap-y-0.5">
           <span className="font-medium">{entry.action}</span>
-          <span className="min-w-0 break-words">{object.name ?? object.kind}</span>
+          <span className="min-w-0 wrap-anywhere">{object.name ?? object.kind}</span>
         </span>
         <span className="text-muted">
           <Moment at={entry.at} />
         </span>
       </p>
-      <p className="text-meta break-words text-muted">
+      <p className="text-meta wrap-anywhere text-muted">
         {[
           `by ${actor.name ?? actor.kind}${actor.kind === "user" ? "" : ` (${actor.kind})`}`,
           entry.client_address !== null && `from ${entry.client_address}`,
@@ -86,7 +86,7 @@ function Row({ entry }: { entry: AuditEntry }) {
           <pre
             tabIndex={0}
             aria-label="What changed"
-            className="mt-1 max-h-60 overflow-auto rounded-control bg-sunken p-2 text-meta break-words whitespace-pre-wrap"
+            className="mt-1 max-h-60 overflow-auto rounded-control bg-sunken p-2 text-meta wrap-anywhere whitespace-pre-wrap"
           >
             {JSON.stringify({ before, after }, undefined, 2)}
           </pre>

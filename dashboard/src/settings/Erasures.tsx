@@ -79,7 +79,7 @@ function Row({ erasure }: { erasure: Erasure }) {
           </Link>
         )}
       </span>
-      <span className="min-w-0 text-meta break-words text-muted">
+      <span className="min-w-0 text-meta wrap-anywhere text-muted">
         {erasure.status === "DONE" ? "Done" : "Running"}, {number(erasure.erased)}
         {of} erased, by {erasure.created_by}, <Ago at={erasure.created_at} />
       </span>

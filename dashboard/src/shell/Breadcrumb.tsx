@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useRouterState } from "@tanstack/react-router";
 import { ChevronRight } from "lucide-react";
+import { useEffect } from "react";
 import { targetsQuery } from "../api/queries.ts";
 import { pages } from "./pages.ts";
 
@@ -13,9 +14,17 @@ export function Breadcrumb() {
   const [first = "", id] = path.split("/").filter((part) => part !== "");
   const name = pages.find((one) => one.path === `/${first}`)?.name ?? otherNames[first] ?? "";
   const target = targets.data?.find((one) => one.id === id);
+  const opened = id === undefined ? undefined : (target?.name ?? nameOf(first, id));
+  useEffect(() => {
+    // So that tabs of the browser, and its history, can be told apart.
+    document.title = [opened, name, "Postrider"].filter(Boolean).join(" – ");
+    return () => {
+      document.title = "Postrider";
+    };
+  }, [opened, name]);
   return (
     <nav aria-label="Breadcrumb" className="flex min-w-0 items-center gap-1 font-medium">
-      {id === undefined ? (
+      {opened === undefined ? (
         <span className="truncate">{name}</span>
       ) : (
         <>
@@ -23,7 +32,9 @@ export function Breadcrumb() {
             {name}
           </Link>
           <ChevronRight size={14} className="shrink-0 text-muted" aria-hidden />
-          <span className="max-w-60 truncate">{target?.name ?? nameOf(first, id)}</span>
+          <span className="max-w-60 truncate" title={opened}>
+            {opened}
+          </span>
         </>
       )}
     </nav>

@@ -25,7 +25,7 @@ const WatchStep = lazy(async () => ({ default: (await import("./WatchStep.tsx"))
 export function StartPage() {
   const targets = useQuery(targetsQuery);
   return (
-    <div className="mx-auto grid max-w-200 gap-4">
+    <div className="mx-auto grid max-w-200 grid-cols-1 gap-4">
       <div className="flex flex-wrap items-center justify-between gap-2">
         <h1 className="text-page font-semibold">Get started</h1>
         <Link to="/" search={{ skip: "1" }} className={buttonLook("quiet")}>
@@ -48,7 +48,7 @@ function Steps({ targets }: { targets: readonly Target[] }) {
     change({ target: made.id });
   };
   return (
-    <div className="grid gap-4">
+    <div className="grid grid-cols-1 gap-4">
       <Step number={1} title="Create a target" isDone={target !== undefined}>
         {target === undefined ? (
           <>
@@ -59,7 +59,7 @@ function Steps({ targets }: { targets: readonly Target[] }) {
           </>
         ) : (
           <p>
-            <span className="font-medium">{target.name}</span>{" "}
+            <span className="font-medium wrap-anywhere">{target.name}</span>{" "}
             <button
               type="button"
               className="text-accent underline"
@@ -124,7 +124,7 @@ function Step({ number, title, isDone, isAhead = false, children }: StepProps) {
         {isAhead ? (
           <p className="text-muted">After the step before.</p>
         ) : (
-          <div className="grid gap-4">{children}</div>
+          <div className="grid grid-cols-1 gap-4">{children}</div>
         )}
       </Card>
     </div>
@@ -142,8 +142,8 @@ function ChooseTarget({
     <div className="flex flex-wrap items-center gap-2">
       <span className="text-muted">Use one that is there:</span>
       {targets.slice(0, 6).map((target) => (
-        <Button key={target.id} onClick={() => onChoose(target)}>
-          {target.name}
+        <Button key={target.id} title={target.name} className="max-w-full" onClick={() => onChoose(target)}>
+          <span className="truncate">{target.name}</span>
         </Button>
       ))}
     </div>

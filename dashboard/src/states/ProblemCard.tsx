@@ -15,7 +15,7 @@ export function ProblemCard({ error, onRetry }: { error: unknown; onRetry?: () =
     <div role="alert" className="flex gap-3 rounded-card border border-failed bg-failed-bg p-4 text-failed">
       <CircleAlert size={16} className="mt-0.5 shrink-0" aria-hidden />
       <div className="grid min-w-0 gap-2">
-        <p className="font-medium break-words">{sentenceOf(error)}</p>
+        <p className="font-medium wrap-anywhere">{sentenceOf(error)}</p>
         <WayOn status={status} code={code} />
         {status === 429 && error instanceof Problem && <NextTry problem={error} />}
         {requestId !== undefined && (

@@ -55,7 +55,7 @@ export function AgentCard({ target }: { target: Target }) {
         {typeof target.card_error === "string" && (
           <div className="rounded-control bg-retrying-bg p-3 text-retrying">
             <p className="font-medium">The card could not be renewed; the last good one stays in use.</p>
-            <p className="break-words">{target.card_error}</p>
+            <p className="wrap-anywhere">{target.card_error}</p>
           </div>
         )}
         {typeof target.offered_origin === "string" && (

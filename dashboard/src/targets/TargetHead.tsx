@@ -18,7 +18,7 @@ export function TargetHead({ target, circuit, children, actions }: TargetHeadPro
     <div className="flex flex-wrap items-start justify-between gap-3">
       <div className="grid min-w-0 gap-1">
         <div className="flex flex-wrap items-center gap-2">
-          <h1 className="min-w-0 text-page font-semibold break-words">{target.name}</h1>
+          <h1 className="min-w-0 text-page font-semibold wrap-anywhere">{target.name}</h1>
           <EnabledPill target={target} circuit={circuit} />
         </div>
         {children}

@@ -1,10 +1,11 @@
 import { useSyncExternalStore } from "react";
+import { serviceNowMs } from "./serviceClock.ts";
 
 const listeners = new Set<() => void>();
-let nowMs = Date.now();
+let nowMs = serviceNowMs();
 let timer: ReturnType<typeof setInterval> | undefined;
 
-/** The time in Unix milliseconds, which moves on each second for all that show it. */
+/** The service's time in Unix milliseconds, which moves on each second for all that show it. */
 export function useNow(): number {
   return useSyncExternalStore(subscribe, () => nowMs);
 }
@@ -12,7 +13,7 @@ export function useNow(): number {
 function subscribe(listener: () => void): () => void {
   listeners.add(listener);
   if (timer === undefined) {
-    nowMs = Date.now();
+    nowMs = serviceNowMs();
     timer = setInterval(tick, 1000);
   }
   return () => {
@@ -25,6 +26,6 @@ function subscribe(listener: () => void): () => void {
 
 function tick(): void {
   if (document.hidden) return;
-  nowMs = Date.now();
+  nowMs = serviceNowMs();
   for (const listener of listeners) listener();
 }

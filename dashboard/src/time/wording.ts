@@ -1,7 +1,8 @@
+import { serviceNowMs } from "./serviceClock.ts";
 import type { TimeZone } from "./timeZone.ts";
 
 /** `12:04:11` today, `21 Nov 12:04:11` before that. */
-export function shortTime(atSeconds: number, zone: TimeZone, nowMs: number = Date.now()): string {
+export function shortTime(atSeconds: number, zone: TimeZone, nowMs: number = serviceNowMs()): string {
   const at = new Date(atSeconds * 1000);
   const isToday = day(at, zone) === day(new Date(nowMs), zone);
   return isToday ? clock(at, zone) : `${day(at, zone)} ${clock(at, zone)}`;

@@ -94,6 +94,8 @@ export const pagePaths = [
   "/customers",
   "/customers/*",
   "/event-types",
+  "/publications",
+  "/publications/*",
   "/mailboxes",
   "/mailboxes/*",
   "/handoffs",

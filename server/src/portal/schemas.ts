@@ -69,7 +69,16 @@ export const PortalSettings = Type.Object(
 export type PortalSettings = Static<typeof PortalSettings>;
 
 /** What is left out is as if nobody had set it. */
-export const PortalSettingsInput = Type.Partial(PortalSettings, { title: "PortalSettingsInput" });
+export const PortalSettingsInput = Type.Partial(
+  Type.Object({
+    ...PortalSettings.properties,
+    colour: Type.Union([Type.String({ maxLength: 20 }), Type.Null()], {
+      description: "Of buttons, as #rrggbb, in letters of either case. null for the portal's own",
+      examples: ["#0B6E4F"],
+    }),
+  }),
+  { title: "PortalSettingsInput" },
+);
 
 export const Portal = Type.Object(
   {

@@ -27,7 +27,12 @@ export function saveSettings(
   origin: Origin,
   settings: PortalSettings,
 ): Promise<PortalSettings> {
-  const checked = { ...settings, logo: checkLogo(settings.logo), origins: checkOrigins(settings.origins) };
+  const checked = {
+    ...settings,
+    logo: checkLogo(settings.logo),
+    colour: checkColour(settings.colour),
+    origins: checkOrigins(settings.origins),
+  };
   return inTransaction(pool, async (client) => {
     const { orgId } = origin;
     const { rows } = await client.query<{ name: string }>({
@@ -73,6 +78,13 @@ function checkLogo(logo: string | null): string | null {
     throw new ApiError(400, "logo must be an https URL, or a data URL in base64 of an image");
   }
   return url.href;
+}
+
+/** In lower case. @throws {ApiError} 400 for what has not six digits. */
+function checkColour(colour: string | null): string | null {
+  if (colour !== null && !/^#[0-9a-f]{6}$/i.test(colour))
+    throw new ApiError(400, "colour must be #rrggbb: six hexadecimal digits, such as #0b6e4f");
+  return colour?.toLowerCase() ?? null;
 }
 
 /** Each as a browser names it, once. @throws {ApiError} 400 for what is no origin. */

@@ -1,0 +1,18 @@
+/**
+ * Watches for parts of the page that cannot be loaded. A tab that is open while the service is upgraded asks for what is
+ * there no longer: it is then loaded anew, which would be no help where the service is merely away.
+ */
+export function reloadWhenReplaced(): void {
+  addEventListener("vite:preloadError", () => void reloadIfReplaced());
+}
+
+async function reloadIfReplaced(): Promise<void> {
+  const script = document.querySelector("script[type=module]")?.getAttribute("src");
+  try {
+    const response = await fetch(location.href, { headers: { accept: "text/html" } });
+    const page = await response.text();
+    if (page.includes('id="root"') && !page.includes(`src="${script}"`)) location.reload();
+  } catch {
+    // It is away: what shows that the part is not there has a way on.
+  }
+}

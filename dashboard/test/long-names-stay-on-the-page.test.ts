@@ -1,0 +1,109 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { createMailboxTarget, createWebhookTarget, sendItem } from "../../server/test/support/items.ts";
+import type { Account } from "../../server/test/support/testNode.ts";
+import { type Dashboard, startDashboard } from "./support/dashboard.ts";
+
+/** The longest names there may be, without a blank to break at. */
+const longName = "n".repeat(200);
+const longType = "t".repeat(256);
+const longUid = "u".repeat(128);
+
+let dashboard: Dashboard;
+let account: Account;
+const owned = { target: "", item: "", publication: "", mailbox: "" };
+
+beforeAll(async () => {
+  dashboard = await startDashboard();
+  account = await dashboard.newAccount();
+  const { service } = dashboard;
+  const key = account.api_key;
+  await service.call("PATCH", "/api/v1/orgs", { key, body: { name: longName } });
+  await service.call("PUT", `/api/v1/customers/${longUid}`, { key, body: { name: longName } });
+  await service.call("PUT", `/api/v1/event-types/${longType}`, { key, body: { description: longName } });
+  owned.target = (
+    await createWebhookTarget(service, account, "https://receiver.invalid/", {
+      name: longName,
+      description: longName,
+    })
+  ).id;
+  owned.mailbox = await createMailboxTarget(service, account);
+  owned.item = await sendItem(service, account, owned.target, { event_type: longType });
+  await sendItem(service, account, owned.mailbox, { event_type: longType });
+  owned.publication = (
+    await service.call("POST", `/p/${longUid}`, { key, body: { event_type: longType } })
+  ).body.id;
+});
+
+afterAll(() => dashboard.stop());
+
+/**
+ * Goes to the path as a link does, and resolves, once the page is there under its title, to whether it is wider than the
+ * window, so that each line has to be scrolled sideways. Runs in the page.
+ */
+function isTooWide(path: string, title: string): string {
+  return `(async () => {
+    history.pushState({}, "", ${JSON.stringify(path)});
+    const isThere = () =>
+      document.title === ${JSON.stringify(title)} && document.querySelector("main h1, [role=dialog] h2") !== null &&
+      document.querySelector(".skeleton") === null;
+    for (let looks = 0; !isThere(); looks += 1) {
+      if (looks === 300) throw new Error(document.title + " in place of " + ${JSON.stringify(title)});
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    const { scrollWidth, clientWidth } = document.documentElement;
+    return scrollWidth > clientWidth;
+  })()`;
+}
+
+it("names of any length stay within the page, on a phone and on a desk", async () => {
+  const { target, item, publication, mailbox } = owned;
+  const paths: readonly (readonly [path: string, title: string])[] = [
+    ["/start", "Get started – Postrider"],
+    [`/start?target=${target}`, "Get started – Postrider"],
+    ["/items", "Items – Postrider"],
+    [`/items?type=${longType}`, "Items – Postrider"],
+    [`/items?open=${item}`, "Items – Postrider"],
+    [`/items/${item}`, `${item.slice(0, 8)}… – Items – Postrider`],
+    ["/targets", "Targets – Postrider"],
+    ...["", "?tab=health", "?tab=settings"].map(
+      (tab) => [`/targets/${target}${tab}`, `${longName} – Targets – Postrider`] as const,
+    ),
+    ["/customers", "Customers – Postrider"],
+    [`/customers/${longUid}`, `${longUid} – Customers – Postrider`],
+    [`/event-types?type=${longType}`, "Event types – Postrider"],
+    [`/publications/${publication}`, `${publication.slice(0, 8)}… – Publications – Postrider`],
+    [`/mailboxes/${mailbox}`, `inbox – Mailboxes – Postrider`],
+    ["/settings", "Settings – Postrider"],
+    ["/settings?tab=audit", "Settings – Postrider"],
+  ];
+  const wide: string[] = [];
+  for (const width of [375, 1440]) {
+    const { page } = await dashboard.openAs(account, { width });
+    await page.goto("/demo");
+    for (const [path, title] of paths)
+      if ((await page.evaluate(isTooWide(path, title))) === true) wide.push(`${path} at ${width}`);
+  }
+  expect(wide).toEqual([]);
+});
+
+it("figures on a phone can be read whole, and the tab that is open is in sight", async () => {
+  const { page } = await dashboard.openAs(account, { width: 375 });
+  await page.goto(`/mailboxes/${owned.mailbox}`);
+  await page.locator("p.figures").last().waitFor();
+  const cut = await page.evaluate(`(() => {
+    const figure = [...document.querySelectorAll("p.figures")].at(-1);
+    // What there would be after some minutes.
+    figure.textContent = "12 min 40 s";
+    return figure.scrollWidth - figure.clientWidth;
+  })()`);
+  expect(cut).toBe(0);
+  await page.goto("/settings?tab=audit");
+  await page.getByRole("link", { name: "Audit", exact: true }).waitFor();
+  await expect
+    .poll(() =>
+      page.evaluate(
+        `document.querySelector("main [aria-current=page]").getBoundingClientRect().right <= innerWidth`,
+      ),
+    )
+    .toBe(true);
+});

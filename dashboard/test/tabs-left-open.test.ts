@@ -1,0 +1,74 @@
+import { expect, it } from "vitest";
+import { createWebhookTarget, sendItem } from "../../server/test/support/items.ts";
+import { until } from "../../server/test/support/until.ts";
+import { visit } from "./support/browser.ts";
+import { stageOfFile } from "./support/stage.ts";
+
+const stage = stageOfFile();
+
+/** Parts of the page that are loaded when they are needed. */
+const parts = /\/assets\/.*\.js$/;
+
+it("a tab that was open while the service was upgraded loads itself anew where it needs a part of the page", async () => {
+  const { page, problems } = await stage.dashboard.openAs(stage.account);
+  await page.goto("/settings");
+  const newKey = page.getByRole("button", { name: "New key" });
+  await newKey.waitFor();
+  // The version that serves now has none of the parts of the one before, and a page that names its own.
+  await page.route(parts, (route) => route.fulfill({ status: 404, json: { error: "not found" } }));
+  await page.route("**/settings", async (route) => {
+    if (route.request().isNavigationRequest()) return route.fallback();
+    const response = await route.fetch();
+    await page.unroute(parts);
+    return route.fulfill({
+      response,
+      body: (await response.text()).replace("/assets/index-", "/assets/index-of-next-"),
+    });
+  });
+  const loaded = page.waitForEvent("load");
+  await newKey.click();
+  await loaded;
+  await newKey.click();
+  await page.getByRole("dialog").getByLabel("Name").waitFor();
+  expect(problems).toEqual([]);
+});
+
+it("a part that does not come while the service is away says so, and Retry brings it", async () => {
+  const { page, problems } = await stage.dashboard.openAs(stage.account);
+  await page.goto("/settings");
+  const newKey = page.getByRole("button", { name: "New key" });
+  await newKey.waitFor();
+  await page.route("**", (route) => route.abort());
+  await newKey.click();
+  await page.getByText("A part of this page could not be loaded").waitFor();
+  await page.unroute("**");
+  await page.getByRole("button", { name: "Retry" }).click();
+  await newKey.click();
+  await page.getByRole("dialog").getByLabel("Name").waitFor();
+  expect(problems).toEqual([]);
+});
+
+it("what is due, and which items are of the last hour, goes by the service's clock where the browser's is wrong", async () => {
+  const { service } = stage.dashboard;
+  const owner = await stage.dashboard.newAccount();
+  const { id: target } = await createWebhookTarget(service, owner, `${stage.receiver.url}/broken`, {
+    retry_interval_seconds: 3600,
+  });
+  const item = await sendItem(service, owner, target, { event_type: "order.paid" });
+  const path = `/api/v1/events/${item}`;
+  await until(async () => {
+    const { body } = await service.call("GET", path, { key: owner.api_key });
+    return body.event.status === "RETRYING";
+  });
+  const { page, context, problems } = await stage.dashboard.openAs(owner);
+  // Three hours fast.
+  await context.addInitScript(`{
+    const now = Date.now.bind(Date);
+    Date.now = () => now() + 10_800_000;
+  }`);
+  await page.goto(`/items/${item}`);
+  await page.getByText(/^Attempt 2 of \d+ in \d+/).waitFor();
+  await visit(page, "/items?time=1h");
+  await page.getByRole("link", { name: "order.paid" }).waitFor();
+  expect(problems).toEqual([]);
+});
