@@ -3,7 +3,7 @@ import pg from "pg";
 import { rowsOf } from "../postgres/copyStreams.ts";
 import { presentCells } from "../postgres/ensureCells.ts";
 import { tableSchema } from "../postgres/partitions.ts";
-import { migrations } from "../postgres/migrations.ts";
+import { refuseNewerMigrations } from "../postgres/migrations.ts";
 import type { DatabaseConnection } from "../postgres/pool.ts";
 import { type OwnTable, ownTables } from "./ownTables.ts";
 import type { Contents, Manifest, OwnCell, Part, Sequence } from "./parts.ts";
@@ -62,12 +62,7 @@ export async function withSnapshot<T>(source: Source, use: (contents: Contents) 
 
 async function describe(client: pg.Client, source: Source): Promise<Manifest> {
   const rows = await readMigrations(client);
-  const unknown = rows.find(({ version }) => migrations.every((known) => known.version !== version));
-  if (unknown !== undefined) {
-    throw new Error(
-      `the database has migration ${unknown.name}, which this version of Postrider does not know: use the newer version's command`,
-    );
-  }
+  refuseNewerMigrations(rows);
   const cells = await describeCells(client);
   return {
     format: cells.length === 0 ? 1 : 2,

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { readSqlFiles, type SqlFile } from "./sqlFiles.ts";
+import { SchemaError } from "./schemaError.ts";
 
 /** One numbered step of the schema. */
 export interface Migration extends SqlFile {
@@ -16,6 +17,18 @@ export interface Migration extends SqlFile {
 export const migrations: readonly Migration[] = readSqlFiles(new URL("./migrations/", import.meta.url)).map(
   toMigration,
 );
+
+/**
+ * For commands that leave the schema as it is.
+ * @throws {SchemaError} when one of the migrations that a database has is a newer version's.
+ */
+export function refuseNewerMigrations(applied: readonly Pick<Migration, "version" | "name">[]): void {
+  const unknown = applied.find(({ version }) => migrations.every((known) => known.version !== version));
+  if (unknown === undefined) return;
+  throw new SchemaError(
+    `the database has migration ${unknown.name}, which this version of Postrider does not know: use the newer version's command`,
+  );
+}
 
 /** The last migration that this process knows. */
 export const lastMigration = migrations.at(-1)!.version;

@@ -15,6 +15,8 @@ export const tablesById = [
   "closed_messages",
   "handoffs",
 ] as const;
+/** All that have a partition for each day. */
+const dailyTables = [...tablesById, "idempotency_keys"];
 /** They have no primary key: logical replication has to name the whole row that an erasure changes. */
 export const tablesWithoutKey: readonly string[] = ["attempts"];
 /** How many days ahead partitions exist, so that an insert never fails for want of one. */
@@ -63,13 +65,13 @@ async function missingPartitions(client: pg.ClientBase, nowMs: number): Promise<
      from pg_inherits i
      join pg_class c on c.oid = i.inhrelid
      where i.inhparent = any ($1::regclass[])`,
-    [[...tablesById, "idempotency_keys"]],
+    [dailyTables],
   );
   const home = await tableSchema(client);
   const existing = new Set(rows.map((row) => row.relname));
   const missing: Partition[] = [];
   for (let day = today - 1; day <= today + daysAhead; day++) {
-    for (const table of [...tablesById, "idempotency_keys"])
+    for (const table of dailyTables)
       if (!existing.has(`${table}_${dayName(day)}`)) missing.push({ home, table, day });
   }
   return missing;
@@ -77,7 +79,7 @@ async function missingPartitions(client: pg.ClientBase, nowMs: number): Promise<
 
 /** Gives the tables of a schema the days that those of another one have. The session finds both schemas' partitioned tables first in `to`. */
 export async function copyPartitions(client: pg.ClientBase, from: string, to: string): Promise<void> {
-  for (const { table, source } of await storedTables(client, from, [...tablesById, "idempotency_keys"]))
+  for (const { table, source } of await storedTables(client, from, dailyTables))
     await createPartition(client, { home: to, table, day: dayOf(source) });
 }
 

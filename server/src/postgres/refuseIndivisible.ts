@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { presentCells } from "./ensureCells.ts";
-import { migrations } from "./migrations.ts";
+import { migrations, refuseNewerMigrations } from "./migrations.ts";
 import { tableSchema } from "./partitions.ts";
 import { SchemaError } from "./schemaError.ts";
 import { tablesOfCells } from "./tablePlaces.ts";
@@ -29,12 +29,7 @@ async function refuseOtherSchema(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{ version: number; name: string }>(
     "select version, name from schema_changes order by version",
   );
-  const unknown = rows.find(({ version }) => migrations.every((known) => known.version !== version));
-  if (unknown !== undefined) {
-    throw new SchemaError(
-      `the database has migration ${unknown.name}, which this version of Postrider does not know: use the newer version's command`,
-    );
-  }
+  refuseNewerMigrations(rows);
   const missing = migrations.find(({ version }) => rows.every((applied) => applied.version !== version));
   if (missing === undefined) return;
   throw new SchemaError(
