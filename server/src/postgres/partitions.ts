@@ -131,13 +131,15 @@ async function createPartition(client: pg.ClientBase, { home, table, day }: Part
 
 /**
  * Gives a partition the columns that ANALYZE leaves out of its parent: no query has a condition on payloads or arrays, and
- * sorting and counting them would be most of its work. A partition does not inherit them.
+ * sorting and counting them would be most of its work. A partition does not inherit them. System columns, which have a
+ * statistics target of 0 before PostgreSQL 17, cannot be altered.
  */
 async function leaveOutOfStatistics(client: pg.ClientBase, parent: string, partition: string): Promise<void> {
   const { rows } = await client.query<{ alterations: string | null }>(
     `select string_agg(format('alter column %I set statistics 0', a.attname), ', ' order by a.attnum) as alterations
      from pg_attribute a
      where a.attrelid = $1::regclass
+       and a.attnum > 0
        and a.attstattarget = 0
        and not a.attisdropped`,
     [parent],

@@ -99,7 +99,7 @@ function connectionTo(database: string): DatabaseConnection {
   return { url: url.href };
 }
 
-function urlOf(connection: DatabaseConnection): string {
+export function urlOf(connection: DatabaseConnection): string {
   if ("url" in connection) return connection.url;
   const { host, port, user, database, password } = connection;
   const secret = password === undefined ? "" : `:${encodeURIComponent(password)}`;

@@ -6,6 +6,7 @@ import type { TestProject } from "vitest/node";
 import { createPool, type DatabaseConnection } from "../../src/postgres/pool.ts";
 import { startEmbedded } from "../../src/postgres/embedded/startEmbedded.ts";
 import { clusterFolder } from "./clusterFolder.ts";
+import { installedVersion, programsOf } from "./postgresVersions.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -49,8 +50,8 @@ interface Running {
 const run = globalThis as { postgresOfTests?: Started };
 
 /**
- * One PostgreSQL for the whole test run: TEST_DATABASE_URL, or an embedded one in a temporary directory. Gives
- * back what ends it with its last project, which also drops the databases of the run.
+ * One PostgreSQL for the whole test run: TEST_DATABASE_URL, or an embedded one in a temporary directory, of the major version
+ * that TEST_POSTGRES names. Gives back what ends it with its last project, which also drops the databases of the run.
  */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const started = (run.postgresOfTests ??= { starting: start(), users: 0 });
@@ -76,6 +77,7 @@ async function start(): Promise<Running> {
   const database = await startEmbedded({
     dataDir,
     settings: fastSettings,
+    ...programsOf(Number(process.env["TEST_POSTGRES"] ?? installedVersion)),
     log: (level, message) => {
       if (level !== "info" && !/^postgresql: (ERROR|FATAL|WARNING)/.test(message))
         process.stderr.write(`${message}\n`);

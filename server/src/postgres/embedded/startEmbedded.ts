@@ -24,6 +24,8 @@ export interface EmbeddedOptions {
   onRestart?: () => void;
   /** PostgreSQL settings that replace ours, for tests. */
   settings?: Record<string, string>;
+  /** The folder of the package with PostgreSQL's programs, for tests of other versions. */
+  programs?: string;
   /** How clients reach it; TCP on 127.0.0.1 with a password only where there are no Unix sockets. */
   transport?: "socket" | "tcp";
 }
@@ -57,6 +59,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedD
       account: await databaseAccount(clusterPath(dataDir)),
       transport: options.transport ?? (process.platform === "win32" ? "tcp" : "socket"),
       settings: { ...serverSettings(), ...options.settings },
+      programs: options.programs,
       log: options.log,
       onWait: options.onWait ?? (() => undefined),
       signal: options.signal,

@@ -1,0 +1,133 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "vitest";
+import { startEmbedded } from "../src/postgres/embedded/startEmbedded.ts";
+import { createPool } from "../src/postgres/pool.ts";
+import { clusterFolder } from "./support/clusterFolder.ts";
+import { urlOf } from "./support/database.ts";
+import { file, stageTest } from "./support/fixtures.ts";
+import { installPackage } from "./support/installPackage.ts";
+import { createMailboxTarget, createWebhookTarget } from "./support/items.ts";
+import { programsOf, supportedVersions } from "./support/postgresVersions.ts";
+import { answerOk, isSignedWith, type Receiver } from "./support/receiver.ts";
+import { type ServiceProcess, startService } from "./support/serviceProcess.ts";
+import { bodyOf, signUp } from "./support/testNode.ts";
+import { until } from "./support/until.ts";
+import { workspaceOf } from "./support/workspace.ts";
+
+/*
+ * On every PostgreSQL that the README names the service starts, on an empty database and on one that the version before left,
+ * takes items, delivers them and hands them out.
+ */
+
+const versionBefore = join(import.meta.dirname, "fixtures/version-before.tgz");
+/** Few tests need less of a server, and none ends it by a kill. */
+const settings = { fsync: "off", shared_buffers: "32MB", min_wal_size: "64MB", max_wal_size: "512MB" };
+
+const it = stageTest
+  .extend("oldCommand", file, async ({}, { onCleanup }) => {
+    const tree = await mkdtemp(join(tmpdir(), "postrider-before-"));
+    onCleanup(() => rm(tree, { recursive: true, force: true }));
+    return installPackage(versionBefore, tree);
+  })
+  /** A server of the version with an `empty` database and another one. */
+  .extend("startServer", ({}, { onCleanup }) => async (version: number) => {
+    const dataDir = await mkdtemp(join(clusterFolder(), "postrider-version-"));
+    const server = await startEmbedded({ dataDir, settings, log: () => undefined, ...programsOf(version) });
+    onCleanup(async () => {
+      await server.stop();
+      await rm(dataDir, { recursive: true, force: true });
+    });
+    const pool = createPool({ connection: server.connection, size: 1, onError: () => undefined });
+    const { rows } = await pool.query<{ version: number }>(
+      "select current_setting('server_version_num')::integer / 10000 as version",
+    );
+    await pool.query("create database empty");
+    await pool.end();
+    return {
+      version: rows[0]!.version,
+      url: urlOf(server.connection),
+      emptyUrl: urlOf({ ...server.connection, database: "empty" }),
+    };
+  })
+  .extend("launch", ({}, { onCleanup }) => {
+    const started: ServiceProcess[] = [];
+    onCleanup(async () => {
+      for (const service of started) service.kill("SIGKILL");
+      await Promise.all(started.map((service) => service.ended));
+    });
+    return async (databaseUrl: string, command?: string): Promise<ServiceProcess> => {
+      const service = await startService({
+        storage: { databaseUrl },
+        ...(command !== undefined && { command }),
+      });
+      started.push(service);
+      return service;
+    };
+  });
+
+it.for(supportedVersions)("PostgreSQL %i", async (wanted, { startServer, launch, oldCommand, receiver }) => {
+  const { version, url, emptyUrl } = await startServer(wanted);
+  expect(version).toBe(wanted);
+
+  const first = await launch(emptyUrl);
+  await takesAndGives(first, receiver);
+  expect(await first.stop(), first.output()).toBe(0);
+
+  // What the version before left waiting is delivered and handed out by this one.
+  const old = await launch(url, oldCommand);
+  const account = await signUp(old);
+  const before = workspaceOf(old, account, receiver);
+  receiver.answer = (_received, response) => response.writeHead(503).end();
+  const webhook = await createWebhookTarget(old, account, `${receiver.url}/left`, {
+    retry_interval_seconds: 1,
+  });
+  const mailbox = await createMailboxTarget(old, account);
+  const left = await before.send(webhook.id, { left: "webhook" });
+  await before.send(mailbox, { left: "message" });
+  await receiver.arrivals(1, { path: "/left" });
+  expect(await old.stop(), old.output()).toBe(0);
+
+  receiver.answer = answerOk;
+  const upgraded = await launch(url);
+  const now = workspaceOf(upgraded, account, receiver);
+  await now.settled(left, "DELIVERED");
+  const claim = await bodyOf(now.call("POST", `/api/v1/mailboxes/${mailbox}/claim`));
+  expect(claim.messages.map(({ payload }: { payload: unknown }) => payload)).toEqual([{ left: "message" }]);
+  await takesAndGives(upgraded, receiver);
+  expect(await upgraded.stop(), upgraded.output()).toBe(0);
+  expect(first.output() + upgraded.output()).not.toMatch(/"level":"(warn|error|fatal)"/);
+});
+
+/** An item to a webhook, one to a mailbox, one to all of a customer's, and a replay. */
+async function takesAndGives(service: ServiceProcess, receiver: Receiver): Promise<void> {
+  const { call, newTarget, send, settled, account } = workspaceOf(service, await signUp(service), receiver);
+  const webhook = await newTarget();
+  const delivered = await send(webhook.id, { hello: "webhook" });
+  const [arrived] = await receiver.arrivals(1, { path: webhook.path });
+  expect(isSignedWith(webhook.secret, arrived!)).toBe(true);
+  await settled(delivered, "DELIVERED");
+
+  const mailbox = await createMailboxTarget(service, account);
+  const message = await send(mailbox, { hello: "mailbox" });
+  const { messages } = await bodyOf(call("POST", `/api/v1/mailboxes/${mailbox}/claim`));
+  expect(messages.map(({ id }: { id: string }) => id)).toEqual([message]);
+  const { claim_token: token } = messages[0];
+  expect(
+    await bodyOf(call("POST", `/api/v1/mailbox-messages/${message}/ack`, { claim_token: token })),
+  ).toMatchObject({ status: "ACKNOWLEDGED" });
+
+  await bodyOf(call("PUT", "/api/v1/customers/shop", {}));
+  const ofShop = await newTarget({ customer_uid: "shop" });
+  expect((await call("POST", "/p/shop", { hello: "shop" })).status).toBe(202);
+  await receiver.arrivals(1, { path: ofShop.path });
+  const replay = await call("POST", `/api/v1/events/${delivered}/replay`);
+  expect(replay.status).toBe(202);
+  await receiver.arrivals(2, { path: webhook.path });
+  await settled(replay.body.id, "DELIVERED");
+  await until(
+    () => call("GET", "/api/v1/usage"),
+    ({ body }) => body.usage.accepted_events === 3,
+  );
+}
