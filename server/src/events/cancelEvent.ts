@@ -2,6 +2,7 @@ import { mailboxRetentionMs } from "../config/config.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";
 import { functionQuery } from "../postgres/functionQuery.ts";
 import { idTimeMs } from "../postgres/ids.ts";
+import { withPartitions } from "../postgres/partitions.ts";
 import type { ReplayDeps } from "./replayEvent.ts";
 import { inSnapshot } from "./listEvents.ts";
 import type { EventStatus } from "../items/eventStatuses.ts";
@@ -25,11 +26,12 @@ export async function cancelEvent(
   orgId: string,
   id: string,
 ): Promise<{ id: string; status: "CANCELED" }> {
-  const { rows } = await functionQuery("cancel_event", {
+  const cancel = functionQuery("cancel_event", {
     p_org: orgId,
     p_id: id,
     p_mailbox_retention_ms: mailboxRetentionMs(deps.config),
-  }).execute(deps.queries);
+  });
+  const { rows } = await withPartitions(deps.pool, () => cancel.execute(deps.queries));
   const canceled = rows[0] as Canceled;
   switch (canceled.code) {
     case "k":

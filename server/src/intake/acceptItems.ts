@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import type pg from "pg";
 import { callFunction } from "../postgres/hot/callFunction.ts";
+import { withPartitions } from "../postgres/partitions.ts";
 import type { RowOf } from "../postgres/hot/functionCall.ts";
 import {
   type BinaryParameter,
@@ -32,30 +33,32 @@ export async function acceptItems(
   const isTraced = items.some((item) => item.traceContext !== null);
   const isJudged = items.some((item) => item.verdict !== null);
   const hasKeys = items.some((item) => item.idempotencyKey !== null);
-  const rows = await callFunction(pool, "accept_items", {
-    p_lease_ms: lease.durationMs,
-    p_lease_token: lease.token,
-    p_pair_key_hashes: byteaArray(keyHashes),
-    p_pair_target_ids: uuidArray(targetIds),
-    p_pair_legacy: boolArray(legacy),
-    p_pair_largest: int4Array(largest),
-    p_pair_filters: isJudged ? uuidArray(filters) : null,
-    p_pairs: int2Array(pairNumbers),
-    p_ids: uuidArray(items.map((item) => item.id)),
-    p_group_ids: uuidArray(groups.map((group) => group.id)),
-    p_group_ends: int2Array(endsOf(groups)),
-    p_group_items: int2Array(groups.flatMap((group) => group.numbers)),
-    p_group_immediate: boolArray(groups.map((group) => group.isImmediate)),
-    p_sizes: int4Array(items.map((item) => item.payload.length)),
-    p_payloads: byteaArray(items.map((item) => item.payload)),
-    p_event_types: textColumn(items.map((item) => item.eventType)),
-    p_correlation_ids: textColumn(items.map((item) => item.correlationId)),
-    p_ordering_keys: textColumn(items.map((item) => item.orderingKey)),
-    p_key_digests: hasKeys ? uuidBytesArray(items.map(keyDigestOf)) : null,
-    p_body_digests: hasKeys ? uuidBytesArray(items.map(bodyDigestOf)) : null,
-    p_trace_contexts: isTraced ? byteaArray(items.map((item) => item.traceContext)) : null,
-    p_differs: isJudged ? boolArray(items.map((item) => item.verdict?.isPassed === false)) : null,
-  });
+  const rows = await withPartitions(pool, () =>
+    callFunction(pool, "accept_items", {
+      p_lease_ms: lease.durationMs,
+      p_lease_token: lease.token,
+      p_pair_key_hashes: byteaArray(keyHashes),
+      p_pair_target_ids: uuidArray(targetIds),
+      p_pair_legacy: boolArray(legacy),
+      p_pair_largest: int4Array(largest),
+      p_pair_filters: isJudged ? uuidArray(filters) : null,
+      p_pairs: int2Array(pairNumbers),
+      p_ids: uuidArray(items.map((item) => item.id)),
+      p_group_ids: uuidArray(groups.map((group) => group.id)),
+      p_group_ends: int2Array(endsOf(groups)),
+      p_group_items: int2Array(groups.flatMap((group) => group.numbers)),
+      p_group_immediate: boolArray(groups.map((group) => group.isImmediate)),
+      p_sizes: int4Array(items.map((item) => item.payload.length)),
+      p_payloads: byteaArray(items.map((item) => item.payload)),
+      p_event_types: textColumn(items.map((item) => item.eventType)),
+      p_correlation_ids: textColumn(items.map((item) => item.correlationId)),
+      p_ordering_keys: textColumn(items.map((item) => item.orderingKey)),
+      p_key_digests: hasKeys ? uuidBytesArray(items.map(keyDigestOf)) : null,
+      p_body_digests: hasKeys ? uuidBytesArray(items.map(bodyDigestOf)) : null,
+      p_trace_contexts: isTraced ? byteaArray(items.map((item) => item.traceContext)) : null,
+      p_differs: isJudged ? boolArray(items.map((item) => item.verdict?.isPassed === false)) : null,
+    }),
+  );
   return readAcceptances(rows[0]!, items, { pairNumbers, groups, lease });
 }
 

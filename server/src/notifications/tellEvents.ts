@@ -1,6 +1,7 @@
 import type pg from "pg";
 import type { Changes } from "../items/changes.ts";
 import { callFunction } from "../postgres/hot/callFunction.ts";
+import { withPartitions } from "../postgres/partitions.ts";
 import { idTimeMs } from "../postgres/ids.ts";
 
 export interface TellDeps {
@@ -27,10 +28,12 @@ const paceMs = 60_000;
 
 /** Makes items of the operational events that were noted. @returns how many items. */
 export async function tellEvents({ pool, changes, onDue, onMailboxItems }: TellDeps): Promise<number> {
-  const rows = (await callFunction(pool, "tell_operational_events", {
-    p_limit: maxSubjects,
-    p_pace_ms: paceMs,
-  })) as Told[];
+  const rows = (await withPartitions(pool, () =>
+    callFunction(pool, "tell_operational_events", {
+      p_limit: maxSubjects,
+      p_pace_ms: paceMs,
+    }),
+  )) as Told[];
   if (changes.isWatched()) {
     for (const { item_id: id, listener_id: targetId, event_type, status } of rows) {
       const createdAt = Math.floor(idTimeMs(id) / 1000);

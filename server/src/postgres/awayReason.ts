@@ -1,8 +1,16 @@
 import { NotBegunError } from "../runtime/groupCommit.ts";
-import { isDatabaseAway, isUnanswered } from "./pool.ts";
+import { ClockApartError } from "./clock.ts";
+import { isDatabaseAway, isPartitionMissing, isUnanswered } from "./pool.ts";
 
 /** Why the database takes nothing, as far as that can be told from an error. */
-export type AwayReason = "disk full" | "read-only" | "unanswered" | "slow" | "away";
+export type AwayReason =
+  | "disk full"
+  | "read-only"
+  | "unanswered"
+  | "slow"
+  | "no partition"
+  | "clocks apart"
+  | "away";
 
 /** What to tell of each: to callers in answers, to operators in `/readyz`. */
 export const awayText: Record<AwayReason, string> = {
@@ -10,12 +18,16 @@ export const awayText: Record<AwayReason, string> = {
   "read-only": "the database is read-only",
   unanswered: "the database does not answer in time",
   slow: "the database does not answer in time",
+  "no partition": "the database has no partition for this day",
+  "clocks apart": "the clocks of the service and of its database disagree by more than an hour",
   away: "the service cannot reach its database",
 };
 
 /** Undefined when the error is about something else than the database's state. */
 export function awayReason(error: unknown): AwayReason | undefined {
   if (error instanceof NotBegunError) return "slow";
+  if (error instanceof ClockApartError) return "clocks apart";
+  if (isPartitionMissing(error)) return "no partition";
   if (!isDatabaseAway(error)) return undefined;
   const { code, message } = error as Error & { code?: string };
   if (code === "53100" || noSpacePattern.test(message)) return "disk full";

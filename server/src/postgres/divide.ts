@@ -117,7 +117,7 @@ async function makeTables(
   const { tables, keys } = additionsTo(copy, wanted, new Map());
   for (const statement of tables) await client.query(statement);
   await copyPartitions(client, home, schema);
-  await createFirstPartitions(client, Date.now());
+  await createFirstPartitions(client);
   await client.query("reset search_path");
   return keys;
 }

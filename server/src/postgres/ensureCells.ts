@@ -37,7 +37,7 @@ export async function ensureCells(session: BriefLocks, count: number): Promise<v
   });
   for (const schema of present) {
     await client.query(`set search_path = ${schema}, ${home}`);
-    await createPartitions(session, Date.now());
+    await createPartitions(session);
     await client.query("reset search_path");
   }
 }
@@ -110,6 +110,6 @@ async function ensureCell(client: pg.ClientBase, home: string, schema: string): 
   const statements = [...additions.tables, ...additions.keys];
   if (statements.length > 0) await client.query(statements.join(";\n"));
   await refuseUnlike(client, { home, schema }, wanted);
-  if (present.size === 0) await createFirstPartitions(client, Date.now());
+  if (present.size === 0) await createFirstPartitions(client);
   await client.query(`set local search_path = ${home}`);
 }

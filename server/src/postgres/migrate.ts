@@ -48,7 +48,7 @@ export async function migrate(
     const session = { client, pool, onWait };
     const applied = await applyMigrations(session, migrations);
     if (await installFunctions(client)) applied.push(functionSchema);
-    if (cells === 1) await createPartitions(session, Date.now());
+    if (cells === 1) await createPartitions(session);
     await ensureCells(session, cells);
     if (joining !== undefined) await noteAlive(client, joining.process);
     return applied;

@@ -1,6 +1,9 @@
 import type pg from "pg";
 import { type BriefLocks, withBriefLocks } from "./briefLocks.ts";
+import { cellSchemaPattern, unfinishedSchemaPattern } from "./cells.ts";
+import { readDatabaseMs } from "./clock.ts";
 import { firstIdAt } from "./ids.ts";
+import { isPartitionMissing } from "./pool.ts";
 
 /** Milliseconds of a UTC day. */
 export const dayMs = 86_400_000;
@@ -16,7 +19,7 @@ export const tablesById = [
   "handoffs",
 ] as const;
 /** All that have a partition for each day. */
-const dailyTables = [...tablesById, "idempotency_keys"];
+export const dailyTables = [...tablesById, "idempotency_keys"];
 /** They have no primary key: logical replication has to name the whole row that an erasure changes. */
 export const tablesWithoutKey: readonly string[] = ["attempts"];
 /** How many days ahead partitions exist, so that an insert never fails for want of one. */
@@ -31,31 +34,86 @@ const doubled = 1;
 /** How long a chore tries to get its locks, before it leaves the rest to its next run. */
 export const choreLockLimitMs = 30_000;
 
+/** The same while somebody waits for it. */
+const onTheSpotLockLimitMs = 3_000;
+
 /**
  * Creates the daily partitions from yesterday to a week ahead that do not exist yet. Safe to run from many
- * processes at once. @returns how many were created.
+ * processes at once. @param nowMs the database's clock unless told. @returns how many were created.
  */
-export async function ensurePartitions(pool: pg.Pool, nowMs: number): Promise<number> {
+export async function ensurePartitions(
+  pool: pg.Pool,
+  nowMs?: number,
+  limitMs: number = choreLockLimitMs,
+): Promise<number> {
   const client = await pool.connect();
   try {
-    return await createPartitions({ client, pool, limitMs: choreLockLimitMs }, nowMs);
+    return await createPartitions({ client, pool, limitMs }, nowMs);
   } finally {
     client.release();
   }
 }
 
+/**
+ * Runs `work`, and once more with the partitions of today when it failed for want of one: the machine may have slept for longer
+ * than they are made ahead. `work` is one statement or one transaction.
+ */
+export async function withPartitions<T>(pool: pg.Pool, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!isPartitionMissing(error)) throw error;
+    await makePartitionsNow(pool);
+    return await work();
+  }
+}
+
+const making = new WeakMap<pg.Pool, Promise<number>>();
+
+/** Those who ask at once share one look. @returns how many were missing. */
+export function makePartitionsNow(pool: pg.Pool): Promise<number> {
+  let present = making.get(pool);
+  if (present === undefined) {
+    present = ensurePartitions(pool, undefined, onTheSpotLockLimitMs).finally(() => making.delete(pool));
+    making.set(pool, present);
+  }
+  return present;
+}
+
 /** The same on a session of the caller's. */
-export async function createPartitions(session: BriefLocks, nowMs: number): Promise<number> {
-  const missing = await missingPartitions(session.client, nowMs);
+export async function createPartitions(session: BriefLocks, nowMs?: number): Promise<number> {
+  const missing = await missingPartitions(session.client, nowMs ?? (await readDatabaseMs(session.client)));
   // All of a partition in one transaction: nobody looks again at one that exists.
-  for (const partition of missing)
-    await withBriefLocks(session, () => createPartition(session.client, partition));
+  for (const partition of missing) {
+    await withBriefLocks(session, async () => {
+      await createPartition(session.client, partition);
+      // Again, now that a division cannot be under way: it has locked the tables until its end.
+      if (await isLeftByDivision(session.client, partition.home)) throw new Error(divided);
+    });
+  }
   return missing.length;
 }
 
+const divided = "the database was divided into cells, and this process knows nothing of it: start it again";
+
+/**
+ * Whether the tables of a schema have no days because a division moved them to cells: a process that was not there to see it must
+ * find no place for what it accepts, because nobody would look there.
+ */
+async function isLeftByDivision(client: pg.ClientBase, home: string): Promise<boolean> {
+  const { rows } = await client.query<{ is_left: boolean }>(
+    `select not $1 ~ $2
+       and not $1 ~ $3
+       and exists (select from pg_namespace where nspname ~ $2) as is_left`,
+    [home, cellSchemaPattern, unfinishedSchemaPattern],
+  );
+  return rows[0]!.is_left;
+}
+
 /** The same in a transaction of the caller's, for tables that nobody else has seen yet. */
-export async function createFirstPartitions(client: pg.ClientBase, nowMs: number): Promise<void> {
-  for (const partition of await missingPartitions(client, nowMs)) await createPartition(client, partition);
+export async function createFirstPartitions(client: pg.ClientBase): Promise<void> {
+  const missing = await missingPartitions(client, await readDatabaseMs(client));
+  for (const partition of missing) await createPartition(client, partition);
 }
 
 async function missingPartitions(client: pg.ClientBase, nowMs: number): Promise<Partition[]> {
@@ -68,6 +126,7 @@ async function missingPartitions(client: pg.ClientBase, nowMs: number): Promise<
     [dailyTables],
   );
   const home = await tableSchema(client);
+  if (await isLeftByDivision(client, home)) return [];
   const existing = new Set(rows.map((row) => row.relname));
   const missing: Partition[] = [];
   for (let day = today - 1; day <= today + daysAhead; day++) {
@@ -163,7 +222,7 @@ export async function tableSchema(client: pg.ClientBase): Promise<string> {
 }
 
 /** The day that a partition's name ends in, since 1970-01-01 UTC. */
-function dayOf(partition: string): number {
+export function dayOf(partition: string): number {
   const [year, month, day] = /(\d{4})(\d\d)(\d\d)$/.exec(partition)!.slice(1).map(Number);
   return Date.UTC(year!, month! - 1, day) / dayMs;
 }

@@ -187,6 +187,13 @@ export function isUnanswered(error: unknown): boolean {
   return error instanceof Error && error.message === unanswered;
 }
 
+/** Whether a row was refused because no partition takes it. A violated CHECK has the same code, and names its constraint. */
+export function isPartitionMissing(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { code, constraint } = error as Error & { code?: string; constraint?: string };
+  return code === "23514" && constraint === undefined;
+}
+
 /** Whether an error says that the database cannot be reached or is stopping, rather than that a statement is wrong. */
 export function isDatabaseAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;

@@ -10,6 +10,7 @@ import {
   uuidArray,
 } from "../../postgres/hot/binaryArray.ts";
 import { callFunction } from "../../postgres/hot/callFunction.ts";
+import { withPartitions } from "../../postgres/partitions.ts";
 import type { RowOf } from "../../postgres/hot/functionCall.ts";
 import { bucketOf, idTimeMs, newId } from "../../postgres/ids.ts";
 import type { Delivery } from "../../items/delivery.ts";
@@ -165,22 +166,24 @@ export async function finishDeliveries(pool: pg.Pool, records: readonly AttemptR
   const hasErrors = ordered.some((record) => record.error !== null);
   const hasBodies = ordered.some((record) => record.responseBody !== null);
   const hasHeaders = ordered.some((record) => record.headerSet !== 0);
-  const rows = await callFunction(pool, "finish_deliveries", {
-    p_row_ids: uuidArray(ids),
-    p_row_tokens: int8Array(tokens),
-    p_row_ends: int2Array(ends),
-    p_row_delivered: boolArray(areDelivered),
-    p_event_ids: uuidArray(ordered.map((record) => record.eventId)),
-    p_outcomes: areAllDelivered ? null : int2Array(ordered.map((record) => record.outcome)),
-    p_delays_ms: areAllDelivered ? null : int8Array(ordered.map((record) => record.delayMs)),
-    p_attempted_at: int8Array(ordered.map((record) => record.attemptedAtMs)),
-    p_durations_ms: int4Array(ordered.map((record) => record.durationMs)),
-    p_status_codes: int2Array(ordered.map((record) => record.statusCode)),
-    p_errors: hasErrors ? textArray(ordered.map((record) => record.error)) : null,
-    p_response_bodies: hasBodies ? byteaArray(ordered.map((record) => record.responseBody)) : null,
-    p_latencies: int2Array(ordered.map(latencyOf)),
-    p_header_sets: hasHeaders ? int4Array(ordered.map((record) => record.headerSet)) : null,
-  });
+  const rows = await withPartitions(pool, () =>
+    callFunction(pool, "finish_deliveries", {
+      p_row_ids: uuidArray(ids),
+      p_row_tokens: int8Array(tokens),
+      p_row_ends: int2Array(ends),
+      p_row_delivered: boolArray(areDelivered),
+      p_event_ids: uuidArray(ordered.map((record) => record.eventId)),
+      p_outcomes: areAllDelivered ? null : int2Array(ordered.map((record) => record.outcome)),
+      p_delays_ms: areAllDelivered ? null : int8Array(ordered.map((record) => record.delayMs)),
+      p_attempted_at: int8Array(ordered.map((record) => record.attemptedAtMs)),
+      p_durations_ms: int4Array(ordered.map((record) => record.durationMs)),
+      p_status_codes: int2Array(ordered.map((record) => record.statusCode)),
+      p_errors: hasErrors ? textArray(ordered.map((record) => record.error)) : null,
+      p_response_bodies: hasBodies ? byteaArray(ordered.map((record) => record.responseBody)) : null,
+      p_latencies: int2Array(ordered.map(latencyOf)),
+      p_header_sets: hasHeaders ? int4Array(ordered.map((record) => record.headerSet)) : null,
+    }),
+  );
   const { finish_deliveries: matched } = rows[0]!;
   if (matched === null) return records.map(() => true);
   const isHeld = records.map(() => false);

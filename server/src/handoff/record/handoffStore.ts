@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { callFunction } from "../../postgres/hot/callFunction.ts";
+import { withPartitions } from "../../postgres/partitions.ts";
 import { bucketOf, newId } from "../../postgres/ids.ts";
 import type { Changes } from "../../items/changes.ts";
 import type { Delivery } from "../../items/delivery.ts";
@@ -21,11 +22,13 @@ export async function beginHandoff(
   pool: pg.Pool,
   { rowId, eventId, leaseToken }: Pick<Delivery, "rowId" | "eventId" | "leaseToken">,
 ): Promise<Beginning> {
-  const rows = await callFunction(pool, "begin_handoff", {
-    p_row_id: rowId,
-    p_event_id: eventId,
-    p_lease_token: leaseToken,
-  });
+  const rows = await withPartitions(pool, () =>
+    callFunction(pool, "begin_handoff", {
+      p_row_id: rowId,
+      p_event_id: eventId,
+      p_lease_token: leaseToken,
+    }),
+  );
   const { code, unanswered_since: sinceMs } = rows[0]!;
   switch (code) {
     case "s":
@@ -142,26 +145,28 @@ async function recordOnce(
     target === undefined
       ? undefined
       : await resultItem(deps.pool, { ...record, outcome: record.outcome! }, target);
-  const rows = await callFunction(deps.pool, "record_handoff", {
-    p_event_id: eventId,
-    p_is_acceptance: record.isAcceptance ?? false,
-    p_lease_token: record.leaseToken ?? null,
-    p_task_id: view?.taskId ?? null,
-    p_context_id: view?.contextId ?? null,
-    p_state: view?.state ?? null,
-    p_status_message: view?.statusMessage ?? null,
-    p_status_parts: view?.statusParts ?? null,
-    p_artifacts: view?.artifacts ?? null,
-    p_is_truncated: view?.isTruncated ?? false,
-    p_fingerprint: view?.fingerprint ?? null,
-    p_follow_error: record.followError ?? null,
-    p_outcome: record.outcome,
-    p_poll_in_ms: Math.round(record.pollInMs),
-    p_deadline_in_ms: record.deadlineInMs,
-    p_result_target: target?.id ?? null,
-    p_result_id: target === undefined ? null : newId(bucketOf(target.id), deps.nowMs()),
-    p_result_type: result?.eventType ?? null,
-    p_result_payload: result?.payload ?? null,
-  });
+  const rows = await withPartitions(deps.pool, () =>
+    callFunction(deps.pool, "record_handoff", {
+      p_event_id: eventId,
+      p_is_acceptance: record.isAcceptance ?? false,
+      p_lease_token: record.leaseToken ?? null,
+      p_task_id: view?.taskId ?? null,
+      p_context_id: view?.contextId ?? null,
+      p_state: view?.state ?? null,
+      p_status_message: view?.statusMessage ?? null,
+      p_status_parts: view?.statusParts ?? null,
+      p_artifacts: view?.artifacts ?? null,
+      p_is_truncated: view?.isTruncated ?? false,
+      p_fingerprint: view?.fingerprint ?? null,
+      p_follow_error: record.followError ?? null,
+      p_outcome: record.outcome,
+      p_poll_in_ms: Math.round(record.pollInMs),
+      p_deadline_in_ms: record.deadlineInMs,
+      p_result_target: target?.id ?? null,
+      p_result_id: target === undefined ? null : newId(bucketOf(target.id), deps.nowMs()),
+      p_result_type: result?.eventType ?? null,
+      p_result_payload: result?.payload ?? null,
+    }),
+  );
   return rows[0]!.record_handoff as keyof typeof outcomes | "t";
 }

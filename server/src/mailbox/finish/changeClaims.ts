@@ -1,5 +1,6 @@
 import { int4Array } from "../../postgres/hot/binaryArray.ts";
 import { callFunction } from "../../postgres/hot/callFunction.ts";
+import { withPartitions } from "../../postgres/partitions.ts";
 import { idsOf } from "../message/batchKeys.ts";
 import type { ClaimDeps } from "../claim/claimMessages.ts";
 import { type ChangeResult, namedClaims, orderById, readResults } from "./closeMessages.ts";
@@ -85,13 +86,15 @@ async function changeDistinct(
 ): Promise<ClaimChangeOutcome[]> {
   const order = orderById(requests);
   const sorted = order.map((index) => requests[index]!);
-  const rows = await callFunction(deps.pool, "change_claims", {
-    ...namedClaims(deps, sorted),
-    // −1 stands for null, which these arrays do not carry.
-    p_leases_ms: int4Array(sorted.map((request) => request.leaseMs ?? -1)),
-    p_delays_ms: int4Array(sorted.map((request) => request.delayMs)),
-    p_unclaimed: isUnclaimed,
-  });
+  const rows = await withPartitions(deps.pool, () =>
+    callFunction(deps.pool, "change_claims", {
+      ...namedClaims(deps, sorted),
+      // −1 stands for null, which these arrays do not carry.
+      p_leases_ms: int4Array(sorted.map((request) => request.leaseMs ?? -1)),
+      p_delays_ms: int4Array(sorted.map((request) => request.delayMs)),
+      p_unclaimed: isUnclaimed,
+    }),
+  );
   const { codes, freed_mailbox_ids: freed, now_ms: nowMs } = rows[0]!;
   if (freed !== null) deps.onMessagesReady(idsOf(freed));
   const results = readResults(codes!);

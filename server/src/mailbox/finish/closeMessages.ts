@@ -1,5 +1,6 @@
 import { textArray, uuidArray } from "../../postgres/hot/binaryArray.ts";
 import { callFunction } from "../../postgres/hot/callFunction.ts";
+import { withPartitions } from "../../postgres/partitions.ts";
 import { idsOf, numberKeys } from "../message/batchKeys.ts";
 import type { ClaimDeps } from "../claim/claimMessages.ts";
 
@@ -50,7 +51,9 @@ export async function closeMessages(
 ): Promise<ChangeResult[]> {
   const order = orderById(requests);
   const sorted = order.map((index) => requests[index]!);
-  const rows = await callFunction(deps.pool, "close_messages", namedClaims(deps, sorted));
+  const rows = await withPartitions(deps.pool, () =>
+    callFunction(deps.pool, "close_messages", namedClaims(deps, sorted)),
+  );
   const { codes, freed_mailbox_ids: freed } = rows[0]!;
   if (freed !== null) deps.onMessagesReady(idsOf(freed));
   const sortedResults = readResults(codes!);

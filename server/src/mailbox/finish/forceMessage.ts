@@ -1,6 +1,7 @@
 import type pg from "pg";
 import { emailOf } from "../../audit/emailOf.ts";
 import { callFunction } from "../../postgres/hot/callFunction.ts";
+import { withPartitions } from "../../postgres/partitions.ts";
 import { bucketOf, isId, newId } from "../../postgres/ids.ts";
 import { ApiError, notFound, unauthorized } from "../../http/contract/errors.ts";
 
@@ -38,16 +39,18 @@ export async function forceMessage(deps: ForceDeps, change: ForcedChange): Promi
   const email = await emailOf(deps.pool, userId);
   if (email === null) throw unauthorized();
   for (let tries = 1; ; tries++) {
-    const rows = await callFunction(deps.pool, "force_message", {
-      p_retention_ms: deps.retentionMs,
-      p_org: orgId,
-      p_mailbox: mailboxId,
-      p_id: messageId,
-      p_reason: reason,
-      p_user: userId,
-      p_email: email,
-      p_intervention: newId(bucketOf(messageId), deps.nowMs()),
-    });
+    const rows = await withPartitions(deps.pool, () =>
+      callFunction(deps.pool, "force_message", {
+        p_retention_ms: deps.retentionMs,
+        p_org: orgId,
+        p_mailbox: mailboxId,
+        p_id: messageId,
+        p_reason: reason,
+        p_user: userId,
+        p_email: email,
+        p_intervention: newId(bucketOf(messageId), deps.nowMs()),
+      }),
+    );
     const code = rows[0]!.force_message as Code;
     if (code === "b" && tries < maxTries) continue;
     if (code === "k") return deps.onMailboxItems([mailboxId]);
