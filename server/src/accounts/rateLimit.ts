@@ -2,10 +2,10 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type pg from "pg";
 import { ApiError } from "../http/contract/errors.ts";
 import { sayRateLimit } from "../http/contract/rateLimitHeaders.ts";
-import { countInWindow } from "../postgres/countInWindow.ts";
+import { countInWindow, dailyScope } from "../postgres/countInWindow.ts";
 import { clientSubject } from "./clientAddress.ts";
 
-/** The length of a window in seconds; no other window in the table is longer. */
+/** The length of a window in seconds; no other window in the table is longer, but for those of `dailyScope`. */
 const rateLimitWindowSeconds = 900;
 
 type Scope = "signup" | "login" | "invitation" | "password";
@@ -53,8 +53,8 @@ export async function countRequest(
 export async function sweepRateLimits(pool: pg.Pool): Promise<number> {
   const { rowCount } = await pool.query(
     `delete from rate_limits
-     where window_start <= extract(epoch from now())::bigint - $1`,
-    [rateLimitWindowSeconds],
+     where window_start <= extract(epoch from now())::bigint - case when scope = $2 then $3::bigint else $1::bigint end`,
+    [rateLimitWindowSeconds, dailyScope.scope, dailyScope.windowSeconds],
   );
   return rowCount ?? 0;
 }

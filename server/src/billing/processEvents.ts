@@ -100,7 +100,10 @@ async function postpone({ pool, log, nowMs }: ProcessDeps, event: DueEvent, erro
 }
 
 async function forgetOld({ pool, nowMs }: ProcessDeps): Promise<void> {
-  await pool.query("delete from billing_events where processed_at < $1", [
-    Math.floor(nowMs() / 1000) - keptSeconds,
-  ]);
+  // By whichever of this process's and the database's clock is earlier.
+  await pool.query(
+    `delete from billing_events
+     where processed_at < least($1::bigint, floor(extract(epoch from clock_timestamp()))::bigint) - $2`,
+    [Math.floor(nowMs() / 1000), keptSeconds],
+  );
 }

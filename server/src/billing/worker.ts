@@ -2,6 +2,7 @@ import type pg from "pg";
 import type { Config } from "../config/config.ts";
 import { type Loop, startLoop } from "../maintenance/chore.ts";
 import type { Cells } from "../postgres/cells.ts";
+import type { ClockCheck } from "../postgres/clock.ts";
 import type { Log } from "../telemetry/log.ts";
 import { suspendLapsedGraces } from "./changeStatus.ts";
 import { exportUsage } from "./exportUsage.ts";
@@ -14,6 +15,7 @@ export interface BillingWorkerDeps {
   log: Log;
   config: Pick<Config, "billing" | "meterExportSeconds">;
   nowMs: () => number;
+  clock: Pick<ClockCheck, "look">;
 }
 
 export interface BillingWorker {
@@ -27,11 +29,15 @@ const gracesEveryMs = 60_000;
 
 /** Runs what live billing does by itself; while billing is disabled there is nothing to do but end graces. */
 export function startBillingWorker(deps: BillingWorkerDeps): BillingWorker {
-  const { pool, cells, log, config, nowMs } = deps;
+  const { pool, cells, log, config, nowMs, clock } = deps;
   const graces = {
     name: "lapsed graces",
     everyMs: gracesEveryMs,
-    runOnce: async () => ({ suspended: await suspendLapsedGraces(pool, Math.floor(nowMs() / 1000)) }),
+    async runOnce(): Promise<Record<string, number>> {
+      // By the earlier of the two clocks: a wrong one suspends nobody.
+      const { earlierMs, isApart } = await clock.look();
+      return isApart ? {} : { suspended: await suspendLapsedGraces(pool, Math.floor(earlierMs / 1000)) };
+    },
   };
   const loops: Loop[] = [startLoop(graces, log)];
   const stopping = new AbortController();

@@ -1,6 +1,9 @@
+import type pg from "pg";
 import { type Config, mailboxRetentionMs } from "../config/config.ts";
+import type { ClockCheck } from "../postgres/clock.ts";
 import { functionQuery } from "../postgres/functionQuery.ts";
 import { bucketOf, idTimeMs, newId } from "../postgres/ids.ts";
+import { withPartitions } from "../postgres/partitions.ts";
 import type { Queries } from "../postgres/tables.ts";
 import type { Changes } from "../items/changes.ts";
 import { ApiError, mailboxDisabled, notFound } from "../http/contract/errors.ts";
@@ -12,8 +15,10 @@ import { readEvents } from "./store.ts";
 export interface ReplayDeps {
   config: Pick<Config, "mailboxRetentionSeconds">;
   queries: Queries;
+  pool: pg.Pool;
   /** Unix milliseconds. */
   nowMs: () => number;
+  clock: Pick<ClockCheck, "refuseApart">;
   /** Tells the local dispatcher that something may have become due. */
   onDue: () => void;
   changes: Changes;
@@ -37,14 +42,17 @@ export async function replayEvent(
   orgId: string,
   sourceId: string,
 ): Promise<{ id: string; status: "QUEUED" | "UNREAD" }> {
+  deps.clock.refuseApart();
   await refuseWaiting(deps, orgId, sourceId);
   const id = newId(bucketOf(sourceId), deps.nowMs());
-  const { rows } = await functionQuery("replay_event", {
-    p_org: orgId,
-    p_source: sourceId,
-    p_id: id,
-    p_mailbox_retention_ms: mailboxRetentionMs(deps.config),
-  }).execute(deps.queries);
+  const { rows } = await withPartitions(deps.pool, () =>
+    functionQuery("replay_event", {
+      p_org: orgId,
+      p_source: sourceId,
+      p_id: id,
+      p_mailbox_retention_ms: mailboxRetentionMs(deps.config),
+    }).execute(deps.queries),
+  );
   const { code, kind, target_id: targetId } = rows[0] as Replayed;
   switch (code) {
     case "a":

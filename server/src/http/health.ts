@@ -30,14 +30,21 @@ export function healthRoutes(deps: HealthDeps): Routes<"alive" | "ready" | "metr
     ),
     ready: route(
       {
-        summary: "Whether an item would be accepted now; the message of a 503 says why not",
-        response: { 200: Type.Object({ status: Type.Literal("ready") }) },
+        summary:
+          "Whether an item would be accepted now; the message of a 503 says why not, and warnings what else to mend",
+        response: {
+          200: Type.Object({
+            status: Type.Literal("ready"),
+            warnings: Type.Optional(Type.Array(Type.String())),
+          }),
+        },
       },
       async () => {
         if (deps.isStopping()) throw new ApiError(503, "stopping", { retryAfterSeconds: 5 });
         const reason = await whyNotReady();
         if (reason !== undefined) throw new ApiError(503, reason, { retryAfterSeconds: 2 });
-        return { status: "ready" };
+        const warning = deps.clock.warning();
+        return { status: "ready", ...(warning !== undefined && { warnings: [warning] }) };
       },
     ),
     metrics: route(

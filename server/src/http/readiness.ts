@@ -1,8 +1,11 @@
 import type pg from "pg";
 import { awayReason, awayText } from "../postgres/awayReason.ts";
+import type { ClockCheck } from "../postgres/clock.ts";
+import { makePartitionsNow } from "../postgres/partitions.ts";
 
 export interface ReadinessDeps {
   pool: pg.Pool;
+  clock: ClockCheck;
   /** Why this process cannot go on with its database; rejects when the database does not answer. */
   whyOvertaken: () => Promise<string | undefined>;
   /** What intake's last batch met, if it was not committed. */
@@ -19,8 +22,8 @@ const troubleMs = 5_000;
 
 /**
  * Gives a function that says why an item would not be accepted now, or undefined when it would: it commits something,
- * sees whether this process can go on, and looks at what became of the last items. Answers within 2 s; those who ask at
- * once share one look.
+ * sees whether this process can go on, compares the clocks, makes the partitions of today if they are missing, and looks at what
+ * became of the last items. Answers within 2 s; those who ask at once share one look.
  */
 export function createReadiness(deps: ReadinessDeps): () => Promise<string | undefined> {
   let looking: Promise<string | undefined> | undefined;
@@ -38,6 +41,10 @@ async function look(deps: ReadinessDeps): Promise<string | undefined> {
     if (!rows[0]!.is_written) return awayText["read-only"];
     const overtaken = await deps.whyOvertaken();
     if (overtaken !== undefined) return overtaken;
+    await deps.clock.look();
+    if (!deps.clock.mayMakeItems()) return deps.clock.warning();
+    // The machine may have slept for longer than they are made ahead.
+    await makePartitionsNow(deps.pool);
     const trouble = deps.intake.trouble();
     if (trouble === undefined) return undefined;
     const reason = awayReason(trouble.error) ?? "away";

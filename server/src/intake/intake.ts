@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { createGroupCommit } from "../runtime/groupCommit.ts";
-import { isTooSlow } from "../postgres/awayReason.ts";
-import { isDatabaseAway } from "../postgres/pool.ts";
+import { awayReason, isTooSlow } from "../postgres/awayReason.ts";
+import type { ClockCheck } from "../postgres/clock.ts";
 import type { Acceptance, HeldLease, Lease, NewItem, UnjudgedItem } from "../items/item.ts";
 import type { KnownFilters } from "../filters/knownFilters.ts";
 import { acceptItems } from "./acceptItems.ts";
@@ -34,6 +34,8 @@ export interface IntakeLimits {
   /** Whose a key is: owners have equal parts of each batch, and of what waits. */
   ownerOf: (key: string) => string;
   filters: KnownFilters;
+  /** Nothing is accepted while it is too far from the database's. */
+  clock?: Pick<ClockCheck, "refuseApart"> | undefined;
 }
 
 const maxBatch = 256;
@@ -43,16 +45,18 @@ const maxQueued = 10_000;
 
 /** Intake through group commit: see {@link createGroupCommit} for the pace. */
 export function createIntake(pool: pg.Pool, sink: ItemSink, limits: IntakeLimits): Intake {
+  const { clock } = limits;
   let trouble: IntakeTrouble | undefined;
   const accept = async (items: NewItem[]): Promise<(Acceptance | UnjudgedItem)[]> => {
     try {
+      clock?.refuseApart();
       const acceptances = await acceptItems(pool, items, hold(sink.newLease()), (item) =>
         sink.hasRoom(item.targetId),
       );
       trouble = undefined;
       return acceptances;
     } catch (error) {
-      if (isDatabaseAway(error)) {
+      if (awayReason(error) !== undefined) {
         if (trouble === undefined) sink.onRefused(error);
         trouble = { error, atMs: performance.now() };
       }
@@ -62,7 +66,7 @@ export function createIntake(pool: pg.Pool, sink: ItemSink, limits: IntakeLimits
   const commits = createGroupCommit<NewItem, Acceptance | UnjudgedItem>({
     run: accept,
     committed: (items, acceptances) => handOn(sink, items, acceptances),
-    isPieceAtFault: (error) => !isDatabaseAway(error),
+    isPieceAtFault: (error) => awayReason(error) === undefined,
     isHopeless: isTooSlow,
     sizeOf: (item) => item.payload.length,
     maxBatch,

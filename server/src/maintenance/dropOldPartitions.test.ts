@@ -43,7 +43,7 @@ it("whole days past retention go with what still waits of them; all later days s
   expect(kept.deliveries).toBe(0);
   expect(await ids("events", "id")).toEqual([today, later]);
 
-  const dropped = await dropOldPartitions(pool, { retentionDays: 30, nowMs: laterMs });
+  const dropped = await dropOldPartitions(pool, { retentionDays: 30, nowMs: laterMs, isConfirmed: true });
   expect(dropped.deliveries).toBe(1);
   expect(dropped.partitions).toBeGreaterThanOrEqual(tablesById.length);
   expect(await ids("events", "id")).toEqual([later]);
@@ -51,6 +51,7 @@ it("whole days past retention go with what still waits of them; all later days s
   expect(await dropOldPartitions(pool, { retentionDays: 30, nowMs: laterMs })).toEqual({
     partitions: 0,
     deliveries: 0,
+    heldDays: 0,
   });
 });
 
@@ -58,4 +59,30 @@ it("partitions exist a week ahead, and are made once", async ({ pool, storeEvent
   expect(await ensurePartitions(pool, nowMs + 41 * dayMs)).toBe(tablesById.length + 1);
   expect(await ensurePartitions(pool, nowMs + 41 * dayMs)).toBe(0);
   await storeEvent(nowMs + 47 * dayMs);
+});
+
+it("no more than two days are dropped within 24 hours, the oldest first, unless an operator says so", async ({
+  pool,
+  storeEvent,
+  ids,
+}) => {
+  const laterMs = nowMs + 200 * dayMs;
+  await dropOldPartitions(pool, { retentionDays: 30, nowMs: laterMs, isConfirmed: true });
+  await ensurePartitions(pool, laterMs);
+  const days = [];
+  for (let day = -1; day <= 7; day++) days.push(await storeEvent(laterMs + day * dayMs));
+  const retention = { retentionDays: 1, nowMs: laterMs + 8 * dayMs };
+  expect(await dropOldPartitions(pool, retention)).toMatchObject({ deliveries: 2, heldDays: 6 });
+  expect(await ids("events", "id")).toEqual(days.slice(2));
+  // What was kept still waits for its delivery.
+  expect(await ids("deliveries", "id")).toEqual(days.slice(2));
+  expect(await dropOldPartitions(pool, retention)).toEqual({ partitions: 0, deliveries: 0, heldDays: 6 });
+
+  // The next 24 hours.
+  await pool.query("update rate_limits set window_start = window_start - 86400 where scope = 'retention'");
+  expect(await dropOldPartitions(pool, retention)).toMatchObject({ deliveries: 2, heldDays: 4 });
+
+  const confirmed = await dropOldPartitions(pool, { ...retention, isConfirmed: true });
+  expect(confirmed).toMatchObject({ deliveries: 4, heldDays: 0 });
+  expect(await ids("events", "id")).toEqual(days.slice(8));
 });

@@ -1,42 +1,119 @@
 import type pg from "pg";
 import { withBriefLocks } from "../postgres/briefLocks.ts";
-import { choreLockLimitMs, dayMs, dayName, tablesById } from "../postgres/partitions.ts";
+import { lockOfCell } from "../postgres/cells.ts";
+import { countInWindow, dailyScope } from "../postgres/countInWindow.ts";
 import { firstIdAt } from "../postgres/ids.ts";
+import { choreLockLimitMs, dayMs, dayName, dayOf, tablesById } from "../postgres/partitions.ts";
 
 /** Days that idempotency keys are kept at least; the day they were written comes on top. */
 const keyDays = 1;
+/** Days that are dropped by themselves within 24 hours: one a day is usual, and a wrong clock must not take all at once. */
+const daysPerWindow = 2;
+const advisoryLockKey = 7_281_934_012;
 
 export interface Retention {
   retentionDays: number;
   nowMs: number;
+  cellNumber?: number;
+  /** Whether an operator said that all may go, however many days they are. */
+  isConfirmed?: boolean;
+}
+
+export interface Dropped {
+  partitions: number;
+  /** Deliveries that ended with their items. */
+  deliveries: number;
+  /** Days of items past retention that were left. */
+  heldDays: number;
+}
+
+/** Tables that keep their days for equally long. */
+const families = [
+  { name: "items" as const, tables: tablesById as readonly string[] },
+  { name: "keys" as const, tables: ["idempotency_keys"] },
+];
+
+type Family = (typeof families)[number]["name"];
+
+/** A day past retention, with its partitions. */
+export interface OldDay {
+  family: Family;
+  /** Since 1970-01-01 UTC. */
+  day: number;
+  partitions: string[];
 }
 
 /**
- * Ends what is past retention by dropping whole days, which costs the same however much they hold. Deliveries
- * of those days that still wait (for a disabled target, say) end with their items.
- * @returns how many partitions were dropped, and how many deliveries ended with them.
+ * Ends what is past retention by dropping whole days, the oldest first, which costs the same however much they hold. Deliveries
+ * of those days that still wait (for a disabled target, say) end with their items. No more than two days within 24 hours, counted by
+ * the database over all processes and restarts, unless an operator confirmed it. One process at a time; the others do nothing.
  */
-export async function dropOldPartitions(
+export async function dropOldPartitions(pool: pg.Pool, retention: Retention): Promise<Dropped> {
+  const none = { partitions: 0, deliveries: 0, heldDays: 0 };
+  if ((await listOldDays(pool, retention)).length === 0) return none;
+  const { cellNumber = 0, isConfirmed = false } = retention;
+  const client = await pool.connect();
+  try {
+    const { rows } = await client.query<{ taken: boolean }>("select pg_try_advisory_lock($1) as taken", [
+      lockOfCell(advisoryLockKey, cellNumber),
+    ]);
+    if (!rows[0]!.taken) return none;
+    const dropped = { ...none };
+    const full = new Set<Family>();
+    // Again: another process may have dropped some before it left the lock.
+    for (const old of await listOldDays(pool, retention)) {
+      if (!isConfirmed && (full.has(old.family) || !(await mayDrop(pool, old.family, cellNumber)))) {
+        full.add(old.family);
+        if (old.family === "items") dropped.heldDays++;
+        continue;
+      }
+      dropped.deliveries += old.family === "items" ? await endDeliveries(client, old.day) : 0;
+      await dropTables({ client, pool }, old.partitions);
+      dropped.partitions += old.partitions.length;
+    }
+    return dropped;
+  } finally {
+    // The lock belongs to the session; the connection is not returned to the pool.
+    client.release(true);
+  }
+}
+
+/** The days past retention, the oldest first. */
+export async function listOldDays(
   pool: pg.Pool,
-  { retentionDays, nowMs }: Retention,
-): Promise<{ partitions: number; deliveries: number }> {
+  { retentionDays, nowMs }: Pick<Retention, "retentionDays" | "nowMs">,
+): Promise<OldDay[]> {
   const today = Math.floor(nowMs / dayMs);
-  const firstKept = today - retentionDays;
   const { rows } = await pool.query<{ parent: string; name: string }>(
     `select i.inhparent::regclass::text as parent, c.relname as name
      from pg_inherits i
      join pg_class c on c.oid = i.inhrelid
      join pg_class p on p.oid = i.inhparent
      where p.relkind = 'p'
-       and c.relkind = 'r'`,
+       and c.relkind = 'r'
+     order by c.relname`,
   );
-  const old = rows.filter(({ parent, name }) => {
-    const firstDay = parent === "idempotency_keys" ? today - keyDays : firstKept;
-    const isOurs = parent === "idempotency_keys" || tablesById.some((table) => table === parent);
-    return isOurs && name < `${parent}_${dayName(firstDay)}`;
+  return families.flatMap(({ name: family, tables }) => {
+    const firstKept = today - (family === "keys" ? keyDays : retentionDays);
+    const old = rows.filter(
+      ({ parent, name }) => tables.includes(parent) && name < `${parent}_${dayName(firstKept)}`,
+    );
+    const byDay = Map.groupBy(old, ({ name }) => dayOf(name));
+    return [...byDay]
+      .map(([day, ofDay]) => ({ family, day, partitions: ofDay.map(({ name }) => name) }))
+      .sort((one, other) => one.day - other.day);
   });
-  if (old.length === 0) return { partitions: 0, deliveries: 0 };
-  const { rows: ended } = await pool.query<{ items: number }>(
+}
+
+/** Counts one day, unless as many as may go were dropped in the present 24 hours. */
+async function mayDrop(pool: pg.Pool, family: Family, cellNumber: number): Promise<boolean> {
+  const window = { ...dailyScope, subject: `${family} of cell ${cellNumber}`, limit: daysPerWindow };
+  return (await countInWindow(pool, window)).isCounted;
+}
+
+/** Ends what waits of a day and of all before it. @returns how many items. */
+async function endDeliveries(client: pg.PoolClient, day: number): Promise<number> {
+  const { rows } = await client.query<{ items: number }>(
     `with gone as (
        delete from deliveries
        where event_ids[1] < $1
@@ -44,24 +121,18 @@ export async function dropOldPartitions(
      )
      select coalesce(sum(items), 0)::integer as items
      from gone`,
-    [firstIdAt(firstKept * dayMs)],
+    [firstIdAt((day + 1) * dayMs)],
   );
-  await dropTables(
-    pool,
-    old.map(({ name }) => name),
-  );
-  return { partitions: old.length, deliveries: ended[0]!.items };
+  return rows[0]!.items;
 }
 
 /** Each in its own transaction: it locks the parent, for reads too. */
-async function dropTables(pool: pg.Pool, names: readonly string[]): Promise<void> {
-  const client = await pool.connect();
+async function dropTables(
+  { client, pool }: { client: pg.PoolClient; pool: pg.Pool },
+  names: readonly string[],
+): Promise<void> {
   const session = { client, pool, limitMs: choreLockLimitMs };
-  try {
-    for (const name of names) {
-      await withBriefLocks(session, () => client.query(`drop table if exists ${name}`));
-    }
-  } finally {
-    client.release();
+  for (const name of names) {
+    await withBriefLocks(session, () => client.query(`drop table if exists ${name}`));
   }
 }

@@ -8,6 +8,9 @@ export interface CountedWindow {
   windowSeconds: number;
 }
 
+/** Windows of this scope are as long as a day: what maintenance drops (`dropOldPartitions.ts`). */
+export const dailyScope = { scope: "retention", windowSeconds: 86_400 } as const;
+
 export interface Hit {
   isCounted: boolean;
   /** Requests counted in the window, this one included. */

@@ -19,11 +19,13 @@ import { parseNetworks } from "../outbound/addressGuard.ts";
 import { connectOutbound } from "../outbound/connectOutbound.ts";
 import { Admission } from "../delivery/dispatch/admission.ts";
 import { type Cells, oneCell } from "../postgres/cells.ts";
+import { createClockCheck } from "../postgres/clock.ts";
 import type { DatabaseConnection } from "../postgres/pool.ts";
 import type { ProcessRecord } from "../postgres/processes.ts";
 import { createStreams } from "../stream/streams.ts";
 import { registerLoadMetrics } from "../telemetry/loadMetrics.ts";
 import type { Log } from "../telemetry/log.ts";
+import { registerMaintenanceMetrics } from "../telemetry/maintenanceMetrics.ts";
 import { metricsText, metricValues } from "../telemetry/metricsText.ts";
 import { registerProcessMetrics } from "../telemetry/processMetrics.ts";
 import { createRequestMetrics } from "../telemetry/requestMetrics.ts";
@@ -58,6 +60,8 @@ export interface Service {
   handoffs: Pick<Handoffs, "refreshDueCards">;
   /** Resolves with the reason once the process cannot go on; it is to be stopped then. */
   overtaken: Promise<string>;
+  /** Compares this process's clock with the database's, before it serves. */
+  checkClock(): Promise<void>;
   /** Starts dispatch and maintenance, as the roles say. */
   start(): void;
   /** Takes no more, finishes what is under way and gives the rest back. The pools stay open. */
@@ -74,8 +78,17 @@ function layFoundation(deps: ServiceDeps) {
   const keyOwners = createKeyOwners(pool);
   const registry = new Registry();
   registerProcessMetrics(registry);
+  const clock = createClockCheck({ pool, nowMs, log });
+  // By cell.
+  const heldDays = new Map<number, number>();
+  registerMaintenanceMetrics(registry, {
+    skewMs: () => clock.skewMs(),
+    heldDays: () => Math.max(0, ...heldDays.values()),
+  });
   return {
     registry,
+    clock,
+    onHeldDays: (cellNumber: number, days: number) => void heldDays.set(cellNumber, days),
     networks,
     // One cell's dispatcher has its own.
     admission: (cells?.all().length ?? 1) > 1 ? new Admission(config.maxInFlight, () => 0) : undefined,
@@ -100,7 +113,7 @@ export function createService(deps: ServiceDeps): Service {
   const { config, pool, log, nowMs = Date.now, cells = oneCell(pool) } = deps;
   const foundation = layFoundation(deps);
   const parts = cells.all().map((cell) => assembleCell(deps, foundation, { cell, cells }));
-  const presence: Presence = createPresence(deps);
+  const presence: Presence = createPresence({ ...deps, clock: foundation.clock });
   let isStopping = false;
   let maintenance: { stop(): Promise<void> } | undefined;
   let billing: BillingWorker | undefined;
@@ -141,13 +154,18 @@ export function createService(deps: ServiceDeps): Service {
     },
     handoffs: parts[0]!.handoffs,
     overtaken: presence.overtaken,
+    async checkClock() {
+      // A database that is away is asked again once the service runs.
+      await foundation.clock.look().catch(() => undefined);
+    },
     start() {
       presence.start();
       foundation.streams.start();
       for (const part of parts) startCell(part, config);
       if (!config.roles.has("maintenance")) return;
-      maintenance = startMaintenance({ config, pool, log, nowMs, changes: foundation.changes, cells: parts });
-      billing = startBillingWorker({ config, pool, cells, log, nowMs });
+      const { changes, clock, onHeldDays } = foundation;
+      maintenance = startMaintenance({ config, pool, log, nowMs, changes, clock, onHeldDays, cells: parts });
+      billing = startBillingWorker({ config, pool, cells, log, nowMs, clock });
     },
     async stop() {
       isStopping = true;

@@ -31,7 +31,7 @@ export type CellParts = ReturnType<typeof assembleCell>;
 /** All that works with the items of one cell, on its pool; nothing of it is shared with another cell. */
 export function assembleCell(deps: ServiceDeps, foundation: Foundation, { cell, cells }: Place) {
   const { config, encryptionKey, log, nowMs = Date.now } = deps;
-  const { box, changes, keyUsage, networks, ownerOf, traces } = foundation;
+  const { box, changes, clock, keyUsage, networks, ownerOf, traces } = foundation;
   const { pool } = cell;
   // What a caller waits for is less patient than work in the background.
   const requestPool = limitQueries(pool, config.databaseTimeoutMs);
@@ -75,7 +75,7 @@ export function assembleCell(deps: ServiceDeps, foundation: Foundation, { cell, 
   });
   const onDue = (): void => dispatcher.onDue();
   const sink = itemSink({ ...foundation, dispatcher, mailboxes, log });
-  const limits = { maxQueuedBytes: config.bodyMemoryBytes, ownerOf, filters: new KnownFilters() };
+  const limits = { maxQueuedBytes: config.bodyMemoryBytes, ownerOf, filters: new KnownFilters(), clock };
   return {
     cell,
     pool: requestPool,
@@ -91,7 +91,7 @@ export function assembleCell(deps: ServiceDeps, foundation: Foundation, { cell, 
     intake: createIntake(requestPool, sink, limits),
     publisher: createPublisher(requestPool, sink, limits),
     reach: createReach(requestPool),
-    replays: createReplayWorker({ ...common, queries: createQueries(pool), mailboxes, onDue }),
+    replays: createReplayWorker({ ...common, clock, queries: createQueries(pool), mailboxes, onDue }),
   };
 }
 

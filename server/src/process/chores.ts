@@ -27,6 +27,7 @@ import { tellEvents } from "../notifications/tellEvents.ts";
 import type { Changes } from "../items/changes.ts";
 import { firstIdAt } from "../postgres/ids.ts";
 import type { Cell } from "../postgres/cells.ts";
+import type { ClockCheck } from "../postgres/clock.ts";
 import { dayMs, ensurePartitions } from "../postgres/partitions.ts";
 import { dropOldPartitions } from "../maintenance/dropOldPartitions.ts";
 import { dropUnusedFunctions } from "../maintenance/dropUnusedFunctions.ts";
@@ -44,6 +45,9 @@ export interface MaintenanceDeps {
   pool: pg.Pool;
   log: Log;
   nowMs: () => number;
+  clock: Pick<ClockCheck, "look">;
+  /** Told how many days past retention a cell still has. */
+  onHeldDays: (cellNumber: number, days: number) => void;
   changes: Changes;
   cells: readonly CellDeps[];
 }
@@ -66,10 +70,25 @@ const minutes = 60 * seconds;
 const rareEveryMs = 5 * minutes;
 const rareFirstAfterMs = 20 * seconds;
 
+type Counts = Record<string, number>;
+
+/**
+ * A chore's work that deletes what is past some time, by the earlier of the two clocks. It rests while they disagree: a process
+ * with a wrong clock, or a database with one, must not take what others keep. The clock itself says so in the log.
+ */
+function trimming(
+  { clock }: Pick<MaintenanceDeps, "clock">,
+  trim: (nowMs: number) => Promise<Counts>,
+): () => Promise<Counts> {
+  return async () => {
+    const { earlierMs, isApart } = await clock.look();
+    return isApart ? {} : trim(earlierMs);
+  };
+}
+
 /** Everything the service does by itself. Each chore may run on several nodes at once without harm. */
 export function startMaintenance(deps: MaintenanceDeps): { stop(): Promise<void> } {
-  const chores = [...deps.cells.flatMap((cell) => choresOf(deps, cell)), ...accountChores(deps)];
-  const loops = chores.map((chore) =>
+  const loops = allChores(deps).map((chore) =>
     startLoop(chore, deps.log, chore.everyMs >= rareEveryMs ? rareFirstAfterMs : 0),
   );
   return {
@@ -77,6 +96,11 @@ export function startMaintenance(deps: MaintenanceDeps): { stop(): Promise<void>
       await Promise.all(loops.map((loop) => loop.stop()));
     },
   };
+}
+
+/** In each cell, and in the tables of the control plane. */
+export function allChores(deps: MaintenanceDeps): Chore[] {
+  return [...deps.cells.flatMap((cell) => choresOf(deps, cell)), ...accountChores(deps)];
 }
 
 /** What is to be done in each cell; the log says in which, where there are several. */
@@ -134,17 +158,19 @@ function itemChores({ pool, cell }: ItemDeps): Chore[] {
   ];
 }
 
-function mailboxChores({ config, pool }: ItemDeps): Chore[] {
+function mailboxChores({ config, pool, clock }: ItemDeps): Chore[] {
   return [
     {
       name: "expired messages",
       everyMs: 10 * seconds,
-      runOnce: async () => ({ messages: await sweepExpiredMessages(pool, mailboxRetentionMs(config)) }),
+      runOnce: trimming({ clock }, async () => ({
+        messages: await sweepExpiredMessages(pool, mailboxRetentionMs(config)),
+      })),
     },
     {
       name: "answered Claim-Ids",
       everyMs: 30 * seconds,
-      runOnce: async () => ({ claims: await sweepClaimIds(pool) }),
+      runOnce: trimming({ clock }, async () => ({ claims: await sweepClaimIds(pool) })),
     },
     {
       name: "mailbox ledger",
@@ -159,7 +185,7 @@ function mailboxChores({ config, pool }: ItemDeps): Chore[] {
   ];
 }
 
-function replayChores({ config, pool, nowMs }: ItemDeps): Chore[] {
+function replayChores({ config, pool, clock, nowMs }: ItemDeps): Chore[] {
   const queries = createQueries(pool);
   return [
     {
@@ -174,13 +200,15 @@ function replayChores({ config, pool, nowMs }: ItemDeps): Chore[] {
     {
       name: "replays past retention",
       everyMs: 30 * minutes,
-      runOnce: async () => ({ replays: await forgetReplays(queries, config.retentionDays) }),
+      runOnce: trimming({ clock }, async () => ({
+        replays: await forgetReplays(queries, config.retentionDays),
+      })),
     },
   ];
 }
 
 /** What was asked for or noted, and is carried out afterwards. */
-function doingChores({ config, pool, mailboxes, changes, onDue, nowMs }: ItemDeps): Chore[] {
+function doingChores({ config, pool, mailboxes, changes, onDue, clock }: ItemDeps): Chore[] {
   const onMailboxItems = (ids: string[]): void => mailboxes.onMailboxItems(ids);
   const mailboxRetention = mailboxRetentionMs(config);
   return [
@@ -204,19 +232,21 @@ function doingChores({ config, pool, mailboxes, changes, onDue, nowMs }: ItemDep
     {
       name: "interventions past retention",
       everyMs: 30 * minutes,
-      runOnce: async () => ({
-        rows: await forgetInterventions(pool, firstIdAt(nowMs() - config.retentionDays * dayMs)),
-      }),
+      runOnce: trimming({ clock }, async (nowMs) => ({
+        rows: await forgetInterventions(pool, firstIdAt(nowMs - config.retentionDays * dayMs)),
+      })),
     },
   ];
 }
 
-function storageChores({ config, pool, nowMs, cell }: ItemDeps): Chore[] {
+function storageChores(deps: ItemDeps): Chore[] {
+  const { config, pool, cell } = deps;
+  const { retentionDays } = config;
   return [
     {
       name: "partitions ahead",
-      everyMs: 30 * minutes,
-      runOnce: async () => ({ created: await ensurePartitions(pool, nowMs()) }),
+      everyMs: minutes,
+      runOnce: async () => ({ created: await ensurePartitions(pool) }),
     },
     {
       name: "indexes of earlier days",
@@ -226,14 +256,14 @@ function storageChores({ config, pool, nowMs, cell }: ItemDeps): Chore[] {
     {
       name: "retention",
       everyMs: 30 * minutes,
-      runOnce: () => dropOldPartitions(pool, { retentionDays: config.retentionDays, nowMs: nowMs() }),
+      runOnce: trimming(deps, (nowMs) => dropDays(deps, nowMs)),
     },
     {
       name: "items past retention",
       everyMs: 5 * minutes,
-      runOnce: async () => ({
-        canceled: await cancelExpired(pool, { retentionDays: config.retentionDays, nowMs: nowMs() }),
-      }),
+      runOnce: trimming(deps, async (nowMs) => ({
+        canceled: await cancelExpired(pool, { retentionDays, nowMs }),
+      })),
     },
     {
       name: "statistics",
@@ -246,20 +276,34 @@ function storageChores({ config, pool, nowMs, cell }: ItemDeps): Chore[] {
     {
       name: "activity past retention",
       everyMs: 30 * minutes,
-      runOnce: async () => ({ steps: await forgetActivity(pool) }),
+      runOnce: trimming(deps, async () => ({ steps: await forgetActivity(pool) })),
     },
     {
       name: "headers past retention",
       everyMs: 30 * minutes,
-      runOnce: async () => ({
-        sets: await sweepHeaderSets(pool, { retentionDays: config.retentionDays, nowMs: nowMs() }),
-      }),
+      runOnce: trimming(deps, async (nowMs) => ({
+        sets: await sweepHeaderSets(pool, { retentionDays, nowMs }),
+      })),
     },
   ];
 }
 
+async function dropDays({ config, pool, cell, log, onHeldDays }: ItemDeps, nowMs: number): Promise<Counts> {
+  const { retentionDays } = config;
+  const retention = { retentionDays, nowMs, cellNumber: cell.number };
+  const { partitions, deliveries, heldDays } = await dropOldPartitions(pool, retention);
+  onHeldDays(cell.number, heldDays);
+  if (heldDays > 0) {
+    log.warn(
+      { held_days: heldDays, retention_days: retentionDays, cell: cell.number },
+      "more days are past retention than are dropped within 24 hours, which are two: the rest follows by and by; if the clocks and POSTRIDER_RETENTION_DAYS are right, postrider db drop-expired --yes drops them now",
+    );
+  }
+  return { partitions, deliveries };
+}
+
 /** What is to be done to the tables of the control plane. */
-function accountChores({ config, pool, nowMs, cells }: MaintenanceDeps): Chore[] {
+function accountChores({ config, pool, clock, cells }: MaintenanceDeps): Chore[] {
   return [
     {
       name: "agent cards",
@@ -269,39 +313,41 @@ function accountChores({ config, pool, nowMs, cells }: MaintenanceDeps): Chore[]
     {
       name: "rotations that end by themselves",
       everyMs: minutes / 2,
-      runOnce: async () => ({ secrets: await endRotations(createQueries(pool), nowMs()) }),
+      runOnce: trimming({ clock }, async (nowMs) => ({
+        secrets: await endRotations(createQueries(pool), nowMs),
+      })),
     },
     {
       name: "functions of versions that are gone",
       everyMs: 30 * minutes,
-      runOnce: async () => ({ versions: await dropUnusedFunctions(pool) }),
+      runOnce: trimming({ clock }, async () => ({ versions: await dropUnusedFunctions(pool) })),
     },
     {
       name: "expired sessions",
       everyMs: 30 * minutes,
-      runOnce: async () => ({ rows: await sweepSessions(pool) }),
+      runOnce: trimming({ clock }, async () => ({ rows: await sweepSessions(pool) })),
     },
     {
       name: "links and sessions of portals that are over",
       everyMs: 30 * minutes,
-      runOnce: async () => ({ rows: await sweepPortals(pool) }),
+      runOnce: trimming({ clock }, async () => ({ rows: await sweepPortals(pool) })),
     },
     {
       name: "rate limits",
       everyMs: 5 * minutes,
-      runOnce: async () => ({ rows: await sweepRateLimits(pool) }),
+      runOnce: trimming({ clock }, async () => ({ rows: await sweepRateLimits(pool) })),
     },
     {
       name: "invitations that are over",
       everyMs: 60 * minutes,
-      runOnce: async () => ({ rows: await sweepInvitations(pool) }),
+      runOnce: trimming({ clock }, async () => ({ rows: await sweepInvitations(pool) })),
     },
     {
       name: "audit log past retention",
       everyMs: 30 * minutes,
-      runOnce: async () => ({
-        entries: await forgetEntries(pool, { retentionDays: config.auditRetentionDays, nowMs: nowMs() }),
-      }),
+      runOnce: trimming({ clock }, async (nowMs) => ({
+        entries: await forgetEntries(pool, { retentionDays: config.auditRetentionDays, nowMs }),
+      })),
     },
   ];
 }

@@ -16,6 +16,7 @@ export const databaseUsage = `  postrider backup <file>                         
   postrider move [--stop-service]                         moves the embedded database to that of DATABASE_URL
   postrider db cells                                      shows where the items of which buckets are, and how much
   postrider db divide --cells <2|4|8|16> --yes            divides a database into so many cells, while no service runs
+  postrider db drop-expired [--yes]                       shows the days past retention that are kept; with --yes, drops them all
       all take --json
 `;
 
@@ -83,8 +84,19 @@ function readCellCommand(args: string[]): DatabaseCommand {
       run: async (env, talk) => (await import("./listCells.ts")).listCells(loadConfig(env), talk),
     };
   }
-  if (word !== "divide")
-    throw new CommandError(`there is no "${word}": postrider db cells, postrider db divide`, "usage");
+  if (word === "drop-expired") {
+    return {
+      isJson,
+      run: async (env, talk) =>
+        (await import("./dropExpired.ts")).dropExpired(loadConfig(env), flags.has("yes"), talk),
+    };
+  }
+  if (word !== "divide") {
+    throw new CommandError(
+      `there is no "${word}": postrider db cells, postrider db divide, postrider db drop-expired`,
+      "usage",
+    );
+  }
   const count = Number(text("cells"));
   if (![2, 4, 8, 16].includes(count))
     throw new CommandError("--cells says into how many: 2, 4, 8 or 16", "usage");

@@ -45,6 +45,7 @@ export async function serve(config: Config, say: (line: string) => void, isRunBy
       encryptionKey: database.encryptionKey,
       process: database.process,
     });
+    await service.checkClock();
     try {
       await service.app.listen({ port: config.port, host: config.host });
     } catch (cause) {

@@ -1,4 +1,5 @@
 import type pg from "pg";
+import type { ClockCheck } from "../postgres/clock.ts";
 import type { Cells } from "../postgres/cells.ts";
 import { noteAlive, type ProcessRecord, whyOvertaken } from "../postgres/processes.ts";
 import { type Loop, startLoop } from "../maintenance/chore.ts";
@@ -22,15 +23,16 @@ export interface PresenceDeps {
   /** One unless told. */
   cells?: Cells | undefined;
   log: Log;
+  clock: Pick<ClockCheck, "look">;
   /** As it was written down at the start; a process without one is not seen by others. */
   process?: ProcessRecord | undefined;
 }
 
 /**
- * Shows the others that this process runs, so that its SQL functions stay, and notices when they are gone or what they
- * need was taken away.
+ * Shows the others that this process runs, so that its SQL functions stay, notices when they are gone or what they need was
+ * taken away, and when its clock and the database's disagree.
  */
-export function createPresence({ pool, cells, log, process }: PresenceDeps): Presence {
+export function createPresence({ pool, cells, log, clock, process }: PresenceDeps): Presence {
   let loop: Loop | undefined;
   let tell: (reason: string) => void;
   const overtaken = new Promise<string>((resolve) => {
@@ -46,6 +48,7 @@ export function createPresence({ pool, cells, log, process }: PresenceDeps): Pre
   async function runOnce(): Promise<Record<string, number>> {
     if (process !== undefined) await noteAlive(pool, process);
     await look();
+    await clock.look();
     return {};
   }
 

@@ -4,7 +4,7 @@ import { handOn, type ItemSink } from "../intake/handOn.ts";
 import { hold, type IntakeLimits } from "../intake/intake.ts";
 import type { Acceptance, HeldLease, NewContent, NewItem, RefusedItem } from "../items/item.ts";
 import type { KindNumber } from "../items/kind.ts";
-import { isTooSlow } from "../postgres/awayReason.ts";
+import { awayReason, isTooSlow } from "../postgres/awayReason.ts";
 import {
   boolArray,
   byteaArray,
@@ -16,8 +16,8 @@ import {
   uuidBytesArray,
 } from "../postgres/hot/binaryArray.ts";
 import { callFunction } from "../postgres/hot/callFunction.ts";
+import { withPartitions } from "../postgres/partitions.ts";
 import type { RowOf } from "../postgres/hot/functionCall.ts";
-import { isDatabaseAway } from "../postgres/pool.ts";
 import { createGroupCommit } from "../runtime/groupCommit.ts";
 import { ApiError } from "../http/contract/errors.ts";
 import { judge, openFilters } from "../filters/filter.ts";
@@ -69,7 +69,7 @@ const nobody = "0".repeat(32);
 export function createPublisher(pool: pg.Pool, sink: ItemSink, limits: IntakeLimits): Publisher {
   const gate = createUpgradeGate(pool, { migration: publicationsMigration, cannot: "deliver publications" });
   const commits = createGroupCommit<JudgedPublication, Stored>({
-    run: (batch) => publishItems(pool, batch, { sink, isOpen: gate.isOpen() }),
+    run: (batch) => publishItems(pool, batch, { sink, isOpen: gate.isOpen(), clock: limits.clock }),
     committed: (batch, stored) => {
       batch.forEach((publication, index) => {
         const { published, acceptances } = stored[index]!;
@@ -82,7 +82,7 @@ export function createPublisher(pool: pg.Pool, sink: ItemSink, limits: IntakeLim
         );
       });
     },
-    isPieceAtFault: (error) => !isDatabaseAway(error),
+    isPieceAtFault: (error) => awayReason(error) === undefined,
     isHopeless: isTooSlow,
     sizeOf: ({ payload }) => payload.length,
     maxBatch,
@@ -133,30 +133,33 @@ interface Stored {
 async function publishItems(
   pool: pg.Pool,
   batch: readonly JudgedPublication[],
-  { sink, isOpen }: { sink: ItemSink; isOpen: boolean },
+  { sink, isOpen, clock }: { sink: ItemSink; isOpen: boolean; clock: IntakeLimits["clock"] },
 ): Promise<Stored[]> {
+  clock?.refuseApart();
   const lease = hold(sink.newLease());
-  const rows = await callFunction(pool, "publish_items", {
-    p_lease_ms: lease.durationMs,
-    p_lease_token: lease.token,
-    p_is_open: isOpen,
-    p_room: sink.hasRoom(nobody) ? maxLeased : 0,
-    p_full_target_ids: idArray(sink.fullTargets()),
-    p_most_items: maxItems,
-    p_key_hashes: byteaArray(batch.map(({ key }) => hash("sha256", key, "buffer"))),
-    p_customers: textArray(batch.map(({ customerUid }) => customerUid)),
-    p_payloads: byteaArray(batch.map(({ payload }) => payload)),
-    p_sizes: int4Array(batch.map(({ payload }) => payload.length)),
-    p_event_types: textArray(batch.map(({ eventType }) => eventType)),
-    p_correlation_ids: textArray(batch.map(({ correlationId }) => correlationId)),
-    p_ordering_keys: textArray(batch.map(({ orderingKey }) => orderingKey)),
-    p_key_digests: uuidBytesArray(batch.map(({ idempotencyKey }) => digestOf(idempotencyKey))),
-    p_body_digests: uuidBytesArray(
-      batch.map(({ idempotencyKey, payload }) => (idempotencyKey === null ? null : digestOf(payload))),
-    ),
-    p_trace_contexts: byteaArray(batch.map(({ traceContext }) => traceContext)),
-    ...verdictArrays(batch),
-  });
+  const rows = await withPartitions(pool, () =>
+    callFunction(pool, "publish_items", {
+      p_lease_ms: lease.durationMs,
+      p_lease_token: lease.token,
+      p_is_open: isOpen,
+      p_room: sink.hasRoom(nobody) ? maxLeased : 0,
+      p_full_target_ids: idArray(sink.fullTargets()),
+      p_most_items: maxItems,
+      p_key_hashes: byteaArray(batch.map(({ key }) => hash("sha256", key, "buffer"))),
+      p_customers: textArray(batch.map(({ customerUid }) => customerUid)),
+      p_payloads: byteaArray(batch.map(({ payload }) => payload)),
+      p_sizes: int4Array(batch.map(({ payload }) => payload.length)),
+      p_event_types: textArray(batch.map(({ eventType }) => eventType)),
+      p_correlation_ids: textArray(batch.map(({ correlationId }) => correlationId)),
+      p_ordering_keys: textArray(batch.map(({ orderingKey }) => orderingKey)),
+      p_key_digests: uuidBytesArray(batch.map(({ idempotencyKey }) => digestOf(idempotencyKey))),
+      p_body_digests: uuidBytesArray(
+        batch.map(({ idempotencyKey, payload }) => (idempotencyKey === null ? null : digestOf(payload))),
+      ),
+      p_trace_contexts: byteaArray(batch.map(({ traceContext }) => traceContext)),
+      ...verdictArrays(batch),
+    }),
+  );
   const stored: Stored[] = [];
   for (const row of rows) stored[row.number! - 1] = readStored(row, lease);
   return stored;

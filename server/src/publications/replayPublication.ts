@@ -7,6 +7,7 @@ import { bucketOf, newId } from "../postgres/ids.ts";
 import { type Filtered, judge, openFilters } from "../filters/filter.ts";
 import { boolArray, uuidArray } from "../postgres/hot/binaryArray.ts";
 import { functionQuery } from "../postgres/functionQuery.ts";
+import { withPartitions } from "../postgres/partitions.ts";
 import { inTransactionOf, type Queries } from "../postgres/tables.ts";
 import { itemsWithinReach } from "./itemsWithinReach.ts";
 import { latestCopies } from "./latestCopies.ts";
@@ -34,8 +35,19 @@ export async function replayToFailed(
   deps: ReplayDeps,
   { orgId, id, customerUid }: PublicationKey & { customerUid: string | undefined },
 ): Promise<Replayed> {
+  deps.clock.refuseApart();
+  const replayed = await withPartitions(deps.pool, () => replayFailedItems(deps, { orgId, id, customerUid }));
+  tell(deps, replayed.items);
+  return replayed;
+}
+
+/** In one transaction. */
+function replayFailedItems(
+  deps: ReplayDeps,
+  { orgId, id, customerUid }: PublicationKey & { customerUid: string | undefined },
+): Promise<Replayed> {
   const scope = { orgId, mailboxRetentionMs: mailboxRetentionMs(deps.config) };
-  const replayed = await inTransactionOf(deps.queries, async (transaction) => {
+  return inTransactionOf(deps.queries, async (transaction) => {
     const stored = await readEvents(transaction, scope, await lockedItems(transaction, { orgId, id }));
     const events = await itemsWithinReach(transaction, stored, customerUid);
     const copies = await latestCopies(transaction, scope, events);
@@ -49,8 +61,6 @@ export async function replayToFailed(
     }
     return { items, skipped };
   });
-  tell(deps, replayed.items);
-  return replayed;
 }
 
 /**
@@ -59,6 +69,7 @@ export async function replayToFailed(
  * for publishing, 409 and 413 when it reaches too many targets or one that takes no payload as large.
  */
 export async function publishToAdded(deps: ReplayDeps, { orgId, id }: PublicationKey): Promise<Replayed> {
+  deps.clock.refuseApart();
   const { code, item_ids: ids, target_ids: targetIds, kinds } = await addJudged(deps, { orgId, id });
   const refusal = refusalTo(code!, targetIds?.[0] ?? "");
   if (refusal !== undefined) throw refusal;
@@ -73,16 +84,17 @@ export async function publishToAdded(deps: ReplayDeps, { orgId, id }: Publicatio
 }
 
 /** Calls `publish_to_added` until the publication was judged by the filters of all targets that it would reach. */
-async function addJudged({ queries }: ReplayDeps, { orgId, id }: PublicationKey) {
+async function addJudged({ pool, queries }: ReplayDeps, { orgId, id }: PublicationKey) {
   const verdicts: [string, boolean][] = [];
   for (;;) {
-    const { rows } = await functionQuery("publish_to_added", {
+    const publish = functionQuery("publish_to_added", {
       p_org: orgId,
       p_publication: id,
       p_most_items: maxItems,
       p_verdict_filters: uuidArray(verdicts.map(([digest]) => digest)),
       p_verdict_passed: boolArray(verdicts.map(([, isPassed]) => isPassed)),
-    }).execute(queries);
+    });
+    const { rows } = await withPartitions(pool, () => publish.execute(queries));
     const result = rows[0]!;
     if (result.code !== "v") return result;
     const filters = await openFilters((result.filters ?? []).filter((filter) => filter !== null));

@@ -15,9 +15,11 @@ const items = 60;
 
 const it = databaseTest({ poolSize: 4 })
   .extend("queries", file, ({ pool }) => createQueries(pool))
-  .extend("deps", file, ({ queries }): BatchDeps => ({
+  .extend("deps", file, ({ pool, queries }): BatchDeps => ({
     config: { mailboxRetentionSeconds: 604_800 },
+    pool,
     queries,
+    clock: { mayMakeItems: () => true },
     changes: noChanges,
     mailboxes: { onMailboxItems: () => undefined },
     nowMs: Date.now,

@@ -1,19 +1,24 @@
 import { sql } from "kysely";
+import type pg from "pg";
 import { type Config, mailboxRetentionMs } from "../config/config.ts";
 import { inSnapshot, listIds } from "../events/listEvents.ts";
 import { readEvents, type StoredEvent } from "../events/store.ts";
 import type { Changes } from "../items/changes.ts";
 import type { Mailboxes } from "../mailbox/mailboxes.ts";
+import type { ClockCheck } from "../postgres/clock.ts";
 import { functionQuery } from "../postgres/functionQuery.ts";
 import { idArray } from "../postgres/hot/binaryArray.ts";
 import { bucketOf, idTimeMs, newId } from "../postgres/ids.ts";
+import { withPartitions } from "../postgres/partitions.ts";
 import type { Queries } from "../postgres/tables.ts";
 import type { ClaimedReplay } from "./claimReplay.ts";
 import { pageFilter } from "./replayFilter.ts";
 
 export interface BatchDeps {
   config: Pick<Config, "mailboxRetentionSeconds">;
+  pool: pg.Pool;
   queries: Queries;
+  clock: Pick<ClockCheck, "mayMakeItems">;
   changes: Changes;
   mailboxes: Pick<Mailboxes, "onMailboxItems">;
   /** Unix milliseconds. */
@@ -51,7 +56,7 @@ interface Page {
 export async function replayBatch(deps: BatchDeps, job: ClaimedReplay): Promise<BatchOutcome> {
   const page = await readPage(deps, job);
   const sourceIds = page.sources.map(({ id }) => id);
-  const { rows } = await functionQuery("advance_replay", {
+  const advance = functionQuery("advance_replay", {
     p_replay: job.id,
     p_lease_token: job.leaseToken,
     p_target: job.targetId,
@@ -63,7 +68,8 @@ export async function replayBatch(deps: BatchDeps, job: ClaimedReplay): Promise<
     p_source_ids: idArray(sourceIds),
     p_ids: idArray(newIds(deps, job, sourceIds.length)),
     p_mailbox_retention_ms: mailboxRetentionMs(deps.config),
-  }).execute(deps.queries);
+  });
+  const { rows } = await withPartitions(deps.pool, () => advance.execute(deps.queries));
   const { code, made_ids: madeIds, is_finished: isFinished } = rows[0]!;
   if (code === "l") return "lost";
   if (madeIds!.length > 0) report(deps, job.targetId, page.sources, madeIds as string[]);

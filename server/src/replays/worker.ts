@@ -25,6 +25,7 @@ export function createReplayWorker(deps: BatchDeps & { log: Log }): ReplayWorker
 
   /** @returns how long to pause, in milliseconds. */
   async function work(): Promise<number> {
+    if (!deps.clock.mayMakeItems()) return idleMs;
     try {
       const job = await claimReplay(deps.queries);
       if (job === undefined) {

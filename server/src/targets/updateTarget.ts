@@ -99,7 +99,7 @@ export async function updateTarget(
 }
 
 async function restartWaiting(deps: TargetDeps, targetId: string): Promise<number> {
-  await rescheduleWaiting(deps.queries, targetId, deps.nowMs());
+  await rescheduleWaiting(deps.queries, targetId);
   return countWaiting(deps.queries, targetId);
 }
 

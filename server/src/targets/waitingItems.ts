@@ -91,10 +91,14 @@ export async function countWaiting(queries: Queries, targetId: string): Promise<
 
 /**
  * Gives what waits for a target its full schedule again, beginning at once. Past the bound, what is left keeps
- * the schedule it has: it is the part that is due last.
+ * the schedule it has: it is the part that is due last. By the database's clock, as all that is due.
  */
-export async function rescheduleWaiting(queries: Queries, targetId: string, nowMs: number): Promise<void> {
+export async function rescheduleWaiting(queries: Queries, targetId: string): Promise<void> {
   let fromDueAtMs = 0;
+  const { rows } = await sql<{ ms: number }>`
+    select (extract(epoch from clock_timestamp()) * 1000)::bigint as ms
+  `.execute(queries);
+  const nowMs = rows[0]!.ms;
   await inChunks(async () => {
     const { rows: answer } = await functionQuery("reschedule_deliveries", {
       p_bucket: bucketOf(targetId),

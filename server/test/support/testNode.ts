@@ -56,10 +56,14 @@ export interface Account {
 const withoutLimits = { POSTRIDER_SIGNUP_LIMIT: "1000000", POSTRIDER_LOGIN_LIMIT: "1000000" };
 
 /**
- * A node with settings `env`; signup and login are not limited unless they say so. Dispatch and maintenance rest.
+ * A node with settings `env`, whose clock is `skewMs` ahead of the database's; signup and login are not limited unless they say so. Dispatch and maintenance rest.
  * `call` and `stop` fail when any answer so far was unlike the OpenAPI document.
  */
-export function createTestNode(database: TestDatabase, env: Record<string, string> = {}): TestNode {
+export function createTestNode(
+  database: TestDatabase,
+  env: Record<string, string> = {},
+  { skewMs = 0 }: { skewMs?: number } = {},
+): TestNode {
   const config = loadConfig({ LOG_LEVEL: "silent", ...withoutLimits, ...switches, ...env });
   const options = {
     connection: database.connection,
@@ -78,6 +82,7 @@ export function createTestNode(database: TestDatabase, env: Record<string, strin
     cells,
     encryptionKey: Buffer.alloc(32, 7),
     log: createLog(config.logLevel),
+    nowMs: () => Date.now() + skewMs,
   });
   const problems = watchContract(service.app);
   let listening: Promise<string> | undefined;

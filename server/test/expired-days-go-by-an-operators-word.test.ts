@@ -1,0 +1,50 @@
+import { expect } from "vitest";
+import { dropOldPartitions } from "../src/maintenance/dropOldPartitions.ts";
+import { dayMs, ensurePartitions } from "../src/postgres/partitions.ts";
+import { runDatabaseCommand } from "./support/databaseCommand.ts";
+import { databaseTest, file } from "./support/fixtures.ts";
+import { someKey } from "./support/program.ts";
+
+/** What the service keeps because it would be more than two days' worth, an operator sees and drops by a command. */
+
+const it = databaseTest()
+  .extend("days", file, ({ pool }) => async (): Promise<number> => {
+    const { rows } = await pool.query<{ days: number }>(
+      "select count(*)::integer as days from pg_inherits where inhparent = 'events'::regclass",
+    );
+    return rows[0]!.days;
+  })
+  .extend("dropExpired", file, ({ database }) => async (...flags: string[]) => {
+    const env = { DATABASE_URL: database.url, POSTRIDER_ENCRYPTION_KEY: someKey };
+    const ended = await runDatabaseCommand(["db", "drop-expired", ...flags], env);
+    expect(ended.code, ended.err).toBe(0);
+    return { ...ended, shown: JSON.parse(ended.out) };
+  });
+
+it("days past retention are shown, and dropped when that is confirmed", async ({
+  pool,
+  days,
+  dropExpired,
+}) => {
+  const present = await days();
+  const nowMs = Date.now();
+  await ensurePartitions(pool, nowMs - 50 * dayMs);
+  const kept = await dropOldPartitions(pool, { retentionDays: 30, nowMs });
+  expect(kept.heldDays).toBe(7);
+  expect(await days()).toBe(present + 7);
+
+  const looked = await dropExpired();
+  expect(looked.shown).toMatchObject({ retention_days: 30, days: 7, dropped_partitions: 0 });
+  expect(looked.err).toContain("add --yes");
+  expect(await days()).toBe(present + 7);
+
+  const { shown } = await dropExpired("--yes");
+  expect(shown.days).toBe(7);
+  expect(shown.dropped_partitions).toBeGreaterThanOrEqual(7);
+  expect(await days()).toBe(present);
+  expect((await dropExpired("--yes")).shown).toMatchObject({
+    days: 0,
+    first_day: null,
+    dropped_partitions: 0,
+  });
+});

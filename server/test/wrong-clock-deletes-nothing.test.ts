@@ -1,0 +1,169 @@
+import { join } from "node:path";
+import { describe, expect } from "vitest";
+import { loadConfig } from "../src/config/config.ts";
+import { noChanges } from "../src/items/changes.ts";
+import { oneCell } from "../src/postgres/cells.ts";
+import { createClockCheck } from "../src/postgres/clock.ts";
+import { dayMs } from "../src/postgres/partitions.ts";
+import { allChores } from "../src/process/chores.ts";
+import { createLog } from "../src/telemetry/log.ts";
+import { file, loopbackTargets, serviceTest } from "./support/fixtures.ts";
+import { createMailboxTarget, createWebhookTarget, sendItem } from "./support/items.ts";
+import { createTestNode, type TestNode } from "./support/testNode.ts";
+import { until } from "./support/until.ts";
+
+/*
+ * Processes whose clocks are wrong, beside one database whose clock is right: they take nothing away, and those that are far off
+ * take nothing in.
+ */
+
+const skewClock = join(import.meta.dirname, "../../faults/src/world/skewClock.ts");
+
+/** Tables that chores fold into others, or that say who runs. */
+const moving =
+  /^(activity_steps|mailbox_activity|mailbox_minutes|processes|rate_limits|target_activity|usage_)/;
+
+const it = serviceTest()
+  .extend("skewedNode", file, ({ database }, { onCleanup }) => {
+    const nodes: TestNode[] = [];
+    onCleanup(async () => {
+      await Promise.all(nodes.map((node) => node.stop()));
+    });
+    return async (skewMs: number): Promise<TestNode> => {
+      const node = createTestNode(database, loopbackTargets, { skewMs });
+      nodes.push(node);
+      await node.service.checkClock();
+      return node;
+    };
+  })
+  /** How many rows each table has, partitions apart. */
+  .extend("rows", file, ({ pool }) => async (): Promise<Record<string, number>> => {
+    const { rows } = await pool.query<{ name: string }>(
+      `select c.relname as name
+       from pg_class c
+       where c.relnamespace = (select relnamespace from pg_class where oid = 'events'::regclass)
+         and c.relkind = 'r'
+       order by c.relname`,
+    );
+    const counts: Record<string, number> = {};
+    for (const { name } of rows) {
+      if (moving.test(name)) continue;
+      const counted = await pool.query<{ count: number }>(`select count(*) from ${name}`);
+      counts[name] = counted.rows[0]!.count;
+    }
+    return counts;
+  })
+  /** Runs every chore once as a process would whose clock is so far ahead. */
+  .extend("runChores", file, ({ pool }) => async (skewMs: number): Promise<void> => {
+    const nowMs = (): number => Date.now() + skewMs;
+    const log = createLog("silent");
+    const chores = allChores({
+      config: loadConfig({ POSTRIDER_RETENTION_DAYS: "30", POSTRIDER_AUDIT_RETENTION_DAYS: "30" }),
+      pool,
+      log,
+      nowMs,
+      clock: createClockCheck({ pool, nowMs, log }),
+      onHeldDays: () => undefined,
+      changes: noChanges,
+      cells: [
+        {
+          cell: oneCell(pool).all()[0]!,
+          handoffs: { refreshDueCards: async () => ({ cards: 0, failed: 0 }) },
+          mailboxes: { onMailboxItems: () => undefined },
+          onDue: () => undefined,
+        },
+      ],
+    });
+    for (const { runOnce } of chores) await runOnce(new AbortController().signal);
+  });
+
+it.for([40, -40, 0])(
+  "chores of a process that is %i days ahead leave everything",
+  async (days, { service, account, workspace, rows, runChores, receiver }) => {
+    const { call } = workspace;
+    const target = await createWebhookTarget(service, account, receiver.url, { headers: { "x-a": "1" } });
+    await call("PATCH", `/api/v1/targets/${target.id}`, { enabled: false, headers: { "x-a": "2" } });
+    await call("POST", `/api/v1/targets/${target.id}/signing-secret/rotate`, {
+      previous_secret_ends_in_seconds: 86_400,
+    });
+    const mailbox = await createMailboxTarget(service, account);
+    await call("POST", `/t/${target.id}`, { held: true }, { "idempotency-key": "one" });
+    await sendItem(service, account, mailbox, { waits: true });
+    const before = await rows();
+    expect(before).toMatchObject({ deliveries: expect.toSatisfy((count: number) => count > 0) });
+    await runChores(days * dayMs);
+    expect(await rows()).toEqual(before);
+    const { body } = await call("GET", `/api/v1/targets/${target.id}`);
+    expect(body.has_previous_signing_secret).toBe(true);
+  },
+);
+
+describe("a process whose clock is days off", () => {
+  it("says so in its log, at /readyz and in its metrics, and refuses items until it is right", async ({
+    newService,
+    account,
+    target,
+  }) => {
+    const skewed = await newService({
+      NODE_OPTIONS: `--import=${skewClock}`,
+      SKEW_CLOCK_MS: String(40 * dayMs),
+    });
+    const sentence = /the clock of this process is 40 days ahead of its database's/;
+    const ready = await skewed.call("GET", "/readyz");
+    expect(ready.status).toBe(503);
+    expect(ready.body.error).toMatch(sentence);
+    await until(() => sentence.test(skewed.output()));
+    const metrics = await (await fetch(`${skewed.url}/metrics`)).text();
+    expect(metrics).toMatch(/^postrider_clock_skew_seconds 34(55|56)\d{3}/m);
+
+    const key = account.api_key;
+    for (const path of [`/t/${target.id}`, "/p"]) {
+      const answer = await skewed.call("POST", path, { key, body: {} });
+      expect(answer.status).toBe(503);
+      expect(answer.body.error).toMatch(/clocks .* disagree by more than an hour/);
+      expect(Number(answer.headers["retry-after"])).toBeGreaterThan(0);
+    }
+  });
+
+  it("replays nothing either", async ({ skewedNode, workspace, account, target }) => {
+    const id = await workspace.send(target.id);
+    await workspace.settled(id, "DELIVERED");
+    const node = await skewedNode(-40 * dayMs);
+    const answer = await node.call("POST", `/api/v1/events/${id}/replay`, { key: account.api_key });
+    expect(answer.status).toBe(503);
+    expect((await node.call("GET", "/readyz")).body.error).toMatch(/40 days behind its database's/);
+  });
+});
+
+it("a process whose clock is two minutes off serves, and warns", async ({ skewedNode, account, target }) => {
+  const node = await skewedNode(-130_000);
+  const ready = await node.call("GET", "/readyz");
+  expect(ready).toMatchObject({
+    status: 200,
+    body: {
+      status: "ready",
+      warnings: [expect.stringMatching(/is 2 minutes behind its database's.*deletes nothing/)],
+    },
+  });
+  const answer = await node.call("POST", `/t/${target.id}`, { key: account.api_key, body: {} });
+  expect(answer.status).toBe(202);
+});
+
+it("what a process holds is due at once when it is let go, whatever the process's clock says", async ({
+  skewedNode,
+  account,
+  workspace,
+}) => {
+  const target = await workspace.newTarget({ enabled: false });
+  const id = await workspace.send(target.id);
+  const ahead = await skewedNode(40 * dayMs);
+  const body = { enabled: true };
+  const key = account.api_key;
+  expect((await ahead.call("PATCH", `/api/v1/targets/${target.id}`, { key, body })).status).toBe(200);
+  await workspace.settled(id, "DELIVERED");
+});
+
+it("a process whose clock is right says nothing of it", async ({ skewedNode }) => {
+  const node = await skewedNode(0);
+  expect((await node.call("GET", "/readyz")).body).toEqual({ status: "ready" });
+});
