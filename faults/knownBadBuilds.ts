@@ -232,10 +232,10 @@ export const mutants: readonly Mutant[] = [
     edits: [
       {
         file: "replays/replayBatch.ts",
-        find: 'const { rows } = await functionQuery("advance_replay", {',
+        find: 'const advance = functionQuery("advance_replay", {',
         replace: `await sql\`update replay_parts set cursor_id = \${page.cursor}
     where replay_id = \${job.id} and target_id = \${job.targetId}\`.execute(deps.queries);
-  const { rows } = await functionQuery("advance_replay", {`,
+  const advance = functionQuery("advance_replay", {`,
       },
       { file: "replays/replayBatch.ts", find: "p_from: job.cursor,", replace: "p_from: page.cursor," },
     ],
