@@ -439,6 +439,15 @@ export interface Invoice {
   hosted_invoice_url: string | null;
 }
 
+export interface JsonRpcError {
+  jsonrpc: "2.0";
+  error: {
+    code: number;
+    message: string;
+  };
+  id: string | number | null;
+}
+
 export interface ListedEventType {
   /** As items carry it in event_type */
   name: string;

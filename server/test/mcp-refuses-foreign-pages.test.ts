@@ -1,4 +1,5 @@
 import { describe, expect } from "vitest";
+import { openApi } from "./support/contract.ts";
 import type { Answer } from "./support/testNode.ts";
 import { file, nodeTest } from "./support/fixtures.ts";
 
@@ -26,6 +27,10 @@ describe("POST /mcp", () => {
     "HOOKS.example.com:443",
     "postrider:8080",
     "agents.internal",
+    // As the URL parser reads them.
+    "localhost.",
+    "127.1",
+    "%6cocalhost",
   ])("is served under %s", async (host, { post }) => {
     expect((await post({ host })).status).toBe(200);
   });
@@ -34,7 +39,7 @@ describe("POST /mcp", () => {
     "evil.example",
     "localhost.evil.example",
     "127.0.0.1.nip.example",
-    "a b",
+    "localhost%2eevil.example",
     "hooks.example.com.evil",
   ])("is refused under %s, which anybody could make lead here", async (host, { post }) => {
     const { status, headers } = await post({ host });
@@ -65,10 +70,43 @@ describe("POST /mcp", () => {
     expect((await post({}, { jsonrpc: "2.0" })).status).toBe(400);
     expect((await post({}, { ...list, id: {} })).status).toBe(400);
     expect((await post({ accept: "text/html" })).status).toBe(406);
-    expect((await post({ "mcp-protocol-version": "1999-01-01" })).status).toBe(400);
+    expect((await post({ host: "a b" })).status).toBe(400);
     for (const method of ["GET", "DELETE"] as const) {
       const { status, headers } = await node.call(method, "/mcp", { key: account.api_key });
       expect([status, headers["allow"]]).toEqual([405, "POST"]);
     }
+  });
+
+  it("refuses a version of the protocol, and a client that takes no JSON, by an error of JSON-RPC", async ({
+    post,
+  }) => {
+    for (const [status, headers] of [
+      [400, { "mcp-protocol-version": "1999-01-01" }],
+      [406, { accept: "text/html" }],
+    ] as const) {
+      const answer = await post(headers);
+      expect(answer.status).toBe(status);
+      expect(answer.body).toEqual({
+        jsonrpc: "2.0",
+        id: 1,
+        error: { code: -32000, message: expect.any(String) },
+      });
+    }
+  });
+
+  it("declares tools, and no notice of changes, which it could not keep", async ({ post }) => {
+    const params = {
+      protocolVersion: "2025-06-18",
+      capabilities: {},
+      clientInfo: { name: "a", version: "1" },
+    };
+    const { body } = await post({}, { jsonrpc: "2.0", id: 1, method: "initialize", params });
+    expect(body.result.capabilities).toEqual({ tools: {} });
+  });
+
+  it("answers a notification with 202 and nothing else, as its document says", async ({ post }) => {
+    const { status, body } = await post({}, { jsonrpc: "2.0", method: "notifications/initialized" });
+    expect([status, body]).toEqual([202, undefined]);
+    expect(openApi.paths["/mcp"]!["post"]!.responses["202"]).not.toHaveProperty("content");
   });
 });

@@ -32,6 +32,7 @@ export function eventRoutes(
         summary: "Read an event's payload, byte for byte",
         params: IdParams,
         response: { 200: Type.Unknown({ description: "The item as it was accepted" }) },
+        answerHeaders: ["Content-Disposition"],
         errors: { 410: "It expired in its mailbox, or was erased" },
       },
       async ({ caller, params, reply }) => {

@@ -1,5 +1,5 @@
 import { describeSchema, type JsonSchema, type NamedSchemas } from "./openapiSchemas.ts";
-import { errorCodes } from "./contract/errors.ts";
+import { challenge, errorCodes } from "./contract/errors.ts";
 import { ErrorBody } from "./contract/schemas.ts";
 import { leastRole } from "./contract/roles.ts";
 import type { RouteRow } from "./contract/routeTable.ts";
@@ -14,6 +14,22 @@ export const answerHeaders = {
   ErrorCode: {
     description: `Names a refusal that a program has to tell apart from others of its status: ${describeCodes()}`,
     schema: { type: "string", enum: Object.keys(errorCodes) },
+  },
+  WwwAuthenticate: {
+    description: "Which credential is asked for (RFC 9110, section 11.6.1)",
+    schema: { type: "string", examples: [challenge] },
+  },
+  AcceptEncoding: {
+    description: "The content codings of bodies that are taken, where another was refused",
+    schema: { type: "string", enum: ["identity"] },
+  },
+  ContentDisposition: {
+    description: "The name of a file for what is answered (RFC 6266)",
+    schema: { type: "string", examples: ['attachment; filename="0192f3a4b5c67d8e9fa0b1c2d3e4f506.json"'] },
+  },
+  McpSessionId: {
+    description: "On the answer to initialize: the session id that further messages carry",
+    schema: { type: "string" },
   },
   RetryAfter: {
     description: "Seconds to wait before trying again",
@@ -50,7 +66,7 @@ export function commonRefusals(named: NamedSchemas): JsonSchema {
   return Object.fromEntries(
     Object.entries(refusals).map(([name, { status, description }]) => [
       name,
-      describeRefusal(status, description, requestId, named),
+      describeRefusal(status, description, requestId, describeSchema(ErrorBody, named)),
     ]),
   );
 }
@@ -61,7 +77,13 @@ export function describeResponses(
   named: NamedSchemas,
   example?: unknown,
 ): Record<string, JsonSchema> {
-  const { response, headers: accepted, errors = {} } = row[3].schema;
+  const {
+    response,
+    headers: accepted,
+    errors = {},
+    answerHeaders: own = [],
+    errorBodies = {},
+  } = row[3].schema;
   const isLimited = errors[429] !== undefined;
   const headers = {
     ...requestId,
@@ -70,22 +92,32 @@ export function describeResponses(
       ...header("RateLimit-Policy", "RateLimitPolicy"),
     }),
   };
-  const successHeaders = { ...headers, ...replayHeaders(accepted) };
-  const successes = Object.entries(response).map(([status, body], index) => [
-    status,
-    {
-      description: "Success",
-      headers: successHeaders,
-      content: describeContent(describeSchema(body, named), index === 0 ? example : undefined),
-    },
-  ]);
+  const ownHeaders = own.map((name) => header(name, ownHeaderComponents[name]));
+  const successHeaders = Object.assign(
+    { ...headers, ...replayHeaders(accepted) },
+    ...ownHeaders,
+  ) as JsonSchema;
+  const successes = Object.entries(response).map(([status, body], index) => {
+    const schema = describeSchema(body, named);
+    const content = describeContent(schema, index === 0 ? example : undefined);
+    const { description } = schema;
+    // Null stands for an answer without a body.
+    if (schema["type"] === "null")
+      return [status, { description: description ?? "Success", headers: successHeaders }];
+    return [status, { description: "Success", headers: successHeaders, content }];
+  });
   const implied = impliedRefusals(row).map((name) => [
     refusals[name].status,
     { $ref: `#/components/responses/${name}` },
   ]);
   const declared = Object.entries(errors).map(([status, description]) => [
     status,
-    describeRefusal(Number(status), description, headers, named),
+    describeRefusal(
+      Number(status),
+      description,
+      headers,
+      describeSchema(errorBodies[Number(status)] ?? ErrorBody, named),
+    ),
   ]);
   return Object.fromEntries([...successes, ...implied, ...declared]) as Record<string, JsonSchema>;
 }
@@ -115,7 +147,11 @@ const refusals = {
   },
   NotFound: { status: 404, description: "There is no such id in the caller's organization" },
   TooLarge: { status: 413, description: "The body is larger than the limit" },
-  NotJson: { status: 415, description: "The body is not application/json" },
+  NotJson: {
+    status: 415,
+    description:
+      "The body is not application/json, or has a Content-Encoding (`content_encoding_unsupported`)",
+  },
   Unavailable: {
     status: 503,
     description:
@@ -147,22 +183,30 @@ function impliedRefusals(row: RouteRow): (keyof typeof refusals)[] {
 }
 
 /** Statuses that stand for refusals which a program has to tell apart. */
-const mayHaveCode = new Set([402, 403, 409, 410]);
+const mayHaveCode = new Set([402, 403, 409, 410, 415]);
+
+/** The headers of its own that a route may name. */
+const ownHeaderComponents = {
+  "Content-Disposition": "ContentDisposition",
+  "Mcp-Session-Id": "McpSessionId",
+} as const;
 
 function describeRefusal(
   status: number,
   description: string,
   headers: JsonSchema,
-  named: NamedSchemas,
+  body: JsonSchema,
 ): JsonSchema {
   return {
     description,
     headers: {
       ...headers,
+      ...(status === 401 && header("WWW-Authenticate", "WwwAuthenticate")),
+      ...(status === 415 && header("Accept-Encoding", "AcceptEncoding")),
       ...((status === 429 || status === 503) && header("Retry-After", "RetryAfter")),
       ...(mayHaveCode.has(status) && header("X-Error-Code", "ErrorCode")),
     },
-    content: describeContent(describeSchema(ErrorBody, named)),
+    content: describeContent(body),
   };
 }
 

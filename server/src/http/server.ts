@@ -18,7 +18,7 @@ import type { KeyOwners } from "./contract/keyOwners.ts";
 import { toApiError } from "./contract/errorAnswer.ts";
 import { noteFailure } from "./contract/noteFailure.ts";
 import { errorHeaders, notFound, unauthorized } from "./contract/errors.ts";
-import { headProblem } from "./contract/headProblem.ts";
+import { headProblem, isFramingFaulty } from "./contract/headProblem.ts";
 import { knownQuery } from "./contract/knownQuery.ts";
 import { queryNumbers } from "./contract/queryNumbers.ts";
 import { leastRole, requireRole } from "./contract/roles.ts";
@@ -297,7 +297,8 @@ function answerError(
   const answer = toApiError(error, request.routeOptions.config.missingFields);
   noteFailure(deps.log, { requestId: request.id, error, answer });
   for (const [name, value] of errorHeaders(answer)) void reply.header(name, value);
-  if (answer.status === 501 || answer.status === 505) void reply.header("connection", "close");
+  if (answer.status === 501 || answer.status === 505 || isFramingFaulty(request.raw))
+    void reply.header("connection", "close");
   return reply
     .code(answer.status)
     .type("application/json; charset=utf-8")

@@ -8,7 +8,7 @@ export interface PostedMessage extends ToolServerDeps {
   headers: IncomingHttpHeaders;
 }
 
-/** What is sent back: JSON, nothing with 202, or the reason of a refusal. */
+/** The status and JSON that are sent back; nothing with 202. A refusal is an error of JSON-RPC. */
 export interface MessageAnswer {
   status: number;
   text: string;
@@ -22,8 +22,7 @@ export async function answerMessage({ body, headers, ...deps }: PostedMessage): 
     await mcp.connect(transport);
     const request = new Request("http://localhost/mcp", { method: "POST", headers: relevant(headers) });
     const response = await transport.handleRequest(request, { parsedBody: body });
-    const text = await response.text();
-    return { status: response.status, text: response.ok ? text : reasonOf(text) };
+    return { status: response.status, text: withId(await response.text(), response.ok, body) };
   } finally {
     await mcp.close();
   }
@@ -36,7 +35,10 @@ function relevant(headers: IncomingHttpHeaders): [string, string][] {
   });
 }
 
-function reasonOf(text: string): string {
-  const { error } = JSON.parse(text) as { error?: { message?: unknown } };
-  return typeof error?.message === "string" ? error.message : "the message was refused";
+/** An error that the transport itself answers names no request; the client waits for the answer to its own. */
+function withId(text: string, isOk: boolean, body: unknown): string {
+  if (isOk) return text;
+  const { id } = body as { id?: unknown };
+  const isNamed = typeof id === "string" || typeof id === "number";
+  return JSON.stringify({ ...(JSON.parse(text) as object), id: isNamed ? id : null });
 }

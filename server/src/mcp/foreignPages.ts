@@ -1,5 +1,6 @@
 import { isIP } from "node:net";
 import { ApiError } from "../http/contract/errors.ts";
+import { isHost } from "../http/contract/headProblem.ts";
 
 /** The headers that tell where a request comes from and where it believes to go. */
 interface Headers {
@@ -19,7 +20,7 @@ export interface OwnNames {
  * @throws {ApiError} 403
  */
 export function refuseForeignPages({ host, origin }: Headers, own: OwnNames): void {
-  const name = hostnameOf(`http://${host ?? ""}`);
+  const name = hostnameOfHost(host);
   if (name === undefined || !(isAddress(name) || isOwn(name, own))) {
     throw new ApiError(
       403,
@@ -36,17 +37,27 @@ export function refuseForeignPages({ host, origin }: Headers, own: OwnNames): vo
   }
 }
 
-/** Nobody can make an address lead elsewhere, as they can a name. */
+/** Whether it is an IP address, in brackets or not. Nobody can make an address lead elsewhere, as they can a name. */
 function isAddress(name: string): boolean {
   return isIP(name.replace(/^\[(.*)\]$/, "$1")) !== 0;
 }
 
 function isOwn(name: string, { publicUrl, mcpHosts }: OwnNames): boolean {
-  const names = ["localhost", "127.0.0.1", "[::1]", ...mcpHosts.map((one) => one.toLowerCase())];
-  return names.includes(name) || (publicUrl !== undefined && hostnameOf(publicUrl) === name);
+  const own = [publicUrl, ...mcpHosts.map((host) => `http://${host}`)];
+  return (
+    ["localhost", "127.0.0.1", "[::1]"].includes(name) ||
+    own.some((url) => url !== undefined && hostnameOf(url) === name)
+  );
 }
 
+/** The name or address in a URL, as the URL parser writes it: lower-case, in punycode, IPv4 in four decimals, without a last dot. */
 function hostnameOf(url: string): string | undefined {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
-  return parsed === undefined || parsed.hostname === "" ? undefined : parsed.hostname;
+  const name = parsed?.hostname.replace(/\.$/, "");
+  return name === "" ? undefined : name;
+}
+
+/** The same of a `Host`: nothing but a name or an address, and a port. */
+function hostnameOfHost(host: string | undefined): string | undefined {
+  return host !== undefined && isHost(host) ? hostnameOf(`http://${host}`) : undefined;
 }

@@ -7,6 +7,7 @@ import { route, type Routes } from "../http/contract/route.ts";
 import { callInProcess } from "./callInProcess.ts";
 import { callName, CallsUnderWay } from "./callsUnderWay.ts";
 import { refuseForeignPages } from "./foreignPages.ts";
+import { ErrorBody } from "../http/contract/schemas.ts";
 import type { GivenUpRelay } from "./givenUpRelay.ts";
 
 export interface McpRouteDeps {
@@ -21,6 +22,18 @@ const description = `The streamable HTTP transport of the Model Context Protocol
 initialize, ping, tools/list and tools/call. Each request is answered for itself, as JSON; there is no stream to open \
 with GET. The session id that initialize gives tells this client's calls from others of the same key, so that it can \
 give them up; nothing is kept under it. Batches are refused.`;
+
+const JsonRpcError = Type.Object(
+  {
+    jsonrpc: Type.Literal("2.0"),
+    error: Type.Object({ code: Type.Integer(), message: Type.String() }, { additionalProperties: true }),
+    id: Type.Union([Type.String(), Type.Integer(), Type.Null()]),
+  },
+  { title: "JsonRpcError" },
+);
+
+/** The transport refuses as JSON-RPC, and the service what is no message as everywhere else. */
+const Refusal = Type.Union([ErrorBody, JsonRpcError]);
 
 /** `POST /mcp`. */
 export function mcpRoutes(deps: McpRouteDeps): Routes<"call"> {
@@ -48,7 +61,10 @@ export function mcpRoutes(deps: McpRouteDeps): Routes<"call"> {
           }),
           202: Type.Null({ description: "A notification was taken" }),
         },
+        answerHeaders: ["Mcp-Session-Id"],
+        errorBodies: { 400: Refusal, 406: JsonRpcError },
         errors: {
+          400: "The request is malformed, or no message of JSON-RPC, or names a version of the protocol that is not spoken",
           403: "Sent by a page of another site, or to a name that is not the service's",
           406: "Accept does not name application/json and text/event-stream",
         },
@@ -105,9 +121,8 @@ async function answer(
     onElsewhere: (name) => deps.givenUp.tell(name),
   });
   if (isFirst) void reply.header("mcp-session-id", session);
-  if (answered.status >= 400) throw new ApiError(answered.status, answered.text);
   if (answered.status === 202) return reply.code(202).send();
-  return reply.code(200).type("application/json; charset=utf-8").send(answered.text);
+  return reply.code(answered.status).type("application/json; charset=utf-8").send(answered.text);
 }
 
 /** Two clients with one key have sessions of their own; two keys never meet. */

@@ -25,11 +25,10 @@ export interface ToolServerDeps {
 
 /** The tools as a server of the Model Context Protocol, for one client or, without a connection, for one request. */
 export function createToolServer({ callInterface, calls, client, onElsewhere }: ToolServerDeps): McpServer {
-  const mcp = new McpServer(
-    { name: "postrider", title: "Postrider", version },
-    { capabilities: { tools: {} }, instructions },
-  );
+  const mcp = new McpServer({ name: "postrider", title: "Postrider", version }, { instructions });
   const { server } = mcp;
+  // Not among the options: the library would declare `listChanged`, and nothing is told where each request stands alone.
+  server.registerCapabilities({ tools: {} });
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: [...described] }));
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, { requestId, signal }) => {
     const tool = byName.get(params.name);

@@ -15,6 +15,7 @@ export function registerBodyParser(app: FastifyInstance, maxBytes: number, room:
   app.addContentTypeParser(
     "application/json",
     async (request: FastifyRequest, payload: FastifyRequest["raw"]) => {
+      requireIdentity(request);
       const owner = ownerOf(request);
       let heldBytes = 0;
       onceOver(request.answer, () => room.giveBack(owner, heldBytes));
@@ -37,6 +38,15 @@ export function registerBodyParser(app: FastifyInstance, maxBytes: number, room:
     }
     payload.resume();
     done(null);
+  });
+}
+
+/** @throws {ApiError} 415 for a body that is compressed: it would be read as something else than it is. */
+function requireIdentity({ headers }: FastifyRequest): void {
+  const coding = headers["content-encoding"];
+  if (coding === undefined || /^(?:identity)?$/i.test(coding)) return;
+  throw new ApiError(415, "the body must not have a Content-Encoding", {
+    code: "content_encoding_unsupported",
   });
 }
 

@@ -45,6 +45,7 @@ export const errorCodes = {
     "the target has secret headers for another origin, which have to be given again with the new url",
   target_enabled: "the target is enabled, and holds nothing that could be discarded",
   discard_unfinished: "a part of what was held is discarded, and the target is still disabled",
+  content_encoding_unsupported: "the body has a Content-Encoding; it has to come as it is",
   host_refused: "the request was sent to a name that is not the service's",
   origin_refused: "a page of another site sent the request",
   role_too_low: "the user's role does not allow it",
@@ -62,9 +63,15 @@ export const errorCodes = {
 
 export type ErrorCode = keyof typeof errorCodes;
 
+/** The challenge of every 401 (RFC 9110, section 15.5.2; RFC 6750, section 3). */
+export const challenge = 'Bearer realm="postrider"';
+
 /** The headers that an error adds to its answer. */
-export function errorHeaders({ retryAfterSeconds, code }: ApiError): [name: string, value: string][] {
+export function errorHeaders({ status, retryAfterSeconds, code }: ApiError): [name: string, value: string][] {
   const headers: [string, string][] = [];
+  if (status === 401) headers.push(["www-authenticate", challenge]);
+  // RFC 9110, section 15.5.16.
+  if (code === "content_encoding_unsupported") headers.push(["accept-encoding", "identity"]);
   if (retryAfterSeconds !== undefined) headers.push(["retry-after", String(retryAfterSeconds)]);
   if (code !== undefined) headers.push(["x-error-code", code]);
   return headers;

@@ -13,12 +13,38 @@ export function headProblem({ httpVersion, headers, rawHeaders }: IncomingMessag
   if (headers.host === undefined && httpVersion === "1.1") {
     return new ApiError(400, "the Host header is missing");
   }
+  if (headers.host !== undefined && !isHost(headers.host)) {
+    return new ApiError(400, "the Host header is not a host name or an address, with or without a port");
+  }
+  if (isFramingFaulty({ httpVersion, headers })) {
+    return new ApiError(400, "HTTP/1.0 has no Transfer-Encoding");
+  }
   const coding = headers["transfer-encoding"];
   // RFC 9112, section 6.1.
   if (coding !== undefined && !/^chunked$/i.test(coding)) {
     return new ApiError(501, "the only transfer coding is chunked");
   }
   return repeatedHeader(rawHeaders);
+}
+
+/**
+ * Whether a request of HTTP/1.0 names a transfer coding: where its body ends is then not known for certain, and the
+ * connection has to close (RFC 9112, section 6.1).
+ */
+export function isFramingFaulty({
+  httpVersion,
+  headers,
+}: Pick<IncomingMessage, "httpVersion" | "headers">): boolean {
+  return httpVersion === "1.0" && headers["transfer-encoding"] !== undefined;
+}
+
+/** `uri-host [ ":" port ]` (RFC 9110, section 7.2; RFC 3986, section 3.2.2). A host may be empty. */
+const hostPattern =
+  /^(?:(?:[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*|\[[0-9A-Fa-f:.]+\]|\[v[0-9A-Fa-f]+\.[A-Za-z0-9._~!$&'()*+,;=:-]+\])(?::[0-9]*)?$/;
+
+/** Whether a value of `Host` has the form that the header must have. */
+export function isHost(value: string): boolean {
+  return hostPattern.test(value);
 }
 
 /**

@@ -25,6 +25,10 @@ export interface RouteSchema {
    * inputs (400, 401, 403, 404, 413, 415, 503) need not be listed.
    */
   errors?: Record<number, string>;
+  /** The bodies of `errors` that are not `{"error": message}`, by status code. */
+  errorBodies?: Record<number, TSchema>;
+  /** Headers of its own that successful answers carry. */
+  answerHeaders?: readonly ("Content-Disposition" | "Mcp-Session-Id")[];
 }
 
 /** One call of a route, with its inputs as its schema declares them. */

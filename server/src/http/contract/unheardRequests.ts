@@ -69,6 +69,7 @@ function wholeAnswer(status: number, message: string): string {
     "x-content-type-options: nosniff",
     "content-type: application/json; charset=utf-8",
     `content-length: ${body.length}`,
+    `date: ${new Date().toUTCString()}`,
     "connection: close",
     "",
     body,

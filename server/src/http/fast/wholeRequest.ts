@@ -1,3 +1,4 @@
+import { isHost } from "../contract/headProblem.ts";
 import type { WholeRequest } from "../contract/route.ts";
 
 /** Longer heads are left to Node's parser, which has the limit. */
@@ -120,11 +121,13 @@ function asksForMore(headers: Record<string, string>): boolean {
   const connection = headers["connection"];
   return (
     headers["host"] === undefined ||
+    !isHost(headers["host"]) ||
     headers["content-type"] !== "application/json" ||
     (connection !== undefined && connection !== "keep-alive") ||
     // Node's parser takes this one for `Connection`.
     headers["proxy-connection"] !== undefined ||
     headers["transfer-encoding"] !== undefined ||
+    headers["content-encoding"] !== undefined ||
     headers["expect"] !== undefined ||
     headers["upgrade"] !== undefined ||
     headers["trailer"] !== undefined ||
