@@ -144,7 +144,7 @@ describe("a large payload", () => {
   });
 
   it("may nest as deep as it likes", () => {
-    const depth = 100_000;
+    const depth = 90_000;
     const nested = JSON.parse(`${"[".repeat(depth)}"x"${"]".repeat(depth)}`) as unknown;
     expect(verdict({ a: ["x"] }, { a: nested })).toBe("matches");
     expect(verdict({ a: { b: ["x"] } }, { a: nested })).toBe("differs");

@@ -5,19 +5,19 @@
 
 export type Scalar = string | number | boolean | null;
 
-/** One thing that a field may be. */
-export type Test =
-  /** One of these values. */
-  | { kind: "values"; values: ReadonlySet<Scalar> }
-  | { kind: "exists"; exists: boolean }
-  | { kind: "text"; isMatch: (text: string) => boolean }
-  /** Anything there is but these. */
-  | { kind: "anythingBut"; isExcepted: (value: Scalar) => boolean }
-  | { kind: "numeric"; isMatch: (value: number) => boolean };
+/** One thing that a field may be. Several texts, or several values, are one test: a look-up in a set. */
+export interface Test {
+  isMatch: (value: Scalar) => boolean;
+  /** Steps that testing this value takes: at least one for each comparison. */
+  stepsOf: (value: Scalar) => number;
+}
 
-/** The list of a field: one of its tests has to pass. */
+/** The list of a field: one of its tests has to pass for one of the field's values. */
 export interface Leaf {
   tests: readonly Test[];
+  /** Whether having any value is enough (`exists: true`), and whether having none is (`exists: false`). */
+  takesAnyValue: boolean;
+  takesNoValue: boolean;
   /** As it was written. */
   written: unknown;
 }
@@ -88,15 +88,26 @@ function readField(written: unknown, path: string): Leaf | Pattern {
     );
   }
   if (written.length === 0) throw new FilterError(path, "is an empty list, which nothing matches");
-  const values: Scalar[] = [];
-  const tests: Test[] = [];
+  const entries: Entries = { values: new Set(), folded: [], tests: [], exists: new Set() };
   written.forEach((one: unknown, index) => {
     const here = join(path, String(index));
-    if (isObject(one)) tests.push(readTest(one, here));
-    else values.push(readScalar(one, here));
+    if (isObject(one)) readOperator(one, here, entries);
+    else entries.values.add(readScalar(one, here));
   });
-  if (values.length > 0) tests.unshift({ kind: "values", values: new Set(values) });
-  return { tests, written };
+  const { values, folded, tests, exists } = entries;
+  if (folded.length > 0) tests.unshift(equalsAnyIgnoringCase(folded));
+  if (values.size > 0) tests.unshift(equalsAny(values));
+  return { tests, takesAnyValue: exists.has(true), takesNoValue: exists.has(false), written };
+}
+
+/** What the list of a field holds, gathered so that equality is one look-up whatever its length. */
+interface Entries {
+  values: Set<Scalar>;
+  /** Texts of `equals-ignore-case`. */
+  folded: string[];
+  tests: Test[];
+  /** Operands of `exists`. */
+  exists: Set<boolean>;
 }
 
 function readAlternatives(written: unknown, path: string): Pattern[] {
@@ -111,41 +122,61 @@ function readAlternatives(written: unknown, path: string): Pattern[] {
 }
 
 /** The operators, as they are named in a filter. */
-const operators: Readonly<Record<string, (operand: unknown, path: string) => Test>> = {
-  prefix: (operand, path) => ({ kind: "text", isMatch: startsWith(operand, path) }),
-  suffix: (operand, path) => ({ kind: "text", isMatch: endsWith(operand, path) }),
-  "equals-ignore-case": (operand, path) => ({
-    kind: "text",
-    isMatch: equalsIgnoringCase(readText(operand, path)),
-  }),
-  "anything-but": (operand, path) => ({ kind: "anythingBut", isExcepted: readExceptions(operand, path) }),
-  numeric: (operand, path) => ({ kind: "numeric", isMatch: readComparisons(operand, path) }),
-  exists(operand, path) {
+const operators: Readonly<Record<string, (operand: unknown, path: string, entries: Entries) => void>> = {
+  prefix: (operand, path, { tests }) => tests.push(affixTest(prefix, readAffix(operand, path))),
+  suffix: (operand, path, { tests }) => tests.push(affixTest(suffix, readAffix(operand, path))),
+  "equals-ignore-case": (operand, path, { folded }) => folded.push(readText(operand, path)),
+  "anything-but": (operand, path, { tests }) => tests.push(anythingBut(readExceptions(operand, path))),
+  numeric: (operand, path, { tests }) => {
+    const isInRange = readComparisons(operand, path);
+    tests.push({ isMatch: (value) => typeof value === "number" && isInRange(value), stepsOf: () => 1 });
+  },
+  exists(operand, path, { exists }) {
     if (typeof operand !== "boolean") throw new FilterError(path, "is true or false");
-    return { kind: "exists", exists: operand };
+    exists.add(operand);
   },
 };
 
-function readTest(written: Readonly<Record<string, unknown>>, path: string): Test {
+function readOperator(written: Readonly<Record<string, unknown>>, path: string, entries: Entries): void {
   const [name, ...others] = Object.keys(written);
   if (name === undefined || others.length > 0 || !Object.hasOwn(operators, name)) {
     throw new FilterError(path, `is a value, or an object of one of ${Object.keys(operators).join(", ")}`);
   }
-  return operators[name]!(written[name], join(path, name));
+  operators[name]!(written[name], join(path, name), entries);
 }
 
-function startsWith(operand: unknown, path: string): (text: string) => boolean {
-  const { text, ignoresCase } = readAffix(operand, path);
-  if (!ignoresCase) return (value) => value.startsWith(text);
-  const isSame = equalsIgnoringCase(text);
-  return (value) => isSame(value.slice(0, text.length));
+interface Affix {
+  is: (value: string, text: string) => boolean;
+  /** The part of a value that would be the affix. */
+  of: (value: string, length: number) => string;
 }
 
-function endsWith(operand: unknown, path: string): (text: string) => boolean {
-  const { text, ignoresCase } = readAffix(operand, path);
-  if (!ignoresCase) return (value) => value.endsWith(text);
-  const isSame = equalsIgnoringCase(text);
-  return (value) => value.length >= text.length && isSame(value.slice(value.length - text.length));
+const prefix: Affix = {
+  is: (value, text) => value.startsWith(text),
+  of: (value, length) => value.slice(0, length),
+};
+const suffix: Affix = {
+  is: (value, text) => value.endsWith(text),
+  of: (value, length) => value.slice(Math.max(0, value.length - length)),
+};
+
+function affixTest(affix: Affix, { text, ignoresCase }: { text: string; ignoresCase: boolean }): Test {
+  const folded = text.toLowerCase();
+  const isAffix = ignoresCase
+    ? (value: string) => affix.of(value, text.length).toLowerCase() === folded
+    : (value: string) => affix.is(value, text);
+  const steps = ignoresCase ? stepsOfFolding(text.length) : 1 + (text.length >> 4);
+  return { isMatch: (value) => typeof value === "string" && isAffix(value), stepsOf: () => steps };
+}
+
+/** A text that was never looked up is hashed first, which takes as long as some comparisons. */
+function stepsOfHashing(length: number): number {
+  return 8 + (length >> 4);
+}
+
+/** Letters outside of Latin-1 are folded one by one, each as long as a comparison. */
+function stepsOfFolding(length: number): number {
+  return length + stepsOfHashing(length);
 }
 
 /** What a text begins or ends with: a text, or `{"equals-ignore-case": text}`. */
@@ -154,35 +185,64 @@ function readAffix(operand: unknown, path: string): { text: string; ignoresCase:
   return { text: readText(onlyOperand(operand, "equals-ignore-case", path), path), ignoresCase: true };
 }
 
-/** Texts whose length differs by much are not turned into lower case, which is what a long one would cost. */
-function equalsIgnoringCase(text: string): (value: string) => boolean {
-  const lower = text.toLowerCase();
-  return (value) => value.length <= 3 * text.length && value.toLowerCase() === lower;
+/** Whether a value is one of these: a look-up, for which only texts of a length that is among theirs are hashed. */
+function equalsAny(values: ReadonlySet<Scalar>): Test {
+  const lengths = new Set([...values].filter((one) => typeof one === "string").map((one) => one.length));
+  const isHashed = (value: Scalar): boolean => typeof value === "string" && lengths.has(value.length);
+  return {
+    isMatch: (value) => (typeof value !== "string" || isHashed(value)) && values.has(value),
+    stepsOf: (value) => (isHashed(value) ? stepsOfHashing((value as string).length) : 1),
+  };
 }
 
-function readExceptions(operand: unknown, path: string): (value: Scalar) => boolean {
+/** The same for texts in any case. Only texts whose lower case can have the length of one of theirs are folded. */
+function equalsAnyIgnoringCase(texts: readonly string[]): Test {
+  const folded = new Set(texts.map((text) => text.toLowerCase()));
+  const lengths = new Set([...folded].flatMap(lengthsBeforeFolding));
+  const isFolded = (value: Scalar): boolean => typeof value === "string" && lengths.has(value.length);
+  return {
+    isMatch: (value) => isFolded(value) && folded.has((value as string).toLowerCase()),
+    stepsOf: (value) => (isFolded(value) ? stepsOfFolding((value as string).length) : 1),
+  };
+}
+
+/** Lower case has the same length, but for İ, which becomes two: an i and a dot above. */
+function lengthsBeforeFolding(folded: string): number[] {
+  const dotted = folded.split("i\u0307").length - 1;
+  return Array.from({ length: dotted + 1 }, (_, shorter) => folded.length - shorter);
+}
+
+function anythingBut({ isMatch, stepsOf }: Test): Test {
+  return { isMatch: (value) => !isMatch(value), stepsOf };
+}
+
+/** A test that the exceptions of `anything-but` pass. */
+function readExceptions(operand: unknown, path: string): Test {
   if (!isObject(operand)) {
-    const excepted = new Set<Scalar>(readList(operand, path, readTextOrNumber));
-    return (value) => excepted.has(value);
+    return equalsAny(new Set<Scalar>(readList(operand, path, readTextOrNumber)));
   }
   const name = Object.keys(operand)[0] ?? "";
-  const test = Object.hasOwn(exceptedTexts, name) ? exceptedTexts[name] : undefined;
-  if (test === undefined) {
+  const testOf = Object.hasOwn(exceptedTexts, name) ? exceptedTexts[name] : undefined;
+  if (testOf === undefined) {
     throw new FilterError(
       path,
       `is a text, a number, a list of them, or an object of one of ${Object.keys(exceptedTexts).join(", ")}`,
     );
   }
-  const here = join(path, name);
-  const tests = readList(onlyOperand(operand, name, path), here, readText).map(test);
-  return (value) => typeof value === "string" && tests.some((isMatch) => isMatch(value));
+  return testOf(readList(onlyOperand(operand, name, path), join(path, name), readText));
 }
 
-const exceptedTexts: Readonly<Record<string, (text: string) => (value: string) => boolean>> = {
-  prefix: (text) => (value) => value.startsWith(text),
-  suffix: (text) => (value) => value.endsWith(text),
-  "equals-ignore-case": equalsIgnoringCase,
+const exceptedTexts: Readonly<Record<string, (texts: readonly string[]) => Test>> = {
+  prefix: (texts) => anyAffix(prefix, texts),
+  suffix: (texts) => anyAffix(suffix, texts),
+  "equals-ignore-case": equalsAnyIgnoringCase,
 };
+
+function anyAffix(affix: Affix, texts: readonly string[]): Test {
+  const tests = texts.map((text) => affixTest(affix, { text, ignoresCase: false }));
+  const steps = texts.reduce((sum, text) => sum + 1 + (text.length >> 4), 0);
+  return { isMatch: (value) => tests.some(({ isMatch }) => isMatch(value)), stepsOf: () => steps };
+}
 
 const comparisons: Readonly<Record<string, (value: number, bound: number) => boolean>> = {
   "=": (value, bound) => value === bound,
