@@ -1,12 +1,7 @@
 import { join } from "node:path";
 import { describe, expect } from "vitest";
-import { loadConfig } from "../src/config/config.ts";
-import { noChanges } from "../src/items/changes.ts";
-import { oneCell } from "../src/postgres/cells.ts";
-import { createClockCheck } from "../src/postgres/clock.ts";
 import { dayMs } from "../src/postgres/partitions.ts";
-import { allChores } from "../src/process/chores.ts";
-import { createLog } from "../src/telemetry/log.ts";
+import { runEveryChore } from "./support/everyChore.ts";
 import { file, loopbackTargets, serviceTest } from "./support/fixtures.ts";
 import { createMailboxTarget, createWebhookTarget, sendItem } from "./support/items.ts";
 import { createTestNode, type TestNode } from "./support/testNode.ts";
@@ -52,34 +47,11 @@ const it = serviceTest()
       counts[name] = counted.rows[0]!.count;
     }
     return counts;
-  })
-  /** Runs every chore once as a process would whose clock is so far ahead. */
-  .extend("runChores", file, ({ pool }) => async (skewMs: number): Promise<void> => {
-    const nowMs = (): number => Date.now() + skewMs;
-    const log = createLog("silent");
-    const chores = allChores({
-      config: loadConfig({ POSTRIDER_RETENTION_DAYS: "30", POSTRIDER_AUDIT_RETENTION_DAYS: "30" }),
-      pool,
-      log,
-      nowMs,
-      clock: createClockCheck({ pool, nowMs, log }),
-      onHeldDays: () => undefined,
-      changes: noChanges,
-      cells: [
-        {
-          cell: oneCell(pool).all()[0]!,
-          handoffs: { refreshDueCards: async () => ({ cards: 0, failed: 0 }) },
-          mailboxes: { onMailboxItems: () => undefined },
-          onDue: () => undefined,
-        },
-      ],
-    });
-    for (const { runOnce } of chores) await runOnce(new AbortController().signal);
   });
 
 it.for([40, -40, 0])(
   "chores of a process that is %i days ahead leave everything",
-  async (days, { service, account, workspace, rows, runChores, receiver }) => {
+  async (days, { service, account, workspace, rows, pool, receiver }) => {
     const { call } = workspace;
     const target = await createWebhookTarget(service, account, receiver.url, { headers: { "x-a": "1" } });
     await call("PATCH", `/api/v1/targets/${target.id}`, { enabled: false, headers: { "x-a": "2" } });
@@ -91,7 +63,7 @@ it.for([40, -40, 0])(
     await sendItem(service, account, mailbox, { waits: true });
     const before = await rows();
     expect(before).toMatchObject({ deliveries: expect.toSatisfy((count: number) => count > 0) });
-    await runChores(days * dayMs);
+    await runEveryChore(pool, days * dayMs);
     expect(await rows()).toEqual(before);
     const { body } = await call("GET", `/api/v1/targets/${target.id}`);
     expect(body.has_previous_signing_secret).toBe(true);
