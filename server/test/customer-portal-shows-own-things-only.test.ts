@@ -352,6 +352,9 @@ describe("the settings", () => {
   it.for([
     [{ logo: "http://cdn.example.com/logo.svg" }, /^logo/],
     [{ logo: "https://user:pass@cdn.example.com/logo.svg" }, /^logo/],
+    [{ logo: "https://x;sandbox/l.png" }, /^logo: "x;sandbox" is not a host name/],
+    [{ logo: "https://x,y/l.png" }, /^logo/],
+    [{ logo: "https://x'y/l.png" }, /^logo/],
     [{ logo: "data:text/html;base64,AAAA" }, /^logo/],
     [{ logo: "javascript:alert(1)" }, /^logo/],
     [{ colour: "red" }, /^colour must be #rrggbb/],
@@ -360,6 +363,8 @@ describe("the settings", () => {
     [{ origins: ["https://app.example.com/path"] }, /^origins/],
     [{ origins: ["http://app.example.com"] }, /^origins/],
     [{ origins: ["https://app.example.com; script-src *"] }, /^origins/],
+    [{ origins: ["https://app.example.com;sandbox"] }, /^origins/],
+    [{ origins: ["https://a,b"] }, /^origins/],
     [{ origins: ["'self'"] }, /^origins/],
     [{ name: "a\u202Eb" }, /name/],
   ] as const)("refuse %j", async ([changes, message], { call }) => {

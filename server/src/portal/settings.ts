@@ -4,6 +4,7 @@ import type { Origin } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";
 import { ApiError } from "../http/contract/errors.ts";
 import { inTransaction } from "../postgres/pool.ts";
+import { contentSource } from "./contentSource.ts";
 import type { PortalSettings } from "./schemas.ts";
 
 /** Where nobody has set anything. */
@@ -77,6 +78,8 @@ function checkLogo(logo: string | null): string | null {
   if (url?.protocol !== "https:" || url.username !== "" || url.password !== "") {
     throw new ApiError(400, "logo must be an https URL, or a data URL in base64 of an image");
   }
+  if (contentSource(url) === undefined)
+    throw new ApiError(400, `logo: ${JSON.stringify(url.hostname)} is not a host name`);
   return url.href;
 }
 
@@ -95,13 +98,14 @@ function checkOrigins(origins: readonly string[]): string[] {
 function checkOrigin(text: string): string {
   const url = URL.parse(text);
   const isAllowed = url?.protocol === "https:" || (url?.protocol === "http:" && isThisMachine(url.hostname));
-  if (url === null || !isAllowed || !/^https?:\/\/[^/?#@*\s;,]+\/?$/i.test(text)) {
+  const source = isAllowed ? contentSource(url!) : undefined;
+  if (source === undefined || !/^https?:\/\/[^/?#@\s]+\/?$/i.test(text)) {
     throw new ApiError(
       400,
       `origins: ${JSON.stringify(text)} is no origin such as https://app.example.com; http is for localhost alone`,
     );
   }
-  return url.origin;
+  return source;
 }
 
 function isThisMachine(hostname: string): boolean {
@@ -114,6 +118,13 @@ export async function readFraming(
   orgId: string,
 ): Promise<{ ancestors: string[]; images: string | undefined }> {
   const { origins, logo } = await readSettings(pool, orgId);
-  const images = logo?.startsWith("https:") === true ? new URL(logo).origin : undefined;
-  return { ancestors: origins, images };
+  // Checked again: what an earlier version stored may be no host name.
+  const sourceOf = (text: string): string | undefined => {
+    const url = URL.parse(text);
+    return url === null ? undefined : contentSource(url);
+  };
+  return {
+    ancestors: origins.map(sourceOf).filter((source) => source !== undefined),
+    images: logo?.startsWith("https:") === true ? sourceOf(logo) : undefined,
+  };
 }

@@ -1,0 +1,25 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { contentSource } from "./contentSource.ts";
+
+it.each([
+  ["https://cdn.example.com/logo.svg", "https://cdn.example.com"],
+  ["https://b\u00fccher.example:8443/x", "https://xn--bcher-kva.example:8443"],
+  ["http://127.0.0.1:3000", "http://127.0.0.1:3000"],
+  ["http://[::1]:3000", "http://[::1]:3000"],
+  ["https://my_shop.example.com", "https://my_shop.example.com"],
+])("%s is %s", (url, source) => {
+  expect(contentSource(new URL(url))).toBe(source);
+});
+
+it("no host that the URL standard takes ends a directive or adds a source", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: "grapheme-ascii", minLength: 1, maxLength: 12 }), (text) => {
+      const url = URL.parse(`https://${text}/`);
+      const source = url === null ? undefined : contentSource(url);
+      if (source !== undefined)
+        expect(source).toMatch(/^https:\/\/(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d+)?$/);
+    }),
+    { seed: 1, numRuns: 5_000, examples: [["x;sandbox"], ["x,y"], ["x'y"], ["a*b"], ['x"y']] },
+  );
+});
