@@ -74,6 +74,29 @@ describe("a claim that waits", () => {
     expect(body).toEqual({ messages: [], remaining: { ready: 0, claimed: 0 } });
   });
 
+  it("takes nothing of a mailbox that went to another customer while it waited", async ({ node }) => {
+    const box = await createMailbox(node);
+    const { api_key: key, session_token: session } = box.account;
+    for (const uid of ["first", "second"])
+      await node.call("PUT", `/api/v1/customers/${uid}`, { key, body: {} });
+    const moveTo = (uid: string): Promise<Answer> =>
+      node.call("PATCH", `/api/v1/targets/${box.id}`, { key, body: { customer_uid: uid } });
+    await moveTo("first");
+    const { body: limited } = await node.call("POST", "/api/v1/keys", {
+      session,
+      body: { name: "limited", scope: "customer", customer_uid: "first" },
+    });
+    const claim = node.call("POST", `/api/v1/mailboxes/${box.id}/claim`, {
+      key: limited.key,
+      body: { wait_seconds: 20 },
+    });
+    await waiting(node, 1);
+    expect((await moveTo("second")).status).toBe(200);
+    const sent = await node.call("POST", `/t/${box.id}`, { key, body: { for: "second" } });
+    expect(await claim).toMatchObject({ status: 404, body: { error: "not found" } });
+    expect(idsOf(await box.post("claim", {}))).toEqual([sent.body.id]);
+  });
+
   it("is answered when a delay or a lease ends, and when a message is given back", async ({
     node,
     other,

@@ -44,6 +44,8 @@ declare
   v_max_tries constant integer := 8;
   v_key_ids uuid[];
   v_key_orgs uuid[];
+  -- The customer that a key is limited to; null for others.
+  v_key_customers text[];
   v_box record;
   v_repeated integer[];
   -- The request of each message that is wanted.
@@ -60,8 +62,11 @@ declare
   v_choice chosen_messages;
   v_all_ids uuid[];
 begin
-  select array_agg(k.id order by p.number), array_agg(k.org_id order by p.number)
-  into v_key_ids, v_key_orgs
+  select
+    array_agg(k.id order by p.number),
+    array_agg(k.org_id order by p.number),
+    array_agg(k.customer_uid order by p.number)
+  into v_key_ids, v_key_orgs, v_key_customers
   from unnest(p_key_hashes) with ordinality as p (key_hash, number)
   left join api_keys k on k.key_hash = p.key_hash;
 
@@ -74,10 +79,16 @@ begin
       i.mailbox_id as id,
       get_byte(uuid_send(i.mailbox_id), 15)::smallint as bucket,
       t.max_claims,
-      array_agg(i.number::integer order by i.number) filter (where t.org_id = v_key_orgs[i.key]) as requests,
-      array_agg(i.number::integer) filter (where (t.org_id = v_key_orgs[i.key]) is not true) as refused
+      array_agg(i.number::integer order by i.number) filter (where r.is_reached) as requests,
+      array_agg(i.number::integer) filter (where r.is_reached is not true) as refused
     from unnest(p_mailbox_ids, p_keys) with ordinality as i (mailbox_id, key, number)
     left join targets t on t.id = i.mailbox_id and t.kind = 'mailbox'
+    -- The customer is checked here, too: a claim may have waited since its request was let in, and the mailbox moved.
+    cross join lateral (
+      select
+        t.org_id = v_key_orgs[i.key]
+        and (v_key_customers[i.key] is null or t.customer_uid = v_key_customers[i.key]) as is_reached
+    ) r
     group by i.mailbox_id, t.max_claims
     order by i.mailbox_id
   loop
