@@ -59,6 +59,11 @@ describe("targets and items", () => {
     });
     expect(dry.json()[0]).toMatchObject({ count: 2 });
     expect(receiver.received).toHaveLength(2);
+    const none = await run(["replay", "--target", "orders", "--status", "FAILED", "--dry-run", "--json"], {
+      env,
+    });
+    expect(none).toMatchObject({ code: 0, err: "nothing fits the filter\n" });
+    expect(JSON.parse(none.out)).toMatchObject({ count: 0 });
     const again = await run(["replay", id, "--json"], { env });
     expect(again.json()[0]).toMatchObject({ source_event_id: id });
     await receiver.arrivals(3);

@@ -59,6 +59,20 @@ describe("postrider org", () => {
     await expect(org("create", "Acme again", "--email", email)).rejects.toThrow(/has an account/);
   });
 
+  it("takes --json, as the usage promises of every command: one document a line", async ({ org }) => {
+    const { id } = await org("create", "Scripted", "--json");
+    const answers = [
+      ["show", id, "--json"],
+      ["list", "--state", "active", "--json"],
+      ["set-state", id, "exempt", "--json"],
+    ];
+    for (const words of answers) {
+      await org(...words);
+      expect(printed.length).toBeGreaterThan(0);
+      for (const line of printed) expect(line).toBe(JSON.stringify(JSON.parse(line)));
+    }
+  });
+
   it("sets a state, with the reason on record", async ({ org, node }) => {
     const { id, api_key: key } = await org("create", "Acme");
     expect(await org("set-state", id, "suspended", "--reason", "unpaid invoice 7")).toEqual({

@@ -1,6 +1,6 @@
 import type { NewReplay } from "../../../sdk/src/client.ts";
 import type { Command, Input } from "../command.ts";
-import { exitCodes, CommandError, UsageError } from "../exitCodes.ts";
+import { UsageError } from "../exitCodes.ts";
 import type { Session } from "../session.ts";
 import { endedStatuses, filterOptions, readFilter } from "./eventFilter.ts";
 
@@ -59,6 +59,6 @@ async function replayAll({ out, connect }: Session, input: Input): Promise<void>
   });
   out.one(answer);
   if (isDry && "count" in answer && answer.count === 0) {
-    throw new CommandError("nothing fits the filter", exitCodes.notFound);
+    out.say("nothing fits the filter");
   }
 }

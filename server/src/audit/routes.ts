@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox";
 import { route, type Routes } from "../http/contract/route.ts";
-import { Id, NullableString, Timestamp } from "../http/contract/schemas.ts";
+import { Id, NullableString, pageCursor, Timestamp } from "../http/contract/schemas.ts";
 import { firstIdAt, idTimeMs, isId } from "../postgres/ids.ts";
 import type { AuditRow, Queries } from "../postgres/tables.ts";
 import { type Action, actions } from "./actions.ts";
@@ -58,7 +58,7 @@ const Moment = Type.Integer({ minimum: 0, maximum: maxSeconds });
 
 const Query = Type.Object({
   limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
-  before: Type.Optional(Type.String({ description: "The id of the last entry of the page before" })),
+  before: Type.Optional(pageCursor("The id of the last entry of the page before")),
   action: Type.Optional(Type.Union(actionNames.map((name) => Type.Literal(name)))),
   actor_id: Type.Optional(Type.String({ description: "A user, an API key or a customer" })),
   object_id: Type.Optional(Type.String({ description: "What was changed, such as a target" })),
@@ -78,7 +78,7 @@ export function auditRoutes(deps: AuditDeps): Routes<"list"> {
         response: { 200: Type.Object({ entries: Type.Array(AuditEntry) }) },
       },
       async ({ caller, query }) => {
-        const ids = [query.before, query.actor_id, query.object_id];
+        const ids = [query.actor_id, query.object_id];
         if (ids.some((id) => id !== undefined && !isId(id))) return { entries: [] };
         const rows = await listEntries(deps.queries, {
           orgId: caller.orgId,

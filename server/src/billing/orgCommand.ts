@@ -32,14 +32,15 @@ export const orgUsage = `  postrider org create <name> [--exempt | --state <stat
   postrider org show <id or slug>
   postrider org set-state <id or slug> <state> [--reason <text>]
   postrider org settle-batch <identifier> exported|resend
-      states: pending, active, grace, suspended, exempt
+      states: pending, active, grace, suspended, exempt; results are JSON, with --json one document a line
 `;
 
 /** A command that was read and makes sense; it does its work when it is called. */
 export type OrgCommand = (deps: OrgCommandDeps) => Promise<void>;
 
 /**
- * Reads the operator's command line for organizations: `args` is what stands after `postrider org`. Results are JSON.
+ * Reads the operator's command line for organizations: `args` is what stands after `postrider org`. Results are JSON, with
+ * `--json` one document a line.
  * @throws {OrgUsageError} for a wrong command; the command itself throws {ApiError} for what cannot be done.
  */
 export function readOrgCommand(args: string[]): OrgCommand {
@@ -86,7 +87,7 @@ function create(args: string[]): OrgCommand {
     });
     audit(deps, "org create", { org_id: organization.id, to: status });
     // The key and the password are shown here and nowhere else.
-    showResult(deps, { ...organization, api_key: apiKey, ...(owner && { owner }) });
+    showResult(deps, { ...organization, api_key: apiKey, ...(owner && { owner }) }, values);
   };
 }
 
@@ -102,10 +103,15 @@ function list(args: string[]): OrgCommand {
 }
 
 function show(args: string[]): OrgCommand {
-  const [organization] = expectWords(parse(args, {}).positionals, ["id or slug"]);
+  const { values, positionals } = parse(args, {});
+  const [organization] = expectWords(positionals, ["id or slug"]);
   return async (deps) => {
     const orgId = await findOrganizationId(deps.pool, organization);
-    showResult(deps, await describeOrganization(deps.cells.ofOrg(orgId).pool, orgId, secondsOf(deps)));
+    showResult(
+      deps,
+      await describeOrganization(deps.cells.ofOrg(orgId).pool, orgId, secondsOf(deps)),
+      values,
+    );
   };
 }
 
@@ -125,12 +131,13 @@ function setState(args: string[]): OrgCommand {
       nowSeconds: secondsOf(deps),
     });
     audit(deps, "org set-state", { org_id: orgId, ...change, ...(reason !== undefined && { reason }) });
-    showResult(deps, { id: orgId, ...change });
+    showResult(deps, { id: orgId, ...change }, values);
   };
 }
 
 function settle(args: string[]): OrgCommand {
-  const [identifier, outcome] = expectWords(parse(args, {}).positionals, ["identifier", "exported|resend"]);
+  const { values, positionals } = parse(args, {});
+  const [identifier, outcome] = expectWords(positionals, ["identifier", "exported|resend"]);
   if (outcome !== "exported" && outcome !== "resend") {
     throw new OrgUsageError(`a batch is settled as exported or resend, not "${outcome}"`);
   }
@@ -140,18 +147,21 @@ function settle(args: string[]): OrgCommand {
     const isDone = await settleByOperator(deps.pool, by);
     if (!isDone) throw new Error(`there is no unsettled batch ${identifier}`);
     audit(deps, "org settle-batch", { identifier, outcome });
-    showResult(deps, { identifier, outcome });
+    showResult(deps, { identifier, outcome }, values);
   };
 }
 
 type Options = Record<string, { type: "string" | "boolean" }>;
+type Values = Record<string, string | boolean | undefined>;
 
-function parse(
-  args: string[],
-  options: Options,
-): { values: Record<string, string | boolean | undefined>; positionals: string[] } {
+/** Reads flags and words; each command takes `--json`. @throws {OrgUsageError} for an unknown flag. */
+function parse(args: string[], options: Options): { values: Values; positionals: string[] } {
   try {
-    const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
+    const { values, positionals } = parseArgs({
+      args,
+      options: { ...options, json: { type: "boolean" } },
+      allowPositionals: true,
+    });
     return { values, positionals };
   } catch (error) {
     throw new OrgUsageError((error as Error).message, { cause: error });
@@ -182,8 +192,8 @@ function audit(deps: OrgCommandDeps, action: string, fields: object): void {
   deps.audit(JSON.stringify({ audit: action, time, operator: deps.operator, ...fields }));
 }
 
-function showResult(deps: OrgCommandDeps, value: object): void {
-  deps.print(JSON.stringify(value, null, 2));
+function showResult(deps: OrgCommandDeps, value: object, { json }: Values): void {
+  deps.print(json === true ? JSON.stringify(value) : JSON.stringify(value, null, 2));
 }
 
 function secondsOf(deps: OrgCommandDeps): number {

@@ -125,25 +125,31 @@ export function describeResponses(
 const refusals = {
   Malformed: { status: 400, description: "The request is malformed; the message names the field" },
   Unauthorized: { status: 401, description: "No credential, an unknown one or a revoked one" },
-  NeedsSession: { status: 403, description: "The route needs a session token, not an API key" },
+  NeedsSession: {
+    status: 403,
+    description:
+      "The route needs a user's session token: not an API key, nor a customer's session (`scope_refused`)",
+  },
   Limited: {
     status: 403,
-    description: "The API key is limited, and may not do it (`scope_refused`)",
+    description:
+      "The API key is limited, or the session is a customer's, and may not do it (`scope_refused`)",
   },
   NeedsRole: {
     status: 403,
     description:
-      "The user's role does not allow it (`role_too_low`), or the API key is limited (`scope_refused`)",
+      "The user's role does not allow it (`role_too_low`), or the API key is limited, or the session is a customer's (`scope_refused`)",
   },
   NeedsSessionAndRole: {
     status: 403,
     description:
-      "The route needs a session token, not an API key, of a user whose role allows it (`role_too_low`)",
+      "The route needs the session token of a user whose role allows it (`role_too_low`): not an API key, nor a customer's session (`scope_refused`)",
   },
   NeedsPortal: { status: 403, description: "The route needs the session of a customer's portal" },
   NeedsKey: {
     status: 403,
-    description: "The route needs an API key, not a session token, or the key is limited (`scope_refused`)",
+    description:
+      "The route needs an API key, not a session token, or the key is limited, or the session is a customer's (`scope_refused`)",
   },
   NotFound: { status: 404, description: "There is no such id in the caller's organization" },
   TooLarge: { status: 413, description: "The body is larger than the limit" },

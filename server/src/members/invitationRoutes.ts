@@ -6,6 +6,7 @@ import { originOf, traceOf } from "../audit/origin.ts";
 import type { Config } from "../config/config.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";
 import { lineOfText } from "../http/contract/plainText.ts";
+import { pageCursor } from "../http/contract/schemas.ts";
 import { removal } from "../http/contract/removal.ts";
 import { type RouteDefinition, route, type Routes } from "../http/contract/route.ts";
 import { type AcceptDeps, acceptInvitation } from "./acceptInvitation.ts";
@@ -33,9 +34,7 @@ export function invitationRoutes(deps: InvitationDeps): Routes<"create" | "list"
         description: "Those that are over are listed for some weeks.",
         querystring: Type.Object({
           limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
-          before: Type.Optional(
-            Type.String({ description: "The id of the last invitation of the page before" }),
-          ),
+          before: Type.Optional(pageCursor("The id of the last invitation of the page before")),
         }),
         response: { 200: Type.Object({ invitations: Type.Array(Invitation) }) },
       },

@@ -5,7 +5,6 @@ import { recordChange } from "../audit/recordChange.ts";
 import type { Origin } from "../audit/origin.ts";
 import { ApiError, notFound, unauthorized } from "../http/contract/errors.ts";
 import type { Role } from "../http/contract/roles.ts";
-import { isId } from "../postgres/ids.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import { requireNewer } from "../items/upgradeGate.ts";
 import type { Member } from "./schemas.ts";
@@ -18,12 +17,11 @@ const rolesMigration = 24;
 
 export type StoredMember = Static<typeof Member>;
 
-/** The organization's users, the first to come first. @param after the last one of the page before; none follow what is no id. */
+/** The organization's users, the first to come first. @param after the last one of the page before. */
 export async function listMembers(
   pool: pg.Pool,
   { orgId, after, limit }: { orgId: string; after: string | undefined; limit: number },
 ): Promise<StoredMember[]> {
-  if (after !== undefined && !isId(after)) return [];
   const { rows } = await pool.query<StoredMember>({
     name: "list_members",
     text: `${ofOrganization}

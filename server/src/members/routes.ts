@@ -5,7 +5,7 @@ import { originOf } from "../audit/origin.ts";
 import { notFound } from "../http/contract/errors.ts";
 import { removal } from "../http/contract/removal.ts";
 import { route, type Routes } from "../http/contract/route.ts";
-import { IdParams } from "../http/contract/schemas.ts";
+import { IdParams, pageCursor } from "../http/contract/schemas.ts";
 import { isId } from "../postgres/ids.ts";
 import { changeRole, listMembers, removeMember } from "./memberStore.ts";
 import { Member } from "./schemas.ts";
@@ -20,7 +20,7 @@ export function memberRoutes(deps: { pool: pg.Pool }): Routes<"list" | "changeRo
         summary: "List the members of the organization, the first to come first",
         querystring: Type.Object({
           limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
-          after: Type.Optional(Type.String({ description: "The id of the last member of the page before" })),
+          after: Type.Optional(pageCursor("The id of the last member of the page before")),
         }),
         response: { 200: Type.Object({ members: Type.Array(Member) }) },
       },

@@ -3,7 +3,7 @@ import type { FastifyRequest } from "fastify";
 import type pg from "pg";
 import { ApiError, unauthorized } from "./errors.ts";
 import type { Role } from "./roles.ts";
-import { type Scope, type ScopeColumns, scopeOf } from "./scope.ts";
+import { outOfScope, type Scope, type ScopeColumns, scopeOf } from "./scope.ts";
 
 /**
  * Who calls: an API key of an organization, a user's session, or that of a customer in its portal. A key may be limited, a
@@ -85,7 +85,9 @@ export async function authenticate(
     : await findSession(pool, presentedSession(request));
   if (caller === undefined) throw unauthorized();
   if (caller.kind === "apiKey") onKeyUsed(caller.keyId);
-  if (accepts !== "either" && accepts !== caller.kind) throw new ApiError(403, otherKind[accepts]);
+  if (accepts !== "either" && accepts !== caller.kind) {
+    throw caller.kind === "portal" ? outOfScope(caller.scope) : new ApiError(403, otherKind[accepts]);
+  }
   return caller;
 }
 

@@ -16,16 +16,16 @@ export const ErrorBody = Type.Object({ error: Type.String() }, { title: "Error" 
 
 export const Deleted = Type.Object({ deleted: Type.Literal(true) }, { title: "Deleted" });
 
+/** An id where a page of a list begins. Unlike an id in a path, one of another form is 400: it would look like the list's end. */
+export function pageCursor(description: string): TString {
+  return Type.String({ pattern: "^[0-9a-f]{32}$", description });
+}
+
 /** The query of a list whose pages go on before an id. @param things What is listed, in the plural. */
 export function pageBefore(things: string) {
   return Type.Object({
     limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
-    before: Type.Optional(
-      Type.String({
-        pattern: "^[0-9a-f]{32}$",
-        description: `Only ${things} older than the one with this id`,
-      }),
-    ),
+    before: Type.Optional(pageCursor(`Only ${things} older than the one with this id`)),
   });
 }
 

@@ -69,7 +69,7 @@ const limits: Record<Scope["kind"], string> = {
   read: "this API key is limited to reading",
   consume: "this API key is limited to the messages of some mailboxes",
   customer: "this API key is limited to one customer",
-  portal: "this session is a customer's",
+  portal: "this session is a customer's, in its portal",
 };
 
 /** The customer that a caller is limited to; undefined for whoever is not. */
