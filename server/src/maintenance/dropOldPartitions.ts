@@ -52,12 +52,11 @@ export async function dropOldPartitions(pool: pg.Pool, retention: Retention): Pr
   const none = { partitions: 0, deliveries: 0, heldDays: 0 };
   if ((await listOldDays(pool, retention)).length === 0) return none;
   const { cellNumber = 0, isConfirmed = false } = retention;
+  const lock = lockOfCell(advisoryLockKey, cellNumber);
   const client = await pool.connect();
+  let isUnlocked = false;
   try {
-    const { rows } = await client.query<{ taken: boolean }>("select pg_try_advisory_lock($1) as taken", [
-      lockOfCell(advisoryLockKey, cellNumber),
-    ]);
-    if (!rows[0]!.taken) return none;
+    if (!(await takeLock(client, lock, isConfirmed))) return none;
     const dropped = { ...none };
     const full = new Set<Family>();
     // Again: another process may have dropped some before it left the lock.
@@ -67,15 +66,33 @@ export async function dropOldPartitions(pool: pg.Pool, retention: Retention): Pr
         if (old.family === "items") dropped.heldDays++;
         continue;
       }
-      dropped.deliveries += old.family === "items" ? await endDeliveries(client, old.day) : 0;
-      await dropTables({ client, pool }, old.partitions);
+      try {
+        dropped.deliveries += old.family === "items" ? await endDeliveries(client, old.day) : 0;
+        await dropTables({ client, pool }, old.partitions);
+      } catch (error) {
+        // A backup may hold its tables for hours: what was not dropped is not counted.
+        if (!isConfirmed) await uncount(pool, old.family, cellNumber);
+        throw error;
+      }
       dropped.partitions += old.partitions.length;
     }
+    await client.query("select pg_advisory_unlock($1)", [lock]);
+    isUnlocked = true;
     return dropped;
   } finally {
-    // The lock belongs to the session; the connection is not returned to the pool.
-    client.release(true);
+    // The lock ends with the session, a moment after it was left.
+    client.release(!isUnlocked);
   }
+}
+
+/** An operator waits for the process that has it, up to the session's own limit. */
+async function takeLock(client: pg.PoolClient, lock: number, isPatient: boolean): Promise<boolean> {
+  if (isPatient) {
+    await client.query("select pg_advisory_lock($1)", [lock]);
+    return true;
+  }
+  const { rows } = await client.query<{ taken: boolean }>("select pg_try_advisory_lock($1) as taken", [lock]);
+  return rows[0]!.taken;
 }
 
 /** The days past retention, the oldest first. */
@@ -107,8 +124,23 @@ export async function listOldDays(
 
 /** Counts one day, unless as many as may go were dropped in the present 24 hours. */
 async function mayDrop(pool: pg.Pool, family: Family, cellNumber: number): Promise<boolean> {
-  const window = { ...dailyScope, subject: `${family} of cell ${cellNumber}`, limit: daysPerWindow };
+  const window = { ...dailyScope, subject: subjectOf(family, cellNumber), limit: daysPerWindow };
   return (await countInWindow(pool, window)).isCounted;
+}
+
+async function uncount(pool: pg.Pool, family: Family, cellNumber: number): Promise<void> {
+  await pool.query(
+    `update rate_limits
+     set hits = hits - 1
+     where scope = $1
+       and subject = $2
+       and hits > 0`,
+    [dailyScope.scope, subjectOf(family, cellNumber)],
+  );
+}
+
+function subjectOf(family: Family, cellNumber: number): string {
+  return `${family} of cell ${cellNumber}`;
 }
 
 /** Ends what waits of a day and of all before it. @returns how many items. */
