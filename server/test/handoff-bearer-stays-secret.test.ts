@@ -98,3 +98,21 @@ it("the bearer does not follow the agent to another origin before its owner says
   expect((await elsewhere.messages())[0]!.authorization).toBe(`Bearer ${token}`);
   await elsewhere.kill();
 });
+
+it("a token that is a word of the protocol breaks no answer: the item is sent once", async ({
+  newService,
+  account,
+}) => {
+  const service = await newService();
+  for (const word of ["id", "task"]) {
+    const agent = await startAgent({ token: word });
+    const targetId = await createAgentTarget(service, account, agent.cardUrl, {
+      auth: { type: "bearer", token: word },
+    });
+    const id = await sendItem(service, account, targetId, "complete");
+    const { delivery_attempts: attempts } = await untilEnded(service, account, id);
+    expect(attempts).toMatchObject([{ status_code: 200, error: null }]);
+    expect(await agent.messages()).toHaveLength(1);
+    await agent.kill();
+  }
+});

@@ -12,6 +12,7 @@ import { readSendAnswer, type TaskView } from "../src/handoff/agent/readTask.ts"
 import { createAgentTarget } from "./support/agentTargets.ts";
 import { sendItem } from "./support/items.ts";
 import { createMailbox } from "./support/mailbox.ts";
+import { noMask } from "../src/handoff/agent/credentialMask.ts";
 import { file, loopbackTargets, sharedNodeTest } from "./support/fixtures.ts";
 
 const it = sharedNodeTest({ ...loopbackTargets, POSTRIDER_ROLES: "api" })
@@ -69,7 +70,8 @@ it.beforeEach(async ({ node }) => {
 });
 
 function viewOf(state: string, id: string = "t1"): TaskView {
-  const reading = readSendAnswer({ task: { id, contextId: "c", status: { state: `TASK_STATE_${state}` } } });
+  const task = { id, contextId: "c", status: { state: `TASK_STATE_${state}` } };
+  const reading = readSendAnswer({ task }, noMask);
   if (!reading.ok) throw new Error(reading.problem);
   return reading.view;
 }

@@ -1,5 +1,6 @@
 import type pg from "pg";
 import type { SecretBox } from "../../items/secretBox.ts";
+import { createCredentialMask, type CredentialMask, noMask } from "./credentialMask.ts";
 
 /** An agent as it is called: the interface in use and how the service proves itself to it. */
 export interface Agent {
@@ -11,8 +12,14 @@ export interface Agent {
   tenant: string | null;
   extensions: string[];
   pushNotifications: boolean;
-  /** The value of the `authorization` header; why the bearer must not or cannot be used otherwise. */
-  authorization: { header: string | null } | { fault: string };
+  /** How the service proves itself; why the credential must not or cannot be used otherwise. */
+  credential: AgentCredential | { fault: string };
+}
+
+/** The header that carries a credential, null without one, and what hides it in what the agent says. */
+export interface AgentCredential {
+  header: readonly [name: string, value: string] | null;
+  mask: CredentialMask;
 }
 
 /** Agents by target, each at the version asked for or a later one. */
@@ -73,9 +80,14 @@ export async function loadAgent(pool: pg.Pool, box: SecretBox, targetId: string)
       tenant: row.tenant,
       extensions: row.extensions,
       pushNotifications: row.push_notifications,
-      authorization: openAuthorization(box, row),
+      credential: openCredential(box, row),
     }
   );
+}
+
+/** Hides an agent's credential in what it says. */
+export function maskOf({ credential }: Pick<Agent, "credential">): CredentialMask {
+  return "fault" in credential ? noMask : credential.mask;
 }
 
 /** What a sealed bearer is bound to; it cannot be opened as anything else. */
@@ -83,14 +95,15 @@ export function bearerContext(targetId: string): string {
   return `a2a-bearer:${targetId}`;
 }
 
-function openAuthorization(box: SecretBox, { id, url, bearer, bearer_origin }: Row): Agent["authorization"] {
-  if (bearer === null) return { header: null };
+function openCredential(box: SecretBox, { id, url, bearer, bearer_origin }: Row): Agent["credential"] {
+  if (bearer === null) return { header: null, mask: noMask };
   // Cards that would break this are not taken over; this is the last door.
   if (new URL(url).origin !== bearer_origin) {
     return { fault: "the bearer token belongs to another origin than the agent's interface" };
   }
   try {
-    return { header: `Bearer ${box.open(bearer, bearerContext(id)).toString("utf8")}` };
+    const token = box.open(bearer, bearerContext(id)).toString("utf8");
+    return { header: ["authorization", `Bearer ${token}`], mask: createCredentialMask([token]) };
   } catch (error) {
     return { fault: `the bearer token cannot be opened: ${(error as Error).message}` };
   }

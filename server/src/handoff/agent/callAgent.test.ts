@@ -4,6 +4,7 @@ import { parseNetworks } from "../../outbound/addressGuard.ts";
 import { createOutbound, type Outbound } from "../../outbound/outbound.ts";
 import type { Agent } from "./agent.ts";
 import { agentUrl, callAgent } from "./callAgent.ts";
+import { createCredentialMask } from "./credentialMask.ts";
 import { findTask } from "../send/findTask.ts";
 
 let server: Server;
@@ -25,7 +26,10 @@ beforeAll(async () => {
     tenant: null,
     extensions: ["urn:a"],
     pushNotifications: false,
-    authorization: { header: "Bearer s3cret" },
+    credential: {
+      header: ["authorization", "Bearer s3cret"],
+      mask: createCredentialMask(["s3cret"]),
+    },
   };
 });
 
@@ -76,6 +80,34 @@ describe("a refusal", () => {
       kind: "refused",
       message: "the agent answered 307 redirect to https://b.example/?t=[token]; redirects are not followed",
     });
+  });
+});
+
+describe("the media type", () => {
+  const post = () =>
+    callAgent(outbound, agent, {
+      method: "POST",
+      path: "/message:send",
+      body: Buffer.from("{}"),
+      timeoutMs: 5_000,
+      isRepeatable: false,
+    });
+
+  it("is the protocol's, and the older one for an agent that asks for it, from then on at once", async () => {
+    const seen: (string | undefined)[] = [];
+    answer = ({ headers: { "content-type": type } }, response) => {
+      seen.push(type);
+      if (type === "application/json") response.end('{"message": {"parts": []}}');
+      else response.writeHead(415).end();
+    };
+    for (let count = 0; count < 2; count++) expect(await post()).toMatchObject({ kind: "answered" });
+    expect(seen).toEqual(["application/a2a+json", "application/json", "application/json"]);
+  });
+
+  it("that an agent refuses in both forms is a refusal", async () => {
+    agent.url += "other/";
+    answer = (_request, response) => void response.writeHead(415).end();
+    expect(await post()).toMatchObject({ kind: "refused", status: 415 });
   });
 });
 

@@ -1,6 +1,6 @@
-import type { ExchangeError, ExchangeHeaders } from "../../outbound/exchangeResult.ts";
+import type { ExchangeError, ExchangeHeaders, ExchangeResult } from "../../outbound/exchangeResult.ts";
 import type { Outbound } from "../../outbound/outbound.ts";
-import type { Agent } from "./agent.ts";
+import type { Agent, AgentCredential } from "./agent.ts";
 
 export interface AgentCall {
   method: "GET" | "POST";
@@ -17,7 +17,10 @@ export interface AgentCall {
   isRepeatable: boolean;
 }
 
-/** What an agent answered, as far as the protocol explains it. */
+/**
+ * What an agent answered, as far as the protocol explains it. `value` is what it said, for judging; `body` and `message` are for
+ * records, and do not show the credential.
+ */
 export type AgentAnswer =
   /** A success with a JSON body. */
   | { kind: "answered"; status: number; durationMs: number; value: unknown; body: Buffer }
@@ -42,42 +45,72 @@ export interface Refusal {
 const answerLimitBytes = 4 * 1024 * 1024;
 const maxMessageLength = 300;
 
+/** The media type of a request (A2A 1.0.1, section 11.1), and the one that older agents ask for with 415. */
+const mediaType = "application/a2a+json";
+const olderMediaType = "application/json";
+/** Interfaces that asked for the older type, by the client that called them. */
+const olderInterfaces = new WeakMap<Outbound, Set<string>>();
+const maxOlderInterfaces = 10_000;
+
 /** One request to an agent over HTTP+JSON (A2A 1.0, section 11). Never rejects. */
 export async function callAgent(outbound: Outbound, agent: Agent, call: AgentCall): Promise<AgentAnswer> {
-  const { authorization } = agent;
-  if ("fault" in authorization) {
+  const { credential } = agent;
+  if ("fault" in credential) {
     return {
       kind: "failed",
-      error: { kind: "error", code: "other", message: authorization.fault, durationMs: 0, sent: false },
+      error: { kind: "error", code: "other", message: credential.fault, durationMs: 0, sent: false },
     };
   }
-  const headers = ["accept", "application/a2a+json, application/json", "a2a-version", "1.0"];
-  if (call.body !== undefined) headers.push("content-type", "application/json");
-  if (authorization.header !== null) headers.push("authorization", authorization.header);
-  if (call.traceparent !== undefined) headers.push("traceparent", call.traceparent);
-  const active = (call.extensions ?? []).filter((uri) => agent.extensions.includes(uri));
-  if (active.length > 0) headers.push("a2a-extensions", active.join(", "));
-  const result = await outbound.request({
-    method: call.method,
-    url: agentUrl(agent, call.path, call.query),
-    headers,
-    body: call.body ?? null,
-    timeoutMs: call.timeoutMs,
-    bodyLimitBytes: answerLimitBytes,
-    repeatable: call.isRepeatable,
-  });
+  const result = await request(outbound, agent, credential, call);
   if (result.kind === "error") return { kind: "failed", error: result };
+  const { mask } = credential;
   const { status, durationMs } = result;
-  const body = withoutToken(result.body, authorization.header);
-  const value = result.truncated ? undefined : parseJson(body);
+  const body = mask.bytes(result.body);
+  const value = result.truncated ? undefined : parseJson(result.body);
   if (status < 200 || status > 299) {
-    const message = describe(result, saidIn(value));
-    const shown = withoutToken(Buffer.from(message), authorization.header).toString("utf8");
-    return refusal({ ...result, body }, value, printable(shown));
+    const message = printable(mask.text(describe(result, saidIn(value))));
+    return refusal({ ...result, body }, value, message);
   }
   if (result.truncated) return { kind: "garbled", status, durationMs, problem: "is larger than 4 MiB", body };
   if (value === undefined) return { kind: "garbled", status, durationMs, problem: "is not JSON", body };
   return { kind: "answered", status, durationMs, value, body };
+}
+
+/** Sends a request; once more with the older media type where the agent refuses the other with 415, which takes nothing. */
+async function request(
+  outbound: Outbound,
+  agent: Agent,
+  { header }: AgentCredential,
+  call: AgentCall,
+): Promise<ExchangeResult> {
+  const older = olderInterfaces.get(outbound) ?? new Set<string>();
+  const startedAtMs = performance.now();
+  const send = (contentType: string): Promise<ExchangeResult> => {
+    const headers = ["accept", `${mediaType}, ${olderMediaType}`, "a2a-version", "1.0"];
+    if (call.body !== undefined) headers.push("content-type", contentType);
+    if (header !== null) headers.push(...header);
+    if (call.traceparent !== undefined) headers.push("traceparent", call.traceparent);
+    const active = (call.extensions ?? []).filter((uri) => agent.extensions.includes(uri));
+    if (active.length > 0) headers.push("a2a-extensions", active.join(", "));
+    return outbound.request({
+      method: call.method,
+      url: agentUrl(agent, call.path, call.query),
+      headers,
+      body: call.body ?? null,
+      timeoutMs: call.timeoutMs - (performance.now() - startedAtMs),
+      bodyLimitBytes: answerLimitBytes,
+      repeatable: call.isRepeatable,
+    });
+  };
+  if (older.has(agent.url)) return send(olderMediaType);
+  const result = await send(mediaType);
+  if (call.body === undefined || result.kind === "error" || result.status !== 415) return result;
+  const again = await send(olderMediaType);
+  if (again.kind !== "error" && again.status !== 415) {
+    if (older.size >= maxOlderInterfaces) older.clear();
+    olderInterfaces.set(outbound, older.add(agent.url));
+  }
+  return again;
 }
 
 /** Where a route of the protocol is under an agent's interface; a tenant is a part of the path. */
@@ -91,18 +124,6 @@ export function agentUrl(
   base.pathname = `${prefix}${tenant === null ? "" : `/${encodeURIComponent(tenant)}`}${path}`;
   for (const [name, value] of Object.entries(query)) base.searchParams.set(name, value);
   return base.href;
-}
-
-/** An agent may repeat what it was sent; the token must not come to an owner's eyes or a log that way. */
-function withoutToken(body: Buffer, header: string | null): Buffer {
-  if (header === null) return body;
-  const token = header.slice("Bearer ".length);
-  let clean = body;
-  for (const form of new Set([token, JSON.stringify(token).slice(1, -1)])) {
-    if (!clean.includes(form)) continue;
-    clean = Buffer.from(clean.toString("latin1").replaceAll(form, "[token]"), "latin1");
-  }
-  return clean;
 }
 
 function refusal(

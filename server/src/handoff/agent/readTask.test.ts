@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { createCredentialMask, noMask } from "./credentialMask.ts";
 import { readSendAnswer, readTask, type TaskView } from "./readTask.ts";
 
 const task = {
@@ -10,7 +11,7 @@ const task = {
 };
 
 function view(value: unknown): TaskView {
-  const reading = readTask(value);
+  const reading = readTask(value, noMask);
   if (!reading.ok) throw new Error(reading.problem);
   return reading.view;
 }
@@ -76,27 +77,53 @@ describe("a task", () => {
     [{ ...task, status: { state: "completed" } }, "no task state at $.status.state"],
     [[], "no task at $"],
   ])("that is none is refused: %j", (value, problem) => {
-    expect(readTask(value)).toMatchObject({ ok: false, problem: expect.stringContaining(problem) as string });
+    expect(readTask(value, noMask)).toMatchObject({
+      ok: false,
+      problem: expect.stringContaining(problem) as string,
+    });
   });
 
   it("whatever it is, within its limits and without throwing", () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), fc.jsonValue(), (message, artifacts, parts) => {
-        const reading = readTask({
-          id: "t",
-          status: { state: "TASK_STATE_WORKING", message },
-          artifacts: [artifacts, { parts }],
-        });
+        const reading = readTask(
+          {
+            id: "t",
+            status: { state: "TASK_STATE_WORKING", message },
+            artifacts: [artifacts, { parts }],
+          },
+          noMask,
+        );
         expect(reading.ok && (reading.view.artifacts ?? "").length <= 66_000).toBe(true);
       }),
     );
   });
 });
 
+describe("a credential that the agent repeats", () => {
+  it("is hidden in what is kept, and not in what is judged", () => {
+    for (const token of ["id", "task", "state", "TASK_STATE_WORKING", "t1", "text"]) {
+      const said = {
+        id: "t1",
+        status: { state: "TASK_STATE_WORKING", message: { parts: [{ text: token }] } },
+      };
+      expect(readTask(said, createCredentialMask([token])), token).toMatchObject({
+        ok: true,
+        view: {
+          taskId: "t1",
+          state: "WORKING",
+          statusMessage: "[token]",
+          statusParts: '[{"text":"[token]"}]',
+        },
+      });
+    }
+  });
+});
+
 describe("the answer to a message", () => {
   it("is a task, or a message that is all there is", () => {
-    expect(readSendAnswer({ task })).toMatchObject({ ok: true, view: { taskId: "t1" } });
-    expect(readSendAnswer({ message: { parts: [{ text: "hi" }] } })).toMatchObject({
+    expect(readSendAnswer({ task }, noMask)).toMatchObject({ ok: true, view: { taskId: "t1" } });
+    expect(readSendAnswer({ message: { parts: [{ text: "hi" }] } }, noMask)).toMatchObject({
       ok: true,
       view: { taskId: null, state: null, statusMessage: "hi", outcome: "COMPLETED" },
     });
@@ -105,7 +132,7 @@ describe("the answer to a message", () => {
   it.each([null, "x", {}, { task: null }, { message: {} }, { result: task }])(
     "and nothing else: %j",
     (value) => {
-      expect(readSendAnswer(value).ok).toBe(false);
+      expect(readSendAnswer(value, noMask).ok).toBe(false);
     },
   );
 });

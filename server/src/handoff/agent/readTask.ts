@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { CredentialMask } from "./credentialMask.ts";
 
 /** What the service keeps of a task, or of the message that an agent answered with in place of one. */
 export interface TaskView {
@@ -32,16 +33,19 @@ const maxTextLength = 4_096;
 const maxStatusBytes = 16 * 1024;
 const maxArtifactBytes = 64 * 1024;
 
-/** Reads the answer to a message (A2A 1.0, section 3.1.1): `{task}` or `{message}`. */
-export function readSendAnswer(value: unknown): Reading {
+/**
+ * Reads the answer to a message (A2A 1.0, section 3.1.1): `{task}` or `{message}`.
+ * @param mask Hides the agent's credential in the texts that are kept; ids and states are kept as they are.
+ */
+export function readSendAnswer(value: unknown, mask: CredentialMask): Reading {
   if (!isObject(value)) return wrong("is not a JSON object");
-  if (value["task"] !== undefined) return readTask(value["task"], "$.task");
-  if (value["message"] !== undefined) return readMessage(value["message"]);
+  if (value["task"] !== undefined) return readTask(value["task"], mask, "$.task");
+  if (value["message"] !== undefined) return readMessage(value["message"], mask);
   return wrong("has neither $.task nor $.message");
 }
 
 /** Reads a task (section 4.1.1). A state that nobody here knows counts as one that has not ended. */
-export function readTask(task: unknown, path: string = "$"): Reading {
+export function readTask(task: unknown, mask: CredentialMask, path: string = "$"): Reading {
   if (!isObject(task)) return wrong(`has no task at ${path}`);
   const taskId = readId(task["id"]);
   if (taskId === null) return wrong(`has no usable ${path}.id`);
@@ -52,8 +56,9 @@ export function readTask(task: unknown, path: string = "$"): Reading {
     return wrong(`has no task state at ${path}.status.state`);
   }
   const message = isObject(status["message"]) ? status["message"] : {};
-  const said = keepParts(message["parts"], maxStatusBytes);
-  const artifacts = keepArtifacts(task["artifacts"]);
+  const parts = mask.value(message["parts"]);
+  const said = keepParts(parts, maxStatusBytes);
+  const artifacts = keepArtifacts(mask.value(task["artifacts"]));
   const shortState = state.replace(/^TASK_STATE_/, "");
   return {
     ok: true,
@@ -61,7 +66,7 @@ export function readTask(task: unknown, path: string = "$"): Reading {
       taskId,
       contextId: readId(task["contextId"]),
       state: shortState,
-      statusMessage: textOf(message["parts"]),
+      statusMessage: textOf(parts),
       statusParts: said.json,
       artifacts: artifacts.json,
       isTruncated: said.isTruncated || artifacts.isTruncated,
@@ -77,16 +82,17 @@ export function isInterrupted(state: string | null): boolean {
 }
 
 /** An agent that answers with a message has done its work, and there is no task to follow. */
-function readMessage(message: unknown): Reading {
+function readMessage(message: unknown, mask: CredentialMask): Reading {
   if (!isObject(message) || !Array.isArray(message["parts"])) return wrong("has no $.message.parts");
-  const kept = keepParts(message["parts"], maxArtifactBytes);
+  const parts = mask.value(message["parts"]);
+  const kept = keepParts(parts, maxArtifactBytes);
   return {
     ok: true,
     view: {
       taskId: null,
       contextId: readId(message["contextId"]),
       state: null,
-      statusMessage: textOf(message["parts"]),
+      statusMessage: textOf(parts),
       statusParts: kept.json,
       artifacts: null,
       isTruncated: kept.isTruncated,

@@ -1,5 +1,6 @@
 import type { Outbound } from "../../outbound/outbound.ts";
-import type { Agent, Agents } from "../agent/agent.ts";
+import { type Agent, type Agents, maskOf } from "../agent/agent.ts";
+import type { CredentialMask } from "../agent/credentialMask.ts";
 import { type AgentAnswer, callAgent } from "../agent/callAgent.ts";
 import { recordHandoff, type RecordDeps } from "../record/handoffStore.ts";
 import { deadlineMs, firstPollMs, nextPollMs } from "../record/pollSchedule.ts";
@@ -34,7 +35,7 @@ export async function followTask(deps: FollowDeps, poll: Poll): Promise<Look> {
   // The claim ends what belonged to a deleted target.
   if (agent === undefined) return postpone(deps, poll, "trouble", null);
   const answer = await getTask(deps.outbound, agent, poll.taskId);
-  const seen = readAnswer(answer);
+  const seen = readAnswer(answer, maskOf(agent));
   switch (seen.kind) {
     case "task":
       return seen.view.fingerprint === poll.fingerprint
@@ -73,10 +74,10 @@ export function getTask(
 
 type Seen = { kind: "task"; view: TaskView } | { kind: "missing" | "moved" | "trouble"; error: string };
 
-function readAnswer(answer: AgentAnswer): Seen {
+function readAnswer(answer: AgentAnswer, mask: CredentialMask): Seen {
   switch (answer.kind) {
     case "answered": {
-      const reading = readTask(answer.value);
+      const reading = readTask(answer.value, mask);
       return reading.ok
         ? { kind: "task", view: reading.view }
         : { kind: "trouble", error: `the agent's answer ${reading.problem}` };

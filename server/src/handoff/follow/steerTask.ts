@@ -3,7 +3,7 @@ import { isId, newRootId } from "../../postgres/ids.ts";
 import type { HandoffRow, Queries } from "../../postgres/tables.ts";
 import { ApiError, notFound } from "../../http/contract/errors.ts";
 import type { SecretBox } from "../../items/secretBox.ts";
-import { type Agent, loadAgent } from "../agent/agent.ts";
+import { type Agent, loadAgent, maskOf } from "../agent/agent.ts";
 import { type AgentAnswer, callAgent } from "../agent/callAgent.ts";
 import { type FollowDeps, getTask, pollTimeoutMs } from "./followTask.ts";
 import { type HandoffAnswer, handoffAnswer, readHandoff } from "../record/handoffAnswer.ts";
@@ -67,7 +67,7 @@ export async function answerTask(
     timeoutMs: pollTimeoutMs,
     isRepeatable: false,
   });
-  const reading = readSendAnswer(successOf(answer, "take the message"));
+  const reading = readSendAnswer(successOf(answer, "take the message"), maskOf(task.agent));
   // Whatever else it answered, it has taken the message; what becomes of the task is seen by following it.
   const isSameTask = reading.ok && reading.view.taskId === task.taskId;
   await record(deps, task, isSameTask ? reading.view : null);
@@ -93,7 +93,7 @@ export async function cancelTask(
   if (answer.kind === "refused" && answer.status < 500) {
     throw new ApiError(409, `the task cannot be canceled: ${answer.message}`);
   }
-  const reading = readTask(successOf(answer, "cancel the task"));
+  const reading = readTask(successOf(answer, "cancel the task"), maskOf(task.agent));
   await record(deps, task, reading.ok ? reading.view : null);
   return shown(deps, input);
 }
@@ -109,7 +109,8 @@ async function findLiveTask(deps: SteerDeps, orgId: string, eventId: string): Pr
   if (agent === undefined) throw new ApiError(409, "the target of this event was deleted");
   const taskId = handoff.task_id!;
   const task = { eventId, agent, handoff, taskId };
-  const reading = readTask(successOf(await getTask(deps.outbound, agent, taskId), "show its task"));
+  const shownTask = successOf(await getTask(deps.outbound, agent, taskId), "show its task");
+  const reading = readTask(shownTask, maskOf(agent));
   if (!reading.ok) throw new ApiError(502, `the agent's answer ${reading.problem}`);
   if (reading.view.fingerprint === handoff.fingerprint) return task;
   await record(deps, task, reading.view);

@@ -1,5 +1,5 @@
 import type { Outbound } from "../../outbound/outbound.ts";
-import type { Agent } from "../agent/agent.ts";
+import { type Agent, maskOf } from "../agent/agent.ts";
 import { type AgentAnswer, callAgent } from "../agent/callAgent.ts";
 import { readTask, type TaskView } from "../agent/readTask.ts";
 
@@ -66,7 +66,7 @@ export async function findTask(
       if (history === undefined) continue;
       historiesSeen++;
       if (!history.some((message) => messageIdOf(message) === search.messageId)) continue;
-      const reading = readTask(task);
+      const reading = readTask(task, maskOf(agent));
       if (reading.ok) return { kind: "found", view: reading.view };
     }
     if (read.nextPageToken === "") {

@@ -1,6 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { AgentAnswer } from "../agent/callAgent.ts";
-import { judgeAnswer } from "./judgeAnswer.ts";
+import { judgeAnswer, type Judgement } from "./judgeAnswer.ts";
+import { noMask } from "../agent/credentialMask.ts";
+
+const judge = (answer: AgentAnswer): Judgement => judgeAnswer(answer, noMask);
 
 function refused(status: number, reason: string | null = null): AgentAnswer {
   return {
@@ -33,7 +36,7 @@ describe("an answer to a message means", () => {
     [503, null, "retry"],
     [302, null, "retry"],
   ])("%i %s: declined, %s", (status, reason, outcome) => {
-    expect(judgeAnswer(refused(status, reason))).toMatchObject({ kind: "declined", verdict: { outcome } });
+    expect(judge(refused(status, reason))).toMatchObject({ kind: "declined", verdict: { outcome } });
   });
 
   it.each<[number, string | null, string]>([
@@ -43,7 +46,7 @@ describe("an answer to a message means", () => {
     [410, null, "gone"],
     [501, null, "retry"],
   ])("%i %s: the card is read again, and without news %s", (status, reason, outcome) => {
-    expect(judgeAnswer(refused(status, reason))).toMatchObject({
+    expect(judge(refused(status, reason))).toMatchObject({
       kind: "moved",
       verdict: { outcome },
       unsure: { outcome: "retry" },
@@ -51,7 +54,7 @@ describe("an answer to a message means", () => {
   });
 
   it.each([500, 502, 504])("%i: the work may have been begun", (status) => {
-    expect(judgeAnswer(refused(status))).toMatchObject({ kind: "unclear", isNow: false });
+    expect(judge(refused(status))).toMatchObject({ kind: "unclear", isNow: false });
   });
 
   it("that only asking for time is no reason to disable the target", () => {
@@ -61,28 +64,28 @@ describe("an answer to a message means", () => {
       [401, true],
       [404, true],
     ] as const) {
-      expect(judgeAnswer(refused(status))).toMatchObject({ verdict: { countsTowardDisabling: counts } });
+      expect(judge(refused(status))).toMatchObject({ verdict: { countsTowardDisabling: counts } });
     }
   });
 
   it("that it may be sent freely when nothing of it arrived, and must be looked for otherwise", () => {
-    expect(judgeAnswer(failed(false, "connect_refused"))).toMatchObject({
+    expect(judge(failed(false, "connect_refused"))).toMatchObject({
       kind: "declined",
       verdict: { outcome: "retry", countsTowardDisabling: true },
     });
-    expect(judgeAnswer(failed(false, "other"))).toMatchObject({ verdict: { countsTowardDisabling: false } });
-    expect(judgeAnswer(failed(true, "reset"))).toMatchObject({ kind: "unclear", isNow: true });
-    expect(judgeAnswer(failed(true, "timeout"))).toMatchObject({ kind: "unclear", slowDown: true });
+    expect(judge(failed(false, "other"))).toMatchObject({ verdict: { countsTowardDisabling: false } });
+    expect(judge(failed(true, "reset"))).toMatchObject({ kind: "unclear", isNow: true });
+    expect(judge(failed(true, "timeout"))).toMatchObject({ kind: "unclear", slowDown: true });
   });
 
   it("nothing clear when a success is not the protocol's", () => {
     const body = Buffer.alloc(0);
-    expect(judgeAnswer({ kind: "answered", status: 200, durationMs: 1, value: {}, body })).toMatchObject({
+    expect(judge({ kind: "answered", status: 200, durationMs: 1, value: {}, body })).toMatchObject({
       kind: "unclear",
       error: "the agent's answer (200) has neither $.task nor $.message",
     });
     expect(
-      judgeAnswer({ kind: "garbled", status: 204, durationMs: 1, problem: "is not JSON", body }),
+      judge({ kind: "garbled", status: 204, durationMs: 1, problem: "is not JSON", body }),
     ).toMatchObject({ kind: "unclear" });
   });
 });

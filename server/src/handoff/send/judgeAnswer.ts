@@ -1,5 +1,6 @@
 import type { AttemptVerdict } from "../../items/delivery.ts";
 import type { AgentAnswer, Refusal } from "../agent/callAgent.ts";
+import type { CredentialMask } from "../agent/credentialMask.ts";
 import { readSendAnswer, type TaskView } from "../agent/readTask.ts";
 
 /** What the answer to a message means. */
@@ -22,10 +23,10 @@ const perhapsTaken = new Set([500, 502, 504]);
 const refusedForGood = new Set([400, 409, 411, 413, 414, 415, 422, 431]);
 
 /** Judges the answer to `message:send` (A2A 1.0, sections 3.1.1, 3.3.2 and 11.6). */
-export function judgeAnswer(answer: AgentAnswer): Judgement {
+export function judgeAnswer(answer: AgentAnswer, mask: CredentialMask): Judgement {
   switch (answer.kind) {
     case "answered": {
-      const reading = readSendAnswer(answer.value);
+      const reading = readSendAnswer(answer.value, mask);
       return reading.ok
         ? { kind: "accepted", view: reading.view }
         : unclear(`the agent's answer (${answer.status}) ${reading.problem}`);

@@ -3,7 +3,7 @@ import type { AttemptResult, AttemptVerdict, Delivery } from "../../items/delive
 import type { TargetConfig } from "../../targets/targetConfig.ts";
 import type { Outbound } from "../../outbound/outbound.ts";
 import type { Log } from "../../telemetry/log.ts";
-import type { Agent, Agents } from "../agent/agent.ts";
+import { type Agent, type Agents, maskOf } from "../agent/agent.ts";
 import { type AgentAnswer, callAgent } from "../agent/callAgent.ts";
 import { findTask } from "./findTask.ts";
 import {
@@ -76,7 +76,7 @@ class Attempt {
     const { agents, pool } = this.#deps;
     const agent = await agents.get(target.id, target.version);
     if (agent === undefined) return this.result({ outcome: "failed", error: "the target was deleted" });
-    if ("fault" in agent.authorization) return this.result(again(agent.authorization.fault));
+    if ("fault" in agent.credential) return this.result(again(agent.credential.fault));
     const beginning = await beginHandoff(pool, this.#delivery);
     switch (beginning.kind) {
       case "stale":
@@ -131,7 +131,7 @@ class Attempt {
     const limitMs = Math.min(this.#deps.timeoutMs * sendPart, this.#leftMs());
     if (limitMs < minRequestMs) return this.#decline(again("the service was too slow to send the message"));
     const answer = await this.#request(agent, limitMs);
-    const judgement = judgeAnswer(answer);
+    const judgement = judgeAnswer(answer, maskOf(agent));
     switch (judgement.kind) {
       case "accepted":
         return this.#accept(judgement.view);
@@ -237,7 +237,7 @@ class Attempt {
     const said = await this.#deps.rereadCard(agent.targetId, limitMs);
     // Somebody else may have read it meanwhile.
     const present = await this.#deps.agents.get(agent.targetId, agent.version + 1);
-    if (present === undefined || "fault" in present.authorization) return "unknown";
+    if (present === undefined || "fault" in present.credential) return "unknown";
     if (present.url !== agent.url || present.tenant !== agent.tenant) return present;
     return said === "same" ? "same" : "unknown";
   }
