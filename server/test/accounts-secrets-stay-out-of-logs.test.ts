@@ -22,6 +22,7 @@ beforeAll(async () => {
       POSTRIDER_SIGNUP_LIMIT: "1000",
       POSTRIDER_LOGIN_LIMIT: "1000",
       LOG_LEVEL: "trace",
+      POSTRIDER_LOG_REQUESTS: "true",
     },
     stdio: ["ignore", "pipe", "pipe"],
   });

@@ -16,6 +16,7 @@ const it = databaseTest()
       storage: { databaseUrl: database.url },
       env: {
         LOG_LEVEL: "info",
+        POSTRIDER_LOG_REQUESTS: "true",
         POSTRIDER_SENDING_THREADS: "2",
         POSTRIDER_TARGET_CONCURRENCY: String(concurrency),
       },

@@ -9,7 +9,7 @@ import { until } from "./support/until.ts";
 import { file, serviceTest } from "./support/fixtures.ts";
 import { writtenSoFar } from "./support/writtenLines.ts";
 
-const it = serviceTest({ LOG_LEVEL: "info" })
+const it = serviceTest({ LOG_LEVEL: "info", POSTRIDER_LOG_REQUESTS: "true" })
   /** An item's request; everything that is not said is right. Nobody has the plain id, or the plain key. */
   .extend(
     "bytesOf",

@@ -9,7 +9,7 @@ import { keepAnswers } from "./support/keepAnswers.ts";
 const token = 'bearer-that-"nobody"-may-see';
 const otherToken = "another-bearer-that-nobody-may-see";
 
-const it = serviceTest({ LOG_LEVEL: "trace" })
+const it = serviceTest({ LOG_LEVEL: "trace", POSTRIDER_LOG_REQUESTS: "true" })
   .extend("agent", file, async ({}, { onCleanup }) => {
     const agent = await startAgent({ token });
     onCleanup(() => agent.kill());

@@ -8,7 +8,7 @@ const secret = "Bearer s3cr3t-that-nobody-may-read";
 const credential = "s3cr3t-that-nobody-may-read";
 const other = 'second-"secret"-value';
 
-const it = serviceTest({ LOG_LEVEL: "trace" })
+const it = serviceTest({ LOG_LEVEL: "trace", POSTRIDER_LOG_REQUESTS: "true" })
   /** Everything the service answered. */
   .extend("answers", file, ({ service }) => keepAnswers(service))
   .extend(

@@ -41,6 +41,7 @@ describe("defaults", () => {
       mcpHosts: [],
       roles: new Set(["api", "dispatcher", "maintenance"]),
       logLevel: "info",
+      logRequests: false,
       databaseUrl: undefined,
       dataDir: "./data",
       databasePool: 10,

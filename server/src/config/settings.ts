@@ -108,6 +108,13 @@ const listening = {
     description:
       "The least severe log line that is written: `trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`.",
   }),
+  logRequests: always({
+    name: "POSTRIDER_LOG_REQUESTS",
+    parse: boolean,
+    default: "false",
+    description:
+      "Write a line for every request and every attempt, at the level `info`. Without it the log has sums of refusals, failing targets and slow requests (docs/operations.md).",
+  }),
 };
 
 const storage = {

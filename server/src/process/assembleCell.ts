@@ -150,8 +150,16 @@ function createHelperFor(
   const threads = config.sendingThreads === "auto" ? availableParallelism() : Number(config.sendingThreads);
   if (connection === undefined || threads < 2 || !config.roles.has("dispatcher")) return undefined;
   const { allowHttpTargets, allowedNetworks, connectTimeoutMs, deliveryTimeoutMs } = config;
-  const { fastOutbound, fastSql, logLevel, maxInFlight, roles, targetConcurrency, previousEncryptionKeys } =
-    config;
+  const {
+    fastOutbound,
+    fastSql,
+    logLevel,
+    logRequests,
+    maxInFlight,
+    roles,
+    targetConcurrency,
+    previousEncryptionKeys,
+  } = config;
   return createHelper(
     {
       connection,
@@ -167,6 +175,7 @@ function createHelperFor(
         fastOutbound,
         fastSql,
         logLevel,
+        logRequests,
         maxInFlight,
         roles,
         targetConcurrency,

@@ -7,6 +7,7 @@ import { endBy, listenForStop, type StopRequest } from "./stopRequest.ts";
 import { refuseForeignKey } from "./encryptionKey.ts";
 import { createService } from "./assemble.ts";
 import { isDashboardBuilt } from "../http/dashboard.ts";
+import { version } from "../config/version.ts";
 import { createLog, type Log } from "../telemetry/log.ts";
 import { startTelemetry } from "../telemetry/otel/startTelemetry.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
@@ -26,7 +27,7 @@ const startStopLimitMs = 5_000;
  * @throws what keeps it from starting, as a sentence.
  */
 export async function serve(config: Config, say: (line: string) => void, isRunByNpm: boolean): Promise<void> {
-  const log = createLog(config.logLevel);
+  const log = createLog(config.logLevel, { everyRequest: config.logRequests });
   const stop = listenForStop(say, isRunByNpm);
   const database = await openUnlessStopped(config, log, { say, stop });
   if (database === undefined) return;
@@ -53,7 +54,9 @@ export async function serve(config: Config, say: (line: string) => void, isRunBy
       throw new Error(listenFailure(config, cause as NodeJS.ErrnoException), { cause });
     }
     service.start();
-    greet(config, listeningPort(service.app.server.address()) ?? config.port, say);
+    const port = listeningPort(service.app.server.address()) ?? config.port;
+    log.info({ version, host: config.host, port, roles: [...config.roles] }, "started");
+    greet(config, port, say);
     const end = await Promise.race([
       stop.asked.then((signal) => ({ signal })),
       service.overtaken.then((reason) => ({ reason })),

@@ -1,17 +1,23 @@
 import pino from "pino";
 import { createLineWriter, type LineWriter } from "./lineWriter.ts";
+import { createLogDigest } from "./logDigest.ts";
 
-/** The service's log: one JSON line per request and attempt, and lines for what happens by itself. */
+/**
+ * The service's log, in lines of JSON: what happens by itself, and sums of refusals, failing targets and slow requests;
+ * a line per request and attempt where that is asked for.
+ */
 export interface Log {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
-  /** The one wide line of a request. Bodies, credentials and query strings are never part of it. */
+  /** Counts a request in the sums, or writes its one wide line. Bodies, credentials and query strings are never part of it. */
   request(request: RequestLine, status: number, durationMs: number): void;
-  /** The one wide line of an attempt. */
+  /** The same of an attempt. */
   attempt(line: AttemptLine): void;
-  /** A fault, by which a request was answered with 5xx. */
+  /** A fault, by which a request was answered with 5xx; the first of its kind in half a minute is written. */
   failure(requestId: string, status: number, error: Error): void;
+  /** A refusal with 5xx that was foreseen; the same. */
+  refusal(requestId: string, status: number, reason: string): void;
   /** Lines that another thread has put together. */
   lines(text: string): void;
   /** Writes out what is still in memory; called once, when the process ends. */
@@ -42,16 +48,26 @@ export interface AttemptLine {
   nextInMs: number | null;
 }
 
+export interface LogOptions {
+  /** Whether each request and attempt gets a line, at `info`. */
+  everyRequest?: boolean;
+  /** Standard output unless told. */
+  destination?: LineWriter;
+}
+
 /**
- * A log at `level` (pino's names), to standard output unless told. The two lines of the hot path are put together here, in
- * pino's format: through pino they took a twentieth of an item's time.
+ * A log at `level` (pino's names). The two lines of the hot path are put together here, in pino's format: through pino
+ * they took a twentieth of an item's time.
  */
-export function createLog(level: string, destination: LineWriter = createLineWriter(process.stdout.fd)): Log {
+export function createLog(level: string, options: LogOptions = {}): Log {
+  const { everyRequest = false, destination = createLineWriter(process.stdout.fd) } = options;
   const logger = pino(
     { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, serializers: { err: describeError } },
     destination,
   );
-  const writesLines = logger.isLevelEnabled("info");
+  const isDigested = logger.isLevelEnabled("info");
+  const writesLines = everyRequest && isDigested;
+  const digest = createLogDigest((fields, message) => logger.info(fields, message));
   const now = createIsoClock();
   const describeRoute = createRouteText();
   const describeAttempt = createAttemptText();
@@ -60,6 +76,7 @@ export function createLog(level: string, destination: LineWriter = createLineWri
     warn: (fields, message) => logger.warn(fields, message),
     error: (fields, message) => logger.error(fields, message),
     request(request, status, durationMs) {
+      if (isDigested) digest.request(request, status, durationMs);
       if (!writesLines) return;
       const org = request.caller ? `,"org_id":"${request.caller.orgId}"` : "";
       const about = describeRoute(request.method, request.routePath, status);
@@ -68,6 +85,7 @@ export function createLog(level: string, destination: LineWriter = createLineWri
       );
     },
     attempt(line) {
+      if (isDigested) digest.attempt(line);
       if (!writesLines) return;
       const error = line.error === null ? "" : `,"error":${JSON.stringify(line.error)}`;
       const next = line.nextInMs === null ? "" : `,"next_in_ms":${line.nextInMs}`;
@@ -76,10 +94,21 @@ export function createLog(level: string, destination: LineWriter = createLineWri
         `{"level":30,"time":"${now()}","event_id":"${line.eventId}${about}${line.durationMs}${error}${next},"msg":"attempt"}\n`,
       );
     },
-    failure: (requestId, status, error) =>
-      logger.error({ request_id: requestId, status, err: error }, "request failed"),
+    failure(requestId, status, error) {
+      if (digest.isFirst(`${status} ${error.message}`)) {
+        logger.error({ request_id: requestId, status, err: error }, "request failed");
+      }
+    },
+    refusal(requestId, status, reason) {
+      if (digest.isFirst(`${status} ${reason}`)) {
+        logger.warn({ request_id: requestId, status, reason }, "request refused");
+      }
+    },
     lines: (text) => destination.write(text),
-    flush: () => destination.flush(),
+    flush() {
+      digest.flush();
+      return destination.flush();
+    },
   };
 }
 

@@ -10,6 +10,7 @@ export type SendingConfig = Pick<
   | "fastOutbound"
   | "fastSql"
   | "logLevel"
+  | "logRequests"
   | "maxInFlight"
   | "roles"
   | "targetConcurrency"

@@ -45,11 +45,14 @@ const it = databaseTest()
       (lines: string[], input: Partial<ThreadInput> = {}, idleMs?: number): Helper => {
         const config = loadConfig({
           POSTRIDER_ALLOW_HTTP_TARGETS: "true",
+          POSTRIDER_LOG_REQUESTS: "true",
           POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8",
         });
         const log = createLog("info", {
-          write: (text) => void lines.push(...text.trimEnd().split("\n")),
-          flush: () => Promise.resolve(),
+          destination: {
+            write: (text) => void lines.push(...text.trimEnd().split("\n")),
+            flush: () => Promise.resolve(),
+          },
         });
         const { connection } = database;
         const watchedFlag = new Int32Array(new SharedArrayBuffer(4));

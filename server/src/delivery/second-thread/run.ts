@@ -25,10 +25,10 @@ const connections = 3;
 const main = parentPort!;
 const input = workerData as ThreadInput;
 const say = (message: FromThread): void => main.postMessage(message);
-const log = createLog(
-  input.config.logLevel,
-  createLineForwarder((text) => say({ say: "lines", text })),
-);
+const log = createLog(input.config.logLevel, {
+  everyRequest: input.config.logRequests,
+  destination: createLineForwarder((text) => say({ say: "lines", text })),
+});
 const pool = createPool({
   connection: input.connection,
   size: connections,

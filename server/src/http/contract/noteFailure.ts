@@ -18,7 +18,7 @@ export function noteFailure(log: Log, { requestId, error, answer }: FailedReques
   const { status, message, cause } = answer;
   if (status < 500) return;
   if (error === answer && cause === undefined) {
-    log.warn({ request_id: requestId, status, reason: message }, "request refused");
+    log.refusal(requestId, status, message);
     return;
   }
   log.failure(requestId, status, error);

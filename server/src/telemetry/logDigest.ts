@@ -1,0 +1,127 @@
+import type { AttemptLine, RequestLine } from "./log.ts";
+
+/** How long what happens is gathered before it is written, from the first of it on. */
+const windowMs = 30_000;
+/** Requests that take longer are called slow, but for those that wait by design. */
+const slowMs = 1_000;
+/** How many different things a line names; the others are counted. */
+const maxNamed = 10;
+/** How many different things are told apart in a window. */
+const maxKept = 1_000;
+
+/** Routes that wait for something else than this service: messages, a receiver, a tool's call, changes. */
+const waitingRoutes = new Set([
+  "/api/v1/mailboxes/:mailbox_id/claim",
+  "/api/v1/targets/:id/test",
+  "/api/v1/stream",
+  "/mcp",
+]);
+
+/** Sums of what an operator wants to know, so that a flood of refusals is no flood of lines. */
+export interface LogDigest {
+  request(request: RequestLine, status: number, durationMs: number): void;
+  attempt(line: AttemptLine): void;
+  /** Whether a fault with this text is the first of its window; the others are in the sums. */
+  isFirst(text: string): boolean;
+  /** Writes what is gathered. */
+  flush(): void;
+}
+
+interface Slow {
+  request_id: string;
+  method: string;
+  route: string;
+  status: number;
+  duration_ms: number;
+}
+
+interface FailingTarget {
+  target_id: string;
+  org_id: string;
+  attempts: number;
+  status: number;
+  error: string | null;
+}
+
+/**
+ * Gathers refusals by route and status, failed attempts by target, and slow requests; at most one line of each in half a
+ * minute, and none while nothing of it happens. What is fast and accepted, and what is delivered, costs two comparisons.
+ */
+export function createLogDigest(write: (fields: object, message: string) => void): LogDigest {
+  let refused = new Map<string, number>();
+  let failing = new Map<string, FailingTarget>();
+  let slow: { count: number; slowest: Slow } | undefined;
+  let faults = new Set<string>();
+  /** Those that were not told apart, because there were too many kinds. */
+  let others = { refused: 0, failing: 0 };
+  let timer: NodeJS.Timeout | undefined;
+
+  function flush(): void {
+    clearTimeout(timer);
+    timer = undefined;
+    faults = new Set();
+    if (refused.size > 0) write(describeRefused(refused, others.refused), "requests refused");
+    if (failing.size > 0) write(describeFailing(failing, others.failing), "targets failing");
+    if (slow !== undefined) write(slow, "slow requests");
+    refused = new Map();
+    failing = new Map();
+    others = { refused: 0, failing: 0 };
+    slow = undefined;
+  }
+
+  function arm(): void {
+    timer ??= setTimeout(flush, windowMs).unref();
+  }
+
+  return {
+    request({ id, method, routePath }, status, durationMs) {
+      if (status < 400 && durationMs < slowMs) return;
+      arm();
+      if (status >= 400) {
+        const kind = `${status} ${method} ${routePath}`;
+        if (refused.has(kind) || refused.size < maxKept) refused.set(kind, (refused.get(kind) ?? 0) + 1);
+        else others.refused++;
+      }
+      if (durationMs < slowMs || waitingRoutes.has(routePath)) return;
+      const one = { request_id: id, method, route: routePath, status, duration_ms: Math.round(durationMs) };
+      if (slow === undefined) slow = { count: 0, slowest: one };
+      slow.count++;
+      if (one.duration_ms > slow.slowest.duration_ms) slow.slowest = one;
+    },
+    attempt({ outcome, targetId, orgId, statusCode, error }) {
+      if (outcome === "delivered" || outcome === "stale") return;
+      arm();
+      let target = failing.get(targetId);
+      if (target === undefined) {
+        if (failing.size >= maxKept) {
+          others.failing++;
+          return;
+        }
+        target = { target_id: targetId, org_id: orgId, attempts: 0, status: 0, error: null };
+        failing.set(targetId, target);
+      }
+      target.attempts++;
+      target.status = statusCode;
+      target.error = error;
+    },
+    isFirst(text) {
+      arm();
+      if (faults.has(text) || faults.size >= maxKept) return false;
+      faults.add(text);
+      return true;
+    },
+    flush,
+  };
+}
+
+function describeRefused(refused: ReadonlyMap<string, number>, unkept: number): object {
+  const kinds = [...refused].sort(([, a], [, b]) => b - a);
+  const rest = kinds.slice(maxNamed).reduce((sum, [, count]) => sum + count, unkept);
+  return { refused: Object.fromEntries(kinds.slice(0, maxNamed)), ...(rest > 0 && { others: rest }) };
+}
+
+function describeFailing(failing: ReadonlyMap<string, FailingTarget>, unkept: number): object {
+  const targets = [...failing.values()].sort((a, b) => b.attempts - a.attempts);
+  const rest = targets.slice(maxNamed).reduce((sum, { attempts }) => sum + attempts, unkept);
+  return { targets: targets.slice(0, maxNamed), ...(rest > 0 && { other_attempts: rest }) };
+}

@@ -1,0 +1,80 @@
+import { expect, onTestFinished } from "vitest";
+import { databaseTest } from "./support/fixtures.ts";
+import { createMailboxTarget, createWebhookTarget } from "./support/items.ts";
+import { type ServiceProcess, startService } from "./support/serviceProcess.ts";
+import { startReceiver } from "./support/receiver.ts";
+import { signUp } from "./support/testNode.ts";
+import { until } from "./support/until.ts";
+
+/** By default the log has sums; a flood of requests or refusals is no flood of lines. */
+
+const items = 40;
+const refusals = 60;
+
+type Line = Record<string, unknown> & { msg: string };
+
+const it = databaseTest().extend("linesOf", { scope: "test" }, ({ database }) =>
+  /** Runs a service through some items, refusals and failing attempts, and gives what it wrote until it ended. */
+  async (env: Record<string, string>): Promise<{ lines: Line[]; failingId: string }> => {
+    const receiver = await startReceiver();
+    onTestFinished(() => receiver.stop());
+    const service = await startService({
+      storage: { databaseUrl: database.url },
+      env: { LOG_LEVEL: "info", ...env },
+    });
+    onTestFinished(async () => {
+      service.kill("SIGKILL");
+      await service.ended;
+    });
+    const account = await signUp(service);
+    const mailbox = await createMailboxTarget(service, account);
+    const path = `/t/${mailbox}`;
+    for (let n = 0; n < items; n++) await service.call("POST", path, { key: account.api_key, body: {} });
+    const key = `ak_live_${"0".repeat(64)}`;
+    for (let n = 0; n < refusals; n++) await service.call("POST", path, { key, body: {} });
+    receiver.answer = (_received, response) => void response.writeHead(500).end();
+    const { id } = await createWebhookTarget(service, account, `${receiver.url}/broken`);
+    await service.call("POST", `/t/${id}`, { key: account.api_key, body: {} });
+    await untilRetrying(service, account.api_key);
+    service.kill("SIGTERM");
+    await service.ended;
+    const lines = service.output().match(/^\{.*\}$/gm) ?? [];
+    return { lines: lines.map((line) => JSON.parse(line) as Line), failingId: id };
+  },
+);
+
+function untilRetrying(service: ServiceProcess, key: string): Promise<unknown> {
+  return until(
+    async () => (await service.call("GET", "/api/v1/events?status=RETRYING", { key })).body.events.length,
+    (count) => count === 1,
+  );
+}
+
+it("starts, stops, refusals by kind and failing targets: one line each, however many there were", async ({
+  linesOf,
+}) => {
+  const { lines, failingId } = await linesOf({});
+  const of = (msg: string): Line[] => lines.filter((line) => line.msg === msg);
+  expect(of("started")).toMatchObject([{ version: expect.any(String), port: expect.any(Number) }]);
+  expect(of("stopping")).toHaveLength(1);
+  expect(of("stopped")).toHaveLength(1);
+  expect(of("request")).toEqual([]);
+  expect(of("attempt")).toEqual([]);
+  const counts = of("requests refused").map(({ refused }) => refused as Record<string, number>);
+  const sum = counts.reduce((total, one) => total + (one["401 POST /t/:target_id"] ?? 0), 0);
+  expect(sum).toBe(refusals);
+  expect(counts.length).toBeLessThan(5);
+  expect(of("targets failing")).toContainEqual(
+    expect.objectContaining({
+      targets: [expect.objectContaining({ target_id: failingId, attempts: 1, status: 500 })],
+    }),
+  );
+});
+
+it("with POSTRIDER_LOG_REQUESTS, a line for each request and each attempt besides", async ({ linesOf }) => {
+  const { lines, failingId } = await linesOf({ POSTRIDER_LOG_REQUESTS: "true" });
+  const asked = lines.filter(({ msg, route }) => msg === "request" && route === "/t/:target_id");
+  expect(asked.filter(({ status }) => status === 202)).toHaveLength(items + 1);
+  expect(asked.filter(({ status }) => status === 401)).toHaveLength(refusals);
+  expect(lines.filter(({ msg }) => msg === "attempt")).toMatchObject([{ target_id: failingId, status: 500 }]);
+});
