@@ -615,12 +615,17 @@ export interface NewTarget {
   max_concurrency?: number | null;
   /** Mailboxes: how many claims a message may take before it is dead; null means any number */
   max_claims?: number | null;
-  /** With a bearer token: the origin that the token may go to, where the agent's interface is not of its card's own */
+  /** With a bearer token or an API key: the origin that the token may go to, where the agent's interface is not of its card's own */
   confirm_origin?: string;
   auth?: {
-    /** bearer or none */
+    /** bearer, api_key or none */
     type: string;
+    /** With bearer */
     token?: string;
+    /** With api_key: such as X-API-Key */
+    header?: string;
+    /** With api_key */
+    value?: string;
   };
   /** A mailbox or webhook target that receives the end of each task as an item; null for none */
   result_target_id?: string | null;
@@ -960,8 +965,10 @@ export interface Target {
   }>;
   agent_card_url?: string;
   auth?: {
-    /** bearer or none; the token is never shown */
+    /** bearer, api_key or none; token and value are never shown */
     type: string;
+    /** With api_key: the header that carries the value */
+    header?: string;
   };
   /** As the card says */
   agent_name?: string;
@@ -1015,12 +1022,17 @@ export interface TargetChanges {
   max_concurrency?: number | null;
   /** Mailboxes: how many claims a message may take before it is dead; null means any number */
   max_claims?: number | null;
-  /** With a bearer token: the origin that the token may go to, where the agent's interface is not of its card's own */
+  /** With a bearer token or an API key: the origin that the token may go to, where the agent's interface is not of its card's own */
   confirm_origin?: string;
   auth?: {
-    /** bearer or none */
+    /** bearer, api_key or none */
     type: string;
+    /** With bearer */
     token?: string;
+    /** With api_key: such as X-API-Key */
+    header?: string;
+    /** With api_key */
+    value?: string;
   };
   /** A mailbox or webhook target that receives the end of each task as an item; null for none */
   result_target_id?: string | null;

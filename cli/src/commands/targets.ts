@@ -44,6 +44,7 @@ const createOptions: Options = {
   ...settingOptions,
   name: { ...settingOptions["name"]!, help: "its name; needed" },
   "card-url": { type: "string", value: "URL", help: "an agent's card" },
+  "auth-header": { type: "string", value: "NAME", help: "the header for an agent's API key" },
 };
 
 export const targetCommands: Command = {
@@ -67,7 +68,7 @@ export const targetCommands: Command = {
       wordChoices: kinds,
       summary: "make a target: webhook, mailbox or a2a",
       details:
-        "The answer holds a webhook's signing secret, which is shown this once.\nThe bearer token of an agent is taken from POSTRIDER_AGENT_TOKEN.",
+        "The answer holds a webhook's signing secret, which is shown this once.\nThe bearer token of an agent, or its API key with --auth-header, is taken from POSTRIDER_AGENT_TOKEN.",
       options: createOptions,
       run: create,
     },
@@ -146,11 +147,17 @@ async function create(session: Session, input: Input): Promise<void> {
   if (name === undefined) throw new UsageError("--name is missing");
   const [kind] = input.words as [string];
   const token = session.env["POSTRIDER_AGENT_TOKEN"] ?? "";
-  const auth = kind !== "a2a" ? undefined : token === "" ? { type: "none" } : { type: "bearer", token };
+  const auth = kind === "a2a" ? authOf(token, input.text("auth-header")) : undefined;
   const settings = await readSettings(session, input);
   const { client } = await session.connect();
   const made: NewTarget = { ...settings, kind, name, agent_card_url: input.text("card-url"), auth };
   session.out.one(await client.createTarget(made));
+}
+
+function authOf(secret: string, header: string | undefined): NewTarget["auth"] {
+  if (header === undefined) return secret === "" ? { type: "none" } : { type: "bearer", token: secret };
+  if (secret === "") throw new UsageError("--auth-header needs the key in POSTRIDER_AGENT_TOKEN");
+  return { type: "api_key", header, value: secret };
 }
 
 async function set(session: Session, input: Input): Promise<void> {

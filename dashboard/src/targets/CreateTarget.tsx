@@ -28,7 +28,8 @@ interface Inputs {
   name: string;
   url: string;
   cardUrl: string;
-  authType: "none" | "bearer";
+  authType: "none" | "bearer" | "api_key";
+  authHeader: string;
   token: string;
   own: OwnInputs;
 }
@@ -50,6 +51,7 @@ export function CreateTarget({
     url: "",
     cardUrl: "",
     authType: "none",
+    authHeader: "",
     token: "",
     own: { customerUid, uid: "", secret: "" },
   });
@@ -88,7 +90,8 @@ export function CreateTarget({
   );
 }
 
-function newTarget(choice: Choice, { name, url, cardUrl, authType, token, own }: Inputs): NewTarget {
+function newTarget(choice: Choice, inputs: Inputs): NewTarget {
+  const { name, url, cardUrl, own } = inputs;
   const givenName = name.trim();
   const names = {
     ...(own.uid.trim() !== "" && { uid: own.uid.trim() }),
@@ -113,15 +116,26 @@ function newTarget(choice: Choice, { name, url, cardUrl, authType, token, own }:
         kind: "a2a",
         name: givenName || (URL.parse(cardUrl)?.hostname ?? "agent"),
         agent_card_url: cardUrl,
-        auth: authType === "bearer" ? { type: "bearer", token } : { type: "none" },
+        auth: authOf(inputs),
       };
+  }
+}
+
+function authOf({ authType, authHeader, token }: Inputs) {
+  switch (authType) {
+    case "none":
+      return { type: "none" };
+    case "bearer":
+      return { type: "bearer", token };
+    case "api_key":
+      return { type: "api_key", header: authHeader.trim(), value: token };
   }
 }
 
 /** The field that a refusal is about: the service's sentences begin with its name. */
 function fieldOf(error: unknown): string | undefined {
   if (!(error instanceof Problem) || (error.status !== 400 && error.code !== "uid_taken")) return undefined;
-  return /^(?:body\/)?(url|name|agent_card_url|auth\.token|auth|customer_uid|uid|secret)\b/.exec(
+  return /^(?:body\/)?(url|name|agent_card_url|auth\.token|auth\.header|auth\.value|auth|customer_uid|uid|secret)\b/.exec(
     error.message,
   )?.[1];
 }
@@ -193,7 +207,7 @@ function Fields({ choice, inputs, error, onChange }: FieldsProps) {
 }
 
 type Field = (
-  input: "name" | "url" | "cardUrl" | "token",
+  input: "name" | "url" | "cardUrl" | "token" | "authHeader",
   /** The member of the request, where it is called otherwise. */
   name?: string,
 ) => {
@@ -223,7 +237,21 @@ function AgentFields({
       >
         <option value="none">None</option>
         <option value="bearer">Bearer token</option>
+        <option value="api_key">API key in a header</option>
       </SelectField>
+      {inputs.authType === "api_key" && (
+        <TextField label="Header" required placeholder="X-API-Key" {...field("authHeader", "auth.header")} />
+      )}
+      {inputs.authType === "api_key" && (
+        <TextField
+          label="API key"
+          type="password"
+          required
+          autoComplete="off"
+          hint="Stored encrypted; it is never shown again"
+          {...field("token", "auth.value")}
+        />
+      )}
       {inputs.authType === "bearer" && (
         <TextField
           label="Token"

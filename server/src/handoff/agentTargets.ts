@@ -14,6 +14,7 @@ import type { SecretBox } from "../items/secretBox.ts";
 import { kindOf } from "../targets/store.ts";
 import { bearerContext } from "./agent/agent.ts";
 import { cardColumns } from "./card/cardStore.ts";
+import { securityRequirements, unmetSecurity } from "./card/cardSecurity.ts";
 import { examineCard } from "./card/examineCard.ts";
 import { type CardConsent, refreshCard, type RefreshDeps } from "./card/refreshCard.ts";
 
@@ -43,7 +44,9 @@ async function prepare(
   if (found.kind === "unchanged") throw new Error("a card was unchanged that had never been read");
   const { card, freshForMs } = found;
   const { auth, confirmOrigin } = input;
-  if (auth.type === "bearer") requireOrigin(card.origin, [check.url.origin, confirmOrigin]);
+  const unmet = unmetSecurity(card.security, auth);
+  if (unmet !== undefined) throw new ApiError(400, `auth: the agent card ${unmet}`);
+  if (auth.type !== "none") requireOrigin(card.origin, [check.url.origin, confirmOrigin]);
   return {
     url: card.interface.url,
     async save(transaction, target) {
@@ -54,7 +57,7 @@ async function prepare(
           target_id: target.id,
           card_url: input.agentCardUrl,
           ...cardColumns(card, { nowMs: deps.nowMs(), freshForMs }),
-          ...sealedBearer(deps.box, target.id, auth, card.origin),
+          ...sealedCredential(deps.box, target.id, auth, card.origin),
           result_target_id: input.resultTargetId ?? null,
         })
         .execute();
@@ -74,6 +77,10 @@ async function refresh(
       return;
     case "failed":
       throw new ApiError(502, `the agent card ${outcome.problem}; the last good one stays in use`);
+    case "unmet":
+      throw new ApiError(409, `the agent card ${outcome.problem}; the last good one stays in use`, {
+        code: "credential_unmet",
+      });
     case "held":
       throw new ApiError(409, `the agent card ${outcome.problem}; the last good one stays in use`, {
         code: outcome.code,
@@ -89,33 +96,36 @@ async function change(
 ): Promise<void> {
   if (resultTargetId !== undefined) await checkResultTarget(transaction, target.orgId, resultTargetId);
   const { origin } = new URL(target.url);
-  if (auth?.type === "bearer") {
+  if (auth !== undefined) {
     const known = await transaction
       .selectFrom("agent_cards")
-      .select(["card_url", "bearer_origin"])
+      .select(["card", "card_url", "bearer_origin"])
       .where("target_id", "=", target.id)
       .executeTakeFirstOrThrow();
-    requireOrigin(origin, [new URL(known.card_url).origin, known.bearer_origin, confirmOrigin]);
+    const unmet = unmetSecurity(securityRequirements(known.card as Record<string, unknown>), auth);
+    if (unmet !== undefined) throw new ApiError(400, `auth: the agent card ${unmet}`);
+    if (auth.type !== "none")
+      requireOrigin(origin, [new URL(known.card_url).origin, known.bearer_origin, confirmOrigin]);
   }
   await transaction
     .updateTable("agent_cards")
     .set({
       ...(resultTargetId !== undefined && { result_target_id: resultTargetId }),
-      ...(auth !== undefined && sealedBearer(deps.box, target.id, auth, origin)),
+      ...(auth !== undefined && sealedCredential(deps.box, target.id, auth, origin)),
     })
     .where("target_id", "=", target.id)
     .execute();
 }
 
 /**
- * A bearer goes to the origin of its agent's card, to one that it went to before, or to one that its owner names: a card
+ * A credential goes to the origin of its agent's card, to one that it went to before, or to one that its owner names: a card
  * may be changed by others than those the token was made for.
  */
 function requireOrigin(origin: string, known: readonly (string | null | undefined)[]): void {
   if (known.includes(origin)) return;
   throw new ApiError(
     409,
-    `the agent card names an interface at ${origin}, which is not the card's own origin: to send the bearer token there, add "confirm_origin": "${origin}"`,
+    `the agent card names an interface at ${origin}, which is not the card's own origin: to send the credential there, add "confirm_origin": "${origin}"`,
     { code: "origin_unconfirmed" },
   );
 }
@@ -133,10 +143,16 @@ async function checkResultTarget(
   }
 }
 
-function sealedBearer(box: SecretBox, targetId: string, auth: HandoffAuth, origin: string) {
-  if (auth.type === "none") return { bearer: null, bearer_origin: null };
-  const bearer = box.seal(Buffer.from(auth.token), bearerContext(targetId));
-  return { bearer, bearer_origin: origin };
+function sealedCredential(box: SecretBox, targetId: string, auth: HandoffAuth, origin: string) {
+  if (auth.type === "none") return { bearer: null, bearer_origin: null, auth_header: null };
+  const isKey = auth.type === "api_key";
+  const bearer = box.seal(Buffer.from(isKey ? auth.value : auth.token), bearerContext(targetId));
+  return { bearer, bearer_origin: origin, auth_header: isKey ? auth.header : null };
+}
+
+function shownAuth(row: { has_bearer: boolean; auth_header: string | null }): AgentView["auth"] {
+  if (!row.has_bearer) return { type: "none" };
+  return row.auth_header === null ? { type: "bearer" } : { type: "api_key", header: row.auth_header };
 }
 
 async function describe(queries: Queries, targetIds: readonly string[]): Promise<Map<string, AgentView>> {
@@ -154,6 +170,7 @@ async function describe(queries: Queries, targetIds: readonly string[]): Promise
       "last_error_at",
       "offered_origin",
       "bearer_origin",
+      "auth_header",
       "result_target_id",
       sql<string>`card ->> 'name'`.as("name"),
       sql<string>`card ->> 'version'`.as("version"),
@@ -166,7 +183,7 @@ async function describe(queries: Queries, targetIds: readonly string[]): Promise
       row.target_id,
       {
         agent_card_url: row.card_url,
-        auth: { type: row.has_bearer ? "bearer" : "none" },
+        auth: shownAuth(row),
         agent_name: row.name,
         agent_version: row.version,
         card_fetched_at: row.fetched_at,

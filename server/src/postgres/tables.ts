@@ -217,6 +217,7 @@ export interface AgentCardRow {
   offered_origin: string | null;
   bearer: Buffer | null;
   bearer_origin: string | null;
+  auth_header: string | null;
   result_target_id: string | null;
 }
 

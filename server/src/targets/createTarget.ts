@@ -19,6 +19,7 @@ import type { NewEndpoint, NewTarget } from "./schemas.ts";
 import { sealSigningSecret } from "../items/signingSecret.ts";
 import { isTryoutUrl, refuseTryoutUrl } from "../tryout/tryoutUrl.ts";
 import { insertTarget, type StoredTarget } from "./store.ts";
+import { nameFault, valueFault } from "./headerRules.ts";
 
 /** What targets and legacy endpoints need from the process. */
 export interface TargetDeps {
@@ -168,8 +169,8 @@ async function createAgent(
 
 /** @throws {ApiError} 400 that names the field. */
 export function readAuth(auth: NewTarget["auth"], confirmOrigin: string | undefined): HandoffAuth {
-  if (confirmOrigin !== undefined && auth?.type !== "bearer") {
-    throw new ApiError(400, "confirm_origin goes with auth of type bearer");
+  if (confirmOrigin !== undefined && auth?.type !== "bearer" && auth?.type !== "api_key") {
+    throw new ApiError(400, "confirm_origin goes with auth of type bearer or api_key");
   }
   switch (auth?.type) {
     case undefined:
@@ -179,10 +180,25 @@ export function readAuth(auth: NewTarget["auth"], confirmOrigin: string | undefi
       if (auth?.token === undefined)
         throw new ApiError(400, "auth.token is required when auth.type is bearer");
       return { type: "bearer", token: auth.token };
+    case "api_key":
+      return readApiKey(auth);
     default:
-      throw new ApiError(400, "auth.type must be bearer or none");
+      throw new ApiError(400, "auth.type must be bearer, api_key or none");
   }
 }
+
+function readApiKey({ header, value }: NonNullable<NewTarget["auth"]>): HandoffAuth {
+  if (header === undefined) throw new ApiError(400, "auth.header is required when auth.type is api_key");
+  if (value === undefined) throw new ApiError(400, "auth.value is required when auth.type is api_key");
+  const fault = nameFault(header) ?? (ownHeaders.has(header.toLowerCase()) ? "is reserved" : undefined);
+  if (fault !== undefined) throw new ApiError(400, `auth.header ${fault}`);
+  const valueProblem = valueFault(value);
+  if (valueProblem !== undefined) throw new ApiError(400, `auth.value ${valueProblem}`);
+  return { type: "api_key", header, value };
+}
+
+/** What every request to an agent carries. */
+const ownHeaders = new Set(["accept", "a2a-version", "a2a-extensions"]);
 
 /** @throws {ApiError} 400 when it is no signing secret. */
 export function importedSecret(secret: string): string {

@@ -3,12 +3,16 @@ import type { Queries } from "../postgres/tables.ts";
 import { ApiError } from "../http/contract/errors.ts";
 
 /** How the service proves itself to an agent. */
-export type HandoffAuth = { type: "none" } | { type: "bearer"; token: string };
+export type HandoffAuth =
+  | { type: "none" }
+  | { type: "bearer"; token: string }
+  /** A value in a header of the agent's choice. */
+  | { type: "api_key"; header: string; value: string };
 
 /** What an a2a target shows of its agent beside its own fields. */
 export interface AgentView {
   agent_card_url: string;
-  auth: { type: "bearer" | "none" };
+  auth: { type: "bearer" | "none" } | { type: "api_key"; header: string };
   agent_name: string;
   agent_version: string;
   /** Unix seconds of the last reading that found a good card. */

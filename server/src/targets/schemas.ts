@@ -13,7 +13,10 @@ const Kind = Type.Unsafe<TargetKind>({ type: "string", enum: ["webhook", "mailbo
 /** What an a2a target has beside the others. */
 const agent = {
   agent_card_url: Type.String(),
-  auth: Type.Object({ type: Type.String({ description: "bearer or none; the token is never shown" }) }),
+  auth: Type.Object({
+    type: Type.String({ description: "bearer, api_key or none; token and value are never shown" }),
+    header: Type.Optional(Type.String({ description: "With api_key: the header that carries the value" })),
+  }),
   agent_name: Type.String({ description: "As the card says" }),
   agent_version: Type.String({ description: "As the card says" }),
   card_fetched_at: Type.Integer({ description: "When the card in use was last read, in Unix seconds" }),
@@ -247,11 +250,17 @@ export function targetInputs(maxBodyBytes: number) {
   const agentOptions = {
     confirm_origin: Type.String({
       maxLength: 2048,
-      description: `With a bearer token: ${confirmedOrigin}`,
+      description: `With a bearer token or an API key: ${confirmedOrigin}`,
     }),
     auth: Type.Object({
-      type: Type.String({ description: "bearer or none" }),
-      token: Type.Optional(Type.String({ minLength: 1, maxLength: 4096, pattern: "^[!-~]*$" })),
+      type: Type.String({ description: "bearer, api_key or none" }),
+      token: Type.Optional(
+        Type.String({ minLength: 1, maxLength: 4096, pattern: "^[!-~]*$", description: "With bearer" }),
+      ),
+      header: Type.Optional(
+        Type.String({ minLength: 1, maxLength: 64, description: "With api_key: such as X-API-Key" }),
+      ),
+      value: Type.Optional(Type.String({ minLength: 1, maxLength: 4096, description: "With api_key" })),
     }),
     result_target_id: Type.Union([Type.String({ pattern: "^[0-9a-f]{32}$" }), Type.Null()], {
       description: "A mailbox or webhook target that receives the end of each task as an item; null for none",

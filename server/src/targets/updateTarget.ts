@@ -6,7 +6,7 @@ import { checkUrl, ofDelivery, readAuth, type TargetDeps } from "./createTarget.
 import { filterChanges } from "./filter.ts";
 import { checkEventTypes } from "./eventTypes.ts";
 import { changeHeaders, refuseOtherOrigin } from "./changeHeaders.ts";
-import { type AgentChanges, handoffTargets } from "./handoffTargets.ts";
+import { type AgentChanges, type HandoffAuth, handoffTargets } from "./handoffTargets.ts";
 import { checkMetadata } from "./metadata.ts";
 import { rateChanges } from "./limits.ts";
 import type { TargetChanges } from "./schemas.ts";
@@ -150,20 +150,36 @@ async function agentDifferences(
 ): Promise<Required<TargetChange>["beside"]> {
   const present = await transaction
     .selectFrom("agent_cards")
-    .select(["result_target_id", "bearer_origin"])
+    .select(["result_target_id", "bearer_origin", "auth_header"])
     .where("target_id", "=", targetId)
     .executeTakeFirst();
   return {
     before: {
-      ...(auth && { auth: present?.bearer_origin === null ? "none" : "bearer" }),
+      ...(auth && { auth: authName(present) }),
       ...(resultTargetId !== undefined && { result_target_id: present?.result_target_id ?? null }),
     },
     after: {
-      ...(auth && { auth: auth.type === "bearer" ? "bearer (a new token)" : "none" }),
+      ...(auth && { auth: newAuthName(auth) }),
       ...(confirmOrigin !== undefined && { confirm_origin: confirmOrigin }),
       ...(resultTargetId !== undefined && { result_target_id: resultTargetId }),
     },
   };
+}
+
+function authName(card: { bearer_origin: string | null; auth_header: string | null } | undefined): string {
+  if (card?.bearer_origin == null) return "none";
+  return card.auth_header === null ? "bearer" : `api_key in ${card.auth_header}`;
+}
+
+function newAuthName(auth: HandoffAuth): string {
+  switch (auth.type) {
+    case "none":
+      return "none";
+    case "bearer":
+      return "bearer (a new token)";
+    case "api_key":
+      return `api_key in ${auth.header} (a new value)`;
+  }
 }
 
 function applicable(kind: TargetKind, input: TargetChanges): TargetChanges {

@@ -38,6 +38,7 @@ interface Row {
   push_notifications: boolean;
   bearer: Buffer | null;
   bearer_origin: string | null;
+  auth_header: string | null;
 }
 
 const maxKnown = 1_000;
@@ -64,7 +65,7 @@ export async function loadAgent(pool: pg.Pool, box: SecretBox, targetId: string)
   const { rows } = await pool.query<Row>({
     name: "load_agent",
     text: `select t.id, t.org_id, t.version, t.url, c.tenant, c.extensions, c.push_notifications, c.bearer,
-             c.bearer_origin
+             c.bearer_origin, c.auth_header
            from targets t
            join agent_cards c on c.target_id = t.id
            where t.id = $1`,
@@ -95,16 +96,22 @@ export function bearerContext(targetId: string): string {
   return `a2a-bearer:${targetId}`;
 }
 
-function openCredential(box: SecretBox, { id, url, bearer, bearer_origin }: Row): Agent["credential"] {
+function openCredential(
+  box: SecretBox,
+  { id, url, bearer, bearer_origin, auth_header }: Row,
+): Agent["credential"] {
   if (bearer === null) return { header: null, mask: noMask };
   // Cards that would break this are not taken over; this is the last door.
   if (new URL(url).origin !== bearer_origin) {
-    return { fault: "the bearer token belongs to another origin than the agent's interface" };
+    return { fault: "the credential belongs to another origin than the agent's interface" };
   }
   try {
-    const token = box.open(bearer, bearerContext(id)).toString("utf8");
-    return { header: ["authorization", `Bearer ${token}`], mask: createCredentialMask([token]) };
+    const secret = box.open(bearer, bearerContext(id)).toString("utf8");
+    const mask = createCredentialMask([secret]);
+    return auth_header === null
+      ? { header: ["authorization", `Bearer ${secret}`], mask }
+      : { header: [auth_header, secret], mask };
   } catch (error) {
-    return { fault: `the bearer token cannot be opened: ${(error as Error).message}` };
+    return { fault: `the agent's credential cannot be opened: ${(error as Error).message}` };
   }
 }

@@ -54,6 +54,7 @@ export async function readCard(queries: Queries, targetId: string) {
       "c.signature",
       "c.failures",
       "c.bearer_origin",
+      "c.auth_header",
       "t.url",
     ])
     .where("c.target_id", "=", targetId)

@@ -1,4 +1,5 @@
 import { isUtf8 } from "node:buffer";
+import { type SecurityRequirement, securityRequirements } from "./cardSecurity.ts";
 import { isPlainLine } from "../../http/contract/plainText.ts";
 
 /** What the service needs to know of an agent, taken from a card that was found whole and usable. */
@@ -12,6 +13,8 @@ export interface AgentCard {
   /** URIs of the extensions that the agent knows; a message that names one of them activates it. */
   extensions: string[];
   signatures: CardSignature[];
+  /** What it demands of its clients: one of these. */
+  security: SecurityRequirement[];
   /** The card as received. */
   document: Readonly<Record<string, unknown>>;
 }
@@ -98,6 +101,7 @@ function readCard(document: Readonly<Record<string, unknown>>): AgentCard {
     pushNotifications: capabilities["pushNotifications"] === true,
     extensions: readExtensions(capabilities["extensions"]),
     signatures: readSignatures(document["signatures"]),
+    security: securityRequirements(document),
     document,
   };
 }

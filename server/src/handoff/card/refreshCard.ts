@@ -3,6 +3,7 @@ import type { Queries } from "../../postgres/tables.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { cardRetryMs } from "./cardFreshness.ts";
 import type { CardSignatureState } from "./cardSignature.ts";
+import { type CredentialForm, unmetSecurity } from "./cardSecurity.ts";
 import { noteCardFailure, noteCardUnchanged, readCard, replaceCard, takeDueCards } from "./cardStore.ts";
 import { examineCard, type ExamineDeps, type GoodCard } from "./examineCard.ts";
 
@@ -14,7 +15,7 @@ export interface RefreshDeps extends ExamineDeps {
 
 /** What the owner agrees to; a card that needs it is not used before. */
 export interface CardConsent {
-  /** The origin that the bearer token may go to from now on. */
+  /** The origin that the credential may go to from now on. */
   confirmOrigin?: string | undefined;
   /** What the signatures of a card may say now, although they were verified before. */
   confirmSignature?: string | undefined;
@@ -24,6 +25,8 @@ export interface CardConsent {
 export type RefreshOutcome =
   | { kind: "current"; isInterfaceChanged: boolean }
   | { kind: "failed"; problem: string }
+  /** The card is good, and demands a credential that the target does not have. */
+  | { kind: "unmet"; problem: string }
   /** The card is good, and waits for the owner's consent. */
   | { kind: "held"; problem: string; code: HeldCode }
   | { kind: "gone" };
@@ -56,6 +59,15 @@ export async function refreshCard(
       await noteCardUnchanged(deps.queries, targetId, { nowMs, freshForMs: found.freshForMs });
       return { kind: "current", isInterfaceChanged: false };
     case "good": {
+      const unmet = unmetSecurity(found.card.security, formOf(stored));
+      if (unmet !== undefined) {
+        await noteCardFailure(deps.queries, targetId, {
+          problem: unmet,
+          nowMs,
+          retryInMs: cardRetryMs(stored.failures + 1),
+        });
+        return { kind: "unmet", problem: unmet };
+      }
       const needed = consentNeeded(stored, found.card, options);
       const replaced =
         needed === undefined &&
@@ -78,6 +90,11 @@ export async function refreshCard(
       return { kind: "held", ...held };
     }
   }
+}
+
+function formOf(stored: { bearer_origin: string | null; auth_header: string | null }): CredentialForm {
+  if (stored.bearer_origin === null) return { type: "none" };
+  return stored.auth_header === null ? { type: "bearer" } : { type: "api_key", header: stored.auth_header };
 }
 
 /** Why a good card may not be used without the owner's word; undefined when it may. */
@@ -108,7 +125,7 @@ interface Held {
 function unconfirmedOrigin(origin: string): Held {
   return {
     code: "origin_unconfirmed",
-    problem: `names an interface at ${origin}, and the bearer token was given for another origin: to send it there, refresh with {"confirm_origin": "${origin}"}`,
+    problem: `names an interface at ${origin}, and the credential was given for another origin: to send it there, refresh with {"confirm_origin": "${origin}"}`,
   };
 }
 
@@ -131,7 +148,7 @@ export async function refreshDueCards(
     for (let id = due.pop(); id !== undefined && !isStopping(); id = due.pop()) {
       counts.cards++;
       const outcome = await refreshCard(deps, id);
-      if (outcome.kind !== "failed" && outcome.kind !== "held") continue;
+      if (outcome.kind === "current" || outcome.kind === "gone") continue;
       counts.failed++;
       deps.log.warn({ target_id: id, reason: outcome.problem }, "an agent card could not be renewed");
     }

@@ -40,6 +40,7 @@ export const errorCodes = {
   too_many_replays: "as many replays are running as a workspace may have",
   replay_ended: "the replay has replayed everything",
   origin_unconfirmed: "a bearer token would go to another origin, which needs confirm_origin",
+  credential_unmet: "the agent's card demands a credential that the target does not have",
   signature_unconfirmed: "a card's signature is not what it was, which needs confirm_signature",
   headers_needed:
     "the target has secret headers for another origin, which have to be given again with the new url",

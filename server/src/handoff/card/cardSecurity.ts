@@ -1,0 +1,136 @@
+/** A way in which an agent wants to be told who calls, as far as it can be met. */
+export type SecurityScheme =
+  /** A token in `Authorization: Bearer`. */
+  | { kind: "bearer"; name: string; described: string }
+  /** A key in a header. */
+  | { kind: "header"; name: string; header: string; takesBearer: boolean; described: string }
+  /** Nothing that a target can have. */
+  | { kind: "other"; name: string; described: string };
+
+/** One alternative of a card's requirements: all of these schemes together. */
+export type SecurityRequirement = readonly SecurityScheme[];
+
+/** What a target proves itself with. */
+export type CredentialForm = { type: "none" } | { type: "bearer" } | { type: "api_key"; header: string };
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * What a card demands (A2A 1.0, sections 4.4 and 4.5): one of these alternatives. Empty when it demands nothing, also when it
+ * offers an empty alternative. A requirement that cannot be read is left out: the agent itself will refuse what it does not like.
+ */
+export function securityRequirements(document: Fields): SecurityRequirement[] {
+  const written = document["securityRequirements"] ?? document["security"];
+  if (!Array.isArray(written)) return [];
+  const schemes = isFields(document["securitySchemes"]) ? document["securitySchemes"] : {};
+  const alternatives = written.filter(isFields).map((one) => {
+    const names = isFields(one["schemes"]) ? one["schemes"] : one;
+    return Object.keys(names).map((name) => readScheme(name, schemes[name]));
+  });
+  return alternatives.some((one) => one.length === 0) ? [] : alternatives;
+}
+
+/** Why the agent would refuse this credential, after `the agent card `; undefined where one alternative is met. */
+export function unmetSecurity(
+  requirements: readonly SecurityRequirement[],
+  form: CredentialForm,
+): string | undefined {
+  if (requirements.length === 0) return undefined;
+  if (requirements.some((one) => one.every((scheme) => isMet(scheme, form)))) return undefined;
+  const said = requirements
+    .map((one) => one.map(({ name, described }) => `${JSON.stringify(name)} (${described})`).join(" and "))
+    .join(", or ");
+  return `demands ${said}, which auth of type ${form.type} does not give${advice(requirements)}`;
+}
+
+function isMet(scheme: SecurityScheme, form: CredentialForm): boolean {
+  switch (scheme.kind) {
+    case "bearer":
+      return form.type === "bearer";
+    case "header":
+      return (
+        (form.type === "api_key" && form.header.toLowerCase() === scheme.header.toLowerCase()) ||
+        (form.type === "bearer" && scheme.takesBearer)
+      );
+    case "other":
+      return false;
+  }
+}
+
+/** What the owner can do, for the first alternative of a single scheme that a target can have. */
+function advice(requirements: readonly SecurityRequirement[]): string {
+  const [scheme] =
+    requirements.find(([one, ...others]) => others.length === 0 && one!.kind !== "other") ?? [];
+  if (scheme === undefined) return "";
+  return scheme.kind === "bearer"
+    ? ': give auth as {"type": "bearer", "token": "…"}'
+    : `: give auth as {"type": "api_key", "header": ${JSON.stringify((scheme as { header: string }).header)}, "value": "…"}`;
+}
+
+/** The schemes of section 4.5, as ProtoJSON has them, as OpenAPI writes them, and as the JavaScript SDK leaks them. */
+function readScheme(name: string, written: unknown): SecurityScheme {
+  const [form, fields] = formOf(written);
+  const text = (field: string): string => (typeof fields[field] === "string" ? fields[field] : "");
+  switch (form) {
+    case "httpauthsecurityscheme":
+    case "http": {
+      const scheme = text("scheme");
+      return scheme.toLowerCase() === "bearer"
+        ? { kind: "bearer", name, described: "an HTTP bearer token" }
+        : {
+            kind: "header",
+            name,
+            header: "Authorization",
+            takesBearer: false,
+            described: `HTTP ${shown(scheme)}`,
+          };
+    }
+    case "oauth2securityscheme":
+    case "oauth2":
+      return { kind: "bearer", name, described: "an OAuth 2.0 token" };
+    case "openidconnectsecurityscheme":
+    case "openidconnect":
+      return { kind: "bearer", name, described: "an OpenID Connect token" };
+    case "apikeysecurityscheme":
+    case "apikey": {
+      const location = text("location") || text("in");
+      const header = text("name");
+      return location === "header" && header !== ""
+        ? {
+            kind: "header",
+            name,
+            header,
+            takesBearer: header.toLowerCase() === "authorization",
+            described: `an API key in the header ${shown(header)}`,
+          }
+        : { kind: "other", name, described: `an API key in ${shown(location)}` };
+    }
+    case "mtlssecurityscheme":
+    case "mutualtls":
+      return { kind: "other", name, described: "mutual TLS" };
+    default:
+      return { kind: "other", name, described: "a scheme that the card does not describe" };
+  }
+}
+
+/** The scheme's kind in lower case, and its fields. */
+function formOf(written: unknown): [form: string, fields: Fields] {
+  if (!isFields(written)) return ["", {}];
+  if (typeof written["type"] === "string") return [written["type"].toLowerCase(), written];
+  const leaked = written["scheme"];
+  if (isFields(leaked) && typeof leaked["$case"] === "string") {
+    return [leaked["$case"].toLowerCase(), isFields(leaked["value"]) ? leaked["value"] : {}];
+  }
+  const [member] = Object.entries(written).filter(([, value]) => isFields(value));
+  return member === undefined ? ["", {}] : [member[0].toLowerCase(), member[1] as Fields];
+}
+
+function isFields(value: unknown): value is Fields {
+  return value !== null && typeof value === "object" && !Array.isArray(value);
+}
+
+const maxShownCharacters = 64;
+
+function shown(text: string): string {
+  return text.replaceAll(/[^\u0020-\u007e]/g, "?").slice(0, maxShownCharacters);
+}
