@@ -1,5 +1,6 @@
 import { type Static, Type } from "typebox";
 import { notFound } from "../http/contract/errors.ts";
+import { createReadTurns } from "../http/contract/readTurns.ts";
 import { route, type Routes } from "../http/contract/route.ts";
 import { IdParams } from "../http/contract/schemas.ts";
 import { isId } from "../postgres/ids.ts";
@@ -12,8 +13,12 @@ becomes one new event, as a single replay makes it: not billed, with \`source_ev
 accepted or ends later is not part of it. What cannot be replayed is counted as skipped. A target with much waiting gets \
 no more until it has caught up, so that new items are not held up. At most ${maxRunning} run at a time.`;
 
+/** Counting takes up to two seconds, at a start as in a dry run. */
+const counting = { name: "replay-counts", underWay: 1, waiting: 20, retryAfterSeconds: 2 };
+
 /** `/api/v1/replays`: replays of many events, as jobs. */
 export function replayRoutes(deps: StartDeps): Routes<"start" | "list" | "read" | "cancel"> {
+  const turns = createReadTurns(counting);
   return {
     start: route(
       {
@@ -21,15 +26,23 @@ export function replayRoutes(deps: StartDeps): Routes<"start" | "list" | "read" 
         description: about,
         body: NewReplay,
         response: { 200: DryRun, 202: ReplayJob },
-        errors: { 404: "There is no such target", 409: "Too many replays are running" },
+        errors: {
+          404: "There is no such target",
+          409: "Too many replays are running",
+          429: "The workspace has too many counts of replays under way",
+        },
       },
       async ({ caller, body, reply }) => {
         const { filter, rate_per_second: ratePerSecond = rates.default } = body;
         if (body.dry_run === true) {
-          const { count, isExact, sample } = await tryReplay(deps, caller.orgId, filter);
+          const { count, isExact, sample } = await turns(caller.orgId, reply, () =>
+            tryReplay(deps, caller.orgId, filter),
+          );
           return { count, count_is_exact: isExact, sample };
         }
-        const replay = await startReplay(deps, caller, { filter, ratePerSecond });
+        const replay = await turns(caller.orgId, reply, () =>
+          startReplay(deps, caller, { filter, ratePerSecond }),
+        );
         void reply.code(202);
         return replayAnswer(replay);
       },

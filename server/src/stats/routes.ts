@@ -1,6 +1,7 @@
 import type { Static } from "typebox";
 import type pg from "pg";
 import { notFound, ApiError } from "../http/contract/errors.ts";
+import { createReadTurns } from "../http/contract/readTurns.ts";
 import { route, type Routes } from "../http/contract/route.ts";
 import { IdParams } from "../http/contract/schemas.ts";
 import { type MailboxRouteDeps, readDeps } from "../mailbox/routes.ts";
@@ -18,8 +19,12 @@ export interface StatsDeps extends MailboxRouteDeps {
   nowMs: () => number;
 }
 
+/** A page asks for the figures of many targets at once, six at a time, as browsers do. */
+const summing = { name: "stats", underWay: 3, waiting: 60, retryAfterSeconds: 1 };
+
 /** What happened at targets over time, and how each of them fares now. */
 export function statsRoutes(deps: StatsDeps): Routes<"read" | "health"> {
+  const turns = createReadTurns(summing);
   return {
     read: route(
       {
@@ -28,8 +33,9 @@ export function statsRoutes(deps: StatsDeps): Routes<"read" | "health"> {
           "Steps in which nothing happened are left out. An id that is no target of the workspace has none.",
         querystring: StatsQuery,
         response: { 200: Stats },
+        errors: { 429: "The workspace has too many of these requests under way" },
       },
-      async ({ caller, query }) => {
+      async ({ caller, query, reply }) => {
         const { target_id: targetId, from, to, step } = query;
         if (step !== undefined && !isStep(step))
           throw new ApiError(
@@ -39,7 +45,7 @@ export function statsRoutes(deps: StatsDeps): Routes<"read" | "health"> {
         const range = rangeOf({ from, to, step }, Math.floor(deps.nowMs() / 1000));
         if (targetId !== undefined && !isId(targetId)) return { ...range, ...noStats };
         const scope = { orgId: caller.orgId, targetId };
-        return { ...range, ...(await readStats(deps.pool, scope, range)) };
+        return { ...range, ...(await turns(caller.orgId, reply, () => readStats(deps.pool, scope, range))) };
       },
     ),
     health: route(
