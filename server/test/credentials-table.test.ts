@@ -228,19 +228,16 @@ describe("limited credentials", () => {
     let credentials = await limitedCredentials();
     const found: string[] = [];
     const expected: string[] = [];
+    const misnamed: string[] = [];
     for (const row of rows.filter(({ credential }) => credential !== "none")) {
       const route = `${row.method} ${row.path}`;
       for (const scope of Object.keys(credentials)) {
         const answer = await call(ending(row), credentials[scope]!);
         const code = answer.headers["x-error-code"];
         const isRefused = answer.status === 403 && (code === "scope_refused" || isOtherKind(row, scope));
-        if (scope === "portal" && isRefused) {
-          expect([route, code, answer.body.error]).toEqual([
-            route,
-            "scope_refused",
-            expect.stringContaining("a customer's"),
-          ]);
-        }
+        const isCalledACustomers = code === "scope_refused" && /a customer's/.test(String(answer.body.error));
+        if (scope === "portal" && isRefused && !isCalledACustomers)
+          misnamed.push(`${route}: ${String(code)} ${String(answer.body.error)}`);
         // Nothing else keeps such a key out: what it may not reach, and what is not there, is unknown to it.
         expect([401, 403].includes(answer.status), `${route} with ${scope}: ${answer.status}`).toBe(
           isRefused,
@@ -251,6 +248,7 @@ describe("limited credentials", () => {
       }
       for (const scope of documented.get(route) ?? []) expected.push(`${route}: ${scope}`);
     }
+    expect(misnamed).toEqual([]);
     expect(found.toSorted()).toEqual(expected.toSorted());
   });
 });

@@ -6,7 +6,6 @@ import { createAgentTarget, requestAgentTarget } from "./support/agentTargets.ts
 import { answerJson, type CardServer, startCardServer, wholeCard } from "./support/cardServer.ts";
 import { type Answer, createTestNode, refusal, signUp } from "./support/testNode.ts";
 import { file, loopbackTargets, sharedNodeTest } from "./support/fixtures.ts";
-import { until } from "./support/until.ts";
 
 const it = sharedNodeTest(loopbackTargets)
   .extend(
@@ -75,85 +74,6 @@ describe("an a2a target", () => {
     expect((await create()).status).toBe(400);
     const after = await node.call("GET", "/api/v1/targets", { key: account.api_key });
     expect(after.body).toEqual(before.body);
-  });
-});
-
-describe("a card that demands a credential", () => {
-  const demanding = (origin: string): Record<string, unknown> =>
-    wholeCard(`${origin}/a2a`, {
-      securitySchemes: { key: { apiKeySecurityScheme: { location: "header", name: "X-API-Key" } } },
-      securityRequirements: [{ schemes: { key: { list: [] } } }],
-    });
-  const auth = { type: "api_key", header: "X-API-Key", value: "a-key-that-nobody-may-see" };
-
-  it("is refused at the creation without it, with the scheme's name", async ({ cards, serve, create }) => {
-    serve(demanding(cards.origin));
-    for (const other of [undefined, { type: "none" }, { type: "bearer", token: "x".repeat(20) }]) {
-      const { status, body } = await create(other === undefined ? {} : { auth: other });
-      expect(status).toBe(400);
-      expect(body.error).toContain('auth: the agent card demands "key" (an API key in the header X-API-Key)');
-    }
-  });
-
-  it("gets it in its header, and shows the header alone", async ({ cards, serve, create, node, account }) => {
-    serve(demanding(cards.origin));
-    const { status, body } = await create({ auth });
-    expect([status, body.auth]).toEqual([200, { type: "api_key", header: "X-API-Key" }]);
-    expect(JSON.stringify(body)).not.toContain(auth.value);
-    const seen = new Promise((resolve) => {
-      cards.answer = (response, headers) => {
-        resolve(headers["x-api-key"]);
-        answerJson(response, {
-          message: { messageId: "m", role: "ROLE_AGENT", parts: [{ text: auth.value }] },
-        });
-      };
-    });
-    const key = account.api_key;
-    const { body: item } = await node.call("POST", `/t/${body.id}`, { key, body: {} });
-    expect(await seen).toBe(auth.value);
-    const read = () => node.call("GET", `/api/v1/events/${item.id}`, { key });
-    const { body: after } = await until(read, (answer) => answer.body.event.status === "DELIVERED");
-    expect(after.handoff.status_message).toBe("[token]");
-    expect(JSON.stringify(after)).not.toContain(auth.value);
-  });
-
-  it("stays out at a refresh of a target that lacks it, and the last good card stays in use", async ({
-    cards,
-    serve,
-    create,
-    refresh,
-    read,
-    node,
-    account,
-  }) => {
-    serve(wholeCard(`${cards.origin}/a2a`));
-    const { id } = (await create()).body;
-    serve(demanding(`${cards.origin}/new`));
-    const refused = await refresh(id);
-    expect([refused.status, refused.headers["x-error-code"]]).toEqual([409, "credential_unmet"]);
-    expect(refused.body.error).toMatch(/demands "key" .*; the last good one stays in use$/);
-    expect(await read(id)).toMatchObject({
-      url: `${cards.origin}/a2a`,
-      card_error: expect.stringContaining('demands "key"'),
-    });
-    const patch = { key: account.api_key, body: { auth } };
-    expect((await node.call("PATCH", `/api/v1/targets/${id}`, patch)).status).toBe(200);
-    expect((await refresh(id)).body).toMatchObject({ url: `${cards.origin}/new/a2a`, card_error: null });
-    const without = { key: account.api_key, body: { auth: { type: "none" } } };
-    expect((await node.call("PATCH", `/api/v1/targets/${id}`, without)).status).toBe(400);
-  });
-
-  it.for([
-    [{ type: "api_key", value: "v" }, "auth.header is required"],
-    [{ type: "api_key", header: "X-Key" }, "auth.value is required"],
-    [{ type: "api_key", header: "Host", value: "v" }, "auth.header is reserved"],
-    [{ type: "api_key", header: "A2A-Version", value: "v" }, "auth.header is reserved"],
-    [{ type: "api_key", header: "a b", value: "v" }, "auth.header is no name"],
-    [{ type: "api_key", header: "X-Key", value: "a\nb" }, "auth.value must be printable"],
-    [{ type: "basic" }, "auth.type must be bearer, api_key or none"],
-  ] as const)("cannot be given as %j", async ([wrong, message], { create }) => {
-    const { status, body } = await create({ auth: wrong });
-    expect([status, body.error]).toEqual([400, expect.stringContaining(message)]);
   });
 });
 

@@ -13,13 +13,20 @@ it.each([
 });
 
 it("no host that the URL standard takes ends a directive or adds a source", () => {
+  const source = fc
+    .string({ unit: "grapheme-ascii", minLength: 1, maxLength: 12 })
+    .map((text) => URL.parse(`https://${text}/`))
+    .filter((url) => url !== null)
+    .map(contentSource)
+    .filter((found) => found !== undefined);
   fc.assert(
-    fc.property(fc.string({ unit: "grapheme-ascii", minLength: 1, maxLength: 12 }), (text) => {
-      const url = URL.parse(`https://${text}/`);
-      const source = url === null ? undefined : contentSource(url);
-      if (source !== undefined)
-        expect(source).toMatch(/^https:\/\/(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d+)?$/);
+    fc.property(source, (found) => {
+      expect(found).toMatch(/^https:\/\/(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d+)?$/);
     }),
-    { seed: 1, numRuns: 5_000, examples: [["x;sandbox"], ["x,y"], ["x'y"], ["a*b"], ['x"y']] },
+    { seed: 1, numRuns: 2_000 },
   );
+});
+
+it.each(["x;sandbox", "x,y", "x'y", "a*b", "a(b)", "-a.example", "a..b"])("%s is none", (host) => {
+  expect(contentSource(new URL(`https://${host}/l.png`))).toBeUndefined();
 });

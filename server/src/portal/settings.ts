@@ -98,7 +98,7 @@ function checkOrigins(origins: readonly string[]): string[] {
 function checkOrigin(text: string): string {
   const url = URL.parse(text);
   const isAllowed = url?.protocol === "https:" || (url?.protocol === "http:" && isThisMachine(url.hostname));
-  const source = isAllowed ? contentSource(url!) : undefined;
+  const source = isAllowed ? contentSource(url) : undefined;
   if (source === undefined || !/^https?:\/\/[^/?#@\s]+\/?$/i.test(text)) {
     throw new ApiError(
       400,

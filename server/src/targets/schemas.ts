@@ -226,6 +226,27 @@ const names = {
   filter: Type.Union([FilterField, Type.Null()]),
 };
 
+/** What is set of an agent. */
+const agentOptions = {
+  confirm_origin: Type.String({
+    maxLength: 2048,
+    description: `With a bearer token or an API key: ${confirmedOrigin}`,
+  }),
+  auth: Type.Object({
+    type: Type.String({ description: "bearer, api_key or none" }),
+    token: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 4096, pattern: "^[!-~]*$", description: "With bearer" }),
+    ),
+    header: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 64, description: "With api_key: such as X-API-Key" }),
+    ),
+    value: Type.Optional(Type.String({ minLength: 1, maxLength: 4096, description: "With api_key" })),
+  }),
+  result_target_id: Type.Union([Type.String({ pattern: "^[0-9a-f]{32}$" }), Type.Null()], {
+    description: "A mailbox or webhook target that receives the end of each task as an item; null for none",
+  }),
+};
+
 /** The bodies that create and change targets; `max_payload_bytes` is bounded by the service's own limit. */
 export function targetInputs(maxBodyBytes: number) {
   const options = {
@@ -245,25 +266,6 @@ export function targetInputs(maxBodyBytes: number) {
   const mailbox = {
     max_claims: Type.Union([Type.Integer({ minimum: 1, maximum: 1000 }), Type.Null()], {
       description: "Mailboxes: how many claims a message may take before it is dead; null means any number",
-    }),
-  };
-  const agentOptions = {
-    confirm_origin: Type.String({
-      maxLength: 2048,
-      description: `With a bearer token or an API key: ${confirmedOrigin}`,
-    }),
-    auth: Type.Object({
-      type: Type.String({ description: "bearer, api_key or none" }),
-      token: Type.Optional(
-        Type.String({ minLength: 1, maxLength: 4096, pattern: "^[!-~]*$", description: "With bearer" }),
-      ),
-      header: Type.Optional(
-        Type.String({ minLength: 1, maxLength: 64, description: "With api_key: such as X-API-Key" }),
-      ),
-      value: Type.Optional(Type.String({ minLength: 1, maxLength: 4096, description: "With api_key" })),
-    }),
-    result_target_id: Type.Union([Type.String({ pattern: "^[0-9a-f]{32}$" }), Type.Null()], {
-      description: "A mailbox or webhook target that receives the end of each task as an item; null for none",
     }),
   };
   const discardHeld = Type.Boolean({

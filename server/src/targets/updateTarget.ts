@@ -167,7 +167,7 @@ async function agentDifferences(
 }
 
 function authName(card: { bearer_origin: string | null; auth_header: string | null } | undefined): string {
-  if (card?.bearer_origin == null) return "none";
+  if (card === undefined || card.bearer_origin === null) return "none";
   return card.auth_header === null ? "bearer" : `api_key in ${card.auth_header}`;
 }
 

@@ -121,7 +121,7 @@ function formOf(written: unknown): [form: string, fields: Fields] {
   if (isFields(leaked) && typeof leaked["$case"] === "string") {
     return [leaked["$case"].toLowerCase(), isFields(leaked["value"]) ? leaked["value"] : {}];
   }
-  const [member] = Object.entries(written).filter(([, value]) => isFields(value));
+  const member = Object.entries(written).find(([, value]) => isFields(value));
   return member === undefined ? ["", {}] : [member[0].toLowerCase(), member[1] as Fields];
 }
 
