@@ -47,3 +47,26 @@ it.for(["alerts.yml", "grafana.json"])("%s", async (file, { complaints, labelNam
   const unknown = grouped.filter((label) => !addedLabels.includes(label) && !labelNames().has(label));
   expect([...missing, ...unknown.map((label) => `no metric has the label ${label}`)]).toEqual([]);
 });
+
+/** The rules of `promtool check metrics` for names, help and units. */
+it("every metric is named as promtool asks", ({ metrics }) => {
+  const types = new Map(
+    [...metrics.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name, type]) => [name!, type!]),
+  );
+  const helped = new Set([...metrics.matchAll(/^# HELP (\S+) \S/gm)].map(([, name]) => name!));
+  expect(types.size).toBeGreaterThan(30);
+  const rules: [complaint: string, isBroken: (name: string, type: string) => boolean][] = [
+    ["has no help", (name) => !helped.has(name)],
+    ["ends in _total, or should", (name, type) => (type === "counter") !== name.endsWith("_total")],
+    ["ends in a reserved word", (name) => /_(?:bucket|count|sum)$/.test(name)],
+    ["is not in a base unit", (name) => otherUnits.test(name)],
+    ["has capitals or colons", (name) => /[A-Z:]/.test(name)],
+  ];
+  const complaints = rules.flatMap(([complaint, isBroken]) =>
+    [...types].filter(([name, type]) => isBroken(name, type)).map(([name]) => `${name} ${complaint}`),
+  );
+  expect(complaints).toEqual([]);
+});
+
+const otherUnits =
+  /_(?:ms|milliseconds|minutes?|hours?|days?|weeks?|kilobytes|megabytes|bits|percent)(?:_|$)/;

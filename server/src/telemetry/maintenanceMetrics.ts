@@ -19,7 +19,7 @@ export function registerMaintenanceMetrics(registry: Registry, state: Maintenanc
     },
   });
   void new Gauge({
-    name: "postrider_retention_held_days",
+    name: "postrider_retention_held_partitions",
     help: "Days past retention that are kept, because more than two would be dropped within 24 hours.",
     registers: [registry],
     collect() {
