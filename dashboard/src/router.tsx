@@ -1,13 +1,9 @@
-import {
-  createRootRoute,
-  createRoute,
-  createRouter,
-  lazyRouteComponent,
-  Outlet,
-} from "@tanstack/react-router";
+import { createRootRoute, createRoute, createRouter, Outlet } from "@tanstack/react-router";
 import { basePath } from "./api/basePath.ts";
 import { Problem } from "./api/problem.ts";
 import { Redirect } from "./shell/Redirect.tsx";
+import { lazyPage } from "./shell/lazyPage.tsx";
+import { reloadWhenBack } from "./shell/replacedPage.ts";
 import { Shell } from "./shell/Shell.tsx";
 import type { Search } from "./shell/useUrlState.ts";
 import { NotFoundPage, ProblemCard } from "./states/ProblemCard.tsx";
@@ -19,118 +15,118 @@ const routeTree = root.addChildren([
   createRoute({
     getParentRoute: () => root,
     path: "/sign-in",
-    component: lazyRouteComponent(() => import("./signIn/SignInPage.tsx"), "SignInPage"),
+    component: lazyPage(() => import("./signIn/SignInPage.tsx"), "SignInPage"),
   }),
   createRoute({
     getParentRoute: () => root,
     path: "/sign-up",
-    component: lazyRouteComponent(() => import("./signIn/SignUpPage.tsx"), "SignUpPage"),
+    component: lazyPage(() => import("./signIn/SignUpPage.tsx"), "SignUpPage"),
   }),
   createRoute({
     getParentRoute: () => root,
     path: "/join",
-    component: lazyRouteComponent(() => import("./signIn/JoinPage.tsx"), "JoinPage"),
+    component: lazyPage(() => import("./signIn/JoinPage.tsx"), "JoinPage"),
   }),
   createRoute({
     getParentRoute: () => root,
     path: "/demo",
-    component: lazyRouteComponent(() => import("./demo/DemoPage.tsx"), "DemoPage"),
+    component: lazyPage(() => import("./demo/DemoPage.tsx"), "DemoPage"),
   }),
   createRoute({
     getParentRoute: () => root,
     path: "/portal/$org",
-    component: lazyRouteComponent(() => import("./portal/PortalPage.tsx"), "PortalPage"),
+    component: lazyPage(() => import("./portal/PortalPage.tsx"), "PortalPage"),
   }),
   shell.addChildren([
     createRoute({
       getParentRoute: () => shell,
       path: "/",
-      component: lazyRouteComponent(() => import("./overview/OverviewPage.tsx"), "OverviewPage"),
+      component: lazyPage(() => import("./overview/OverviewPage.tsx"), "OverviewPage"),
     }),
     createRoute({
       getParentRoute: () => shell,
       path: "/start",
-      component: lazyRouteComponent(() => import("./start/StartPage.tsx"), "StartPage"),
+      component: lazyPage(() => import("./start/StartPage.tsx"), "StartPage"),
     }),
     createRoute({
       getParentRoute: () => shell,
       path: "/items",
-      component: lazyRouteComponent(() => import("./items/ItemsPage.tsx"), "ItemsPage"),
+      component: lazyPage(() => import("./items/ItemsPage.tsx"), "ItemsPage"),
     }),
     createRoute({
       getParentRoute: () => shell,
       path: "/items/$id",
-      component: lazyRouteComponent(() => import("./items/ItemPage.tsx"), "ItemPage"),
+      component: lazyPage(() => import("./items/ItemPage.tsx"), "ItemPage"),
     }),
     createRoute({
       getParentRoute: () => shell,
       path: "/targets",
-      component: lazyRouteComponent(() => import("./targets/TargetsPage.tsx"), "TargetsPage"),
+      component: lazyPage(() => import("./targets/TargetsPage.tsx"), "TargetsPage"),
     }),
     createRoute({
       getParentRoute: () => shell,
       path: "/targets/new",
-      component: lazyRouteComponent(() => import("./targets/NewTargetPage.tsx"), "NewTargetPage"),
+      component: lazyPage(() => import("./targets/NewTargetPage.tsx"), "NewTargetPage"),
     }),
     createRoute({
       getParentRoute: () => shell,
       path: "/targets/$id",
-      component: lazyRouteComponent(() => import("./targets/TargetPage.tsx"), "TargetPage"),
+      component: lazyPage(() => import("./targets/TargetPage.tsx"), "TargetPage"),
     }),
     createRoute({
       getParentRoute: () => shell,
       path: "/customers",
-      component: lazyRouteComponent(() => import("./customers/CustomersPage.tsx"), "CustomersPage"),
+      component: lazyPage(() => import("./customers/CustomersPage.tsx"), "CustomersPage"),
     }),
     createRoute({
       getParentRoute: () => shell,
       path: "/customers/$uid",
-      component: lazyRouteComponent(() => import("./customers/CustomerPage.tsx"), "CustomerPage"),
+      component: lazyPage(() => import("./customers/CustomerPage.tsx"), "CustomerPage"),
     }),
     createRoute({
       getParentRoute: () => shell,
       path: "/event-types",
-      component: lazyRouteComponent(() => import("./eventTypes/EventTypesPage.tsx"), "EventTypesPage"),
+      component: lazyPage(() => import("./eventTypes/EventTypesPage.tsx"), "EventTypesPage"),
     }),
     createRoute({
       getParentRoute: () => shell,
       path: "/publications",
-      component: lazyRouteComponent(() => import("./publications/PublicationsPage.tsx"), "PublicationsPage"),
+      component: lazyPage(() => import("./publications/PublicationsPage.tsx"), "PublicationsPage"),
     }),
     createRoute({
       getParentRoute: () => shell,
       path: "/publications/$id",
-      component: lazyRouteComponent(() => import("./publications/PublicationPage.tsx"), "PublicationPage"),
+      component: lazyPage(() => import("./publications/PublicationPage.tsx"), "PublicationPage"),
     }),
     createRoute({
       getParentRoute: () => shell,
       path: "/mailboxes",
-      component: lazyRouteComponent(() => import("./mailboxes/MailboxesPage.tsx"), "MailboxesPage"),
+      component: lazyPage(() => import("./mailboxes/MailboxesPage.tsx"), "MailboxesPage"),
     }),
     createRoute({
       getParentRoute: () => shell,
       path: "/mailboxes/$id",
-      component: lazyRouteComponent(() => import("./mailboxes/MailboxPage.tsx"), "MailboxPage"),
+      component: lazyPage(() => import("./mailboxes/MailboxPage.tsx"), "MailboxPage"),
     }),
     createRoute({
       getParentRoute: () => shell,
       path: "/handoffs",
-      component: lazyRouteComponent(() => import("./handoffs/HandoffsPage.tsx"), "HandoffsPage"),
+      component: lazyPage(() => import("./handoffs/HandoffsPage.tsx"), "HandoffsPage"),
     }),
     createRoute({
       getParentRoute: () => shell,
       path: "/replays",
-      component: lazyRouteComponent(() => import("./replays/ReplaysPage.tsx"), "ReplaysPage"),
+      component: lazyPage(() => import("./replays/ReplaysPage.tsx"), "ReplaysPage"),
     }),
     createRoute({
       getParentRoute: () => shell,
       path: "/replays/$id",
-      component: lazyRouteComponent(() => import("./replays/ReplayPage.tsx"), "ReplayPage"),
+      component: lazyPage(() => import("./replays/ReplayPage.tsx"), "ReplayPage"),
     }),
     createRoute({
       getParentRoute: () => shell,
       path: "/usage",
-      component: lazyRouteComponent(() => import("./usage/UsagePage.tsx"), "UsagePage"),
+      component: lazyPage(() => import("./usage/UsagePage.tsx"), "UsagePage"),
     }),
     // Where the payment pages return to.
     createRoute({
@@ -141,7 +137,7 @@ const routeTree = root.addChildren([
     createRoute({
       getParentRoute: () => shell,
       path: "/settings",
-      component: lazyRouteComponent(() => import("./settings/SettingsPage.tsx"), "SettingsPage"),
+      component: lazyPage(() => import("./settings/SettingsPage.tsx"), "SettingsPage"),
     }),
   ]),
 ]);
@@ -154,8 +150,10 @@ export const router = createRouter({
   defaultNotFoundComponent: NotFoundPage,
   defaultErrorComponent: ({ error, reset }) => (
     <div className="p-6">
-      {/* A part that could not be loaded is asked for again by a page alone that is loaded anew. */}
-      <ProblemCard error={error} onRetry={error instanceof Problem ? reset : () => location.reload()} />
+      <ProblemCard
+        error={error}
+        onRetry={error instanceof Problem ? reset : () => void reloadWhenBack(reset)}
+      />
     </div>
   ),
   // Plain texts, so that `?status=FAILED&target=00ff` reads as it is and an id of digits stays an id.

@@ -48,6 +48,53 @@ it("a part that does not come while the service is away says so, and Retry bring
   expect(problems).toEqual([]);
 });
 
+it("a page that was not visited yet says that the service is away, and Retry brings it once it is back", async () => {
+  const { page, problems } = await stage.dashboard.openAs(stage.account);
+  await page.goto("/settings");
+  await page.getByRole("button", { name: "New key" }).waitFor();
+  await page.route("**", (route) => route.abort());
+  await page.getByRole("link", { name: "Customers" }).click();
+  await page.getByText("A part of this page could not be loaded").waitFor();
+  // While it is away, Retry leaves the page where it is.
+  await page.getByRole("button", { name: "Retry" }).click();
+  await page.getByText("A part of this page could not be loaded").waitFor();
+  await page.unroute("**");
+  await page.getByRole("button", { name: "Retry" }).click();
+  await page.getByRole("heading", { name: "Customers" }).waitFor();
+  expect(problems).toEqual([]);
+});
+
+it("the overview opens in a browser whose language is no language tag", async () => {
+  const { page, context, problems } = await stage.dashboard.openAs(stage.account);
+  await context.addInitScript(
+    'Object.defineProperty(navigator, "language", { value: "en-US@posix", configurable: true })',
+  );
+  const { id } = await createWebhookTarget(stage.dashboard.service, stage.account, stage.receiver.url);
+  await sendItem(stage.dashboard.service, stage.account, id);
+  await page.goto("/?skip=1");
+  await page.locator(".uplot canvas").waitFor();
+  expect(problems).toEqual([]);
+});
+
+it("the chart says the figures of the step under the pointer", async () => {
+  const owner = await stage.dashboard.newAccount();
+  const { id } = await createWebhookTarget(stage.dashboard.service, owner, stage.receiver.url);
+  await sendItem(stage.dashboard.service, owner, id);
+  const { page } = await stage.dashboard.openAs(owner);
+  await page.goto("/?skip=1&range=24h");
+  const over = page.locator(".uplot .u-over");
+  await over.waitFor();
+  const { width, height } = (await over.boundingBox())!;
+  // The newest step is the last one on the right.
+  await expect
+    .poll(async () => {
+      await over.hover({ position: { x: width / 2, y: height / 2 } });
+      await over.hover({ position: { x: width - 2, y: height / 2 } });
+      return page.getByText("1 delivered").count();
+    })
+    .toBe(1);
+});
+
 it("what is due, and which items are of the last hour, goes by the service's clock where the browser's is wrong", async () => {
   const { service } = stage.dashboard;
   const owner = await stage.dashboard.newAccount();

@@ -464,6 +464,53 @@ export interface ListedEventType {
   updated_at: number;
 }
 
+export interface ListedHealth {
+  target_id: string;
+  kind: "webhook" | "mailbox" | "a2a";
+  enabled: boolean;
+  disabled_reason: string | null;
+  /** Unix seconds */
+  last_attempt_at: number | null;
+  /** Unix seconds */
+  last_success_at: number | null;
+  /** Unix seconds */
+  failing_since: number | null;
+  /** The part of attempts that delivered, of the last 24 hours; null when there was none */
+  success_rate_24h: number | null;
+  /** open: it fails so steadily that a node leaves it alone for up to 30 s; half_open: one request tries it */
+  circuit?: "closed" | "open" | "half_open";
+  /** Items that nodes have in hand. Absent on mailboxes */
+  in_flight?: number;
+  /** Items that could be sent now and are not yet. Absent on mailboxes */
+  due?: number;
+  /** False when more wait than are counted, which is 2,500 items or, of those that came together, up to 64 times as many; of a disabled target held is meant, too */
+  due_is_exact?: boolean;
+  /** Unix seconds */
+  oldest_due_at?: number | null;
+  oldest_due_seconds?: number | null;
+  /** Items that wait for the target to be enabled */
+  held?: number;
+  /** Of mailboxes, as their stats have it */
+  ready?: number;
+  claimed?: number;
+  delayed?: number;
+  blocked?: number;
+  dead?: number;
+  /** Of mailboxes, as their stats have it, but of no more than 1,000 messages that were claimed or given back and 2,500 dead ones */
+  counts_are_exact?: boolean;
+  oldest_ready_seconds?: number | null;
+  accepted_per_minute?: number;
+  acknowledged_per_minute?: number;
+  /** What was attempted in each of the last 24 hours; hours without any are left out */
+  hours: {
+    /** Unix seconds */
+    at: number;
+    delivered: number;
+    retried: number;
+    failed: number;
+  }[];
+}
+
 export interface MailboxStats {
   /** Claimable now */
   ready: number;
@@ -934,6 +981,8 @@ export interface Target {
   enabled: boolean;
   /** Why the service disabled the target by itself; absent otherwise */
   disabled_reason?: string;
+  /** Since when every attempt has failed; absent once one succeeds */
+  failing_since?: number;
   /** Where deliveries go; absent on mailboxes */
   url?: string;
   /** The signing secret (`whsec_…`), shown once on creation and on rotation */
@@ -1289,6 +1338,10 @@ export interface Operations {
   }>;
   /** Read how a target fares. Over all nodes. Mailboxes have what their stats have in place of what is sent. */
   readTargetHealth(id: string, options?: CallOptions): Promise<TargetHealth>;
+  /** Read how several targets fare, with their last 24 hours. One request for a page of targets, in the order of their ids. Ids that are no targets of the workspace are left out. */
+  listTargetHealth(options?: CallOptions & { /** The targets' ids, with commas between: up to 100 */ ids?: string }): Promise<{
+    targets: ListedHealth[];
+  }>;
   /** Accepts an item for a target. 202 leaves only after the item is durable. The body is any JSON document, kept byte for byte. A webhook or agent that is disabled holds what comes until it is enabled again. */
   sendItem(targetId: string, body: unknown, options?: CallOptions & { /** 1 to 255 characters; the same key is one item */ idempotencyKey?: string; /** W3C Trace Context: where the item's trace goes on, if the service traces */ traceparent?: string; /** Used when the body has no event_type */ eventType?: string; /** At most 128 letters, digits, - and _ */ correlationId?: string; /** Mailboxes: items of one key are claimed in order */ orderingKey?: string }): Promise<AcceptedItem>;
   /** Accepts an event for a legacy endpoint. 202 leaves only after the item is durable. The body is any JSON document, kept byte for byte. A webhook or agent that is disabled holds what comes until it is enabled again. */
@@ -1581,6 +1634,7 @@ export const operationTable = {
   testTarget: { method: "POST", path: "/api/v1/targets/{id}/test", hasBody: true, headers: {}, query: [], idempotent: false },
   listTryoutRequests: { method: "GET", path: "/api/v1/targets/{id}/tryout", hasBody: false, headers: {}, query: [], idempotent: true },
   readTargetHealth: { method: "GET", path: "/api/v1/targets/{id}/health", hasBody: false, headers: {}, query: [], idempotent: true },
+  listTargetHealth: { method: "GET", path: "/api/v1/target-health", hasBody: false, headers: {}, query: ["ids"], idempotent: true },
   sendItem: { method: "POST", path: "/t/{target_id}", hasBody: true, headers: { idempotencyKey: "idempotency-key", traceparent: "traceparent", eventType: "x-event-type", correlationId: "x-correlation-id", orderingKey: "x-ordering-key" }, query: [], idempotent: false, key: "idempotencyKey" },
   sendEvent: { method: "POST", path: "/e/{endpoint_id}", hasBody: true, headers: { idempotencyKey: "idempotency-key", traceparent: "traceparent", eventType: "x-event-type", correlationId: "x-correlation-id", orderingKey: "x-ordering-key" }, query: [], idempotent: false, key: "idempotencyKey" },
   publishToCustomer: { method: "POST", path: "/p/{customer}", hasBody: true, headers: { idempotencyKey: "idempotency-key", traceparent: "traceparent", eventType: "x-event-type", correlationId: "x-correlation-id", orderingKey: "x-ordering-key" }, query: [], idempotent: false, key: "idempotencyKey" },

@@ -145,6 +145,7 @@ export function interfaceTable(deps: AppDeps): RouteRow[] {
     ["POST", "/api/v1/targets/:id/test", "either", testRoutes(deps).send],
     ["GET", "/api/v1/targets/:id/tryout", "either", tryout.list],
     ["GET", "/api/v1/targets/:id/health", "either", stats.health],
+    ["GET", "/api/v1/target-health", "either", stats.healths],
 
     ["POST", "/t/:target_id", "apiKeyInSql", intake.target],
     ["POST", "/e/:endpoint_id", "apiKeyInSql", intake.endpoint],

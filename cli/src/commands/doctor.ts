@@ -1,9 +1,9 @@
 import {
   type Client,
   createClient,
+  type ListedHealth,
   PostriderError,
   type Target,
-  type TargetHealth,
 } from "../../../sdk/src/client.ts";
 import type { Command, Input } from "../command.ts";
 import { CommandError, exitCodeOf } from "../exitCodes.ts";
@@ -29,7 +29,7 @@ interface Finding {
 }
 
 const maxClockOffSeconds = 60;
-const shownTargets = 100;
+const targetsAtOnce = 100;
 
 async function examine(session: Session, _input: Input): Promise<void> {
   const { out } = session;
@@ -143,17 +143,22 @@ async function credential(out: Output, client: Client): Promise<Finding> {
 async function targets(out: Output, client: Service["client"]): Promise<Finding[]> {
   const { targets: all } = await client.listTargets();
   const findings: Finding[] = [];
-  for (const target of all.slice(0, shownTargets)) {
-    const problem = problemOf(target, await client.readTargetHealth(target.id));
-    if (problem !== undefined)
-      findings.push(report(out, { check: `target ${target.name}`, ok: false, ...problem }));
+  for (let from = 0; from < all.length; from += targetsAtOnce) {
+    const some = all.slice(from, from + targetsAtOnce);
+    const { targets: healths } = await client.listTargetHealth({ ids: some.map(({ id }) => id).join(",") });
+    for (const health of healths) {
+      const target = some.find(({ id }) => id === health.target_id)!;
+      const problem = problemOf(target, health);
+      if (problem !== undefined)
+        findings.push(report(out, { check: `target ${target.name}`, ok: false, ...problem }));
+    }
   }
-  const good = Math.min(all.length, shownTargets) - findings.length;
+  const good = all.length - findings.length;
   if (good > 0) report(out, { check: "targets", ok: true, seen: `${good} of ${all.length} without trouble` });
   return findings;
 }
 
-function problemOf(target: Target, health: TargetHealth): Omit<Finding, "check" | "ok"> | undefined {
+function problemOf(target: Target, health: ListedHealth): Omit<Finding, "check" | "ok"> | undefined {
   const { id } = target;
   if (!health.enabled && health.disabled_reason !== null) {
     const held = health.held ?? 0;
@@ -162,10 +167,12 @@ function problemOf(target: Target, health: TargetHealth): Omit<Finding, "check" 
       mend: `mend the receiver, then: postrider target enable ${id}`,
     };
   }
-  if (health.circuit === "open") {
+  if (health.enabled && health.failing_since !== null) {
+    const since = new Date(health.failing_since * 1000).toISOString();
+    const pace = health.circuit === "open" ? "; the circuit is open, so it is tried only now and then" : "";
     return {
-      seen: "fails so steadily that it is tried only now and then",
-      mend: `see why: postrider target test ${id}`,
+      seen: `failing: no attempt has succeeded since ${since}${pace}`,
+      mend: `see why: postrider item list --target ${id}`,
     };
   }
   if ((health.dead ?? 0) > 0) {

@@ -24,6 +24,7 @@ export type PortalSettings = Schemas["PortalSettings"];
 export type ApiKey = Schemas["ApiKey"];
 export type Message = Schemas["MessageSummary"];
 export type ReadMessage = Omit<Schemas["Message"], "payload">;
+export type ListedHealth = Schemas["ListedHealth"];
 export type MailboxStats = Schemas["MailboxStats"];
 export type Organization = Schemas["Organization"];
 export type Publication = Schemas["Publication"];

@@ -1,9 +1,9 @@
-import { useEffect, useRef } from "react";
+import { useEffect, useRef, useState } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { useTheme } from "../shell/theme.ts";
 import { type TimeZone, useTimeZone } from "../time/timeZone.ts";
-import { shortTime, tickName } from "../time/wording.ts";
+import { milliseconds, shortTime, tickName } from "../time/wording.ts";
 import { chartColumns } from "./chartData.ts";
 import type { Stats } from "./stats.ts";
 
@@ -22,6 +22,7 @@ export function OutcomeChart({ stats, onRange }: OutcomeChartProps) {
   const zone = useTimeZone();
   const onRangeNow = useRef(onRange);
   const plotted = useRef<uPlot>(undefined);
+  const [hovered, setHovered] = useState<number | null>(null);
   const { step } = stats;
   useEffect(() => {
     onRangeNow.current = onRange;
@@ -34,7 +35,10 @@ export function OutcomeChart({ stats, onRange }: OutcomeChartProps) {
         ...options(element.clientWidth, step, zone),
         // Fractional milliseconds would move a UTC date; uPlot wants the date to draw.
         ...(zone === "UTC" && { tzDate: (at: number) => uPlot.tzDate(new Date(at * 1000), "Etc/UTC") }),
-        hooks: { setSelect: [(chart) => tellRange(chart, step, onRangeNow.current)] },
+        hooks: {
+          setSelect: [(chart) => tellRange(chart, step, onRangeNow.current)],
+          setCursor: [(chart) => setHovered(hoveredTime(chart))],
+        },
       },
       undefined,
       element,
@@ -55,9 +59,45 @@ export function OutcomeChart({ stats, onRange }: OutcomeChartProps) {
   return (
     <div className="grid min-w-0 gap-2">
       <div ref={frame} className="min-w-0 overflow-hidden" style={{ height }} aria-hidden />
-      <Legend />
+      {hovered === null ? <Legend /> : <HoveredStep stats={stats} at={hovered} />}
       <FiguresTable stats={stats} />
     </div>
+  );
+}
+
+/** The beginning of the step under the pointer; null where there is none. */
+function hoveredTime({ cursor, data }: uPlot): number | null {
+  return typeof cursor.idx === "number" && (cursor.left ?? -1) >= 0 ? (data[0][cursor.idx] ?? null) : null;
+}
+
+/** The figures of one step, in the place of the legend, so that nothing moves. */
+function HoveredStep({ stats, at }: { stats: Stats; at: number }) {
+  const zone = useTimeZone();
+  const point = stats.points.find((one) => one.at === at);
+  const p95 = point?.latency_ms?.p95;
+  return (
+    <p className="figures flex flex-wrap gap-x-4 text-meta">
+      <span className="text-muted">{shortTime(at, zone)}</span>
+      {point === undefined ? (
+        <span className="text-muted">nothing happened</span>
+      ) : (
+        <>
+          <span>{point.delivered.toLocaleString("en")} delivered</span>
+          <span>{point.retried.toLocaleString("en")} retried</span>
+          <span>{point.failed.toLocaleString("en")} failed</span>
+          <span>p95 {p95 === undefined ? "–" : milliseconds(p95)}</span>
+        </>
+      )}
+    </p>
+  );
+}
+
+/** Places of values without a neighbour, which no line leads to. */
+function lonePoints({ data }: uPlot, series: number): number[] {
+  const values = data[series]!;
+  const isThere = (index: number): boolean => typeof values[index] === "number";
+  return Array.from(values, (_, index) => index).filter(
+    (index) => isThere(index) && !isThere(index - 1) && !isThere(index + 1),
   );
 }
 
@@ -116,7 +156,13 @@ function options(width: number, step: number, zone: TimeZone): Omit<uPlot.Option
       bar("--failed"),
       bar("--retrying"),
       bar("--delivered"),
-      { scale: "ms", stroke: color("--accent"), width: 1.5, points: { show: false }, spanGaps: false },
+      {
+        scale: "ms",
+        stroke: color("--accent"),
+        width: 1.5,
+        points: { show: true, size: 5, fill: color("--accent"), filter: lonePoints },
+        spanGaps: false,
+      },
     ],
   };
 }

@@ -1,17 +1,16 @@
-import { useQueries, useQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { targetsQuery } from "../api/queries.ts";
-import type { MailboxStats, Target } from "../api/shapes.ts";
-import { useRefreshMs } from "../live/liveState.ts";
+import type { ListedHealth, Target } from "../api/shapes.ts";
 import { Empty } from "../states/Empty.tsx";
 import { AsOf, Loaded } from "../states/Loaded.tsx";
 import { MoreRows } from "../states/PagedList.tsx";
 import { ProblemCard } from "../states/ProblemCard.tsx";
-import { unreadOf } from "../states/unread.ts";
+import { mostListed } from "../targets/health.ts";
 import { NewTargetLink } from "../targets/NewTargetLink.tsx";
+import { useTargetHealths } from "../targets/useTargetHealths.ts";
 import { duration } from "../time/wording.ts";
-import { mailboxStatsQuery } from "./mailboxQueries.ts";
 
 /** The mailboxes, with what each holds. */
 export function MailboxesPage() {
@@ -31,18 +30,11 @@ export function MailboxesPage() {
   );
 }
 
-/** More than these are shown on request: each asks for figures of its own. */
-const atATime = 60;
-
 /** `isOld` says that it is said already from when they are. */
 function Mailboxes({ mailboxes: all, isOld }: { mailboxes: readonly Target[]; isOld: boolean }) {
-  const refetchInterval = useRefreshMs(5000, 15_000);
-  const [most, setMost] = useState(atATime);
+  const [most, setMost] = useState(mostListed);
   const mailboxes = all.slice(0, most);
-  const stats = useQueries({
-    queries: mailboxes.map(({ id }) => ({ ...mailboxStatsQuery(id), refetchInterval })),
-  });
-  const unread = unreadOf(stats);
+  const { healths, unread } = useTargetHealths(mailboxes.slice(-mostListed));
   if (mailboxes.length === 0)
     return (
       <div className="rounded-card border bg-surface">
@@ -59,7 +51,7 @@ function Mailboxes({ mailboxes: all, isOld }: { mailboxes: readonly Target[]; is
       {unread.isRefused && <ProblemCard error={unread.error} onRetry={unread.retry} />}
       {unread.old && !isOld && <AsOf query={unread.old} />}
       <ul className="grid gap-4 md:grid-cols-2 xl:grid-cols-3">
-        {mailboxes.map((mailbox, index) => (
+        {mailboxes.map((mailbox) => (
           <li key={mailbox.id}>
             <Link
               to="/mailboxes/$id"
@@ -68,25 +60,25 @@ function Mailboxes({ mailboxes: all, isOld }: { mailboxes: readonly Target[]; is
               className="grid gap-3 rounded-card border bg-surface p-4 hover:bg-sunken"
             >
               <span className="truncate text-section font-semibold">{mailbox.name}</span>
-              <Numbers stats={stats[index]?.data} />
+              <Numbers health={healths.get(mailbox.id)} />
             </Link>
           </li>
         ))}
       </ul>
-      <MoreRows shown={mailboxes.length} of={all.length} onMore={() => setMost(most + atATime)} />
+      <MoreRows shown={mailboxes.length} of={all.length} onMore={() => setMost(most + mostListed)} />
     </>
   );
 }
 
-function Numbers({ stats }: { stats: MailboxStats | undefined }) {
-  const age = stats?.oldest_age_seconds;
+function Numbers({ health }: { health: ListedHealth | undefined }) {
+  const age = health?.oldest_ready_seconds;
   return (
     <dl className="figures grid grid-cols-4 gap-2">
       {(
         [
-          ["Ready", stats?.ready],
-          ["Claimed", stats?.claimed],
-          ["Dead", stats?.dead],
+          ["Ready", health?.ready],
+          ["Claimed", health?.claimed],
+          ["Dead", health?.dead],
         ] as const
       ).map(([name, value]) => (
         <div key={name}>
@@ -95,7 +87,7 @@ function Numbers({ stats }: { stats: MailboxStats | undefined }) {
             className={`text-section font-semibold ${name === "Dead" && (value ?? 0) > 0 ? "text-dead" : ""}`}
           >
             {value?.toLocaleString("en") ?? "–"}
-            {name !== "Ready" && (value ?? 0) > 0 && !stats?.counts_are_exact && "+"}
+            {name !== "Ready" && (value ?? 0) > 0 && health?.counts_are_exact !== true && "+"}
           </dd>
         </div>
       ))}

@@ -1,17 +1,18 @@
-import { useQueries, useQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { ArrowLeftRight, CircleCheck, CircleSlash, type LucideIcon, Skull, ZapOff } from "lucide-react";
-import type { MailboxStats, Target } from "../api/shapes.ts";
+import type { ListedHealth, Target } from "../api/shapes.ts";
 import { Card } from "../controls/Card.tsx";
 import { handoffsQuery } from "../handoffs/handoffsQuery.ts";
 import { useRefreshMs } from "../live/liveState.ts";
 import { AsOf, SkeletonRows } from "../states/Loaded.tsx";
 import { ProblemCard } from "../states/ProblemCard.tsx";
 import { bothUnread, type Unread, unreadOf } from "../states/unread.ts";
-import { mailboxStatsQuery } from "../mailboxes/mailboxQueries.ts";
-import { circuits, type Health } from "../targets/health.ts";
+import { mostListed } from "../targets/health.ts";
 import { pathOf } from "../targets/kinds.ts";
-import { areSomePassedOver, mostLookedAt, useTargetHealths } from "./useTargetHealths.ts";
+import { useTargetHealths } from "../targets/useTargetHealths.ts";
+import { serviceNowMs } from "../time/serviceClock.ts";
+import { duration } from "../time/wording.ts";
 
 interface Matter {
   key: string;
@@ -63,10 +64,10 @@ export function NeedsAttention({ targets }: { targets: readonly Target[] }) {
           ))}
         </ul>
       )}
-      {areSomePassedOver(targets) && (
+      {targets.length > mostListed && (
         <p className="border-t px-4 py-2 text-meta text-muted">
-          Of {targets.length.toLocaleString("en")} targets this looks at {mostLookedAt} webhooks and agents,
-          and at {mostLookedAt} mailboxes. Those that were disabled are all named.
+          Dead messages are counted in the first {mostListed} of {targets.length.toLocaleString("en")}{" "}
+          targets.
         </p>
       )}
       {unread.isPending && <SkeletonRows rows={matters.length === 0 ? 2 : 1} />}
@@ -77,31 +78,26 @@ export function NeedsAttention({ targets }: { targets: readonly Target[] }) {
 function useMatters(targets: readonly Target[]): { matters: Matter[]; unread: Unread } {
   const { healths, unread } = useTargetHealths(targets);
   const refetchInterval = useRefreshMs(10_000, 10_000);
-  const mailboxes = targets.filter(({ kind }) => kind === "mailbox").slice(0, mostLookedAt);
-  const stats = useQueries({
-    queries: mailboxes.map(({ id }) => Object.assign(mailboxStatsQuery(id), { refetchInterval })),
-  });
   const hasAgents = targets.some(({ kind }) => kind === "a2a");
   const waiting = useQuery({ ...handoffsQuery("INPUT_REQUIRED"), enabled: hasAgents, refetchInterval });
   const nameOf = new Map(targets.map(({ id, name }) => [id, name]));
-  const others = unreadOf([...stats, ...(hasAgents ? [waiting] : [])]);
   const matters = [
     ...targets.flatMap((target) => disabledMatter(target)),
-    ...[...healths.values()].flatMap((health) => circuitMatter(health, nameOf.get(health.target_id))),
-    ...mailboxes.flatMap((mailbox, index) => deadMatter(mailbox, stats[index]?.data)),
+    ...targets.flatMap((target) => failingMatter(target)),
+    ...targets.flatMap((target) => deadMatter(target, healths.get(target.id))),
     ...(waiting.data ?? []).map(({ event }) => waitingMatter(event.id, nameOf.get(event.endpoint_id))),
   ];
-  return { matters, unread: bothUnread(unread, others) };
+  return { matters, unread: bothUnread(unread, unreadOf(hasAgents ? [waiting] : [])) };
 }
 
-function circuitMatter({ target_id: id, circuit, enabled }: Health, name = "A target"): Matter[] {
-  if (!enabled || circuit === "closed") return [];
+function failingMatter({ id, name, enabled, failing_since: since }: Target): Matter[] {
+  if (!enabled || since === undefined) return [];
   return [
     {
-      key: `circuit-${id}`,
+      key: `failing-${id}`,
       icon: ZapOff,
       look: "text-retrying",
-      text: `${name}: the circuit is ${circuits[circuit].name.toLowerCase()} after repeated failures; it is probed until it answers`,
+      text: `${name} is failing: no attempt has succeeded for ${duration(Math.max(0, Math.floor(serviceNowMs() / 1000) - since))}`,
       to: "/targets/$id",
       id,
       search: { tab: "health" },
@@ -109,10 +105,10 @@ function circuitMatter({ target_id: id, circuit, enabled }: Health, name = "A ta
   ];
 }
 
-function deadMatter({ id, name }: Target, stats: MailboxStats | undefined): Matter[] {
-  if (stats === undefined || stats.dead === 0) return [];
-  const { dead } = stats;
-  const many = `${dead.toLocaleString("en")}${stats.counts_are_exact ? "" : " or more"}`;
+function deadMatter({ id, name }: Target, health: ListedHealth | undefined): Matter[] {
+  const dead = health?.dead ?? 0;
+  if (dead === 0) return [];
+  const many = `${dead.toLocaleString("en")}${health?.counts_are_exact === true ? "" : " or more"}`;
   return [
     {
       key: `dead-${id}`,

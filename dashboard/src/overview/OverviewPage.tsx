@@ -13,9 +13,9 @@ import { Redirect } from "../shell/Redirect.tsx";
 import { useUrlState } from "../shell/useUrlState.ts";
 import { Empty } from "../states/Empty.tsx";
 import { Loaded, SkeletonRows } from "../states/Loaded.tsx";
-import { percent } from "../targets/health.ts";
+import { isFailing, mostListed, percent } from "../targets/health.ts";
+import { useTargetHealths } from "../targets/useTargetHealths.ts";
 import { duration, milliseconds } from "../time/wording.ts";
-import { mostLookedAt, useTargetHealths } from "./useTargetHealths.ts";
 
 const NeedsAttention = lazy(async () => ({ default: (await import("./NeedsAttention.tsx")).NeedsAttention }));
 
@@ -73,15 +73,9 @@ function Figures({ targets, stats }: { targets: readonly Target[]; stats: Stats 
   const { healths } = useTargetHealths(targets);
   const totals = stats?.totals;
   const ended = totals === undefined ? 0 : totals.delivered + totals.failed;
-  const failing = targets.filter(
-    ({ id, disabled_reason: reason }) =>
-      reason !== undefined ||
-      (healths.get(id)?.circuit ?? "closed") !== "closed" ||
-      healths.get(id)?.failing_since,
-  );
+  const failing = targets.filter(isFailing);
   const latency = totals?.latency_ms ?? null;
-  const sentTo = targets.filter(({ kind }) => kind !== "mailbox").length;
-  const isInPart = sentTo > mostLookedAt;
+  const isInPart = targets.length > mostListed;
   const oldest = Math.max(0, ...[...healths.values()].map((health) => health.oldest_due_seconds ?? 0));
   return (
     <div className="grid grid-cols-2 gap-4 max-xl:[&>:last-child]:col-span-2 md:grid-cols-3 xl:grid-cols-5">
@@ -94,12 +88,12 @@ function Figures({ targets, stats }: { targets: readonly Target[]; stats: Stats 
       <Figure
         name="Failing targets"
         value={failing.length}
-        detail={isInPart ? `disabled, or among the ${mostLookedAt} looked at` : `of ${targets.length}`}
+        detail={`of ${targets.length.toLocaleString("en")}`}
       />
       <Figure
         name="Oldest due"
         value={oldest === 0 ? "–" : duration(oldest)}
-        detail={isInPart ? `of ${mostLookedAt} targets` : undefined}
+        detail={isInPart ? `of the first ${mostListed} targets` : undefined}
       />
       <Figure name="p95 latency" value={latency === null ? "–" : milliseconds(latency.p95)} />
     </div>

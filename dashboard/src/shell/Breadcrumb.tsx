@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useRouterState } from "@tanstack/react-router";
 import { ChevronRight } from "lucide-react";
 import { useEffect } from "react";
-import { targetsQuery } from "../api/queries.ts";
+import { targetQuery } from "../api/queries.ts";
 import { pages } from "./pages.ts";
 
 const otherNames: Record<string, string> = { start: "Get started", billing: "Usage" };
@@ -10,11 +10,11 @@ const otherNames: Record<string, string> = { start: "Get started", billing: "Usa
 /** The page, and within it what is open: by its name where it has one. */
 export function Breadcrumb() {
   const path = useRouterState({ select: (state) => state.location.pathname });
-  const targets = useQuery(targetsQuery);
   const [first = "", id] = path.split("/").filter((part) => part !== "");
+  const isTarget = (first === "targets" || first === "mailboxes") && id !== undefined && id !== "new";
+  const target = useQuery({ ...targetQuery(id ?? ""), enabled: isTarget });
   const name = pages.find((one) => one.path === `/${first}`)?.name ?? otherNames[first] ?? "";
-  const target = targets.data?.find((one) => one.id === id);
-  const opened = id === undefined ? undefined : (target?.name ?? nameOf(first, id));
+  const opened = id === undefined ? undefined : (target.data?.name ?? nameOf(first, id));
   useEffect(() => {
     // So that tabs of the browser, and its history, can be told apart.
     document.title = [opened, name, "Postrider"].filter(Boolean).join(" – ");

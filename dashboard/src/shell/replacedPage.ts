@@ -16,3 +16,20 @@ async function reloadIfReplaced(): Promise<void> {
     // It is away: what shows that the part is not there has a way on.
   }
 }
+
+/**
+ * Loads the page anew, by which alone every browser asks again for a script that it could not have, but only once the service
+ * answers: a reload before would end in the browser's own error page. Until then `stay` is called.
+ */
+export async function reloadWhenBack(stay: () => void): Promise<void> {
+  try {
+    const response = await fetch(location.href, { headers: { accept: "text/html" } });
+    if (response.ok) {
+      location.reload();
+      return;
+    }
+  } catch {
+    // The service is still away.
+  }
+  stay();
+}

@@ -1,4 +1,4 @@
-import { Check, CircleSlash, Pause, ZapOff } from "lucide-react";
+import { Check, CircleAlert, CircleSlash, Pause, ZapOff } from "lucide-react";
 import type { Target } from "../api/shapes.ts";
 import { circuits, type Health } from "./health.ts";
 
@@ -22,7 +22,10 @@ export function EnabledPill({
   );
 }
 
-function stateOf({ enabled, disabled_reason: reason }: Target, circuit: Health["circuit"] | undefined) {
+function stateOf(
+  { enabled, disabled_reason: reason, failing_since: since }: Target,
+  circuit: Health["circuit"] | undefined,
+) {
   if (!enabled && reason !== undefined)
     return { text: "Disabled", look: "bg-failed-bg text-failed", Icon: CircleSlash, title: reason };
   if (!enabled)
@@ -33,6 +36,13 @@ function stateOf({ enabled, disabled_reason: reason }: Target, circuit: Health["
       look: "bg-retrying-bg text-retrying",
       Icon: ZapOff,
       title: circuits[circuit].meaning,
+    };
+  if (enabled && since !== undefined)
+    return {
+      text: "Failing",
+      look: "bg-retrying-bg text-retrying",
+      Icon: CircleAlert,
+      title: "No attempt has succeeded lately",
     };
   return { text: "Enabled", look: "bg-delivered-bg text-delivered", Icon: Check, title: "Takes deliveries" };
 }

@@ -1,12 +1,9 @@
-import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import type { Target } from "../api/shapes.ts";
+import type { ListedHealth, Target } from "../api/shapes.ts";
 import { MarkableRow } from "../controls/Rows.tsx";
 import { Sparkline } from "../figures/Sparkline.tsx";
-import { statsQuery } from "../figures/stats.ts";
-import { useRefreshMs } from "../live/liveState.ts";
 import { EnabledPill } from "./EnabledPill.tsx";
-import { type Health, percent } from "./health.ts";
+import { percent } from "./health.ts";
 import { hostOf, kindIcons, kindNames, pathOf } from "./kinds.ts";
 
 /** The grid that the names of the columns share with the rows. */
@@ -15,7 +12,7 @@ export const targetColumns =
 
 interface TargetRowProps {
   target: Target;
-  health: Health | undefined;
+  health: ListedHealth | undefined;
   isSelected: boolean;
   isMarked: boolean;
   onToggle: () => void;
@@ -44,26 +41,16 @@ export function TargetRow({ target, health, isSelected, isMarked, onToggle }: Ta
       <span className="truncate text-muted max-md:order-last max-md:col-span-2 max-md:col-start-2">
         {hostOf(target) || kindNames[target.kind]}
       </span>
-      <span className="max-md:hidden">{target.kind !== "mailbox" && <TargetSparkline id={target.id} />}</span>
+      <span className="max-md:hidden">
+        {target.kind !== "mailbox" && health !== undefined && <Sparkline hours={health.hours} />}
+      </span>
       <span className="figures text-right text-muted max-md:hidden" title="Success in the last 24 hours">
         {percent(health?.success_rate_24h)}
       </span>
       <span className="figures text-right text-muted max-md:hidden" title="Due now">
-        {health === undefined ? "–" : health.due.toLocaleString("en")}
+        {health?.due?.toLocaleString("en") ?? "–"}
       </span>
       <EnabledPill target={target} circuit={health?.circuit} />
     </MarkableRow>
   );
-}
-
-function TargetSparkline({ id }: { id: string }) {
-  // Under a key of its own: the stream tells of each item, and an hour's bar is not worth a request a second.
-  const { queryFn } = statsQuery("24h", id);
-  const stats = useQuery({
-    queryKey: ["sparkline", id],
-    queryFn: queryFn!,
-    retry: false,
-    refetchInterval: useRefreshMs(60_000, 60_000),
-  });
-  return stats.data === undefined ? null : <Sparkline stats={stats.data} />;
 }

@@ -10,18 +10,16 @@ import { For } from "../controls/For.tsx";
 import { ColumnNames, FindInput, useMarkedRow } from "../controls/Rows.tsx";
 import { useSelection } from "../items/useSelection.ts";
 import { useRefreshMs } from "../live/liveState.ts";
-import { useTargetHealths } from "../overview/useTargetHealths.ts";
 import { useUrlState } from "../shell/useUrlState.ts";
 import { Empty } from "../states/Empty.tsx";
 import { AsOf, Loaded } from "../states/Loaded.tsx";
 import { MoreRows } from "../states/PagedList.tsx";
 import { ProblemCard } from "../states/ProblemCard.tsx";
 import { NewTargetLink } from "./NewTargetLink.tsx";
+import { mostListed } from "./health.ts";
 import { targetColumns, TargetRow } from "./TargetRow.tsx";
 import { useEnabling } from "./useTargetChange.ts";
-
-/** More rows than these are shown on request: each asks for figures of its own. */
-const atATime = 100;
+import { useTargetHealths } from "./useTargetHealths.ts";
 
 /** Where items go, and how each place does. */
 export function TargetsPage() {
@@ -68,10 +66,11 @@ function TargetList({ targets, isOld }: { targets: readonly Target[]; isOld: boo
   const matching = targets.filter(({ name, id, url, uid, customer_uid: customer }) =>
     [name, id, url, uid, customer].some((text) => text?.toLowerCase().includes(wanted)),
   );
-  const [most, setMost] = useState(atATime);
+  const [most, setMost] = useState(mostListed);
   const shown = matching.slice(0, most);
   const selection = useSelection(shown.map(({ id }) => id));
-  const { healths, unread } = useTargetHealths(shown);
+  // Beyond the first hundred, rows have no figures: narrow the list to see them.
+  const { healths, unread } = useTargetHealths(shown.slice(-mostListed));
   const input = useRef<HTMLInputElement>(null);
   const marked = useMarkedRow(shown.length, (row) => ({
     "/": () => input.current?.focus(),
@@ -114,7 +113,7 @@ function TargetList({ targets, isOld }: { targets: readonly Target[]; isOld: boo
                 />
               ))}
             </ul>
-            <MoreRows shown={shown.length} of={matching.length} onMore={() => setMost(most + atATime)} />
+            <MoreRows shown={shown.length} of={matching.length} onMore={() => setMost(most + mostListed)} />
           </>
         )}
       </div>

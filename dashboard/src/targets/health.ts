@@ -1,6 +1,7 @@
 import { queryOptions } from "@tanstack/react-query";
-import { callJson } from "../api/client.ts";
+import { answer, callJson, client } from "../api/client.ts";
 import { Problem } from "../api/problem.ts";
+import type { Target } from "../api/shapes.ts";
 
 /** How a target does, as `GET /api/v1/targets/:id/health` says. */
 export interface Health {
@@ -17,6 +18,29 @@ export interface Health {
   failing_since: number | null;
   last_attempt_at: number | null;
   last_success_at: number | null;
+}
+
+/** More targets than these are not asked about at once. */
+export const mostListed = 100;
+
+/** The health of up to {@link mostListed} targets with their last 24 hours, in one request. */
+export function healthsQuery(ids: readonly string[]) {
+  return queryOptions({
+    queryKey: ["health", "list", ...ids],
+    queryFn: async ({ signal }) =>
+      ids.length === 0
+        ? []
+        : (
+            await answer(
+              client.GET("/api/v1/target-health", { params: { query: { ids: ids.join(",") } }, signal }),
+            )
+          ).targets,
+  });
+}
+
+/** Whether a target fails: the service disabled it, or no attempt has succeeded since `failing_since`. */
+export function isFailing(target: Pick<Target, "disabled_reason" | "failing_since">): boolean {
+  return target.disabled_reason !== undefined || target.failing_since !== undefined;
 }
 
 /** A target's health; null from a service that does not tell it. */
@@ -41,7 +65,7 @@ export const circuits: Record<Health["circuit"], { name: string; meaning: string
     name: "Open",
     meaning: "after repeated failures, attempts wait; one now and then probes whether it answers again",
   },
-  half_open: { name: "Half open", meaning: "one attempt is under way to see whether it answers again" },
+  half_open: { name: "Half open", meaning: "the next attempt decides whether it closes" },
 };
 
 export function percent(rate: number | null | undefined): string {

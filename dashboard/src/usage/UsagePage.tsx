@@ -20,7 +20,7 @@ export function UsagePage() {
   return (
     <div className="grid gap-4">
       <h1 className="text-page font-semibold">Usage</h1>
-      <ThisMonth currency={currency} isCharged={billing.data?.billing_enabled !== false} />
+      <ThisMonth currency={currency} isCharged={billing.data?.billing_enabled === true} />
       <DailyBars />
       <Loaded query={billing}>
         {(data) => (
@@ -54,10 +54,14 @@ export function UsagePage() {
           </Card>
         )}
       </Loaded>
-      <Reconciliation />
-      <For least="admin">
-        <Invoices />
-      </For>
+      {billing.data?.billing_enabled === true && (
+        <>
+          <Reconciliation />
+          <For least="admin">
+            <Invoices />
+          </For>
+        </>
+      )}
     </div>
   );
 }
@@ -81,7 +85,11 @@ function ThisMonth({ currency, isCharged }: { currency: string; isCharged: boole
               value={data.estimated_units.toLocaleString("en")}
               detail="1,000 items each, rounded up"
             />
-            <Figure name="Estimate" value={money(data.estimated_cents, currency)} />
+            <Figure
+              name="Estimate"
+              value={isCharged ? money(data.estimated_cents, currency) : "–"}
+              detail={isCharged ? undefined : "billing is off: nothing is charged"}
+            />
             <Figure
               name="Pending"
               value={data.pending_meter_events.toLocaleString("en")}

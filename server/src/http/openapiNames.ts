@@ -67,6 +67,7 @@ export const operationNames: Record<string, readonly [tag: Tag, operationId: str
   "GET /api/v1/targets/:id/tryout": ["Targets", "listTryoutRequests"],
 
   "GET /api/v1/targets/:id/health": ["Targets", "readTargetHealth"],
+  "GET /api/v1/target-health": ["Targets", "listTargetHealth"],
 
   "POST /t/:target_id": ["Ingestion", "sendItem"],
   "POST /e/:endpoint_id": ["Ingestion", "sendEvent"],

@@ -55,6 +55,7 @@ const rules: Readonly<Record<string, ScopeRule>> = {
   "DELETE /api/v1/targets/:id/signing-secret/previous": changed("target"),
   "POST /api/v1/targets/:id/test": changed("target"),
   "GET /api/v1/targets/:id/health": seen("target"),
+  "GET /api/v1/target-health": seen("own"),
   "GET /api/v1/targets/:id/tryout": { takes: ["read", "customer"], names: "target" },
 
   "GET /api/v1/events": seen("own"),

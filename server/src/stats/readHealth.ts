@@ -1,7 +1,6 @@
 import type pg from "pg";
 import { circuitMemoryMs } from "../delivery/dispatch/openCircuits.ts";
 import { notFound } from "../http/contract/errors.ts";
-import { bucketOf } from "../postgres/ids.ts";
 import type { TargetKind } from "../postgres/tables.ts";
 
 /** How a target fares at this moment; times in Unix seconds. */
@@ -24,6 +23,7 @@ export interface TargetHealth {
 }
 
 interface HealthRow {
+  id: string;
   kind: TargetKind;
   enabled: boolean;
   disabled_reason: string | null;
@@ -45,21 +45,39 @@ interface HealthRow {
 /** Up to here rows of what is due or held are counted; each has up to 64 items. */
 const maxCountedRows = 2_500;
 
+/** Which targets: of an organization, or of one of its customers where its caller is limited to that. */
+export interface HealthScope {
+  orgId: string;
+  ids: readonly string[];
+  customerUid?: string | undefined;
+}
+
 /**
- * How a target fares, over all nodes. Costs what the nodes have in hand in the target's bucket, and at most
- * {@link maxCountedRows} rows of what is due.
- * @throws {ApiError} 404 when the organization has no such target.
+ * How targets fare, over all nodes, in the order of their ids; without those that are not in the scope. One statement. A target
+ * costs what the nodes have in hand in its bucket, and at most {@link maxCountedRows} rows of what is due.
  */
-export async function readHealth(pool: pg.Pool, orgId: string, targetId: string): Promise<TargetHealth> {
+export async function readHealths(
+  pool: pg.Pool,
+  { orgId, ids, customerUid }: HealthScope,
+): Promise<TargetHealth[]> {
   const { rows } = await pool.query<HealthRow>({
     name: "target_health",
     text: healthText,
-    values: [targetId, orgId, bucketOf(targetId), maxCountedRows, circuitMemoryMs],
+    values: [ids, orgId, customerUid ?? null, maxCountedRows, circuitMemoryMs],
   });
-  const row = rows[0];
-  if (row === undefined) throw notFound();
+  return rows.map(healthOf);
+}
+
+/** How one target fares. @throws {ApiError} 404 when the organization has no such target. */
+export async function readHealth(pool: pg.Pool, orgId: string, targetId: string): Promise<TargetHealth> {
+  const [health] = await readHealths(pool, { orgId, ids: [targetId] });
+  if (health === undefined) throw notFound();
+  return health;
+}
+
+function healthOf(row: HealthRow): TargetHealth {
   return {
-    target_id: targetId,
+    target_id: row.id,
     kind: row.kind,
     enabled: row.enabled,
     disabled_reason: row.disabled_reason,
@@ -86,8 +104,8 @@ function waiting(until: string): string {
   return `
     select cardinality(d.event_ids) as items, d.due_at
     from deliveries d
-    where d.bucket = $3
-      and d.target_id = $1
+    where d.bucket = b.bucket
+      and d.target_id = t.id
       and d.lease_until is null
       and d.due_at <= ${until}
     order by d.due_at
@@ -99,7 +117,7 @@ function latestOf(column: "last_attempt_at" | "last_success_at"): string {
   return `
     select s.${column}
     from activity_steps s
-    where s.scope_id = $1
+    where s.scope_id = t.id
       and s.step = 86400
       and s.${column} is not null
     order by s.at desc
@@ -108,6 +126,7 @@ function latestOf(column: "last_attempt_at" | "last_success_at"): string {
 
 const healthText = `
   select
+    t.id,
     t.kind,
     t.enabled,
     t.disabled_reason,
@@ -116,15 +135,15 @@ const healthText = `
     (
       select max(c.open_until)
       from open_circuits c
-      where c.bucket = $3
-        and c.target_id = $1
+      where c.bucket = b.bucket
+        and c.target_id = t.id
         and c.open_until > now.ms - $5::integer
     ) as open_until,
     (
       select coalesce(sum(cardinality(d.event_ids)), 0)::bigint
       from deliveries d
-      where d.bucket = $3
-        and d.target_id = $1
+      where d.bucket = b.bucket
+        and d.target_id = t.id
         and d.lease_until is not null
     ) as in_flight,
     due.items as due,
@@ -137,6 +156,7 @@ const healthText = `
     last.attempt_at as last_attempt_at,
     last.success_at as last_success_at
   from targets t
+  cross join lateral (select get_byte(uuid_send(t.id), 15)::smallint as bucket) b
   cross join lateral (select (extract(epoch from clock_timestamp()) * 1000)::bigint as ms) now
   cross join lateral (
     select coalesce(sum(w.items), 0)::bigint as items, count(*) as rows, min(w.due_at) as oldest
@@ -154,25 +174,27 @@ const healthText = `
     from (
       select s.delivered, s.retried, s.failed
       from activity_steps s
-      where s.scope_id = $1
+      where s.scope_id = t.id
         and s.step = 300
         and s.at >= now.ms / 1000 - 86400
       union all
       select u.delivered, u.retried, u.failed
       from target_activity u
-      where u.target_id = $1
+      where u.target_id = t.id
     ) a
   ) recent
   cross join lateral (
     select
       greatest(
         (${latestOf("last_attempt_at")}),
-        (select max(u.at_ms) from target_activity u where u.target_id = $1 and u.delivered + u.retried + u.failed > 0)
+        (select max(u.at_ms) from target_activity u where u.target_id = t.id and u.delivered + u.retried + u.failed > 0)
       ) as attempt_at,
       greatest(
         (${latestOf("last_success_at")}),
-        (select max(u.at_ms) from target_activity u where u.target_id = $1 and u.delivered > 0)
+        (select max(u.at_ms) from target_activity u where u.target_id = t.id and u.delivered > 0)
       ) as success_at
   ) last
-  where t.id = $1
-    and t.org_id = $2`;
+  where t.id = any ($1::uuid[])
+    and t.org_id = $2
+    and ($3::text is null or t.customer_uid = $3)
+  order by t.id`;

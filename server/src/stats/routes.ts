@@ -1,16 +1,18 @@
-import type { Static } from "typebox";
+import { type Static, Type } from "typebox";
 import type pg from "pg";
 import { notFound, ApiError } from "../http/contract/errors.ts";
 import { createReadTurns } from "../http/contract/readTurns.ts";
 import { route, type Routes } from "../http/contract/route.ts";
 import { IdParams } from "../http/contract/schemas.ts";
+import { customerOf } from "../http/contract/scope.ts";
 import { type MailboxRouteDeps, readDeps } from "../mailbox/routes.ts";
 import { findMailbox } from "../mailbox/message/findMailbox.ts";
 import { healthBounds, mailboxStats } from "../mailbox/view/mailboxStats.ts";
 import { isId } from "../postgres/ids.ts";
-import { readHealth } from "./readHealth.ts";
+import { type HealthScope, readHealth, readHealths } from "./readHealth.ts";
+import { readHours } from "./readHours.ts";
 import { noStats, readStats } from "./readStats.ts";
-import { isStep, Stats, StatsQuery, TargetHealth } from "./schemas.ts";
+import { HealthsQuery, isStep, ListedHealth, maxListed, Stats, StatsQuery, TargetHealth } from "./schemas.ts";
 import { rangeOf, stepsKept } from "./steps.ts";
 
 export interface StatsDeps extends MailboxRouteDeps {
@@ -23,7 +25,7 @@ export interface StatsDeps extends MailboxRouteDeps {
 const summing = { name: "stats", underWay: 3, waiting: 60, retryAfterSeconds: 1 };
 
 /** What happened at targets over time, and how each of them fares now. */
-export function statsRoutes(deps: StatsDeps): Routes<"read" | "health"> {
+export function statsRoutes(deps: StatsDeps): Routes<"read" | "health" | "healths"> {
   const turns = createReadTurns(summing);
   return {
     read: route(
@@ -48,6 +50,23 @@ export function statsRoutes(deps: StatsDeps): Routes<"read" | "health"> {
         return { ...range, ...(await turns(caller.orgId, reply, () => readStats(deps.pool, scope, range))) };
       },
     ),
+    healths: route(
+      {
+        summary: "Read how several targets fare, with their last 24 hours",
+        description:
+          "One request for a page of targets, in the order of their ids. Ids that are no targets of the workspace are left out.",
+        querystring: HealthsQuery,
+        response: { 200: Type.Object({ targets: Type.Array(ListedHealth) }) },
+        errors: { 429: "The workspace has too many of these requests under way" },
+      },
+      async ({ caller, query, reply }) => {
+        const ids = [...new Set(query.ids.split(","))];
+        if (ids.length > maxListed || !ids.every(isId))
+          throw new ApiError(400, `ids must be up to ${maxListed} ids of targets with commas between`);
+        const scope = { orgId: caller.orgId, ids, customerUid: customerOf(caller.scope) };
+        return { targets: await turns(caller.orgId, reply, () => listHealths(deps, scope)) };
+      },
+    ),
     health: route(
       {
         summary: "Read how a target fares",
@@ -62,6 +81,22 @@ export function statsRoutes(deps: StatsDeps): Routes<"read" | "health"> {
       },
     ),
   };
+}
+
+async function listHealths(deps: StatsDeps, scope: HealthScope): Promise<Static<typeof ListedHealth>[]> {
+  const healths = await readHealths(deps.pool, scope);
+  const hours = await readHours(
+    deps.pool,
+    scope.orgId,
+    healths.map(({ target_id: id }) => id),
+  );
+  const listed: Static<typeof ListedHealth>[] = [];
+  // One after the other: a page of mailboxes takes one connection of the pool.
+  for (const health of healths) {
+    const shown = health.kind === "mailbox" ? await mailboxHealth(deps, scope.orgId, health) : health;
+    listed.push({ ...shown, hours: hours.get(health.target_id) ?? [] });
+  }
+  return listed;
 }
 
 async function mailboxHealth(

@@ -69,6 +69,17 @@ const Circuit = Type.Unsafe<"closed" | "open" | "half_open">({
 
 const onlySent = "Absent on mailboxes";
 
+/** How many targets one list of health has at most. */
+export const maxListed = 100;
+
+export const HealthsQuery = Type.Object({
+  ids: Type.String({
+    maxLength: 33 * maxListed,
+    description: `The targets' ids, with commas between: up to ${maxListed}`,
+    examples: ["019a4b6c7d8e7f0011223344556677ac,019a4b6c7d8e7f0011223344556677ad"],
+  }),
+});
+
 export const TargetHealth = Type.Object(
   {
     target_id: Id,
@@ -109,4 +120,16 @@ export const TargetHealth = Type.Object(
     ).properties,
   },
   { title: "TargetHealth" },
+);
+
+const count = Type.Integer();
+
+export const ListedHealth = Type.Object(
+  {
+    ...TargetHealth.properties,
+    hours: Type.Array(Type.Object({ at: Timestamp, delivered: count, retried: count, failed: count }), {
+      description: "What was attempted in each of the last 24 hours; hours without any are left out",
+    }),
+  },
+  { title: "ListedHealth" },
 );

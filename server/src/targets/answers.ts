@@ -38,6 +38,7 @@ export function targetAnswer(
     description: target.description,
     enabled: target.enabled,
     ...(target.disabled_reason !== null && { disabled_reason: target.disabled_reason }),
+    ...(target.failing_since !== null && { failing_since: target.failing_since }),
     ...(target.url !== null && { url: target.url }),
     ...(secret !== undefined && { secret }),
     ...(heldItems !== undefined && { held_items: heldItems }),

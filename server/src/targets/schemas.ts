@@ -123,6 +123,12 @@ export const Target = Type.Object(
     disabled_reason: Type.Optional(
       Type.String({ description: "Why the service disabled the target by itself; absent otherwise" }),
     ),
+    failing_since: Type.Optional(
+      Type.Unsafe<number>({
+        ...Timestamp,
+        description: "Since when every attempt has failed; absent once one succeeds",
+      }),
+    ),
     url: Type.Optional(Type.String({ description: "Where deliveries go; absent on mailboxes" })),
     secret: Type.Optional(
       Type.String({ description: "The signing secret (`whsec_…`), shown once on creation and on rotation" }),

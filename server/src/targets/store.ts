@@ -13,7 +13,7 @@ import { endHeaderSet, noteHeaderSet } from "./headerSets.ts";
 /** A target as its owner may see it: no secret leaves the database this way, but for headers, which are sealed. */
 export type StoredTarget = Omit<
   TargetRow,
-  "org_id" | "secret" | "previous_secret" | "failing_since" | "version" | "filter_digest"
+  "org_id" | "secret" | "previous_secret" | "version" | "filter_digest"
 > & { has_previous_secret: boolean };
 
 /** A bound for the lists, which are not paged, and for the circle of the claim. */
@@ -284,6 +284,7 @@ const visibleColumns = [
   ...auditedFields,
   "headers",
   "header_set",
+  "failing_since",
   "created_at",
   "updated_at",
   "previous_secret_until",
