@@ -2,7 +2,7 @@ import { createRootRoute, createRoute, createRouter, Outlet } from "@tanstack/re
 import { basePath } from "./api/basePath.ts";
 import { Problem } from "./api/problem.ts";
 import { Redirect } from "./shell/Redirect.tsx";
-import { lazyPage } from "./shell/lazyPage.tsx";
+import { lazyPage } from "./shell/lazyPage.ts";
 import { reloadWhenBack } from "./shell/replacedPage.ts";
 import { Shell } from "./shell/Shell.tsx";
 import type { Search } from "./shell/useUrlState.ts";

@@ -1,4 +1,4 @@
-import { type ComponentType, type ReactNode, use } from "react";
+import { type ComponentType, createElement, type ReactNode, use } from "react";
 
 /** A page as routes take it. */
 type LazyPage = (() => ReactNode) & { preload: () => Promise<void> };
@@ -24,8 +24,7 @@ export function lazyPage<Name extends string>(
     return loading;
   };
   function Page() {
-    const Loaded = use(read());
-    return <Loaded />;
+    return createElement(use(read()));
   }
   const ignore = (): void => undefined;
   return Object.assign(Page, { preload: () => read().then(ignore, ignore) });
