@@ -10,7 +10,11 @@ const attemptMs = 4_000;
 const leaseMs = attemptMs + 10_000;
 const takeoverLimitMs = 60_000;
 
-const it = stagedTest({ POSTRIDER_DELIVERY_TIMEOUT_MS: String(attemptMs), LOG_LEVEL: "info" })
+const it = stagedTest({
+  POSTRIDER_DELIVERY_TIMEOUT_MS: String(attemptMs),
+  LOG_LEVEL: "info",
+  POSTRIDER_LOG_REQUESTS: "true",
+})
   .extend("other", ({ again }) => again())
   // What the other node tries while the receiver hangs is not to wait for long.
   .extend("target", ({ service, account, receiver }) =>

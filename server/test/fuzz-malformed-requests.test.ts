@@ -149,12 +149,20 @@ const expected503 = ["live billing is disabled", "too many people are signing in
 /** An unknown transfer coding, and another version of HTTP. */
 const ofTheProtocol = [501, 505];
 
+function isJsonRpcError(body: string): boolean {
+  return /^\{"jsonrpc":"2\.0","error":\{"code":-\d+,"message":"[^"\\]{1,300}"\},"id":(?:null|\d+|"[^"\\]*")\}$/.test(
+    body,
+  );
+}
+
 function complaintAbout({ status, headers, body }: RawAnswer): string | undefined {
   if (status === 0) return "the connection closed without an answer";
   if (headers["x-content-type-options"] !== "nosniff") return `${status} without nosniff`;
   if (status < 400) return undefined;
   if (headers["x-request-id"] === undefined) return `${status} without X-Request-Id: ${body}`;
   if (body === "") return headers["content-length"] === "0" ? `${status} without a body` : undefined;
+  // MCP's own refusals are JSON-RPC errors, whose messages say what clients must do.
+  if (isJsonRpcError(body)) return undefined;
   const message = errorMessage(body);
   if (message === undefined) return `${status} with a body other than {"error": string}: ${body}`;
   const isExpected = status === 503 ? expected503.includes(message) : ofTheProtocol.includes(status);

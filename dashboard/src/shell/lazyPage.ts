@@ -12,10 +12,10 @@ export function lazyPage<Name extends string>(
   load: () => Promise<Record<Name, ComponentType>>,
   name: Name,
 ): LazyPage {
-  const script: { loading?: Promise<ComponentType> | undefined } = {};
+  const script: { loading?: Promise<ComponentType> | undefined; page?: ComponentType } = {};
   const read = (): Promise<ComponentType> => {
     if (script.loading !== undefined) return script.loading;
-    const loading = load().then((parts) => parts[name]);
+    const loading = load().then((parts) => (script.page = parts[name]));
     script.loading = loading;
     // React keeps the refused promise for the page that waits for it; the next one asks again.
     loading.catch(() => {
@@ -24,7 +24,8 @@ export function lazyPage<Name extends string>(
     return loading;
   };
   function Page() {
-    return createElement(use(read()));
+    // At once where it was loaded before: a page that is shown late may find its address changed.
+    return createElement(script.page ?? use(read()));
   }
   const ignore = (): void => undefined;
   return Object.assign(Page, { preload: () => read().then(ignore, ignore) });
